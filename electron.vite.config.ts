@@ -24,6 +24,9 @@ export default defineConfig({
   },
   renderer: {
     ...rendererConfig,
-    build: { ...rendererConfig.build, rolldownOptions: { input: join(import.meta.dirname, "src/renderer/index.html") } },
+    build: {
+      ...rendererConfig.build,
+      rolldownOptions: { input: join(import.meta.dirname, "src/renderer/index.html") },
+    },
   },
 });

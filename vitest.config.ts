@@ -8,16 +8,25 @@ const shared = {
   testTimeout: patienceMs,
   hookTimeout: patienceMs,
   expect: { poll: { timeout: 240_000 } },
-  // Nothing of the product is kept in modules, so the files that a worker runs share them, and the browser.
+  // Nothing of the product is kept in modules, so the files that a worker runs share them, and the
+  // browser.
   isolate: false,
-  // Many tests start the program from its sources, which costs half of the time once they are compiled.
-  env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url)) },
+  // Many tests start the program from its sources, which costs half of the time once they are
+  // compiled.
+  env: {
+    NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url)),
+  },
 };
 
 /** As its users import it; `test/testing/built-package.test.ts` takes the built one. */
-const resolve = { alias: { "hookyard/testing": fileURLToPath(new URL("src/testing/testing.ts", import.meta.url)) } };
+const resolve = {
+  alias: { "hookyard/testing": fileURLToPath(new URL("src/testing/testing.ts", import.meta.url)) },
+};
 
-/** These take longest, so they start first, and the many short ones fill the time of the other workers. */
+/**
+ * These take longest, so they start first, and the many short ones fill the time of the other
+ * workers.
+ */
 const longest = [
   "/test/e2e/views",
   "/test/e2e/desktop/",
@@ -42,16 +51,27 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    // Every file has its own real sockets and stores, and waits for them half of its time: three at a time keep two cores busy.
+    // Every file has its own real sockets and stores, and waits for them half of its time: three at
+    // a time keep two cores busy.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
       {
         resolve,
-        test: { ...shared, name: "parts", include: ["src/**/*.test.ts", "test/**/*.test.ts"], exclude: ["test/e2e/**"] },
+        test: {
+          ...shared,
+          name: "parts",
+          include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+          exclude: ["test/e2e/**"],
+        },
       },
       {
-        test: { ...shared, name: "browser", include: ["test/e2e/**/*.test.ts"], globalSetup: ["test/e2e/support/prepare.ts"] },
+        test: {
+          ...shared,
+          name: "browser",
+          include: ["test/e2e/**/*.test.ts"],
+          globalSetup: ["test/e2e/support/prepare.ts"],
+        },
       },
     ],
   },

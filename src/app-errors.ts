@@ -1,4 +1,6 @@
-/** What can keep Hookyard from starting, said to the user in one sentence by whichever host runs it. */
+/**
+ * What can keep Hookyard from starting, said to the user in one sentence by whichever host runs it.
+ */
 
 /** The data could not be opened. The message is the sentence. */
 export class OpenError extends Error {

@@ -1,10 +1,17 @@
 /**
- * Composition: the one place that names concrete things. A host (headless or desktop) makes an app, starts it,
- * serves its `api`, and stops it.
+ * Composition: the one place that names concrete things. A host (headless or desktop) makes an app,
+ * starts it, serves its `api`, and stops it.
  */
 
 import { createApi, type Api } from "./api/api.ts";
-import { createCore, createDelivery, createPeople, createPorts, type Addresses, type Core } from "./assembly.ts";
+import {
+  createCore,
+  createDelivery,
+  createPeople,
+  createPorts,
+  type Addresses,
+  type Core,
+} from "./assembly.ts";
 import { createChecks } from "./check/checks.ts";
 import { messageIds } from "./domain/ids.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
@@ -48,7 +55,14 @@ export type App = {
 
 /** Throws an `OpenError` when the data cannot be opened. */
 export function createApp(options: AppOptions): App {
-  const { data, host = "127.0.0.1", ports: portNumbers, report: reportUnexpected = throwLater, log = () => {}, version } = options;
+  const {
+    data,
+    host = "127.0.0.1",
+    ports: portNumbers,
+    report: reportUnexpected = throwLater,
+    log = () => {},
+    version,
+  } = options;
   const dataDir = data === ":memory:" ? null : data;
   const core = createCore({ ...options, report: reportUnexpected });
   const { store, report, signals, changes, activity, clock, configuration, suppressions } = core;
@@ -89,8 +103,19 @@ export function createApp(options: AppOptions): App {
     changes,
     settle: createSettle({ activity, clock, store, scheduler, changes }),
     trouble: () => store.trouble() ?? clock.trouble,
-    rates: () => ({ ingestedPerSecond: ingested.perSecond(), attemptsPerSecond: attempted.perSecond() }),
-    reset: createReset({ ...core, ...people, workspaces, clients, scheduler, endpoints, profiles: follower }),
+    rates: () => ({
+      ingestedPerSecond: ingested.perSecond(),
+      attemptsPerSecond: attempted.perSecond(),
+    }),
+    reset: createReset({
+      ...core,
+      ...people,
+      workspaces,
+      clients,
+      scheduler,
+      endpoints,
+      profiles: follower,
+    }),
   };
 
   const scenarios = createScenarios({
@@ -109,7 +134,13 @@ export function createApp(options: AppOptions): App {
     onChange: (id) => changes.note("checks", id),
     report,
   });
-  const rehearse = () => createApp({ data: ":memory:", ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, report, version });
+  const rehearse = () =>
+    createApp({
+      data: ":memory:",
+      ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+      report,
+      version,
+    });
   const api: Api = createApi({
     pipeline,
     rehearse,

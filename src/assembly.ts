@@ -1,4 +1,7 @@
-/** The parts that `app.ts` composes, each connected to those that it needs. Only `app.ts` calls this. */
+/**
+ * The parts that `app.ts` composes, each connected to those that it needs. Only `app.ts` calls
+ * this.
+ */
 
 import { createConfiguration } from "./engine/configuration.ts";
 import { createChangeFeed } from "./engine/changes.ts";
@@ -43,7 +46,12 @@ export function createCore({ data, clock: firstClock, report: reportUnexpected }
   const store = openStore(data);
   const report = reportTo(store, reportUnexpected);
   if (firstClock !== undefined && store.loadClock() === null) {
-    store.saveClock({ now: firstClock.startAt, wallAt: wallClockNow(), mode: firstClock.mode, speed: 1 });
+    store.saveClock({
+      now: firstClock.startAt,
+      wallAt: wallClockNow(),
+      mode: firstClock.mode,
+      speed: 1,
+    });
   }
   const signals = createSignals();
   const changes = createChangeFeed();
@@ -89,9 +97,15 @@ export function createCore({ data, clock: firstClock, report: reportUnexpected }
   };
 }
 
-type Signal<Args extends unknown[]> = { on(listener: (...args: Args) => void): void; emit(...args: Args): void };
+type Signal<Args extends unknown[]> = {
+  on(listener: (...args: Args) => void): void;
+  emit(...args: Args): void;
+};
 
-/** What parts of the pipeline announce to others that they do not know. Listeners run in the order in which they were added. */
+/**
+ * What parts of the pipeline announce to others that they do not know. Listeners run in the order
+ * in which they were added.
+ */
 function createSignals() {
   return {
     /** Messages are in the store. */
@@ -121,7 +135,11 @@ export function createDelivery(core: Core, { dataDir }: { dataDir: string | null
   const { signals, advanceWork } = core;
   const authority = createAuthority({ dataDir });
   const trust = createTrust({ localAuthority: () => authority.authorityPem() });
-  const scheduler = new DeliveryScheduler({ ...core, trust, onAttempts: signals.attemptsRecorded.emit });
+  const scheduler = new DeliveryScheduler({
+    ...core,
+    trust,
+    onAttempts: signals.attemptsRecorded.emit,
+  });
   const deliveries = createDeliveries({ ...core, kick: () => scheduler.kick() });
 
   advanceWork.isPending = () => scheduler.hasOwnWork();
@@ -134,7 +152,10 @@ export function createDelivery(core: Core, { dataDir }: { dataDir: string | null
   return { authority, trust, scheduler, deliveries };
 }
 
-/** Who the users are, and what receivers learn of them: profiles, audiences, computed traits, deletions. */
+/**
+ * Who the users are, and what receivers learn of them: profiles, audiences, computed traits,
+ * deletions.
+ */
 export function createPeople(core: Core, { accepted }: { accepted: () => Promise<void> }) {
   const { store, signals, activity, advanceWork } = core;
   const internalMessages = createInternalMessages({
@@ -145,7 +166,11 @@ export function createPeople(core: Core, { accepted }: { accepted: () => Promise
   const caughtUp = (): Promise<void> => follower.caughtUp();
   const computations = createComputations({ ...core, internalMessages, caughtUp });
   const profiles = createProfiles({ ...core, follower, computed: computations });
-  const deletions = createDeletions({ ...core, internalMessages, caughtUp: () => accepted().then(caughtUp) });
+  const deletions = createDeletions({
+    ...core,
+    internalMessages,
+    caughtUp: () => accepted().then(caughtUp),
+  });
 
   advanceWork.trouble = () => store.trouble() ?? storeFailure(follower.failure);
   signals.profilesChanged.on((changes) => computations.onApplied(changes));
@@ -153,7 +178,12 @@ export function createPeople(core: Core, { accepted }: { accepted: () => Promise
   return { follower, profiles, computations, deletions };
 }
 
-export type Addresses = { ingestUrl: string; endpointsUrl: string; endpointsTlsUrl: string; dataDir: string | null };
+export type Addresses = {
+  ingestUrl: string;
+  endpointsUrl: string;
+  endpointsTlsUrl: string;
+  dataDir: string | null;
+};
 
 type PortsOptions = {
   host: string;
@@ -162,8 +192,15 @@ type PortsOptions = {
   dataDir: string | null;
 };
 
-/** What listens: the ingest port, the test endpoints on their two ports; and the clients of the pipeline itself. */
-export function createPorts(core: Core, { authority, trust }: ReturnType<typeof createDelivery>, { host, ports, dataDir }: PortsOptions) {
+/**
+ * What listens: the ingest port, the test endpoints on their two ports; and the clients of the
+ * pipeline itself.
+ */
+export function createPorts(
+  core: Core,
+  { authority, trust }: ReturnType<typeof createDelivery>,
+  { host, ports, dataDir }: PortsOptions,
+) {
   const { configuration, signals } = core;
   const addresses: Addresses = { ingestUrl: "", endpointsUrl: "", endpointsTlsUrl: "", dataDir };
   const ingestUrl = (): string => addresses.ingestUrl;
@@ -184,7 +221,9 @@ export function createPorts(core: Core, { authority, trust }: ReturnType<typeof 
     secrets: () =>
       configuration
         .destinations()
-        .flatMap(({ id, name, sharedSecret }) => (sharedSecret === null ? [] : [{ destinationId: id, name, secret: sharedSecret }])),
+        .flatMap(({ id, name, sharedSecret }) =>
+          sharedSecret === null ? [] : [{ destinationId: id, name, secret: sharedSecret }],
+        ),
     host,
     port: ports.endpoints,
     tlsPort: ports.endpointsTls,
@@ -210,7 +249,9 @@ export function createPorts(core: Core, { authority, trust }: ReturnType<typeof 
     /** Rejects with `PortTaken`. */
     async listen(): Promise<void> {
       addresses.ingestUrl = await listening("ingest", ports.ingest, () => ingest.start());
-      const { url, tlsUrl } = await listening("endpoints", ports.endpoints, () => endpoints.start());
+      const { url, tlsUrl } = await listening("endpoints", ports.endpoints, () =>
+        endpoints.start(),
+      );
       addresses.endpointsUrl = url;
       addresses.endpointsTlsUrl = tlsUrl;
     },

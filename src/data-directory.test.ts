@@ -1,4 +1,14 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -29,42 +39,69 @@ test.runIf(process.platform === "linux")("where none can be made, an error says 
   expect(() => makeDataDirectory("/proc/nowhere/data")).toThrow("ENOENT");
 });
 
-test.runIf(hasModes)("a directory, and every file that a store, the token and the certificates make in it, is its owner's alone", () => {
-  const data = join(temporary(), "data");
-  const before = process.umask(0);
-  onTestFinished(() => void process.umask(before));
-  const store = openStore(data);
-  readOrMakeToken(data);
-  createAuthority({ dataDir: data }).authorityPem();
-  expect(modeOf(data)).toBe("700");
-  const { certificates, ...files } = modesIn(data);
-  expect(Object.keys(files).toSorted()).toEqual([
-    ...["hookyard.db", "hookyard.db-shm", "hookyard.db-wal", "hookyard.lock", "hookyard.state", "token"],
-  ]);
-  expect(new Set(Object.values(files))).toEqual(new Set(["600"]));
-  expect(certificates).toBe("700");
-  expect(new Set(Object.values(modesIn(join(data, "certificates"))))).toEqual(new Set(["600"]));
-  store.close();
-});
+test.runIf(hasModes)(
+  "a directory, and every file that a store, the token and the certificates make in it, is its owner's alone",
+  () => {
+    const data = join(temporary(), "data");
+    const before = process.umask(0);
+    onTestFinished(() => void process.umask(before));
+    const store = openStore(data);
+    readOrMakeToken(data);
+    createAuthority({ dataDir: data }).authorityPem();
+    expect(modeOf(data)).toBe("700");
+    const { certificates, ...files } = modesIn(data);
+    expect(Object.keys(files).toSorted()).toEqual([
+      ...[
+        "hookyard.db",
+        "hookyard.db-shm",
+        "hookyard.db-wal",
+        "hookyard.lock",
+        "hookyard.state",
+        "token",
+      ],
+    ]);
+    expect(new Set(Object.values(files))).toEqual(new Set(["600"]));
+    expect(certificates).toBe("700");
+    expect(new Set(Object.values(modesIn(join(data, "certificates"))))).toEqual(new Set(["600"]));
+    store.close();
+  },
+);
 
-test.runIf(hasModes)("the rights of an older directory are taken from others, and files that are not Hookyard's stay as they are", () => {
-  const data = join(temporary(), "data");
-  mkdirSync(join(data, "certificates"), { recursive: true });
-  for (const name of ["hookyard.db-wal", "hookyard.lock", "token", "certificates/authority.key.pem", "notes.sh"])
-    writeFileSync(join(data, name), "", { mode: 0o755 });
-  chmodSync(data, 0o755);
-  expect(rightsFaultsOf(data)).toHaveLength(6);
-  makeDataDirectory(data);
-  expect(modeOf(data)).toBe("700");
-  expect(modesIn(data)).toMatchObject({ "hookyard.db-wal": "600", token: "600", certificates: "700", "notes.sh": "755" });
-  expect(rightsFaultsOf(data)).toEqual([]);
-});
+test.runIf(hasModes)(
+  "the rights of an older directory are taken from others, and files that are not Hookyard's stay as they are",
+  () => {
+    const data = join(temporary(), "data");
+    mkdirSync(join(data, "certificates"), { recursive: true });
+    for (const name of [
+      "hookyard.db-wal",
+      "hookyard.lock",
+      "token",
+      "certificates/authority.key.pem",
+      "notes.sh",
+    ])
+      writeFileSync(join(data, name), "", { mode: 0o755 });
+    chmodSync(data, 0o755);
+    expect(rightsFaultsOf(data)).toHaveLength(6);
+    makeDataDirectory(data);
+    expect(modeOf(data)).toBe("700");
+    expect(modesIn(data)).toMatchObject({
+      "hookyard.db-wal": "600",
+      token: "600",
+      certificates: "700",
+      "notes.sh": "755",
+    });
+    expect(rightsFaultsOf(data)).toEqual([]);
+  },
+);
 
-test.runIf(process.geteuid?.() === 0)("a directory of another user is refused, with a sentence", () => {
-  const data = temporary();
-  chownSync(data, 65_534, 65_534);
-  expect(() => makeDataDirectory(data)).toThrow(/belongs to another user \(uid 65534\).*--data/);
-});
+test.runIf(process.geteuid?.() === 0)(
+  "a directory of another user is refused, with a sentence",
+  () => {
+    const data = temporary();
+    chownSync(data, 65_534, 65_534);
+    expect(() => makeDataDirectory(data)).toThrow(/belongs to another user \(uid 65534\).*--data/);
+  },
+);
 
 test.runIf(hasModes)("a directory that all users share is refused, and left as it is", () => {
   const data = temporary();

@@ -1,6 +1,17 @@
-/** The directory that holds the data, and the rights of what Hookyard keeps there: the owner's alone, because it holds secrets. */
+/**
+ * The directory that holds the data, and the rights of what Hookyard keeps there: the owner's
+ * alone, because it holds secrets.
+ */
 
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  statSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { OpenError } from "./app-errors.ts";
 
@@ -9,11 +20,17 @@ export const fileMode = 0o600;
 const othersMode = 0o077;
 const stickyMode = 0o1000;
 
-/** Files that Hookyard keeps in a data directory. Other files there are not ours to change; the directory's mode protects them. */
+/**
+ * Files that Hookyard keeps in a data directory. Other files there are not ours to change; the
+ * directory's mode protects them.
+ */
 const ownFile = /^(hookyard\..*|token|window\.json)$/;
 const ownDirectories = ["certificates"];
 
-/** Creates the directory where it is missing, and takes all rights from others: from the directory and from Hookyard's files in it. */
+/**
+ * Creates the directory where it is missing, and takes all rights from others: from the directory
+ * and from Hookyard's files in it.
+ */
 export function makeDataDirectory(path: string): void {
   try {
     makeDirectory(path);
@@ -23,14 +40,18 @@ export function makeDataDirectory(path: string): void {
   restrictDirectory(path);
 }
 
-/** A file of mode 0600 before anything is written to it: SQLite gives its log and its index the mode of the data file. */
+/**
+ * A file of mode 0600 before anything is written to it: SQLite gives its log and its index the mode
+ * of the data file.
+ */
 export function createPrivateFile(path: string): void {
   if (!existsSync(path)) closeSync(openSync(path, "a", fileMode));
 }
 
 /**
- * Makes a directory and those above it. Step by step and not with `recursive`, which tries for ever where a file system
- * answers that there is no such directory although its parent is there, as `/proc` does.
+ * Makes a directory and those above it. Step by step and not with `recursive`, which tries for ever
+ * where a file system answers that there is no such directory although its parent is there, as
+ * `/proc` does.
  */
 function makeDirectory(path: string): void {
   if (existsSync(path)) {
@@ -61,7 +82,10 @@ function restrictDirectory(path: string): void {
 
 /** The directory, and what Hookyard keeps in it. */
 function ownPathsIn(path: string): string[] {
-  const directories = [path, ...ownDirectories.map((name) => join(path, name)).filter((directory) => existsSync(directory))];
+  const directories = [
+    path,
+    ...ownDirectories.map((name) => join(path, name)).filter((directory) => existsSync(directory)),
+  ];
   return directories.flatMap((directory) => [
     directory,
     ...readdirSync(directory, { withFileTypes: true })
@@ -74,10 +98,13 @@ function ownPathsIn(path: string): string[] {
 export function rightsFaultsOf(path: string): string[] {
   if (process.platform === "win32") return [];
   const { uid } = statSync(path);
-  const owner = uid === process.geteuid?.() ? [] : [`${path} belongs to another user (uid ${uid}).`];
+  const owner =
+    uid === process.geteuid?.() ? [] : [`${path} belongs to another user (uid ${uid}).`];
   const open = ownPathsIn(path).flatMap((own) => {
     const mode = statSync(own).mode & 0o777;
-    return (mode & othersMode) === 0 ? [] : [`Other users can read ${own} (its mode is ${mode.toString(8)}).`];
+    return (mode & othersMode) === 0
+      ? []
+      : [`Other users can read ${own} (its mode is ${mode.toString(8)}).`];
   });
   return [...owner, ...open];
 }

@@ -1,4 +1,7 @@
-/** The inspector's built files, as both hosts serve them: found once, so that no path leads out of their directory. */
+/**
+ * The inspector's built files, as both hosts serve them: found once, so that no path leads out of
+ * their directory.
+ */
 
 import { readdirSync } from "node:fs";
 import { extname, join, relative, sep } from "node:path";
@@ -29,7 +32,10 @@ export function contentTypeOf(file: string): string {
   return types[extname(file)] ?? "application/octet-stream";
 }
 
-/** `connect-src` is only there where the page talks to its host over HTTP; over a message port it connects to nothing. */
+/**
+ * `connect-src` is only there where the page talks to its host over HTTP; over a message port it
+ * connects to nothing.
+ */
 export function contentSecurityPolicy({ connects }: { connects: boolean }): string {
   return [
     "default-src 'none'",

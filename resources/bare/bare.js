@@ -9,9 +9,13 @@ async function ask(path) {
 }
 
 try {
-  if (token === null) throw new Error("The address has no token. Open the one that Hookyard printed when it started.");
+  if (token === null)
+    throw new Error(
+      "The address has no token. Open the one that Hookyard printed when it started.",
+    );
   const [about, stats] = await Promise.all([ask("/api/about"), ask("/api/stats")]);
-  for (const cell of document.querySelectorAll("[data-member]")) cell.textContent = about[cell.dataset.member] ?? "in memory only";
+  for (const cell of document.querySelectorAll("[data-member]"))
+    cell.textContent = about[cell.dataset.member] ?? "in memory only";
   document.querySelector("table").hidden = false;
   status.textContent = `Running. ${stats.messages.total} messages, ${stats.deliveries.total} deliveries.`;
 } catch (error) {

@@ -1,6 +1,7 @@
 /**
- * The control API: checks an input against the contract, calls the handler, and encodes what it returns. The hosts call it,
- * over HTTP or over a message port. It knows neither: no headers, no tokens, no sockets. It never throws.
+ * The control API: checks an input against the contract, calls the handler, and encodes what it
+ * returns. The hosts call it, over HTTP or over a message port. It knows neither: no headers, no
+ * tokens, no sockets. It never throws.
  */
 
 import { z } from "zod";
@@ -12,7 +13,12 @@ import type { ChangeFeed, Pipeline } from "../engine/pipeline.ts";
 import { storeFailure } from "../engine/store-failure.ts";
 import { configurationHandlers, type Rehearsal } from "./handlers/configuration.ts";
 import { deliveryHandlers, messageHandlers } from "./handlers/messages.ts";
-import { audienceHandlers, computedTraitHandlers, deletionHandlers, profileHandlers } from "./handlers/people.ts";
+import {
+  audienceHandlers,
+  computedTraitHandlers,
+  deletionHandlers,
+  profileHandlers,
+} from "./handlers/people.ts";
 import {
   clientHandlers,
   destinationHandlers,
@@ -26,7 +32,10 @@ import { openApiDocument } from "./openapi.ts";
 export type ApiAnswer = { status: number; body: unknown };
 
 export type Api = {
-  /** `caller` is aborted when nobody waits for the answer any more; an advance of the clock ends then. */
+  /**
+   * `caller` is aborted when nobody waits for the answer any more; an advance of the clock ends
+   * then.
+   */
   call(name: string, input: unknown, caller?: AbortSignal): Promise<ApiAnswer>;
   changes: ChangeFeed;
   openApi(): unknown;
@@ -79,9 +88,14 @@ export function createApi({
       try {
         const checked = checkInput(call, input);
         if (isProblem(checked)) return refusal(checked);
-        const handler = handlers[name as CallName] as (input: unknown, caller?: AbortSignal) => unknown;
+        const handler = handlers[name as CallName] as (
+          input: unknown,
+          caller?: AbortSignal,
+        ) => unknown;
         const answer = await handler(checked, caller);
-        return isProblem(answer) ? refusal(answer) : { status: call.status, body: z.encode(call.answer, answer) };
+        return isProblem(answer)
+          ? refusal(answer)
+          : { status: call.status, body: z.encode(call.answer, answer) };
       } catch (error) {
         report(error);
         return refusal(storeFailure(error) ?? internalProblem);
@@ -92,7 +106,11 @@ export function createApi({
   };
 }
 
-const internalProblem = problem(500, "internal", "Hookyard has a bug. Standard error has the details.");
+const internalProblem = problem(
+  500,
+  "internal",
+  "Hookyard has a bug. Standard error has the details.",
+);
 
 function refusal({ status, code, message, data }: Problem): ApiAnswer {
   return { status, body: data === undefined ? { code, message } : { code, message, data } };
@@ -103,7 +121,8 @@ const defaultSpeed = 10;
 function clockHandlers({ clock }: Pipeline): HandlersOf<"clock"> {
   return {
     "clock.get": () => clock.state(),
-    "clock.set": ({ mode, speed }) => (mode === "faster" ? clock.set(mode, speed ?? defaultSpeed) : clock.set(mode)),
+    "clock.set": ({ mode, speed }) =>
+      mode === "faster" ? clock.set(mode, speed ?? defaultSpeed) : clock.set(mode),
     "clock.advance": async (target, caller) => {
       const advanced = await clock.advance(target, caller);
       if (isProblem(advanced)) return advanced;
@@ -119,7 +138,13 @@ function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "pipeline"> 
     "stats.get": () => {
       const { messages, deliveries } = pipeline.queries.stats();
       const { queued, sending } = deliveries.byState;
-      return { messages, deliveries, rates: pipeline.rates(), queueDepth: queued + sending, trouble: pipeline.trouble()?.message ?? null };
+      return {
+        messages,
+        deliveries,
+        rates: pipeline.rates(),
+        queueDepth: queued + sending,
+        trouble: pipeline.trouble()?.message ?? null,
+      };
     },
     "pipeline.settle": ({ timeoutMs }) => pipeline.settle(timeoutMs),
     "pipeline.reset": async ({ what }) => {

@@ -32,15 +32,22 @@ const members: Partial<Record<CallName, object>> = {
   "checks.report": { as: "html" },
 };
 
-const ofOneThing = (Object.keys(calls) as CallName[]).filter((name) => calls[name].path.includes("{id}"));
+const ofOneThing = (Object.keys(calls) as CallName[]).filter((name) =>
+  calls[name].path.includes("{id}"),
+);
 
-test("every call answers that what has no such id is not there, whether an id can be spelled so or not", async ({ start }) => {
+test("every call answers that what has no such id is not there, whether an id can be spelled so or not", async ({
+  start,
+}) => {
   const app = await start.app();
   for (const name of ofOneThing) {
     const ids = ["nope", `${prefixes[name.split(".")[0] ?? ""]}_00000zzzz`];
     for (const id of ids) {
       const { status, body } = await app.answer(name, { ...members[name], id });
-      expect([status, body], name).toMatchObject([404, { code: "not_found", message: expect.stringContaining(` ${id}.`) }]);
+      expect([status, body], name).toMatchObject([
+        404,
+        { code: "not_found", message: expect.stringContaining(` ${id}.`) },
+      ]);
     }
   }
 });
@@ -61,7 +68,10 @@ test("every list refuses a cursor that is none of its own", async ({ start }) =>
   ];
   for (const [name, input] of lists) {
     const { status, body } = await app.answer(name, { ...input, cursor: "soon" });
-    expect([status, body], name).toMatchObject([400, { code: "invalid", message: "cursor: soon is not a cursor of this list." }]);
+    expect([status, body], name).toMatchObject([
+      400,
+      { code: "invalid", message: "cursor: soon is not a cursor of this list." },
+    ]);
   }
 });
 
@@ -71,8 +81,16 @@ test("the first id of several that can be none is named with its place", async (
   const wrong: [CallName, object, string][] = [
     ["messages.list", { sourceId: "shop" }, "sourceId: shop is not the id of a source."],
     ["messages.list", { sourceId: [id, "shop"] }, "sourceId[1]: shop is not the id of a source."],
-    ["destinations.create", { name: "D", sourceIds: [id, "shop"], webhooks: [] }, "sourceIds[1]: shop is not the id of a source."],
-    ["audiences.create", { name: "A", members: [], destinationIds: ["here"] }, "destinationIds[0]: here is not the id of a destination."],
+    [
+      "destinations.create",
+      { name: "D", sourceIds: [id, "shop"], webhooks: [] },
+      "sourceIds[1]: shop is not the id of a source.",
+    ],
+    [
+      "audiences.create",
+      { name: "A", members: [], destinationIds: ["here"] },
+      "destinationIds[0]: here is not the id of a destination.",
+    ],
   ];
   for (const [name, input, message] of wrong) {
     const { status, body } = await app.answer(name, input);

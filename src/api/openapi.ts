@@ -13,19 +13,32 @@ export function openApiDocument(version: string): Schema {
   const paths: Record<string, Record<string, Schema>> = {};
   const error = { description: "What is wrong.", ...json(schemaOf(errorAnswer, components)) };
 
-  const operation = (call: Omit<Call, "answer" | "reads" | "status">, success: Record<string, Schema>): Schema => ({
+  const operation = (
+    call: Omit<Call, "answer" | "reads" | "status">,
+    success: Record<string, Schema>,
+  ): Schema => ({
     operationId: call.name,
     summary: call.summary,
     tags: [call.name.split(".")[0]],
-    parameters: [...parametersOf(call.params, "path", components), ...parametersOf(call.query, "query", components)],
+    parameters: [
+      ...parametersOf(call.params, "path", components),
+      ...parametersOf(call.query, "query", components),
+    ],
     ...(call.body === null
       ? {}
-      : { requestBody: { required: !call.body.safeParse({}).success, ...json(schemaOf(call.body, components)) } }),
+      : {
+          requestBody: {
+            required: !call.body.safeParse({}).success,
+            ...json(schemaOf(call.body, components)),
+          },
+        }),
     responses: { ...success, default: error },
   });
 
   for (const call of Object.values<Call>(calls)) {
-    const success = { [call.status]: { description: "Done.", ...json(schemaOf(call.answer, components)) } };
+    const success = {
+      [call.status]: { description: "Done.", ...json(schemaOf(call.answer, components)) },
+    };
     (paths[call.path] ??= {})[call.method.toLowerCase()] = operation(call, success);
   }
   paths[changeStream.path] = {
@@ -45,11 +58,15 @@ export function openApiDocument(version: string): Schema {
     info: {
       title: "Hookyard control API",
       version,
-      description: "Every call requires the token that Hookyard prints when it starts, as `Authorization: Bearer <token>`.",
+      description:
+        "Every call requires the token that Hookyard prints when it starts, as `Authorization: Bearer <token>`.",
     },
     security: [{ token: [] }],
     paths,
-    components: { schemas: components, securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+    components: {
+      schemas: components,
+      securitySchemes: { token: { type: "http", scheme: "bearer" } },
+    },
   };
 }
 
@@ -57,16 +74,30 @@ function json(schema: Schema): Schema {
   return { content: { "application/json": { schema } } };
 }
 
-function parametersOf(members: z.ZodObject | null, place: "path" | "query", components: Record<string, Schema>): Schema[] {
+function parametersOf(
+  members: z.ZodObject | null,
+  place: "path" | "query",
+  components: Record<string, Schema>,
+): Schema[] {
   return Object.entries(members?.shape ?? {}).map(([name, schema]) => {
     const { description, ...rest } = schemaOf(schema as z.ZodType, components);
-    return { name, in: place, required: !(schema as z.ZodType).safeParse(undefined).success, description, schema: rest };
+    return {
+      name,
+      in: place,
+      required: !(schema as z.ZodType).safeParse(undefined).success,
+      description,
+      schema: rest,
+    };
   });
 }
 
-/** Converted as a member of something, so that a shape with an id comes out as a reference to it. */
+/**
+ * Converted as a member of something, so that a shape with an id comes out as a reference to it.
+ */
 function schemaOf(schema: z.ZodType, components: Record<string, Schema>): Schema {
-  const { $defs = {}, properties } = rewritten(z.toJSONSchema(z.object({ schema }), { io: "input" })) as {
+  const { $defs = {}, properties } = rewritten(
+    z.toJSONSchema(z.object({ schema }), { io: "input" }),
+  ) as {
     $defs?: Record<string, Schema>;
     properties: { schema: Schema };
   };
@@ -74,11 +105,15 @@ function schemaOf(schema: z.ZodType, components: Record<string, Schema>): Schema
   return properties.schema;
 }
 
-/** Whole numbers come with the bounds of what JavaScript can count, which say nothing to a reader. */
+/**
+ * Whole numbers come with the bounds of what JavaScript can count, which say nothing to a reader.
+ */
 function rewritten(schema: object): unknown {
   const text = JSON.stringify(schema, (key, member: unknown) => {
     if (key === "$ref") return String(member).replace("#/$defs/", "#/components/schemas/");
-    return typeof member === "number" && Math.abs(member) === Number.MAX_SAFE_INTEGER ? undefined : member;
+    return typeof member === "number" && Math.abs(member) === Number.MAX_SAFE_INTEGER
+      ? undefined
+      : member;
   });
   return JSON.parse(text);
 }

@@ -2,7 +2,13 @@ import { expect, test } from "vitest";
 import type { Change, ChangeFeed } from "../engine/pipeline.ts";
 import { createPortApi } from "./port-api.ts";
 
-const change = (sequence: number): Change => ({ sequence, area: "sources", ids: [], count: 1, added: 0 });
+const change = (sequence: number): Change => ({
+  sequence,
+  area: "sources",
+  ids: [],
+  count: 1,
+  added: 0,
+});
 
 /** An API that answers with what it was asked, and a feed that knows the changes from 10 on. */
 function served() {
@@ -10,7 +16,8 @@ function served() {
   const listeners = new Set<(changes: Change[]) => void>();
   const feed: ChangeFeed = {
     sequence: () => 12,
-    since: (sequence) => (sequence < 9 ? null : [10, 11, 12].filter((each) => each > sequence).map(change)),
+    since: (sequence) =>
+      sequence < 9 ? null : [10, 11, 12].filter((each) => each > sequence).map(change),
     subscribe: (listener) => {
       listeners.add(listener);
       return () => {
@@ -26,7 +33,13 @@ function served() {
     portApi.receive(JSON.stringify(message));
     await Promise.resolve();
   };
-  return { portApi, sent, receive, listeners, publish: (...changes: Change[]) => listeners.forEach((listener) => listener(changes)) };
+  return {
+    portApi,
+    sent,
+    receive,
+    listeners,
+    publish: (...changes: Change[]) => listeners.forEach((listener) => listener(changes)),
+  };
 }
 
 test.each<[string, unknown]>([
@@ -51,7 +64,9 @@ test.each<[string, unknown]>([
 test("a call is answered with its number", async () => {
   const { sent, receive } = served();
   await receive({ id: 7, name: "sources.get", input: { id: "src_1" } });
-  expect(sent).toEqual([{ id: 7, status: 200, body: { name: "sources.get", input: { id: "src_1" } } }]);
+  expect(sent).toEqual([
+    { id: 7, status: 200, body: { name: "sources.get", input: { id: "src_1" } } },
+  ]);
 });
 
 test.each([

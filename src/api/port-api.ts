@@ -1,6 +1,7 @@
 /**
- * The control API for one message port: takes its messages, calls the API, sends answers and changes back. The desktop
- * host makes one per port. It knows no port: whoever has one gives it a `send`.
+ * The control API for one message port: takes its messages, calls the API, sends answers and
+ * changes back. The desktop host makes one per port. It knows no port: whoever has one gives it a
+ * `send`.
  */
 
 import type { MessageToHost, MessageToPage } from "../contract/port-messages.ts";
@@ -9,11 +10,20 @@ import type { Api } from "./api.ts";
 type PortApi = {
   /** Whatever came in; what is no message is dropped, because there is nobody to answer. */
   receive(data: unknown): void;
-  /** The port is closed: nothing is sent any more, and an advance of the clock that was asked for over it ends. */
+  /**
+   * The port is closed: nothing is sent any more, and an advance of the clock that was asked for
+   * over it ends.
+   */
   end(): void;
 };
 
-export function createPortApi({ api, send }: { api: Pick<Api, "call" | "changes">; send: (text: string) => void }): PortApi {
+export function createPortApi({
+  api,
+  send,
+}: {
+  api: Pick<Api, "call" | "changes">;
+  send: (text: string) => void;
+}): PortApi {
   const watches = new Map<number, () => void>();
   const open = new AbortController();
 
@@ -26,7 +36,13 @@ export function createPortApi({ api, send }: { api: Pick<Api, "call" | "changes"
     const missed = after === null ? [] : api.changes.since(after);
     watches.set(
       id,
-      api.changes.subscribe((changes) => answer({ watch: id, sequence: changes.at(-1)?.sequence ?? api.changes.sequence(), changes })),
+      api.changes.subscribe((changes) =>
+        answer({
+          watch: id,
+          sequence: changes.at(-1)?.sequence ?? api.changes.sequence(),
+          changes,
+        }),
+      ),
     );
     answer({ watch: id, sequence: api.changes.sequence(), changes: missed });
   }
@@ -37,7 +53,9 @@ export function createPortApi({ api, send }: { api: Pick<Api, "call" | "changes"
       if (message === null) return;
       if ("id" in message) {
         const { id } = message;
-        void api.call(message.name, message.input, open.signal).then(({ status, body }) => answer({ id, status, body }));
+        void api
+          .call(message.name, message.input, open.signal)
+          .then(({ status, body }) => answer({ id, status, body }));
       } else if ("watch" in message) {
         watch(message.watch, message.after);
       } else {
@@ -57,7 +75,8 @@ function messageOf(data: unknown): MessageToHost | null {
   if (typeof message !== "object" || message === null) return null;
   const { id, name, input, watch, after, unwatch } = message as Record<string, unknown>;
   if (typeof id === "number" && typeof name === "string") return { id, name, input };
-  if (typeof watch === "number" && (after === null || typeof after === "number")) return { watch, after };
+  if (typeof watch === "number" && (after === null || typeof after === "number"))
+    return { watch, after };
   if (typeof unwatch === "number") return { unwatch };
   return null;
 }

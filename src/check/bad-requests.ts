@@ -4,7 +4,13 @@ import { isAccepted, isCrash } from "../receiver/request.ts";
 import { briefOf, did, fail, pass, warn, type Check } from "./outcome.ts";
 import type { Probe, Recorded } from "./probe.ts";
 
-type BadRequest = { id: string; title: string; what: string; send(probe: Probe): Promise<Recorded>; accepted: string };
+type BadRequest = {
+  id: string;
+  title: string;
+  what: string;
+  send(probe: Probe): Promise<Recorded>;
+  accepted: string;
+};
 
 const badRequests: BadRequest[] = [
   {
@@ -26,13 +32,15 @@ const badRequests: BadRequest[] = [
     title: "Refuses GET",
     what: "a GET",
     send: (probe) => probe.deliver("", { method: "GET" }),
-    accepted: "Health checks and crawlers use GET; a receiver that answers 2xx to it hides a wrong configuration. Answer 405.",
+    accepted:
+      "Health checks and crawlers use GET; a receiver that answers 2xx to it hides a wrong configuration. Answer 405.",
   },
   {
     id: "wrong-content-type",
     title: "Refuses another content type",
     what: "a message sent as text/plain",
-    send: (probe) => probe.deliver(probe.track(probe.token()), { headers: { "Content-Type": "text/plain" } }),
+    send: (probe) =>
+      probe.deliver(probe.track(probe.token()), { headers: { "Content-Type": "text/plain" } }),
     accepted: "It does no harm with a checked signature. A strict receiver answers 415.",
   },
 ];
@@ -50,6 +58,8 @@ export const badRequestChecks: Check[] = badRequests.map(({ id, title, what, sen
         briefOf(sent),
         `The receiver ${did(sent)} to ${what}. A server error says that the sender should try again, for four hours. Answer 400.`,
       );
-    return isAccepted(sent) ? warn(briefOf(sent), `The receiver ${did(sent)} to ${what}. ${accepted}`) : pass(briefOf(sent));
+    return isAccepted(sent)
+      ? warn(briefOf(sent), `The receiver ${did(sent)} to ${what}. ${accepted}`)
+      : pass(briefOf(sent));
   },
 }));

@@ -81,7 +81,10 @@ test("a check says what runs and what is to come, and notes each change", async 
   await arrived;
   free();
   await ended(id);
-  expect(await get(id)).toMatchObject({ state: "done", checks: [{ state: "pass" }, { state: "pass" }, { id: "get" }] });
+  expect(await get(id)).toMatchObject({
+    state: "done",
+    checks: [{ state: "pass" }, { state: "pass" }, { id: "get" }],
+  });
   // Its start, its end, and both of each of three checks.
   expect(changed).toEqual(Array.from({ length: 8 }, () => id));
 });
@@ -101,13 +104,20 @@ test("a stopped check keeps its results and sends nothing more, not even in the 
   free();
   const { id: after } = await started({ url, only: ["answers"] });
   await ended(after);
-  const results = await Promise.all(["answers", "in-time"].map(async (check) => checks.handlers["checks.result"]({ id: after, check })));
+  const results = await Promise.all(
+    ["answers", "in-time"].map(async (check) =>
+      checks.handlers["checks.result"]({ id: after, check }),
+    ),
+  );
   const sent = results.flatMap((one) => (isProblem(one) ? [] : one.requests));
   expect(sent).toHaveLength(3);
   // And the four that find out how many checks may run beside each other.
   expect(requests).toBe(2 + sent.length + 4);
   expect(await get(id)).toMatchObject({ state: "stopped", score: 100 });
-  expect(JSON.parse((await report({ id, as: "json", from: 0 })).text)).toMatchObject({ url, checks: [{ id: "answers" }] });
+  expect(JSON.parse((await report({ id, as: "json", from: 0 })).text)).toMatchObject({
+    url,
+    checks: [{ id: "answers" }],
+  });
 });
 
 test("two run at a time, and the oldest that have ended are forgotten", async () => {
@@ -125,7 +135,10 @@ test("two run at a time, and the oldest that have ended are forgotten", async ()
 test("effects that cannot be asked make a check unusable, with the reason", async () => {
   const { id } = await started({ url, effects: { url: "http://127.0.0.1:1/effects" } });
   await ended(id);
-  expect(await get(id)).toMatchObject({ state: "unusable", problem: expect.stringContaining("cannot be asked for effects") });
+  expect(await get(id)).toMatchObject({
+    state: "unusable",
+    problem: expect.stringContaining("cannot be asked for effects"),
+  });
 });
 
 test("a report comes in pieces of less than a megabyte, which make the whole", async () => {

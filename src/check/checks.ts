@@ -1,6 +1,7 @@
 /**
- * What the control API asks of checks: start one, how far it is, its results and reports. They are kept in memory, the newest of them, and
- * hold no secret. The inspector's page can reach this, so it takes no command to start. The checks are loaded on first use.
+ * What the control API asks of checks: start one, how far it is, its results and reports. They are
+ * kept in memory, the newest of them, and hold no secret. The inspector's page can reach this, so
+ * it takes no command to start. The checks are loaded on first use.
  */
 
 import { randomInt } from "node:crypto";
@@ -16,7 +17,10 @@ import type { CheckReport, CheckResult } from "./run-check.ts";
 
 /** Two that run load the machine as a receiver under test should not be. */
 const maxRunning = 2;
-/** A result has requests with their bytes: about half a megabyte a check, four when the receiver answers a lot. */
+/**
+ * A result has requests with their bytes: about half a megabyte a check, four when the receiver
+ * answers a lot.
+ */
 const maxKept = 8;
 /** Of a report in one answer: six bytes a character at the worst, under a megabyte. */
 const maxPiece = 150_000;
@@ -64,10 +68,23 @@ export function createChecks({
   const runs = new Map<string, Run>();
   let next = 1;
 
-  const durationOf = ({ durationMs, began }: Run): number => Math.round(durationMs ?? monotonic() - began);
+  const durationOf = ({ durationMs, began }: Run): number =>
+    Math.round(durationMs ?? monotonic() - began);
 
   function answer(run: Run): ReceiverCheck {
-    const { checking, id, url, state, problem, startedAt, seed, hasEffects, chosen, running, results } = run;
+    const {
+      checking,
+      id,
+      url,
+      state,
+      problem,
+      startedAt,
+      seed,
+      hasEffects,
+      chosen,
+      running,
+      results,
+    } = run;
     return {
       id,
       url: urlWithoutCredentials(url),
@@ -131,13 +148,18 @@ export function createChecks({
         if (end.signal.aborted) return;
         const isExpected = error instanceof checking.CannotCheck;
         if (!isExpected) reportUnexpected(error);
-        finish(run, "unusable", isExpected ? error.message : `The check could not go on: ${String(error)}`);
+        finish(
+          run,
+          "unusable",
+          isExpected ? error.message : `The check could not go on: ${String(error)}`,
+        );
       },
     );
   }
 
   function forgetOld(): void {
-    for (const { id, state } of runs.values()) if (runs.size >= maxKept && state !== "running") runs.delete(id);
+    for (const { id, state } of runs.values())
+      if (runs.size >= maxKept && state !== "running") runs.delete(id);
   }
 
   const withRun = <Answer>(id: string, use: (run: Run) => Answer): Answer | Problem => {
@@ -155,10 +177,15 @@ export function createChecks({
     "checks.start": async ({ useSecretOf, ...given }) => {
       const { url, only = [], skip = [], effects } = given;
       const signer = useSecretOf === undefined ? null : destination(useSecretOf);
-      if (signer === undefined && useSecretOf !== undefined) return notFound("destination", destinationIds.format(useSecretOf));
-      if (effects !== undefined && !/^https?:\/\//.test(effects.url)) return invalid("The effects need a full http or https URL.");
+      if (signer === undefined && useSecretOf !== undefined)
+        return notFound("destination", destinationIds.format(useSecretOf));
+      if (effects !== undefined && !/^https?:\/\//.test(effects.url))
+        return invalid("The effects need a full http or https URL.");
       if ([...runs.values()].filter(({ state }) => state === "running").length >= maxRunning)
-        return conflict("too_many_runs", `${maxRunning} checks are running already. Wait until one of them is over, or stop one.`);
+        return conflict(
+          "too_many_runs",
+          `${maxRunning} checks are running already. Wait until one of them is over, or stop one.`,
+        );
       const checking = await import("./run-check.ts");
       let chosen;
       try {
@@ -192,7 +219,8 @@ export function createChecks({
     },
     "checks.list": () => ({ items: [...runs.values()].map(answer).toReversed() }),
     "checks.get": ({ id }) => withRun(id, answer),
-    "checks.result": ({ id, check }) => withRun(id, ({ results }) => results.get(check) ?? notFound("result", check)),
+    "checks.result": ({ id, check }) =>
+      withRun(id, ({ results }) => results.get(check) ?? notFound("result", check)),
     "checks.report": async ({ id, as, from }) => {
       const run = runs.get(id);
       if (run === undefined) return notFound("check", id);
@@ -204,7 +232,11 @@ export function createChecks({
       });
       const text = await reportText(report, as);
       const to = from + maxPiece;
-      return { file: `check.${as === "junit" ? "xml" : as}`, text: text.slice(from, to), next: to < text.length ? to : null };
+      return {
+        file: `check.${as === "junit" ? "xml" : as}`,
+        text: text.slice(from, to),
+        next: to < text.length ? to : null,
+      };
     },
     "checks.stop": ({ id }) => withRun(id, stop),
   };

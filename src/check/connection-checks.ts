@@ -6,7 +6,10 @@ import { briefOf, did, fail, pass, warn, type Check, type Outcome } from "./outc
 import { isAccepted, isCrash } from "../receiver/request.ts";
 import { type Probe, type Recorded } from "./probe.ts";
 
-/** Enough to show a receiver that closes, leaks or mixes up connections, and what a slow one can answer meanwhile. */
+/**
+ * Enough to show a receiver that closes, leaks or mixes up connections, and what a slow one can
+ * answer meanwhile.
+ */
 function howMany(probe: Probe): number {
   return Math.max(4, Math.min(20, Math.floor(6_000 / Math.max(1, probe.receiver.usualMs))));
 }
@@ -25,7 +28,11 @@ async function inSequence(probe: Probe, connection: "kept" | "close"): Promise<R
 }
 
 /** One bad answer among good ones can be chance, the same failure at the second round is not. */
-async function mustAllBeAccepted(probe: Probe, connection: "kept" | "close", where: string): Promise<Outcome> {
+async function mustAllBeAccepted(
+  probe: Probe,
+  connection: "kept" | "close",
+  where: string,
+): Promise<Outcome> {
   for (let round = 0; ; round += 1) {
     const sent = await inSequence(probe, connection);
     const failed = sent.find((one) => !isAccepted(one) || one.error !== null);
@@ -66,7 +73,10 @@ async function checkLoad(probe: Probe): Promise<Outcome> {
       `${refused.length} of ${sent.length} refused`,
       `The receiver ${did(refused[0])} to ${refused.length} of ${sent.length} messages, ${load.atOnce} at a time. The sender sends those again later.`,
     );
-  return pass(`${slowest} ms`, `The slowest of ${sent.length} answers, ${load.atOnce} at a time, took ${slowest} ms.`);
+  return pass(
+    `${slowest} ms`,
+    `The slowest of ${sent.length} answers, ${load.atOnce} at a time, took ${slowest} ms.`,
+  );
 }
 
 async function checkManyConnections(probe: Probe): Promise<Outcome> {
@@ -103,9 +113,14 @@ export const connectionChecks: Check[] = [
     group: "Connections",
     phase: "together",
     async run(probe) {
-      const sent = await probe.deliver(probe.track(probe.token(), { properties: { text: "a body that arrives in pieces ".repeat(10) } }), {
-        slow: true,
-      });
+      const sent = await probe.deliver(
+        probe.track(probe.token(), {
+          properties: { text: "a body that arrives in pieces ".repeat(10) },
+        }),
+        {
+          slow: true,
+        },
+      );
       if (isAccepted(sent)) return pass(briefOf(sent));
       return fail(
         briefOf(sent),
@@ -141,9 +156,15 @@ export const connectionChecks: Check[] = [
         sent = await probe.send(probe.track(token));
       }
       if (!isAccepted(sent))
-        return fail(briefOf(sent), `After all checks the receiver ${did(sent)} to a valid message that it accepted at the beginning.`);
+        return fail(
+          briefOf(sent),
+          `After all checks the receiver ${did(sent)} to a valid message that it accepted at the beginning.`,
+        );
       if (probe.hasEffects && (await probe.countOf(token)) === 0)
-        return fail("without effect", `After all checks the receiver ${did(sent)} to a valid message, and it took no effect.`);
+        return fail(
+          "without effect",
+          `After all checks the receiver ${did(sent)} to a valid message, and it took no effect.`,
+        );
       return pass(briefOf(sent));
     },
   },

@@ -1,11 +1,21 @@
 /**
- * Checks of effects: each message counts once, whatever happens to its requests. They compare what the receiver says it has done with
- * what it was sent.
+ * Checks of effects: each message counts once, whatever happens to its requests. They compare what
+ * the receiver says it has done with what it was sent.
  */
 
 import { pause } from "../receiver/wire.ts";
 import type { HangUpManner } from "../receiver/request.ts";
-import { briefOf, did, fail, pass, skipped, times, warn, type Check, type Outcome } from "./outcome.ts";
+import {
+  briefOf,
+  did,
+  fail,
+  pass,
+  skipped,
+  times,
+  warn,
+  type Check,
+  type Outcome,
+} from "./outcome.ts";
 import { isAccepted } from "../receiver/request.ts";
 import { type Probe } from "./probe.ts";
 
@@ -14,9 +24,14 @@ const hour = 3_600_000;
 const maxRetried = 20;
 
 /** Which token took effect other than once; of several the one that did it most often. */
-async function wrongly(probe: Probe, tokens: readonly string[]): Promise<{ count: number; token: string } | null> {
+async function wrongly(
+  probe: Probe,
+  tokens: readonly string[],
+): Promise<{ count: number; token: string } | null> {
   const effects = await probe.effects(tokens);
-  const wrong = tokens.map((token) => ({ token, count: effects.get(token)?.count ?? 0 })).filter(({ count }) => count !== 1);
+  const wrong = tokens
+    .map((token) => ({ token, count: effects.get(token)?.count ?? 0 }))
+    .filter(({ count }) => count !== 1);
   wrong.sort((one, other) => other.count - one.count);
   return wrong[0] ?? null;
 }
@@ -25,7 +40,8 @@ async function checkDuplicate(probe: Probe): Promise<Outcome> {
   const token = probe.token();
   const body = probe.track(token);
   const first = await probe.deliver(body);
-  if (!isAccepted(first)) return fail(briefOf(first), `The receiver ${did(first)} to a valid message.`);
+  if (!isAccepted(first))
+    return fail(briefOf(first), `The receiver ${did(first)} to a valid message.`);
   const second = await probe.deliver(body);
   const wrong = await wrongly(probe, [token]);
   if (wrong !== null && wrong.count > 1)
@@ -34,7 +50,12 @@ async function checkDuplicate(probe: Probe): Promise<Outcome> {
       `The same message, sent twice, took effect ${times(wrong.count)}. A sender repeats a message whenever it misses the answer. Remember the messageId in the same transaction as the work.`,
       "idempotency",
     );
-  if (wrong !== null) return fail("no effect", "The message was answered 2xx twice and took no effect.", "idempotency");
+  if (wrong !== null)
+    return fail(
+      "no effect",
+      "The message was answered 2xx twice and took no effect.",
+      "idempotency",
+    );
   if (!isAccepted(second))
     return warn(
       briefOf(second),
@@ -46,13 +67,17 @@ async function checkDuplicate(probe: Probe): Promise<Outcome> {
 async function checkTogether(probe: Probe): Promise<Outcome> {
   const tokens: string[] = [];
   const { usualMs } = probe.receiver;
-  // At the same time, and while the first is being worked on: a gap between looking and remembering shows in one of these.
+  // At the same time, and while the first is being worked on: a gap between looking and remembering
+  // shows in one of these.
   const apart = [0, 0, 0, 0, 1, 2, 5, usualMs / 4, usualMs / 2, (usualMs * 3) / 4];
   const send = async (apartMs: number): Promise<void> => {
     const token = probe.token();
     tokens.push(token);
     const body = probe.track(token);
-    const sent = await probe.sendAll(body, { copies: apartMs === 0 ? 3 : 2, apartMs: Math.min(Math.round(apartMs), 1_000) });
+    const sent = await probe.sendAll(body, {
+      copies: apartMs === 0 ? 3 : 2,
+      apartMs: Math.min(Math.round(apartMs), 1_000),
+    });
     if (!sent.some(isAccepted)) await probe.deliver(body);
   };
   const waiting = [...apart];
@@ -79,7 +104,11 @@ async function checkTogether(probe: Probe): Promise<Outcome> {
 type Loss = { hangUp: HangUpManner; waitMs?: number };
 
 /** Each loss, then the retry, as the sender makes it. */
-async function checkRetryAfter(probe: Probe, losses: readonly Loss[], what: string): Promise<Outcome> {
+async function checkRetryAfter(
+  probe: Probe,
+  losses: readonly Loss[],
+  what: string,
+): Promise<Outcome> {
   const { usualMs } = probe.receiver;
   const tokens: string[] = [];
   await Promise.all(
@@ -118,11 +147,18 @@ async function checkFailedMeansNotDone(probe: Probe): Promise<Outcome> {
   for (const { status, tokens, spec } of probe.receiver.sent) {
     const [token] = tokens;
     const isValid = spec.signature === undefined || spec.signature === "valid";
-    if (status !== null && status >= 500 && token !== undefined && isValid && (spec.method ?? "POST") === "POST")
+    if (
+      status !== null &&
+      status >= 500 &&
+      token !== undefined &&
+      isValid &&
+      (spec.method ?? "POST") === "POST"
+    )
       bodies.set(token, spec.body);
   }
   const chosen = [...bodies].slice(0, maxRetried);
-  if (chosen.length === 0) return pass("no 5xx", `None of ${probe.receiver.sent.length} requests was answered 5xx.`);
+  if (chosen.length === 0)
+    return pass("no 5xx", `None of ${probe.receiver.sent.length} requests was answered 5xx.`);
   await Promise.all(
     chosen.map(async ([token, body]) => {
       probe.name(token);
@@ -134,7 +170,10 @@ async function checkFailedMeansNotDone(probe: Probe): Promise<Outcome> {
     chosen.map(([token]) => token),
   );
   if (wrong === null || wrong.count < 2)
-    return pass(`${chosen.length} retried`, `Each message that was answered 5xx took effect once at most.`);
+    return pass(
+      `${chosen.length} retried`,
+      `Each message that was answered 5xx took effect once at most.`,
+    );
   return fail(
     `5xx, and took effect ${times(wrong.count)}`,
     `The receiver answered 5xx to a message that it had done all the same, and did it again at the retry: ${times(wrong.count)} in all. Undo the work when it fails, or remember the messageId with it.`,
@@ -160,8 +199,12 @@ async function checkOrder(probe: Probe): Promise<Outcome> {
   // A receiver may do the work after its answer, so the older one gets its time.
   const effects = await probe.effects([older]);
   const shown = await probe.effects([newer, older], 0);
-  const [hasNewer, hasOlder] = [(shown.get(newer)?.count ?? 0) > 0, (effects.get(older)?.count ?? 0) + (shown.get(older)?.count ?? 0) > 0];
-  if (hasNewer && hasOlder) return skipped("The effects list both identifies, so they do not say which one counts.");
+  const [hasNewer, hasOlder] = [
+    (shown.get(newer)?.count ?? 0) > 0,
+    (effects.get(older)?.count ?? 0) + (shown.get(older)?.count ?? 0) > 0,
+  ];
+  if (hasNewer && hasOlder)
+    return skipped("The effects list both identifies, so they do not say which one counts.");
   if (!hasNewer && !hasOlder) return skipped("The effects do not show traits.token.");
   if (hasNewer) return pass("the newer one won");
   return warn(
@@ -203,7 +246,10 @@ export const exactlyOnceChecks: Check[] = [
         [
           { hangUp: "when-sent" },
           { hangUp: "when-sent-reset" },
-          { hangUp: "while-working", waitMs: Math.min(2_000, Math.round(probe.receiver.usualMs / 2)) },
+          {
+            hangUp: "while-working",
+            waitMs: Math.min(2_000, Math.round(probe.receiver.usualMs / 2)),
+          },
           { hangUp: "at-first-byte" },
           { hangUp: "when-sent" },
           { hangUp: "when-sent-reset" },
@@ -222,7 +268,11 @@ export const exactlyOnceChecks: Check[] = [
       checkRetryAfter(
         probe,
         // Clearly before and clearly after its answer: at that moment itself, chance would decide.
-        [0.4 * probe.receiver.usualMs, 1.5 * probe.receiver.usualMs + 300, 1.5 * probe.receiver.usualMs + 1_000].map((waitMs) => ({
+        [
+          0.4 * probe.receiver.usualMs,
+          1.5 * probe.receiver.usualMs + 300,
+          1.5 * probe.receiver.usualMs + 1_000,
+        ].map((waitMs) => ({
           hangUp: "without-reading",
           waitMs: Math.round(waitMs),
         })),
@@ -259,7 +309,8 @@ export const exactlyOnceChecks: Check[] = [
       const body = probe.track(token, { timestamp: probe.time(4 * hour) });
       await probe.deliver(body);
       await probe.deliver(body);
-      // The very first message came before all the others of this run: a memory of the last few hundred has lost it.
+      // The very first message came before all the others of this run: a memory of the last few
+      // hundred has lost it.
       const [first] = probe.receiver.sent;
       const tokens = [token];
       if (first !== undefined && isAccepted(first)) {

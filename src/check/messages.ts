@@ -1,7 +1,17 @@
 /** Checks of single messages: every type, and what a message of a real client may hold. */
 
 import type { Json } from "../domain/json.ts";
-import { briefOf, did, fail, mustAccept, mustSurvive, pass, warn, type Check, type Outcome } from "./outcome.ts";
+import {
+  briefOf,
+  did,
+  fail,
+  mustAccept,
+  mustSurvive,
+  pass,
+  warn,
+  type Check,
+  type Outcome,
+} from "./outcome.ts";
 import { isAccepted } from "../receiver/request.ts";
 import { answerOf, type Probe, type Recorded } from "./probe.ts";
 
@@ -35,8 +45,11 @@ export const answerChecks: Check[] = [
     async run(probe) {
       const sent: Recorded[] = [];
       for (let nth = 0; nth < 2; nth += 1) sent.push(await probe.send(probe.track(probe.token())));
-      const slowest = sent.reduce((one, other) => (other.durationMs > one.durationMs ? other : one));
-      if (slowest.outcome === "timeout" || slowest.durationMs > deadlineMs) return tooSlow(slowest, "");
+      const slowest = sent.reduce((one, other) =>
+        other.durationMs > one.durationMs ? other : one,
+      );
+      if (slowest.outcome === "timeout" || slowest.durationMs > deadlineMs)
+        return tooSlow(slowest, "");
       return pass(
         `${Math.round(slowest.durationMs)} ms`,
         `The slowest of ${sent.length} answers took ${Math.round(slowest.durationMs)} ms.`,
@@ -47,7 +60,8 @@ export const answerChecks: Check[] = [
 
 export function tooSlow({ durationMs, outcome }: Recorded, when: string): Outcome {
   const seconds = `${(durationMs / 1000).toFixed(1)} s`;
-  const took = outcome === "timeout" ? `did not answer within ${seconds}` : `took ${seconds} to answer`;
+  const took =
+    outcome === "timeout" ? `did not answer within ${seconds}` : `took ${seconds} to answer`;
   return fail(
     outcome === "timeout" ? `no answer in ${seconds}` : seconds,
     `The receiver ${took}${when}. A sender waits 5 s, then it counts the attempt as failed and sends the message again. Store the message, answer, and do the work afterwards.`,
@@ -87,7 +101,11 @@ function whyRefused(sent: Recorded): string {
 function titleOfPage({ responseHead, responseBody }: Recorded): string | null {
   const text = Buffer.from(responseBody).toString("utf8");
   // Many frameworks call every answer HTML.
-  if (!/^content-type: *text\/html/im.test(responseHead) || !/^\s*<(?:!doctype|html|head|title)/i.test(text)) return null;
+  if (
+    !/^content-type: *text\/html/im.test(responseHead) ||
+    !/^\s*<(?:!doctype|html|head|title)/i.test(text)
+  )
+    return null;
   const title = /<title[^>]*>([^<]{1,80})/i.exec(text)?.[1]?.trim();
   return title === undefined ? "" : ` ("${title}")`;
 }
@@ -97,11 +115,35 @@ type Type = "identify" | "track" | "page" | "screen" | "group" | "alias" | "dele
 function messageOf(type: Type, token: string, timestamp: string): string {
   const head = { version: 1, type, messageId: `chk-${token}`, timestamp };
   const members: Record<Type, Record<string, Json>> = {
-    identify: { ...head, userId: token, traits: { token, email: `${token}@example.com` }, context: {} },
-    track: { ...head, userId: token, event: "Order Completed", properties: { token, total: 49.9 }, context: {} },
-    page: { ...head, userId: token, name: "Checkout", category: "Shop", properties: { token }, context: {} },
+    identify: {
+      ...head,
+      userId: token,
+      traits: { token, email: `${token}@example.com` },
+      context: {},
+    },
+    track: {
+      ...head,
+      userId: token,
+      event: "Order Completed",
+      properties: { token, total: 49.9 },
+      context: {},
+    },
+    page: {
+      ...head,
+      userId: token,
+      name: "Checkout",
+      category: "Shop",
+      properties: { token },
+      context: {},
+    },
     screen: { ...head, userId: token, name: "Cart", properties: { token }, context: {} },
-    group: { ...head, userId: token, traits: { token, name: "Analysts" }, groupId: `group-${token}`, context: {} },
+    group: {
+      ...head,
+      userId: token,
+      traits: { token, name: "Analysts" },
+      groupId: `group-${token}`,
+      context: {},
+    },
     alias: { ...head, "Previous ID": `before-${token}`, "User ID": token, context: {} },
     delete: { type, userId: token, timestamp },
   };
@@ -117,20 +159,26 @@ async function checkTypes(probe: Probe): Promise<Outcome> {
     if (isAccepted(sent)) accepted.push({ type, token });
     else refused.push(`${type}: ${briefOf(sent)}`);
   };
-  // Two, because a deletion has no messageId: a receiver that remembers its absence drops the second.
+  // Two, because a deletion has no messageId: a receiver that remembers its absence drops the
+  // second.
   const deleted = [probe.token(), probe.token()];
   const sendDeletions = async (): Promise<void> => {
     for (const token of deleted) {
       // There has to be somebody to delete.
       await probe.deliver(messageOf("identify", token, probe.time()));
-      if (probe.hasEffects) known.set(token, (await probe.effects([token], 0)).get(token)?.found.join("\n") ?? "");
+      if (probe.hasEffects)
+        known.set(token, (await probe.effects([token], 0)).get(token)?.found.join("\n") ?? "");
     }
     for (const token of deleted) await send("delete", token);
   };
   const sendOthers = async (list: readonly Type[]): Promise<void> => {
     for (const type of list) await send(type, probe.token());
   };
-  await Promise.all([sendOthers(["identify", "track", "page"]), sendOthers(["screen", "group", "alias"]), sendDeletions()]);
+  await Promise.all([
+    sendOthers(["identify", "track", "page"]),
+    sendOthers(["screen", "group", "alias"]),
+    sendDeletions(),
+  ]);
   const ignored = probe.hasEffects ? await withoutEffect(probe, accepted, known) : [];
   if (refused.length > 0)
     return fail(
@@ -152,17 +200,26 @@ async function withoutEffect(
 ): Promise<string[]> {
   const others = accepted.filter(({ type }) => type !== "delete");
   const effects = await probe.effects(others.map(({ token }) => token));
-  const ignored = others.filter(({ token }) => (effects.get(token)?.count ?? 0) === 0).map(({ type }) => type);
+  const ignored = others
+    .filter(({ token }) => (effects.get(token)?.count ?? 0) === 0)
+    .map(({ type }) => type);
   // The effect of a deletion is a line more, or the user's lines gone.
   const deletions = accepted.filter(({ type }) => type === "delete");
-  const wanted = Math.max(0, ...deletions.map(({ token }) => (known.get(token) ?? "").split("\n").length + 1));
+  const wanted = Math.max(
+    0,
+    ...deletions.map(({ token }) => (known.get(token) ?? "").split("\n").length + 1),
+  );
   const after = await probe.effects(
     deletions.map(({ token }) => token),
     wanted,
   );
-  const kept = deletions.filter(({ token }) => (after.get(token)?.found.join("\n") ?? "") === (known.get(token) ?? ""));
+  const kept = deletions.filter(
+    ({ token }) => (after.get(token)?.found.join("\n") ?? "") === (known.get(token) ?? ""),
+  );
   for (const { token } of deletions) probe.found.delete(token);
-  return kept.length === 0 ? ignored : [...ignored, kept.length === deletions.length ? "delete" : "the second of two deletes"];
+  return kept.length === 0
+    ? ignored
+    : [...ignored, kept.length === deletions.length ? "delete" : "the second of two deletes"];
 }
 
 function nested(levels: number): Json {
@@ -171,11 +228,21 @@ function nested(levels: number): Json {
   return value;
 }
 
-const everywhere = "Messages like this come from real clients, and a message that fails for four hours is lost.";
+const everywhere =
+  "Messages like this come from real clients, and a message that fails for four hours is lost.";
 
-type Content = { id: string; title: string; what: string; phase: Check["phase"]; body(probe: Probe, token: string): string };
+type Content = {
+  id: string;
+  title: string;
+  what: string;
+  phase: Check["phase"];
+  body(probe: Probe, token: string): string;
+};
 
-/** Bodies that are the same after parsing and writing them again, so that they say nothing about signatures. */
+/**
+ * Bodies that are the same after parsing and writing them again, so that they say nothing about
+ * signatures.
+ */
 const contents: Content[] = [
   {
     id: "big",
@@ -184,7 +251,11 @@ const contents: Content[] = [
     phase: "alone",
     body(probe, token) {
       const empty = probe.track(token, { properties: { text: "" } });
-      return probe.track(token, { properties: { text: "lorem ipsum ".repeat(3_000).slice(0, 32 * 1024 - Buffer.byteLength(empty)) } });
+      return probe.track(token, {
+        properties: {
+          text: "lorem ipsum ".repeat(3_000).slice(0, 32 * 1024 - Buffer.byteLength(empty)),
+        },
+      });
     },
   },
   {
@@ -195,7 +266,13 @@ const contents: Content[] = [
     body: (probe, token) =>
       probe.track(token, {
         event: "Pédido Completado ✓",
-        properties: { emoji: "👩‍👩‍👧‍👦🏳️‍🌈", rtl: "שלום مرحبا", cjk: "日本語", escapes: 'a "quoted" back\\slash\nand\ta tab', line: "\u2028" },
+        properties: {
+          emoji: "👩‍👩‍👧‍👦🏳️‍🌈",
+          rtl: "שלום مرحبا",
+          cjk: "日本語",
+          escapes: 'a "quoted" back\\slash\nand\ta tab',
+          line: "\u2028",
+        },
       }),
   },
   {
@@ -225,7 +302,13 @@ const contents: Content[] = [
 ];
 
 export const messageChecks: Check[] = [
-  { id: "types", title: "Accepts all seven types, and each takes effect", group: "Messages", phase: "together", run: checkTypes },
+  {
+    id: "types",
+    title: "Accepts all seven types, and each takes effect",
+    group: "Messages",
+    phase: "together",
+    run: checkTypes,
+  },
   {
     id: "unknown-type",
     title: "Survives a type that it does not know",
@@ -250,7 +333,11 @@ export const messageChecks: Check[] = [
     phase: "alone",
     async run(probe) {
       const sent = await probe.deliverNew((token) =>
-        probe.track(token, { receivedBy: ["a", { b: null }], shard: 7, properties: { list: [1, null, {}], none: null } }),
+        probe.track(token, {
+          receivedBy: ["a", { b: null }],
+          shard: 7,
+          properties: { list: [1, null, {}], none: null },
+        }),
       );
       return mustSurvive(
         sent,
@@ -267,8 +354,15 @@ export const messageChecks: Check[] = [
     answers: "no crash",
     phase: "alone",
     async run(probe) {
-      const sent = await probe.deliverNew((token) => JSON.stringify({ ...(JSON.parse(probe.track(token)) as object), properties: {} }));
-      return mustSurvive(sent, "a track whose properties are {}", "Many events have none.", refusedFor("empty properties"));
+      const sent = await probe.deliverNew((token) =>
+        JSON.stringify({ ...(JSON.parse(probe.track(token)) as object), properties: {} }),
+      );
+      return mustSurvive(
+        sent,
+        "a track whose properties are {}",
+        "Many events have none.",
+        refusedFor("empty properties"),
+      );
     },
   },
   {

@@ -22,11 +22,15 @@ export type Check = {
   title: string;
   group: "Answers" | "Messages" | "Signature" | "Bad requests" | "Exactly once" | "Connections";
   needs?: "effects" | "secret";
-  /** What a right receiver answers to each of its requests, `2xx` when left out; `any` where only the effects count. */
+  /**
+   * What a right receiver answers to each of its requests, `2xx` when left out; `any` where only
+   * the effects count.
+   */
   answers?: "2xx" | "refused" | "no crash" | "any";
   /**
-   * `first` one after the other, before everything else; `together` beside each other; `alone` one after the other, because each may
-   * bring the receiver down; `load` the same, because each takes all it has; `last` at the end.
+   * `first` one after the other, before everything else; `together` beside each other; `alone` one
+   * after the other, because each may bring the receiver down; `load` the same, because each takes
+   * all it has; `last` at the end.
    */
   phase: "first" | "together" | "alone" | "load" | "last";
   run(probe: Probe): Promise<Outcome>;
@@ -60,7 +64,9 @@ function noAnswer({ outcome, error, durationMs }: Recorded): string {
 
 /** What it did, as the middle of a sentence: `answered 500`. */
 export function did({ status, error }: Recorded): string {
-  return status !== null && error === null ? `answered ${status}` : `did not answer (${error?.message ?? "the connection ended"})`;
+  return status !== null && error === null
+    ? `answered ${status}`
+    : `did not answer (${error?.message ?? "the connection ended"})`;
 }
 
 /** `what` is the subject of the sentences: `a track with 50 levels`. */
@@ -70,7 +76,12 @@ export function mustAccept(sent: Recorded, what: string, why: string, advice?: A
 }
 
 /** The receiver may refuse it, but has to survive it. */
-export function mustSurvive(sent: Recorded, what: string, why: string, refused: (sent: Recorded) => Outcome): Outcome {
+export function mustSurvive(
+  sent: Recorded,
+  what: string,
+  why: string,
+  refused: (sent: Recorded) => Outcome,
+): Outcome {
   if (isCrash(sent)) return fail(briefOf(sent), `The receiver ${did(sent)} to ${what}. ${why}`);
   return isAccepted(sent) ? pass(briefOf(sent)) : refused(sent);
 }

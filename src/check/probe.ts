@@ -1,6 +1,7 @@
 /**
- * What a check has in hand: tokens of its own, messages as a webhook gets them, requests that are recorded, and the effects that the
- * receiver reports. One probe per check; all probes of a run share the receiver.
+ * What a check has in hand: tokens of its own, messages as a webhook gets them, requests that are
+ * recorded, and the effects that the receiver reports. One probe per check; all probes of a run
+ * share the receiver.
  */
 
 import type { JsonObject } from "../domain/json.ts";
@@ -35,7 +36,10 @@ export type Recorded = Sent & {
   nthCopy: number;
 };
 
-/** A failed request is sent again as the pipeline does, so that one bad answer by chance is not taken for a rule. */
+/**
+ * A failed request is sent again as the pipeline does, so that one bad answer by chance is not
+ * taken for a rule.
+ */
 const tries = 3;
 const betweenTriesMs = 150;
 
@@ -70,7 +74,10 @@ export class Probe {
   }
 
   /** The body of a track that carries the token. */
-  track(token: string, { properties = {}, ...members }: { properties?: JsonObject } & JsonObject = {}): string {
+  track(
+    token: string,
+    { properties = {}, ...members }: { properties?: JsonObject } & JsonObject = {},
+  ): string {
     return JSON.stringify({
       version: 1,
       type: "track",
@@ -85,13 +92,21 @@ export class Probe {
   }
 
   /** Signed rightly unless the spec says otherwise. */
-  async send(body: string, spec: Omit<Partial<RequestSpec>, "body"> = {}, nthTry = 0): Promise<Recorded> {
+  async send(
+    body: string,
+    spec: Omit<Partial<RequestSpec>, "body"> = {},
+    nthTry = 0,
+  ): Promise<Recorded> {
     const [first] = await this.sendAll(body, spec, nthTry);
     if (first === undefined) throw new Error("A request was sent no times.");
     return first;
   }
 
-  async sendAll(body: string, spec: Omit<Partial<RequestSpec>, "body"> = {}, nthTry = 0): Promise<Recorded[]> {
+  async sendAll(
+    body: string,
+    spec: Omit<Partial<RequestSpec>, "body"> = {},
+    nthTry = 0,
+  ): Promise<Recorded[]> {
     const { secret, headers, wire, signal } = this.receiver;
     signal?.throwIfAborted();
     const whole: RequestSpec = {
@@ -102,7 +117,13 @@ export class Probe {
     };
     const tokens = [...this.names.keys()].filter((token) => body.includes(token));
     const results = await performRequest(wire, whole, secret);
-    const recorded = results.map((result, nthCopy) => ({ ...result, check: this.check, tokens, nthTry, nthCopy }));
+    const recorded = results.map((result, nthCopy) => ({
+      ...result,
+      check: this.check,
+      tokens,
+      nthTry,
+      nthCopy,
+    }));
     this.sent.push(...recorded);
     this.receiver.sent.push(...recorded);
     return recorded;
@@ -119,10 +140,13 @@ export class Probe {
   }
 
   /**
-   * The same with a new message at each try: a receiver that broke on the first may take a copy of it for one that it has done. Returns
-   * the first that did not fail, or the last.
+   * The same with a new message at each try: a receiver that broke on the first may take a copy of
+   * it for one that it has done. Returns the first that did not fail, or the last.
    */
-  async deliverNew(write: (token: string) => string, spec: Omit<Partial<RequestSpec>, "body"> = {}): Promise<Recorded> {
+  async deliverNew(
+    write: (token: string) => string,
+    spec: Omit<Partial<RequestSpec>, "body"> = {},
+  ): Promise<Recorded> {
     let last = await this.send(write(this.token()), spec);
     for (let nth = 1; nth < tries && isRetried(last); nth += 1) {
       await pause(betweenTriesMs * nth);
@@ -139,7 +163,10 @@ export class Probe {
   async effects(tokens: readonly string[], wanted = 1): Promise<Map<string, Effects>> {
     const { ask } = this.receiver;
     if (ask === null) throw new Error("Nobody said where the effects are.");
-    const effects = await stableEffects({ ask, wanted: new Map(tokens.map((token) => [token, wanted])) });
+    const effects = await stableEffects({
+      ask,
+      wanted: new Map(tokens.map((token) => [token, wanted])),
+    });
     for (const [token, { found }] of effects) this.found.set(token, { wanted, found });
     return effects;
   }
@@ -153,5 +180,7 @@ export class Probe {
 export function answerOf({ status, error, durationMs, outcome }: Sent): string {
   if (outcome === "hung_up") return "no answer read";
   const took = `${Math.round(durationMs)} ms`;
-  return status !== null && error === null ? `${status} in ${took}` : (error?.message ?? "no answer");
+  return status !== null && error === null
+    ? `${status} in ${took}`
+    : (error?.message ?? "no answer");
 }

@@ -1,4 +1,7 @@
-/** The report of a check as one HTML file: no script, nothing fetched, light and dark. Everything in it came from outside and is escaped. */
+/**
+ * The report of a check as one HTML file: no script, nothing fetched, light and dark. Everything in
+ * it came from outside and is escaped.
+ */
 
 import { escaped } from "../scenarios/report/junit.ts";
 import { adviceLanguages, languageNames, fixes } from "../domain/advice.ts";
@@ -27,12 +30,19 @@ mark { background: var(--mark); color: inherit; } details { margin: 8px 0; } sum
 
 export function checkPage(report: CheckReport): string {
   const { url, startedAt, durationMs, seed, score, checks } = report;
-  const count = (verdict: Verdict): number => checks.filter((one) => one.verdict === verdict).length;
+  const count = (verdict: Verdict): number =>
+    checks.filter((one) => one.verdict === verdict).length;
   const counts = (["pass", "fail", "warn", "skipped"] as const)
-    .map((verdict) => `<span class="${verdict}">${glyphs[verdict]} ${count(verdict)} ${verdict}</span>`)
+    .map(
+      (verdict) =>
+        `<span class="${verdict}">${glyphs[verdict]} ${count(verdict)} ${verdict}</span>`,
+    )
     .join(" &nbsp; ");
   const findings = checks.filter(({ verdict }) => verdict === "fail" || verdict === "warn");
-  const ordered = [...findings.filter(({ verdict }) => verdict === "fail"), ...findings.filter(({ verdict }) => verdict === "warn")];
+  const ordered = [
+    ...findings.filter(({ verdict }) => verdict === "fail"),
+    ...findings.filter(({ verdict }) => verdict === "warn"),
+  ];
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -91,10 +101,15 @@ function requestOf(
 ): string {
   const how = sentAs === null ? "" : `, ${sentAs}`;
   const answer = answerHead === "" ? "" : `\n\n${answerHead}${answerBody}`;
-  const result = error ?? (status === null ? "hung up without reading the answer" : `${status} in ${durationMs} ms`);
+  const result =
+    error ??
+    (status === null ? "hung up without reading the answer" : `${status} in ${durationMs} ms`);
   return `<div><h4>Request ${nth + 1}${escaped(how)} <span class="soft">${escaped(at.slice(11, 23))}</span></h4><pre>${marked(`${head}${body}`, tokens)}</pre><pre>${escaped(`${result}${answer}`)}</pre></div>`;
 }
 
 function marked(text: string, tokens: readonly string[]): string {
-  return tokens.reduce((html, token) => html.replaceAll(token, `<mark>${token}</mark>`), escaped(text));
+  return tokens.reduce(
+    (html, token) => html.replaceAll(token, `<mark>${token}</mark>`),
+    escaped(text),
+  );
 }

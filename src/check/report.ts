@@ -11,46 +11,75 @@ const marks: Record<Verdict, string> = { pass: "✓", fail: "✗", warn: "!", sk
 const width = 28;
 
 /** One line for each check as it ends; a finding has its sentence below it. */
-export function resultText({ id, verdict, brief, detail }: CheckResult, paint: Paint = plainPaint): string {
-  const colour = { pass: paint.good, fail: paint.bad, warn: paint.strong, skipped: paint.faint }[verdict];
+export function resultText(
+  { id, verdict, brief, detail }: CheckResult,
+  paint: Paint = plainPaint,
+): string {
+  const colour = { pass: paint.good, fail: paint.bad, warn: paint.strong, skipped: paint.faint }[
+    verdict
+  ];
   const line =
     `  ${colour(marks[verdict])} ${colour(verdict.padEnd(7))} ${id.padEnd(width)} ${verdict === "skipped" ? "" : paint.faint(shown(brief))}`.trimEnd();
   return verdict === "pass" ? line : `${line}\n${wrapped(shown(detail), 96, "              ")}`;
 }
 
-export function summaryText({ checks, score, durationMs, seed }: CheckReport, paint: Paint = plainPaint): string {
-  const count = (verdict: Verdict): number => checks.filter((one) => one.verdict === verdict).length;
+export function summaryText(
+  { checks, score, durationMs, seed }: CheckReport,
+  paint: Paint = plainPaint,
+): string {
+  const count = (verdict: Verdict): number =>
+    checks.filter((one) => one.verdict === verdict).length;
   const parts = [
     paint.good(`${count("pass")} passed`),
     ...(count("fail") > 0 ? [paint.bad(`${count("fail")} failed`)] : []),
-    ...(count("warn") > 0 ? [paint.strong(`${count("warn")} ${count("warn") === 1 ? "warning" : "warnings"}`)] : []),
+    ...(count("warn") > 0
+      ? [paint.strong(`${count("warn")} ${count("warn") === 1 ? "warning" : "warnings"}`)]
+      : []),
     ...(count("skipped") > 0 ? [paint.faint(`${count("skipped")} skipped`)] : []),
   ];
   return `${parts.join(", ")}  ${paint.faint(`score ${score} of 100, ${(durationMs / 1000).toFixed(1)} s, seed ${seed}`)}`;
 }
 
 /** A failed check with its requests and answers. */
-export function proofText({ requests, effects, advice }: CheckResult, paint: Paint = plainPaint): string {
+export function proofText(
+  { requests, effects, advice }: CheckResult,
+  paint: Paint = plainPaint,
+): string {
   const lines = requests.slice(0, 3).flatMap((request) => requestLines(request, paint));
-  for (const { token, wanted, found } of effects.filter((one) => one.found.length !== one.wanted).slice(0, 2))
+  for (const { token, wanted, found } of effects
+    .filter((one) => one.found.length !== one.wanted)
+    .slice(0, 2))
     lines.push(
       `effects of ${token}: ${found.length}, expected ${wanted}`,
       ...found.slice(0, 4).map((line) => `  ${cut(shown(line), 140)}`),
     );
-  if (advice !== null) lines.push(paint.faint(`Fix: ${fixes[advice].title}. The HTML report has the code.`));
+  if (advice !== null)
+    lines.push(paint.faint(`Fix: ${fixes[advice].title}. The HTML report has the code.`));
   return lines.map((line) => `              ${line}`).join("\n");
 }
 
-function requestLines({ head, body, sentAs, status, answerBody, error, durationMs }: CheckRequest, paint: Paint): string[] {
+function requestLines(
+  { head, body, sentAs, status, answerBody, error, durationMs }: CheckRequest,
+  paint: Paint,
+): string[] {
   const [requestLine = ""] = head.split("\r\n");
   const how = sentAs === null ? "" : ` (${sentAs})`;
-  const answer = error ?? (status === null ? "no answer read" : `${status} in ${Math.round(durationMs)} ms`);
+  const answer =
+    error ?? (status === null ? "no answer read" : `${status} in ${Math.round(durationMs)} ms`);
   const text = answerBody === "" ? "" : `  ${cut(shown(answerBody), 100)}`;
-  return [paint.faint(`> ${shown(requestLine)}${how}`), paint.faint(`> ${cut(shown(body), 140)}`), `< ${shown(answer)}${text}`];
+  return [
+    paint.faint(`> ${shown(requestLine)}${how}`),
+    paint.faint(`> ${cut(shown(body), 140)}`),
+    `< ${shown(answer)}${text}`,
+  ];
 }
 
-export function checkJunit({ url, startedAt, durationMs, seed, checks }: CheckReport, hostname: string): string {
-  const count = (verdict: Verdict): number => checks.filter((one) => one.verdict === verdict).length;
+export function checkJunit(
+  { url, startedAt, durationMs, seed, checks }: CheckReport,
+  hostname: string,
+): string {
+  const count = (verdict: Verdict): number =>
+    checks.filter((one) => one.verdict === verdict).length;
   const attributes = {
     package: "hookyard check",
     id: 0,
@@ -64,9 +93,16 @@ export function checkJunit({ url, startedAt, durationMs, seed, checks }: CheckRe
     time: seconds(durationMs),
   };
   const properties = element("properties", {}, element("property", { name: "seed", value: seed }));
-  const warnings = checks.filter(({ verdict }) => verdict === "warn").map(({ id, detail }) => `${id}: ${detail}`);
-  const texts = element("system-out", {}, escaped(warnings.join("\n"))) + element("system-err", {}, "");
-  const suite = element("testsuite", attributes, properties + checks.map(testCase).join("") + texts);
+  const warnings = checks
+    .filter(({ verdict }) => verdict === "warn")
+    .map(({ id, detail }) => `${id}: ${detail}`);
+  const texts =
+    element("system-out", {}, escaped(warnings.join("\n"))) + element("system-err", {}, "");
+  const suite = element(
+    "testsuite",
+    attributes,
+    properties + checks.map(testCase).join("") + texts,
+  );
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suite}</testsuites>\n`;
 }
 
@@ -77,9 +113,17 @@ function testCase(result: CheckResult): string {
     verdict === "skipped"
       ? element("skipped", { message: detail })
       : verdict === "fail"
-        ? element("failure", { message: detail, type: id }, escaped(`${detail}\n\n${proofText(result)}`))
+        ? element(
+            "failure",
+            { message: detail, type: id },
+            escaped(`${detail}\n\n${proofText(result)}`),
+          )
         : "";
-  return element("testcase", { name: id, classname: `hookyard check.${group}`, time: seconds(tookMs) }, inside);
+  return element(
+    "testcase",
+    { name: id, classname: `hookyard check.${group}`, time: seconds(tookMs) },
+    inside,
+  );
 }
 
 function cut(text: string, length: number): string {

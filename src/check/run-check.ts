@@ -1,7 +1,9 @@
 /**
- * Checks a receiver from the first request to the report. Called by the command line and by the API; prints nothing, writes no file.
+ * Checks a receiver from the first request to the report. Called by the command line and by the
+ * API; prints nothing, writes no file.
  *
- * The checks run in phases. Those that do not disturb each other run at the same time, as many as the receiver answers beside each other.
+ * The checks run in phases. Those that do not disturb each other run at the same time, as many as
+ * the receiver answers beside each other.
  */
 
 import { randomBytes, randomInt } from "node:crypto";
@@ -80,7 +82,10 @@ export class CannotCheck extends Error {}
 const defaultTimeoutMs = 5_000;
 /** As many at once as a small receiver answers without being under load. */
 const besideEachOther = 8;
-/** A receiver that takes longer gets checks beside each other that might bring it down, or the whole would take minutes. */
+/**
+ * A receiver that takes longer gets checks beside each other that might bring it down, or the whole
+ * would take minutes.
+ */
 const slowMs = 500;
 export async function runCheck(options: CheckOptions): Promise<CheckReport> {
   const { url, effects = null, seed = randomInt(2 ** 31) } = options;
@@ -88,7 +93,8 @@ export async function runCheck(options: CheckOptions): Promise<CheckReport> {
   const began = monotonic();
   const startedAt = wallClockNow();
   const ask = effects === null ? null : shareAsking(() => askEffects(effects));
-  if (ask !== null) await ask().catch((error: Error) => Promise.reject(new CannotCheck(error.message)));
+  if (ask !== null)
+    await ask().catch((error: Error) => Promise.reject(new CannotCheck(error.message)));
 
   const receiver = receiverOf(options, seed, ask);
   const results = new Map<string, CheckResult>();
@@ -109,7 +115,10 @@ export function reportOf({
   durationMs,
   seed,
   results,
-}: Pick<CheckReport, "url" | "durationMs" | "seed"> & { startedAt: number; results: CheckResult[] }): CheckReport {
+}: Pick<CheckReport, "url" | "durationMs" | "seed"> & {
+  startedAt: number;
+  results: CheckResult[];
+}): CheckReport {
   return {
     url: urlWithoutCredentials(url),
     startedAt: new Date(startedAt).toISOString(),
@@ -122,26 +131,44 @@ export function reportOf({
 }
 
 export function scoreOf(results: readonly Pick<CheckResult, "verdict">[]): number {
-  const count = (wanted: Verdict): number => results.filter(({ verdict }) => verdict === wanted).length;
+  const count = (wanted: Verdict): number =>
+    results.filter(({ verdict }) => verdict === wanted).length;
   const all = count("pass") + count("warn") + count("fail");
   return all === 0 ? 0 : Math.floor((100 * (count("pass") + count("warn") / 2)) / all);
 }
 
 /** Throws `CannotCheck`. */
-export function chooseChecks({ url, only = [], skip = [] }: Pick<CheckOptions, "url" | "only" | "skip">): Check[] {
+export function chooseChecks({
+  url,
+  only = [],
+  skip = [],
+}: Pick<CheckOptions, "url" | "only" | "skip">): Check[] {
   if (parseTarget(url) === null) throw new CannotCheck(`${url} is not a full http or https URL.`);
   const unknown = [...only, ...skip].find((id) => !checks.some((check) => check.id === id));
   if (unknown !== undefined)
-    throw new CannotCheck(`No check is called ${unknown}. The checks are: ${checks.map(({ id }) => id).join(", ")}.`);
-  return checks.filter(({ id, phase }) => (only.length === 0 || only.includes(id) || phase === "first") && !skip.includes(id));
+    throw new CannotCheck(
+      `No check is called ${unknown}. The checks are: ${checks.map(({ id }) => id).join(", ")}.`,
+    );
+  return checks.filter(
+    ({ id, phase }) =>
+      (only.length === 0 || only.includes(id) || phase === "first") && !skip.includes(id),
+  );
 }
 
 function receiverOf(
-  { url, secret = null, headers = {}, timeoutMs = defaultTimeoutMs, trust = createTrust(), signal = null }: CheckOptions,
+  {
+    url,
+    secret = null,
+    headers = {},
+    timeoutMs = defaultTimeoutMs,
+    trust = createTrust(),
+    signal = null,
+  }: CheckOptions,
   seed: number,
   ask: Receiver["ask"],
 ): Receiver {
-  // Two runs with one seed draw the same, but a receiver must not take the second for copies of the first.
+  // Two runs with one seed draw the same, but a receiver must not take the second for copies of the
+  // first.
   const ofThisRun = randomBytes(4).toString("hex");
   let drawn = 0;
   return {
@@ -186,7 +213,12 @@ class Run {
   /** Why the rest makes no sense. */
   #reason: string | null = null;
 
-  constructor(receiver: Receiver, options: CheckOptions, chosen: readonly Check[], results: Map<string, CheckResult>) {
+  constructor(
+    receiver: Receiver,
+    options: CheckOptions,
+    chosen: readonly Check[],
+    results: Map<string, CheckResult>,
+  ) {
     this.#receiver = receiver;
     this.#options = options;
     this.#chosen = chosen;
@@ -204,7 +236,8 @@ class Run {
     const down = this.#reason;
     for (const check of this.#of("last")) {
       // Whether it came back is what this check is for.
-      if (check.id === "alive-after" && this.#results.get("answers")?.verdict !== "fail") this.#reason = null;
+      if (check.id === "alive-after" && this.#results.get("answers")?.verdict !== "fail")
+        this.#reason = null;
       await this.#one(check);
       this.#reason = down;
     }
@@ -249,37 +282,51 @@ class Run {
     return null;
   }
 
-  /** From the first message: how long the receiver takes, and whether its effects show what it did. */
+  /**
+   * From the first message: how long the receiver takes, and whether its effects show what it did.
+   */
   async #learn(): Promise<void> {
     const [first] = this.#receiver.sent;
     if (first === undefined) return;
     this.#receiver.usualMs = first.durationMs;
-    if (!isAccepted(first)) this.#reason = "The receiver does not accept a valid message: the check `answers` says why.";
+    if (!isAccepted(first))
+      this.#reason = "The receiver does not accept a valid message: the check `answers` says why.";
     const [token] = first.tokens;
     if (this.#receiver.ask === null || token === undefined || !isAccepted(first)) return;
     const probe = new Probe("answers", this.#receiver);
     if ((await probe.countOf(token)) === 0) this.#receiver.ask = null;
   }
 
-  /** A receiver that handles one request after the other must not be under load in checks that are about something else. */
+  /**
+   * A receiver that handles one request after the other must not be under load in checks that are
+   * about something else.
+   */
   async #atOnce(): Promise<number> {
     if (this.#reason !== null) return 1;
     const probe = new Probe("answers", this.#receiver);
-    const sent = await Promise.all(Array.from({ length: 4 }, () => probe.send(probe.track(probe.token()))));
+    const sent = await Promise.all(
+      Array.from({ length: 4 }, () => probe.send(probe.track(probe.token()))),
+    );
     const single = Math.max(1, this.#receiver.usualMs);
     this.#receiver.usualMs = Math.min(single, ...sent.map(({ durationMs }) => durationMs));
     const slowest = Math.max(...sent.map(({ durationMs }) => durationMs));
     const isOneByOne = slowest > 250 && slowest > 2.5 * single;
-    return isOneByOne ? Math.max(1, Math.min(besideEachOther, Math.floor(2_000 / single))) : besideEachOther;
+    return isOneByOne
+      ? Math.max(1, Math.min(besideEachOther, Math.floor(2_000 / single)))
+      : besideEachOther;
   }
 
-  /** A receiver that has gone down cannot be checked further. It may be started again by whatever watches it. */
+  /**
+   * A receiver that has gone down cannot be checked further. It may be started again by whatever
+   * watches it.
+   */
   async #noticeEnd({ id }: Check): Promise<void> {
     const last = this.#receiver.sent.at(-1);
     if (this.#reason !== null || last === undefined || last.status !== null) return;
     const probe = new Probe(id, this.#receiver);
     const again = await probe.deliver(probe.track(probe.token()));
-    if (again.error?.code === "ECONNREFUSED") this.#reason = `The receiver no longer listens after the check ${id}.`;
+    if (again.error?.code === "ECONNREFUSED")
+      this.#reason = `The receiver no longer listens after the check ${id}.`;
   }
 
   #resultOf(check: Check, outcome: Outcome, probe: Probe): CheckResult {
@@ -295,7 +342,8 @@ class Run {
       advice,
       effects: effectsOf(probe),
       requests: shownRequests(probe),
-      scenario: verdict === "fail" ? scenarioOf({ check, detail, probe, options: this.#options }) : null,
+      scenario:
+        verdict === "fail" ? scenarioOf({ check, detail, probe, options: this.#options }) : null,
     };
   }
 }

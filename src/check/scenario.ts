@@ -1,6 +1,7 @@
 /**
- * A failed check as a scenario: its requests as `request` steps, and what the receiver must answer and have done. Every run has tokens of
- * its own, so that the receiver does not take its messages for copies of an earlier run's.
+ * A failed check as a scenario: its requests as `request` steps, and what the receiver must answer
+ * and have done. Every run has tokens of its own, so that the receiver does not take its messages
+ * for copies of an earlier run's.
  */
 
 import { stringify } from "yaml";
@@ -14,7 +15,11 @@ type Failed = {
   check: Pick<Check, "id" | "title" | "answers">;
   detail: string;
   probe: Probe;
-  options: { url: string; headers?: Readonly<Record<string, string>> | undefined; effects?: EffectsSource | null | undefined };
+  options: {
+    url: string;
+    headers?: Readonly<Record<string, string>> | undefined;
+    effects?: EffectsSource | null | undefined;
+  };
 };
 
 /** A run of two hundred requests is shown by so many of them. */
@@ -24,19 +29,34 @@ export function scenarioOf({ check, detail, probe, options }: Failed): string {
   const { headers = {}, effects: given = null } = options;
   // A report is passed on, so its scenarios have no credentials either.
   const url = urlWithoutCredentials(options.url);
-  const effects = given !== null && "url" in given ? { url: urlWithoutCredentials(given.url) } : given;
-  const sent = probe.sent.filter(({ nthTry, nthCopy }) => nthTry === 0 && nthCopy === 0).slice(0, maxSteps);
+  const effects =
+    given !== null && "url" in given ? { url: urlWithoutCredentials(given.url) } : given;
+  const sent = probe.sent
+    .filter(({ nthTry, nthCopy }) => nthTry === 0 && nthCopy === 0)
+    .slice(0, maxSteps);
   const steps: object[] = sent.map((one) => ({
     request: requestOf(one, { url, headers, names: probe.names, answers: check.answers ?? "2xx" }),
   }));
-  const counted = [...probe.found].filter(([token]) => sent.some(({ tokens }) => tokens.includes(token)));
+  const counted = [...probe.found].filter(([token]) =>
+    sent.some(({ tokens }) => tokens.includes(token)),
+  );
   if (effects !== null)
     for (const [token, { wanted }] of counted)
-      steps.push({ expect: { effects: { ...effects, token: `{{${probe.names.get(token) ?? token}}}`, times: wanted } } });
-  const usesSecret = sent.some(({ spec }) => spec.signature !== undefined && spec.signature !== "missing");
-  const variables = [...(usesSecret ? ["HOOKYARD_SECRET=…"] : []), ...Object.keys(headers).map((name) => `${variableOf(name)}=…`)];
+      steps.push({
+        expect: {
+          effects: { ...effects, token: `{{${probe.names.get(token) ?? token}}}`, times: wanted },
+        },
+      });
+  const usesSecret = sent.some(
+    ({ spec }) => spec.signature !== undefined && spec.signature !== "missing",
+  );
+  const variables = [
+    ...(usesSecret ? ["HOOKYARD_SECRET=…"] : []),
+    ...Object.keys(headers).map((name) => `${variableOf(name)}=…`),
+  ];
   const command = [...variables, "hookyard run", `${check.id}.yaml`].join(" ");
-  const note = url === options.url ? "" : "# The credentials of the URL are left out: enter them again.\n";
+  const note =
+    url === options.url ? "" : "# The credentials of the URL are left out: enter them again.\n";
   return `# ${command}\n${note}${stringify({ name: `${check.id}: ${check.title}`, description: detail, steps }, { lineWidth: 0 })}`;
 }
 
@@ -50,9 +70,14 @@ type Writing = {
 function requestOf({ spec }: Recorded, { url, headers, names, answers }: Writing): object {
   const { body, headers: all = {}, ...rest } = spec;
   const own = Object.fromEntries(
-    Object.entries(all).map(([name, value]) => [name, Object.hasOwn(headers, name) ? `{{env.${variableOf(name)}}}` : value]),
+    Object.entries(all).map(([name, value]) => [
+      name,
+      Object.hasOwn(headers, name) ? `{{env.${variableOf(name)}}}` : value,
+    ]),
   );
-  const given: Partial<RequestSpec> = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  const given: Partial<RequestSpec> = Object.fromEntries(
+    Object.entries(rest).filter(([, value]) => value !== undefined),
+  );
   return {
     url,
     ...given,

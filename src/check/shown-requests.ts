@@ -1,4 +1,7 @@
-/** What a report shows of the requests and effects of a check. Nothing in it holds a credential of the user. */
+/**
+ * What a report shows of the requests and effects of a check. Nothing in it holds a credential of
+ * the user.
+ */
 
 import { headerPairsWithoutCredentials, leftOut } from "../domain/credentials.ts";
 import { isAccepted } from "../receiver/request.ts";
@@ -33,7 +36,11 @@ export function effectsOf({ found }: Probe): { token: string; wanted: number; fo
   const all = [...found];
   return [...all.filter(isWrong).toSorted(byCount), ...all.filter((one) => !isWrong(one))]
     .slice(0, maxRequests)
-    .map(([token, effects]) => ({ token, wanted: effects.wanted, found: effects.found.slice(0, maxEffects).map(shortened) }));
+    .map(([token, effects]) => ({
+      token,
+      wanted: effects.wanted,
+      found: effects.found.slice(0, maxEffects).map(shortened),
+    }));
 }
 
 type Found = [token: string, effects: { wanted: number; found: string[] }];
@@ -41,14 +48,21 @@ const isWrong = ([, { found, wanted }]: Found): boolean => found.length !== want
 const byCount = ([, one]: Found, [, other]: Found): number => other.found.length - one.found.length;
 
 function shortened(effect: string): string {
-  return effect.length <= maxEffectLength ? effect : `${effect.slice(0, maxEffectLength)}… (${effect.length} characters)`;
+  return effect.length <= maxEffectLength
+    ? effect
+    : `${effect.slice(0, maxEffectLength)}… (${effect.length} characters)`;
 }
 
-/** Those of the message that took effect too often or never, or the failed ones; then from both ends. */
+/**
+ * Those of the message that took effect too often or never, or the failed ones; then from both
+ * ends.
+ */
 function chooseShown({ sent, found }: Probe): Recorded[] {
   if (sent.length <= maxRequests) return [...sent];
   const [wrong] = [...found].filter(isWrong).toSorted(byCount);
-  const telling = sent.filter((one) => (wrong === undefined ? !isAccepted(one) : one.tokens.includes(wrong[0]))).slice(0, maxRequests / 2);
+  const telling = sent
+    .filter((one) => (wrong === undefined ? !isAccepted(one) : one.tokens.includes(wrong[0])))
+    .slice(0, maxRequests / 2);
   const rest = [...sent.slice(0, maxRequests / 4), ...sent.slice(-maxRequests / 4)];
   return sent.filter((one) => telling.includes(one) || rest.includes(one));
 }
@@ -87,7 +101,9 @@ function requestOf({
 /** The headers of a user may let others in. */
 function withoutCredentials(head: string): string {
   return head.replace(/^([^:\r\n]+): (.*)$/gm, (line: string, name: string, value: string) => {
-    const [[, shown] = ["", value]] = headerPairsWithoutCredentials([[name, value.replace(/\r$/, "")]]);
+    const [[, shown] = ["", value]] = headerPairsWithoutCredentials([
+      [name, value.replace(/\r$/, "")],
+    ]);
     return shown === leftOut ? `${name}: ${leftOut}\r` : line;
   });
 }

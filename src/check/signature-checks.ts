@@ -1,11 +1,20 @@
-/** Checks of the signature: what must be refused is refused, and a right one over the raw bytes is accepted. */
+/**
+ * Checks of the signature: what must be refused is refused, and a right one over the raw bytes is
+ * accepted.
+ */
 
 import type { SignatureManner } from "../receiver/request.ts";
 import { briefOf, did, fail, pass, warn, type Check, type Outcome } from "./outcome.ts";
 import { isAccepted, isCrash } from "../receiver/request.ts";
 import { type Probe, type Recorded } from "./probe.ts";
 
-type Forgery = { id: string; title: string; what: string; manners: readonly SignatureManner[]; why: string };
+type Forgery = {
+  id: string;
+  title: string;
+  what: string;
+  manners: readonly SignatureManner[];
+  why: string;
+};
 
 const forgeries: Forgery[] = [
   {
@@ -42,11 +51,20 @@ async function checkForgery(probe: Probe, { what, manners, why }: Forgery): Prom
   const sent: Recorded[] = [];
   for (const signature of manners) {
     const otherBody = probe.track(probe.token());
-    // Only the signature of a message that the receiver has seen and accepted can be found in its memory.
+    // Only the signature of a message that the receiver has seen and accepted can be found in its
+    // memory.
     if (signature === "of-other-body") await probe.deliver(otherBody);
-    const one = await probe.deliver(probe.track(probe.token()), { signature, ...(signature === "of-other-body" ? { otherBody } : {}) });
+    const one = await probe.deliver(probe.track(probe.token()), {
+      signature,
+      ...(signature === "of-other-body" ? { otherBody } : {}),
+    });
     sent.push(one);
-    if (isAccepted(one)) return fail(briefOf(one), `The receiver ${did(one)} to a message with ${what}. ${why}`, "verify-signature");
+    if (isAccepted(one))
+      return fail(
+        briefOf(one),
+        `The receiver ${did(one)} to a message with ${what}. ${why}`,
+        "verify-signature",
+      );
   }
   if (probe.hasEffects) {
     const tokens = sent.flatMap((one) => one.tokens);

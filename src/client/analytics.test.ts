@@ -133,7 +133,11 @@ describe("settings that change while it runs", () => {
 
 describe("what goes wrong on the way", () => {
   test("a batch is tried again byte for byte, later and later, and the next one waits for it", async () => {
-    const { server, client, time, track, next, events } = await start({ size: 1 }, [{ status: 503 }, "cut", { status: 408 }]);
+    const { server, client, time, track, next, events } = await start({ size: 1 }, [
+      { status: 503 },
+      "cut",
+      { status: 408 },
+    ]);
     for (const delay of [100, 200, 400]) {
       const retried = next("retried");
       if (delay === 100) track(2);
@@ -141,16 +145,31 @@ describe("what goes wrong on the way", () => {
       time.advanceBy(delay);
     }
     await client.close();
-    expect(server.received.map(({ ids }) => ids)).toEqual([["id-1"], ["id-1"], ["id-1"], ["id-1"], ["id-3"]]);
+    expect(server.received.map(({ ids }) => ids)).toEqual([
+      ["id-1"],
+      ["id-1"],
+      ["id-1"],
+      ["id-1"],
+      ["id-3"],
+    ]);
     expect(new Set(server.received.slice(0, 4).map(({ body }) => body)).size).toBe(1);
-    expect(events.filter(({ event }) => event === "sent").map((event) => "tries" in event && event.tries)).toEqual([4, 1]);
+    expect(
+      events
+        .filter(({ event }) => event === "sent")
+        .map((event) => "tries" in event && event.tries),
+    ).toEqual([4, 1]);
   });
 
   test("Retry-After is waited for", async () => {
-    const { client, time, track, next, names } = await start({ size: 1 }, [{ status: 429, headers: { "Retry-After": "30" } }]);
+    const { client, time, track, next, names } = await start({ size: 1 }, [
+      { status: 429, headers: { "Retry-After": "30" } },
+    ]);
     const retried = next("retried");
     track(1);
-    expect(await retried).toMatchObject({ failure: "the answer was 429", nextTryAt: time.now() + 30_000 });
+    expect(await retried).toMatchObject({
+      failure: "the answer was 429",
+      nextTryAt: time.now() + 30_000,
+    });
     time.advanceBy(29_999);
     expect(names()).not.toContain("sent");
     time.advanceBy(1);
@@ -159,41 +178,61 @@ describe("what goes wrong on the way", () => {
   });
 
   test("another 4xx is not tried again: its messages are handed over, and the next batch goes on", async () => {
-    const { server, client, track, errors } = await start({ flushAt: 2 }, [{ status: 400, body: "no" }]);
+    const { server, client, track, errors } = await start({ flushAt: 2 }, [
+      { status: 400, body: "no" },
+    ]);
     track(4);
     await client.close();
     expect(server.received).toHaveLength(2);
-    expect(errors).toMatchObject([{ code: "not_sent", status: 400, tries: 1, message: "2 messages were not sent: the answer was 400." }]);
+    expect(errors).toMatchObject([
+      {
+        code: "not_sent",
+        status: 400,
+        tries: 1,
+        message: "2 messages were not sent: the answer was 400.",
+      },
+    ]);
     expect(errors[0]?.messages).toMatchObject([
       { type: "track", messageId: "id-1", userId: "u", event: "Event 0" },
       { type: "track", messageId: "id-2", userId: "u", event: "Event 1" },
     ]);
   });
 
-  test.each(["v2.1", "v1.2"] as const)("what was handed over in %s can be queued again as it was", async (wire) => {
-    const { server, client, errors } = await start({ wire, newId: () => "new" }, [{ status: 400 }]);
-    client.identify({ userId: "u", traits: { a: 1 }, messageId: "m1", timestamp: "2020-01-01T00:00:00Z" });
-    client.alias({ userId: "u", previousId: "p", messageId: "m2" });
-    await client.flush();
-    for (const { type, ...call } of errors[0]?.messages ?? []) client.call(type, call);
-    await client.close();
-    expect(server.received[1]?.messages).toHaveLength(2);
-    expect(server.received[1]?.messages).toEqual(server.received[0]?.messages);
-  });
+  test.each(["v2.1", "v1.2"] as const)(
+    "what was handed over in %s can be queued again as it was",
+    async (wire) => {
+      const { server, client, errors } = await start({ wire, newId: () => "new" }, [
+        { status: 400 },
+      ]);
+      client.identify({
+        userId: "u",
+        traits: { a: 1 },
+        messageId: "m1",
+        timestamp: "2020-01-01T00:00:00Z",
+      });
+      client.alias({ userId: "u", previousId: "p", messageId: "m2" });
+      await client.flush();
+      for (const { type, ...call } of errors[0]?.messages ?? []) client.call(type, call);
+      await client.close();
+      expect(server.received[1]?.messages).toHaveLength(2);
+      expect(server.received[1]?.messages).toEqual(server.received[0]?.messages);
+    },
+  );
 
   test("a redirect is not followed, which would lose the batch", async () => {
-    const { server, client, track, errors } = await start({ size: 1 }, [{ status: 302, headers: { Location: "/" } }]);
+    const { server, client, track, errors } = await start({ size: 1 }, [
+      { status: 302, headers: { Location: "/" } },
+    ]);
     track(1);
     await client.close();
     expect([server.received.length, errors.map(({ status }) => status)]).toEqual([1, [302]]);
   });
 
   test("after the last try its messages are handed over", async () => {
-    const { server, client, time, track, next, errors, events } = await start({ size: 1, maxTries: 3 }, [
-      { status: 500 },
-      { status: 500 },
-      "cut",
-    ]);
+    const { server, client, time, track, next, errors, events } = await start(
+      { size: 1, maxTries: 3 },
+      [{ status: 500 }, { status: 500 }, "cut"],
+    );
     for (const delay of [100, 200]) {
       const retried = next("retried");
       if (delay === 100) track(1);
@@ -202,9 +241,16 @@ describe("what goes wrong on the way", () => {
     }
     await client.close();
     expect(server.received).toHaveLength(3);
-    expect(errors).toMatchObject([{ tries: 3, status: null, batchId: "id-2", messages: [{ messageId: "id-1" }] }]);
+    expect(errors).toMatchObject([
+      { tries: 3, status: null, batchId: "id-2", messages: [{ messageId: "id-1" }] },
+    ]);
     expect(errors[0]?.cause).toBeInstanceOf(Error);
-    expect(events.at(-2)).toMatchObject({ event: "failed", messages: 1, tries: 3, state: { batches: 0, bytes: 0 } });
+    expect(events.at(-2)).toMatchObject({
+      event: "failed",
+      messages: 1,
+      tries: 3,
+      state: { batches: 0, bytes: 0 },
+    });
   });
 
   test("a warning of the process tells who gave no callback", async () => {

@@ -1,6 +1,7 @@
 /**
- * The client that a program creates and calls: check, wire, queue and outbox together. Calls are queued and return immediately;
- * what is wrong with a call is thrown by it, what could not be sent goes to `onError`.
+ * The client that a program creates and calls: check, wire, queue and outbox together. Calls are
+ * queued and return immediately; what is wrong with a call is thrown by it, what could not be sent
+ * goes to `onError`.
  */
 
 import { checkCall } from "./calls.ts";
@@ -17,7 +18,14 @@ import { createQueue } from "./queue.ts";
 import type { Queue } from "./queue.ts";
 import { createSender } from "./send.ts";
 import type { Sender } from "./send.ts";
-import { encodeMessage, envelopeOf, formatTime, headersOf, maxMessageBytes, pathOf } from "./wire.ts";
+import {
+  encodeMessage,
+  envelopeOf,
+  formatTime,
+  headersOf,
+  maxMessageBytes,
+  pathOf,
+} from "./wire.ts";
 
 export class Analytics {
   readonly #settings: Settings;
@@ -32,7 +40,8 @@ export class Analytics {
   #closed: Promise<void> | null = null;
 
   constructor(writeKey: string, options: AnalyticsOptions = {}) {
-    if (typeof writeKey !== "string") throw new AnalyticsError("invalid_option", "The write key must be a string.", "writeKey");
+    if (typeof writeKey !== "string")
+      throw new AnalyticsError("invalid_option", "The write key must be a string.", "writeKey");
     this.#writeKey = writeKey;
     this.#settings = readOptions(options);
     this.#endpoint = this.#settings.endpoint;
@@ -90,10 +99,19 @@ export class Analytics {
     const { wire, newId, strict } = this.#settings;
     const members = checkCall(type, call, strict);
     const messageId = (members["messageId"] as string | null | undefined) || newId();
-    const json = encodeMessage(wire, type, members, messageId, this.#timestampOf(members["timestamp"]));
+    const json = encodeMessage(
+      wire,
+      type,
+      members,
+      messageId,
+      this.#timestampOf(members["timestamp"]),
+    );
     const bytes = Buffer.byteLength(json);
     if (bytes > maxMessageBytes) {
-      throw new AnalyticsError("call_too_large", `The ${type} has ${bytes} bytes, more than the ${maxMessageBytes} of one call.`);
+      throw new AnalyticsError(
+        "call_too_large",
+        `The ${type} has ${bytes} bytes, more than the ${maxMessageBytes} of one call.`,
+      );
     }
     this.#queue.add({ json, bytes }, type, messageId);
   }
@@ -104,11 +122,14 @@ export class Analytics {
   }
 
   /**
-   * Sends what is queued, with all its tries, and closes the connection. Calls throw from now on. With `timeoutMs`, what is
-   * not sent by then goes to `onError`; with 0, nothing is sent any more.
+   * Sends what is queued, with all its tries, and closes the connection. Calls throw from now on.
+   * With `timeoutMs`, what is not sent by then goes to `onError`; with 0, nothing is sent any more.
    */
-  close({ timeoutMs = Number.POSITIVE_INFINITY }: { timeoutMs?: number | undefined } = {}): Promise<void> {
-    const giveUp = (): void => this.#outbox.abandon("the client was closed before it could be sent");
+  close({
+    timeoutMs = Number.POSITIVE_INFINITY,
+  }: { timeoutMs?: number | undefined } = {}): Promise<void> {
+    const giveUp = (): void =>
+      this.#outbox.abandon("the client was closed before it could be sent");
     if (timeoutMs <= 0) giveUp();
     this.#closed ??= this.#close();
     if (timeoutMs <= 0 || !Number.isFinite(timeoutMs)) return this.#closed;
@@ -124,7 +145,10 @@ export class Analytics {
     this.#report({ event: "closed" });
   }
 
-  /** While it runs. Batches that are on their way stay as they are, but the next try already goes to the new endpoint. */
+  /**
+   * While it runs. Batches that are on their way stay as they are, but the next try already goes to
+   * the new endpoint.
+   */
   configure({ endpoint, ...flush }: FlushOptions & { endpoint?: string | undefined }): void {
     const settings = readFlushOptions(flush);
     if (endpoint !== undefined) {
@@ -160,7 +184,8 @@ export class Analytics {
   /** Many calls come in the same second. */
   #now(): string {
     const second = Math.floor(this.#settings.time.now() / 1000);
-    if (second !== this.#lastTime.second) this.#lastTime = { second, text: formatTime(second * 1000) };
+    if (second !== this.#lastTime.second)
+      this.#lastTime = { second, text: formatTime(second * 1000) };
     return this.#lastTime.text;
   }
 
@@ -183,7 +208,12 @@ export class Analytics {
     const { wire, timeout, agent } = this.#settings;
     const url = new URL(endpoint + pathOf(wire));
     const own = typeof agent === "function" ? agent(url) : agent;
-    return createSender({ url, headers: (host, length) => headersOf(wire, host, this.#writeKey, length), timeoutMs: timeout, agent: own });
+    return createSender({
+      url,
+      headers: (host, length) => headersOf(wire, host, this.#writeKey, length),
+      timeoutMs: timeout,
+      agent: own,
+    });
   }
 
   #report(happening: Happening): void {
@@ -196,7 +226,8 @@ export class Analytics {
 
   #notSent(error: NotSentError): void {
     const { onError } = this.#settings;
-    if (onError === undefined) process.emitWarning(error.message, { type: "AnalyticsWarning", code: error.code });
+    if (onError === undefined)
+      process.emitWarning(error.message, { type: "AnalyticsWarning", code: error.code });
     else notify(onError, error);
   }
 }

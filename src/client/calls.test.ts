@@ -26,12 +26,32 @@ const wrong: [CallType, object, string, string][] = [
   ["identify", { userId: 42 }, "'userId' must be a string.", "userId"],
   ["identify", { userId: "u", traits: [] }, "'traits' must be an object.", "traits"],
   ["identify", { userId: "u", traits: "x" }, "'traits' must be an object.", "traits"],
-  ["identify", { userId: "u", integrations: true }, "'integrations' must be an object.", "integrations"],
+  [
+    "identify",
+    { userId: "u", integrations: true },
+    "'integrations' must be an object.",
+    "integrations",
+  ],
   ["track", { userId: "u", event: 1 }, "'event' must be a string.", "event"],
   ["track", { userId: "u", event: "e", context: 1 }, "'context' must be an object.", "context"],
-  ["track", { userId: "u", event: "e", timestamp: 1_700_000_000 }, "'timestamp' must be a string or a valid Date.", "timestamp"],
-  ["track", { userId: "u", event: "e", timestamp: new Date(Number.NaN) }, "'timestamp' must be a string or a valid Date.", "timestamp"],
-  ["track", { userId: "u", event: "e", messageId: 7 }, "'messageId' must be a string.", "messageId"],
+  [
+    "track",
+    { userId: "u", event: "e", timestamp: 1_700_000_000 },
+    "'timestamp' must be a string or a valid Date.",
+    "timestamp",
+  ],
+  [
+    "track",
+    { userId: "u", event: "e", timestamp: new Date(Number.NaN) },
+    "'timestamp' must be a string or a valid Date.",
+    "timestamp",
+  ],
+  [
+    "track",
+    { userId: "u", event: "e", messageId: 7 },
+    "'messageId' must be a string.",
+    "messageId",
+  ],
   [
     "alias",
     { userId: "u", previousId: "p", anonymousId: "a" },
@@ -49,8 +69,29 @@ test.each([...missing, ...wrong])("%s of %j: %s", (type, call, message, field) =
 test.each([
   ["identify", { userId: "u" }],
   ["identify", { anonymousId: "a", traits: null, timestamp: undefined }],
-  ["track", { anonymousId: "a", event: "e", timestamp: "junk", properties: {}, context: {}, integrations: {}, messageId: "m" }],
-  ["page", { userId: "u", anonymousId: "a", category: "c", name: "n", properties: {}, timestamp: new Date() }],
+  [
+    "track",
+    {
+      anonymousId: "a",
+      event: "e",
+      timestamp: "junk",
+      properties: {},
+      context: {},
+      integrations: {},
+      messageId: "m",
+    },
+  ],
+  [
+    "page",
+    {
+      userId: "u",
+      anonymousId: "a",
+      category: "c",
+      name: "n",
+      properties: {},
+      timestamp: new Date(),
+    },
+  ],
   ["screen", { anonymousId: "a", name: "n" }],
   ["group", { anonymousId: "a", groupId: "g", traits: {} }],
   ["alias", { userId: "u", previousId: "p", context: {}, integrations: {} }],
@@ -69,11 +110,18 @@ test.each([null, undefined, "u", [], 7])("%j in place of a call", (call) => {
 
 test.each(["delete", "toString"])("a call of the type %s", (type) => {
   expect(() => checkCall(type as CallType, { userId: "u" }, true)).toThrow(
-    expect.objectContaining({ message: `'${type}' is not one of identify, track, page, screen, group, alias.`, field: "type" }),
+    expect.objectContaining({
+      message: `'${type}' is not one of identify, track, page, screen, group, alias.`,
+      field: "type",
+    }),
   );
 });
 
 test("members that every object has from birth are no fields", () => {
-  expect(() => checkCall("identify", JSON.parse('{"userId":"u","__proto__":1}'), true)).toThrow("'__proto__' is not a field of identify");
-  expect(() => checkCall("identify", { userId: "u", constructor: 1 }, true)).toThrow("'constructor' is not a field of identify");
+  expect(() => checkCall("identify", JSON.parse('{"userId":"u","__proto__":1}'), true)).toThrow(
+    "'__proto__' is not a field of identify",
+  );
+  expect(() => checkCall("identify", { userId: "u", constructor: 1 }, true)).toThrow(
+    "'constructor' is not a field of identify",
+  );
 });

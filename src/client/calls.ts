@@ -1,4 +1,7 @@
-/** The calls, what each must have, and the check of one call. The texts for what is missing, and their order, are those of the Go library. */
+/**
+ * The calls, what each must have, and the check of one call. The texts for what is missing, and
+ * their order, are those of the Go library.
+ */
 
 import { AnalyticsError } from "./errors.ts";
 
@@ -17,12 +20,15 @@ export type Common = {
   messageId?: string | null;
 };
 
-export type Identity = { userId: string; anonymousId?: string | null } | { userId?: string | null; anonymousId: string };
+export type Identity =
+  | { userId: string; anonymousId?: string | null }
+  | { userId?: string | null; anonymousId: string };
 
 export type Identify = Common & Identity & { traits?: Members | null };
 export type Track = Common & Identity & { event: string; properties?: Members | null };
 /** Without `userId` only with the option `strict: false`. */
-export type Page = Common & Identity & { category?: string | null; name?: string | null; properties?: Members | null };
+export type Page = Common &
+  Identity & { category?: string | null; name?: string | null; properties?: Members | null };
 export type Screen = Page;
 export type Group = Common & Identity & { groupId: string; traits?: Members | null };
 export type Alias = Common & { userId: string; previousId: string };
@@ -37,7 +43,12 @@ const common: [string, Kind][] = [
   ["userId", "text"],
 ];
 const either: [string, Kind][] = [...common, ["anonymousId", "text"]];
-const view: [string, Kind][] = [...either, ["category", "text"], ["name", "text"], ["properties", "object"]];
+const view: [string, Kind][] = [
+  ...either,
+  ["category", "text"],
+  ["name", "text"],
+  ["properties", "object"],
+];
 
 const fields: Record<CallType, ReadonlyMap<string, Kind>> = {
   identify: new Map([...either, ["traits", "object"]]),
@@ -56,20 +67,30 @@ const needed: Partial<Record<CallType, { field: string; text: string }>> = {
 
 /** Throws what is wrong with the call, first what is missing, then what is not of its kind. */
 export function checkCall(type: CallType, call: unknown, strict: boolean): Members {
-  if (!Object.hasOwn(fields, type)) throw invalid(`'${type as string}' is not one of ${Object.keys(fields).join(", ")}.`, "type");
-  if (typeof call !== "object" || call === null || Array.isArray(call)) throw invalid(`You must pass an object to ${type}.`, null);
+  if (!Object.hasOwn(fields, type))
+    throw invalid(`'${type as string}' is not one of ${Object.keys(fields).join(", ")}.`, "type");
+  if (typeof call !== "object" || call === null || Array.isArray(call))
+    throw invalid(`You must pass an object to ${type}.`, null);
   const members = call as Members;
   const first = needed[type];
-  if (first !== undefined && isMissing(members[first.field])) throw invalid(first.text, first.field);
+  if (first !== undefined && isMissing(members[first.field]))
+    throw invalid(first.text, first.field);
   if (isMissing(members["userId"])) {
-    if (type === "alias" || (type === "page" && strict)) throw invalid("You must pass a 'userId'.", "userId");
-    if (isMissing(members["anonymousId"])) throw invalid("You must pass either an 'anonymousId' or 'userId'.", "userId");
+    if (type === "alias" || (type === "page" && strict))
+      throw invalid("You must pass a 'userId'.", "userId");
+    if (isMissing(members["anonymousId"]))
+      throw invalid("You must pass either an 'anonymousId' or 'userId'.", "userId");
   }
-  if (type === "alias" && isMissing(members["previousId"])) throw invalid("You must pass a 'previousId'.", "previousId");
+  if (type === "alias" && isMissing(members["previousId"]))
+    throw invalid("You must pass a 'previousId'.", "previousId");
   for (const field of Object.keys(members)) {
     const kind = fields[type].get(field);
     const value = members[field];
-    if (kind === undefined) throw invalid(`'${field}' is not a field of ${type}: it has ${[...fields[type].keys()].join(", ")}.`, field);
+    if (kind === undefined)
+      throw invalid(
+        `'${field}' is not a field of ${type}: it has ${[...fields[type].keys()].join(", ")}.`,
+        field,
+      );
     if (value === undefined || value === null) continue;
     if (!isOf(kind, value)) throw invalid(`'${field}' must be ${wanted[kind]}.`, field);
   }
@@ -84,9 +105,16 @@ function isMissing(value: unknown): boolean {
   return value === undefined || value === null || value === "";
 }
 
-const wanted: Record<Kind, string> = { text: "a string", object: "an object", time: "a string or a valid Date" };
+const wanted: Record<Kind, string> = {
+  text: "a string",
+  object: "an object",
+  time: "a string or a valid Date",
+};
 
 function isOf(kind: Kind, value: unknown): boolean {
   if (kind === "object") return typeof value === "object" && !Array.isArray(value);
-  return typeof value === "string" || (kind === "time" && value instanceof Date && !Number.isNaN(value.getTime()));
+  return (
+    typeof value === "string" ||
+    (kind === "time" && value instanceof Date && !Number.isNaN(value.getTime()))
+  );
 }

@@ -26,11 +26,17 @@ describe("close", () => {
     expect(client.state).toMatchObject({ queued: 0, batches: 2 });
     time.advanceBy(100);
     await closed;
-    expect(server.received.map(({ ids }) => ids)).toEqual([["id-1", "id-2"], ["id-1", "id-2"], ["id-4"]]);
+    expect(server.received.map(({ ids }) => ids)).toEqual([
+      ["id-1", "id-2"],
+      ["id-1", "id-2"],
+      ["id-4"],
+    ]);
   });
 
   test("with a deadline it hands over what waits for a retry, and what waits behind it", async () => {
-    const { server, client, time, track, next, errors } = await start({ flushAt: 2 }, [{ status: 503 }]);
+    const { server, client, time, track, next, errors } = await start({ flushAt: 2 }, [
+      { status: 503 },
+    ]);
     const retried = next("retried");
     track(3);
     await retried;
@@ -38,7 +44,13 @@ describe("close", () => {
     time.advanceBy(50);
     await closed;
     expect(server.received).toHaveLength(1);
-    expect(errors.map(({ messages, tries, status }) => [messages.map(({ messageId }) => messageId), tries, status])).toEqual([
+    expect(
+      errors.map(({ messages, tries, status }) => [
+        messages.map(({ messageId }) => messageId),
+        tries,
+        status,
+      ]),
+    ).toEqual([
       [["id-1", "id-2"], 1, 503],
       [["id-4"], 0, null],
     ]);
@@ -51,7 +63,12 @@ describe("close", () => {
     const closed = client.close({ timeoutMs: 1000 });
     time.advanceBy(1000);
     await closed;
-    expect(errors).toMatchObject([{ tries: 1, message: "1 message was not sent: the client was closed before it could be sent." }]);
+    expect(errors).toMatchObject([
+      {
+        tries: 1,
+        message: "1 message was not sent: the client was closed before it could be sent.",
+      },
+    ]);
   });
 
   test("with no time at all it sends nothing more, and breaks off what is on the wire", async () => {
@@ -78,14 +95,25 @@ describe("close", () => {
 });
 
 describe("limits", () => {
-  const sized = (bytes: number) => ({ userId: "u", event: "e", messageId: "m", timestamp: "t", properties: { text: "x".repeat(bytes) } });
-  const bare = Buffer.byteLength('{"properties":{"text":""},"userId":"u","event":"e","type":"track","messageId":"m","timestamp":"t"}');
+  const sized = (bytes: number) => ({
+    userId: "u",
+    event: "e",
+    messageId: "m",
+    timestamp: "t",
+    properties: { text: "x".repeat(bytes) },
+  });
+  const bare = Buffer.byteLength(
+    '{"properties":{"text":""},"userId":"u","event":"e","type":"track","messageId":"m","timestamp":"t"}',
+  );
 
   test("a call may have 32,768 bytes and not one more; nothing of the one that is refused is queued", async () => {
     const { server, client } = await start();
     client.track(sized(32_768 - bare));
     expect(() => client.track(sized(32_769 - bare))).toThrow(
-      expect.objectContaining({ code: "call_too_large", message: "The track has 32769 bytes, more than the 32768 of one call." }),
+      expect.objectContaining({
+        code: "call_too_large",
+        message: "The track has 32769 bytes, more than the 32768 of one call.",
+      }),
     );
     expect(client.state).toMatchObject({ queued: 1, bytes: 32_768 });
     await client.close();
@@ -94,28 +122,39 @@ describe("limits", () => {
 
   test("bytes are counted, not characters", async () => {
     const { client } = await start();
-    expect(() => client.track({ userId: "u", event: "é".repeat(16_384) })).toThrow(expect.objectContaining({ code: "call_too_large" }));
+    expect(() => client.track({ userId: "u", event: "é".repeat(16_384) })).toThrow(
+      expect.objectContaining({ code: "call_too_large" }),
+    );
     await client.close();
   });
 
   test.each([
     { over: 0, batches: [16] },
     { over: 1, batches: [15, 1] },
-  ])("a batch may have 512,000 bytes: with $over more it is $batches", async ({ over, batches }) => {
-    const { server, client } = await start({ flushAt: 1000 });
-    for (let call = 0; call < 15; call += 1) client.track(sized(32_000 - bare));
-    const envelope =
-      '{"context":{"library":{"name":"analytics-go","version":"2.1.0"}},"batch":[],"messageId":"id-1","sentAt":"2026-11-21T00:00:00+0000"}';
-    client.track(sized(512_000 - 15 * 32_000 - 15 - envelope.length - bare + over));
-    await client.close();
-    expect(server.received.map(({ ids }) => ids.length)).toEqual(batches);
-    expect(Buffer.byteLength(server.received[0]?.body ?? "")).toBe(over === 0 ? 512_000 : 15 * 32_000 + 14 + envelope.length);
-  });
+  ])(
+    "a batch may have 512,000 bytes: with $over more it is $batches",
+    async ({ over, batches }) => {
+      const { server, client } = await start({ flushAt: 1000 });
+      for (let call = 0; call < 15; call += 1) client.track(sized(32_000 - bare));
+      const envelope =
+        '{"context":{"library":{"name":"analytics-go","version":"2.1.0"}},"batch":[],"messageId":"id-1","sentAt":"2026-11-21T00:00:00+0000"}';
+      client.track(sized(512_000 - 15 * 32_000 - 15 - envelope.length - bare + over));
+      await client.close();
+      expect(server.received.map(({ ids }) => ids.length)).toEqual(batches);
+      expect(Buffer.byteLength(server.received[0]?.body ?? "")).toBe(
+        over === 0 ? 512_000 : 15 * 32_000 + 14 + envelope.length,
+      );
+    },
+  );
 
   test("with the server down the queue grows to its cap, then calls are refused, and the oldest arrive when it is back", async () => {
     const gone = await startBatchServer();
     await gone.stop();
-    const { client, time, next, events, errors } = startClient({ endpoint: gone.url, maxQueueBytes: 100_000, flushAt: 5 });
+    const { client, time, next, events, errors } = startClient({
+      endpoint: gone.url,
+      maxQueueBytes: 100_000,
+      flushAt: 5,
+    });
     const retried = next("retried");
     const refused: number[] = [];
     for (let call = 0; call < 200; call += 1) {
@@ -171,13 +210,19 @@ describe("options that are wrong are named", () => {
     ["wire", { wire: "v3" as "v2.1" }],
   ];
   test.each(wrong)("%s in %j", (field, options) => {
-    expect(() => new Analytics("key", options)).toThrow(expect.objectContaining({ code: "invalid_option", field }));
+    expect(() => new Analytics("key", options)).toThrow(
+      expect.objectContaining({ code: "invalid_option", field }),
+    );
   });
 
   test("also in configure, which then changes nothing", () => {
     const client = new Analytics("key");
-    expect(() => client.configure({ flushAt: 5, endpoint: "nowhere" })).toThrow(expect.objectContaining({ field: "endpoint" }));
-    expect(() => client.configure({ endpoint: "http://127.0.0.1:1", flushAt: -1 })).toThrow(expect.objectContaining({ field: "flushAt" }));
+    expect(() => client.configure({ flushAt: 5, endpoint: "nowhere" })).toThrow(
+      expect.objectContaining({ field: "endpoint" }),
+    );
+    expect(() => client.configure({ endpoint: "http://127.0.0.1:1", flushAt: -1 })).toThrow(
+      expect.objectContaining({ field: "flushAt" }),
+    );
     expect([client.endpoint, client.state.flushAt]).toEqual(["http://127.0.0.1:4700", 20]);
   });
 });

@@ -1,6 +1,12 @@
 /** What the client throws; `outbox.ts` has what it hands to `onError`. */
 
-export type ErrorCode = "invalid_call" | "invalid_option" | "call_too_large" | "queue_full" | "closed" | "not_sent";
+export type ErrorCode =
+  | "invalid_call"
+  | "invalid_option"
+  | "call_too_large"
+  | "queue_full"
+  | "closed"
+  | "not_sent";
 
 export class AnalyticsError extends Error {
   override name = "AnalyticsError";

@@ -27,8 +27,23 @@ export type Happening =
   | { event: "flushed"; reason: FlushReason; messages: number; batches: readonly FlushedBatch[] }
   | { event: "sending"; batchId: string; messages: number; batchBytes: number; tries: number }
   | { event: "sent"; batchId: string; messages: number; tries: number; answer: Answer }
-  | { event: "retried"; batchId: string; messages: number; tries: number; failure: string; answer: Answer | null; nextTryAt: number }
-  | { event: "failed"; batchId: string; messages: number; tries: number; failure: string; answer: Answer | null }
+  | {
+      event: "retried";
+      batchId: string;
+      messages: number;
+      tries: number;
+      failure: string;
+      answer: Answer | null;
+      nextTryAt: number;
+    }
+  | {
+      event: "failed";
+      batchId: string;
+      messages: number;
+      tries: number;
+      failure: string;
+      answer: Answer | null;
+    }
   | { event: "closed" };
 
 export type ClientEvent = Happening & { at: number; state: ClientState };

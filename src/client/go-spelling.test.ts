@@ -9,10 +9,18 @@ test("both spellings send the same", async () => {
   const server = await startBatchServer();
   const settings = () => {
     let ids = 0;
-    return { endpoint: server.url, newId: () => `id-${(ids += 1)}`, time: { now: () => 0, schedule: () => ({ cancel() {} }) } };
+    return {
+      endpoint: server.url,
+      newId: () => `id-${(ids += 1)}`,
+      time: { now: () => 0, schedule: () => ({ cancel() {} }) },
+    };
   };
   const go = New("key", settings());
-  const common = { Context: { ip: "::1" }, Integrations: { All: false }, Timestamp: "2020-01-02T03:04:05Z" };
+  const common = {
+    Context: { ip: "::1" },
+    Integrations: { All: false },
+    Timestamp: "2020-01-02T03:04:05Z",
+  };
   go.Identify({ UserId: "u", Traits: { Plan: "pro" }, ...common });
   go.Track({ AnonymousId: "a", Event: "Bought", Properties: { Price: 1 }, MessageId: "own" });
   go.Page({ UserId: "u", Category: "c", Name: "n", Traits: { url: "/" } });
@@ -21,9 +29,18 @@ test("both spellings send the same", async () => {
   await go.Close();
 
   const analytics = new Analytics("key", settings());
-  const same = { context: { ip: "::1" }, integrations: { All: false }, timestamp: "2020-01-02T03:04:05Z" };
+  const same = {
+    context: { ip: "::1" },
+    integrations: { All: false },
+    timestamp: "2020-01-02T03:04:05Z",
+  };
   analytics.identify({ userId: "u", traits: { Plan: "pro" }, ...same });
-  analytics.track({ anonymousId: "a", event: "Bought", properties: { Price: 1 }, messageId: "own" });
+  analytics.track({
+    anonymousId: "a",
+    event: "Bought",
+    properties: { Price: 1 },
+    messageId: "own",
+  });
   analytics.page({ userId: "u", category: "c", name: "n", properties: { url: "/" } });
   analytics.group({ userId: "u", groupId: "g", traits: { Size: 2 } });
   analytics.alias({ userId: "u", previousId: "a" });
@@ -42,7 +59,12 @@ test("the settings of the document's table can be set on the client", async () =
   client.FlushAfter = 60_000;
   client.FlushAt = 30;
   client.Size = 2;
-  expect([client.Size, client.FlushAt, client.FlushAfter, client.Endpoint]).toEqual([2, 2, 60_000, server.url]);
+  expect([client.Size, client.FlushAt, client.FlushAfter, client.Endpoint]).toEqual([
+    2,
+    2,
+    60_000,
+    server.url,
+  ]);
   client.Track({ UserId: "u", Event: "one" });
   client.Track({ UserId: "u", Event: "two" });
   await client.Flush();
@@ -54,5 +76,7 @@ test("a call without what it needs is refused, and so is a name in neither spell
   const client = New("key");
   expect(() => client.Track({ UserId: "u", Event: "" })).toThrow("You must pass 'event'.");
   expect(() => client.Page({ AnonymousId: "a" })).toThrow("You must pass a 'userId'.");
-  expect(() => client.Identify({ UserId: "u", userId: "v" } as { UserId: string })).toThrow("is not a field of identify");
+  expect(() => client.Identify({ UserId: "u", userId: "v" } as { UserId: string })).toThrow(
+    "is not a field of identify",
+  );
 });

@@ -1,14 +1,21 @@
 /**
- * The client in the spelling of the Go library, so that its tables can be followed to the letter: `New(writeKey)`, then
- * `client.Track({ UserId: "u1", Event: "Bought" })`. Only translates names.
+ * The client in the spelling of the Go library, so that its tables can be followed to the letter:
+ * `New(writeKey)`, then `client.Track({ UserId: "u1", Event: "Bought" })`. Only translates names.
  */
 
 import { Analytics } from "./analytics.ts";
 import type { Alias, Common, Group, Identify, Members, Page, Track } from "./calls.ts";
 import type { AnalyticsOptions } from "./options.ts";
 
-type GoCommon = { Timestamp?: Common["timestamp"]; Context?: Members; Integrations?: Members; MessageId?: string };
-type GoIdentity = { UserId: string; AnonymousId?: string } | { UserId?: string; AnonymousId: string };
+type GoCommon = {
+  Timestamp?: Common["timestamp"];
+  Context?: Members;
+  Integrations?: Members;
+  MessageId?: string;
+};
+type GoIdentity =
+  | { UserId: string; AnonymousId?: string }
+  | { UserId?: string; AnonymousId: string };
 
 export type GoIdentify = GoCommon & GoIdentity & { Traits?: Members };
 export type GoTrack = GoCommon & GoIdentity & { Event: string; Properties?: Members };
@@ -90,9 +97,15 @@ export class GoClient {
   }
 }
 
-/** `UserId` is `userId`, and so on. A name in another spelling stays, and the call's check refuses it. */
+/**
+ * `UserId` is `userId`, and so on. A name in another spelling stays, and the call's check refuses
+ * it.
+ */
 function translated<Call>(call: object, others: Record<string, string> = {}): Call {
-  const members = Object.entries(call).map(([name, value]) => [others[name] ?? lowerFirst(name), value]);
+  const members = Object.entries(call).map(([name, value]) => [
+    others[name] ?? lowerFirst(name),
+    value,
+  ]);
   return Object.fromEntries(members) as Call;
 }
 

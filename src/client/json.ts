@@ -1,9 +1,13 @@
 /**
- * JSON as Go's encoding/json writes it: members of an object sorted by the bytes of their names, and `<`, `>`, `&` and the two line
- * separators of Unicode escaped in strings. What cannot be JSON is treated as `JSON.stringify` does, but a bigint is written in full.
+ * JSON as Go's encoding/json writes it: members of an object sorted by the bytes of their names,
+ * and `<`, `>`, `&` and the two line separators of Unicode escaped in strings. What cannot be JSON
+ * is treated as `JSON.stringify` does, but a bigint is written in full.
  */
 
-/** Hookyard's ingest takes 500 levels a request, some of which are the batch's and the message's own. */
+/**
+ * Hookyard's ingest takes 500 levels a request, some of which are the batch's and the message's
+ * own.
+ */
 export const deepest = 490;
 
 export class TooDeepError extends Error {}
@@ -32,7 +36,8 @@ function encodeObject(value: object, depth: number): string | undefined {
     const instead: unknown = value.toJSON();
     if (instead !== value) return encodeJson(instead, depth + 1);
   }
-  if (Array.isArray(value)) return `[${value.map((item) => encodeJson(item, depth + 1) ?? "null").join(",")}]`;
+  if (Array.isArray(value))
+    return `[${value.map((item) => encodeJson(item, depth + 1) ?? "null").join(",")}]`;
   let members = "";
   for (const name of sortedNames(value)) {
     const encoded = encodeJson((value as Record<string, unknown>)[name], depth + 1);
@@ -44,11 +49,20 @@ function encodeObject(value: object, depth: number): string | undefined {
 
 const special = /["\\<>&\u0000-\u001f\u2028\u2029\ud800-\udfff]/;
 const escapedByGo = /[<>&\u2028\u2029]/g;
-const escapes: Record<string, string> = { "<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029" };
+const escapes: Record<string, string> = {
+  "<": "\\u003c",
+  ">": "\\u003e",
+  "&": "\\u0026",
+  "\u2028": "\\u2028",
+  "\u2029": "\\u2029",
+};
 
 export function encodeString(text: string): string {
   if (!special.test(text)) return `"${text}"`;
-  return JSON.stringify(text.toWellFormed()).replace(escapedByGo, (character) => escapes[character] ?? character);
+  return JSON.stringify(text.toWellFormed()).replace(
+    escapedByGo,
+    (character) => escapes[character] ?? character,
+  );
 }
 
 const surrogate = /[\ud800-\udfff]/;

@@ -28,14 +28,19 @@ function logOf(url: string, debug: string): Promise<string> {
     await client.close();`;
   return new Promise((resolve, reject) => {
     const run = { env: { ...process.env, DEBUG: debug } };
-    execFile(process.execPath, ["--input-type=module", "-e", program], run, (error, _output, errors) =>
-      error === null ? resolve(errors) : reject(error),
+    execFile(
+      process.execPath,
+      ["--input-type=module", "-e", program],
+      run,
+      (error, _output, errors) => (error === null ? resolve(errors) : reject(error)),
     );
   });
 }
 
 test("DEBUG=analytics logs each queueing, flush and answer; without it there is nothing", async () => {
-  const server = await startBatchServer((request) => (request === 0 ? { status: 503 } : { status: 200, body: '{"success":true}' }));
+  const server = await startBatchServer((request) =>
+    request === 0 ? { status: 503 } : { status: 200, body: '{"success":true}' },
+  );
   const lines = (await logOf(server.url, "analytics")).trimEnd().split("\n");
   expect(lines.map((line) => line.replace(/^\S+ /, ""))).toEqual([
     "analytics queued track id-1 (1 of 2)",

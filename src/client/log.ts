@@ -33,7 +33,12 @@ function textOf(event: ClientEvent): string {
   }
 }
 
-const reasons = { size: "size reached", time: "interval reached", flush: "flush was called", close: "closing" };
+const reasons = {
+  size: "size reached",
+  time: "interval reached",
+  flush: "flush was called",
+  close: "closing",
+};
 
 function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;

@@ -45,7 +45,14 @@ export type Outbox = {
 
 type Entry = { batch: Batch; next: Entry | null; settled: (() => void)[] };
 
-export function createOutbox({ time, retry, encode, send, report, notSent }: OutboxOptions): Outbox {
+export function createOutbox({
+  time,
+  retry,
+  encode,
+  send,
+  report,
+  notSent,
+}: OutboxOptions): Outbox {
   let first: Entry | null = null;
   let last: Entry | null = null;
   let batches = 0;
@@ -84,7 +91,15 @@ export function createOutbox({ time, retry, encode, send, report, notSent }: Out
       if (abandoned !== null || tries >= retry.maxTries || !isRetried(outcome)) break;
       const nextTryAt = time.now() + delayBefore(tries + 1, outcome, time.now(), retry.random);
       const waited = wait.until(nextTryAt);
-      report({ event: "retried", batchId: id, messages, tries, failure: failureOf(outcome), answer: answerOf(outcome), nextTryAt });
+      report({
+        event: "retried",
+        batchId: id,
+        messages,
+        tries,
+        failure: failureOf(outcome),
+        answer: answerOf(outcome),
+        nextTryAt,
+      });
       await waited;
     }
     const failure = abandoned ?? failureOf(outcome);
@@ -178,10 +193,16 @@ function errorOf(batch: Batch, failure: string, tries: number, outcome: Outcome)
   });
 }
 
-/** A message as it would have gone over the wire: the members of its call, and `type`, `messageId` and `timestamp`. */
+/**
+ * A message as it would have gone over the wire: the members of its call, and `type`, `messageId`
+ * and `timestamp`.
+ */
 export type UnsentMessage = { type: CallType; messageId: string } & Record<string, unknown>;
 
-/** A batch that was given up. A message of it is queued again by `const { type, ...call } = message; analytics.call(type, call)`. */
+/**
+ * A batch that was given up. A message of it is queued again by `const { type, ...call } = message;
+ * analytics.call(type, call)`.
+ */
 export class NotSentError extends AnalyticsError {
   override name = "NotSentError";
   readonly messages: UnsentMessage[];

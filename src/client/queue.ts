@@ -1,9 +1,10 @@
 /**
- * Messages that wait for a flush, and when that is: at the `flushAt`-th, when `flushAfter` has passed since the last flush, and when
- * asked for. A flush cuts them into batches of at most 500 KB. What is here and what is on its way may take `maxQueueBytes`.
+ * Messages that wait for a flush, and when that is: at the `flushAt`-th, when `flushAfter` has
+ * passed since the last flush, and when asked for. A flush cuts them into batches of at most 500
+ * KB. What is here and what is on its way may take `maxQueueBytes`.
  *
- * The last flush of an idle client is the last time that one was due: its first message waits for the rest of that interval,
- * since a call is not to cause a request by itself.
+ * The last flush of an idle client is the last time that one was due: its first message waits for
+ * the rest of that interval, since a call is not to cause a request by itself.
  */
 
 import { AnalyticsError } from "./errors.ts";
@@ -35,7 +36,15 @@ export type Queue = {
   readonly nextFlushAt: number | null;
 };
 
-export function createQueue({ time, maxQueueBytes, newId, envelopeBytes, outbox, report, ...initial }: QueueOptions): Queue {
+export function createQueue({
+  time,
+  maxQueueBytes,
+  newId,
+  envelopeBytes,
+  outbox,
+  report,
+  ...initial
+}: QueueOptions): Queue {
   let settings: QueueSettings = { flushAt: initial.flushAt, flushAfter: initial.flushAfter };
   let messages: QueuedMessage[] = [];
   let bytes = 0;
@@ -65,7 +74,11 @@ export function createQueue({ time, maxQueueBytes, newId, envelopeBytes, outbox,
     bytes = 0;
     // All are in their place before an observer, who may make calls, hears of it.
     for (const batch of batches) outbox.push(batch);
-    const cutUp = batches.map((batch) => ({ batchId: batch.id, messages: batch.messages.length, bytes: batch.bytes }));
+    const cutUp = batches.map((batch) => ({
+      batchId: batch.id,
+      messages: batch.messages.length,
+      bytes: batch.bytes,
+    }));
     report({ event: "flushed", reason, messages: flushed, batches: cutUp });
     outbox.start();
   }
@@ -78,7 +91,11 @@ export function createQueue({ time, maxQueueBytes, newId, envelopeBytes, outbox,
       let size = envelopeBytes(id) - 1;
       let to = from;
       let own = 0;
-      for (let message = all[to]; message !== undefined && size + message.bytes + 1 <= maxBatchBytes; message = all[to]) {
+      for (
+        let message = all[to];
+        message !== undefined && size + message.bytes + 1 <= maxBatchBytes;
+        message = all[to]
+      ) {
         size += message.bytes + 1;
         own += message.bytes;
         to += 1;
@@ -92,7 +109,10 @@ export function createQueue({ time, maxQueueBytes, newId, envelopeBytes, outbox,
   return {
     add(message, type, messageId) {
       if (bytes + outbox.bytes + message.bytes > maxQueueBytes) {
-        throw new AnalyticsError("queue_full", `The queue is full: it holds ${bytes + outbox.bytes} of ${maxQueueBytes} bytes.`);
+        throw new AnalyticsError(
+          "queue_full",
+          `The queue is full: it holds ${bytes + outbox.bytes} of ${maxQueueBytes} bytes.`,
+        );
       }
       messages.push(message);
       bytes += message.bytes;

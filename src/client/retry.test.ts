@@ -3,19 +3,29 @@ import { delayBefore, isRetried } from "./retry.ts";
 import type { Outcome } from "./send.ts";
 
 const now = Date.UTC(2026, 10, 21);
-const answered = (status: number, retryAfter: string | null = null): Outcome => ({ answer: { status, retryAfter, body: "" } });
+const answered = (status: number, retryAfter: string | null = null): Outcome => ({
+  answer: { status, retryAfter, body: "" },
+});
 const never = (): number => 0;
 
 test("what is tried again: no answer, 408, 429 and every 5xx", () => {
   expect(isRetried({ error: new Error("reset") })).toBe(true);
-  const statuses = [301, 302, 400, 401, 403, 404, 408, 410, 413, 422, 429, 499, 500, 501, 502, 503, 504, 599];
-  expect(statuses.filter((status) => isRetried(answered(status)))).toEqual([408, 429, 500, 501, 502, 503, 504, 599]);
+  const statuses = [
+    301, 302, 400, 401, 403, 404, 408, 410, 413, 422, 429, 499, 500, 501, 502, 503, 504, 599,
+  ];
+  expect(statuses.filter((status) => isRetried(answered(status)))).toEqual([
+    408, 429, 500, 501, 502, 503, 504, 599,
+  ]);
 });
 
 test("the delays double up to ten seconds, and lose up to half at random", () => {
   const tries = [2, 3, 4, 5, 6, 7, 8, 9, 10];
-  expect(tries.map((next) => delayBefore(next, answered(500), now, never))).toEqual([100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
-  expect(tries.map((next) => delayBefore(next, answered(500), now, () => 1))).toEqual([50, 100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+  expect(tries.map((next) => delayBefore(next, answered(500), now, never))).toEqual([
+    100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000,
+  ]);
+  expect(tries.map((next) => delayBefore(next, answered(500), now, () => 1))).toEqual([
+    50, 100, 200, 400, 800, 1600, 3200, 5000, 5000,
+  ]);
 });
 
 test.each([

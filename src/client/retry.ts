@@ -22,8 +22,16 @@ export function isRetried(outcome: Outcome): boolean {
   return status >= 500 || status === 408 || status === 429;
 }
 
-/** Doubling, with up to half of it taken off at random so that clients do not come back together; at least what `Retry-After` says. */
-export function delayBefore(nextTry: number, outcome: Outcome, now: number, random: () => number): number {
+/**
+ * Doubling, with up to half of it taken off at random so that clients do not come back together; at
+ * least what `Retry-After` says.
+ */
+export function delayBefore(
+  nextTry: number,
+  outcome: Outcome,
+  now: number,
+  random: () => number,
+): number {
   const whole = Math.min(firstDelayMs * 2 ** (nextTry - 2), longestDelayMs);
   const delay = Math.round(whole * (1 - random() / 2));
   const asked = "answer" in outcome ? retryAfterMs(outcome.answer.retryAfter, now) : 0;

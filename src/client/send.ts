@@ -1,11 +1,18 @@
-/** One POST at a time over node:http or node:https, on a connection that is kept. Knows no queue and tries nothing again. */
+/**
+ * One POST at a time over node:http or node:https, on a connection that is kept. Knows no queue and
+ * tries nothing again.
+ */
 
 import { Agent as HttpAgent, request as httpRequest } from "node:http";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { constants, gunzipSync } from "node:zlib";
 
-export type Answer = { status: number; retryAfter: string | null; /** As much of it as is kept. */ body: string };
+export type Answer = {
+  status: number;
+  retryAfter: string | null;
+  /** As much of it as is kept. */ body: string;
+};
 
 /** Without an answer, the reason. */
 export type Outcome = { answer: Answer } | { error: Error };
@@ -37,7 +44,12 @@ export function createSender({ url, headers, timeoutMs, agent }: SenderOptions):
       const { promise, resolve } = Promise.withResolvers<Outcome>();
       let sent: ClientRequest;
       try {
-        sent = request(url, { method: "POST", agent: own, setHost: false, headers: headers(url.host, body.length) });
+        sent = request(url, {
+          method: "POST",
+          agent: own,
+          setHost: false,
+          headers: headers(url.host, body.length),
+        });
       } catch (error) {
         // An agent that is not for this protocol.
         return { done: Promise.resolve({ error: error as Error }), abort() {} };
@@ -78,7 +90,11 @@ function readAnswer(response: IncomingMessage, settle: (answer: Answer) => void)
   response.on("error", () => {});
   response.once("close", () => {
     const body = textOf(Buffer.concat(chunks), response.headers["content-encoding"]);
-    settle({ status: response.statusCode ?? 0, retryAfter: response.headers["retry-after"] ?? null, body });
+    settle({
+      status: response.statusCode ?? 0,
+      retryAfter: response.headers["retry-after"] ?? null,
+      body,
+    });
   });
 }
 
@@ -86,7 +102,10 @@ function textOf(bytes: Buffer, encoding: string | undefined): string {
   if (encoding !== "gzip" || bytes.length === 0) return bytes.toString("utf8");
   try {
     // A body that is not all kept is read as far as it goes.
-    return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: 16 * keptAnswerBytes }).toString("utf8");
+    return gunzipSync(bytes, {
+      finishFlush: constants.Z_SYNC_FLUSH,
+      maxOutputLength: 16 * keptAnswerBytes,
+    }).toString("utf8");
   } catch {
     return "";
   }

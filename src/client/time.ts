@@ -1,4 +1,7 @@
-/** Where the client has its time from. Everything that waits, waits here; only the deadline of a real request is real time. */
+/**
+ * Where the client has its time from. Everything that waits, waits here; only the deadline of a
+ * real request is real time.
+ */
 
 export type Timer = { cancel(): void };
 
@@ -12,7 +15,10 @@ export type Time = {
 /** The longest wait that the platform supports. */
 const longestWaitMs = 2 ** 31 - 1;
 
-/** A wait keeps the process alive: what is queued is not lost because the program has nothing else to do. */
+/**
+ * A wait keeps the process alive: what is queued is not lost because the program has nothing else
+ * to do.
+ */
 export const realTime: Time = {
   now: () => Date.now(),
   schedule(at, run) {

@@ -20,13 +20,21 @@ const common = { userId: "u", context: { b: 1, a: 2 }, integrations: { All: fals
 
 const v2: [CallType, Record<string, unknown>, string][] = [
   ["alias", { userId: "u", previousId: "p" }, '"previousId":"p","userId":"u"'],
-  ["alias", { ...common, previousId: "p" }, '"context":{"a":2,"b":1},"integrations":{"All":false},"previousId":"p","userId":"u"'],
+  [
+    "alias",
+    { ...common, previousId: "p" },
+    '"context":{"a":2,"b":1},"integrations":{"All":false},"previousId":"p","userId":"u"',
+  ],
   [
     "screen",
     { ...common, anonymousId: "a", name: "n", category: "c", properties: { x: 1 } },
     '"context":{"a":2,"b":1},"integrations":{"All":false},"properties":{"x":1},"anonymousId":"a","userId":"u","category":"c","name":"n"',
   ],
-  ["identify", { userId: "u", anonymousId: "", traits: {}, context: null, integrations: undefined }, '"userId":"u"'],
+  [
+    "identify",
+    { userId: "u", anonymousId: "", traits: {}, context: null, integrations: undefined },
+    '"userId":"u"',
+  ],
 ];
 
 describe.each(["v2.0", "v2.1"] as const)("%s", (mode) => {
@@ -40,7 +48,15 @@ test("v1.2 puts the library into each message's context, beside what the call sa
   expect(encodeMessage("v1.2", "alias", { userId: "u", previousId: "p" }, "m", "t")).toBe(
     '{"context":{"library":{"name":"analytics-go","version":"1.2.0"}},"messageId":"m","previousId":"p","timestamp":"t","type":"alias","userId":"u"}',
   );
-  expect(encodeMessage("v1.2", "page", { userId: "u", name: null, context: { ip: "::1" }, properties: {} }, "m", "t")).toBe(
+  expect(
+    encodeMessage(
+      "v1.2",
+      "page",
+      { userId: "u", name: null, context: { ip: "::1" }, properties: {} },
+      "m",
+      "t",
+    ),
+  ).toBe(
     '{"context":{"ip":"::1","library":{"name":"analytics-go","version":"1.2.0"}},"messageId":"m","properties":{},"timestamp":"t","type":"page","userId":"u"}',
   );
 });
@@ -49,9 +65,9 @@ test("what is nested too deep is named", () => {
   const circular: Record<string, unknown> = {};
   circular["self"] = circular;
   for (const mode of wireModes) {
-    expect(() => encodeMessage(mode, "identify", { userId: "u", traits: circular }, "m", "t")).toThrow(
-      expect.objectContaining({ code: "invalid_call", field: "traits" }),
-    );
+    expect(() =>
+      encodeMessage(mode, "identify", { userId: "u", traits: circular }, "m", "t"),
+    ).toThrow(expect.objectContaining({ code: "invalid_call", field: "traits" }));
   }
 });
 

@@ -1,6 +1,6 @@
 /**
- * The bytes of the requests, as the Go library of each version writes them: paths, headers and their order, members and their order,
- * times. Knows no sockets and no queue.
+ * The bytes of the requests, as the Go library of each version writes them: paths, headers and
+ * their order, members and their order, times. Knows no sockets and no queue.
  */
 
 import type { CallType, Members } from "./calls.ts";
@@ -22,7 +22,12 @@ export function pathOf(mode: WireMode): string {
 }
 
 /** In the order in which they are sent. */
-export function headersOf(mode: WireMode, host: string, writeKey: string, length: number): Record<string, string> {
+export function headersOf(
+  mode: WireMode,
+  host: string,
+  writeKey: string,
+  length: number,
+): Record<string, string> {
   return {
     Host: host,
     "User-Agent": `analytics-go (version: ${versions[mode]})`,
@@ -43,12 +48,25 @@ const order: Record<CallType, readonly string[]> = {
   alias: ["context", "integrations", "previousId", "userId"],
 };
 
-export function encodeMessage(mode: WireMode, type: CallType, call: Members, messageId: string, timestamp: string): string {
-  return mode === "v1.2" ? encodeAsMap(type, call, messageId, timestamp) : encodeAsStruct(type, call, messageId, timestamp);
+export function encodeMessage(
+  mode: WireMode,
+  type: CallType,
+  call: Members,
+  messageId: string,
+  timestamp: string,
+): string {
+  return mode === "v1.2"
+    ? encodeAsMap(type, call, messageId, timestamp)
+    : encodeAsStruct(type, call, messageId, timestamp);
 }
 
 /** Version 2: its structs leave out what is empty. */
-function encodeAsStruct(type: CallType, call: Members, messageId: string, timestamp: string): string {
+function encodeAsStruct(
+  type: CallType,
+  call: Members,
+  messageId: string,
+  timestamp: string,
+): string {
   let members = "";
   for (const name of order[type]) {
     const value = call[name];
@@ -76,7 +94,11 @@ function encodeMember(name: string, value: unknown): string | undefined {
     return encodeJson(value);
   } catch (error) {
     if (!(error instanceof TooDeepError)) throw error;
-    throw new AnalyticsError("invalid_call", `'${name}' is nested too deeply, or refers to itself.`, name);
+    throw new AnalyticsError(
+      "invalid_call",
+      `'${name}' is nested too deeply, or refers to itself.`,
+      name,
+    );
   }
 }
 
@@ -90,7 +112,10 @@ export type Envelope = { head: string; tail: string };
 export function envelopeOf(mode: WireMode, batchId: string, sentAt: string): Envelope {
   const id = `"messageId":${encodeString(batchId)}`;
   if (mode === "v1.2") return { head: '{"batch":[', tail: `],${id}}` };
-  return { head: `{"context":${encodeJson({ library: libraryOf(mode) })},"batch":[`, tail: `],${id},"sentAt":"${sentAt}"}` };
+  return {
+    head: `{"context":${encodeJson({ library: libraryOf(mode) })},"batch":[`,
+    tail: `],${id},"sentAt":"${sentAt}"}`,
+  };
 }
 
 /** `2026-11-21T03:24:59+0000`: whole seconds in the local zone. */

@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { audienceIds, destinationIds, profileIds, sourceIds, computedTraitIds } from "../domain/ids.ts";
+import {
+  audienceIds,
+  destinationIds,
+  profileIds,
+  sourceIds,
+  computedTraitIds,
+} from "../domain/ids.ts";
 import type { Explanation } from "../domain/rules.ts";
 import { defineCall } from "./call.ts";
 import { rule, sync, computation } from "./rules.ts";
@@ -31,7 +37,9 @@ const audienceAnswer = z
     members: members.nullable(),
     sync,
     destinationIds: z.array(idOf(destinationIds)),
-    sourceId: idOf(sourceIds).describe("The source of the kind `audience` that its messages come from."),
+    sourceId: idOf(sourceIds).describe(
+      "The source of the kind `audience` that its messages come from.",
+    ),
     size: z.int().describe("How many users are in, by what was sent to receivers."),
     syncing: syncProgress,
     lastSync,
@@ -44,7 +52,10 @@ const draft = {
   name: z.string().min(1).max(200),
   rule: rule.optional(),
   members: members.optional(),
-  destinationIds: z.array(idOf(destinationIds)).optional().describe("Every enabled destination when left out."),
+  destinationIds: z
+    .array(idOf(destinationIds))
+    .optional()
+    .describe("Every enabled destination when left out."),
   sync: sync.optional().describe("`manual` when left out."),
 };
 export const oneOfTwo = { message: "an audience has either a `rule` or `members`", path: ["rule"] };
@@ -58,15 +69,30 @@ const audienceChanges = z
   .refine(({ rule, members }) => rule === undefined || members === undefined, oneOfTwo)
   .meta({ id: "AudienceChanges" });
 
-const user = z.object({ profileId: idOf(profileIds).nullable(), userId: z.string(), traits: anyMembers });
+const user = z.object({
+  profileId: idOf(profileIds).nullable(),
+  userId: z.string(),
+  traits: anyMembers,
+});
 
 /** One condition of a rule, whether it holds for a user, and by which facts. */
 const explained: z.ZodType<Explanation, Explanation> = z
-  .lazy(() => z.object({ sentence: z.string(), holds: z.boolean(), fact: z.string(), parts: z.array(explained) }))
+  .lazy(() =>
+    z.object({
+      sentence: z.string(),
+      holds: z.boolean(),
+      fact: z.string(),
+      parts: z.array(explained),
+    }),
+  )
   .meta({ id: "Explained" });
 
 const ruleOrMembers = z
-  .strictObject({ rule: rule.optional(), members: members.optional(), sample: z.int().min(0).max(100).default(10) })
+  .strictObject({
+    rule: rule.optional(),
+    members: members.optional(),
+    sample: z.int().min(0).max(100).default(10),
+  })
   .refine(({ rule, members }) => (rule === undefined) !== (members === undefined), oneOfTwo);
 
 const syncAnswer = z.object({ entered: z.int(), left: z.int() });
@@ -84,7 +110,8 @@ export const audienceCalls = [
     name: "audiences.create",
     method: "POST",
     path: "/api/audiences",
-    summary: "Creates an audience and runs its first sync: an identify for every member. Returns after the commit.",
+    summary:
+      "Creates an audience and runs its first sync: an identify for every member. Returns after the commit.",
     body: audienceDraft,
     answer: audienceAnswer,
     status: 201,
@@ -119,7 +146,8 @@ export const audienceCalls = [
     name: "audiences.sync",
     method: "POST",
     path: "/api/audiences/{id}/sync",
-    summary: "Sends the changes since the last sync: `true` for users who entered, `false` for users who left.",
+    summary:
+      "Sends the changes since the last sync: `true` for users who entered, `false` for users who left.",
     params: byId(id),
     answer: syncAnswer,
   }),
@@ -155,7 +183,8 @@ export const audienceCalls = [
     name: "audiences.explain",
     method: "POST",
     path: "/api/audiences/explain",
-    summary: "Explains why a rule does or does not match a user: each condition with the fact that decides it.",
+    summary:
+      "Explains why a rule does or does not match a user: each condition with the fact that decides it.",
     body: z.strictObject({ rule, userId: z.string() }),
     reads: ["profiles", "clock"],
     answer: z.object({
@@ -177,10 +206,14 @@ const computedTraitAnswer = z
     computation,
     sync,
     destinationIds: z.array(idOf(destinationIds)),
-    sourceId: idOf(sourceIds).describe("The source of the kind `audience` that its messages come from."),
+    sourceId: idOf(sourceIds).describe(
+      "The source of the kind `audience` that its messages come from.",
+    ),
     users: z.int().describe("How many users have a value."),
     syncing: syncProgress,
-    lastSync: lastSync.describe("`entered` counts the values that were sent, `left` those that were removed."),
+    lastSync: lastSync.describe(
+      "`entered` counts the values that were sent, `left` those that were removed.",
+    ),
     nextSyncAt: time.nullable(),
     createdAt: time,
   })
@@ -190,7 +223,10 @@ const computedTraitDraft = z
   .strictObject({
     name: z.string().min(1).max(200),
     computation,
-    destinationIds: z.array(idOf(destinationIds)).optional().describe("Every enabled destination when left out."),
+    destinationIds: z
+      .array(idOf(destinationIds))
+      .optional()
+      .describe("Every enabled destination when left out."),
     sync: sync.optional().describe("`manual` when left out."),
   })
   .meta({ id: "ComputedTraitDraft" });
@@ -208,7 +244,8 @@ export const computedTraitCalls = [
     name: "computedTraits.create",
     method: "POST",
     path: "/api/computed-traits",
-    summary: "Creates a computed trait and sends its value for every user who has one. Returns after the commit.",
+    summary:
+      "Creates a computed trait and sends its value for every user who has one. Returns after the commit.",
     body: computedTraitDraft,
     answer: computedTraitAnswer,
     status: 201,
@@ -245,7 +282,10 @@ export const computedTraitCalls = [
     path: "/api/computed-traits/{id}/sync",
     summary: "Sends the values that changed since the last sync.",
     params: byId(traitId),
-    answer: z.object({ entered: z.int().describe("Values sent."), left: z.int().describe("Removed values, sent as null.") }),
+    answer: z.object({
+      entered: z.int().describe("Values sent."),
+      left: z.int().describe("Removed values, sent as null."),
+    }),
   }),
   defineCall({
     name: "computedTraits.preview",
@@ -257,7 +297,9 @@ export const computedTraitCalls = [
     answer: z.object({
       count: z.int(),
       profiles: z.int(),
-      sample: z.array(z.object({ profileId: idOf(profileIds), userId: z.string(), value: z.unknown() })),
+      sample: z.array(
+        z.object({ profileId: idOf(profileIds), userId: z.string(), value: z.unknown() }),
+      ),
     }),
   }),
 ] as const;

@@ -1,7 +1,7 @@
 /**
- * What a call between the pipeline and its users is: a name, a place in HTTP, and zod schemas for what goes in and
- * comes out. The contract's files define calls with it; the API, the HTTP host, the OpenAPI document and the
- * inspector read them. It never runs one.
+ * What a call between the pipeline and its users is: a name, a place in HTTP, and zod schemas for
+ * what goes in and comes out. The contract's files define calls with it; the API, the HTTP host,
+ * the OpenAPI document and the inspector read them. It never runs one.
  *
  * A call's input is one flat object: the members of the path, of the query and of the body.
  */
@@ -104,15 +104,22 @@ type InputOf<Part> = Part extends z.ZodType ? z.input<Part> : unknown;
 type OutputOf<Part> = Part extends z.ZodType ? z.output<Part> : unknown;
 
 /** What a caller passes. */
-export type CallInput<C extends Call> = InputOf<C["params"]> & InputOf<C["query"]> & InputOf<C["body"]>;
+export type CallInput<C extends Call> = InputOf<C["params"]> &
+  InputOf<C["query"]> &
+  InputOf<C["body"]>;
 /** What a handler gets: checked, with defaults. */
-export type CheckedInput<C extends Call> = OutputOf<C["params"]> & OutputOf<C["query"]> & OutputOf<C["body"]>;
+export type CheckedInput<C extends Call> = OutputOf<C["params"]> &
+  OutputOf<C["query"]> &
+  OutputOf<C["body"]>;
 /** What a caller gets. */
 export type CallAnswer<C extends Call> = z.input<C["answer"]>;
 /** What a handler returns. */
 export type HandlerAnswer<C extends Call> = z.output<C["answer"]>;
 
-/** Checks an input from outside against the call. Members that the call does not know are refused by name. */
+/**
+ * Checks an input from outside against the call. Members that the call does not know are refused by
+ * name.
+ */
 export function checkInput<C extends Call>(call: C, input: unknown): CheckedInput<C> | Problem {
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
     return invalid("The input must be a JSON object.");
@@ -123,7 +130,10 @@ export function checkInput<C extends Call>(call: C, input: unknown): CheckedInpu
   for (const part of [call.params, call.query]) {
     if (part === null) continue;
     const members = Object.keys(part.shape).filter((name) => rest.has(name));
-    const result = part.safeParse(Object.fromEntries(members.map((name) => [name, rest.get(name)])), reporting);
+    const result = part.safeParse(
+      Object.fromEntries(members.map((name) => [name, rest.get(name)])),
+      reporting,
+    );
     if (!result.success) {
       missing ??= missingIn(result.error.issues, part === call.params);
       if (missing === null) return invalid(sentenceOf(result.error.issues));

@@ -1,4 +1,7 @@
-/** Checks of users' receivers (`hookyard check` in the inspector). Shared secrets and the headers of a check are in no answer. */
+/**
+ * Checks of users' receivers (`hookyard check` in the inspector). Shared secrets and the headers of
+ * a check are in no answer.
+ */
 
 import { z } from "zod";
 import { advices } from "../domain/advice.ts";
@@ -61,8 +64,12 @@ const checkResult = z
     brief: z.string(),
     detail: z.string().describe("What happened, and what follows from it."),
     advice: z.enum(advices).nullable().describe("The usual mend."),
-    effects: z.array(z.object({ token: z.string(), wanted: z.int(), found: z.array(z.string()) })).describe("The wrong ones first."),
-    requests: z.array(checkRequest).describe("The first, the last, and those that explain the verdict."),
+    effects: z
+      .array(z.object({ token: z.string(), wanted: z.int(), found: z.array(z.string()) }))
+      .describe("The wrong ones first."),
+    requests: z
+      .array(checkRequest)
+      .describe("The first, the last, and those that explain the verdict."),
     scenario: z.string().nullable().describe("A failed check as a scenario file."),
   })
   .meta({ id: "CheckResult" });
@@ -75,19 +82,29 @@ export const checkCalls = [
     name: "checks.start",
     method: "POST",
     path: "/api/checks",
-    summary: "Starts a check of a receiver: several hundred real requests. Answers immediately; `checks.get` has the results as they come.",
+    summary:
+      "Starts a check of a receiver: several hundred real requests. Answers immediately; `checks.get` has the results as they come.",
     body: z.strictObject({
       url: z.string().max(10_000),
       secret: z.string().max(10_000).optional().describe("The receiver's shared secret."),
-      useSecretOf: idOf(destinationIds).optional().describe("In place of `secret`: sign with the shared secret of this destination."),
+      useSecretOf: idOf(destinationIds)
+        .optional()
+        .describe("In place of `secret`: sign with the shared secret of this destination."),
       headers: headers.optional().describe("Sent with every request."),
       effects: z
         .strictObject({ url: z.string().max(10_000) })
         .optional()
-        .describe("Where the receiver lists what it has done. The API starts no commands: only `hookyard check` has `--effects-command`."),
+        .describe(
+          "Where the receiver lists what it has done. The API starts no commands: only `hookyard check` has `--effects-command`.",
+        ),
       only: ids.optional(),
       skip: ids.optional(),
-      timeoutMs: z.int().min(1).max(600_000).optional().describe("For a single request; 5000 when left out."),
+      timeoutMs: z
+        .int()
+        .min(1)
+        .max(600_000)
+        .optional()
+        .describe("For a single request; 5000 when left out."),
       seed: z.int().min(0).max(2_147_483_647).optional(),
     }),
     answer: check,

@@ -10,7 +10,10 @@ const callType = z.enum(messageTypes).exclude(["delete"]);
 
 const id = idOf(clientIds);
 /** The number of the last item of a page. */
-const cursor = cursorOf<number>({ parse: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : null), format: String });
+const cursor = cursorOf<number>({
+  parse: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : null),
+  format: String,
+});
 
 const clientMembers = {
   id,
@@ -28,18 +31,30 @@ const clientMembers = {
   queued: z.int().describe("Messages that wait for a flush: 7 of `flushAt`."),
   nextFlushAt: time.nullable().describe("Null while nothing waits for a flush."),
   underWay: z.int().describe("Flushed batches that are neither sent nor given up."),
-  nextTryAt: time.nullable().describe("Of the batch that waits for its next try; those behind it wait for it."),
+  nextTryAt: time
+    .nullable()
+    .describe("Of the batch that waits for its next try; those behind it wait for it."),
   bytes: z.int().describe("Of all messages that it holds."),
   counts: z
     .object({ calls: z.int(), sent: z.int(), failed: z.int(), batches: z.int(), retries: z.int() })
-    .describe("Since its start: accepted calls, messages sent and given up, completed batches, and tries after the first."),
-  generating: z.object({ count: z.int(), made: z.int(), perSecond: z.number() }).nullable().describe("The calls that it generates."),
+    .describe(
+      "Since its start: accepted calls, messages sent and given up, completed batches, and tries after the first.",
+    ),
+  generating: z
+    .object({ count: z.int(), made: z.int(), perSecond: z.number() })
+    .nullable()
+    .describe("The calls that it generates."),
 };
 
 const client = z.object(clientMembers).meta({ id: "Client" });
 
 const clientCall = z
-  .object({ type: callType, messageId: z.string(), event: z.string().nullable(), userId: z.string().nullable() })
+  .object({
+    type: callType,
+    messageId: z.string(),
+    event: z.string().nullable(),
+    userId: z.string().nullable(),
+  })
   .meta({ id: "ClientCall" });
 
 const clientBatch = z
@@ -56,7 +71,9 @@ const clientBatch = z
       z.object({
         startedAt: time,
         durationMs: z.number().nullable().describe("Null while it is on the wire."),
-        simulated: z.boolean().describe("The duration is clock time, because a test endpoint held the request."),
+        simulated: z
+          .boolean()
+          .describe("The duration is clock time, because a test endpoint held the request."),
         outcome: z.enum(outcomes).nullable(),
         status: z.int().nullable(),
         failure: z.string().nullable(),
@@ -72,14 +89,18 @@ const clientDetails = z
   .object({
     ...clientMembers,
     queue: z.array(clientCall).describe("The first hundred that wait for a flush, oldest first."),
-    current: clientBatch.nullable().describe("The batch that is on the wire or waits for its next try."),
+    current: clientBatch
+      .nullable()
+      .describe("The batch that is on the wire or waits for its next try."),
   })
   .meta({ id: "ClientDetails" });
 
 export const clientDraft = z
   .strictObject({
     name: z.string(),
-    sourceId: idOf(sourceIds).optional().describe("Sends with the current write key of this source."),
+    sourceId: idOf(sourceIds)
+      .optional()
+      .describe("Sends with the current write key of this source."),
     writeKey: z.string().optional().describe("Any write key, even one that no source has."),
     wire: wire.optional(),
     flushAt: z.int().optional(),
@@ -120,7 +141,8 @@ export const clientCalls = [
     name: "clients.update",
     method: "PATCH",
     path: "/api/clients/{id}",
-    summary: "Changes the given members, while it runs. Flushes if at least `flushAt` calls are already queued.",
+    summary:
+      "Changes the given members, while it runs. Flushes if at least `flushAt` calls are already queued.",
     params: byId(id),
     body: clientDraft.partial(),
     answer: clientDetails,
@@ -137,12 +159,19 @@ export const clientCalls = [
     name: "clients.call",
     method: "POST",
     path: "/api/clients/{id}/calls",
-    summary: "Makes one call, as a program would. An invalid call returns its error, and nothing is queued.",
+    summary:
+      "Makes one call, as a program would. An invalid call returns its error, and nothing is queued.",
     params: byId(id),
-    body: z.strictObject({ type: callType, call: z.unknown().describe("The members of the call.") }),
+    body: z.strictObject({
+      type: callType,
+      call: z.unknown().describe("The members of the call."),
+    }),
     answer: z.object({
       messageId: z.string(),
-      batchId: z.string().nullable().describe("The batch of this call, if the call caused a flush."),
+      batchId: z
+        .string()
+        .nullable()
+        .describe("The batch of this call, if the call caused a flush."),
       client: clientDetails,
     }),
   }),
@@ -161,7 +190,12 @@ export const clientCalls = [
     summary: "Sends the queue, with all retries, and accepts no more calls.",
     params: byId(id),
     body: z.strictObject({
-      timeoutMs: z.int().min(0).max(86_400_000).optional().describe("Clock time after which unsent messages are given up."),
+      timeoutMs: z
+        .int()
+        .min(0)
+        .max(86_400_000)
+        .optional()
+        .describe("Clock time after which unsent messages are given up."),
     }),
     answer: clientDetails,
   }),
@@ -177,9 +211,13 @@ export const clientCalls = [
     name: "clients.generate",
     method: "POST",
     path: "/api/clients/{id}/generate",
-    summary: "Starts generating calls, drawn from the seed, at a rate in clock time. Replaces a running generator.",
+    summary:
+      "Starts generating calls, drawn from the seed, at a rate in clock time. Replaces a running generator.",
     params: byId(id),
-    body: z.strictObject({ count: z.int().min(1).max(10_000), perSecond: z.number().min(0.01).max(1000) }),
+    body: z.strictObject({
+      count: z.int().min(1).max(10_000),
+      perSecond: z.number().min(0.01).max(1000),
+    }),
     answer: clientDetails,
   }),
   defineCall({
@@ -194,7 +232,8 @@ export const clientCalls = [
     name: "clients.batches",
     method: "GET",
     path: "/api/clients/{id}/batches",
-    summary: "Its batches with all their tries, newest first: those in progress, and the newest 200 that have ended.",
+    summary:
+      "Its batches with all their tries, newest first: those in progress, and the newest 200 that have ended.",
     params: byId(id),
     query: z.strictObject(page(cursor)),
     answer: recordedPageOf(clientBatch, cursor),
@@ -203,7 +242,8 @@ export const clientCalls = [
     name: "clients.log",
     method: "GET",
     path: "/api/clients/{id}/log",
-    summary: "The newest 1,000 lines of its debug log, as `DEBUG=analytics` writes it, newest first.",
+    summary:
+      "The newest 1,000 lines of its debug log, as `DEBUG=analytics` writes it, newest first.",
     params: byId(id),
     query: z.strictObject(page(cursor)),
     answer: recordedPageOf(

@@ -41,7 +41,13 @@ export const clockCalls = [
     method: "POST",
     path: "/api/clock",
     summary: "Sets the clock's mode. Ends a running advance and all queued advances immediately.",
-    body: z.strictObject({ mode, speed: z.literal([10, 60, 600]).optional().describe("The speed of `faster`; 10 when left out.") }),
+    body: z.strictObject({
+      mode,
+      speed: z
+        .literal([10, 60, 600])
+        .optional()
+        .describe("The speed of `faster`; 10 when left out."),
+    }),
     answer: clockAnswer,
   }),
   defineCall({
@@ -50,11 +56,17 @@ export const clockCalls = [
     path: "/api/clock/advance",
     summary:
       "Advances the clock. Returns when the clock has reached the target and the work that started during the advance has ended; it does not wait for messages that arrive in the meantime. Ends early when the caller closes the connection.",
-    body: z.union([z.strictObject({ byMs: z.int().min(0) }), z.strictObject({ to: z.enum(["next-due", "idle"]) })]),
+    body: z.union([
+      z.strictObject({ byMs: z.int().min(0) }),
+      z.strictObject({ to: z.enum(["next-due", "idle"]) }),
+    ]),
     answer: clockAnswer.extend({
       ran: z.object({ attempts: z.int() }),
       endedEarly: z
-        .object({ code: z.enum(["clock_set", "cancelled", "caller_gone", "stopping"]), message: z.string() })
+        .object({
+          code: z.enum(["clock_set", "cancelled", "caller_gone", "stopping"]),
+          message: z.string(),
+        })
         .nullable()
         .describe("Why the clock did not reach the target, or null when it did."),
     }),
@@ -63,7 +75,8 @@ export const clockCalls = [
     name: "clock.cancelAdvance",
     method: "DELETE",
     path: "/api/clock/advance",
-    summary: "Ends the running advance and all queued advances. The clock keeps the time that it has reached.",
+    summary:
+      "Ends the running advance and all queued advances. The clock keeps the time that it has reached.",
     answer: clockAnswer,
   }),
 ] as const;

@@ -1,4 +1,7 @@
-/** The configuration as one readable document: names and write keys instead of ids, so that it can move to another installation. */
+/**
+ * The configuration as one readable document: names and write keys instead of ids, so that it can
+ * move to another installation.
+ */
 
 import { z } from "zod";
 import { snakeCase } from "../domain/snake-case.ts";
@@ -21,7 +24,9 @@ const configuredDestination = z
         behind: z
           .strictObject({ endpoint: z.string(), url: z.string() })
           .optional()
-          .describe("The path of the test endpoint in front of it, and the URL that an undo restores."),
+          .describe(
+            "The path of the test endpoint in front of it, and the URL that an undo restores.",
+          ),
       }),
     ),
     sharedSecret: z.string().nullable().optional().describe("Unchanged when left out."),
@@ -46,7 +51,9 @@ const configuredAudience = z
   .strictObject({ ...computed, rule: rule.optional(), members: members.optional() })
   .refine(({ rule, members }) => (rule === undefined) !== (members === undefined), oneOfTwo)
   .meta({ id: "ConfiguredAudience" });
-const configuredComputedTrait = z.strictObject({ ...computed, computation }).meta({ id: "ConfiguredComputedTrait" });
+const configuredComputedTrait = z
+  .strictObject({ ...computed, computation })
+  .meta({ id: "ConfiguredComputedTrait" });
 
 const configurationDocument = z
   .strictObject({
@@ -58,7 +65,9 @@ const configurationDocument = z
     destinations: z.array(configuredDestination).optional(),
     audiences: z.array(configuredAudience).optional(),
     computedTraits: z.array(configuredComputedTrait).optional(),
-    clients: z.array(clientDraft.omit({ sourceId: true }).extend({ writeKey: z.string() })).optional(),
+    clients: z
+      .array(clientDraft.omit({ sourceId: true }).extend({ writeKey: z.string() }))
+      .optional(),
   })
   .meta({ id: "Configuration" });
 export type ConfigurationDocument = z.output<typeof configurationDocument>;
@@ -89,7 +98,12 @@ export const configurationCalls = [
     answer: z.object({
       created: z.int(),
       updated: z.int(),
-      missing: z.array(z.string()).optional().describe("Credentials that the document leaves out and Hookyard does not have: enter them."),
+      missing: z
+        .array(z.string())
+        .optional()
+        .describe(
+          "Credentials that the document leaves out and Hookyard does not have: enter them.",
+        ),
     }),
   }),
 ] as const;

@@ -23,8 +23,11 @@ describe("the contract", () => {
 
   test("gives no member two places", () => {
     for (const call of all) {
-      const body = call.body !== null && "shape" in call.body ? Object.keys(call.body.shape as object) : [];
-      const members = [call.params, call.query].flatMap((part) => Object.keys(part?.shape ?? {})).concat(body);
+      const body =
+        call.body !== null && "shape" in call.body ? Object.keys(call.body.shape as object) : [];
+      const members = [call.params, call.query]
+        .flatMap((part) => Object.keys(part?.shape ?? {}))
+        .concat(body);
       expect(new Set(members).size, call.name).toBe(members.length);
     }
   });
@@ -60,15 +63,36 @@ describe("the contract", () => {
     expect(places).toContain(place);
   });
 
-  const kinds = ["sources", "destinations", "endpoints", "clients", "retry-profiles", "audiences", "computed-traits", "deletions", "jobs"];
+  const kinds = [
+    "sources",
+    "destinations",
+    "endpoints",
+    "clients",
+    "retry-profiles",
+    "audiences",
+    "computed-traits",
+    "deletions",
+    "jobs",
+  ];
   test.each([...kinds, "scenario-runs"])("lists, reads and deletes %s", (kind) => {
-    expect(places).toEqual(expect.arrayContaining([`GET /api/${kind}`, `GET /api/${kind}/{id}`, `DELETE /api/${kind}/{id}`]));
+    expect(places).toEqual(
+      expect.arrayContaining([
+        `GET /api/${kind}`,
+        `GET /api/${kind}/{id}`,
+        `DELETE /api/${kind}/{id}`,
+      ]),
+    );
   });
 
   test("refuses a member that a call does not know, by name, in every call", () => {
     for (const call of all) {
-      const known = Object.fromEntries(Object.keys(call.params?.shape ?? {}).map((name) => [name, "x"]));
-      expect(checkInput(call, { ...known, surprise: 1 }), call.name).toMatchObject({ problem: true, status: 400 });
+      const known = Object.fromEntries(
+        Object.keys(call.params?.shape ?? {}).map((name) => [name, "x"]),
+      );
+      expect(checkInput(call, { ...known, surprise: 1 }), call.name).toMatchObject({
+        problem: true,
+        status: 400,
+      });
     }
     expect(checkInput(calls["sources.create"], { name: "Web", surprise: 1 })).toMatchObject({
       message: expect.stringContaining("surprise"),
@@ -85,14 +109,34 @@ describe("checking an input", () => {
   test.each([
     ["sources.create", {}, "name is missing."],
     ["sources.create", { name: 1 }, "name must be a string."],
-    ["sources.create", { name: "Web", kind: "desktop" }, 'kind must be "web", "mobile" or "server".'],
-    ["sources.create", { name: "Web", faults: [{ do: "cut", times: "2" }] }, "faults[0].times must be a number."],
-    ["sources.create", { name: "Web", faults: [{ do: "cut", tims: 2 }] }, "Unknown member faults[0].tims."],
+    [
+      "sources.create",
+      { name: "Web", kind: "desktop" },
+      'kind must be "web", "mobile" or "server".',
+    ],
+    [
+      "sources.create",
+      { name: "Web", faults: [{ do: "cut", times: "2" }] },
+      "faults[0].times must be a number.",
+    ],
+    [
+      "sources.create",
+      { name: "Web", faults: [{ do: "cut", tims: 2 }] },
+      "Unknown member faults[0].tims.",
+    ],
     ["sources.create", { nam: "Web" }, "Unknown member nam."],
     ["sources.create", [], "The input must be a JSON object."],
     ["sources.create", null, "The input must be a JSON object."],
-    ["sources.create", JSON.parse('{"name":"Web","__proto__":{"kind":"web"}}'), "Unknown member __proto__."],
-    ["destinations.create", { name: "A", sourceIds: [], webhooks: [{}] }, "webhooks[0].url is missing."],
+    [
+      "sources.create",
+      JSON.parse('{"name":"Web","__proto__":{"kind":"web"}}'),
+      "Unknown member __proto__.",
+    ],
+    [
+      "destinations.create",
+      { name: "A", sourceIds: [], webhooks: [{}] },
+      "webhooks[0].url is missing.",
+    ],
     ["messages.list", { limit: 0 }, "limit must be at least 1."],
     ["messages.list", { limit: 1001 }, "limit must be at most 1000."],
     ["clock.set", { mode: "faster", speed: 11 }, "speed must be 10, 60 or 600."],
@@ -116,7 +160,10 @@ describe("checking an input", () => {
   });
 
   test("joins the members of the path and the body", () => {
-    expect(checkInput(calls["messages.pin"], { id: "msg_00000000a", pinned: true })).toEqual({ id: 10, pinned: true });
+    expect(checkInput(calls["messages.pin"], { id: "msg_00000000a", pinned: true })).toEqual({
+      id: 10,
+      pinned: true,
+    });
   });
 });
 
@@ -130,8 +177,14 @@ test("a call reads the area that it is named after, or those that it lists", () 
 
 test("a call that the inspector keeps up to date reads an area, or nothing would refresh it", () => {
   const root = fileURLToPath(new URL("../renderer/", import.meta.url));
-  const sources = globSync("**/*.{ts,tsx}", { cwd: root }).map((path) => readFileSync(root + path, "utf8"));
-  const live = new Set(sources.flatMap((text) => [...text.matchAll(/useLive\("([\w.]+)"/g)].map(([, name = ""]) => name)));
+  const sources = globSync("**/*.{ts,tsx}", { cwd: root }).map((path) =>
+    readFileSync(root + path, "utf8"),
+  );
+  const live = new Set(
+    sources.flatMap((text) =>
+      [...text.matchAll(/useLive\("([\w.]+)"/g)].map(([, name = ""]) => name),
+    ),
+  );
   expect(live.size).toBeGreaterThan(25);
   expect([...live].filter((name) => callNamed(name)?.reads.length === 0)).toEqual([]);
 });

@@ -44,7 +44,9 @@ const all = [
 
 type ByName<C extends Call> = { [One in C as One["name"]]: One };
 
-export const calls = Object.fromEntries(all.map((call) => [call.name, call])) as ByName<(typeof all)[number]>;
+export const calls = Object.fromEntries(all.map((call) => [call.name, call])) as ByName<
+  (typeof all)[number]
+>;
 
 export type CallName = keyof typeof calls;
 export type InputOf<Name extends CallName> = CallInput<(typeof calls)[Name]>;
@@ -57,8 +59,8 @@ export function callNamed(name: string): Call | undefined {
 }
 
 /**
- * The shape of a handler: a checked input in, the engine's values or a problem out. The API encodes them. `caller` is aborted
- * when the caller goes away.
+ * The shape of a handler: a checked input in, the engine's values or a problem out. The API encodes
+ * them. `caller` is aborted when the caller goes away.
  */
 type Handler<Name extends CallName> = (
   input: CheckedInputOf<Name>,
@@ -68,4 +70,6 @@ type Handler<Name extends CallName> = (
 export type Handlers = { [Name in CallName]: Handler<Name> };
 
 /** The handlers of some areas: those whose names begin with `sources.` and the like. */
-export type HandlersOf<Area extends string> = { [Name in Extract<CallName, `${Area}.${string}`>]: Handler<Name> };
+export type HandlersOf<Area extends string> = {
+  [Name in Extract<CallName, `${Area}.${string}`>]: Handler<Name>;
+};

@@ -14,7 +14,9 @@ const deletionAnswer = z
     id,
     state: z
       .enum(deletionStates)
-      .describe("The first of these that any of its deliveries is in; `nothing_to_send` when it led to no delivery."),
+      .describe(
+        "The first of these that any of its deliveries is in; `nothing_to_send` when it led to no delivery.",
+      ),
     suppress: z.boolean(),
     requestedAt: time,
     users: z.array(
@@ -24,14 +26,20 @@ const deletionAnswer = z
         detail: z.string().describe("The result, in a sentence."),
         sourceIds: z
           .array(idOf(sourceIds))
-          .describe("The sources that know the user and have an enabled destination: one delete message each."),
-        messageIds: z.array(idOf(messageIds)).describe("Of those delete messages, for `GET /api/messages/{id}`."),
+          .describe(
+            "The sources that know the user and have an enabled destination: one delete message each.",
+          ),
+        messageIds: z
+          .array(idOf(messageIds))
+          .describe("Of those delete messages, for `GET /api/messages/{id}`."),
       }),
     ),
   })
   .meta({ id: "Deletion" });
 
-const suppression = z.object({ userId: z.string(), since: time, deletionId: id.nullable() }).meta({ id: "Suppression" });
+const suppression = z
+  .object({ userId: z.string(), since: time, deletionId: id.nullable() })
+  .meta({ id: "Suppression" });
 
 export const deletionCalls = [
   defineCall({
@@ -47,10 +55,14 @@ export const deletionCalls = [
     name: "deletions.create",
     method: "POST",
     path: "/api/deletions",
-    summary: "Deletes users: creates a delete message for each source that knows them, deletes their profiles, and suppresses them.",
+    summary:
+      "Deletes users: creates a delete message for each source that knows them, deletes their profiles, and suppresses them.",
     body: z.strictObject({
       userIds: z.array(userId).min(1).max(5000),
-      suppress: z.boolean().default(true).describe("Later messages of these users are rejected with the reason `suppressed`."),
+      suppress: z
+        .boolean()
+        .default(true)
+        .describe("Later messages of these users are rejected with the reason `suppressed`."),
     }),
     answer: deletionAnswer,
     status: 201,
@@ -77,7 +89,10 @@ export const deletionCalls = [
     method: "GET",
     path: "/api/suppressions",
     summary: "Suppressed users, by userId.",
-    query: z.strictObject({ ...page(z.string()), search: z.string().optional().describe("The start of the userId.") }),
+    query: z.strictObject({
+      ...page(z.string()),
+      search: z.string().optional().describe("The start of the userId."),
+    }),
     answer: pageOf(suppression, z.string()),
   }),
   defineCall({

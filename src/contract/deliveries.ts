@@ -1,8 +1,27 @@
 import { z } from "zod";
-import { attemptIds, deliveryIds, destinationIds, jobIds, messageIds, type DeliveryId, webhookIds } from "../domain/ids.ts";
+import {
+  attemptIds,
+  deliveryIds,
+  destinationIds,
+  jobIds,
+  messageIds,
+  type DeliveryId,
+  webhookIds,
+} from "../domain/ids.ts";
 import { deliveryStates, messageTypes, outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
-import { byId, bytes, cursorOf, idOf, isoTime, listOf, page, pageOf, recordedHeaders, time } from "./shapes.ts";
+import {
+  byId,
+  bytes,
+  cursorOf,
+  idOf,
+  isoTime,
+  listOf,
+  page,
+  pageOf,
+  recordedHeaders,
+  time,
+} from "./shapes.ts";
 
 const deliveryState = z.enum(deliveryStates).meta({ id: "DeliveryState" });
 
@@ -18,7 +37,10 @@ const cursor = cursorOf<Place>({
     const at = Date.parse(time);
     return Number.isNaN(at) ? null : { at, id: delivery };
   },
-  format: (place) => (typeof place === "number" ? deliveryIds.format(place) : `${isoTime(place.at)}/${deliveryIds.format(place.id)}`),
+  format: (place) =>
+    typeof place === "number"
+      ? deliveryIds.format(place)
+      : `${isoTime(place.at)}/${deliveryIds.format(place.id)}`,
 });
 
 const deliverySummary = z
@@ -54,7 +76,9 @@ const listedDelivery = z
 export const recordedExchange = {
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
   request: z.object({
-    sent: z.boolean().describe("False when no byte was sent; line, headers and body are then empty."),
+    sent: z
+      .boolean()
+      .describe("False when no byte was sent; line, headers and body are then empty."),
     method: z.string(),
     url: z.string(),
     startLine: z.string().describe("The request line exactly as it was sent."),
@@ -82,9 +106,18 @@ const attempt = z
     webhookUrl: z.string(),
     startedAt: time,
     durationMs: z.number(),
-    simulated: z.boolean().describe("Durations are clock time, because a test endpoint held the attempt."),
+    simulated: z
+      .boolean()
+      .describe("Durations are clock time, because a test endpoint held the attempt."),
     phases: z
-      .object({ dns: phase, connect: phase, tls: phase, sent: phase, firstByte: phase, done: phase })
+      .object({
+        dns: phase,
+        connect: phase,
+        tls: phase,
+        sent: phase,
+        firstByte: phase,
+        done: phase,
+      })
       .describe("Milliseconds since the start, for each phase that was reached."),
     outcome: z.enum(outcomes),
     retryable: z.boolean(),
@@ -97,7 +130,14 @@ export const deliveryDetails = z
   .object({
     ...deliverySummary.shape,
     payload: bytes,
-    transitions: z.array(z.object({ at: time, state: deliveryState, reason: z.string(), nextAttemptAt: time.nullable() })),
+    transitions: z.array(
+      z.object({
+        at: time,
+        state: deliveryState,
+        reason: z.string(),
+        nextAttemptAt: time.nullable(),
+      }),
+    ),
     attempts: z.array(attempt),
   })
   .meta({ id: "DeliveryDetails" });
@@ -140,7 +180,8 @@ export const deliveryCalls = [
     name: "deliveries.retryAll",
     method: "POST",
     path: "/api/deliveries/retry",
-    summary: "Retries all that match and are waiting, failed, expired or cancelled. With `dryRun` it only counts them.",
+    summary:
+      "Retries all that match and are waiting, failed, expired or cancelled. With `dryRun` it only counts them.",
     body: z.strictObject({ filter, dryRun: z.boolean().optional() }),
     answer: z.union([job, z.object({ count: z.int() })]),
   }),

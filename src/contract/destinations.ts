@@ -50,7 +50,10 @@ const destinationDraft = z
     enabled: z.boolean().optional().describe("True when left out."),
     retryProfile: z.string().optional().describe("The name of one; `documented` when left out."),
     payload: payloadShape.optional(),
-    connectionMode: z.enum(["cloud", "device"]).optional().describe("Only `cloud` exists; `device` is refused."),
+    connectionMode: z
+      .enum(["cloud", "device"])
+      .optional()
+      .describe("Only `cloud` exists; `device` is refused."),
   })
   .meta({ id: "DestinationDraft" });
 export type DestinationChanges = Partial<z.output<typeof destinationDraft>>;
@@ -61,7 +64,14 @@ const catalogEntry = z
     title: z.string(),
     description: z.string(),
     connectionModes: z.array(z.literal("cloud")),
-    settings: z.array(z.object({ name: z.string(), title: z.string(), description: z.string(), required: z.boolean() })),
+    settings: z.array(
+      z.object({
+        name: z.string(),
+        title: z.string(),
+        description: z.string(),
+        required: z.boolean(),
+      }),
+    ),
   })
   .meta({ id: "CatalogEntry" });
 
@@ -131,7 +141,8 @@ export const destinationCalls = [
     name: "destinations.undoFault",
     method: "DELETE",
     path: "/api/destinations/{id}/webhooks/{webhookId}/fault",
-    summary: "Gives the webhook its own URL back, and deletes the test endpoint that was in front of it.",
+    summary:
+      "Gives the webhook its own URL back, and deletes the test endpoint that was in front of it.",
     params: z.strictObject({ id, webhookId: idOf(webhookIds) }),
     answer: destinationAnswer,
   }),

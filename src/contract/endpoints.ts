@@ -23,7 +23,10 @@ const after = z.enum(["repeat-last", "start-over"]);
 
 export const step = z
   .strictObject({
-    times: z.int().optional().describe("How many requests it serves; one when left out, or as many as it holds."),
+    times: z
+      .int()
+      .optional()
+      .describe("How many requests it serves; one when left out, or as many as it holds."),
     match: z
       .strictObject({
         type: messageType.optional(),
@@ -33,7 +36,10 @@ export const step = z
       })
       .optional()
       .describe("It serves, and counts, only requests whose message matches."),
-    chance: z.number().optional().describe("It serves this share of the requests that reach it, 0 to 1."),
+    chance: z
+      .number()
+      .optional()
+      .describe("It serves this share of the requests that reach it, 0 to 1."),
     do: z.enum(stepActions),
     status: z.int().optional(),
     headers: headers.optional(),
@@ -42,27 +48,54 @@ export const step = z
     forMs: z
       .int()
       .optional()
-      .describe("`hang` and `drip`: clock time for which it lasts. `hold`: clock time for which the first request waits for the others."),
+      .describe(
+        "`hang` and `drip`: clock time for which it lasts. `hold`: clock time for which the first request waits for the others.",
+      ),
     to: z.string().optional().describe("`forward`: the full URL of the receiver."),
     lose: z
       .enum(losses)
       .optional()
-      .describe("`forward`: `answer`: the receiver gets the request, the sender no answer; `request`: the receiver gets nothing."),
+      .describe(
+        "`forward`: `answer`: the receiver gets the request, the sender no answer; `request`: the receiver gets nothing.",
+      ),
     loseAs: z
       .enum(lossLooks)
       .optional()
-      .describe("What the sender sees of a loss: a reset (when left out), or nothing until it times out."),
-    delayAfterMs: z.int().optional().describe("`forward`: clock time between the receiver's answer and the answer to the sender."),
-    copies: z.int().optional().describe("`forward`: how often the receiver gets the request; the sender gets the first answer."),
-    together: z.boolean().optional().describe("The copies are sent at the same time; otherwise each when the one before it was answered."),
+      .describe(
+        "What the sender sees of a loss: a reset (when left out), or nothing until it times out.",
+      ),
+    delayAfterMs: z
+      .int()
+      .optional()
+      .describe(
+        "`forward`: clock time between the receiver's answer and the answer to the sender.",
+      ),
+    copies: z
+      .int()
+      .optional()
+      .describe(
+        "`forward`: how often the receiver gets the request; the sender gets the first answer.",
+      ),
+    together: z
+      .boolean()
+      .optional()
+      .describe(
+        "The copies are sent at the same time; otherwise each when the one before it was answered.",
+      ),
     tamper: z
       .enum(tamperings)
       .optional()
       .describe(
         "`forward`: `body`: one more member; `signature`: a wrong one; `no-signature`: none; `reserialise`: the same JSON in other bytes.",
       ),
-    hold: z.int().optional().describe("`forward`: keeps so many requests, then releases them one after the other."),
-    order: z.enum(holdOrders).optional().describe("In which order; `reverse` when left out, or drawn from the seed."),
+    hold: z
+      .int()
+      .optional()
+      .describe("`forward`: keeps so many requests, then releases them one after the other."),
+    order: z
+      .enum(holdOrders)
+      .optional()
+      .describe("In which order; `reverse` when left out, or drawn from the seed."),
   })
   .meta({ id: "Step" });
 
@@ -84,7 +117,10 @@ const endpointAnswer = z
       .describe("The webhook that points here, and the URL that it had before."),
     createdAt: time,
     position: z.object({
-      step: z.int().nullable().describe("The step that serves the next request, from 0; null when none is left."),
+      step: z
+        .int()
+        .nullable()
+        .describe("The step that serves the next request, from 0; null when none is left."),
       served: z.int().describe("How many requests that step has served."),
       received: z.int().describe("Since the last rewind."),
     }),
@@ -92,14 +128,21 @@ const endpointAnswer = z
   .meta({ id: "Endpoint" });
 
 export const endpointDraft = z
-  .strictObject({ name: z.string(), path: z.string().optional(), steps: z.array(step), after: after.optional() })
+  .strictObject({
+    name: z.string(),
+    path: z.string().optional(),
+    steps: z.array(step),
+    after: after.optional(),
+  })
   .meta({ id: "EndpointDraft" });
 
 const forwardedExchange = z
   .object({
     startedAt: time,
     durationMs: z.number().nullable().describe("Null while it is in progress."),
-    simulated: z.boolean().describe("The duration is clock time, because another test endpoint held the request."),
+    simulated: z
+      .boolean()
+      .describe("The duration is clock time, because another test endpoint held the request."),
     outcome: z.enum(outcomes).nullable().describe("Null while it is in progress."),
     ...recordedExchange,
     bodyLength: z.int().describe("Of the request; its first 64 KB are recorded."),
@@ -129,12 +172,16 @@ const receivedRequest = z
     signature: z
       .object({
         value: z.string(),
-        verifies: z.array(z.object({ destinationId: idOf(destinationIds), name: z.string(), valid: z.boolean() })),
+        verifies: z.array(
+          z.object({ destinationId: idOf(destinationIds), name: z.string(), valid: z.boolean() }),
+        ),
       })
       .nullable(),
     forwarded: z
       .array(forwardedExchange)
-      .describe("What a `forward` step sent to the receiver, and what came back, in the order of sending."),
+      .describe(
+        "What a `forward` step sent to the receiver, and what came back, in the order of sending.",
+      ),
   })
   .meta({ id: "ReceivedRequest" });
 export type ReceivedRequestAnswer = z.input<typeof receivedRequest>;

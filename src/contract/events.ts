@@ -1,4 +1,7 @@
-/** What changed, as server-sent events and as messages on a port. A stream is not a call, so it has no handler. */
+/**
+ * What changed, as server-sent events and as messages on a port. A stream is not a call, so it has
+ * no handler.
+ */
 
 import { z } from "zod";
 import { changeAreas } from "./call.ts";
@@ -11,7 +14,11 @@ export const change = z
     ids: z.array(z.string()).describe("What was created or changed; at most the newest hundred."),
     count: z.int().describe("The total number."),
     added: z.int().describe("Of `messages`: how many of them are new."),
-    advance: advanceText.optional().describe("Of `clock`: the advance in progress, at most ten times a second; null when there is none."),
+    advance: advanceText
+      .optional()
+      .describe(
+        "Of `clock`: the advance in progress, at most ten times a second; null when there is none.",
+      ),
   })
   .meta({ id: "Change" });
 export type ChangeAnswer = z.output<typeof change>;
@@ -20,6 +27,12 @@ export const changeStream = {
   name: "events.stream",
   method: "GET",
   path: "/api/events",
-  summary: "Server-sent events: what changed. Event `resync` says that changes were missed and everything must be read again.",
-  query: z.strictObject({ after: z.string().optional().describe("The sequence number to resume from, as `Last-Event-ID` does.") }),
+  summary:
+    "Server-sent events: what changed. Event `resync` says that changes were missed and everything must be read again.",
+  query: z.strictObject({
+    after: z
+      .string()
+      .optional()
+      .describe("The sequence number to resume from, as `Last-Event-ID` does."),
+  }),
 } as const;

@@ -18,7 +18,10 @@ const kinds: Record<string, readonly string[]> = {
 export const reporting: z.core.ParseContext<Issue> = {
   reportInput: true,
   error: ({ code, inst }) => {
-    const shape = code === "unrecognized_keys" ? (inst?._zod.def as { shape?: object } | undefined)?.shape : undefined;
+    const shape =
+      code === "unrecognized_keys"
+        ? (inst?._zod.def as { shape?: object } | undefined)?.shape
+        : undefined;
     return shape === undefined ? undefined : Object.keys(shape).join(", ");
   },
 };
@@ -50,23 +53,37 @@ function sentence(issue: Issue, above: readonly PropertyKey[]): string {
       if (issue.origin === "array") return `${name} must have at least ${items(issue.minimum)}.`;
       return `${name} must be ${issue.inclusive === false ? "greater than" : "at least"} ${issue.minimum}.`;
     case "too_big":
-      if (issue.origin === "string") return `${name} must not be longer than ${issue.maximum} characters.`;
-      if (issue.origin === "array") return `${name} must not have more than ${items(issue.maximum)}.`;
+      if (issue.origin === "string")
+        return `${name} must not be longer than ${issue.maximum} characters.`;
+      if (issue.origin === "array")
+        return `${name} must not have more than ${items(issue.maximum)}.`;
       return `${name} must be ${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}.`;
     case "invalid_union":
       return unionSentence(issue, path, name);
     case "custom":
       // A sentence of its own, or the end of one.
-      return issue.message.endsWith(".") ? `${name}: ${issue.message}` : `${name} is not valid: ${issue.message}.`;
+      return issue.message.endsWith(".")
+        ? `${name}: ${issue.message}`
+        : `${name} is not valid: ${issue.message}.`;
     default:
       return `${name} is not valid: ${issue.message}.`;
   }
 }
 
-/** The closest alternative is assumed to be the one that was meant; where none is close, all are named. */
-function unionSentence(issue: Extract<Issue, { code: "invalid_union" }>, path: readonly PropertyKey[], name: string): string {
+/**
+ * The closest alternative is assumed to be the one that was meant; where none is close, all are
+ * named.
+ */
+function unionSentence(
+  issue: Extract<Issue, { code: "invalid_union" }>,
+  path: readonly PropertyKey[],
+  name: string,
+): string {
   const alternatives = issue.errors.filter((issues) => issues.length > 0);
-  const { discriminator, options } = issue as { discriminator?: string; options?: readonly unknown[] };
+  const { discriminator, options } = issue as {
+    discriminator?: string;
+    options?: readonly unknown[];
+  };
   if (discriminator !== undefined && options !== undefined) {
     const given = (issue.input as Record<string, unknown> | undefined)?.[discriminator];
     return mustBe(
@@ -75,7 +92,9 @@ function unionSentence(issue: Extract<Issue, { code: "invalid_union" }>, path: r
       given,
     );
   }
-  const ofThisKind = alternatives.filter((issues) => issues.every((one) => one.path.length > 0 || expected(one) === null));
+  const ofThisKind = alternatives.filter((issues) =>
+    issues.every((one) => one.path.length > 0 || expected(one) === null),
+  );
   const closest = foremost(ofThisKind.toSorted((a, b) => a.length - b.length)[0] ?? []);
   if (closest !== undefined) return sentence(closest, path);
   const kinds = alternatives.flat().flatMap((one) => expected(one) ?? []);
@@ -88,7 +107,9 @@ function expected(issue: Issue): readonly string[] | null {
 }
 
 function mustBe(name: string, expected: readonly string[], input: unknown): string {
-  return input === undefined ? `${name} is missing. It must be ${anyOf(expected)}.` : `${name} must be ${anyOf(expected)}.`;
+  return input === undefined
+    ? `${name} is missing. It must be ${anyOf(expected)}.`
+    : `${name} must be ${anyOf(expected)}.`;
 }
 
 function items(count: number | bigint): string {
@@ -98,9 +119,15 @@ function items(count: number | bigint): string {
 /** `webhooks[0].url`, as it is written in code. */
 function nameOf(path: readonly PropertyKey[]): string {
   if (path.length === 0) return "The body";
-  return path.map((key, index) => (typeof key === "number" ? `[${key}]` : index === 0 ? String(key) : `.${String(key)}`)).join("");
+  return path
+    .map((key, index) =>
+      typeof key === "number" ? `[${key}]` : index === 0 ? String(key) : `.${String(key)}`,
+    )
+    .join("");
 }
 
 function anyOf(values: readonly string[]): string {
-  return values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
+  return values.length < 2
+    ? values.join("")
+    : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
 }

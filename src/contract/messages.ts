@@ -4,7 +4,18 @@ import { statusPattern } from "../domain/http-status.ts";
 import { messageStates, outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { deliveryDetails } from "./deliveries.ts";
-import { byId, bytes, cursorOf, idOf, messageType, oneOrMany, page, pageOf, recordedHeaders, time } from "./shapes.ts";
+import {
+  byId,
+  bytes,
+  cursorOf,
+  idOf,
+  messageType,
+  oneOrMany,
+  page,
+  pageOf,
+  recordedHeaders,
+  time,
+} from "./shapes.ts";
 
 export const messageState = z.enum(messageStates).meta({ id: "MessageState" });
 
@@ -19,11 +30,16 @@ export const messageSummary = z
     type: messageType.nullable(),
     userId: z.string().nullable(),
     anonymousId: z.string().nullable(),
-    event: z.string().nullable().describe("The event of a track, the name of a page or screen, the group of a group."),
+    event: z
+      .string()
+      .nullable()
+      .describe("The event of a track, the name of a page or screen, the group of a group."),
     traits: z
       .string()
       .nullable()
-      .describe("The names of an identify's traits: `email, plan`, or `big_spenders: true` for a single boolean."),
+      .describe(
+        "The names of an identify's traits: `email, plan`, or `big_spenders: true` for a single boolean.",
+      ),
     receivedAt: time,
     timestamp: time,
     state: messageState,
@@ -35,7 +51,9 @@ export const messageSummary = z
     nextAttemptAt: time.nullable().describe("The earliest of its deliveries' next rounds."),
     marks: z
       .array(z.object({ lane: z.int(), round: z.int(), outcome: z.enum(outcomes) }))
-      .describe("Its attempts, in the order of the rounds: the lane of a webhook, counted from 0, and the outcome."),
+      .describe(
+        "Its attempts, in the order of the rounds: the lane of a webhook, counted from 0, and the outcome.",
+      ),
   })
   .meta({ id: "MessageSummary" });
 export type MessageSummaryAnswer = z.input<typeof messageSummary>;
@@ -59,7 +77,13 @@ export const messageDetails = z
     raw: bytes.describe("The message as received; the first 64 KB of a rejected one."),
     rawSize: z.int().describe("Its size in bytes."),
     request: z
-      .object({ method: z.string(), path: z.string(), headers: recordedHeaders, size: z.int(), messages: z.int() })
+      .object({
+        method: z.string(),
+        path: z.string(),
+        headers: recordedHeaders,
+        size: z.int(),
+        messages: z.int(),
+      })
       .describe("The request that contained it."),
     decisions: z.array(decision),
     deliveries: z.array(deliveryDetails),
@@ -72,7 +96,8 @@ export const messageCalls = [
     name: "messages.list",
     method: "GET",
     path: "/api/messages",
-    summary: "Messages, newest first. A parameter that is given several times matches any of its values.",
+    summary:
+      "Messages, newest first. A parameter that is given several times matches any of its values.",
     query: z.strictObject({
       sourceId: oneOrMany(idOf(sourceIds)).optional(),
       type: oneOrMany(messageType).optional(),
@@ -86,7 +111,10 @@ export const messageCalls = [
       attempts: oneOrMany(z.string().regex(/^([<>]=?)?\d{1,6}$/))
         .optional()
         .describe("The number of attempts: `3`, `>3`, `>=3`, `<3`, `<=3`."),
-      search: z.string().optional().describe("Text to find in the bytes of the message as received."),
+      search: z
+        .string()
+        .optional()
+        .describe("Text to find in the bytes of the message as received."),
       ...page(cursor),
     }),
     reads: ["messages", "deliveries"],

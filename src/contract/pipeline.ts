@@ -7,16 +7,24 @@ import { idOf } from "./shapes.ts";
 const count = z.int();
 const stats = z
   .object({
-    messages: z.object({ total: count, byState: z.record(z.enum(messageStates), count), byType: z.record(z.string(), count) }),
+    messages: z.object({
+      total: count,
+      byState: z.record(z.enum(messageStates), count),
+      byType: z.record(z.string(), count),
+    }),
     deliveries: z.object({ total: count, byState: z.record(z.enum(deliveryStates), count) }),
     rates: z
       .object({ ingestedPerSecond: z.number(), attemptsPerSecond: z.number() })
-      .describe("Messages committed and attempts recorded per second of real time, averaged over the last five."),
+      .describe(
+        "Messages committed and attempts recorded per second of real time, averaged over the last five.",
+      ),
     queueDepth: count.describe("Deliveries that are queued or being sent."),
     trouble: z
       .string()
       .nullable()
-      .describe("The problem with the data file: it is damaged, it is missing, or the last write failed. Null when no problem is known."),
+      .describe(
+        "The problem with the data file: it is damaged, it is missing, or the last write failed. Null when no problem is known.",
+      ),
   })
   .meta({ id: "Stats" });
 
@@ -76,10 +84,15 @@ export const workspaceCalls = [
     name: "workspaces.open",
     method: "POST",
     path: "/api/workspaces",
-    summary: "Sets up a workspace to start from, once: a first source, destination and test endpoint, or a shop that generates traffic.",
+    summary:
+      "Sets up a workspace to start from, once: a first source, destination and test endpoint, or a shop that generates traffic.",
     body: z.strictObject({ kind: z.enum(["first", "demo"]) }),
     answer: z
-      .object({ sourceId: idOf(sourceIds), destinationId: idOf(destinationIds), endpointId: idOf(endpointIds) })
+      .object({
+        sourceId: idOf(sourceIds),
+        destinationId: idOf(destinationIds),
+        endpointId: idOf(endpointIds),
+      })
       .describe("The objects to show first. Existing ones are reused."),
   }),
 ] as const;

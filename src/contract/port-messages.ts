@@ -1,6 +1,7 @@
 /**
- * What goes over a message port between the inspector and the desktop host. Each message is one JSON text, so that a
- * call means the same here as over HTTP: a member that is undefined is a member that is not there, on both.
+ * What goes over a message port between the inspector and the desktop host. Each message is one
+ * JSON text, so that a call means the same here as over HTTP: a member that is undefined is a
+ * member that is not there, on both.
  */
 
 import type { ChangeAnswer } from "./events.ts";
@@ -13,11 +14,14 @@ export type MessageToHost =
 
 export type MessageToPage =
   | { id: number; status: number; body: unknown }
-  /** `sequence` is where to go on later. Changes are null when some were missed and everything must be read again. */
+  /**
+   * `sequence` is where to go on later. Changes are null when some were missed and everything must
+   * be read again.
+   */
   | { watch: number; sequence: number; changes: ChangeAnswer[] | null };
 
 /**
- * How a page gets its port. It dispatches a cancelable event of this name; the preload cancels it, which announces a
- * port, and posts the port to the window as a message of the same name.
+ * How a page gets its port. It dispatches a cancelable event of this name; the preload cancels it,
+ * which announces a port, and posts the port to the window as a message of the same name.
  */
 export const portRequest = "hookyard.port";

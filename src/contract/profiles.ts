@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { audienceIds, computedTraitIds, messageIds, profileIds, sourceIds, type ProfileId } from "../domain/ids.ts";
+import {
+  audienceIds,
+  computedTraitIds,
+  messageIds,
+  profileIds,
+  sourceIds,
+  type ProfileId,
+} from "../domain/ids.ts";
 import { defineCall } from "./call.ts";
 import { anyMembers, byId, cursorOf, idOf, page, pageOf, time } from "./shapes.ts";
 
@@ -25,20 +32,29 @@ const identity = z
 
 const profileSummary = z.object({
   id,
-  userId: z.string().nullable().describe("The newest known one; null while the profile is anonymous."),
+  userId: z
+    .string()
+    .nullable()
+    .describe("The newest known one; null while the profile is anonymous."),
   anonymousId: z.string().nullable().describe("One of an anonymous profile's, for a list."),
   firstSeenAt: time,
   lastSeenAt: time,
   events: z.int().describe("The number of its events."),
   traits: anyMembers.describe("In a list, the first hundred by name."),
-  audiences: z.array(z.string()).describe("Keys of the audiences whose receivers were notified that the user is in."),
+  audiences: z
+    .array(z.string())
+    .describe("Keys of the audiences whose receivers were notified that the user is in."),
 });
 const profileAnswer = profileSummary.meta({ id: "Profile" });
 
 const profileDetails = profileSummary
   .extend({
     identities: z.array(identity),
-    traitList: z.array(z.object({ name: z.string(), value: z.unknown(), at: time, messageId: idOf(messageIds) })).describe("By name."),
+    traitList: z
+      .array(
+        z.object({ name: z.string(), value: z.unknown(), at: time, messageId: idOf(messageIds) }),
+      )
+      .describe("By name."),
     groups: z.array(z.object({ groupId: z.string(), traits: anyMembers, at: time })),
     eventList: z
       .array(
@@ -53,8 +69,18 @@ const profileDetails = profileSummary
       )
       .describe("The newest first."),
     sourceIds: z.array(idOf(sourceIds)).describe("The sources that know the user."),
-    computed: z.array(z.object({ id: idOf(computedTraitIds), name: z.string(), key: z.string(), value: z.unknown(), since: time })),
-    memberships: z.array(z.object({ id: idOf(audienceIds), name: z.string(), key: z.string(), since: time })),
+    computed: z.array(
+      z.object({
+        id: idOf(computedTraitIds),
+        name: z.string(),
+        key: z.string(),
+        value: z.unknown(),
+        since: time,
+      }),
+    ),
+    memberships: z.array(
+      z.object({ id: idOf(audienceIds), name: z.string(), key: z.string(), since: time }),
+    ),
     history: z
       .array(
         z.object({
@@ -101,7 +127,8 @@ export const profileCalls = [
     name: "profiles.seen",
     method: "GET",
     path: "/api/profiles/seen",
-    summary: "The names of traits, events and properties seen so far, most frequent first. For suggestions.",
+    summary:
+      "The names of traits, events and properties seen so far, most frequent first. For suggestions.",
     answer: z.object({
       traits: z.array(z.string()),
       events: z.array(z.object({ event: z.string(), properties: z.array(z.string()) })),

@@ -5,7 +5,12 @@ import { byId, deleted, idOf, listOf } from "./shapes.ts";
 
 const schedule = z
   .discriminatedUnion("kind", [
-    z.strictObject({ kind: z.literal("exponential"), firstMs: z.int(), factor: z.number(), capMs: z.int() }),
+    z.strictObject({
+      kind: z.literal("exponential"),
+      firstMs: z.int(),
+      factor: z.number(),
+      capMs: z.int(),
+    }),
     z.strictObject({ kind: z.literal("list"), delaysMs: z.array(z.int()) }),
   ])
   .meta({ id: "RetrySchedule", description: "Delays between the starts of rounds." });
@@ -22,12 +27,18 @@ const members = {
 };
 
 const retryProfileAnswer = z
-  .object({ id: idOf(retryProfileIds).nullable().describe("Null for a built-in one."), builtIn: z.boolean(), ...members })
+  .object({
+    id: idOf(retryProfileIds).nullable().describe("Null for a built-in one."),
+    builtIn: z.boolean(),
+    ...members,
+  })
   .meta({ id: "RetryProfile" });
 
 const retryProfileChanges = z.strictObject(members).partial();
 /** Members that are left out have the values of `documented`. */
-export const retryProfileDraft = retryProfileChanges.required({ name: true }).meta({ id: "RetryProfileDraft" });
+export const retryProfileDraft = retryProfileChanges
+  .required({ name: true })
+  .meta({ id: "RetryProfileDraft" });
 
 export const retryProfileCalls = [
   defineCall({

@@ -20,38 +20,77 @@ describe("a rule that cannot be one", () => {
     [[], "rule must be an object."],
     [null, "rule must be an object."],
     ["plan is pro", "rule must be an object."],
-    [{}, "rule is not valid: one of `trait`, `event`, `all`, `any` and `not` has to say what it is."],
+    [
+      {},
+      "rule is not valid: one of `trait`, `event`, `all`, `any` and `not` has to say what it is.",
+    ],
     [{ ...pro, event: "Bought" }, "rule is not valid: `trait` and `event` cannot be combined;"],
     [{ all: [pro], any: [pro] }, "rule is not valid: `all` and `any` cannot be combined;"],
     [{ all: [] }, "rule.all must have at least one item."],
     [{ all: pro }, "rule.all must be a list."],
     [{ all: [pro], not: undefined }, "cannot be combined"],
     [{ not: [pro] }, "rule.not must be an object."],
-    [{ all: [pro], extra: 1 }, "Unknown member rule.extra. It is not part of this call; check its spelling. Known members: all."],
-    [inSecond({ evnt: "Bought" }), "rule.all[1] is not valid: one of `trait`, `event`, `all`, `any` and `not` has to say what it is."],
+    [
+      { all: [pro], extra: 1 },
+      "Unknown member rule.extra. It is not part of this call; check its spelling. Known members: all.",
+    ],
+    [
+      inSecond({ evnt: "Bought" }),
+      "rule.all[1] is not valid: one of `trait`, `event`, `all`, `any` and `not` has to say what it is.",
+    ],
     [
       inSecond({ event: "Bought", within: { days: 7 } }),
       "Unknown member rule.all[1].within. It is not part of this call; check its spelling. Known members: event, atLeast, withinDays, where.",
     ],
-    [inSecond({ event: "Bought", withinDays: 0 }), "rule.all[1].withinDays must be greater than 0."],
+    [
+      inSecond({ event: "Bought", withinDays: 0 }),
+      "rule.all[1].withinDays must be greater than 0.",
+    ],
     [inSecond({ event: "Bought", withinDays: "7" }), "rule.all[1].withinDays must be a number."],
-    [inSecond({ event: "Bought", withinDays: 36_501 }), "rule.all[1].withinDays must be at most 36500."],
+    [
+      inSecond({ event: "Bought", withinDays: 36_501 }),
+      "rule.all[1].withinDays must be at most 36500.",
+    ],
     [inSecond({ event: "Bought", atLeast: 1.5 }), "rule.all[1].atLeast must be a whole number."],
     [inSecond({ event: "Bought", atLeast: 0 }), "rule.all[1].atLeast must be at least 1."],
     [inSecond({ event: "" }), "rule.all[1].event must not be empty."],
-    [inSecond({ event: 7, op: "is", value: 7 }), "Unknown member rule.all[1].op, rule.all[1].value."],
-    [{ any: [{ not: inSecond({ event: "x".repeat(501) }) }] }, "rule.any[0].not.all[1].event must not be longer than 500 characters."],
+    [
+      inSecond({ event: 7, op: "is", value: 7 }),
+      "Unknown member rule.all[1].op, rule.all[1].value.",
+    ],
+    [
+      { any: [{ not: inSecond({ event: "x".repeat(501) }) }] },
+      "rule.any[0].not.all[1].event must not be longer than 500 characters.",
+    ],
     [inSecond({ event: "Bought", where: pro }), "rule.all[1].where must be a list."],
-    [inSecond({ event: "Bought", where: [{ property: "a", op: "exists" }, pro] }), "Unknown member rule.all[1].where[1].trait."],
+    [
+      inSecond({ event: "Bought", where: [{ property: "a", op: "exists" }, pro] }),
+      "Unknown member rule.all[1].where[1].trait.",
+    ],
     [
       inSecond({ event: "Bought", where: [{ property: "total", op: "above", value: 5 }] }),
       'rule.all[1].where[0].op must be "is", "isNot", "contains", "greater", "less" or "exists".',
     ],
-    [{ trait: "plan" }, 'rule.op is missing. It must be "is", "isNot", "contains", "greater", "less" or "exists".'],
-    [{ trait: "plan", op: "is" }, "rule.value is missing. It must be a string, a number, true or false."],
-    [{ trait: "plan", op: "is", value: null }, "rule.value must be a string, a number, true or false."],
-    [{ trait: "plan", op: "is", value: ["pro"] }, "rule.value must be a string, a number, true or false."],
-    [{ trait: "plan", op: "contains", value: "x".repeat(1001) }, "rule.value must not be longer than 1000 characters."],
+    [
+      { trait: "plan" },
+      'rule.op is missing. It must be "is", "isNot", "contains", "greater", "less" or "exists".',
+    ],
+    [
+      { trait: "plan", op: "is" },
+      "rule.value is missing. It must be a string, a number, true or false.",
+    ],
+    [
+      { trait: "plan", op: "is", value: null },
+      "rule.value must be a string, a number, true or false.",
+    ],
+    [
+      { trait: "plan", op: "is", value: ["pro"] },
+      "rule.value must be a string, a number, true or false.",
+    ],
+    [
+      { trait: "plan", op: "contains", value: "x".repeat(1001) },
+      "rule.value must not be longer than 1000 characters.",
+    ],
     [{ trait: "age", op: "greater", value: true }, "rule.value must be a string or a number."],
     [{ trait: "age", op: "less", value: Number.NaN }, "rule.value must be a string or a number."],
     [{ trait: "age", op: "exists", value: "no" }, "rule.value must be true or false."],
@@ -62,7 +101,9 @@ describe("a rule that cannot be one", () => {
   });
 
   test("the first thing that is wrong is told", () => {
-    expect(message({ all: [{ event: "Bought", atLeast: 0 }, { evnt: 1 }] })).toBe("rule.all[0].atLeast must be at least 1.");
+    expect(message({ all: [{ event: "Bought", atLeast: 0 }, { evnt: 1 }] })).toBe(
+      "rule.all[0].atLeast must be at least 1.",
+    );
   });
 
   test("too large a rule is refused before anybody looks into it", () => {
@@ -83,21 +124,32 @@ describe("a rule that cannot be one", () => {
       ["audiences.preview", { rule: broken }],
       ["audiences.explain", { rule: broken, userId: "ada" }],
     ] as const) {
-      expect(checkInput(calls[name], input)).toMatchObject({ message: "rule.all[1].atLeast must be at least 1." });
+      expect(checkInput(calls[name], input)).toMatchObject({
+        message: "rule.all[1].atLeast must be at least 1.",
+      });
     }
-    expect(checkInput(calls["audiences.explain"], { userId: "ada" })).toMatchObject({ message: "rule is missing. It must be an object." });
+    expect(checkInput(calls["audiences.explain"], { userId: "ada" })).toMatchObject({
+      message: "rule is missing. It must be an object.",
+    });
   });
 });
 
 describe("the schema of a rule", () => {
-  /** What the contract lets through: texts are not empty where they name something, and each operator has its operand. */
+  /**
+   * What the contract lets through: texts are not empty where they name something, and each
+   * operator has its operand.
+   */
   const isWritable = (part: Rule): boolean => {
     if ("all" in part) return part.all.every(isWritable);
     if ("any" in part) return part.any.every(isWritable);
     if ("not" in part) return isWritable(part.not);
     const compared = "trait" in part ? [part] : (part.where ?? []);
     if ("trait" in part && part.trait === "") return false;
-    return compared.every((one) => !("property" in one && one.property === "") && !(isOrdered(one.op) && typeof one.value === "boolean"));
+    return compared.every(
+      (one) =>
+        !("property" in one && one.property === "") &&
+        !(isOrdered(one.op) && typeof one.value === "boolean"),
+    );
   };
   const isOrdered = (op: string): boolean => op === "greater" || op === "less";
 
@@ -126,16 +178,29 @@ test.each<[unknown, string]>([
     { aggregate: "sum", event: "Bought" },
     "computation.property is not valid: `count` takes no `property`, and every other aggregate needs one.",
   ],
-  [{ aggregate: "count", event: "Bought", property: "total" }, "computation.property is not valid: `count` takes no `property`,"],
-  [{ aggregate: "count" }, "computation.event is missing. It must be a string."],
-  [{ aggregate: "count", event: "Bought", atLeast: 2 }, "Known members: aggregate, event, property, withinDays, where."],
   [
-    { aggregate: "max", event: "Bought", property: "total", where: [{ property: "total", op: "greater" }] },
+    { aggregate: "count", event: "Bought", property: "total" },
+    "computation.property is not valid: `count` takes no `property`,",
+  ],
+  [{ aggregate: "count" }, "computation.event is missing. It must be a string."],
+  [
+    { aggregate: "count", event: "Bought", atLeast: 2 },
+    "Known members: aggregate, event, property, withinDays, where.",
+  ],
+  [
+    {
+      aggregate: "max",
+      event: "Bought",
+      property: "total",
+      where: [{ property: "total", op: "greater" }],
+    },
     "computation.where[0].value is missing. It must be a string or a number.",
   ],
 ])("the computation %j is refused: %s", (wrong, sentence) => {
   expect(computation.safeParse(wrong).success).toBe(false);
-  expect(checkInput(calls["computedTraits.create"], { name: "Total", computation: wrong })).toMatchObject({
+  expect(
+    checkInput(calls["computedTraits.create"], { name: "Total", computation: wrong }),
+  ).toMatchObject({
     message: expect.stringContaining(sentence),
   });
 });

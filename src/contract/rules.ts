@@ -1,7 +1,14 @@
 /** The language of audiences' rules and of computed traits. */
 
 import { z } from "zod";
-import { checkRule, maxConditions, maxRuleDepth, aggregates, type Computation, type Rule } from "../domain/rules.ts";
+import {
+  checkRule,
+  maxConditions,
+  maxRuleDepth,
+  aggregates,
+  type Computation,
+  type Rule,
+} from "../domain/rules.ts";
 import { isObject, type Json } from "../domain/json.ts";
 import { reporting } from "./issues.ts";
 
@@ -12,8 +19,12 @@ const sameOrWithin = z
   .describe(
     "`is` and `isNot` compare value and type (`isNot` also holds where there is no value); `contains` finds text in a string, or a value in a list.",
   );
-const ordered = z.enum(["greater", "less"]).describe("By size for numbers, by code point for strings.");
-const existing = z.literal("exists").describe("There is a value that is not null; with `value: false`, there is none.");
+const ordered = z
+  .enum(["greater", "less"])
+  .describe("By size for numbers, by code point for strings.");
+const existing = z
+  .literal("exists")
+  .describe("There is a value that is not null; with `value: false`, there is none.");
 
 /** What an operator needs is written at each operator, so that the schema has it too. */
 function comparison<Name extends "trait" | "property">(of: Name) {
@@ -26,8 +37,17 @@ function comparison<Name extends "trait" | "property">(of: Name) {
 }
 
 const propertyCondition = comparison("property").meta({ id: "PropertyCondition" });
-const where = z.array(propertyCondition).max(20).optional().describe("Only events with all of these properties count.");
-const withinDays = z.number().gt(0).max(36_500).optional().describe("Only events of this many last days, in clock time, count.");
+const where = z
+  .array(propertyCondition)
+  .max(20)
+  .optional()
+  .describe("Only events with all of these properties count.");
+const withinDays = z
+  .number()
+  .gt(0)
+  .max(36_500)
+  .optional()
+  .describe("Only events of this many last days, in clock time, count.");
 
 const traitCondition = comparison("trait").meta({ id: "TraitCondition" });
 const eventCondition = z
@@ -55,7 +75,10 @@ const part: z.ZodType<Rule, Rule> = z
     description: `A condition on a trait, a condition on an event, or several joined, nested at most ${maxRuleDepth} deep, with at most ${maxConditions} conditions. Example: {"all":[{"trait":"plan","op":"is","value":"pro"},{"event":"Order Completed","atLeast":2,"withinDays":7,"where":[{"property":"total","op":"greater","value":50}]}]}`,
   });
 
-/** By the member that says what a part of a rule is, what it has to be itself; the parts of a join are looked at one by one. */
+/**
+ * By the member that says what a part of a rule is, what it has to be itself; the parts of a join
+ * are looked at one by one.
+ */
 const parts = {
   trait: traitCondition,
   event: eventCondition,
@@ -67,20 +90,28 @@ const naming = Object.keys(parts) as (keyof typeof parts)[];
 
 type Misfit = z.core.$ZodIssue;
 
-/** What is wrong in a rule, by its place. The union could only say of each alternative why it is not that one. */
+/**
+ * What is wrong in a rule, by its place. The union could only say of each alternative why it is not
+ * that one.
+ */
 function misfitsOf(value: unknown, path: PropertyKey[]): Misfit[] {
-  if (!isObject(value as Json)) return [{ code: "invalid_type", expected: "object", input: value, path, message: "" }];
+  if (!isObject(value as Json))
+    return [{ code: "invalid_type", expected: "object", input: value, path, message: "" }];
   const [name, another] = naming.filter((name) => Object.hasOwn(value as object, name));
-  if (name === undefined) return [{ code: "custom", path, message: `one of ${namesOf(naming)} has to say what it is` }];
+  if (name === undefined)
+    return [{ code: "custom", path, message: `one of ${namesOf(naming)} has to say what it is` }];
   if (another !== undefined) {
     const message = `${namesOf([name, another])} cannot be combined; make two parts of them and join these by \`all\` or \`any\``;
     return [{ code: "custom", path, message }];
   }
   const { error } = parts[name].safeParse(value, reporting);
-  if (error !== undefined) return error.issues.map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
+  if (error !== undefined)
+    return error.issues.map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
   const inside = (value as Record<string, unknown>)[name];
   if (name === "not") return misfitsOf(inside, [...path, name]);
-  return Array.isArray(inside) ? inside.flatMap((one, index) => misfitsOf(one, [...path, name, index])) : [];
+  return Array.isArray(inside)
+    ? inside.flatMap((one, index) => misfitsOf(one, [...path, name, index]))
+    : [];
 }
 
 function namesOf(names: readonly string[]): string {
@@ -94,10 +125,13 @@ export const rule = withCheck(part, (value) => {
 });
 
 /**
- * Checks an input before the schema looks at it, so that endless nesting is not followed to its end. `z.preprocess` does the same,
- * but its schemas cannot be encoded.
+ * Checks an input before the schema looks at it, so that endless nesting is not followed to its
+ * end. `z.preprocess` does the same, but its schemas cannot be encoded.
  */
-function withCheck<Value>(schema: z.ZodType<Value, Value>, check: (value: unknown) => Misfit[]): z.ZodType<Value, Value> {
+function withCheck<Value>(
+  schema: z.ZodType<Value, Value>,
+  check: (value: unknown) => Misfit[],
+): z.ZodType<Value, Value> {
   const checked = z.lazy(() => schema);
   const { run } = checked._zod;
   checked._zod.run = (payload, context) => {
@@ -136,4 +170,8 @@ export const sync = z
         .max(366 * 24 * 60 * 60 * 1000),
     }),
   ])
-  .meta({ id: "Sync", description: "When differences are sent: manually, after each event, or at a fixed interval of clock time." });
+  .meta({
+    id: "Sync",
+    description:
+      "When differences are sent: manually, after each event, or at a fixed interval of clock time.",
+  });

@@ -1,6 +1,7 @@
 /**
- * Scenarios and their results: the same in the inspector, on the command line and as JSON. Times are those of the
- * clock of the scenario's own pipeline; nothing in a report differs from run to run.
+ * Scenarios and their results: the same in the inspector, on the command line and as JSON. Times
+ * are those of the clock of the scenario's own pipeline; nothing in a report differs from run to
+ * run.
  */
 
 import { z } from "zod";
@@ -14,11 +15,16 @@ export type ScenarioProblem = z.input<typeof scenarioProblem>;
 
 const scenarioAttempt = z
   .object({
-    elapsedMs: z.int().describe("Clock time from the beginning of the scenario to the start of the attempt."),
+    elapsedMs: z
+      .int()
+      .describe("Clock time from the beginning of the scenario to the start of the attempt."),
     round: z.int(),
     webhook: z.string().describe("The name of the endpoint, or the URL."),
     result: z.string().describe("The status of the answer, or the outcome without one."),
-    heldMs: z.int().nullable().describe("How long an endpoint held it, in clock time; null when it did not."),
+    heldMs: z
+      .int()
+      .nullable()
+      .describe("How long an endpoint held it, in clock time; null when it did not."),
     error: z.string().nullable().describe("In words."),
   })
   .meta({ id: "ScenarioAttempt" });
@@ -29,7 +35,9 @@ const scenarioDifference = z
     of: z.string().describe("The object that it is about, such as a delivery."),
     expected: z.string(),
     actual: z.string(),
-    attempts: z.array(scenarioAttempt).describe("Those behind it, the last of them when there were many."),
+    attempts: z
+      .array(scenarioAttempt)
+      .describe("Those behind it, the last of them when there were many."),
     attemptsBefore: z.int().describe("How many more there were before those."),
   })
   .meta({ id: "ScenarioDifference" });
@@ -56,10 +64,18 @@ const scenarioStep = z
     name: z.string().nullable().describe("What it is for, where the file says so."),
     state: z
       .enum(["waiting", "running", "passed", "failed", "skipped"])
-      .describe("`waiting` and `running` while the scenario runs; `skipped` when an earlier step could not run."),
-    elapsedMs: z.int().nullable().describe("Clock time since the beginning of the scenario, when the step was over."),
+      .describe(
+        "`waiting` and `running` while the scenario runs; `skipped` when an earlier step could not run.",
+      ),
+    elapsedMs: z
+      .int()
+      .nullable()
+      .describe("Clock time since the beginning of the scenario, when the step was over."),
     outcome: z.string().nullable().describe("The result, in words."),
-    problem: z.string().nullable().describe("Why it could not run, or what is wrong with its result."),
+    problem: z
+      .string()
+      .nullable()
+      .describe("Why it could not run, or what is wrong with its result."),
     expectations: z.array(scenarioExpectation),
   })
   .meta({ id: "ScenarioStepResult" });
@@ -95,7 +111,9 @@ export type ReadyScenario = z.input<typeof readyScenario>;
 const scenarioRun = z
   .object({
     id: z.string(),
-    report: scenarioReport.describe("Grows while the scenario runs: steps that are still to come are `waiting`."),
+    report: scenarioReport.describe(
+      "Grows while the scenario runs: steps that are still to come are `waiting`.",
+    ),
   })
   .meta({ id: "ScenarioRun" });
 export type ScenarioRunAnswer = z.input<typeof scenarioRun>;
@@ -114,7 +132,10 @@ export const scenarioCalls = [
     path: "/api/scenarios/check",
     summary: "Checks a scenario's text, and returns each problem with its place. Runs nothing.",
     body: z.strictObject({ text: scenarioText }),
-    answer: z.object({ name: z.string().nullable().describe("Null when there are problems."), problems: z.array(scenarioProblem) }),
+    answer: z.object({
+      name: z.string().nullable().describe("Null when there are problems."),
+      problems: z.array(scenarioProblem),
+    }),
   }),
   defineCall({
     name: "scenarios.run",
@@ -137,7 +158,11 @@ export const scenarioCalls = [
     summary:
       "Creates a scenario from messages: their sources and destinations, receivers that answer as they did, and the results as expectations.",
     body: z.strictObject({
-      messageIds: z.array(z.string()).min(1).max(1000).describe("The `id`s of the messages, in any order."),
+      messageIds: z
+        .array(z.string())
+        .min(1)
+        .max(1000)
+        .describe("The `id`s of the messages, in any order."),
       name: z.string().min(1).max(200).optional(),
     }),
     answer: z.object({

@@ -1,7 +1,8 @@
 /**
  * Shapes that many calls share. A shape with an `id` is a component of the OpenAPI document.
  *
- * Times, ids, cursors and recorded bytes are codecs: callers see text, handlers see the engine's values.
+ * Times, ids, cursors and recorded bytes are codecs: callers see text, handlers see the engine's
+ * values.
  */
 
 import { z } from "zod";
@@ -15,7 +16,10 @@ export function isoTime(at: number): string {
   return new Date(Math.max(-farthestDate, Math.min(farthestDate, at))).toISOString();
 }
 
-/** Not checked when it is encoded: a sender's date beyond the year 9999 has no such spelling, and must not break a list. */
+/**
+ * Not checked when it is encoded: a sender's date beyond the year 9999 has no such spelling, and
+ * must not break a list.
+ */
 const wireTime = z.string().meta({ format: "date-time" });
 
 export const time = z
@@ -50,7 +54,10 @@ export const bytes = z
     z.custom<Uint8Array>((value) => value instanceof Uint8Array),
     { decode: bytesOf, encode: recordedBytes },
   )
-  .meta({ id: "Bytes", description: "Recorded bytes: a string when they are valid UTF-8, else base64." });
+  .meta({
+    id: "Bytes",
+    description: "Recorded bytes: a string when they are valid UTF-8, else base64.",
+  });
 
 /** Text that encodes a value of the engine. `wrong` says why a text encodes none. */
 function spelled<Value>(
@@ -81,7 +88,10 @@ export function idOf<Id extends number>(ids: IdSpelling<Id>) {
   }));
 }
 
-export function cursorOf<Place>(places: { format(place: Place): string; parse(text: string): Place | null }) {
+export function cursorOf<Place>(places: {
+  format(place: Place): string;
+  parse(text: string): Place | null;
+}) {
   return spelled(places, (text) => ({ message: `${text} is not a cursor of this list.` }));
 }
 
@@ -91,8 +101,14 @@ export const recordedHeaders = z
 
 export const headers = z.record(z.string(), z.string()).meta({ id: "Headers" });
 
-/** What a sender called things: not copied, because a copy would lose a member with the name `__proto__`. */
-export const anyMembers = z.unknown().meta({ type: "object" }) as z.ZodType<Record<string, unknown>, Record<string, unknown>>;
+/**
+ * What a sender called things: not copied, because a copy would lose a member with the name
+ * `__proto__`.
+ */
+export const anyMembers = z.unknown().meta({ type: "object" }) as z.ZodType<
+  Record<string, unknown>,
+  Record<string, unknown>
+>;
 
 export const errorAnswer = z
   .object({ code: z.string(), message: z.string(), data: z.unknown().optional() })
@@ -124,17 +140,27 @@ export function listOf<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item) });
 }
 
-export function pageOf<Item extends z.ZodType, Cursor extends z.ZodType>(item: Item, cursor: Cursor) {
+export function pageOf<Item extends z.ZodType, Cursor extends z.ZodType>(
+  item: Item,
+  cursor: Cursor,
+) {
   return z.object({
     items: z.array(item),
-    nextCursor: cursor.nullable().describe("Null after the last page. A page may be shorter than its limit: an answer stays below 1 MB."),
+    nextCursor: cursor
+      .nullable()
+      .describe(
+        "Null after the last page. A page may be shorter than its limit: an answer stays below 1 MB.",
+      ),
     total: z.int().describe("Exact up to 10,000."),
     totalCapped: z.boolean().describe("There are more than `total`."),
   });
 }
 
 /** A page of a record that keeps only the newest. */
-export function recordedPageOf<Item extends z.ZodType, Cursor extends z.ZodType>(item: Item, cursor: Cursor) {
+export function recordedPageOf<Item extends z.ZodType, Cursor extends z.ZodType>(
+  item: Item,
+  cursor: Cursor,
+) {
   return z.object({
     items: z.array(item),
     nextCursor: cursor.nullable(),

@@ -12,9 +12,19 @@ export const ingestFault = z
     do: z.enum(["answer", "delay", "cut"]),
     status: z.int().min(200).max(highestStatus).optional().describe("`answer`: 500 when left out."),
     retryAfter: z.int().min(0).optional().describe("`answer`: seconds in a `Retry-After` header."),
-    delayMs: z.int().min(0).max(600_000).optional().describe("How long the request waits first; can be combined with the other two."),
+    delayMs: z
+      .int()
+      .min(0)
+      .max(600_000)
+      .optional()
+      .describe("How long the request waits first; can be combined with the other two."),
     times: z.int().min(0).optional().describe("Serves this many requests, then ends."),
-    chance: z.number().min(0).max(1).optional().describe("Serves this share of the requests, 0 to 1."),
+    chance: z
+      .number()
+      .min(0)
+      .max(1)
+      .optional()
+      .describe("Serves this share of the requests, 0 to 1."),
   })
   .meta({ id: "IngestFault" });
 
@@ -24,7 +34,9 @@ const sourceAnswer = z
   .object({
     id,
     name: z.string(),
-    kind: z.enum([...sourceKinds, "audience"]).describe("A source of the kind `audience` belongs to one audience or computed trait."),
+    kind: z
+      .enum([...sourceKinds, "audience"])
+      .describe("A source of the kind `audience` belongs to one audience or computed trait."),
     writeKey: z.string(),
     mode: answerMode,
     deduplicate: z.boolean(),
@@ -48,7 +60,13 @@ export const sourceDraft = z
   .meta({ id: "SourceDraft" });
 
 export const sourceCalls = [
-  defineCall({ name: "sources.list", method: "GET", path: "/api/sources", summary: "All sources.", answer: listOf(sourceAnswer) }),
+  defineCall({
+    name: "sources.list",
+    method: "GET",
+    path: "/api/sources",
+    summary: "All sources.",
+    answer: listOf(sourceAnswer),
+  }),
   defineCall({
     name: "sources.create",
     method: "POST",
@@ -79,7 +97,8 @@ export const sourceCalls = [
     name: "sources.send",
     method: "POST",
     path: "/api/sources/{id}/send",
-    summary: "Sends one call to the ingest port as this source, over HTTP as a client would; returns the port's response.",
+    summary:
+      "Sends one call to the ingest port as this source, over HTTP as a client would; returns the port's response.",
     params: byId(id),
     body: z.strictObject({
       type: z
@@ -109,7 +128,15 @@ export const unknownKeyCalls = [
     path: "/api/unknown-keys",
     summary: "Write keys that no source has, with the number of stored requests.",
     answer: listOf(
-      z.object({ writeKey: z.string(), requests: z.int(), firstAt: time, lastAt: time, lastPath: z.string() }).meta({ id: "UnknownKey" }),
+      z
+        .object({
+          writeKey: z.string(),
+          requests: z.int(),
+          firstAt: time,
+          lastAt: time,
+          lastPath: z.string(),
+        })
+        .meta({ id: "UnknownKey" }),
     ),
   }),
   defineCall({

@@ -1,4 +1,7 @@
-/** The usual fixes, as code. Complete programs are in `verification-snippets.ts`; these are the lines that matter. */
+/**
+ * The usual fixes, as code. Complete programs are in `verification-snippets.ts`; these are the
+ * lines that matter.
+ */
 
 import { verificationSnippet } from "./verification-snippets.ts";
 
@@ -8,7 +11,13 @@ export type Advice = (typeof advices)[number];
 export const adviceLanguages = ["node", "python", "go", "ruby", "php"] as const;
 export type AdviceLanguage = (typeof adviceLanguages)[number];
 
-export const languageNames: Record<AdviceLanguage, string> = { node: "Node", python: "Python", go: "Go", ruby: "Ruby", php: "PHP" };
+export const languageNames: Record<AdviceLanguage, string> = {
+  node: "Node",
+  python: "Python",
+  go: "Go",
+  ruby: "Ruby",
+  php: "PHP",
+};
 
 type Fix = { title: string; code(language: AdviceLanguage): string };
 
@@ -124,8 +133,17 @@ http_response_code(202);
 };
 
 export const fixes: Record<Advice, Fix> = {
-  "verify-signature": { title: "Verify the bytes as they came, in constant time", code: verificationSnippet },
-  idempotency: { title: "Remember the messageId in the same transaction", code: (language) => idempotency[language] },
+  "verify-signature": {
+    title: "Verify the bytes as they came, in constant time",
+    code: verificationSnippet,
+  },
+  idempotency: {
+    title: "Remember the messageId in the same transaction",
+    code: (language) => idempotency[language],
+  },
   order: { title: "Overwrite only with what is newer", code: (language) => order[language] },
-  "answer-first": { title: "Store the message, answer, then work", code: (language) => answerFirst[language] },
+  "answer-first": {
+    title: "Store the message, answer, then work",
+    code: (language) => answerFirst[language],
+  },
 };

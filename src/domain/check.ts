@@ -1,6 +1,7 @@
 /**
- * Checks one message and reads the members that the pipeline uses. Ingest calls it for each message of each request; an
- * invalid message does not affect the others. It never changes the message or the frame.
+ * Checks one message and reads the members that the pipeline uses. Ingest calls it for each message
+ * of each request; an invalid message does not affect the others. It never changes the message or
+ * the frame.
  */
 
 import { isObject, type Json, type JsonObject } from "./json.ts";
@@ -13,7 +14,10 @@ export type RequestFrame = {
   context: JsonObject | null;
   integrations: JsonObject | null;
   sentAt: Json | undefined;
-  /** From the User-Agent, for messages whose library is named neither in the message nor in the batch. */
+  /**
+   * From the User-Agent, for messages whose library is named neither in the message nor in the
+   * batch.
+   */
   library: JsonObject | null;
   ip: string | null;
   now: number;
@@ -40,15 +44,22 @@ export type CheckedMessage = {
 
 export type Rejection = { reason: string; detail: string };
 
-type SeenMembers = Pick<CheckedMessage, "messageId" | "userId" | "anonymousId" | "event"> & { type: MessageType | null };
+type SeenMembers = Pick<CheckedMessage, "messageId" | "userId" | "anonymousId" | "event"> & {
+  type: MessageType | null;
+};
 
 export type CheckResult =
   | {
       ok: true;
       message: CheckedMessage;
-      /** What the merging of its request's defaults costs: the bytes, and a share for each member. */ mergeCost: number;
+      /** What the merging of its request's defaults costs: the bytes, and a share for each member. */
+      mergeCost: number;
     }
-  | { ok: false; rejection: Rejection; /** What could still be read, for the list. */ seen: SeenMembers };
+  | {
+      ok: false;
+      rejection: Rejection;
+      /** What could still be read, for the list. */ seen: SeenMembers;
+    };
 
 export const maxMessageBytes = 32_768;
 
@@ -56,33 +67,60 @@ export const maxMessageBytes = 32_768;
 const memberCost = 32;
 
 const knownTypes: ReadonlySet<string> = new Set(messageTypes);
-const textMembers = ["messageId", "userId", "anonymousId", "event", "name", "category", "groupId", "previousId"];
+const textMembers = [
+  "messageId",
+  "userId",
+  "anonymousId",
+  "event",
+  "name",
+  "category",
+  "groupId",
+  "previousId",
+];
 const objectMembers = ["traits", "properties", "context", "integrations"];
 
-export function checkMessage(item: Json, size: number, frame: RequestFrame, typeFromPath: MessageType | null): CheckResult {
+export function checkMessage(
+  item: Json,
+  size: number,
+  frame: RequestFrame,
+  typeFromPath: MessageType | null,
+): CheckResult {
   if (!isObject(item)) {
-    const seen = { type: typeFromPath, messageId: null, userId: null, anonymousId: null, event: null };
+    const seen = {
+      type: typeFromPath,
+      messageId: null,
+      userId: null,
+      anonymousId: null,
+      event: null,
+    };
     return { ok: false, rejection: notAnObject(item), seen };
   }
   const type = typeFromPath ?? typeOf(item);
   const defaults = defaultsFor(item, frame);
   const rejection = reject(item, size, defaults.bytes, type, typeFromPath);
   if (rejection !== null || type === null) {
-    return { ok: false, rejection: rejection ?? unknownType(item["type"]), seen: seenOf(item, type) };
+    return {
+      ok: false,
+      rejection: rejection ?? unknownType(item["type"]),
+      seen: seenOf(item, type),
+    };
   }
 
   const warnings: string[] = [];
   if (typeFromPath !== null) {
     const own = item["type"];
     if (own !== undefined && own !== null && own !== typeFromPath) {
-      warnings.push(`The message has the type ${quoted(own)}, but it came to /v1/${typeFromPath}. It counts as ${typeFromPath}.`);
+      warnings.push(
+        `The message has the type ${quoted(own)}, but it came to /v1/${typeFromPath}. It counts as ${typeFromPath}.`,
+      );
     }
   }
   const context = mergeContext(item["context"], frame);
   const sentAt = readSentAt(item["sentAt"] ?? frame.sentAt, warnings);
   const given = readTime("timestamp", item["timestamp"], warnings);
   let timestamp = given ?? frame.now;
-  if (frame.correctClockSkew && given !== null && sentAt !== null) timestamp = correctSkew(given, sentAt.time, frame.now, warnings);
+  if (frame.correctClockSkew && given !== null && sentAt !== null)
+    timestamp = correctSkew(given, sentAt.time, frame.now, warnings);
   return {
     ok: true,
     message: {
@@ -96,7 +134,12 @@ export function checkMessage(item: Json, size: number, frame: RequestFrame, type
       sentAt: sentAt === null ? null : sentAt.text,
       members: item,
       context,
-      integrations: mergeIntegrations(item["integrations"], context["integrations"], frame.integrations, warnings),
+      integrations: mergeIntegrations(
+        item["integrations"],
+        context["integrations"],
+        frame.integrations,
+        warnings,
+      ),
       warnings,
     },
     mergeCost: defaults.cost,
@@ -116,25 +159,32 @@ function reject(
     const detail = `The message has ${size} bytes, more than the ${maxMessageBytes} allowed. Send less in it, or split it into several.`;
     return { reason: "message_too_large", detail };
   }
-  // Apart from the message's own bytes: a client that checks those does not know what its batch adds.
+  // Apart from the message's own bytes: a client that checks those does not know what its batch
+  // adds.
   if (defaultBytes > maxMessageBytes) {
     const detail = `The batch's \`context\` and \`integrations\` add ${defaultBytes} bytes to the message, more than the ${maxMessageBytes} allowed. Send less there.`;
     return { reason: "message_too_large", detail };
   }
   const ownType = item["type"];
-  if (ownType !== undefined && ownType !== null && typeof ownType !== "string") return wrongKind("type", "a string", ownType);
-  if (type === null) return typeFromPath === null && (ownType ?? "") === "" ? missingType : unknownType(ownType);
+  if (ownType !== undefined && ownType !== null && typeof ownType !== "string")
+    return wrongKind("type", "a string", ownType);
+  if (type === null)
+    return typeFromPath === null && (ownType ?? "") === "" ? missingType : unknownType(ownType);
   for (const name of textMembers) {
     const value = item[name];
-    if (value !== undefined && value !== null && typeof value !== "string") return wrongKind(name, "a string", value);
+    if (value !== undefined && value !== null && typeof value !== "string")
+      return wrongKind(name, "a string", value);
   }
   for (const name of objectMembers) {
     const value = item[name];
-    if (value !== undefined && value !== null && !isObject(value)) return wrongKind(name, "an object", value);
+    if (value !== undefined && value !== null && !isObject(value))
+      return wrongKind(name, "an object", value);
   }
   if (text(item["userId"]) === null) {
-    if (type === "alias") return missing("missing_user_id", "An alias needs `userId`, the new identity of the user.");
-    if (type === "delete") return missing("missing_user_id", "A delete needs `userId`, the user to delete.");
+    if (type === "alias")
+      return missing("missing_user_id", "An alias needs `userId`, the new identity of the user.");
+    if (type === "delete")
+      return missing("missing_user_id", "A delete needs `userId`, the user to delete.");
     if (text(item["anonymousId"]) === null) {
       const article = type === "identify" ? "An" : "A";
       return missing(
@@ -147,10 +197,16 @@ function reject(
     return missing("missing_event", "A track needs `event`, the name of what the user did.");
   }
   if (type === "group" && text(item["groupId"]) === null) {
-    return missing("missing_group_id", "A group needs `groupId`, the group that the user belongs to.");
+    return missing(
+      "missing_group_id",
+      "A group needs `groupId`, the group that the user belongs to.",
+    );
   }
   if (type === "alias" && text(item["previousId"]) === null) {
-    return missing("missing_previous_id", "An alias needs `previousId`, the previous identity of the user.");
+    return missing(
+      "missing_previous_id",
+      "An alias needs `previousId`, the previous identity of the user.",
+    );
   }
   return null;
 }
@@ -159,20 +215,31 @@ function missing(reason: string, detail: string): Rejection {
   return { reason, detail };
 }
 
-const missingType = missing("missing_type", `A message in a batch needs \`type\`: one of ${messageTypes.join(", ")}.`);
+const missingType = missing(
+  "missing_type",
+  `A message in a batch needs \`type\`: one of ${messageTypes.join(", ")}.`,
+);
 
 function unknownType(value: Json | undefined): Rejection {
   const lower = typeof value === "string" ? value.trim().toLowerCase() : "";
-  const advice = knownTypes.has(lower) ? `Types are lower case: write "${lower}".` : `Write one of ${messageTypes.join(", ")}.`;
+  const advice = knownTypes.has(lower)
+    ? `Types are lower case: write "${lower}".`
+    : `Write one of ${messageTypes.join(", ")}.`;
   return { reason: "unknown_type", detail: `${quoted(value)} is not a message type. ${advice}` };
 }
 
 function wrongKind(name: string, wanted: string, value: Json): Rejection {
-  return { reason: "invalid_type", detail: `\`${name}\` must be ${wanted}, but it is ${kindOf(value)}. Send ${wanted}, or leave it out.` };
+  return {
+    reason: "invalid_type",
+    detail: `\`${name}\` must be ${wanted}, but it is ${kindOf(value)}. Send ${wanted}, or leave it out.`,
+  };
 }
 
 function notAnObject(item: Json): Rejection {
-  return { reason: "not_an_object", detail: `A message must be a JSON object, but this one is ${kindOf(item)}.` };
+  return {
+    reason: "not_an_object",
+    detail: `A message must be a JSON object, but this one is ${kindOf(item)}.`,
+  };
 }
 
 // The members of the message, with those of its request.
@@ -224,7 +291,9 @@ function mergeIntegrations(
   const own = isObject(value) ? value : null;
   const inContext = isObject(fromContext) ? fromContext : null;
   if (inContext === null && fromContext !== undefined && fromContext !== null) {
-    warnings.push(`\`context.integrations\` changes nothing, because it is ${kindOf(fromContext)} and not an object.`);
+    warnings.push(
+      `\`context.integrations\` changes nothing, because it is ${kindOf(fromContext)} and not an object.`,
+    );
   }
   if (own !== null && inContext === null && batch === null) return own;
   return { ...batch, ...inContext, ...own };
@@ -238,7 +307,12 @@ const measured = new WeakMap<JsonObject, Sizes>();
 function sizesOf(defaults: JsonObject): Sizes {
   let sizes = measured.get(defaults);
   if (sizes === undefined) {
-    const members = new Map(Object.entries(defaults).map(([name, value]) => [name, spelledSize(name) + spelledSize(value) + 2]));
+    const members = new Map(
+      Object.entries(defaults).map(([name, value]) => [
+        name,
+        spelledSize(name) + spelledSize(value) + 2,
+      ]),
+    );
     sizes = { total: [...members.values()].reduce((sum, size) => sum + size, 0), members };
     measured.set(defaults, sizes);
   }
@@ -250,7 +324,10 @@ function spelledSize(value: Json): number {
 }
 
 /** The bytes that the request's defaults add to a message, and the cost of merging them. */
-function defaultsFor({ context, integrations }: JsonObject, frame: RequestFrame): { bytes: number; cost: number } {
+function defaultsFor(
+  { context, integrations }: JsonObject,
+  frame: RequestFrame,
+): { bytes: number; cost: number } {
   let bytes = 0;
   let members = 0;
   for (const [defaults, own] of [
@@ -266,11 +343,16 @@ function defaultsFor({ context, integrations }: JsonObject, frame: RequestFrame)
   return { bytes, cost: bytes + members * memberCost };
 }
 
-function readTime(name: "timestamp" | "sentAt", value: Json | undefined, warnings: string[]): number | null {
+function readTime(
+  name: "timestamp" | "sentAt",
+  value: Json | undefined,
+  warnings: string[],
+): number | null {
   if (value === undefined || value === null) return null;
   const time = parseTimestamp(value);
   if (time === null) {
-    const consequence = name === "timestamp" ? "the message gets its time of arrival" : "it is ignored";
+    const consequence =
+      name === "timestamp" ? "the message gets its time of arrival" : "it is ignored";
     warnings.push(`\`${name}\` is ${quoted(value)}, which is not a valid time: ${consequence}.`);
   }
   return time;
@@ -281,14 +363,19 @@ function correctSkew(given: number, sentAt: number, now: number, warnings: strin
   const corrected = now - (sentAt - given);
   const year = new Date(corrected).getUTCFullYear();
   if (year >= 0 && year <= 9999) return corrected;
-  warnings.push("The `timestamp` is not corrected by `sentAt`, because the two are thousands of years apart.");
+  warnings.push(
+    "The `timestamp` is not corrected by `sentAt`, because the two are thousands of years apart.",
+  );
   return given;
 }
 
 /** All messages of a batch have one `sentAt`: it is read once. */
 let lastSentAt: { value: Json; time: number; text: string } = { value: null, time: 0, text: "" };
 
-function readSentAt(value: Json | undefined, warnings: string[]): { time: number; text: string } | null {
+function readSentAt(
+  value: Json | undefined,
+  warnings: string[],
+): { time: number; text: string } | null {
   if (value === lastSentAt.value && typeof value === "string") return lastSentAt;
   const time = readTime("sentAt", value, warnings);
   if (time === null) return null;
@@ -300,7 +387,11 @@ function kindOf(value: Json): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   if (typeof value === "object") return "an object";
-  return typeof value === "string" ? (value === "" ? "an empty string" : "a string") : `a ${typeof value}`;
+  return typeof value === "string"
+    ? value === ""
+      ? "an empty string"
+      : "a string"
+    : `a ${typeof value}`;
 }
 
 function quoted(value: Json | undefined): string {

@@ -19,7 +19,16 @@ function buyer(...totals: (Json | undefined)[]): ProfileFacts {
 }
 
 const of = (aggregate: Aggregate, facts: ProfileFacts, more: object = {}): Json =>
-  compute({ aggregate, event: "Bought", ...(aggregate === "count" ? {} : { property: "total" }), ...more }, facts, now).value;
+  compute(
+    {
+      aggregate,
+      event: "Bought",
+      ...(aggregate === "count" ? {} : { property: "total" }),
+      ...more,
+    },
+    facts,
+    now,
+  ).value;
 
 describe("an aggregate", () => {
   test.each<[Aggregate, (Json | undefined)[], Json]>([
@@ -46,23 +55,34 @@ describe("an aggregate", () => {
   });
 
   test.each(aggregates)("%s of a user who never did it is no value", (aggregate) => {
-    expect(compute({ aggregate, event: "Bought", property: "total" }, buyer(), now)).toEqual({ value: null, until: null });
+    expect(compute({ aggregate, event: "Bought", property: "total" }, buyer(), now)).toEqual({
+      value: null,
+      until: null,
+    });
   });
 
-  test.each(["sum", "average", "min", "max"] as const)("%s of no numbers is no value", (aggregate) => {
-    expect(of(aggregate, buyer("1", null, undefined, [1]))).toBeNull();
-  });
+  test.each(["sum", "average", "min", "max"] as const)(
+    "%s of no numbers is no value",
+    (aggregate) => {
+      expect(of(aggregate, buyer("1", null, undefined, [1]))).toBeNull();
+    },
+  );
 
-  test.each(["unique", "first", "last", "mostFrequent"] as const)("%s of no values is no value", (aggregate) => {
-    expect(of(aggregate, buyer(null, undefined))).toBeNull();
-  });
+  test.each(["unique", "first", "last", "mostFrequent"] as const)(
+    "%s of no values is no value",
+    (aggregate) => {
+      expect(of(aggregate, buyer(null, undefined))).toBeNull();
+    },
+  );
 });
 
 test("only events in the window and with the properties count", () => {
   const facts = buyer(10, 200, 30, 400);
   expect(of("sum", facts, { withinDays: 2 })).toBe(430);
   expect(of("sum", facts, { where: [{ property: "total", op: "greater", value: 100 }] })).toBe(600);
-  expect(of("count", facts, { withinDays: 3, where: [{ property: "total", op: "less", value: 100 }] })).toBe(1);
+  expect(
+    of("count", facts, { withinDays: 3, where: [{ property: "total", op: "less", value: 100 }] }),
+  ).toBe(1);
 });
 
 describe("until", () => {
@@ -91,18 +111,30 @@ test("for any computation and any user, the value stays until then, and no other
       const { value, until } = compute(computation, facts, now);
       expect(until ?? Infinity).toBeGreaterThan(now);
       const end = until ?? now + 100 * dayMs;
-      for (const time of [end - 1, now + (later % (end - now))]) expect(compute(computation, facts, time)).toEqual({ value, until });
+      for (const time of [end - 1, now + (later % (end - now))])
+        expect(compute(computation, facts, time)).toEqual({ value, until });
       const need = needsOf(computation).events.get(computation.event);
-      const events = (facts.events.get(computation.event) ?? []).filter(({ at }) => at > now - (need?.withinMs ?? Infinity));
-      const given = need?.properties === true ? events : events.map((event) => ({ ...event, properties: {} }));
-      expect(compute(computation, { traits: new Map(), events: new Map([[computation.event, given]]) }, now)).toEqual({ value, until });
+      const events = (facts.events.get(computation.event) ?? []).filter(
+        ({ at }) => at > now - (need?.withinMs ?? Infinity),
+      );
+      const given =
+        need?.properties === true ? events : events.map((event) => ({ ...event, properties: {} }));
+      expect(
+        compute(
+          computation,
+          { traits: new Map(), events: new Map([[computation.event, given]]) },
+          now,
+        ),
+      ).toEqual({ value, until });
     }),
     { numRuns: 2000 },
   );
 });
 
-const sum = (values: readonly number[]): number => numberOf(values.map(decimalOf).reduce(plus, zero));
-const average = (values: readonly number[]): number => dividedBy(values.map(decimalOf).reduce(plus, zero), values.length);
+const sum = (values: readonly number[]): number =>
+  numberOf(values.map(decimalOf).reduce(plus, zero));
+const average = (values: readonly number[]): number =>
+  dividedBy(values.map(decimalOf).reduce(plus, zero), values.length);
 const finite = fc.double({ noNaN: true, noDefaultInfinity: true });
 
 test.each<[number[], number, number]>([
@@ -140,18 +172,25 @@ test("the order of the numbers says nothing", () => {
 
 test("cents add up as whole numbers do", () => {
   fc.assert(
-    fc.property(fc.array(fc.integer({ min: -100_000, max: 100_000 }), { minLength: 1, maxLength: 30 }), (cents) => {
-      const total = cents.reduce((all, one) => all + one, 0);
-      expect(sum(cents.map((one) => one / 100))).toBe(total / 100 + 0);
-    }),
+    fc.property(
+      fc.array(fc.integer({ min: -100_000, max: 100_000 }), { minLength: 1, maxLength: 30 }),
+      (cents) => {
+        const total = cents.reduce((all, one) => all + one, 0);
+        expect(sum(cents.map((one) => one / 100))).toBe(total / 100 + 0);
+      },
+    ),
   );
 });
 
 test("a quotient is the number nearest to it", () => {
   fc.assert(
-    fc.property(fc.maxSafeInteger(), fc.integer({ min: 1, max: 1_000_000 }), (dividend, divisor) => {
-      expect(dividedBy(decimalOf(dividend), divisor)).toBe(dividend / divisor + 0);
-    }),
+    fc.property(
+      fc.maxSafeInteger(),
+      fc.integer({ min: 1, max: 1_000_000 }),
+      (dividend, divisor) => {
+        expect(dividedBy(decimalOf(dividend), divisor)).toBe(dividend / divisor + 0);
+      },
+    ),
     { numRuns: 1000 },
   );
 });

@@ -6,8 +6,9 @@ import type { Json } from "./json.ts";
 import type { Aggregate, Computation } from "./rules.ts";
 
 /**
- * The value is null when no event counts: there is none, none within the window, or none with a property value that the
- * aggregate can use. At `until`, time alone may change the value (null: never).
+ * The value is null when no event counts: there is none, none within the window, or none with a
+ * property value that the aggregate can use. At `until`, time alone may change the value (null:
+ * never).
  */
 export type Computed = { value: Json; until: number | null };
 
@@ -62,7 +63,11 @@ const gatherers: Record<Aggregate, () => Gatherer> = {
   },
   unique() {
     const seen = new Set<string>();
-    return { takes: isValue, add: (value) => void seen.add(spellingOf(value)), value: () => seen.size };
+    return {
+      takes: isValue,
+      add: (value) => void seen.add(spellingOf(value)),
+      value: () => seen.size,
+    };
   },
   first() {
     let first: Json = null;
@@ -79,11 +84,13 @@ const gatherers: Record<Aggregate, () => Gatherer> = {
       add(value) {
         const spelling = spellingOf(value);
         const times = counts.get(spelling)?.times ?? 0;
-        // Moved behind the others: of several equally frequent values, the last in the map is the newest.
+        // Moved behind the others: of several equally frequent values, the last in the map is the
+        // newest.
         counts.delete(spelling);
         counts.set(spelling, { times: times + 1, value });
       },
-      value: () => [...counts.values()].reduce((most, one) => (one.times >= most.times ? one : most)).value,
+      value: () =>
+        [...counts.values()].reduce((most, one) => (one.times >= most.times ? one : most)).value,
     };
   },
   sum() {
@@ -128,7 +135,8 @@ function ofNumbers(add: (value: number) => void, result: () => number): Gatherer
     },
     value() {
       const number = result();
-      // A sum beyond the largest number is null. Adding 0 removes the sign of a zero, which JSON does not keep.
+      // A sum beyond the largest number is null. Adding 0 removes the sign of a zero, which JSON
+      // does not keep.
       return Number.isFinite(number) ? number + 0 : null;
     },
   };
@@ -161,7 +169,8 @@ export function numberOf({ digits, exponent }: Decimal): number {
 /** The number nearest to the true quotient. */
 export function dividedBy({ digits, exponent }: Decimal, divisor: number): number {
   const by = BigInt(divisor);
-  // Far more digits than a number has; one more digit says whether there is a remainder, so that no half is rounded wrongly.
+  // Far more digits than a number has; one more digit says whether there is a remainder, so that no
+  // half is rounded wrongly.
   const extra = 40 + String(by).length;
   const dividend = digits * 10n ** BigInt(extra);
   const rest = dividend % by;

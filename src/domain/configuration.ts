@@ -1,6 +1,16 @@
-/** What a user configures: sources, destinations, retry profiles, test endpoints, simulated clients, settings. */
+/**
+ * What a user configures: sources, destinations, retry profiles, test endpoints, simulated clients,
+ * settings.
+ */
 
-import type { ClientId, DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "./ids.ts";
+import type {
+  ClientId,
+  DestinationId,
+  EndpointId,
+  RetryProfileId,
+  SourceId,
+  WebhookId,
+} from "./ids.ts";
 import type { MessageType, SourceKind } from "./states.ts";
 
 type AnswerMode = "explain" | "production";
@@ -12,7 +22,9 @@ export type IngestFault = {
   status?: number;
   /** `answer`: seconds in a `Retry-After` header. */
   retryAfter?: number;
-  /** `delay`: how long the request waits before it is accepted; can be combined with the other two. */
+  /**
+   * `delay`: how long the request waits before it is accepted; can be combined with the other two.
+   */
   delayMs?: number;
   /** Serves this many requests, then ends. */
   times?: number;
@@ -51,7 +63,9 @@ export type Destination = {
 export type RetryProfile = {
   name: string;
   /** Delays between the starts of rounds: computed, or listed. */
-  schedule: { kind: "exponential"; firstMs: number; factor: number; capMs: number } | { kind: "list"; delaysMs: number[] };
+  schedule:
+    | { kind: "exponential"; firstMs: number; factor: number; capMs: number }
+    | { kind: "list"; delaysMs: number[] };
   /** 0.1 changes each delay by up to ten per cent in either direction. */
   jitter: number;
   /** No attempt starts later than this after the first. */
@@ -77,16 +91,25 @@ export type Settings = {
   laneConnections: number;
   /** How requests with an unknown write key are answered. */
   unknownKeys: AnswerMode;
-  /** Retention: the newest messages that are kept, and for how long (wall-clock time). Null keeps all. */
+  /**
+   * Retention: the newest messages that are kept, and for how long (wall-clock time). Null keeps
+   * all.
+   */
   maxMessages: number | null;
   maxAgeMs: number | null;
   /** Retention: what the data file may hold, beside the two quotas below. Null for any size. */
   maxBytes: number | null;
-  /** Rejected and duplicate messages go, oldest first, beyond so many bytes. They count in no other limit but that of age. */
+  /**
+   * Rejected and duplicate messages go, oldest first, beyond so many bytes. They count in no other
+   * limit but that of age.
+   */
   maxRejectedBytes: number;
   /** The same for requests with an unknown write key. */
   maxUnknownKeyBytes: number;
-  /** SQLite's `synchronous`: NORMAL is safe against the death of the process, FULL against a power cut. */
+  /**
+   * SQLite's `synchronous`: NORMAL is safe against the death of the process, FULL against a power
+   * cut.
+   */
   synchronous: "NORMAL" | "FULL";
 };
 
@@ -107,20 +130,38 @@ export const defaultSettings: Settings = {
 export type StepMatch = { type?: MessageType; event?: string; userId?: string; messageId?: string };
 
 /** What a step of a program can do. */
-export const stepActions = ["answer", "hang", "reset", "close", "truncate", "drip", "garbage", "redirect", "forward"] as const;
+export const stepActions = [
+  "answer",
+  "hang",
+  "reset",
+  "close",
+  "truncate",
+  "drip",
+  "garbage",
+  "redirect",
+  "forward",
+] as const;
 
 export const losses = ["answer", "request"] as const;
 export const lossLooks = ["reset", "timeout"] as const;
 export const tamperings = ["body", "signature", "no-signature", "reserialise"] as const;
 export const holdOrders = ["reverse", "seeded"] as const;
 
-/** What only a step that forwards has: where the request goes, and what happens to it and to its answer on the way. */
+/**
+ * What only a step that forwards has: where the request goes, and what happens to it and to its
+ * answer on the way.
+ */
 export type ForwardMembers = {
   /** The full URL of the receiver. */
   to?: string;
-  /** `answer`: the receiver gets the request, the sender no answer. `request`: the receiver gets nothing. */
+  /**
+   * `answer`: the receiver gets the request, the sender no answer. `request`: the receiver gets
+   * nothing.
+   */
   lose?: (typeof losses)[number];
-  /** What the sender sees of a loss: a reset, or nothing until it times out. A reset when left out. */
+  /**
+   * What the sender sees of a loss: a reset, or nothing until it times out. A reset when left out.
+   */
   loseAs?: (typeof lossLooks)[number];
   /** Clock time between the receiver's answer and the answer to the sender. */
   delayAfterMs?: number;
@@ -137,11 +178,17 @@ export type ForwardMembers = {
 
 /** One step of a test endpoint's program. */
 export type Step = ForwardMembers & {
-  /** How many requests it serves; without it one, with a `hold` as many as that, or with a `chance` any number. */
+  /**
+   * How many requests it serves; without it one, with a `hold` as many as that, or with a `chance`
+   * any number.
+   */
   times?: number;
   /** It serves, and counts, only requests whose message matches. */
   match?: StepMatch;
-  /** It serves this share of the requests that reach it, 0 to 1; the others fall through to the next step. */
+  /**
+   * It serves this share of the requests that reach it, 0 to 1; the others fall through to the next
+   * step.
+   */
   chance?: number;
   do: (typeof stepActions)[number];
   status?: number;
@@ -150,8 +197,8 @@ export type Step = ForwardMembers & {
   /** Clock time before the step does what it does. */
   delayMs?: number;
   /**
-   * `hang` and `drip`: the clock time for which it lasts; a hang without it lasts until the client disconnects. `hold`: how long
-   * the first request waits for the others.
+   * `hang` and `drip`: the clock time for which it lasts; a hang without it lasts until the client
+   * disconnects. `hold`: how long the first request waits for the others.
    */
   forMs?: number;
 };

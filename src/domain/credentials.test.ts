@@ -1,8 +1,21 @@
 import { expect, test } from "vitest";
-import { headersWithoutCredentials, urlWithoutCredentials, webhookWithKnown, webhookWithoutCredentials } from "./credentials.ts";
+import {
+  headersWithoutCredentials,
+  urlWithoutCredentials,
+  webhookWithKnown,
+  webhookWithoutCredentials,
+} from "./credentials.ts";
 
 test.each([
-  ...["Authorization", "authorization", "X-Api-Key", "x-apikey", "X-RapidAPI-Key", "Ocp-Apim-Subscription-Key", "X-Auth-Token"],
+  ...[
+    "Authorization",
+    "authorization",
+    "X-Api-Key",
+    "x-apikey",
+    "X-RapidAPI-Key",
+    "Ocp-Apim-Subscription-Key",
+    "X-Auth-Token",
+  ],
   ...[
     "Cookie",
     "X-Access-Token",
@@ -18,12 +31,18 @@ test.each([
   expect(headersWithoutCredentials({ [name]: "abc" })).toEqual({ [name]: "left-out" });
 });
 
-test.each(["X-Team", "X-Signature", "Idempotency-Key", "X-Request-Id", "Accept", "X-Author", "X-Keyboard", "X-Tokenizer"])(
-  "the value of the header %s stays",
-  (name) => {
-    expect(headersWithoutCredentials({ [name]: "abc" })).toEqual({ [name]: "abc" });
-  },
-);
+test.each([
+  "X-Team",
+  "X-Signature",
+  "Idempotency-Key",
+  "X-Request-Id",
+  "Accept",
+  "X-Author",
+  "X-Keyboard",
+  "X-Tokenizer",
+])("the value of the header %s stays", (name) => {
+  expect(headersWithoutCredentials({ [name]: "abc" })).toEqual({ [name]: "abc" });
+});
 
 test.each([
   ["https://example.com/hook?shop=42#part", "https://example.com/hook?shop=42#part"],
@@ -42,13 +61,23 @@ test.each([
 });
 
 test("what was left out is taken from the webhook that is there, and else named", () => {
-  const known = { url: "https://a:b@x/?token=1", headers: { Authorization: "Bearer 1", "X-Team": "a" } };
+  const known = {
+    url: "https://a:b@x/?token=1",
+    headers: { Authorization: "Bearer 1", "X-Team": "a" },
+  };
   const drafted = webhookWithoutCredentials(known);
-  expect(webhookWithKnown(drafted, [{ url: "https://y/", headers: {} }, known])).toEqual({ webhook: known, missing: [] });
-  expect(webhookWithKnown({ ...drafted, headers: { authorization: "Bearer 2" } }, [known])).toEqual({
-    webhook: { url: known.url, headers: { authorization: "Bearer 2" } },
+  expect(webhookWithKnown(drafted, [{ url: "https://y/", headers: {} }, known])).toEqual({
+    webhook: known,
     missing: [],
   });
+  expect(webhookWithKnown({ ...drafted, headers: { authorization: "Bearer 2" } }, [known])).toEqual(
+    {
+      webhook: { url: known.url, headers: { authorization: "Bearer 2" } },
+      missing: [],
+    },
+  );
   expect(webhookWithKnown(drafted, []).missing).toHaveLength(2);
-  expect(webhookWithKnown({ url: "https://x/left-out", headers: { "X-Team": "left-out" } }, []).missing).toEqual([]);
+  expect(
+    webhookWithKnown({ url: "https://x/left-out", headers: { "X-Team": "left-out" } }, []).missing,
+  ).toEqual([]);
 });

@@ -1,6 +1,7 @@
 /**
- * Which configured values let others in: headers and parts of a URL. Exports leave them out unless they are asked for, as they
- * leave out shared secrets. The name decides, because a value says nothing: `X-Api-Key: 12345`.
+ * Which configured values let others in: headers and parts of a URL. Exports leave them out unless
+ * they are asked for, as they leave out shared secrets. The name decides, because a value says
+ * nothing: `X-Api-Key: 12345`.
  */
 
 /** What stands in place of a value that was left out. */
@@ -13,12 +14,14 @@ const credentialWords =
 const spread = (name: string): string => name.replace(/([a-z0-9])([A-Z])/g, "$1-$2");
 
 const isCredentialName = (name: string): boolean =>
-  credentialWords.test(spread(name)) || /(?:token|apikey|secret|password|authorization)$/i.test(name);
+  credentialWords.test(spread(name)) ||
+  /(?:token|apikey|secret|password|authorization)$/i.test(name);
 
 /** A signature of Hookyard's proves what was sent, and opens nothing; the others only sort. */
 const harmless = /^(?:x-signature|.*(?:idempotency|partition|routing|sort)-key)$/i;
 
-const isCredentialHeader = (name: string): boolean => !harmless.test(name) && isCredentialName(name);
+const isCredentialHeader = (name: string): boolean =>
+  !harmless.test(name) && isCredentialName(name);
 
 const withoutCredential = ([name, value]: readonly [string, string]): [string, string] => [
   name,
@@ -30,25 +33,40 @@ export function headersWithoutCredentials(headers: Record<string, string>): Reco
 }
 
 /** As they were recorded. */
-export function headerPairsWithoutCredentials(headers: readonly [string, string][]): [string, string][] {
+export function headerPairsWithoutCredentials(
+  headers: readonly [string, string][],
+): [string, string][] {
   return headers.map(withoutCredential);
 }
 
-/** Of a call at the ingest port: the write key in `Authorization` stays, because every client shows it. */
-export function ingestHeadersWithoutCredentials(headers: readonly [string, string][]): [string, string][] {
-  return headers.map((pair) => (pair[0].toLowerCase() === "authorization" ? pair : withoutCredential(pair)));
+/**
+ * Of a call at the ingest port: the write key in `Authorization` stays, because every client shows
+ * it.
+ */
+export function ingestHeadersWithoutCredentials(
+  headers: readonly [string, string][],
+): [string, string][] {
+  return headers.map((pair) =>
+    pair[0].toLowerCase() === "authorization" ? pair : withoutCredential(pair),
+  );
 }
 
-/** With the user and password before its host left out, and the values of parameters that are named like a credential. */
+/**
+ * With the user and password before its host left out, and the values of parameters that are named
+ * like a credential.
+ */
 export function urlWithoutCredentials(url: string): string {
   const [, scheme = "", authority = "", path = "", query = "", fragment = ""] =
     /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/is.exec(url) ?? [];
   const at = scheme === "" ? -1 : authority.lastIndexOf("@");
-  const user = at === -1 ? "" : `${leftOut}${authority.slice(0, at).includes(":") ? `:${leftOut}` : ""}@`;
+  const user =
+    at === -1 ? "" : `${leftOut}${authority.slice(0, at).includes(":") ? `:${leftOut}` : ""}@`;
   const shown = query.replace(/([?&;])([^=&;]*)=([^&;]*)/g, (whole, sign: string, name: string) =>
     isCredentialName(decoded(name)) ? `${sign}${name}=${leftOut}` : whole,
   );
-  return scheme + user + (at === -1 ? authority : authority.slice(at + 1)) + path + shown + fragment;
+  return (
+    scheme + user + (at === -1 ? authority : authority.slice(at + 1)) + path + shown + fragment
+  );
 }
 
 function decoded(name: string): string {
@@ -71,14 +89,16 @@ function hasPlaceholder(url: string): boolean {
 }
 
 /**
- * A webhook as a document has it, with the values that were left out taken from the one that is there already; and what is
- * still missing, in the words of a list.
+ * A webhook as a document has it, with the values that were left out taken from the one that is
+ * there already; and what is still missing, in the words of a list.
  */
 export function webhookWithKnown(
   drafted: ConfiguredWebhook,
   known: readonly ConfiguredWebhook[],
 ): { webhook: ConfiguredWebhook; missing: string[] } {
-  const same = known.find(({ url }) => url === drafted.url || urlWithoutCredentials(url) === drafted.url);
+  const same = known.find(
+    ({ url }) => url === drafted.url || urlWithoutCredentials(url) === drafted.url,
+  );
   const missing: string[] = [];
   const url = same?.url ?? drafted.url;
   if (hasPlaceholder(url)) missing.push(`the credentials in the URL ${url}`);
@@ -88,8 +108,11 @@ export function webhookWithKnown(
       headers[name] = value;
       continue;
     }
-    const there = Object.entries(same?.headers ?? {}).find(([other]) => other.toLowerCase() === name.toLowerCase());
-    if (there === undefined || there[1] === leftOut) missing.push(`the value of ${name} for ${drafted.url}`);
+    const there = Object.entries(same?.headers ?? {}).find(
+      ([other]) => other.toLowerCase() === name.toLowerCase(),
+    );
+    if (there === undefined || there[1] === leftOut)
+      missing.push(`the value of ${name} for ${drafted.url}`);
     headers[name] = there?.[1] ?? leftOut;
   }
   return { webhook: { url, headers }, missing };

@@ -10,10 +10,17 @@ import { utf8Bytes } from "./utf8.ts";
 
 const day = (days: number): number => now - days * dayMs;
 
-function user(traits: JsonObject, events: [name: string, daysAgo: number, properties?: JsonObject][] = []): ProfileFacts {
+function user(
+  traits: JsonObject,
+  events: [name: string, daysAgo: number, properties?: JsonObject][] = [],
+): ProfileFacts {
   return factsOf({
     traits: new Map(Object.entries(traits).map(([name, value]) => [name, { value, at: day(30) }])),
-    events: events.map(([event, daysAgo, properties = {}]) => ({ event, at: day(daysAgo), properties })),
+    events: events.map(([event, daysAgo, properties = {}]) => ({
+      event,
+      at: day(daysAgo),
+      properties,
+    })),
   });
 }
 
@@ -43,8 +50,20 @@ describe("a rule", () => {
       day(-1),
     ],
     ["with a window holds by the newest alone", bought({ withinDays: 7 }), shopper, true, day(-5)],
-    ["with a window does not hold for ever without enough", bought({ atLeast: 3, withinDays: 7 }), shopper, false, null],
-    ["with a window leaves out what is exactly as old as it", bought({ withinDays: 2 }), shopper, false, null],
+    [
+      "with a window does not hold for ever without enough",
+      bought({ atLeast: 3, withinDays: 7 }),
+      shopper,
+      false,
+      null,
+    ],
+    [
+      "with a window leaves out what is exactly as old as it",
+      bought({ withinDays: 2 }),
+      shopper,
+      false,
+      null,
+    ],
     [
       "with properties counts what has them all",
       bought({ where: [{ property: "total", op: "greater", value: 50 }], atLeast: 2 }),
@@ -59,14 +78,62 @@ describe("a rule", () => {
       true,
       day(-1),
     ],
-    ["finds a value in a list", bought({ where: [{ property: "items", op: "contains", value: "book" }] }), shopper, true, null],
-    ["counts an event of the future at once", bought({ withinDays: 1 }), user({}, [["Bought", -3]]), true, day(-4)],
-    ["not: holds until the window no longer does not", { not: bought({ withinDays: 7 }) }, shopper, false, day(-5)],
-    ["not: for who never did it holds for ever", { not: bought({ withinDays: 7 }) }, user({}), true, null],
-    ["all: ends with the first that ends", { all: [bought({ withinDays: 7 }), { event: "Seen", withinDays: 3 }] }, shopper, true, day(-2)],
-    ["all: stays false while one part does", { all: [never, { not: bought({ withinDays: 7 }) }] }, shopper, false, null],
-    ["any: ends with the last that ends", { any: [bought({ withinDays: 7 }), { event: "Seen", withinDays: 3 }] }, shopper, true, day(-5)],
-    ["any: stays true while one part does", { any: [pro, bought({ withinDays: 7 })] }, shopper, true, null],
+    [
+      "finds a value in a list",
+      bought({ where: [{ property: "items", op: "contains", value: "book" }] }),
+      shopper,
+      true,
+      null,
+    ],
+    [
+      "counts an event of the future at once",
+      bought({ withinDays: 1 }),
+      user({}, [["Bought", -3]]),
+      true,
+      day(-4),
+    ],
+    [
+      "not: holds until the window no longer does not",
+      { not: bought({ withinDays: 7 }) },
+      shopper,
+      false,
+      day(-5),
+    ],
+    [
+      "not: for who never did it holds for ever",
+      { not: bought({ withinDays: 7 }) },
+      user({}),
+      true,
+      null,
+    ],
+    [
+      "all: ends with the first that ends",
+      { all: [bought({ withinDays: 7 }), { event: "Seen", withinDays: 3 }] },
+      shopper,
+      true,
+      day(-2),
+    ],
+    [
+      "all: stays false while one part does",
+      { all: [never, { not: bought({ withinDays: 7 }) }] },
+      shopper,
+      false,
+      null,
+    ],
+    [
+      "any: ends with the last that ends",
+      { any: [bought({ withinDays: 7 }), { event: "Seen", withinDays: 3 }] },
+      shopper,
+      true,
+      day(-5),
+    ],
+    [
+      "any: stays true while one part does",
+      { any: [pro, bought({ withinDays: 7 })] },
+      shopper,
+      true,
+      null,
+    ],
     [
       "that would change and change back at one moment does not change",
       { any: [bought({ withinDays: 7 }), { not: bought({ withinDays: 7 }) }] },
@@ -107,16 +174,23 @@ function plainly(rule: Rule, facts: ProfileFacts, time: number): boolean {
   if ("trait" in rule) {
     const value = facts.traits.get(rule.trait.toWellFormed())?.value;
     const { trait: property, ...rest } = rule;
-    return comparesAll([{ property, ...rest }], value === undefined ? {} : Object.fromEntries([[property, value]]));
+    return comparesAll(
+      [{ property, ...rest }],
+      value === undefined ? {} : Object.fromEntries([[property, value]]),
+    );
   }
   const done = facts.events.get(rule.event) ?? [];
   const window = windowMs(rule);
-  const counted = done.filter(({ at, properties }) => (window === null || at > time - window) && comparesAll(rule.where ?? [], properties));
+  const counted = done.filter(
+    ({ at, properties }) =>
+      (window === null || at > time - window) && comparesAll(rule.where ?? [], properties),
+  );
   return counted.length >= (rule.atLeast ?? 1);
 }
 
 function windowsOf(rule: Rule): number[] {
-  if ("all" in rule || "any" in rule) return ("all" in rule ? rule.all : rule.any).flatMap(windowsOf);
+  if ("all" in rule || "any" in rule)
+    return ("all" in rule ? rule.all : rule.any).flatMap(windowsOf);
   if ("not" in rule) return windowsOf(rule.not);
   return "event" in rule ? [windowMs(rule) ?? 0] : [];
 }
@@ -128,8 +202,12 @@ describe("for any rule and any user", () => {
         const facts = factsOf(draft);
         const { value, until } = evaluate(rule, facts, now);
         expect(value).toBe(plainly(rule, facts, now));
-        const turns = draft.events.flatMap(({ at }) => windowsOf(rule).map((window) => at + window)).filter((time) => time > now);
-        const change = turns.sort((a, b) => a - b).find((time) => plainly(rule, facts, time) !== value);
+        const turns = draft.events
+          .flatMap(({ at }) => windowsOf(rule).map((window) => at + window))
+          .filter((time) => time > now);
+        const change = turns
+          .sort((a, b) => a - b)
+          .find((time) => plainly(rule, facts, time) !== value);
         expect(until).toBe(change ?? null);
       }),
       { numRuns: 3000 },
@@ -156,9 +234,15 @@ function only(facts: ProfileFacts, needs: ReturnType<typeof needsOf>): ProfileFa
     traits: new Map([...facts.traits].filter(([name]) => needs.traits.has(name))),
     events: new Map(
       [...needs.events].map(([name, need]) => {
-        const within = (facts.events.get(name) ?? []).filter(({ at }) => need.withinMs === null || at > now - need.withinMs);
-        const newest = need.newest === null ? within : within.slice(Math.max(0, within.length - need.newest));
-        return [name, newest.map((fact): EventFact => (need.properties ? fact : { ...fact, properties: {} }))];
+        const within = (facts.events.get(name) ?? []).filter(
+          ({ at }) => need.withinMs === null || at > now - need.withinMs,
+        );
+        const newest =
+          need.newest === null ? within : within.slice(Math.max(0, within.length - need.newest));
+        return [
+          name,
+          newest.map((fact): EventFact => (need.properties ? fact : { ...fact, properties: {} })),
+        ];
       }),
     ),
   };
@@ -185,7 +269,9 @@ test("names that are no whole text are asked for as they are kept", () => {
     traits: new Map([["\ufffd", { value: 1 as Json, at: now }]]),
     events: new Map([["\ufffd", [{ at: now, properties: {}, messageId: 1 as MessageRowId }]]]),
   };
-  expect(evaluate({ all: [{ trait: "\ud800", op: "exists" }, { event: "\udc00" }] }, facts, now).value).toBe(true);
+  expect(
+    evaluate({ all: [{ trait: "\ud800", op: "exists" }, { event: "\udc00" }] }, facts, now).value,
+  ).toBe(true);
 });
 
 const none = undefined;
@@ -275,15 +361,31 @@ describe("an operator", () => {
 test("names that every object inherits are names like any other", () => {
   const inherited = JSON.parse('{"__proto__":1}') as Record<string, Json>;
   expect(comparesAll([{ property: "__proto__", op: "is", value: 1 }], inherited)).toBe(true);
-  for (const property of ["__proto__", "constructor", "toString"]) expect(comparesAll([{ property, op: "exists" }], {})).toBe(false);
+  for (const property of ["__proto__", "constructor", "toString"])
+    expect(comparesAll([{ property, op: "exists" }], {})).toBe(false);
 });
 
-const wide = fc.string({ unit: fc.constantFrom("a", "b", "\u0000", "é", "\ud7ff", "\ue000", "\uffff", "\u{10000}", "😀", "\u{10ffff}") });
+const wide = fc.string({
+  unit: fc.constantFrom(
+    "a",
+    "b",
+    "\u0000",
+    "é",
+    "\ud7ff",
+    "\ue000",
+    "\uffff",
+    "\u{10000}",
+    "😀",
+    "\u{10ffff}",
+  ),
+});
 
 test("texts sort as their UTF-8 bytes", () => {
   fc.assert(
     fc.property(wide, wide, (a, b) => {
-      expect(Math.sign(compareText(a, b))).toBe(Math.sign(Buffer.compare(utf8Bytes(a), utf8Bytes(b))));
+      expect(Math.sign(compareText(a, b))).toBe(
+        Math.sign(Buffer.compare(utf8Bytes(a), utf8Bytes(b))),
+      );
     }),
   );
 });
@@ -305,10 +407,13 @@ test("texts sort by code point, halves of pairs among them", () => {
 test("text is found exactly where its code points are", () => {
   const torn = fc.string({ unit: fc.constantFrom("a", "\ud83d", "\ude00"), maxLength: 6 });
   const part = fc.string({ unit: fc.constantFrom("a", "\ud83d", "\ude00"), maxLength: 2 });
-  const spelled = (text: string): string => `,${Array.from(text, (point) => `${point.codePointAt(0)},`).join("")}`;
+  const spelled = (text: string): string =>
+    `,${Array.from(text, (point) => `${point.codePointAt(0)},`).join("")}`;
   fc.assert(
     fc.property(torn, part, (text, part) => {
-      expect(compares({ op: "contains", value: part }, text)).toBe(spelled(text).includes(spelled(part)));
+      expect(compares({ op: "contains", value: part }, text)).toBe(
+        spelled(text).includes(spelled(part)),
+      );
     }),
     { numRuns: 1000 },
   );

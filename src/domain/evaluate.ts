@@ -1,10 +1,18 @@
 /**
- * Whether a rule is true for one profile, and until when. The store evaluates rules for all profiles in SQL
- * (`store/rule-sql.ts`): the database evaluates the conditions, and `evaluateBy` combines them.
+ * Whether a rule is true for one profile, and until when. The store evaluates rules for all
+ * profiles in SQL (`store/rule-sql.ts`): the database evaluates the conditions, and `evaluateBy`
+ * combines them.
  */
 
 import { nameOf, windowMs, type ProfileFacts } from "./facts.ts";
-import type { EventCondition, Rule, TraitCondition, Operand, Operator, PropertyCondition } from "./rules.ts";
+import type {
+  EventCondition,
+  Rule,
+  TraitCondition,
+  Operand,
+  Operator,
+  PropertyCondition,
+} from "./rules.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 
 /** At `until`, time alone changes the value, without a new event (null: never). */
@@ -25,10 +33,15 @@ export function evaluate(rule: Rule, facts: ProfileFacts, now: number): Evaluati
 }
 
 /**
- * Time alone can only end a single condition: events leave a window and never enter one. So each is represented by its
- * end: the condition is true before it and false from then on; `-Infinity` when it is false now.
+ * Time alone can only end a single condition: events leave a window and never enter one. So each is
+ * represented by its end: the condition is true before it and false from then on; `-Infinity` when
+ * it is false now.
  */
-export function evaluateBy(rule: Rule, endOf: (condition: Condition) => number, now: number): Evaluation {
+export function evaluateBy(
+  rule: Rule,
+  endOf: (condition: Condition) => number,
+  now: number,
+): Evaluation {
   const { value, same } = valueAt(rule, endOf, now);
   let until = same;
   while (until < Infinity) {
@@ -53,8 +66,15 @@ function valueAt(rule: Rule, endOf: (condition: Condition) => number, time: numb
   return time < end ? { value: true, same: end } : { value: false, same: Infinity };
 }
 
-/** One part with the deciding value decides, as long as it has it; without one, no part may change. */
-function joined(parts: readonly Rule[], deciding: boolean, endOf: (condition: Condition) => number, time: number): ValueAt {
+/**
+ * One part with the deciding value decides, as long as it has it; without one, no part may change.
+ */
+function joined(
+  parts: readonly Rule[],
+  deciding: boolean,
+  endOf: (condition: Condition) => number,
+  time: number,
+): ValueAt {
   let decidedUntil = -Infinity;
   let same = Infinity;
   for (const part of parts) {
@@ -63,11 +83,16 @@ function joined(parts: readonly Rule[], deciding: boolean, endOf: (condition: Co
     else if (at.same === Infinity) return at;
     else decidedUntil = Math.max(decidedUntil, at.same);
   }
-  return decidedUntil > -Infinity ? { value: deciding, same: decidedUntil } : { value: !deciding, same };
+  return decidedUntil > -Infinity
+    ? { value: deciding, same: decidedUntil }
+    : { value: !deciding, same };
 }
 
 function holdsUntil(condition: Condition, facts: ProfileFacts, now: number): number {
-  if ("trait" in condition) return compares(condition, facts.traits.get(nameOf(condition.trait))?.value) ? Infinity : -Infinity;
+  if ("trait" in condition)
+    return compares(condition, facts.traits.get(nameOf(condition.trait))?.value)
+      ? Infinity
+      : -Infinity;
   const { event, atLeast = 1, where = [] } = condition;
   const window = windowMs(condition) ?? Infinity;
   const events = facts.events.get(nameOf(event)) ?? [];
@@ -84,7 +109,10 @@ function holdsUntil(condition: Condition, facts: ProfileFacts, now: number): num
 
 type Comparison = { op: Operator; value?: Operand };
 
-/** Whether a value meets a condition; `rules.ts` describes the operators. `value` is undefined when there is none. */
+/**
+ * Whether a value meets a condition; `rules.ts` describes the operators. `value` is undefined when
+ * there is none.
+ */
 export function compares({ op, value: operand }: Comparison, value: Json | undefined): boolean {
   switch (op) {
     case "is":
@@ -95,7 +123,9 @@ export function compares({ op, value: operand }: Comparison, value: Json | undef
       return (value !== undefined && value !== null) !== (operand === false);
     case "contains":
       if (Array.isArray(value)) return operand !== undefined && value.includes(operand);
-      return typeof value === "string" && typeof operand === "string" && containsText(value, operand);
+      return (
+        typeof value === "string" && typeof operand === "string" && containsText(value, operand)
+      );
     case "greater":
       return order(value, operand) > 0;
     case "less":
@@ -114,12 +144,16 @@ export function memberOf(properties: JsonObject, name: string): Json | undefined
 
 /** Values of different types, and of types without an order, are neither greater nor less. */
 function order(value: Json | undefined, operand: Operand | undefined): number {
-  if (typeof value === "number" && typeof operand === "number") return value < operand ? -1 : value > operand ? 1 : 0;
+  if (typeof value === "number" && typeof operand === "number")
+    return value < operand ? -1 : value > operand ? 1 : 0;
   if (typeof value === "string" && typeof operand === "string") return compareText(value, operand);
   return 0;
 }
 
-/** By code point, as the bytes of UTF-8 sort: JavaScript's own order puts U+FFFD behind the characters beyond U+FFFF. */
+/**
+ * By code point, as the bytes of UTF-8 sort: JavaScript's own order puts U+FFFD behind the
+ * characters beyond U+FFFF.
+ */
 export function compareText(a: string, b: string): number {
   const end = Math.min(a.length, b.length);
   let at = 0;

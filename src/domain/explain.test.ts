@@ -8,7 +8,11 @@ import { drafts, factsOf, now, rules } from "./rules.fixture.ts";
 import { dayMs, type Explanation, type Rule } from "./rules.ts";
 
 const day = (days: number): number => now - days * dayMs;
-const bought = (daysAgo: number, total: number) => ({ event: "Order Completed", at: day(daysAgo), properties: { total } as JsonObject });
+const bought = (daysAgo: number, total: number) => ({
+  event: "Order Completed",
+  at: day(daysAgo),
+  properties: { total } as JsonObject,
+});
 const ada: ProfileFacts = factsOf({
   traits: new Map([
     ["plan", { value: "free", at: day(4) }],
@@ -20,17 +24,47 @@ const order = (more: object = {}): Rule => ({ event: "Order Completed", ...more 
 const above = (value: number) => [{ property: "total", op: "greater" as const, value }];
 
 test.each<[Rule, boolean, string, string]>([
-  [{ trait: "plan", op: "is", value: "pro" }, false, 'plan is "pro"', 'plan is "free" as of 2026-11-17T00:00:00.000Z'],
-  [{ trait: "plan", op: "isNot", value: "pro" }, true, 'plan is not "pro"', 'plan is "free" as of 2026-11-17T00:00:00.000Z'],
-  [{ trait: "age", op: "greater", value: 17 }, false, "age is greater than 17", "age was never set"],
+  [
+    { trait: "plan", op: "is", value: "pro" },
+    false,
+    'plan is "pro"',
+    'plan is "free" as of 2026-11-17T00:00:00.000Z',
+  ],
+  [
+    { trait: "plan", op: "isNot", value: "pro" },
+    true,
+    'plan is not "pro"',
+    'plan is "free" as of 2026-11-17T00:00:00.000Z',
+  ],
+  [
+    { trait: "age", op: "greater", value: 17 },
+    false,
+    "age is greater than 17",
+    "age was never set",
+  ],
   [{ trait: "age", op: "less", value: 17 }, false, "age is less than 17", "age was never set"],
-  [{ trait: "phone", op: "exists" }, false, "phone exists", "phone was removed at 2026-11-18T00:00:00.000Z"],
-  [{ trait: "phone", op: "exists", value: false }, true, "phone does not exist", "phone was removed at 2026-11-18T00:00:00.000Z"],
+  [
+    { trait: "phone", op: "exists" },
+    false,
+    "phone exists",
+    "phone was removed at 2026-11-18T00:00:00.000Z",
+  ],
+  [
+    { trait: "phone", op: "exists", value: false },
+    true,
+    "phone does not exist",
+    "phone was removed at 2026-11-18T00:00:00.000Z",
+  ],
   [{ trait: "is", op: "contains", value: "x" }, false, 'is contains "x"', "is was never set"],
   [{ trait: 'a "b"', op: "exists" }, false, '"a \\"b\\"" exists', '"a \\"b\\"" was never set'],
   [{ trait: "", op: "exists" }, false, '"" exists', '"" was never set'],
   [{ event: "Returned" }, false, "did Returned", "never did Returned"],
-  [order(), true, "did Order Completed", "did Order Completed 3 times; the last one at 2026-11-19T00:00:00.000Z"],
+  [
+    order(),
+    true,
+    "did Order Completed",
+    "did Order Completed 3 times; the last one at 2026-11-19T00:00:00.000Z",
+  ],
   [
     order({ atLeast: 2, withinDays: 7 }),
     true,
@@ -66,13 +100,20 @@ test.each<[Rule, boolean, string, string]>([
 });
 
 test("joined conditions are explained one by one, and say how many hold", () => {
-  const rule: Rule = { any: [{ all: [order(), { trait: "age", op: "exists" }] }, { not: order({ atLeast: 4 }) }] };
+  const rule: Rule = {
+    any: [{ all: [order(), { trait: "age", op: "exists" }] }, { not: order({ atLeast: 4 }) }],
+  };
   expect(explain(rule, ada, now)).toMatchObject({
     sentence: "any of",
     holds: true,
     fact: "1 of 2 holds",
     parts: [
-      { sentence: "all of", holds: false, fact: "1 of 2 holds", parts: [{ holds: true }, { holds: false }] },
+      {
+        sentence: "all of",
+        holds: false,
+        fact: "1 of 2 holds",
+        parts: [{ holds: true }, { holds: false }],
+      },
       { sentence: "not", holds: true, fact: "it does not hold", parts: [{ holds: false }] },
     ],
   });
@@ -86,9 +127,15 @@ test("what is long is cut", () => {
 test("an explanation holds what the rule holds, everywhere in it", () => {
   const check = (rule: Rule, explanation: Explanation, facts: ProfileFacts): void => {
     expect(explanation.holds).toBe(evaluate(rule, facts, now).value);
-    const parts = "all" in rule ? rule.all : "any" in rule ? rule.any : "not" in rule ? [rule.not] : [];
+    const parts =
+      "all" in rule ? rule.all : "any" in rule ? rule.any : "not" in rule ? [rule.not] : [];
     expect(explanation.parts).toHaveLength(parts.length);
-    for (const [index, part] of parts.entries()) check(part, explanation.parts[index] as Explanation, facts);
+    for (const [index, part] of parts.entries())
+      check(part, explanation.parts[index] as Explanation, facts);
   };
-  fc.assert(fc.property(rules, drafts, (rule, draft) => check(rule, explain(rule, factsOf(draft), now), factsOf(draft))));
+  fc.assert(
+    fc.property(rules, drafts, (rule, draft) =>
+      check(rule, explain(rule, factsOf(draft), now), factsOf(draft)),
+    ),
+  );
 });

@@ -2,7 +2,14 @@
 
 import { comparesAll, evaluate } from "./evaluate.ts";
 import { nameOf, windowMs, type ProfileFacts } from "./facts.ts";
-import type { EventCondition, Explanation, Operand, Operator, Rule, TraitCondition } from "./rules.ts";
+import type {
+  EventCondition,
+  Explanation,
+  Operand,
+  Operator,
+  Rule,
+  TraitCondition,
+} from "./rules.ts";
 import { formatTimestamp } from "./timestamp.ts";
 import type { Json } from "./json.ts";
 
@@ -10,7 +17,12 @@ import type { Json } from "./json.ts";
 export function explain(rule: Rule, facts: ProfileFacts, now: number): Explanation {
   if ("not" in rule) {
     const part = explain(rule.not, facts, now);
-    return { sentence: "not", holds: !part.holds, fact: part.holds ? "it holds" : "it does not hold", parts: [part] };
+    return {
+      sentence: "not",
+      holds: !part.holds,
+      fact: part.holds ? "it holds" : "it does not hold",
+      parts: [part],
+    };
   }
   if ("all" in rule || "any" in rule) {
     const parts = ("all" in rule ? rule.all : rule.any).map((part) => explain(part, facts, now));
@@ -45,11 +57,16 @@ function eventFact(condition: EventCondition, facts: ProfileFacts, now: number):
   const window = windowMs(condition);
   const since = window === null ? "" : ` since ${formatTimestamp(now - window)}`;
   const wanted = `${where.length === 0 ? "" : " with these properties"}${since}`;
-  const counted = events.filter(({ at, properties }) => (window === null || at > now - window) && comparesAll(where, properties));
+  const counted = events.filter(
+    ({ at, properties }) =>
+      (window === null || at > now - window) && comparesAll(where, properties),
+  );
   const lastCounted = counted.at(-1);
   const did = `did ${nameWords(event)} ${times(events.length)}`;
-  if (lastCounted === undefined) return `${did}, ${countOf(0, events.length)}${wanted}; the last one at ${formatTimestamp(last.at)}`;
-  if (counted.length === events.length) return `${did}${wanted}; the last one at ${formatTimestamp(last.at)}`;
+  if (lastCounted === undefined)
+    return `${did}, ${countOf(0, events.length)}${wanted}; the last one at ${formatTimestamp(last.at)}`;
+  if (counted.length === events.length)
+    return `${did}${wanted}; the last one at ${formatTimestamp(last.at)}`;
   return `${did}, ${countOf(counted.length, events.length)}${wanted}; the last of these at ${formatTimestamp(lastCounted.at)}`;
 }
 
@@ -58,17 +75,25 @@ function countOf(count: number, all: number): string {
   return `${count} of them`;
 }
 
-/** Conditions as sentences: `plan is "pro"`, `did Order Completed at least 2 times within 7 days, with total greater than 50`. */
+/**
+ * Conditions as sentences: `plan is "pro"`, `did Order Completed at least 2 times within 7 days,
+ * with total greater than 50`.
+ */
 function conditionWords(condition: TraitCondition | EventCondition): string {
   if ("trait" in condition) return comparisonWords(condition.trait, condition, "is ");
   const { event, atLeast = 1, withinDays, where = [] } = condition;
   const often = atLeast === 1 ? "" : ` at least ${times(atLeast)}`;
-  const within = withinDays === undefined ? "" : ` within ${withinDays} ${withinDays === 1 ? "day" : "days"}`;
+  const within =
+    withinDays === undefined ? "" : ` within ${withinDays} ${withinDays === 1 ? "day" : "days"}`;
   const properties = where.map((one) => comparisonWords(one.property, one, "")).join(" and ");
   return `did ${nameWords(event)}${often}${within}${properties === "" ? "" : `, with ${properties}`}`;
 }
 
-function comparisonWords(name: string, { op, value }: { op: Operator; value?: Operand }, is: string): string {
+function comparisonWords(
+  name: string,
+  { op, value }: { op: Operator; value?: Operand },
+  is: string,
+): string {
   const operand = valueWords(value ?? null);
   const subject = nameWords(name);
   switch (op) {
@@ -88,7 +113,9 @@ function comparisonWords(name: string, { op, value }: { op: Operator; value?: Op
 
 /** Names that could be taken for words of the sentence, or for two, stand in quotes. */
 function nameWords(name: string): string {
-  return /^[\p{L}\p{N}][\p{L}\p{N}\p{M} _.$-]*$/u.test(name) && name === name.trim() ? name : JSON.stringify(name);
+  return /^[\p{L}\p{N}][\p{L}\p{N}\p{M} _.$-]*$/u.test(name) && name === name.trim()
+    ? name
+    : JSON.stringify(name);
 }
 
 function valueWords(value: Json): string {

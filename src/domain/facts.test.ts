@@ -6,33 +6,87 @@ const event = "Bought";
 const twice: Rule = { event, atLeast: 2, withinDays: 3 };
 const once: Rule = { event, withinDays: 7 };
 const everOnce: Rule = { event };
-const large: Rule = { event, withinDays: 1, where: [{ property: "total", op: "greater", value: 9 }] };
+const large: Rule = {
+  event,
+  withinDays: 1,
+  where: [{ property: "total", op: "greater", value: 9 }],
+};
 const count: Computation = { aggregate: "count", event, withinDays: 2 };
 const sum: Computation = { aggregate: "sum", event, property: "total", withinDays: 2 };
 
-test.each<[string, (Rule | Computation)[], { withinMs: number | null; newest: number | null; properties: boolean }]>([
-  ["one of each name is enough where nothing is said", [everOnce], { withinMs: null, newest: 1, properties: false }],
-  ["as many as a condition counts, in its window", [twice], { withinMs: 3 * dayMs, newest: 2, properties: false }],
-  ["the longer window and the larger count of two", [once, twice], { withinMs: 7 * dayMs, newest: 2, properties: false }],
-  ["all times, where one condition has no window", [twice, everOnce], { withinMs: null, newest: 2, properties: false }],
-  ["all times, whichever comes first", [everOnce, twice], { withinMs: null, newest: 2, properties: false }],
-  ["all events with their properties, where properties decide", [large], { withinMs: dayMs, newest: null, properties: true }],
-  ["all events for both, whichever comes first", [large, twice], { withinMs: 3 * dayMs, newest: null, properties: true }],
-  ["all events for both, the other way round", [twice, large], { withinMs: 3 * dayMs, newest: null, properties: true }],
-  ["all events in the window of a count, without properties", [count], { withinMs: 2 * dayMs, newest: null, properties: false }],
+test.each<
+  [
+    string,
+    (Rule | Computation)[],
+    { withinMs: number | null; newest: number | null; properties: boolean },
+  ]
+>([
+  [
+    "one of each name is enough where nothing is said",
+    [everOnce],
+    { withinMs: null, newest: 1, properties: false },
+  ],
+  [
+    "as many as a condition counts, in its window",
+    [twice],
+    { withinMs: 3 * dayMs, newest: 2, properties: false },
+  ],
+  [
+    "the longer window and the larger count of two",
+    [once, twice],
+    { withinMs: 7 * dayMs, newest: 2, properties: false },
+  ],
+  [
+    "all times, where one condition has no window",
+    [twice, everOnce],
+    { withinMs: null, newest: 2, properties: false },
+  ],
+  [
+    "all times, whichever comes first",
+    [everOnce, twice],
+    { withinMs: null, newest: 2, properties: false },
+  ],
+  [
+    "all events with their properties, where properties decide",
+    [large],
+    { withinMs: dayMs, newest: null, properties: true },
+  ],
+  [
+    "all events for both, whichever comes first",
+    [large, twice],
+    { withinMs: 3 * dayMs, newest: null, properties: true },
+  ],
+  [
+    "all events for both, the other way round",
+    [twice, large],
+    { withinMs: 3 * dayMs, newest: null, properties: true },
+  ],
+  [
+    "all events in the window of a count, without properties",
+    [count],
+    { withinMs: 2 * dayMs, newest: null, properties: false },
+  ],
   ["a sum's properties", [sum], { withinMs: 2 * dayMs, newest: null, properties: true }],
-  ["a rule inside of others", [{ not: { any: [{ all: [twice] }, once] } }], { withinMs: 7 * dayMs, newest: 2, properties: false }],
+  [
+    "a rule inside of others",
+    [{ not: { any: [{ all: [twice] }, once] } }],
+    { withinMs: 7 * dayMs, newest: 2, properties: false },
+  ],
 ])("asked for is %s", (_name, asking, need) => {
   expect(needsOf(...asking).events).toEqual(new Map([[event, need]]));
 });
 
 test("traits and events are asked for by names as a store keeps them", () => {
-  const { traits, events } = needsOf({ all: [{ trait: "a\ud800", op: "exists" }, { event: "b\ud800" }] });
+  const { traits, events } = needsOf({
+    all: [{ trait: "a\ud800", op: "exists" }, { event: "b\ud800" }],
+  });
   expect([...traits, ...events.keys()]).toEqual(["a\ufffd", "b\ufffd"]);
 });
 
 test("who explains is given all events of each name", () => {
-  expect(allOf(needsOf(twice, large)).events).toEqual(new Map([[event, { withinMs: null, newest: null, properties: true }]]));
+  expect(allOf(needsOf(twice, large)).events).toEqual(
+    new Map([[event, { withinMs: null, newest: null, properties: true }]]),
+  );
 });
 
 test("a window is at least a millisecond long", () => {

@@ -10,8 +10,9 @@ export type TraitFact = { value: Json; at: number };
 export type EventFact = { at: number; properties: JsonObject; messageId: MessageRowId };
 
 /**
- * Names are well-formed, as the store returns them. A trait that was never set is left out. The events of a name are in
- * the order of their times; those of the same time, in the order in which they arrived.
+ * Names are well-formed, as the store returns them. A trait that was never set is left out. The
+ * events of a name are in the order of their times; those of the same time, in the order in which
+ * they arrived.
  */
 export type ProfileFacts = {
   traits: ReadonlyMap<string, TraitFact>;
@@ -56,7 +57,9 @@ export function needsOf(...asking: readonly (Rule | Computation)[]): Needs {
 
 /** The same, with all events of each name, for explanations. */
 export function allOf(needs: Needs): Needs {
-  const events = [...needs.events].map(([name, need]) => [name, { ...need, withinMs: null, newest: null }] as const);
+  const events = [...needs.events].map(
+    ([name, need]) => [name, { ...need, withinMs: null, newest: null }] as const,
+  );
   return { traits: needs.traits, events: new Map(events) };
 }
 
@@ -65,7 +68,10 @@ export function nameOf(name: string): string {
   return name.toWellFormed();
 }
 
-/** An event is in the window while its time is after `now - windowMs`; null where there is no window. */
+/**
+ * An event is in the window while its time is after `now - windowMs`; null where there is no
+ * window.
+ */
 export function windowMs({ withinDays }: { withinDays?: number }): number | null {
   return withinDays === undefined ? null : Math.max(1, Math.round(withinDays * dayMs));
 }

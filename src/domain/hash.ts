@@ -1,4 +1,7 @@
-/** What SHA-1 and SHA-256 have in common: blocks of 64 bytes, a state of 32-bit words, the same padding; and HMAC with either. */
+/**
+ * What SHA-1 and SHA-256 have in common: blocks of 64 bytes, a state of 32-bit words, the same
+ * padding; and HMAC with either.
+ */
 
 export type Hash = {
   readonly initial: readonly number[];
@@ -10,7 +13,10 @@ const blockSize = 64;
 
 const tail = new Uint8Array(2 * blockSize);
 
-/** Adds all of `bytes` to the state and ends it; `before` is how many bytes were added before, in whole blocks. */
+/**
+ * Adds all of `bytes` to the state and ends it; `before` is how many bytes were added before, in
+ * whole blocks.
+ */
 function finishHash(hash: Hash, state: Int32Array, bytes: Uint8Array, before: number): void {
   const whole = bytes.length - (bytes.length % blockSize);
   for (let offset = 0; offset < whole; offset += blockSize) hash.compress(state, bytes, offset);
@@ -34,7 +40,8 @@ export function digest(hash: Hash, bytes: Uint8Array): Uint8Array {
 
 function stateBytes(state: Int32Array): Uint8Array {
   const bytes = new Uint8Array(state.length * 4);
-  for (let index = 0; index < state.length; index++) writeWord(bytes, index * 4, state[index] as number);
+  for (let index = 0; index < state.length; index++)
+    writeWord(bytes, index * 4, state[index] as number);
   return bytes;
 }
 
@@ -54,7 +61,11 @@ export function hex(bytes: Uint8Array): string {
 }
 
 /** A key with its first block added on both sides, which is the same for every message. */
-export type HmacKey = { readonly hash: Hash; readonly inner: Int32Array; readonly outer: Int32Array };
+export type HmacKey = {
+  readonly hash: Hash;
+  readonly inner: Int32Array;
+  readonly outer: Int32Array;
+};
 
 export function hmacKey(hash: Hash, secret: Uint8Array): HmacKey {
   const key = secret.length > blockSize ? digest(hash, secret) : secret;

@@ -1,6 +1,7 @@
 /**
- * The statuses of answers: three digits, the first of them not 0. HTTP has a meaning for 100 to 599 only, yet receivers answer beyond,
- * so whatever reads, retries or looks for a status takes them all.
+ * The statuses of answers: three digits, the first of them not 0. HTTP has a meaning for 100 to 599
+ * only, yet receivers answer beyond, so whatever reads, retries or looks for a status takes them
+ * all.
  */
 
 export const lowestStatus = 100;

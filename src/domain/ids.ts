@@ -25,7 +25,11 @@ export type ClientId = Id<"client">;
 const width = 9;
 
 /** How an id is written in the API, and what it is the id of. */
-export type IdSpelling<T extends number> = { what: string; format(id: T): string; parse(text: string): T | null };
+export type IdSpelling<T extends number> = {
+  what: string;
+  format(id: T): string;
+  parse(text: string): T | null;
+};
 
 function spelling<T extends Id<string>>(prefix: string, what: string): IdSpelling<T> {
   const pattern = new RegExp(`^${prefix}_([0-9a-z]{${width}})$`);

@@ -39,9 +39,12 @@ const layouts: [Pick<Style, "itemGap" | "keyGap" | "indent">, Aspect[]][] = [
 ];
 
 const plainString = (value: string): string => JSON.stringify(value);
-const unicodeEscape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-const escapeNonAscii = (value: string): string => plainString(value).replace(/[\u0080-\uffff]/g, unicodeEscape);
-const escapeHtml = (value: string): string => plainString(value).replace(/[<>&\u2028\u2029]/g, unicodeEscape);
+const unicodeEscape = (unit: string): string =>
+  `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const escapeNonAscii = (value: string): string =>
+  plainString(value).replace(/[\u0080-\uffff]/g, unicodeEscape);
+const escapeHtml = (value: string): string =>
+  plainString(value).replace(/[<>&\u2028\u2029]/g, unicodeEscape);
 const escapeSlash = (value: string): string => plainString(value).replaceAll("/", "\\/");
 
 const strings: [Style["string"], Aspect[]][] = [
@@ -50,7 +53,10 @@ const strings: [Style["string"], Aspect[]][] = [
   [escapeHtml, ["escaped_html"]],
   [escapeSlash, ["escaped_slash"]],
   [(value) => escapeNonAscii(value).replaceAll("/", "\\/"), ["escaped_non_ascii", "escaped_slash"]],
-  [(value) => escapeNonAscii(value).replace(/[<>&]/g, unicodeEscape), ["escaped_non_ascii", "escaped_html"]],
+  [
+    (value) => escapeNonAscii(value).replace(/[<>&]/g, unicodeEscape),
+    ["escaped_non_ascii", "escaped_html"],
+  ],
 ];
 
 const plainNumber = (value: number): string => JSON.stringify(value);
@@ -58,7 +64,11 @@ const plainNumber = (value: number): string => JSON.stringify(value);
 const numbers: [Style["number"], Aspect[]][] = [
   [plainNumber, []],
   // Every number a floating one, as libraries write them that read into doubles: 1.0.
-  [(value) => (Number.isInteger(value) && Math.abs(value) < 1e21 ? `${value}.0` : plainNumber(value)), ["number_spelling"]],
+  [
+    (value) =>
+      Number.isInteger(value) && Math.abs(value) < 1e21 ? `${value}.0` : plainNumber(value),
+    ["number_spelling"],
+  ],
   [pythonNumber, ["number_spelling"]],
 ];
 
@@ -76,11 +86,20 @@ const endings: [string, Aspect[]][] = [
 
 /** All the spellings that differ from each other, the plainest first. */
 export function* spellings(value: Json): Generator<Spelling> {
-  const plain: Style = { sorted: false, itemGap: ",", keyGap: ":", indent: null, string: plainString, number: plainNumber };
+  const plain: Style = {
+    sorted: false,
+    itemGap: ",",
+    keyGap: ":",
+    indent: null,
+    string: plainString,
+    number: plainNumber,
+  };
   const compact = write(value, plain, "");
   /** Choices that change nothing here would only repeat what others give. */
   const useful = <T>(choices: [T, Aspect[]][], style: (choice: T) => Style): [T, Aspect[]][] =>
-    choices.filter(([choice, changed]) => changed.length === 0 || write(value, style(choice), "") !== compact);
+    choices.filter(
+      ([choice, changed]) => changed.length === 0 || write(value, style(choice), "") !== compact,
+    );
   const usefulOrders = useful(orders, (sorted) => ({ ...plain, sorted }));
   const usefulStrings = useful(strings, (string) => ({ ...plain, string }));
   const usefulNumbers = useful(numbers, (number) => ({ ...plain, number }));
@@ -98,7 +117,8 @@ export function* spellings(value: Json): Generator<Spelling> {
     ),
   );
   combined.sort((a, b) => a.aspects.length - b.aspects.length);
-  for (const { style, ending, aspects: changed } of combined) yield { text: write(value, style, "") + ending, aspects: changed };
+  for (const { style, ending, aspects: changed } of combined)
+    yield { text: write(value, style, "") + ending, aspects: changed };
 }
 
 function write(value: Json, style: Style, margin: string): string {
@@ -117,13 +137,21 @@ function write(value: Json, style: Style, margin: string): string {
   if (isObject(value)) {
     const inner = style.indent === null ? "" : margin + style.indent;
     const keys = style.sorted ? Object.keys(value).sort() : Object.keys(value);
-    const members = keys.map((key) => `${style.string(key)}${style.keyGap}${write(value[key] as Json, style, inner)}`);
+    const members = keys.map(
+      (key) => `${style.string(key)}${style.keyGap}${write(value[key] as Json, style, inner)}`,
+    );
     return enclose("{", members, "}", style, margin);
   }
   return String(value);
 }
 
-function enclose(open: string, parts: string[], close: string, style: Style, margin: string): string {
+function enclose(
+  open: string,
+  parts: string[],
+  close: string,
+  style: Style,
+  margin: string,
+): string {
   if (parts.length === 0 || style.indent === null) return open + parts.join(style.itemGap) + close;
   const inner = `\n${margin}${style.indent}`;
   return `${open}${inner}${parts.join(style.itemGap + inner)}\n${margin}${close}`;
@@ -131,7 +159,10 @@ function enclose(open: string, parts: string[], close: string, style: Style, mar
 
 const tokens = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[[\]{}:,]|true|false|null|\s+/g;
 
-/** Which aspects two spellings of JSON differ in, or null when they do not say the same. Both must parse. */
+/**
+ * Which aspects two spellings of JSON differ in, or null when they do not say the same. Both must
+ * parse.
+ */
 export function differingAspects(ours: string, theirs: string): Aspect[] | null {
   const left = JSON.parse(ours) as Json;
   const right = JSON.parse(theirs) as Json;
@@ -154,7 +185,18 @@ export function differingAspects(ours: string, theirs: string): Aspect[] | null 
 }
 
 function sortedSpelling(value: Json): string {
-  return write(value, { sorted: true, itemGap: ",", keyGap: ":", indent: null, string: plainString, number: plainNumber }, "");
+  return write(
+    value,
+    {
+      sorted: true,
+      itemGap: ",",
+      keyGap: ":",
+      indent: null,
+      string: plainString,
+      number: plainNumber,
+    },
+    "",
+  );
 }
 
 function tokensOf(text: string): { spaces: string; numbers: string; strings: string[] } {

@@ -6,7 +6,11 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 function items(text: string): string[] | null {
   const bytes = encode(text);
-  return measureJson(bytes).batch?.map(({ start, end }) => new TextDecoder().decode(bytes.subarray(start, end))) ?? null;
+  return (
+    measureJson(bytes).batch?.map(({ start, end }) =>
+      new TextDecoder().decode(bytes.subarray(start, end)),
+    ) ?? null
+  );
 }
 
 function depthOf(value: unknown): number {
@@ -49,7 +53,10 @@ describe("the items of a batch", () => {
 
   test("are those that JSON.parse finds, however the document is spaced", () => {
     const batch = fc.array(fc.jsonValue(), { maxLength: 5 });
-    const members = fc.array(fc.tuple(fc.constantFrom("batch", "a", 'q"', "\\"), fc.oneof(batch, fc.jsonValue())), { maxLength: 5 });
+    const members = fc.array(
+      fc.tuple(fc.constantFrom("batch", "a", 'q"', "\\"), fc.oneof(batch, fc.jsonValue())),
+      { maxLength: 5 },
+    );
     fc.assert(
       fc.property(members, fc.constantFrom(0, 1, "\t"), (pairs, indent) => {
         const text = `{${pairs.map(([key, value]) => `${JSON.stringify(key)} : ${JSON.stringify(value, null, indent)}`).join(" ,")}}`;
@@ -76,6 +83,8 @@ describe("the depth of a document", () => {
 
   test("is measured without recursion, so that 50,000 levels are only a number", () => {
     expect(measureJson(encode("[".repeat(50_000) + "]".repeat(50_000))).depth).toBe(50_000);
-    expect(measureJson(encode(`{"batch":[${`{"a":`.repeat(50_000)}1${"}".repeat(50_000)}]}`))).toMatchObject({ depth: 50_002 });
+    expect(
+      measureJson(encode(`{"batch":[${`{"a":`.repeat(50_000)}1${"}".repeat(50_000)}]}`)),
+    ).toMatchObject({ depth: 50_002 });
   });
 });

@@ -19,15 +19,18 @@ const closing = 0x7d;
 type Measured = {
   /** The greatest nesting of arrays and objects. */
   depth: number;
-  /** The first items of the top-level member `batch`, the last one of that name, when it is an array. */
+  /**
+   * The first items of the top-level member `batch`, the last one of that name, when it is an
+   * array.
+   */
   batch: Span[] | null;
   /** Where the last of all its items ends. */
   batchEnd: number;
 };
 
 /**
- * Finds the messages of a batch in the bytes of a request, so that each is kept exactly as it came: `maxItems` of them.
- * The bytes must be JSON that JSON.parse has accepted.
+ * Finds the messages of a batch in the bytes of a request, so that each is kept exactly as it came:
+ * `maxItems` of them. The bytes must be JSON that JSON.parse has accepted.
  */
 export function measureJson(bytes: Uint8Array, maxItems = Infinity): Measured {
   const length = bytes.length;
@@ -78,7 +81,8 @@ export function measureJson(bytes: Uint8Array, maxItems = Infinity): Measured {
     } else if (byte === comma) {
       if (depth === 2) {
         if (inBatch) {
-          if ((batch as Span[]).length < maxItems) addSpan(bytes, batch as Span[], itemStart, at - 1);
+          if ((batch as Span[]).length < maxItems)
+            addSpan(bytes, batch as Span[], itemStart, at - 1);
           itemStart = at;
         }
       } else if (depth === 1) {
@@ -103,7 +107,8 @@ const longestSpelling = 30;
 
 function spellsBatch(bytes: Uint8Array, start: number, end: number): boolean {
   const size = end - start;
-  if (size === batchKey.length) return batchKey.every((byte, index) => bytes[start + index] === byte);
+  if (size === batchKey.length)
+    return batchKey.every((byte, index) => bytes[start + index] === byte);
   if (size < batchKey.length || size > longestSpelling) return false;
   let spelling = "";
   for (let at = start; at < end; at++) {

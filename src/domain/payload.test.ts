@@ -6,20 +6,40 @@ import type { Json } from "./json.ts";
 import { makePayload } from "./payload.ts";
 
 const now = Date.UTC(2026, 10, 21, 3, 25, 0, 123);
-const frame: RequestFrame = { context: null, integrations: null, sentAt: undefined, library: null, ip: null, now, correctClockSkew: false };
+const frame: RequestFrame = {
+  context: null,
+  integrations: null,
+  sentAt: undefined,
+  library: null,
+  ip: null,
+  now,
+  correctClockSkew: false,
+};
 
-function payloadOf(text: string, shape: PayloadShape = "documented", around: Partial<RequestFrame> = {}): string {
+function payloadOf(
+  text: string,
+  shape: PayloadShape = "documented",
+  around: Partial<RequestFrame> = {},
+): string {
   const result = checkMessage(JSON.parse(text) as Json, text.length, { ...frame, ...around }, null);
   if (!result.ok) throw new Error(`rejected: ${result.rejection.detail}`);
-  return makePayload({ ...result.message, messageId: result.message.messageId ?? "m" }, shape, now + 1);
+  return makePayload(
+    { ...result.message, messageId: result.message.messageId ?? "m" },
+    shape,
+    now + 1,
+  );
 }
 
 const time = `"2026-11-21T03:25:00.123Z"`;
-const start = (type: string): string => `{"version":1,"type":"${type}","messageId":"m","timestamp":${time}`;
+const start = (type: string): string =>
+  `{"version":1,"type":"${type}","messageId":"m","timestamp":${time}`;
 
 describe("the documented payload", () => {
   test.each([
-    [`{"type":"identify","userId":"u"}`, `${start("identify")},"userId":"u","traits":{},"context":{}}`],
+    [
+      `{"type":"identify","userId":"u"}`,
+      `${start("identify")},"userId":"u","traits":{},"context":{}}`,
+    ],
     [
       `{"type":"identify","anonymousId":"a","userId":"","traits":{"b":1,"a":2}}`,
       `${start("identify")},"anonymousId":"a","traits":{"b":1,"a":2},"context":{}}`,
@@ -40,8 +60,14 @@ describe("the documented payload", () => {
       `{"type":"screen","anonymousId":"a","name":"Main","context":{"os":{"name":"iOS"}}}`,
       `${start("screen")},"anonymousId":"a","name":"Main","properties":{},"context":{"os":{"name":"iOS"}}}`,
     ],
-    [`{"type":"group","userId":"u","groupId":"acme"}`, `${start("group")},"userId":"u","groupId":"acme","traits":{},"context":{}}`],
-    [`{"type":"alias","userId":"u","previousId":"a"}`, `${start("alias")},"Previous ID":"a","User ID":"u","context":{}}`],
+    [
+      `{"type":"group","userId":"u","groupId":"acme"}`,
+      `${start("group")},"userId":"u","groupId":"acme","traits":{},"context":{}}`,
+    ],
+    [
+      `{"type":"alias","userId":"u","previousId":"a"}`,
+      `${start("alias")},"Previous ID":"a","User ID":"u","context":{}}`,
+    ],
     [
       `{"type":"delete","userId":"u","anonymousId":"a","context":{"x":1},"channel":"server"}`,
       `{"type":"delete","userId":"u","timestamp":${time}}`,
@@ -51,7 +77,9 @@ describe("the documented payload", () => {
   });
 
   test("says the time with milliseconds and Z, however it came", () => {
-    const parsed = JSON.parse(payloadOf(`{"type":"identify","userId":"u","timestamp":"2019-05-01T02:00:00.9999+0200"}`)) as unknown;
+    const parsed = JSON.parse(
+      payloadOf(`{"type":"identify","userId":"u","timestamp":"2019-05-01T02:00:00.9999+0200"}`),
+    ) as unknown;
     expect(parsed).toMatchObject({ timestamp: "2019-05-01T00:00:00.999Z" });
   });
 });
@@ -59,7 +87,9 @@ describe("the documented payload", () => {
 describe("the full payload", () => {
   test("adds what Hookyard knows of the message", () => {
     const text = `{"type":"identify","userId":"u","channel":"server","timestamp":"2026-11-21T03:24:58+0000","integrations":{"All":true}}`;
-    expect(payloadOf(text, "full", { sentAt: "2026-11-21T03:24:59+0000", integrations: { A: false } })).toBe(
+    expect(
+      payloadOf(text, "full", { sentAt: "2026-11-21T03:24:59+0000", integrations: { A: false } }),
+    ).toBe(
       `{"version":1,"type":"identify","messageId":"m","timestamp":"2026-11-21T03:24:58.000Z","userId":"u","traits":{},"context":{},` +
         `"receivedAt":"2026-11-21T03:25:00.124Z","sentAt":"2026-11-21T03:24:59.000Z","originalTimestamp":"2026-11-21T03:24:58.000Z",` +
         `"integrations":{"A":false,"All":true},"channel":"server"}`,
@@ -73,7 +103,9 @@ describe("the full payload", () => {
   });
 
   test("of a delete is the documented one", () => {
-    expect(payloadOf(`{"type":"delete","userId":"u"}`, "full")).toBe(`{"type":"delete","userId":"u","timestamp":${time}}`);
+    expect(payloadOf(`{"type":"delete","userId":"u"}`, "full")).toBe(
+      `{"type":"delete","userId":"u","timestamp":${time}}`,
+    );
   });
 });
 
@@ -106,7 +138,9 @@ describe("the bytes", () => {
     ),
     object: fc
       .array(fc.tuple(tie("key"), tie("value")), { maxLength: 6 })
-      .map((pairs) => `{${pairs.map(([key, value]) => `"${String(key)}" : ${String(value)}`).join()}}`),
+      .map(
+        (pairs) => `{${pairs.map(([key, value]) => `"${String(key)}" : ${String(value)}`).join()}}`,
+      ),
   })).object;
 
   test("are a fixed point of JSON.stringify and JSON.parse, whatever came", () => {
@@ -114,23 +148,40 @@ describe("the bytes", () => {
     const id = fc.constantFrom(`"u"`, `"\\ud800"`, `"__proto__"`, `"é"`);
     const shape = fc.constantFrom<PayloadShape>("documented", "full");
     fc.assert(
-      fc.property(type, id, json, json, json, json, shape, (kind, user, properties, context, integrations, around, form) => {
-        const text = `{"type":"${kind}","userId":${user},"previousId":${user},"groupId":${user},"event":${user},"name":${user},
+      fc.property(
+        type,
+        id,
+        json,
+        json,
+        json,
+        json,
+        shape,
+        (kind, user, properties, context, integrations, around, form) => {
+          const text = `{"type":"${kind}","userId":${user},"previousId":${user},"groupId":${user},"event":${user},"name":${user},
           "properties":${properties},"traits":${properties},"context":${context},"integrations":${integrations},"channel":${properties}}`;
-        // The engine's JSON.parse (V8 of Node 24) takes another object's key of one escaped letter for this one, if this one came first.
-        fc.pre(![text, around].some((each) => each.includes(String.raw`"\\"`)));
-        const defaults = JSON.parse(around) as { [key: string]: Json };
-        const bytes = payloadOf(text, form, { context: defaults, integrations: defaults, ip: "::1", library: { name: "x" } });
-        expect(JSON.stringify(JSON.parse(bytes))).toBe(bytes);
-        // And so when they went through UTF-8, as they do on the wire.
-        expect(JSON.stringify(JSON.parse(Buffer.from(bytes).toString()))).toBe(bytes);
-      }),
+          // The engine's JSON.parse (V8 of Node 24) takes another object's key of one escaped
+          // letter for this one, if this one came first.
+          fc.pre(![text, around].some((each) => each.includes(String.raw`"\\"`)));
+          const defaults = JSON.parse(around) as { [key: string]: Json };
+          const bytes = payloadOf(text, form, {
+            context: defaults,
+            integrations: defaults,
+            ip: "::1",
+            library: { name: "x" },
+          });
+          expect(JSON.stringify(JSON.parse(bytes))).toBe(bytes);
+          // And so when they went through UTF-8, as they do on the wire.
+          expect(JSON.stringify(JSON.parse(Buffer.from(bytes).toString()))).toBe(bytes);
+        },
+      ),
       { numRuns: 500 },
     );
   });
 
   test.each(awkward)("hold %s as JSON.parse read it", (value) => {
-    const bytes = payloadOf(`{"type":"track","userId":"u","event":"e","properties":{"x":${value}}}`);
+    const bytes = payloadOf(
+      `{"type":"track","userId":"u","event":"e","properties":{"x":${value}}}`,
+    );
     expect(bytes).toContain(`"properties":{"x":${JSON.stringify(JSON.parse(value))}}`);
     expect(JSON.stringify(JSON.parse(bytes))).toBe(bytes);
   });

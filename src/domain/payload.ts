@@ -1,6 +1,6 @@
 /**
- * The body that webhooks get. It is made once, when the delivery is queued, from values that JSON.parse made, so that
- * a receiver which parses and re-stringifies it has the same bytes again.
+ * The body that webhooks get. It is made once, when the delivery is queued, from values that
+ * JSON.parse made, so that a receiver which parses and re-stringifies it has the same bytes again.
  */
 
 import type { CheckedMessage } from "./check.ts";
@@ -8,7 +8,11 @@ import type { PayloadShape } from "./configuration.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { formatTimestamp } from "./timestamp.ts";
 
-export function makePayload(message: CheckedMessage & { messageId: string }, shape: PayloadShape, receivedAt: number): string {
+export function makePayload(
+  message: CheckedMessage & { messageId: string },
+  shape: PayloadShape,
+  receivedAt: number,
+): string {
   const { type, members } = message;
   const timestamp = formatTimestamp(message.timestamp);
   if (type === "delete") return JSON.stringify({ type, userId: message.userId, timestamp });
@@ -46,7 +50,8 @@ export function makePayload(message: CheckedMessage & { messageId: string }, sha
   if (shape === "full") {
     payload["receivedAt"] = formatTimestamp(receivedAt);
     payload["sentAt"] = message.sentAt;
-    payload["originalTimestamp"] = message.originalTimestamp === null ? null : formatTimestamp(message.originalTimestamp);
+    payload["originalTimestamp"] =
+      message.originalTimestamp === null ? null : formatTimestamp(message.originalTimestamp);
     payload["integrations"] = message.integrations;
     addGiven(payload, "channel", members["channel"]);
   }

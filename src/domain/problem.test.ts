@@ -12,6 +12,9 @@ test.each([
   expect(isProblem(one)).toBe(true);
 });
 
-test.each([null, undefined, "problem", {}, { problem: false }, { problem: "true" }])("%j is none", (one) => {
-  expect(isProblem(one)).toBe(false);
-});
+test.each([null, undefined, "problem", {}, { problem: false }, { problem: "true" }])(
+  "%j is none",
+  (one) => {
+    expect(isProblem(one)).toBe(false);
+  },
+);

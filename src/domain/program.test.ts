@@ -17,7 +17,12 @@ function serveAll(program: Program, offers: Offer[]): (number | null)[] {
 const times = (count: number, each = offer()): Offer[] => Array.from({ length: count }, () => each);
 
 describe("a program", () => {
-  const fourSteps: Step[] = [{ do: "answer", status: 503, times: 3 }, { do: "hang" }, { do: "reset" }, { do: "answer", status: 200 }];
+  const fourSteps: Step[] = [
+    { do: "answer", status: 503, times: 3 },
+    { do: "hang" },
+    { do: "reset" },
+    { do: "answer", status: 200 },
+  ];
 
   test("goes from step to step and repeats the last one", () => {
     const program = new Program(fourSteps, "repeat-last");
@@ -32,11 +37,18 @@ describe("a program", () => {
   });
 
   test("says before the first request which step is next", () => {
-    expect(new Program(fourSteps, "repeat-last").position()).toEqual({ step: 0, served: 0, received: 0 });
+    expect(new Program(fourSteps, "repeat-last").position()).toEqual({
+      step: 0,
+      served: 0,
+      received: 0,
+    });
   });
 
   test("moves a step forward only by requests that match it", () => {
-    const program = new Program([{ do: "answer", status: 503, times: 2, match: { type: "track" } }, { do: "answer" }], "repeat-last");
+    const program = new Program(
+      [{ do: "answer", status: 503, times: 2, match: { type: "track" } }, { do: "answer" }],
+      "repeat-last",
+    );
     expect(serveAll(program, [identify, track, identify])).toEqual([1, 0, 1]);
     expect(program.position()).toEqual({ step: 0, served: 1, received: 3 });
     expect(serveAll(program, [track, track])).toEqual([0, 1]);
@@ -59,7 +71,10 @@ describe("a program", () => {
   });
 
   test("waits for the step that has not been matched before it starts over", () => {
-    const program = new Program([{ do: "reset", match: { type: "identify" } }, { do: "answer" }], "start-over");
+    const program = new Program(
+      [{ do: "reset", match: { type: "identify" } }, { do: "answer" }],
+      "start-over",
+    );
     expect(serveAll(program, [track, track, identify, track])).toEqual([1, null, 0, 1]);
   });
 
@@ -85,7 +100,10 @@ describe("a program", () => {
   });
 
   test("a step with a chance and a count ends with its count", () => {
-    const program = new Program([{ do: "reset", chance: 1, times: 2 }, { do: "answer" }], "repeat-last");
+    const program = new Program(
+      [{ do: "reset", chance: 1, times: 2 }, { do: "answer" }],
+      "repeat-last",
+    );
     expect(serveAll(program, times(4))).toEqual([0, 0, 1, 1]);
   });
 
@@ -95,7 +113,10 @@ describe("a program", () => {
       drawn.push([step, nth]);
       return 0.9;
     });
-    const program = new Program([{ do: "reset", chance: 0.5 }, { do: "close", chance: 0.5 }, { do: "answer" }], "repeat-last");
+    const program = new Program(
+      [{ do: "reset", chance: 0.5 }, { do: "close", chance: 0.5 }, { do: "answer" }],
+      "repeat-last",
+    );
     serveAll(program, times(2, recording));
     program.rewind();
     program.serve(recording);
@@ -128,13 +149,22 @@ describe("a program", () => {
   test("serves each step exactly as often as it says, whatever comes between", () => {
     const kinds = fc.constantFrom(track, identify);
     fc.assert(
-      fc.property(fc.array(kinds, { maxLength: 60 }), fc.integer({ min: 1, max: 20 }), (offers, count) => {
-        const program = new Program([{ do: "reset", times: count, match: { type: "track" } }, { do: "answer" }], "repeat-last");
-        const served = serveAll(program, offers);
-        const tracks = offers.filter((each) => each === track).length;
-        expect(served.filter((step) => step === 0)).toHaveLength(Math.min(count, tracks));
-        expect(served.filter((step) => step === 1)).toHaveLength(offers.length - Math.min(count, tracks));
-      }),
+      fc.property(
+        fc.array(kinds, { maxLength: 60 }),
+        fc.integer({ min: 1, max: 20 }),
+        (offers, count) => {
+          const program = new Program(
+            [{ do: "reset", times: count, match: { type: "track" } }, { do: "answer" }],
+            "repeat-last",
+          );
+          const served = serveAll(program, offers);
+          const tracks = offers.filter((each) => each === track).length;
+          expect(served.filter((step) => step === 0)).toHaveLength(Math.min(count, tracks));
+          expect(served.filter((step) => step === 1)).toHaveLength(
+            offers.length - Math.min(count, tracks),
+          );
+        },
+      ),
     );
   });
 });

@@ -1,26 +1,36 @@
 /**
  * The program of a test endpoint: which step serves which request. It knows no sockets and no time.
  *
- * A request goes to the first step, in order, that is not used up and takes it: its message matches, and the draw
- * falls into its chance. A step that does not take it is left as it was and passes it on, so only requests that
- * match move a program forward. A step is
+ * A request goes to the first step, in order, that is not used up and takes it: its message
+ * matches, and the draw falls into its chance. A step that does not take it is left as it was and
+ * passes it on, so only requests that match move a program forward. A step is
  *
- *   open       it has served fewer requests than its `times` (when left out 1, or as many as it holds)
+ *   open       it has served fewer requests than its `times` (when left out 1, or as many as it
+ *              holds)
  *   used up    it has served that many
  *
- * Never used up are a step with a `chance` and without `times` (a share of whatever comes), and the last step
- * under `repeat-last`. Under `start-over` all steps are open again as soon as every step is used up.
+ * Never used up are a step with a `chance` and without `times` (a share of whatever comes), and the
+ * last step under `repeat-last`. Under `start-over` all steps are open again as soon as every step
+ * is used up.
  */
 
 import type { Step, StepMatch, TestEndpoint } from "./configuration.ts";
 import type { MessageType } from "./states.ts";
 
 /** What a received payload says about its message; null where it does not. */
-export type MessageFacts = { type: MessageType | null; messageId: string | null; event: string | null; userId: string | null };
+export type MessageFacts = {
+  type: MessageType | null;
+  messageId: string | null;
+  event: string | null;
+  userId: string | null;
+};
 
 /** Where a program stands. */
 export type ProgramPosition = {
-  /** The step that serves the next request which matches it, counted from 0; null when the program has no step left. */
+  /**
+   * The step that serves the next request which matches it, counted from 0; null when the program
+   * has no step left.
+   */
   step: number | null;
   /** How many requests that step has served. */
   served: number;
@@ -47,7 +57,10 @@ export class Program {
     this.#served = steps.map(() => 0);
   }
 
-  /** The index of the step that serves this request, which is counted by that; null when no step takes it. */
+  /**
+   * The index of the step that serves this request, which is counted by that; null when no step
+   * takes it.
+   */
   serve(offer: Offer): number | null {
     this.#received += 1;
     const index = this.#steps.findIndex((step, at) => this.#takes(step, at, offer));
@@ -59,7 +72,11 @@ export class Program {
 
   position(): ProgramPosition {
     const index = this.#steps.findIndex((_, at) => !this.#isUsedUp(at));
-    return { step: index === -1 ? null : index, served: index === -1 ? 0 : this.#servedBy(index), received: this.#received };
+    return {
+      step: index === -1 ? null : index,
+      served: index === -1 ? 0 : this.#servedBy(index),
+      received: this.#received,
+    };
   }
 
   rewind(): void {
@@ -91,7 +108,9 @@ export class Program {
 
   #isOver(): boolean {
     if (this.#after !== "start-over") return false;
-    const limited = this.#steps.flatMap((_, at) => (limitOf(this.#steps, at, this.#after) === null ? [] : [at]));
+    const limited = this.#steps.flatMap((_, at) =>
+      limitOf(this.#steps, at, this.#after) === null ? [] : [at],
+    );
     return limited.length > 0 && limited.every((at) => this.#isUsedUp(at));
   }
 
@@ -101,7 +120,11 @@ export class Program {
 }
 
 /** How many requests the step at that place serves; null for any number. */
-export function limitOf(steps: readonly Step[], at: number, after: TestEndpoint["after"]): number | null {
+export function limitOf(
+  steps: readonly Step[],
+  at: number,
+  after: TestEndpoint["after"],
+): number | null {
   const step = steps[at];
   if (step === undefined) return 0;
   if (after === "repeat-last" && at === steps.length - 1) return null;

@@ -47,7 +47,10 @@ test.each([
 });
 
 test("a seed that somebody wrote down draws the same in every version", () => {
-  expect([drawUnit(1), drawUnit(1, 2), drawUnit(2 ** 40 + 3, 2 ** 33 + 1, 7), drawUnit(-1, -5, 0)]).toEqual([
-    0.2339792557322954, 0.6803283494487262, 0.2561170931832931, 0.9316696961906762,
-  ]);
+  expect([
+    drawUnit(1),
+    drawUnit(1, 2),
+    drawUnit(2 ** 40 + 3, 2 ** 33 + 1, 7),
+    drawUnit(-1, -5, 0),
+  ]).toEqual([0.2339792557322954, 0.6803283494487262, 0.2561170931832931, 0.9316696961906762]);
 });

@@ -1,4 +1,7 @@
-/** Two lanes of 32 bits, mixed as MurmurHash3 mixes them, so that neighbouring seeds and keys have nothing in common. */
+/**
+ * Two lanes of 32 bits, mixed as MurmurHash3 mixes them, so that neighbouring seeds and keys have
+ * nothing in common.
+ */
 
 /** In [0, 1), the same for the same seed and keys. All are whole numbers. */
 export function drawUnit(seed: number, ...keys: number[]): number {

@@ -1,10 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RetryProfile } from "./configuration.ts";
-import { builtInProfiles, documented, isRetryable, nextRoundAt, plannedRounds, profileOf, type RoundOptions } from "./retry.ts";
+import {
+  builtInProfiles,
+  documented,
+  isRetryable,
+  nextRoundAt,
+  plannedRounds,
+  profileOf,
+  type RoundOptions,
+} from "./retry.ts";
 import type { Outcome } from "./states.ts";
 
-const profile = (name: string): RetryProfile => builtInProfiles.find((each) => each.name === name) as RetryProfile;
+const profile = (name: string): RetryProfile =>
+  builtInProfiles.find((each) => each.name === name) as RetryProfile;
 const start = Date.UTC(2026, 10, 21);
 const first: RoundOptions = {
   profile: documented,
@@ -25,26 +34,40 @@ test("documented stands in for a profile that is not there", () => {
 
 describe("what is retried", () => {
   const answers = (name: string): number[] =>
-    Array.from({ length: 900 }, (_, index) => index + 100).filter((status) => isRetryable(profile(name), "http_error", status));
-  const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+    Array.from({ length: 900 }, (_, index) => index + 100).filter((status) =>
+      isRetryable(profile(name), "http_error", status),
+    );
+  const range = (from: number, to: number): number[] =>
+    Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
   test("by documented: every 5xx and nothing else", () => {
     expect(answers("documented")).toEqual(range(500, 599));
   });
 
   test("by hosted: some 4xx, and 5xx but two", () => {
-    expect(answers("hosted")).toEqual([408, 410, 429, 460, ...range(500, 599).filter((status) => status !== 501 && status !== 505)]);
+    expect(answers("hosted")).toEqual([
+      408,
+      410,
+      429,
+      460,
+      ...range(500, 599).filter((status) => status !== 501 && status !== 505),
+    ]);
   });
 
   test("by standard-webhooks: all that is no success, except 410", () => {
     expect(answers("standard-webhooks")).not.toContain(410);
     expect(answers("standard-webhooks")).toEqual(expect.arrayContaining([302, 400, 429, 500]));
-    expect(answers("standard-webhooks").some((status) => status >= 200 && status <= 299)).toBe(false);
+    expect(answers("standard-webhooks").some((status) => status >= 200 && status <= 299)).toBe(
+      false,
+    );
   });
 
-  test.each(["svix", "convoy"])("by %s: all that is no success, up to the last status there is", (name) => {
-    expect(answers(name)).toEqual([...range(100, 199), ...range(300, 999)]);
-  });
+  test.each(["svix", "convoy"])(
+    "by %s: all that is no success, up to the last status there is",
+    (name) => {
+      expect(answers(name)).toEqual([...range(100, 199), ...range(300, 999)]);
+    },
+  );
 
   test.each<[Outcome, boolean]>([
     ["timeout", true],
@@ -52,19 +75,26 @@ describe("what is retried", () => {
     ["tls_error", false],
     ["success", false],
   ])("every built-in profile on %s: %s", (outcome, retried) => {
-    for (const each of builtInProfiles) expect(isRetryable(each, outcome, outcome === "success" ? 200 : null)).toBe(retried);
+    for (const each of builtInProfiles)
+      expect(isRetryable(each, outcome, outcome === "success" ? 200 : null)).toBe(retried);
   });
 
   test("timeouts and connection errors only where the profile says so", () => {
     expect(isRetryable({ ...documented, retryTimeouts: false }, "timeout", null)).toBe(false);
-    expect(isRetryable({ ...documented, retryConnectionErrors: false }, "connection_error", null)).toBe(false);
+    expect(
+      isRetryable({ ...documented, retryConnectionErrors: false }, "connection_error", null),
+    ).toBe(false);
   });
 });
 
 describe("the schedule of documented", () => {
   test("without jitter is 10 s, doubling, at most 30 min, for four hours", () => {
-    const seconds = plannedRounds(first).map((time, index, times) => (time - (times[index - 1] ?? start)) / 1000);
-    expect(seconds).toEqual([10, 20, 40, 80, 160, 320, 640, 1280, 1800, 1800, 1800, 1800, 1800, 1800]);
+    const seconds = plannedRounds(first).map(
+      (time, index, times) => (time - (times[index - 1] ?? start)) / 1000,
+    );
+    expect(seconds).toEqual([
+      10, 20, 40, 80, 160, 320, 640, 1280, 1800, 1800, 1800, 1800, 1800, 1800,
+    ]);
   });
 
   test("has an end exactly at the end of the window", () => {
@@ -111,7 +141,9 @@ describe("the schedule of documented", () => {
         // At the end of the window the whole second may lie up to a second before the bound.
         const slack = each.jitter && next + 1000 <= end ? 0 : 1000;
         expect(delay).toBeGreaterThanOrEqual(plain * (each.jitter ? 0.9 : 1) - slack);
-        expect(delay).toBeLessThanOrEqual(plain * (each.jitter ? 1.1 : 1) + (each.jitter ? 0 : 500));
+        expect(delay).toBeLessThanOrEqual(
+          plain * (each.jitter ? 1.1 : 1) + (each.jitter ? 0 : 500),
+        );
       }),
       { numRuns: 1000 },
     );
@@ -125,10 +157,21 @@ describe("the schedule of documented", () => {
   });
 
   test("plans what will come to pass, round by round", () => {
-    const planned = plannedRounds({ ...first, jitter: true, firstAttemptAt: start + 321, roundStartedAt: start + 321 });
+    const planned = plannedRounds({
+      ...first,
+      jitter: true,
+      firstAttemptAt: start + 321,
+      roundStartedAt: start + 321,
+    });
     let roundStartedAt = start + 321;
     for (const [index, time] of planned.entries()) {
-      const next = nextRoundAt({ ...first, jitter: true, firstAttemptAt: start + 321, round: index + 1, roundStartedAt });
+      const next = nextRoundAt({
+        ...first,
+        jitter: true,
+        firstAttemptAt: start + 321,
+        round: index + 1,
+        roundStartedAt,
+      });
       expect(next).toBe(time);
       roundStartedAt = time;
     }
@@ -138,7 +181,8 @@ describe("the schedule of documented", () => {
   test("spreads the deliveries over the jitter's whole width", () => {
     const delays = Array.from(
       { length: 500 },
-      (_, sequence) => (nextRoundAt({ ...first, round: 5, jitter: true, sequence }) as number) - start,
+      (_, sequence) =>
+        (nextRoundAt({ ...first, round: 5, jitter: true, sequence }) as number) - start,
     );
     expect(Math.min(...delays)).toBeLessThan(146_000);
     expect(Math.max(...delays)).toBeGreaterThan(174_000);
@@ -151,13 +195,17 @@ describe("other schedules", () => {
     ["convoy", [10, 30, 60, 180, 300, 600, 900]],
   ])("of %s end when their list is used up", (name, expected) => {
     const times = plannedRounds({ ...first, profile: profile(name) });
-    expect(times.map((time, index) => (time - (times[index - 1] ?? start)) / 1000)).toEqual(expected);
+    expect(times.map((time, index) => (time - (times[index - 1] ?? start)) / 1000)).toEqual(
+      expected,
+    );
   });
 
   test("of standard-webhooks are what its specification recommends", () => {
     const times = plannedRounds({ ...first, profile: profile("standard-webhooks") });
     const hours = [5 / 3600, 5 / 60, 0.5, 2, 5, 10, 14, 20, 24];
-    expect(times.map((time, index) => (time - (times[index - 1] ?? start)) / 3_600_000)).toEqual(hours);
+    expect(times.map((time, index) => (time - (times[index - 1] ?? start)) / 3_600_000)).toEqual(
+      hours,
+    );
   });
 
   test.each([
@@ -166,24 +214,45 @@ describe("other schedules", () => {
     ["svix", 0, 36, 15],
     ["convoy", 0, 2, 15],
     ["standard-webhooks", 0.1, 96, 15],
-  ])("of %s vary by %d, end after %d hours, and give an attempt %d seconds", (name, jitter, hours, seconds) => {
-    expect(profile(name)).toMatchObject({ jitter, windowMs: hours * 3_600_000, timeoutMs: seconds * 1000 });
-  });
+  ])(
+    "of %s vary by %d, end after %d hours, and give an attempt %d seconds",
+    (name, jitter, hours, seconds) => {
+      expect(profile(name)).toMatchObject({
+        jitter,
+        windowMs: hours * 3_600_000,
+        timeoutMs: seconds * 1000,
+      });
+    },
+  );
 
   test("are planned for a thousand rounds at most", () => {
-    const busy: RetryProfile = { ...documented, schedule: { kind: "exponential", firstMs: 1000, factor: 1, capMs: 1000 } };
+    const busy: RetryProfile = {
+      ...documented,
+      schedule: { kind: "exponential", firstMs: 1000, factor: 1, capMs: 1000 },
+    };
     expect(plannedRounds({ ...first, profile: busy })).toHaveLength(1000);
   });
 
   test.each(builtInProfiles)("of $name have room for their list, late rounds included", (each) => {
     if (each.schedule.kind === "exponential") return;
-    const longest = each.schedule.delaysMs.reduce((sum, delay) => sum + delay * (1 + each.jitter) + each.timeoutMs, 0);
+    const longest = each.schedule.delaysMs.reduce(
+      (sum, delay) => sum + delay * (1 + each.jitter) + each.timeoutMs,
+      0,
+    );
     expect(longest).toBeLessThan(each.windowMs);
   });
 
   test("never stand still, even with no delay at all", () => {
-    const busy: RetryProfile = { ...documented, windowMs: 3000, schedule: { kind: "exponential", firstMs: 0, factor: 2, capMs: 0 } };
-    expect(plannedRounds({ ...first, profile: busy })).toEqual([start + 1000, start + 2000, start + 3000]);
+    const busy: RetryProfile = {
+      ...documented,
+      windowMs: 3000,
+      schedule: { kind: "exponential", firstMs: 0, factor: 2, capMs: 0 },
+    };
+    expect(plannedRounds({ ...first, profile: busy })).toEqual([
+      start + 1000,
+      start + 2000,
+      start + 3000,
+    ]);
     expect(nextRoundAt({ ...first, profile: { ...busy, windowMs: 0 } })).toBeNull();
   });
 });

@@ -20,17 +20,34 @@ export const documented: RetryProfile = {
 
 const only = (status: number): { from: number; to: number } => ({ from: status, to: status });
 
-/** The hosted service does not publish its intervals: only what it retries differs from `documented`. */
+/**
+ * The hosted service does not publish its intervals: only what it retries differs from
+ * `documented`.
+ */
 const hosted: RetryProfile = {
   ...documented,
   name: "hosted",
-  retriedStatuses: [only(408), only(410), only(429), only(460), only(500), { from: 502, to: 504 }, { from: 506, to: 599 }],
+  retriedStatuses: [
+    only(408),
+    only(410),
+    only(429),
+    only(460),
+    only(500),
+    { from: 502, to: 504 },
+    { from: 506, to: 599 },
+  ],
 };
 
-/** Everything that is not 2xx is retried. The list ends it after 27.6 hours; the window leaves room for late rounds. */
+/**
+ * Everything that is not 2xx is retried. The list ends it after 27.6 hours; the window leaves room
+ * for late rounds.
+ */
 const svix: RetryProfile = {
   name: "svix",
-  schedule: { kind: "list", delaysMs: [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour] },
+  schedule: {
+    kind: "list",
+    delaysMs: [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour],
+  },
   jitter: 0,
   windowMs: 36 * hour,
   timeoutMs: 15 * second,
@@ -59,7 +76,17 @@ const standardWebhooks: RetryProfile = {
   name: "standard-webhooks",
   schedule: {
     kind: "list",
-    delaysMs: [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour],
+    delaysMs: [
+      5 * second,
+      5 * minute,
+      30 * minute,
+      2 * hour,
+      5 * hour,
+      10 * hour,
+      14 * hour,
+      20 * hour,
+      24 * hour,
+    ],
   },
   jitter: 0.1,
   windowMs: 96 * hour,
@@ -73,11 +100,18 @@ const standardWebhooks: RetryProfile = {
 export const builtInProfiles: RetryProfile[] = [documented, hosted, svix, convoy, standardWebhooks];
 
 /** The one of that name; `documented` stands in for one that is not there. */
-export function profileOf(profiles: readonly RetryProfile[], name: string | undefined): RetryProfile {
+export function profileOf(
+  profiles: readonly RetryProfile[],
+  name: string | undefined,
+): RetryProfile {
   return profiles.find((profile) => profile.name === name) ?? documented;
 }
 
-export function isRetryable(profile: RetryProfile, outcome: Outcome, status: number | null): boolean {
+export function isRetryable(
+  profile: RetryProfile,
+  outcome: Outcome,
+  status: number | null,
+): boolean {
   switch (outcome) {
     case "success":
     case "tls_error":
@@ -87,7 +121,10 @@ export function isRetryable(profile: RetryProfile, outcome: Outcome, status: num
     case "connection_error":
       return profile.retryConnectionErrors;
     case "http_error":
-      return status !== null && profile.retriedStatuses.some(({ from, to }) => status >= from && status <= to);
+      return (
+        status !== null &&
+        profile.retriedStatuses.some(({ from, to }) => status >= from && status <= to)
+      );
   }
 }
 
@@ -104,20 +141,27 @@ export type RoundOptions = {
 };
 
 /**
- * When the next round is due, counted from the start of the one that failed; null when the delivery has expired, its
- * list used up or the time beyond the window. It is the whole second of the clock next to the computed time: after the
- * start of the round, not beyond the window, and within the bounds of the jitter where they hold a whole second.
+ * When the next round is due, counted from the start of the one that failed; null when the delivery
+ * has expired, its list used up or the time beyond the window. It is the whole second of the clock
+ * next to the computed time: after the start of the round, not beyond the window, and within the
+ * bounds of the jitter where they hold a whole second.
  */
 export function nextRoundAt(options: RoundOptions): number | null {
   const { profile, round, roundStartedAt } = options;
   const delay = plainDelay(profile, round);
   if (delay === null) return null;
   const spread = options.jitter ? delay * profile.jitter : 0;
-  const moved = spread === 0 ? delay : delay + spread * (2 * drawUnit(options.seed, options.sequence, round) - 1);
+  const moved =
+    spread === 0
+      ? delay
+      : delay + spread * (2 * drawUnit(options.seed, options.sequence, round) - 1);
   const windowEnd = options.firstAttemptAt + profile.windowMs;
   if (roundStartedAt + moved > windowEnd) return null;
 
-  const lowest = Math.max(Math.ceil((roundStartedAt + delay - spread) / second), Math.floor(roundStartedAt / second) + 1);
+  const lowest = Math.max(
+    Math.ceil((roundStartedAt + delay - spread) / second),
+    Math.floor(roundStartedAt / second) + 1,
+  );
   const highest = Math.floor((roundStartedAt + delay + spread) / second);
   let at = Math.round((roundStartedAt + moved) / second);
   if (lowest <= highest) at = Math.min(Math.max(at, lowest), highest);
@@ -129,7 +173,10 @@ export function nextRoundAt(options: RoundOptions): number | null {
 /** A profile of tiny delays could plan thousands; a timeline shows no more than this. */
 const mostPlanned = 1000;
 
-/** The times of all rounds to come after the one that failed, as if each started on time and failed too. */
+/**
+ * The times of all rounds to come after the one that failed, as if each started on time and failed
+ * too.
+ */
 export function plannedRounds(options: RoundOptions): number[] {
   const times: number[] = [];
   let { round, roundStartedAt } = options;

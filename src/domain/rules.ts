@@ -1,6 +1,7 @@
 /**
- * What audiences and computed traits are made of: rules over the traits and events of a profile, and computations over
- * its events. These are the shapes; `evaluate.ts` says whether a rule holds for one profile.
+ * What audiences and computed traits are made of: rules over the traits and events of a profile,
+ * and computations over its events. These are the shapes; `evaluate.ts` says whether a rule holds
+ * for one profile.
  */
 
 /** What a trait or property is compared with. */
@@ -9,8 +10,9 @@ export type Operand = string | number | boolean;
 /**
  * `is`, `isNot`   the same value of the same type; `isNot` also holds where there is none
  * `exists`        there is a value that is not null; with `value: false`, there is none
- * `contains`      a string has the text in it, upper and lower case told apart; a list has the value
- * `greater`, `less`   numbers by size, strings by code point (so ISO times by time); two different types never
+ * `contains`      a string has the text in it, upper and lower case told apart; a list has the
+ * value `greater`, `less`   numbers by size, strings by code point (so ISO times by time); two
+ * different types never
  */
 export const operators = ["is", "isNot", "exists", "contains", "greater", "less"] as const;
 export type Operator = (typeof operators)[number];
@@ -18,10 +20,23 @@ export type Operator = (typeof operators)[number];
 export type TraitCondition = { trait: string; op: Operator; value?: Operand };
 export type PropertyCondition = { property: string; op: Operator; value?: Operand };
 
-/** Done at least so often, within the last days of the clock, each time with all of these properties. */
-export type EventCondition = { event: string; atLeast?: number; withinDays?: number; where?: PropertyCondition[] };
+/**
+ * Done at least so often, within the last days of the clock, each time with all of these
+ * properties.
+ */
+export type EventCondition = {
+  event: string;
+  atLeast?: number;
+  withinDays?: number;
+  where?: PropertyCondition[];
+};
 
-export type Rule = TraitCondition | EventCondition | { all: Rule[] } | { any: Rule[] } | { not: Rule };
+export type Rule =
+  | TraitCondition
+  | EventCondition
+  | { all: Rule[] }
+  | { any: Rule[] }
+  | { not: Rule };
 
 /** Why a rule is true or false for a profile: every condition with the fact that decides it. */
 export type Explanation = { sentence: string; holds: boolean; fact: string; parts: Explanation[] };
@@ -33,7 +48,17 @@ export type Explanation = { sentence: string; holds: boolean; fact: string; part
  * `mostFrequent`   the value it had most often; of several, the one that came last
  * `sum`, `average`, `min`, `max`   of its numbers; other values do not count
  */
-export const aggregates = ["count", "unique", "first", "last", "mostFrequent", "sum", "average", "min", "max"] as const;
+export const aggregates = [
+  "count",
+  "unique",
+  "first",
+  "last",
+  "mostFrequent",
+  "sum",
+  "average",
+  "min",
+  "max",
+] as const;
 export type Aggregate = (typeof aggregates)[number];
 
 export type Computation = {
@@ -56,9 +81,9 @@ export const maxRuleDepth = 8;
 export const maxConditions = 50;
 
 /**
- * What is wrong with the size of a possible rule, as the end of a sentence; null when nothing is. Called before anything
- * else reads the rule, so that no other code meets unlimited nesting. A single condition has
- * the depth 1; whether it is a valid condition is not checked here.
+ * What is wrong with the size of a possible rule, as the end of a sentence; null when nothing is.
+ * Called before anything else reads the rule, so that no other code meets unlimited nesting. A
+ * single condition has the depth 1; whether it is a valid condition is not checked here.
  */
 export function checkRule(rule: unknown): string | null {
   let conditions = 0;
@@ -72,7 +97,8 @@ export function checkRule(rule: unknown): string | null {
       if (parts === null) conditions += 1;
       else for (const one of parts) below.push(one);
     }
-    if (conditions + below.length > maxConditions) return `it has more than ${maxConditions} conditions; split it into several audiences`;
+    if (conditions + below.length > maxConditions)
+      return `it has more than ${maxConditions} conditions; split it into several audiences`;
     level = below;
   }
   return null;

@@ -5,10 +5,15 @@ const schedule = new Int32Array(80);
 function compress(state: Int32Array, bytes: Uint8Array, offset: number): void {
   const w = schedule;
   for (let i = 0, at = offset; i < 16; i++, at += 4) {
-    w[i] = ((bytes[at] as number) << 24) | ((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number);
+    w[i] =
+      ((bytes[at] as number) << 24) |
+      ((bytes[at + 1] as number) << 16) |
+      ((bytes[at + 2] as number) << 8) |
+      (bytes[at + 3] as number);
   }
   for (let i = 16; i < 80; i++) {
-    const mixed = (w[i - 3] as number) ^ (w[i - 8] as number) ^ (w[i - 14] as number) ^ (w[i - 16] as number);
+    const mixed =
+      (w[i - 3] as number) ^ (w[i - 8] as number) ^ (w[i - 14] as number) ^ (w[i - 16] as number);
     w[i] = (mixed << 1) | (mixed >>> 31);
   }
 
@@ -19,7 +24,8 @@ function compress(state: Int32Array, bytes: Uint8Array, offset: number): void {
   let e = state[4] as number;
   // Four loops and not one with a choice inside: the choice costs a third of the speed.
   for (let i = 0; i < 20; i++) {
-    const next = (((a << 5) | (a >>> 27)) + ((b & c) | (~b & d)) + e + 0x5a827999 + (w[i] as number)) | 0;
+    const next =
+      (((a << 5) | (a >>> 27)) + ((b & c) | (~b & d)) + e + 0x5a827999 + (w[i] as number)) | 0;
     e = d;
     d = c;
     c = (b << 30) | (b >>> 2);
@@ -35,7 +41,13 @@ function compress(state: Int32Array, bytes: Uint8Array, offset: number): void {
     a = next;
   }
   for (let i = 40; i < 60; i++) {
-    const next = (((a << 5) | (a >>> 27)) + ((b & c) | (b & d) | (c & d)) + e + 0x8f1bbcdc + (w[i] as number)) | 0;
+    const next =
+      (((a << 5) | (a >>> 27)) +
+        ((b & c) | (b & d) | (c & d)) +
+        e +
+        0x8f1bbcdc +
+        (w[i] as number)) |
+      0;
     e = d;
     d = c;
     c = (b << 30) | (b >>> 2);

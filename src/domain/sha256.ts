@@ -16,7 +16,11 @@ const schedule = new Int32Array(64);
 function compress(state: Int32Array, bytes: Uint8Array, offset: number): void {
   const w = schedule;
   for (let i = 0, at = offset; i < 16; i++, at += 4) {
-    w[i] = ((bytes[at] as number) << 24) | ((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number);
+    w[i] =
+      ((bytes[at] as number) << 24) |
+      ((bytes[at + 1] as number) << 16) |
+      ((bytes[at + 2] as number) << 8) |
+      (bytes[at + 3] as number);
   }
   for (let i = 16; i < 64; i++) {
     const x = w[i - 15] as number;
@@ -26,9 +30,24 @@ function compress(state: Int32Array, bytes: Uint8Array, offset: number): void {
     w[i] = (w[i - 16] as number) + s0 + (w[i - 7] as number) + s1;
   }
 
-  let [a, b, c, d, e, f, g, h] = state as unknown as [number, number, number, number, number, number, number, number];
+  let [a, b, c, d, e, f, g, h] = state as unknown as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
   for (let i = 0; i < 64; i++) {
-    const first = (h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + (constants[i] as number) + (w[i] as number)) | 0;
+    const first =
+      (h +
+        (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) +
+        ((e & f) ^ (~e & g)) +
+        (constants[i] as number) +
+        (w[i] as number)) |
+      0;
     const second = ((turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
     h = g;
     g = f;

@@ -18,7 +18,9 @@ const hmac = (bytes: string | Buffer, key: string | Buffer = secret, algorithm =
   createHmac(algorithm, key).update(bytes).digest();
 const expected = hmac(body).toString("hex");
 
-/** The same JSON as the receivers' languages write it, made by means other than those under test. */
+/**
+ * The same JSON as the receivers' languages write it, made by means other than those under test.
+ */
 const sorted = bodyText.replace(/^.*$/, () =>
   JSON.stringify({
     event: value.event,
@@ -36,34 +38,59 @@ const reserialised: [string, string, string][] = [
   ["spaces", "spaces", JSON.stringify(value, null, 2)],
   ["spaces", "spaces", JSON.stringify(value, null, "\t")],
   ["escaped_non_ascii", "outside ASCII", bodyText.replace("ü", "\\u00fc")],
-  ["escaped_html", "Go's encoding/json", bodyText.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")],
+  [
+    "escaped_html",
+    "Go's encoding/json",
+    bodyText.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
+  ],
   ["escaped_slash", "PHP", bodyText.replaceAll("/", "\\/")],
-  ["number_spelling", "formats numbers", bodyText.replace(":1,", ":1.0,").replace("[1,2", "[1.0,2.0")],
+  [
+    "number_spelling",
+    "formats numbers",
+    bodyText.replace(":1,", ":1.0,").replace("[1,2", "[1.0,2.0"),
+  ],
   ["number_spelling", "formats numbers", bodyText.replace("0.00001", "1e-05")],
   ["trailing_newline", "line break", `${bodyText}\n`],
   ["trailing_newline", "line break", `${bodyText}\r\n`],
   ["spaces", "spaces", pythonSpaces.replace("ü", "\\u00fc").replace("0.00001", "1e-05")],
-  ["key_order", "line break", `${sorted.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")}\n`],
+  [
+    "key_order",
+    "line break",
+    `${sorted.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")}\n`,
+  ],
 ];
 
 describe("a body that was serialised anew is recognised", () => {
   test.each(reserialised)("%s (%s), from the body itself", (cause, part, text) => {
     expect(JSON.parse(text)).toEqual(value);
-    const explanation = explainMismatch({ body, secret, expected, receiverBody: Buffer.from(text) });
+    const explanation = explainMismatch({
+      body,
+      secret,
+      expected,
+      receiverBody: Buffer.from(text),
+    });
     expect(explanation).toMatchObject({ cause, sentence: expect.stringContaining(part) });
     expect(explanation.firstDifference).toEqual(differenceOf(Buffer.from(text)));
   });
 
   test.each(reserialised)("%s (%s), from the digest alone", (cause, part, text) => {
-    const explanation = explainMismatch({ body, secret, expected, receiverDigest: hmac(text).toString("hex") });
+    const explanation = explainMismatch({
+      body,
+      secret,
+      expected,
+      receiverDigest: hmac(text).toString("hex"),
+    });
     expect(explanation).toMatchObject({ cause, sentence: expect.stringContaining(part) });
     expect(explanation.firstDifference).toEqual(differenceOf(Buffer.from(text)));
   });
 
   test("with all that differs in one sentence", () => {
-    const receiverBody = Buffer.from(`${pythonSpaces.replace("ü", "\\u00fc").replace("0.00001", "1e-05")}\n`);
+    const receiverBody = Buffer.from(
+      `${pythonSpaces.replace("ü", "\\u00fc").replace("0.00001", "1e-05")}\n`,
+    );
     const { sentence } = explainMismatch({ body, secret, expected, receiverBody });
-    for (const part of ["spaces", "outside ASCII", "numbers", "line break"]) expect(sentence).toContain(part);
+    for (const part of ["spaces", "outside ASCII", "numbers", "line break"])
+      expect(sentence).toContain(part);
     expect(sentence).not.toContain("another order");
     expect(sentence).not.toContain("Go's encoding/json");
     expect(sentence).not.toContain("PHP's");
@@ -71,7 +98,9 @@ describe("a body that was serialised anew is recognised", () => {
 });
 
 function differenceOf(theirs: Buffer): unknown {
-  const offset = Array.from({ length: theirs.length }, (_, index) => index).find((index) => body[index] !== theirs[index]);
+  const offset = Array.from({ length: theirs.length }, (_, index) => index).find(
+    (index) => body[index] !== theirs[index],
+  );
   if (offset === undefined) return null;
   return { offset, ours: body[offset] ?? null, theirs: theirs[offset] ?? null };
 }
@@ -107,7 +136,11 @@ describe("a digest that was made in another way is recognised", () => {
     ["not_hmac", "plain SHA-1", createHash("sha1").update(secret).update(body).digest("hex")],
     ["wrong_secret", "line break", hmac(body, `${secret}\n`).toString("hex")],
     ["wrong_secret", "quotation marks", hmac(body, `"${secret}"`).toString("hex")],
-    ["wrong_secret", "decodes the secret from Base64", hmac(body, Buffer.from(secret, "base64")).toString("hex")],
+    [
+      "wrong_secret",
+      "decodes the secret from Base64",
+      hmac(body, Buffer.from(secret, "base64")).toString("hex"),
+    ],
     ["wrong_secret", "empty", hmac(body, "").toString("hex")],
     ["wrong_secret", "most likely", hmac(body, "another").toString("hex")],
     ["sha256", "another secret", hmac(body, "another", "sha256").toString("hex")],
@@ -137,15 +170,29 @@ describe("a digest that was made in another way is recognised", () => {
 
   test("and beside a body that differs", () => {
     const both = { body, secret, expected, receiverBody: Buffer.from(`${bodyText}\n`) };
-    const right = explainMismatch({ ...both, receiverDigest: hmac(`${bodyText}\n`).toString("hex") });
-    expect(right).toMatchObject({ cause: "trailing_newline", sentence: expect.not.stringContaining("Besides") });
-    const wrong = explainMismatch({ ...both, receiverDigest: hmac(`${bodyText}\n`, secret, "sha256").toString("hex") });
-    expect(wrong).toMatchObject({ cause: "trailing_newline", sentence: expect.stringMatching(/Besides: .*SHA256/) });
+    const right = explainMismatch({
+      ...both,
+      receiverDigest: hmac(`${bodyText}\n`).toString("hex"),
+    });
+    expect(right).toMatchObject({
+      cause: "trailing_newline",
+      sentence: expect.not.stringContaining("Besides"),
+    });
+    const wrong = explainMismatch({
+      ...both,
+      receiverDigest: hmac(`${bodyText}\n`, secret, "sha256").toString("hex"),
+    });
+    expect(wrong).toMatchObject({
+      cause: "trailing_newline",
+      sentence: expect.stringMatching(/Besides: .*SHA256/),
+    });
   });
 });
 
 test("a secret that has changed since is named first", () => {
-  expect(explainMismatch({ body, secret: "new", expected, receiverDigest: expected })).toMatchObject({
+  expect(
+    explainMismatch({ body, secret: "new", expected, receiverDigest: expected }),
+  ).toMatchObject({
     cause: "wrong_secret",
     sentence: expect.stringContaining("has changed"),
   });
@@ -153,7 +200,15 @@ test("a secret that has changed since is named first", () => {
 
 test("no difference is no cause", () => {
   expect(explainMismatch({ body, secret, expected })).toMatchObject({ cause: "none" });
-  expect(explainMismatch({ body, secret, expected, receiverDigest: ` ${expected}\n`, receiverBody: body })).toMatchObject({
+  expect(
+    explainMismatch({
+      body,
+      secret,
+      expected,
+      receiverDigest: ` ${expected}\n`,
+      receiverBody: body,
+    }),
+  ).toMatchObject({
     cause: "none",
     firstDifference: null,
   });
@@ -170,10 +225,18 @@ test("any body and any digest get a sentence", () => {
       fc.string(),
       (ours, receiverBody, receiverDigest) => {
         const sent = Buffer.from(ours);
-        const question = { body: sent, secret, expected: hmac(sent).toString("hex"), receiverBody, receiverDigest };
+        const question = {
+          body: sent,
+          secret,
+          expected: hmac(sent).toString("hex"),
+          receiverBody,
+          receiverDigest,
+        };
         expect(explainMismatch(question).sentence).toMatch(/\.$/);
         const same = Buffer.compare(sent, receiverBody) === 0;
-        expect(explainMismatch({ ...question, receiverDigest: undefined }).firstDifference === null).toBe(same);
+        expect(
+          explainMismatch({ ...question, receiverDigest: undefined }).firstDifference === null,
+        ).toBe(same);
       },
     ),
   );
@@ -182,9 +245,21 @@ test("any body and any digest get a sentence", () => {
 test("the first difference is where one of the two is over, too", () => {
   const bytes = (text: string): Uint8Array => Buffer.from(text);
   expect(firstDifference(bytes("abc"), bytes("abc"))).toBeNull();
-  expect(firstDifference(bytes("abc"), bytes("axc"))).toEqual({ offset: 1, ours: 0x62, theirs: 0x78 });
-  expect(firstDifference(bytes("abc"), bytes("ab"))).toStrictEqual({ offset: 2, ours: 0x63, theirs: null });
-  expect(firstDifference(bytes(""), bytes("a"))).toStrictEqual({ offset: 0, ours: null, theirs: 0x61 });
+  expect(firstDifference(bytes("abc"), bytes("axc"))).toEqual({
+    offset: 1,
+    ours: 0x62,
+    theirs: 0x78,
+  });
+  expect(firstDifference(bytes("abc"), bytes("ab"))).toStrictEqual({
+    offset: 2,
+    ours: 0x63,
+    theirs: null,
+  });
+  expect(firstDifference(bytes(""), bytes("a"))).toStrictEqual({
+    offset: 0,
+    ours: null,
+    theirs: 0x61,
+  });
 });
 
 test("an escape that both spellings have is no difference", () => {
@@ -195,6 +270,11 @@ test("an escape that both spellings have is no difference", () => {
 });
 
 test("a signature and a digest are read with the white space and the case in which they were copied", () => {
-  const question = { body, secret, expected: ` ${expected.toUpperCase()}\n`, receiverDigest: ` ${expected}\n` };
+  const question = {
+    body,
+    secret,
+    expected: ` ${expected.toUpperCase()}\n`,
+    receiverDigest: ` ${expected}\n`,
+  };
   expect(explainMismatch(question)).toMatchObject({ cause: "none" });
 });

@@ -1,6 +1,6 @@
 /**
- * Finds out why a receiver computes another signature than `X-Signature` says, from its own digest, from the body as
- * it serialised it anew, or from both.
+ * Finds out why a receiver computes another signature than `X-Signature` says, from its own digest,
+ * from the body as it serialised it anew, or from both.
  */
 
 import { hex, hmac, hmacKey } from "./hash.ts";
@@ -24,7 +24,10 @@ type MismatchQuestion = {
 type Difference = { offset: number; ours: number | null; theirs: number | null };
 
 export type MismatchExplanation = {
-  /** `none`, an aspect of spelling (`key_order`, `spaces` …), `sha256`, `base64`, `wrong_secret` and so on. */
+  /**
+   * `none`, an aspect of spelling (`key_order`, `spaces` …), `sha256`, `base64`, `wrong_secret` and
+   * so on.
+   */
   cause: string;
   sentence: string;
   firstDifference: Difference | null;
@@ -32,11 +35,13 @@ export type MismatchExplanation = {
 
 const sentences: Record<Aspect, string> = {
   key_order: "has its members in another order, as maps and options like sort_keys leave them",
-  spaces: "has spaces or line breaks between its members, as Python's json.dumps and pretty-printers write them",
+  spaces:
+    "has spaces or line breaks between its members, as Python's json.dumps and pretty-printers write them",
   escaped_non_ascii: "writes characters outside ASCII as \\uXXXX, as Python and PHP do by default",
   escaped_html: "writes <, > and & as \\u003c, \\u003e and \\u0026, as Go's encoding/json does",
   escaped_slash: "writes / as \\/, as PHP's json_encode does",
-  number_spelling: "formats numbers differently, as libraries do that parse them into floating-point types",
+  number_spelling:
+    "formats numbers differently, as libraries do that parse them into floating-point types",
   trailing_newline: "ends with a line break, as Go's json.Encoder and echo write it",
 };
 const advice = "Compute the digest over the bytes as received, before anything parses them.";
@@ -57,12 +62,18 @@ export function explainMismatch(question: MismatchQuestion): MismatchExplanation
     const besides = given === undefined ? null : explainDigest(receiverBody, secret, given, true);
     return {
       cause,
-      sentence: besides === null || besides.cause === "none" ? sentence : `${sentence} Besides: ${besides.sentence}`,
+      sentence:
+        besides === null || besides.cause === "none"
+          ? sentence
+          : `${sentence} Besides: ${besides.sentence}`,
       firstDifference: difference,
     };
   }
   if (given === undefined || given === expected)
-    return plain("none", "There is no difference: the signatures and the bodies given here are the same.");
+    return plain(
+      "none",
+      "There is no difference: the signatures and the bodies given here are the same.",
+    );
   return explainDigest(body, secret, given, receiverBody !== undefined);
 }
 
@@ -73,7 +84,8 @@ function plain(cause: string, sentence: string): MismatchExplanation {
 export function firstDifference(ours: Uint8Array, theirs: Uint8Array): Difference | null {
   const length = Math.max(ours.length, theirs.length);
   for (let offset = 0; offset < length; offset++) {
-    if (ours[offset] !== theirs[offset]) return { offset, ours: ours[offset] ?? null, theirs: theirs[offset] ?? null };
+    if (ours[offset] !== theirs[offset])
+      return { offset, ours: ours[offset] ?? null, theirs: theirs[offset] ?? null };
   }
   return null;
 }
@@ -82,7 +94,10 @@ export function firstDifference(ours: Uint8Array, theirs: Uint8Array): Differenc
 
 function explainBody(ours: Uint8Array, theirs: Uint8Array): { cause: string; sentence: string } {
   if (theirs.length === 0)
-    return { cause: "empty_body", sentence: `The receiver's body is empty: something has already read it. ${advice}` };
+    return {
+      cause: "empty_body",
+      sentence: `The receiver's body is empty: something has already read it. ${advice}`,
+    };
   const ourText = utf8Text(ours);
   const theirText = utf8Text(theirs);
   const asLatin1 = utf8Bytes(Array.from(ours, (byte) => String.fromCharCode(byte)).join(""));
@@ -93,7 +108,10 @@ function explainBody(ours: Uint8Array, theirs: Uint8Array): { cause: string; sen
     };
   }
   if (theirText.startsWith("\uFEFF"))
-    return { cause: "byte_order_mark", sentence: `The receiver's body begins with a byte order mark, which was not sent. ${advice}` };
+    return {
+      cause: "byte_order_mark",
+      sentence: `The receiver's body begins with a byte order mark, which was not sent. ${advice}`,
+    };
   if (ourText?.startsWith(theirText) === true) {
     return {
       cause: "cut_short",
@@ -102,7 +120,10 @@ function explainBody(ours: Uint8Array, theirs: Uint8Array): { cause: string; sen
   }
   const parsed = parse(theirText);
   if (parsed === undefined || ourText === null || parse(ourText) === undefined) {
-    return { cause: "not_json", sentence: `The receiver's body is not the JSON that was sent. ${advice}` };
+    return {
+      cause: "not_json",
+      sentence: `The receiver's body is not the JSON that was sent. ${advice}`,
+    };
   }
   if (parsed === ourText) {
     return {
@@ -114,9 +135,14 @@ function explainBody(ours: Uint8Array, theirs: Uint8Array): { cause: string; sen
   if (found === null)
     return {
       cause: "content",
-      sentence: "The receiver's body has other content: members were added, removed or changed before the digest was computed.",
+      sentence:
+        "The receiver's body has other content: members were added, removed or changed before the digest was computed.",
     };
-  if (found.length === 0) return { cause: "escapes", sentence: `The receiver's body escapes some characters differently. ${advice}` };
+  if (found.length === 0)
+    return {
+      cause: "escapes",
+      sentence: `The receiver's body escapes some characters differently. ${advice}`,
+    };
   return { cause: found[0] as Aspect, sentence: describe(found) };
 }
 
@@ -142,25 +168,42 @@ const forms: Record<Exclude<ReadDigest["form"], "hex">, string> = {
   prefix: "the digest starts with the name of its algorithm, which `X-Signature` does not",
 };
 
-function explainDigest(body: Uint8Array, secret: string, given: string, bodyIsKnown: boolean): MismatchExplanation {
+function explainDigest(
+  body: Uint8Array,
+  secret: string,
+  given: string,
+  bodyIsKnown: boolean,
+): MismatchExplanation {
   const digest = readDigest(given);
   if (digest === null)
-    return plain("not_a_digest", "The receiver's value is neither a SHA-1 nor a SHA-256 digest, in hexadecimal or Base64.");
+    return plain(
+      "not_a_digest",
+      "The receiver's value is neither a SHA-1 nor a SHA-256 digest, in hexadecimal or Base64.",
+    );
   const sha256 = digest.hex.length === 64;
   const parts = [
     ...(sha256 ? ["the digest is HMAC-SHA256, where `X-Signature` is HMAC-SHA1"] : []),
     ...(digest.form === "hex" ? [] : [forms[digest.form]]),
   ];
   const cause = sha256 ? "sha256" : digest.form;
-  const sum = (key: Uint8Array, bytes: Uint8Array): string => hex(hmac(hmacKey(sha256 ? sha256Hash : sha1Hash, key), bytes));
+  const sum = (key: Uint8Array, bytes: Uint8Array): string =>
+    hex(hmac(hmacKey(sha256 ? sha256Hash : sha1Hash, key), bytes));
 
   const key = utf8Bytes(secret);
   if (sum(key, body) === digest.hex) {
-    return parts.length === 0 ? plain("none", "There is no difference: the digests are the same.") : plain(cause, sentenceOf(parts));
+    return parts.length === 0
+      ? plain("none", "There is no difference: the digests are the same.")
+      : plain(cause, sentenceOf(parts));
   }
   const secretFault = wrongSecrets(secret).find(([bytes]) => sum(bytes, body) === digest.hex);
-  if (secretFault !== undefined) return plain(parts.length === 0 ? "wrong_secret" : cause, sentenceOf([...parts, secretFault[1]]));
-  const unkeyed = [body, join(key, body), join(body, key)].some((bytes) => !sha256 && hex(sha1(bytes)) === digest.hex);
+  if (secretFault !== undefined)
+    return plain(
+      parts.length === 0 ? "wrong_secret" : cause,
+      sentenceOf([...parts, secretFault[1]]),
+    );
+  const unkeyed = [body, join(key, body), join(body, key)].some(
+    (bytes) => !sha256 && hex(sha1(bytes)) === digest.hex,
+  );
   if (unkeyed)
     return plain(
       "not_hmac",
@@ -199,7 +242,9 @@ function readDigest(given: string): ReadDigest | null {
     return { hex: lower, form: bare !== given ? "prefix" : bare === lower ? "hex" : "upper_case" };
   }
   const bytes = fromBase64(bare);
-  return bytes !== null && (bytes.length === 20 || bytes.length === 32) ? { hex: hex(bytes), form: "base64" } : null;
+  return bytes !== null && (bytes.length === 20 || bytes.length === 32)
+    ? { hex: hex(bytes), form: "base64" }
+    : null;
 }
 
 const base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -227,17 +272,27 @@ function fromBase64(text: string): Uint8Array | null {
 /** What becomes of a secret on its way into a receiver's configuration. */
 function wrongSecrets(secret: string): [Uint8Array, string][] {
   const variants: [Uint8Array | null, string][] = [
-    [utf8Bytes(secret.trim()), "the receiver's secret lacks the white space around the shared secret"],
+    [
+      utf8Bytes(secret.trim()),
+      "the receiver's secret lacks the white space around the shared secret",
+    ],
     [utf8Bytes(`${secret}\n`), "the receiver's secret ends with a line break"],
     [utf8Bytes(`"${secret}"`), "the receiver's secret has quotation marks around it"],
     [
-      /^(?:[0-9a-f]{2})+$/i.test(secret) ? Uint8Array.from(secret.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16)) : null,
+      /^(?:[0-9a-f]{2})+$/i.test(secret)
+        ? Uint8Array.from(secret.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
+        : null,
       "the receiver decodes the secret from hexadecimal, but its characters are the key",
     ],
-    [fromBase64(secret), "the receiver decodes the secret from Base64, but its characters are the key"],
+    [
+      fromBase64(secret),
+      "the receiver decodes the secret from Base64, but its characters are the key",
+    ],
     [new Uint8Array(), "the receiver's secret is empty"],
   ];
-  return variants.flatMap(([bytes, fault]): [Uint8Array, string][] => (bytes === null ? [] : [[bytes, fault]]));
+  return variants.flatMap(([bytes, fault]): [Uint8Array, string][] =>
+    bytes === null ? [] : [[bytes, fault]],
+  );
 }
 
 function join(first: Uint8Array, second: Uint8Array): Uint8Array {

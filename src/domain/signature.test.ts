@@ -22,7 +22,9 @@ describe("the hashes are those of node:crypto", () => {
     fc.assert(
       fc.property(bytes, (input) => {
         expect(hex(sha1(input))).toBe(createHash("sha1").update(input).digest("hex"));
-        expect(hex(digest(sha256Hash, input))).toBe(createHash("sha256").update(input).digest("hex"));
+        expect(hex(digest(sha256Hash, input))).toBe(
+          createHash("sha256").update(input).digest("hex"),
+        );
       }),
     );
   });
@@ -36,28 +38,39 @@ describe("the hashes are those of node:crypto", () => {
 describe("a signature", () => {
   test("is lower-case hex HMAC-SHA1 keyed with the secret in UTF-8", () => {
     const key = signatureKey("key");
-    expect(sign(key, utf8Bytes("The quick brown fox jumps over the lazy dog"))).toBe("de7c9b85b8b78aa6bc8a7a36f70a90701c9db4d9");
+    expect(sign(key, utf8Bytes("The quick brown fox jumps over the lazy dog"))).toBe(
+      "de7c9b85b8b78aa6bc8a7a36f70a90701c9db4d9",
+    );
   });
 
   test("is what node:crypto computes for any secret and body, as often as the key is used", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary", maxLength: 100 }), fc.array(bytes, { minLength: 1, maxLength: 3 }), (secret, bodies) => {
-        const key = signatureKey(secret);
-        for (const body of bodies) expect(sign(key, body)).toBe(createHmac("sha1", secret).update(body).digest("hex"));
-      }),
+      fc.property(
+        fc.string({ unit: "binary", maxLength: 100 }),
+        fc.array(bytes, { minLength: 1, maxLength: 3 }),
+        (secret, bodies) => {
+          const key = signatureKey(secret);
+          for (const body of bodies)
+            expect(sign(key, body)).toBe(createHmac("sha1", secret).update(body).digest("hex"));
+        },
+      ),
     );
   });
 
   test("is so for secrets around the length of a block, beyond which they are hashed", () => {
     for (const secret of ["", "s".repeat(63), "s".repeat(64), "s".repeat(65), "ü".repeat(32)]) {
-      expect(sign(signatureKey(secret), utf8Bytes("body"))).toBe(createHmac("sha1", secret).update("body").digest("hex"));
+      expect(sign(signatureKey(secret), utf8Bytes("body"))).toBe(
+        createHmac("sha1", secret).update("body").digest("hex"),
+      );
     }
   });
 
   test("with SHA-256 is what node:crypto computes", () => {
     fc.assert(
       fc.property(bytes, bytes, (secret, body) => {
-        expect(hex(hmac(hmacKey(sha256Hash, secret), body))).toBe(createHmac("sha256", secret).update(body).digest("hex"));
+        expect(hex(hmac(hmacKey(sha256Hash, secret), body))).toBe(
+          createHmac("sha256", secret).update(body).digest("hex"),
+        );
       }),
     );
   });

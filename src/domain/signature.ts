@@ -1,4 +1,7 @@
-/** `X-Signature`: lower-case hex HMAC-SHA1 of the body's bytes, keyed with the shared secret in UTF-8. */
+/**
+ * `X-Signature`: lower-case hex HMAC-SHA1 of the body's bytes, keyed with the shared secret in
+ * UTF-8.
+ */
 
 import { hex, hmac, hmacKey, type HmacKey } from "./hash.ts";
 import { sha1Hash } from "./sha1.ts";

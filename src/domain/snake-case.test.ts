@@ -53,7 +53,9 @@ test.each([
 });
 
 test("a very long name keeps all its words", () => {
-  expect(snakeCase("Big Spenders ".repeat(10_000))).toBe(Array.from({ length: 10_000 }, () => "big_spenders").join("_"));
+  expect(snakeCase("Big Spenders ".repeat(10_000))).toBe(
+    Array.from({ length: 10_000 }, () => "big_spenders").join("_"),
+  );
   expect(snakeCase("x".repeat(100_000))).toBe("x".repeat(100_000));
   expect(snakeCase(" -!".repeat(100_000))).toBe("");
   expect(snakeCase(`a${"\u0301".repeat(200)}B`)).toMatch(/_b$/);
@@ -65,12 +67,19 @@ test("two spellings of one letter give one key", () => {
 
 test("a key has no leading, trailing or doubled underscore, no upper case, and is its own key", () => {
   fc.assert(
-    fc.property(fc.oneof(fc.string({ unit: "grapheme" }), fc.string({ unit: "binary" }), fc.stringMatching(/^[aA1_ é]*$/)), (name) => {
-      const key = snakeCase(name);
-      expect(key).not.toMatch(/^_|_$|__/);
-      expect(key).toBe(key.toLowerCase());
-      expect(snakeCase(key)).toBe(key);
-    }),
+    fc.property(
+      fc.oneof(
+        fc.string({ unit: "grapheme" }),
+        fc.string({ unit: "binary" }),
+        fc.stringMatching(/^[aA1_ é]*$/),
+      ),
+      (name) => {
+        const key = snakeCase(name);
+        expect(key).not.toMatch(/^_|_$|__/);
+        expect(key).toBe(key.toLowerCase());
+        expect(snakeCase(key)).toBe(key);
+      },
+    ),
     { numRuns: 500 },
   );
 });

@@ -6,9 +6,9 @@ const marksFirst = /^[\p{Mn}\p{Mc}]+/u;
 const variationSelectors = /[\uFE00-\uFE0F]/g;
 
 /**
- * Words are split at white space, punctuation, symbols and where a lower-case letter meets an upper-case one. Digits
- * stay with their word, letters of every alphabet keep, all is lower case and joined by single `_`. A name without a
- * letter or digit gives an empty string.
+ * Words are split at white space, punctuation, symbols and where a lower-case letter meets an
+ * upper-case one. Digits stay with their word, letters of every alphabet keep, all is lower case
+ * and joined by single `_`. A name without a letter or digit gives an empty string.
  */
 export function snakeCase(name: string): string {
   return name

@@ -1,20 +1,48 @@
-/** The states and outcomes of the pipeline, in the order in which a message has the state of its deliveries. */
+/**
+ * The states and outcomes of the pipeline, in the order in which a message has the state of its
+ * deliveries.
+ */
 
-export const deliveryStates = ["sending", "queued", "waiting", "failed", "expired", "cancelled", "delivered"] as const;
+export const deliveryStates = [
+  "sending",
+  "queued",
+  "waiting",
+  "failed",
+  "expired",
+  "cancelled",
+  "delivered",
+] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
 
 export const messageStates = [...deliveryStates, "filtered", "duplicate", "rejected"] as const;
 export type MessageState = (typeof messageStates)[number];
 
-export const outcomes = ["success", "http_error", "timeout", "connection_error", "tls_error"] as const;
+export const outcomes = [
+  "success",
+  "http_error",
+  "timeout",
+  "connection_error",
+  "tls_error",
+] as const;
 export type Outcome = (typeof outcomes)[number];
 
-export const messageTypes = ["identify", "track", "page", "screen", "group", "alias", "delete"] as const;
+export const messageTypes = [
+  "identify",
+  "track",
+  "page",
+  "screen",
+  "group",
+  "alias",
+  "delete",
+] as const;
 export type MessageType = (typeof messageTypes)[number];
 
 /** The kinds that a user can give to a source. */
 export const sourceKinds = ["web", "mobile", "server"] as const;
-/** A source of the kind `audience` is Hookyard's own: the messages of one audience or computed trait come from it. */
+/**
+ * A source of the kind `audience` is Hookyard's own: the messages of one audience or computed trait
+ * come from it.
+ */
 export type SourceKind = (typeof sourceKinds)[number] | "audience";
 
 /** Deliveries that will not move again unless a user makes them. */

@@ -103,7 +103,9 @@ describe("a time is read", () => {
         expect(parseTimestamp(new Date(time).toISOString())).toBe(time);
         // Beyond the next century the seconds of a double are too coarse.
         if (Math.abs(time) < 4e12) expect(parseTimestamp(time / 1000)).toBe(time);
-        expect(parseTimestamp(formatTimestamp(time).replace("Z", "+0000").replace("T", " "))).toBe(time);
+        expect(parseTimestamp(formatTimestamp(time).replace("Z", "+0000").replace("T", " "))).toBe(
+          time,
+        );
       }),
     );
   });
@@ -120,10 +122,18 @@ describe("a time is read", () => {
 
   test("or not, but never with an error, from any text and number", () => {
     fc.assert(
-      fc.property(fc.oneof(fc.string(), fc.double(), fc.stringMatching(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?$/)), (value) => {
-        const time = parseTimestamp(value);
-        if (time !== null) expect(formatTimestamp(time)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-      }),
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.double(),
+          fc.stringMatching(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?$/),
+        ),
+        (value) => {
+          const time = parseTimestamp(value);
+          if (time !== null)
+            expect(formatTimestamp(time)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+        },
+      ),
     );
   });
 });

@@ -1,12 +1,13 @@
 import type { Json } from "./json.ts";
 
-const dateTime = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?: ?([Zz]|[+-]\d\d(?::?\d\d)?))?)?$/;
+const dateTime =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?: ?([Zz]|[+-]\d\d(?::?\d\d)?))?)?$/;
 /** Nine digits or more: a shorter one is more likely a year or a date without dashes. */
 const epoch = /^-?\d{9,}(?:\.\d+)?$/;
 
 /**
- * Numbers below this are seconds (as milliseconds they would end in March 1973), others milliseconds
- * (as seconds they would begin in the year 5138).
+ * Numbers below this are seconds (as milliseconds they would end in March 1973), others
+ * milliseconds (as seconds they would begin in the year 5138).
  */
 const millisecondsFrom = 1e11;
 
@@ -16,8 +17,9 @@ const earliest = Date.UTC(400, 0, 1) - fourCenturies;
 const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /**
- * Epoch milliseconds of a time as clients write it, fractions cut; null when it is none. Times without a zone are UTC.
- * Years have four digits: a number beyond them (microseconds, say) is no time.
+ * Epoch milliseconds of a time as clients write it, fractions cut; null when it is none. Times
+ * without a zone are UTC. Years have four digits: a number beyond them (microseconds, say) is no
+ * time.
  */
 export function parseTimestamp(value: Json | undefined): number | null {
   if (typeof value === "string") return parseText(value);
@@ -25,7 +27,10 @@ export function parseTimestamp(value: Json | undefined): number | null {
   return null;
 }
 
-/** Times that are formatted one after the other mostly lie in one minute, and making a Date for each is slow. */
+/**
+ * Times that are formatted one after the other mostly lie in one minute, and making a Date for each
+ * is slow.
+ */
 let minute = Number.NaN;
 let minuteText = "";
 
@@ -59,15 +64,17 @@ function parseText(text: string): number | null {
   const offset = zoneMinutes(parts[8]);
   if (offset === null) return null;
   // Date.UTC takes the years 0 to 99 for 1900 to 1999.
-  const moment = Date.UTC(year + 400, month - 1, day, hour, minute - offset, second, milliseconds) - fourCenturies;
+  const moment =
+    Date.UTC(year + 400, month - 1, day, hour, minute - offset, second, milliseconds) -
+    fourCenturies;
   return inRange(moment);
 }
 
 function fromEpoch(value: number): number | null {
   if (!Number.isFinite(value)) return null;
   if (Math.abs(value) >= millisecondsFrom) return inRange(Math.floor(value));
-  // A double holds the seconds of our time to a quarter of a microsecond. Half of one keeps .123 from being cut to .122,
-  // and leaves .122999 what it is.
+  // A double holds the seconds of our time to a quarter of a microsecond. Half of one keeps .123
+  // from being cut to .122, and leaves .122999 what it is.
   return inRange(Math.floor(value * 1000 + 0.0005));
 }
 

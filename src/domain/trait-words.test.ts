@@ -12,7 +12,10 @@ test.each<[JsonObject, string | null]>([
   [Object.fromEntries(Array.from({ length: 6 }, (_, n) => [`t${n}`, n])), "t0, t1, t2, t3, t4, t5"],
   [{ ["x".repeat(120)]: 1 }, "x".repeat(120)],
   [{ ["x".repeat(121)]: 1 }, `${"x".repeat(120)}…`],
-  [Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`t${n}`, n])), "t0, t1, t2, t3, t4, t5…"],
+  [
+    Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`t${n}`, n])),
+    "t0, t1, t2, t3, t4, t5…",
+  ],
   [{ ["ü".repeat(30_000)]: 1 }, `${"ü".repeat(120)}…`],
   [{ [`${"x".repeat(119)}😀`]: 1 }, `${"x".repeat(119)}\uFFFD…`],
 ])("the traits %j are %s in a list", (traits, words) => {

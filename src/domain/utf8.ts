@@ -1,4 +1,7 @@
-/** The bytes of a text; half a surrogate pair becomes U+FFFD, as it does everywhere where texts become bytes. */
+/**
+ * The bytes of a text; half a surrogate pair becomes U+FFFD, as it does everywhere where texts
+ * become bytes.
+ */
 export function utf8Bytes(text: string): Uint8Array {
   const length = text.length;
   const bytes = new Uint8Array(length * 3);
@@ -38,7 +41,10 @@ export function utf8Bytes(text: string): Uint8Array {
 export function utf8Text(bytes: Uint8Array): string | null {
   let escaped = "";
   for (const byte of bytes) {
-    escaped += byte < 0x80 && byte !== 0x25 ? String.fromCharCode(byte) : `%${byte.toString(16).padStart(2, "0")}`;
+    escaped +=
+      byte < 0x80 && byte !== 0x25
+        ? String.fromCharCode(byte)
+        : `%${byte.toString(16).padStart(2, "0")}`;
   }
   try {
     return decodeURIComponent(escaped);

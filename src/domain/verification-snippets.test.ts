@@ -7,7 +7,11 @@ import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
-import { snippetLanguages, verificationSnippet, type SnippetLanguage } from "./verification-snippets.ts";
+import {
+  snippetLanguages,
+  verificationSnippet,
+  type SnippetLanguage,
+} from "./verification-snippets.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hookyard-snippets-"));
 const running: ChildProcess[] = [];
@@ -22,7 +26,10 @@ const signature = createHmac("sha1", secret).update(body).digest("hex");
 
 /** Starts the snippet on a free port, and answers where it listens. */
 async function start(command: string, given: readonly string[]): Promise<string> {
-  const child = spawn(command, given, { env: { ...process.env, SHARED_SECRET: secret, PORT: "0" }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(command, given, {
+    env: { ...process.env, SHARED_SECRET: secret, PORT: "0" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   running.push(child);
   const said: string[] = [];
   for await (const line of linesOf(child)) {
@@ -41,14 +48,26 @@ async function* linesOf({ stdout, stderr }: ChildProcess): AsyncGenerator<string
   yield* createInterface({ input: both });
 }
 
-type Runner = { language: SnippetLanguage; file: string; command: string; version: string[]; run?: (path: string) => string[] };
+type Runner = {
+  language: SnippetLanguage;
+  file: string;
+  command: string;
+  version: string[];
+  run?: (path: string) => string[];
+};
 
 const runners: Runner[] = [
   { language: "node", file: "receiver.mjs", command: process.execPath, version: ["--version"] },
   { language: "python", file: "receiver.py", command: "python3", version: ["--version"] },
   { language: "go", file: "receiver.go", command: "go", version: ["version"] },
   { language: "ruby", file: "receiver.rb", command: "ruby", version: ["--version"] },
-  { language: "php", file: "receiver.php", command: "php", version: ["--version"], run: (path) => ["-S", "127.0.0.1:0", path] },
+  {
+    language: "php",
+    file: "receiver.php",
+    command: "php",
+    version: ["--version"],
+    run: (path) => ["-S", "127.0.0.1:0", path],
+  },
   { language: "perl", file: "receiver.pl", command: "perl", version: ["--version"] },
   { language: "java", file: "Receiver.java", command: "java", version: ["--version"] },
 ];
@@ -68,7 +87,8 @@ test("there is a runner for every snippet", () => {
 describe.each(runners)("the snippet for $language", (runner) => {
   const { language, command, version, file, run = (path: string) => [path] } = runner;
   const isPresent = spawnSync(command, version).status === 0;
-  if (!isPresent) console.log(`The receiver in ${language} is not tried, because ${command} is not here.`);
+  if (!isPresent)
+    console.log(`The receiver in ${language} is not tried, because ${command} is not here.`);
 
   test.skipIf(!isPresent)("answers 200 to a valid signature and 401 to every other", async () => {
     const path = join(folder, file);
@@ -76,18 +96,33 @@ describe.each(runners)("the snippet for $language", (runner) => {
     const program = await built(runner, path);
     const url = program === null ? await start(command, run(path)) : await start(program, []);
     const status = async (headers: Record<string, string>, text = body): Promise<number> =>
-      (await fetch(`${url}/hook`, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: text })).status;
+      (
+        await fetch(`${url}/hook`, {
+          method: "POST",
+          headers: { "content-type": "application/json", ...headers },
+          body: text,
+        })
+      ).status;
     expect(await status({ "x-signature": signature })).toBe(200);
     expect(await status({ "x-signature": signature }, `${body}\n`)).toBe(401);
-    expect(await status({ "x-signature": signature.replace(/^./, (digit) => (digit === "0" ? "1" : "0")) })).toBe(401);
+    expect(
+      await status({
+        "x-signature": signature.replace(/^./, (digit) => (digit === "0" ? "1" : "0")),
+      }),
+    ).toBe(401);
     expect(await status({ "x-signature": signature.slice(0, 38) })).toBe(401);
     expect(await status({})).toBe(401);
   });
 });
 
-test.each(snippetLanguages)("the snippet for %s reads the header, uses SHA-1 and compares in constant time", (language) => {
-  const snippet = verificationSnippet(language);
-  expect(snippet).toMatch(/x[-_]signature/i);
-  expect(snippet).toMatch(/sha1/i);
-  expect(snippet).toMatch(/timingSafeEqual|compare_digest|hmac\.Equal|fixed_length_secure_compare|hash_equals|\^ \$expected|isEqual/);
-});
+test.each(snippetLanguages)(
+  "the snippet for %s reads the header, uses SHA-1 and compares in constant time",
+  (language) => {
+    const snippet = verificationSnippet(language);
+    expect(snippet).toMatch(/x[-_]signature/i);
+    expect(snippet).toMatch(/sha1/i);
+    expect(snippet).toMatch(
+      /timingSafeEqual|compare_digest|hmac\.Equal|fixed_length_secure_compare|hash_equals|\^ \$expected|isEqual/,
+    );
+  },
+);

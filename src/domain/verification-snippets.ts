@@ -1,9 +1,15 @@
-/** Receivers that verify `X-Signature` over the bytes as they came; each is a whole program that runs with its language alone. */
+/**
+ * Receivers that verify `X-Signature` over the bytes as they came; each is a whole program that
+ * runs with its language alone.
+ */
 
 export const snippetLanguages = ["node", "python", "go", "ruby", "php", "perl", "java"] as const;
 export type SnippetLanguage = (typeof snippetLanguages)[number];
 
-/** The program takes SHARED_SECRET from its environment, and PORT (default 8080) from there or, in PHP, from the address it is served at. */
+/**
+ * The program takes SHARED_SECRET from its environment, and PORT (default 8080) from there or, in
+ * PHP, from the address it is served at.
+ */
 export function verificationSnippet(language: SnippetLanguage): string {
   return snippets[language];
 }

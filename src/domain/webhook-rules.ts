@@ -1,4 +1,7 @@
-/** What a webhook may look like. Answers are sentences for the person who typed it, or null when all is well. */
+/**
+ * What a webhook may look like. Answers are sentences for the person who typed it, or null when all
+ * is well.
+ */
 
 export const maxWebhooks = 5;
 export const maxHeaders = 5;
@@ -9,15 +12,18 @@ const forbiddenInHost = /[<>^|%[\]@\\:"`{}]/;
 
 export function checkWebhookUrl(url: string): string | null {
   if (url === "") return "Enter the full URL of the webhook, for example https://example.com/hook.";
-  if (blankOrControl.test(url)) return "The URL must not contain spaces, line breaks or control characters. Write a space as %20.";
+  if (blankOrControl.test(url))
+    return "The URL must not contain spaces, line breaks or control characters. Write a space as %20.";
   const match = parts.exec(url);
   if (match === null) return "Write the full URL, beginning with http:// or https://.";
   const [, scheme = "", authority = ""] = match;
-  if (!/^https?$/i.test(scheme)) return `The URL must start with http:// or https://, not ${scheme}://.`;
+  if (!/^https?$/i.test(scheme))
+    return `The URL must start with http:// or https://, not ${scheme}://.`;
   if (authority.includes("\\")) return "Write / instead of \\ in the URL.";
   const hostAndPort = authority.slice(authority.lastIndexOf("@") + 1);
   const bracket = hostAndPort.startsWith("[") ? hostAndPort.indexOf("]") : -1;
-  if (hostAndPort.startsWith("[") && bracket === -1) return "The IPv6 address in the URL lacks its closing bracket.";
+  if (hostAndPort.startsWith("[") && bracket === -1)
+    return "The IPv6 address in the URL lacks its closing bracket.";
   const colon = hostAndPort.indexOf(":", bracket + 1);
   const host = colon === -1 ? hostAndPort : hostAndPort.slice(0, colon);
   if (host === "") return "The URL has no host name.";
@@ -26,18 +32,25 @@ export function checkWebhookUrl(url: string): string | null {
 
 function checkHost(host: string): string | null {
   if (host.startsWith("[")) {
-    return host.endsWith("]") && isIpv6(host.slice(1, -1)) ? null : `${host} is not an IPv6 address.`;
+    return host.endsWith("]") && isIpv6(host.slice(1, -1))
+      ? null
+      : `${host} is not an IPv6 address.`;
   }
-  if (forbiddenInHost.test(host)) return `The host name ${host} contains a character that host names cannot have.`;
+  if (forbiddenInHost.test(host))
+    return `The host name ${host} contains a character that host names cannot have.`;
   const labels = host.replace(/\.$/, "").split(".");
   if (labels.includes("")) return `The host name ${host} has an empty part between its dots.`;
   // A host whose last part is a number is an IPv4 address everywhere, or nothing.
-  if (/^(?:\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? "") && !isIpv4(labels)) return `${host} is not an IPv4 address.`;
+  if (/^(?:\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? "") && !isIpv4(labels))
+    return `${host} is not an IPv4 address.`;
   return null;
 }
 
 function isIpv4(labels: string[]): boolean {
-  return labels.length === 4 && labels.every((label) => /^(?:0|[1-9]\d{0,2})$/.test(label) && Number(label) <= 255);
+  return (
+    labels.length === 4 &&
+    labels.every((label) => /^(?:0|[1-9]\d{0,2})$/.test(label) && Number(label) <= 255)
+  );
 }
 
 function isIpv6(text: string): boolean {
@@ -61,7 +74,9 @@ function isIpv6(text: string): boolean {
 
 function checkPort(port: string): string | null {
   const number = /^\d{1,5}$/.test(port) ? Number(port) : 0;
-  return number >= 1 && number <= 65_535 ? null : `The port in the URL must be a number from 1 to 65535, not "${port}".`;
+  return number >= 1 && number <= 65_535
+    ? null
+    : `The port in the URL must be a number from 1 to 65535, not "${port}".`;
 }
 
 const ownHeaders = new Set(["x-signature", "content-type", "user-agent", "host", "content-length"]);
@@ -91,13 +106,15 @@ export function checkHeader(name: string, value: string): string | null {
     return `"${name}" is not a legal header name. It may contain letters, digits and the signs ! # $ % & ' * + - . ^ _ \` | ~ only.`;
   }
   const lower = name.toLowerCase();
-  if (ownHeaders.has(lower)) return `Hookyard sets the header ${name} itself. Remove it from the webhook.`;
+  if (ownHeaders.has(lower))
+    return `Hookyard sets the header ${name} itself. Remove it from the webhook.`;
   if (hopByHopHeaders.has(lower))
     return `The header ${name} belongs to the connection, which Hookyard manages. Remove it from the webhook.`;
   if (/[\r\n]/.test(value)) return `The value of ${name} must not contain line breaks.`;
   if (!/^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(value)) {
     return `The value of ${name} contains a character that HTTP cannot carry. Only printable Latin-1 characters are legal there.`;
   }
-  if (/^[\t ]|[\t ]$/.test(value)) return `The value of ${name} must not start or end with a space.`;
+  if (/^[\t ]|[\t ]$/.test(value))
+    return `The value of ${name} must not start or end with a space.`;
   return null;
 }

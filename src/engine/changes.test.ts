@@ -27,7 +27,13 @@ test("changes close together are one line per area, with what they add up to", (
   vi.advanceTimersByTime(aLineLater);
   expect(heard).toEqual([
     [
-      { sequence: before + 1, area: "messages", ids: ["msg_2", "msg_3", "msg_1"], count: 7, added: 3 },
+      {
+        sequence: before + 1,
+        area: "messages",
+        ids: ["msg_2", "msg_3", "msg_1"],
+        count: 7,
+        added: 3,
+      },
       { sequence: before + 2, area: "clock", ids: [], count: 1, added: 0 },
     ],
   ]);
@@ -35,7 +41,9 @@ test("changes close together are one line per area, with what they add up to", (
   expect(heard).toHaveLength(1);
   feed.note("messages", "msg_4", true);
   vi.advanceTimersByTime(aLineLater);
-  expect(heard[1]).toEqual([{ sequence: before + 3, area: "messages", ids: ["msg_4"], count: 1, added: 1 }]);
+  expect(heard[1]).toEqual([
+    { sequence: before + 3, area: "messages", ids: ["msg_4"], count: 1, added: 1 },
+  ]);
 });
 
 test("a line names the hundred that changed last, and counts them all", () => {
@@ -54,7 +62,12 @@ test("of many that are noted at once only those that can be named are asked for 
   feed.noteMany("messages", [...Array.from({ length: 250 }).keys()], idOf, true);
   vi.advanceTimersByTime(aLineLater);
   const [line] = heard[0] ?? [];
-  expect([line?.count, line?.added, line?.ids[0], line?.ids.at(-1)]).toEqual([250, 250, "msg_150", "msg_249"]);
+  expect([line?.count, line?.added, line?.ids[0], line?.ids.at(-1)]).toEqual([
+    250,
+    250,
+    "msg_150",
+    "msg_249",
+  ]);
   expect(idOf).toHaveBeenCalledTimes(100);
 });
 

@@ -1,6 +1,7 @@
 /**
- * The feed of changes. The parts of the pipeline note changes as they commit them; the feed gathers those that are close
- * together into one line per area and numbers the lines, so that a listener can resume where it stopped.
+ * The feed of changes. The parts of the pipeline note changes as they commit them; the feed gathers
+ * those that are close together into one line per area and numbers the lines, so that a listener
+ * can resume where it stopped.
  */
 
 import { formatTimestamp } from "../domain/timestamp.ts";
@@ -8,7 +9,10 @@ import type { AdvanceProgress } from "./clock/clock.ts";
 import type { Area, Change, ChangeFeed, Changes } from "./pipeline.ts";
 import { startIdleTimer, wallClockNow, type RealTimer } from "./real-time.ts";
 
-/** Changes this close together are one line: twenty lines a second is as fast as a person can follow. */
+/**
+ * Changes this close together are one line: twenty lines a second is as fast as a person can
+ * follow.
+ */
 const gatherMs = 50;
 
 /** Lines that are kept: several minutes of a busy pipeline. */
@@ -16,7 +20,10 @@ const maxLines = 4096;
 
 const maxIds = 100;
 
-/** Ids that are gathered before all but the last ones are dropped. Dropping is rare, because every delivery notes changes. */
+/**
+ * Ids that are gathered before all but the last ones are dropped. Dropping is rare, because every
+ * delivery notes changes.
+ */
 const maxGathered = 20 * maxIds;
 
 type Gathered = Pick<Change, "count" | "added" | "advance"> & { ids: Set<string> };
@@ -77,7 +84,8 @@ export function createChangeFeed(): ChangeFeed & Changes & ClockChanges & { stop
               now: formatTimestamp(advance.now),
             };
     },
-    noteMany: (area, items, idOf, added) => void gather(area, items.slice(-maxIds).map(idOf), items.length, added ? items.length : 0),
+    noteMany: (area, items, idOf, added) =>
+      void gather(area, items.slice(-maxIds).map(idOf), items.length, added ? items.length : 0),
     noteGone: (area, count) => void gather(area, [], count, 0),
     sequence: () => sequence,
     since(from) {

@@ -21,7 +21,14 @@ function startConfiguration() {
     onChange: () => void told.push("change"),
     onDestinationDeleted: (id) => void told.push(`deleted ${id}`),
   });
-  const restarted = () => createConfiguration({ store, now: () => 0, changes, onChange: () => {}, onDestinationDeleted: () => {} });
+  const restarted = () =>
+    createConfiguration({
+      store,
+      now: () => 0,
+      changes,
+      onChange: () => {},
+      onDestinationDeleted: () => {},
+    });
   return { configuration, told: () => told.splice(0), restarted };
 }
 
@@ -87,8 +94,13 @@ test("a retry profile takes its bounds, and nothing beyond them", () => {
       ],
     },
   ]) {
-    expect(configuration.updateRetryProfile(id, wrong), JSON.stringify(wrong)).toMatchObject({ status: 400, code: "invalid" });
-    expect(configuration.createRetryProfile({ ...profile, name: "other", ...wrong })).toMatchObject({ status: 400, code: "invalid" });
+    expect(configuration.updateRetryProfile(id, wrong), JSON.stringify(wrong)).toMatchObject({
+      status: 400,
+      code: "invalid",
+    });
+    expect(configuration.createRetryProfile({ ...profile, name: "other", ...wrong })).toMatchObject(
+      { status: 400, code: "invalid" },
+    );
   }
   expect(configuration.retryProfiles()).toEqual(before);
 });
@@ -97,11 +109,22 @@ test("a retry profile has a name of its own, its destinations follow the name, a
   const { configuration, told, restarted } = startConfiguration();
   const { id } = made(configuration.createRetryProfile(profile));
   made(configuration.createRetryProfile({ ...profile, name: "other" }));
-  expect(configuration.createRetryProfile(profile)).toMatchObject({ status: 409, code: "name_taken" });
-  expect(configuration.createRetryProfile({ ...profile, name: "documented" })).toMatchObject({ status: 409, code: "name_taken" });
-  expect(configuration.updateRetryProfile(id, { name: "other" })).toMatchObject({ status: 409, code: "name_taken" });
+  expect(configuration.createRetryProfile(profile)).toMatchObject({
+    status: 409,
+    code: "name_taken",
+  });
+  expect(configuration.createRetryProfile({ ...profile, name: "documented" })).toMatchObject({
+    status: 409,
+    code: "name_taken",
+  });
+  expect(configuration.updateRetryProfile(id, { name: "other" })).toMatchObject({
+    status: 409,
+    code: "name_taken",
+  });
   const draft = { sourceIds: [], webhooks: [webhook] };
-  const using = made(configuration.createDestination({ ...draft, name: "Using", retryProfile: "quick" }));
+  const using = made(
+    configuration.createDestination({ ...draft, name: "Using", retryProfile: "quick" }),
+  );
   const plain = made(configuration.createDestination({ ...draft, name: "Plain" }));
   expect(configuration.deleteRetryProfile(id)).toMatchObject({
     status: 409,
@@ -114,7 +137,10 @@ test("a retry profile has a name of its own, its destinations follow the name, a
   for (const each of [configuration, restarted()]) {
     const profiles = [using, plain].map(({ id: of }) => each.destination(of)?.retryProfile);
     expect(profiles).toEqual(["renamed", "documented"]);
-    expect(each.retryProfileOf({ ...using, retryProfile: "renamed" })).toMatchObject({ name: "renamed", windowMs: 5 });
+    expect(each.retryProfileOf({ ...using, retryProfile: "renamed" })).toMatchObject({
+      name: "renamed",
+      windowMs: 5,
+    });
   }
   expect(configuration.retryProfiles().map(({ name, id: of }) => [name, of !== null])).toEqual(
     expect.arrayContaining([
@@ -127,25 +153,48 @@ test("a retry profile has a name of its own, its destinations follow the name, a
   told();
   expect(configuration.deleteRetryProfile(id)).toBeNull();
   expect(told()).toEqual([`retry-profiles ${retryProfileIds.format(id)}`, "change"]);
-  for (const call of [configuration.deleteRetryProfile(id), configuration.updateRetryProfile(id, {})])
+  for (const call of [
+    configuration.deleteRetryProfile(id),
+    configuration.updateRetryProfile(id, {}),
+  ])
     expect(call).toMatchObject({ status: 404, code: "not_found" });
 });
 
 test("a destination has what was asked for, what was left out, and is refused with what cannot be", () => {
   const { configuration, told } = startConfiguration();
   const source = made(configuration.createSource({ name: "Shop" }));
-  const draft: DestinationDraft = { name: "D", sourceIds: [source.id, source.id], webhooks: [webhook] };
+  const draft: DestinationDraft = {
+    name: "D",
+    sourceIds: [source.id, source.id],
+    webhooks: [webhook],
+  };
   const left = made(configuration.createDestination(draft));
   expect(left).toMatchObject({
-    ...{ enabled: true, sourceIds: [source.id], sharedSecret: null, retryProfile: "documented", payload: "documented", createdAt: 77 },
+    ...{
+      enabled: true,
+      sourceIds: [source.id],
+      sharedSecret: null,
+      retryProfile: "documented",
+      payload: "documented",
+      createdAt: 77,
+    },
     webhooks: [{ url, headers: {} }],
   });
   const given = { enabled: false, sharedSecret: "s", payload: left.payload };
   expect(configuration.createDestination({ ...draft, ...given })).toMatchObject(given);
-  expect(configuration.updateDestination(left.id, { sharedSecret: "" })).toMatchObject({ sharedSecret: null, createdAt: 77 });
+  expect(configuration.updateDestination(left.id, { sharedSecret: "" })).toMatchObject({
+    sharedSecret: null,
+    createdAt: 77,
+  });
   told();
-  const five = { headers: Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [`X-${name}`, "1"])) };
-  expect(configuration.updateDestination(left.id, { webhooks: Array.from({ length: 5 }, () => ({ url, ...five })) })).toMatchObject({
+  const five = {
+    headers: Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [`X-${name}`, "1"])),
+  };
+  expect(
+    configuration.updateDestination(left.id, {
+      webhooks: Array.from({ length: 5 }, () => ({ url, ...five })),
+    }),
+  ).toMatchObject({
     id: left.id,
   });
   expect(told()).toHaveLength(2);
@@ -161,21 +210,35 @@ test("a destination has what was asked for, what was left out, and is refused wi
     { webhooks: [{ url, headers: { "X y": "1" } }] },
     { webhooks: [{ url, headers: { "X-y": "1", "x-Y": "2" } }] },
   ]) {
-    expect(configuration.updateDestination(left.id, wrong), JSON.stringify(wrong)).toMatchObject({ status: 400, code: "invalid" });
-    expect(configuration.createDestination({ ...draft, ...wrong }), JSON.stringify(wrong)).toMatchObject({ status: 400 });
+    expect(configuration.updateDestination(left.id, wrong), JSON.stringify(wrong)).toMatchObject({
+      status: 400,
+      code: "invalid",
+    });
+    expect(
+      configuration.createDestination({ ...draft, ...wrong }),
+      JSON.stringify(wrong),
+    ).toMatchObject({ status: 400 });
   }
   expect([configuration.destinations(), told()]).toEqual([before, []]);
   expect(configuration.deleteDestination(left.id)).toBeNull();
   expect(told().slice(1)).toEqual(["change", `deleted ${left.id}`]);
-  for (const call of [configuration.deleteDestination(left.id), configuration.updateDestination(left.id, {})])
+  for (const call of [
+    configuration.deleteDestination(left.id),
+    configuration.updateDestination(left.id, {}),
+  ])
     expect(call).toMatchObject({ status: 404 });
 });
 
 test("webhooks that stay keep their ids, also two of one address, and others get new ones", () => {
   const { configuration } = startConfiguration();
-  const [a, b] = ["http://127.0.0.1/a", "http://127.0.0.1/b"].map((each) => ({ url: each, headers: {} }));
+  const [a, b] = ["http://127.0.0.1/a", "http://127.0.0.1/b"].map((each) => ({
+    url: each,
+    headers: {},
+  }));
   if (a === undefined || b === undefined) throw new Error("no webhooks");
-  const created = made(configuration.createDestination({ name: "D", sourceIds: [], webhooks: [a, a, b] }));
+  const created = made(
+    configuration.createDestination({ name: "D", sourceIds: [], webhooks: [a, a, b] }),
+  );
   const ids = created.webhooks.map(({ id }) => id);
   expect(new Set(ids).size).toBe(3);
   const idsOf = (webhooks: DestinationDraft["webhooks"]): unknown[] =>
@@ -190,14 +253,32 @@ test("a source has a write key of its own, and is refused with what cannot be", 
   const { configuration, told } = startConfiguration();
   const one = made(configuration.createSource({ name: "One", writeKey: "one" }));
   const left = made(configuration.createSource({ name: "Left" }));
-  expect(left).toMatchObject({ kind: "server", mode: "explain", deduplicate: true, correctClockSkew: false, faults: [], createdAt: 77 });
+  expect(left).toMatchObject({
+    kind: "server",
+    mode: "explain",
+    deduplicate: true,
+    correctClockSkew: false,
+    faults: [],
+    createdAt: 77,
+  });
   expect(left.writeKey).toMatch(/^[0-9a-f]{32}$/);
-  const given = { kind: "web" as const, mode: "production" as const, deduplicate: false, correctClockSkew: true };
+  const given = {
+    kind: "web" as const,
+    mode: "production" as const,
+    deduplicate: false,
+    correctClockSkew: true,
+  };
   expect(configuration.createSource({ name: "Given", ...given })).toMatchObject(given);
   told();
   for (const wrong of [{ name: " " }, { writeKey: "" }, { writeKey: "a:b" }]) {
-    expect(configuration.updateSource(left.id, wrong)).toMatchObject({ status: 400, code: "invalid" });
-    expect(configuration.createSource({ name: "New", ...wrong })).toMatchObject({ status: 400, code: "invalid" });
+    expect(configuration.updateSource(left.id, wrong)).toMatchObject({
+      status: 400,
+      code: "invalid",
+    });
+    expect(configuration.createSource({ name: "New", ...wrong })).toMatchObject({
+      status: 400,
+      code: "invalid",
+    });
   }
   for (const taken of [
     configuration.createSource({ name: "New", writeKey: "one" }),
@@ -205,30 +286,49 @@ test("a source has a write key of its own, and is refused with what cannot be", 
   ])
     expect(taken).toMatchObject({ status: 409, code: "write_key_taken" });
   expect(told()).toEqual([]);
-  expect(configuration.updateSource(one.id, { writeKey: "one", name: "Still" })).toMatchObject({ name: "Still" });
+  expect(configuration.updateSource(one.id, { writeKey: "one", name: "Still" })).toMatchObject({
+    name: "Still",
+  });
   expect(told()).toHaveLength(2);
-  expect([configuration.sourceByWriteKey("one")?.name, configuration.sourceByWriteKey("two")]).toEqual(["Still", undefined]);
-  for (const call of [configuration.updateSource(99 as never, {}), configuration.deleteSource(99 as never)])
+  expect([
+    configuration.sourceByWriteKey("one")?.name,
+    configuration.sourceByWriteKey("two"),
+  ]).toEqual(["Still", undefined]);
+  for (const call of [
+    configuration.updateSource(99 as never, {}),
+    configuration.deleteSource(99 as never),
+  ])
     expect(call).toMatchObject({ status: 404 });
 });
 
 test("a source that goes is taken from its destinations, and one of an audience is changed by nobody else", () => {
   const { configuration, told, restarted } = startConfiguration();
-  const [gone, kept] = [made(configuration.createSource({ name: "Gone" })), made(configuration.createSource({ name: "Kept" }))];
+  const [gone, kept] = [
+    made(configuration.createSource({ name: "Gone" })),
+    made(configuration.createSource({ name: "Kept" })),
+  ];
   const own = configuration.createOwnSource("Big");
   expect(own).toMatchObject({ kind: "audience", deduplicate: false });
   const draft = { webhooks: [webhook], sourceIds: [gone.id, kept.id] };
   const both = made(configuration.createDestination({ ...draft, name: "Both" }));
-  const other = made(configuration.createDestination({ ...draft, name: "Other", sourceIds: [kept.id] }));
+  const other = made(
+    configuration.createDestination({ ...draft, name: "Other", sourceIds: [kept.id] }),
+  );
   configuration.connectOwnSource(own.id, [other.id]);
   told();
   expect(configuration.deleteSource(gone.id)).toBeNull();
   expect(told().filter((each) => each.startsWith("destinations"))).toHaveLength(1);
   configuration.connectOwnSource(own.id, [both.id]);
   for (const each of [configuration, restarted()])
-    expect([both, other].map(({ id }) => each.destination(id)?.sourceIds)).toEqual([[kept.id, own.id], [kept.id]]);
+    expect([both, other].map(({ id }) => each.destination(id)?.sourceIds)).toEqual([
+      [kept.id, own.id],
+      [kept.id],
+    ]);
   expect(configuration.sourceByWriteKey(own.writeKey)).toBeUndefined();
-  for (const call of [configuration.updateSource(own.id, { name: "x" }), configuration.deleteSource(own.id)])
+  for (const call of [
+    configuration.updateSource(own.id, { name: "x" }),
+    configuration.deleteSource(own.id),
+  ])
     expect(call).toMatchObject({ status: 409, code: "audience_source" });
   told();
   configuration.renameOwnSource(own.id, "Big");
@@ -236,5 +336,8 @@ test("a source that goes is taken from its destinations, and one of an audience 
   configuration.renameOwnSource(own.id, "Bigger");
   expect([configuration.source(own.id)?.name, told().length]).toEqual(["Bigger", 2]);
   configuration.deleteOwnSource(own.id);
-  expect([configuration.source(own.id), configuration.destination(both.id)?.sourceIds]).toEqual([undefined, [kept.id]]);
+  expect([configuration.source(own.id), configuration.destination(both.id)?.sourceIds]).toEqual([
+    undefined,
+    [kept.id],
+  ]);
 });

@@ -1,4 +1,7 @@
-/** What the user has configured, as it is read: in memory, because every message needs it. Only the calls of `configuration.ts` write. */
+/**
+ * What the user has configured, as it is read: in memory, because every message needs it. Only the
+ * calls of `configuration.ts` write.
+ */
 
 import {
   defaultSettings,
@@ -35,13 +38,20 @@ export class ConfigurationMemory {
     this.reload();
   }
 
-  /** Faults keep their identity, and with it their counts, until the faults of their source are changed. */
+  /**
+   * Faults keep their identity, and with it their counts, until the faults of their source are
+   * changed.
+   */
   reload(rearmed?: SourceId): void {
     const { store } = this.#options;
     const faults = new Map(this.sources.map((source) => [source.id, source.faults]));
     this.sources = store
       .sources()
-      .map((source) => (source.id === rearmed ? source : { ...source, faults: faults.get(source.id) ?? source.faults }));
+      .map((source) =>
+        source.id === rearmed
+          ? source
+          : { ...source, faults: faults.get(source.id) ?? source.faults },
+      );
     this.byWriteKey = new Map(this.sources.map((source) => [source.writeKey, source]));
     this.destinations = store.destinations();
     this.customProfiles = store.retryProfiles();
@@ -61,7 +71,10 @@ export class ConfigurationMemory {
   }
 
   retryProfiles(): (RetryProfile & { id: RetryProfileId | null })[] {
-    return [...builtInProfiles.map((profile) => ({ ...profile, id: null })), ...this.customProfiles];
+    return [
+      ...builtInProfiles.map((profile) => ({ ...profile, id: null })),
+      ...this.customProfiles,
+    ];
   }
 
   isProfile(name: string): boolean {
@@ -71,5 +84,7 @@ export class ConfigurationMemory {
 
 /** Without the members that are undefined. */
 export function defined<T extends object>(changes: T): Partial<T> {
-  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as Partial<T>;
+  return Object.fromEntries(
+    Object.entries(changes).filter(([, value]) => value !== undefined),
+  ) as Partial<T>;
 }

@@ -32,6 +32,9 @@ test("a setting takes its bounds, and nothing beyond them", async ({ start }) =>
     { maxRejectedBytes: 999_999 },
     { maxUnknownKeyBytes: 999_999 },
   ])
-    expect(await app.refused("settings.update", wrong), JSON.stringify(wrong)).toEqual({ status: 400, code: "invalid" });
+    expect(await app.refused("settings.update", wrong), JSON.stringify(wrong)).toEqual({
+      status: 400,
+      code: "invalid",
+    });
   expect(await app.call("settings.get", {})).toEqual(before);
 });

@@ -1,13 +1,33 @@
 /**
- * What the user has configured, in memory and in the store. Every change is checked here, whoever makes it, and then stored.
+ * What the user has configured, in memory and in the store. Every change is checked here, whoever
+ * makes it, and then stored.
  */
 
 import { randomBytes } from "node:crypto";
-import type { Settings, Source, CustomRetryProfile, Destination, RetryProfile } from "../domain/configuration.ts";
-import { destinationIds, sourceIds, retryProfileIds, type DestinationId, type SourceId, type RetryProfileId } from "../domain/ids.ts";
+import type {
+  Settings,
+  Source,
+  CustomRetryProfile,
+  Destination,
+  RetryProfile,
+} from "../domain/configuration.ts";
+import {
+  destinationIds,
+  sourceIds,
+  retryProfileIds,
+  type DestinationId,
+  type SourceId,
+  type RetryProfileId,
+} from "../domain/ids.ts";
 import { conflict, invalid, notFound, isProblem, type Problem } from "../domain/problem.ts";
 import { ConfigurationMemory, defined } from "./configuration-memory.ts";
-import type { OwnSources, Changes, Configuration, SourceDraft, DestinationDraft } from "./pipeline.ts";
+import type {
+  OwnSources,
+  Changes,
+  Configuration,
+  SourceDraft,
+  DestinationDraft,
+} from "./pipeline.ts";
 import type { ConfigurationStore, NewDestination } from "./store-ports.ts";
 import { highestStatus, lowestStatus } from "../domain/http-status.ts";
 import { builtInProfiles, documented, profileOf } from "../domain/retry.ts";
@@ -25,7 +45,9 @@ type ConfigurationOptions = {
 /** Every quota has room for one request. */
 const leastBytes = 1_000_000;
 
-export function createConfiguration(options: ConfigurationOptions): Configuration & OwnSources & { reload(): void } {
+export function createConfiguration(
+  options: ConfigurationOptions,
+): Configuration & OwnSources & { reload(): void } {
   const { store } = options;
   const memory = new ConfigurationMemory(options);
   return {
@@ -39,7 +61,10 @@ export function createConfiguration(options: ConfigurationOptions): Configuratio
 
 type Part = Pick<ConfigurationOptions, "store" | "now"> & { memory: ConfigurationMemory };
 
-type Sources = Pick<Configuration, "sources" | "source" | "sourceByWriteKey" | "createSource" | "updateSource" | "deleteSource">;
+type Sources = Pick<
+  Configuration,
+  "sources" | "source" | "sourceByWriteKey" | "createSource" | "updateSource" | "deleteSource"
+>;
 
 function createSources(part: Part): Sources & OwnSources {
   const { store, memory } = part;
@@ -65,7 +90,12 @@ function createSources(part: Part): Sources & OwnSources {
       const wrong = checkSource(source, id, memory);
       if (wrong !== null) return wrong;
       store.updateSource(source);
-      return memory.changed("sources", sourceIds.format(id), source, changesOfSource.faults === undefined ? undefined : id);
+      return memory.changed(
+        "sources",
+        sourceIds.format(id),
+        source,
+        changesOfSource.faults === undefined ? undefined : id,
+      );
     },
     deleteSource(id) {
       const source = memory.sources.find((source) => source.id === id);
@@ -83,7 +113,10 @@ function createSources(part: Part): Sources & OwnSources {
 function createOwnSources({ store, memory, now }: Part): OwnSources {
   return {
     createOwnSource(name) {
-      const created = store.insertSource({ ...sourceOf({ name, deduplicate: false }, now()), kind: "audience" });
+      const created = store.insertSource({
+        ...sourceOf({ name, deduplicate: false }, now()),
+        kind: "audience",
+      });
       return memory.changed("sources", sourceIds.format(created.id), created);
     },
     renameOwnSource(id, name) {
@@ -104,7 +137,10 @@ function createOwnSources({ store, memory, now }: Part): OwnSources {
   };
 }
 
-function createSettings({ store, memory }: Omit<Part, "now">): Pick<Configuration, "settings" | "updateSettings"> {
+function createSettings({
+  store,
+  memory,
+}: Omit<Part, "now">): Pick<Configuration, "settings" | "updateSettings"> {
   return {
     settings: () => memory.settings,
     updateSettings(changesOfSettings) {
@@ -112,17 +148,30 @@ function createSettings({ store, memory }: Omit<Part, "now">): Pick<Configuratio
       if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(updated.vendor))
         return invalid("The vendor is a product token: letters, digits and -._ without spaces.");
       if (!Number.isSafeInteger(updated.seed)) return invalid("The seed is a whole number.");
-      if (!Number.isInteger(updated.laneConnections) || updated.laneConnections < 1 || updated.laneConnections > 1024) {
+      if (
+        !Number.isInteger(updated.laneConnections) ||
+        updated.laneConnections < 1 ||
+        updated.laneConnections > 1024
+      ) {
         return invalid("A webhook's lane has between 1 and 1024 connections.");
       }
-      if (updated.maxMessages !== null && (!Number.isInteger(updated.maxMessages) || updated.maxMessages < 1)) {
+      if (
+        updated.maxMessages !== null &&
+        (!Number.isInteger(updated.maxMessages) || updated.maxMessages < 1)
+      ) {
         return invalid("The number of messages kept is at least 1, or null to keep all.");
       }
       if (updated.maxAgeMs !== null && !(updated.maxAgeMs > 0))
         return invalid("The maximum age of messages is more than 0, or null to keep all.");
       const { maxBytes, maxRejectedBytes, maxUnknownKeyBytes } = updated;
-      if ([maxBytes ?? leastBytes, maxRejectedBytes, maxUnknownKeyBytes].some((bytes) => !(bytes >= leastBytes))) {
-        return invalid(`A limit in bytes is at least ${leastBytes}: one request may have half of that.`);
+      if (
+        [maxBytes ?? leastBytes, maxRejectedBytes, maxUnknownKeyBytes].some(
+          (bytes) => !(bytes >= leastBytes),
+        )
+      ) {
+        return invalid(
+          `A limit in bytes is at least ${leastBytes}: one request may have half of that.`,
+        );
       }
       store.saveSettings(updated);
       return memory.changed("settings", null, updated);
@@ -144,23 +193,39 @@ function sourceOf(draft: SourceDraft, createdAt: number): Omit<Source, "id"> {
 }
 
 /** The caller reloads the memory afterwards. */
-function connect({ store, memory }: Pick<Part, "store" | "memory">, id: SourceId, to: readonly DestinationId[]): void {
+function connect(
+  { store, memory }: Pick<Part, "store" | "memory">,
+  id: SourceId,
+  to: readonly DestinationId[],
+): void {
   for (const destination of memory.destinations) {
     if (destination.sourceIds.includes(id) === to.includes(destination.id)) continue;
     const others = destination.sourceIds.filter((other) => other !== id);
-    store.updateDestination({ ...destination, sourceIds: to.includes(destination.id) ? [...others, id] : others });
+    store.updateDestination({
+      ...destination,
+      sourceIds: to.includes(destination.id) ? [...others, id] : others,
+    });
     memory.note("destinations", destinationIds.format(destination.id));
   }
 }
 
-function checkSource(source: Omit<Source, "id">, id: SourceId | null, memory: ConfigurationMemory): Problem | null {
+function checkSource(
+  source: Omit<Source, "id">,
+  id: SourceId | null,
+  memory: ConfigurationMemory,
+): Problem | null {
   if (source.name.trim() === "") return invalid("A source needs a name.");
   if (source.writeKey === "" || source.writeKey.includes(":")) {
-    return invalid("A write key is at least one character and has no colon, because clients send it as the user of Basic authorization.");
+    return invalid(
+      "A write key is at least one character and has no colon, because clients send it as the user of Basic authorization.",
+    );
   }
   const other = memory.byWriteKey.get(source.writeKey);
   if (other !== undefined && other.id !== id)
-    return conflict("write_key_taken", `The write key ${source.writeKey} belongs to the source ${other.name} already.`);
+    return conflict(
+      "write_key_taken",
+      `The write key ${source.writeKey} belongs to the source ${other.name} already.`,
+    );
   return null;
 }
 
@@ -178,11 +243,24 @@ type DestinationsOptions = {
 
 type Destinations = Pick<
   Configuration,
-  "destinations" | "destination" | "createDestination" | "updateDestination" | "deleteDestination" | "pointWebhook"
+  | "destinations"
+  | "destination"
+  | "createDestination"
+  | "updateDestination"
+  | "deleteDestination"
+  | "pointWebhook"
 >;
 
-/** The part of the configuration that says where messages go: destinations, and the retry profiles that they use. */
-function createDestinations({ store, memory, now, onDestinationDeleted }: DestinationsOptions): Destinations {
+/**
+ * The part of the configuration that says where messages go: destinations, and the retry profiles
+ * that they use.
+ */
+function createDestinations({
+  store,
+  memory,
+  now,
+  onDestinationDeleted,
+}: DestinationsOptions): Destinations {
   function destinationOf(draft: DestinationDraft, before: Destination | null): NewDestination {
     return {
       name: draft.name,
@@ -218,11 +296,18 @@ function createDestinations({ store, memory, now, onDestinationDeleted }: Destin
     pointWebhook(id, webhookId, url) {
       const before = memory.destinations.find((destination) => destination.id === id);
       if (before === undefined) return notFound("destination", destinationIds.format(id));
-      const webhooks = before.webhooks.map((webhook) => (webhook.id === webhookId ? { ...webhook, url } : webhook));
-      return memory.changed("destinations", destinationIds.format(id), store.updateDestination({ ...before, webhooks }));
+      const webhooks = before.webhooks.map((webhook) =>
+        webhook.id === webhookId ? { ...webhook, url } : webhook,
+      );
+      return memory.changed(
+        "destinations",
+        destinationIds.format(id),
+        store.updateDestination({ ...before, webhooks }),
+      );
     },
     deleteDestination(id) {
-      if (!memory.destinations.some((destination) => destination.id === id)) return notFound("destination", destinationIds.format(id));
+      if (!memory.destinations.some((destination) => destination.id === id))
+        return notFound("destination", destinationIds.format(id));
       store.deleteDestination(id);
       memory.changed("destinations", destinationIds.format(id), null);
       onDestinationDeleted(id);
@@ -233,17 +318,28 @@ function createDestinations({ store, memory, now, onDestinationDeleted }: Destin
 
 type RetryProfiles = Pick<
   Configuration,
-  "retryProfiles" | "retryProfileOf" | "createRetryProfile" | "updateRetryProfile" | "deleteRetryProfile"
+  | "retryProfiles"
+  | "retryProfileOf"
+  | "createRetryProfile"
+  | "updateRetryProfile"
+  | "deleteRetryProfile"
 >;
 
-function createRetryProfiles({ store, memory }: Pick<DestinationsOptions, "store" | "memory">): RetryProfiles {
+function createRetryProfiles({
+  store,
+  memory,
+}: Pick<DestinationsOptions, "store" | "memory">): RetryProfiles {
   function profileById(id: RetryProfileId): CustomRetryProfile | Problem {
-    return memory.customProfiles.find((profile) => profile.id === id) ?? notFound("retry profile", retryProfileIds.format(id));
+    return (
+      memory.customProfiles.find((profile) => profile.id === id) ??
+      notFound("retry profile", retryProfileIds.format(id))
+    );
   }
 
   return {
     retryProfiles: () => memory.retryProfiles(),
-    retryProfileOf: (destination) => profileOf([...builtInProfiles, ...memory.customProfiles], destination.retryProfile),
+    retryProfileOf: (destination) =>
+      profileOf([...builtInProfiles, ...memory.customProfiles], destination.retryProfile),
     createRetryProfile(draft) {
       const wrong = checkProfile(draft, memory.isProfile(draft.name));
       if (wrong !== null) return wrong;
@@ -254,11 +350,15 @@ function createRetryProfiles({ store, memory }: Pick<DestinationsOptions, "store
       const before = profileById(id);
       if (isProblem(before)) return before;
       const profile = { ...before, ...defined(changesOfProfile), id };
-      const wrong = checkProfile(profile, profile.name !== before.name && memory.isProfile(profile.name));
+      const wrong = checkProfile(
+        profile,
+        profile.name !== before.name && memory.isProfile(profile.name),
+      );
       if (wrong !== null) return wrong;
       if (profile.name !== before.name) {
         for (const destination of memory.destinations) {
-          if (destination.retryProfile === before.name) store.updateDestination({ ...destination, retryProfile: profile.name });
+          if (destination.retryProfile === before.name)
+            store.updateDestination({ ...destination, retryProfile: profile.name });
         }
       }
       store.updateRetryProfile(profile);
@@ -267,32 +367,46 @@ function createRetryProfiles({ store, memory }: Pick<DestinationsOptions, "store
     deleteRetryProfile(id) {
       const profile = profileById(id);
       if (isProblem(profile)) return profile;
-      const user = memory.destinations.find((destination) => destination.retryProfile === profile.name);
+      const user = memory.destinations.find(
+        (destination) => destination.retryProfile === profile.name,
+      );
       if (user !== undefined)
-        return conflict("in_use", `The destination ${user.name} uses the retry profile ${profile.name}. Give it another profile first.`);
+        return conflict(
+          "in_use",
+          `The destination ${user.name} uses the retry profile ${profile.name}. Give it another profile first.`,
+        );
       store.deleteRetryProfile(id);
       return memory.changed("retry-profiles", retryProfileIds.format(id), null);
     },
   };
 }
 
-function checkDestination(destination: NewDestination, memory: ConfigurationMemory): Problem | null {
+function checkDestination(
+  destination: NewDestination,
+  memory: ConfigurationMemory,
+): Problem | null {
   if (destination.name.trim() === "") return invalid("A destination needs a name.");
   for (const id of destination.sourceIds) {
-    if (!memory.sources.some((source) => source.id === id)) return invalid(`There is no source ${sourceIds.format(id)} to connect.`);
+    if (!memory.sources.some((source) => source.id === id))
+      return invalid(`There is no source ${sourceIds.format(id)} to connect.`);
   }
   if (!memory.isProfile(destination.retryProfile)) {
     const names = memory
       .retryProfiles()
       .map(({ name }) => name)
       .join(", ");
-    return invalid(`There is no retry profile ${JSON.stringify(destination.retryProfile)}. Known: ${names}.`);
+    return invalid(
+      `There is no retry profile ${JSON.stringify(destination.retryProfile)}. Known: ${names}.`,
+    );
   }
   return checkWebhooks(destination.webhooks);
 }
 
 /** Webhooks that stay keep their id, and with it their lane and their attempts. */
-function withKnownWebhooks(webhooks: NewDestination["webhooks"], before: Destination | null): NewDestination["webhooks"] {
+function withKnownWebhooks(
+  webhooks: NewDestination["webhooks"],
+  before: Destination | null,
+): NewDestination["webhooks"] {
   const free = [...(before?.webhooks ?? [])];
   return webhooks.map(({ url, headers }) => {
     const place = free.findIndex((webhook) => webhook.url === url);
@@ -303,36 +417,50 @@ function withKnownWebhooks(webhooks: NewDestination["webhooks"], before: Destina
 
 function checkWebhooks(webhooks: NewDestination["webhooks"]): Problem | null {
   if (webhooks.length === 0) return invalid("A destination needs at least one webhook.");
-  if (webhooks.length > maxWebhooks) return invalid(`A destination has at most ${maxWebhooks} webhooks, not ${webhooks.length}.`);
+  if (webhooks.length > maxWebhooks)
+    return invalid(`A destination has at most ${maxWebhooks} webhooks, not ${webhooks.length}.`);
   for (const { url, headers } of webhooks) {
     const wrongUrl = checkWebhookUrl(url);
     if (wrongUrl !== null) return invalid(wrongUrl);
     const entries = Object.entries(headers);
-    if (entries.length > maxHeaders) return invalid(`A webhook has at most ${maxHeaders} headers, not ${entries.length}.`);
+    if (entries.length > maxHeaders)
+      return invalid(`A webhook has at most ${maxHeaders} headers, not ${entries.length}.`);
     const names = new Set<string>();
     for (const [name, value] of entries) {
       const wrongHeader = checkHeader(name, value);
       if (wrongHeader !== null) return invalid(wrongHeader);
-      if (names.has(name.toLowerCase())) return invalid(`The header ${name} appears twice, in two spellings.`);
+      if (names.has(name.toLowerCase()))
+        return invalid(`The header ${name} appears twice, in two spellings.`);
       names.add(name.toLowerCase());
     }
   }
   return null;
 }
 
-function checkProfile({ name, schedule, jitter, windowMs, timeoutMs, retriedStatuses }: RetryProfile, taken: boolean): Problem | null {
-  if (!/^[a-z0-9][a-z0-9-]*$/.test(name)) return invalid("A retry profile's name is lower-case letters, digits and hyphens.");
+function checkProfile(
+  { name, schedule, jitter, windowMs, timeoutMs, retriedStatuses }: RetryProfile,
+  taken: boolean,
+): Problem | null {
+  if (!/^[a-z0-9][a-z0-9-]*$/.test(name))
+    return invalid("A retry profile's name is lower-case letters, digits and hyphens.");
   if (taken) return conflict("name_taken", `A retry profile ${name} already exists.`);
   const delays = schedule.kind === "list" ? schedule.delaysMs : [schedule.firstMs, schedule.capMs];
   if (delays.length > 1000 || delays.some((delay) => !(delay >= 0)))
     return invalid("A schedule has at most a thousand delays, each of 0 or more milliseconds.");
   if (schedule.kind === "exponential" && !(schedule.factor >= 1 && schedule.firstMs >= 1000)) {
-    return invalid("An exponential schedule starts with at least a second and grows by a factor of 1 or more.");
+    return invalid(
+      "An exponential schedule starts with at least a second and grows by a factor of 1 or more.",
+    );
   }
   if (!(jitter >= 0 && jitter <= 1)) return invalid("Jitter is between 0 and 1.");
   if (!(windowMs > 0)) return invalid("The window is more than 0.");
-  if (!(timeoutMs >= 100 && timeoutMs <= 600_000)) return invalid("The timeout is between 0.1 seconds and 10 minutes.");
-  if (retriedStatuses.some(({ from, to }) => !(from >= lowestStatus && to <= highestStatus && from <= to)))
+  if (!(timeoutMs >= 100 && timeoutMs <= 600_000))
+    return invalid("The timeout is between 0.1 seconds and 10 minutes.");
+  if (
+    retriedStatuses.some(
+      ({ from, to }) => !(from >= lowestStatus && to <= highestStatus && from <= to),
+    )
+  )
     return invalid(`Retried statuses are ranges between ${lowestStatus} and ${highestStatus}.`);
   return null;
 }

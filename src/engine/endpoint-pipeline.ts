@@ -1,4 +1,7 @@
-/** The test endpoints as the control API sees them: programs, what was received, and faults in front of webhooks. `pipeline.ts` has the rest. */
+/**
+ * The test endpoints as the control API sees them: programs, what was received, and faults in front
+ * of webhooks. `pipeline.ts` has the rest.
+ */
 
 import type { Destination, Step, TestEndpoint } from "../domain/configuration.ts";
 import type { DestinationId, EndpointId, ReceivedRequestId, WebhookId } from "../domain/ids.ts";
@@ -7,9 +10,14 @@ import type { MessageFacts, ProgramPosition } from "../domain/program.ts";
 import type { Outcome } from "../domain/states.ts";
 import type { RecordedResponse } from "./ports.ts";
 
-export type EndpointDraft = Pick<TestEndpoint, "name" | "steps"> & Partial<Pick<TestEndpoint, "path" | "after" | "inFrontOf">>;
+export type EndpointDraft = Pick<TestEndpoint, "name" | "steps"> &
+  Partial<Pick<TestEndpoint, "path" | "after" | "inFrontOf">>;
 
-export type EndpointView = TestEndpoint & { url: string; tlsUrl: string; position: ProgramPosition };
+export type EndpointView = TestEndpoint & {
+  url: string;
+  tlsUrl: string;
+  position: ProgramPosition;
+};
 
 export type ReceivedRequest = {
   id: ReceivedRequestId;
@@ -27,8 +35,14 @@ export type ReceivedRequest = {
   did: Step["do"] | "default";
   status: number | null;
   message: MessageFacts;
-  signature: { value: string; verifies: { destinationId: DestinationId; name: string; valid: boolean }[] } | null;
-  /** What a `forward` step sent to the receiver, and what came back, in the order in which it was sent. */
+  signature: {
+    value: string;
+    verifies: { destinationId: DestinationId; name: string; valid: boolean }[];
+  } | null;
+  /**
+   * What a `forward` step sent to the receiver, and what came back, in the order in which it was
+   * sent.
+   */
   forwarded: ForwardedExchange[];
 };
 
@@ -51,7 +65,13 @@ export type ForwardedExchange = {
   response: RecordedResponse | null;
 };
 
-export type EndpointPreset = { name: string; title: string; steps: Step[]; after: TestEndpoint["after"]; host?: string };
+export type EndpointPreset = {
+  name: string;
+  title: string;
+  steps: Step[];
+  after: TestEndpoint["after"];
+  host?: string;
+};
 
 export type Endpoints = {
   list(): EndpointView[];
@@ -66,7 +86,14 @@ export type Endpoints = {
     id: EndpointId,
     limit: number,
     before: ReceivedRequestId | null,
-  ): { items: ReceivedRequest[]; nextCursor: ReceivedRequestId | null; total: number; dropped: number } | Problem;
+  ):
+    | {
+        items: ReceivedRequest[];
+        nextCursor: ReceivedRequestId | null;
+        total: number;
+        dropped: number;
+      }
+    | Problem;
   clearReceived(id: EndpointId): Problem | null;
   presets(): EndpointPreset[];
 };

@@ -3,17 +3,34 @@ import { createServer, type Server, type ServerOptions, type ServerResponse } fr
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { problem, type Problem } from "../domain/problem.ts";
-import { answerBadInput, arrivalLimits, close, listen, maxRequestsPerTurn, serveRequests, urlOf, type Handle } from "./http-port.ts";
+import {
+  answerBadInput,
+  arrivalLimits,
+  close,
+  listen,
+  maxRequestsPerTurn,
+  serveRequests,
+  urlOf,
+  type Handle,
+} from "./http-port.ts";
 
 const servers: Server[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) await close(server, 0);
 });
 
-function serverOf(handle: Handle = (_request, response) => void response.end(), options: ServerOptions = {}): Server {
+function serverOf(
+  handle: Handle = (_request, response) => void response.end(),
+  options: ServerOptions = {},
+): Server {
   const server = createServer(options);
   servers.push(server);
-  serveRequests(server, handle, (response: ServerResponse, { status, code }: Problem) => void response.writeHead(status).end(code));
+  serveRequests(
+    server,
+    handle,
+    (response: ServerResponse, { status, code }: Problem) =>
+      void response.writeHead(status).end(code),
+  );
   answerBadInput(server, problem(405, "no_proxy", "This is no proxy."));
   return server;
 }
@@ -22,7 +39,9 @@ function serverOf(handle: Handle = (_request, response) => void response.end(), 
 function answerTo(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = "";
-    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }, () => socket.write(bytes));
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }, () =>
+      socket.write(bytes),
+    );
     socket.on("data", (chunk) => (text += chunk.toString()));
     socket.on("end", () => resolve(text));
     socket.on("error", reject);
@@ -35,7 +54,10 @@ describe("a port", () => {
     const before = one.listenerCount("error");
     const port = await listen(one, "127.0.0.1", 0);
     expect(port).toBeGreaterThan(0);
-    await expect(listen(other, "127.0.0.1", port)).rejects.toMatchObject({ code: "EADDRINUSE", port });
+    await expect(listen(other, "127.0.0.1", port)).rejects.toMatchObject({
+      code: "EADDRINUSE",
+      port,
+    });
     expect([one, other].map((server) => server.listenerCount("error"))).toEqual([before, before]);
     await close(one, 0);
     expect(await listen(other, "127.0.0.1", port)).toBe(port);
@@ -66,17 +88,32 @@ describe("what is no request", () => {
       "Bad Request",
       "bad_request",
     ],
-    ["endless headers", `GET / HTTP/1.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`, 431, "Request Header Fields Too Large", "headers_too_large"],
-    ["a proxy's request", "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", 405, "Method Not Allowed", "no_proxy"],
-  ])("%s is answered, and the port can be closed though the other side never ends", async (_, bytes, status, phrase, code) => {
-    const server = serverOf((request) => request.resume());
-    const port = await listen(server, "127.0.0.1", 0);
-    const [head = "", body = ""] = (await answerTo(port, bytes)).split("\r\n\r\n");
-    expect(head.split("\r\n")[0]).toBe(`HTTP/1.1 ${status} ${phrase}`);
-    expect(head).toContain(`Content-Length: ${body.length}`);
-    expect(JSON.parse(body)).toEqual({ code, message: expect.any(String) });
-    await close(server, 60_000);
-  });
+    [
+      "endless headers",
+      `GET / HTTP/1.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`,
+      431,
+      "Request Header Fields Too Large",
+      "headers_too_large",
+    ],
+    [
+      "a proxy's request",
+      "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n",
+      405,
+      "Method Not Allowed",
+      "no_proxy",
+    ],
+  ])(
+    "%s is answered, and the port can be closed though the other side never ends",
+    async (_, bytes, status, phrase, code) => {
+      const server = serverOf((request) => request.resume());
+      const port = await listen(server, "127.0.0.1", 0);
+      const [head = "", body = ""] = (await answerTo(port, bytes)).split("\r\n\r\n");
+      expect(head.split("\r\n")[0]).toBe(`HTTP/1.1 ${status} ${phrase}`);
+      expect(head).toContain(`Content-Length: ${body.length}`);
+      expect(JSON.parse(body)).toEqual({ code, message: expect.any(String) });
+      await close(server, 60_000);
+    },
+  );
 });
 
 describe("a request that takes long to arrive", () => {
@@ -105,7 +142,9 @@ describe("a request that takes long to arrive", () => {
 
   test("is looked for ten times within the shortest time that it may take", () => {
     expect(limits.connectionsCheckingInterval).toBe(10);
-    expect(arrivalLimits({ headersMs: 10_000, requestMs: 30_000 }).connectionsCheckingInterval).toBe(1000);
+    expect(
+      arrivalLimits({ headersMs: 10_000, requestMs: 30_000 }).connectionsCheckingInterval,
+    ).toBe(1000);
   });
 });
 
@@ -122,7 +161,8 @@ describe("a connection that pipelines", () => {
     await once(other, "connect");
     const requests = Array.from(
       { length: many },
-      (_, n) => `GET /${n} HTTP/1.1\r\nHost: h\r\n${n === many - 1 ? "Connection: close\r\n" : ""}\r\n`,
+      (_, n) =>
+        `GET /${n} HTTP/1.1\r\nHost: h\r\n${n === many - 1 ? "Connection: close\r\n" : ""}\r\n`,
     );
     const answered = answerTo(port, requests.join(""));
     while (handled.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -130,7 +170,9 @@ describe("a connection that pipelines", () => {
     await once(other, "data");
     other.destroy();
     expect(handled.indexOf("/other")).toBeLessThan(many / 2);
-    expect([...(await answered).matchAll(/\r\n\r\n(\/\d+)/g)].map(([, url]) => url)).toEqual(requests.map((_, n) => `/${n}`));
+    expect([...(await answered).matchAll(/\r\n\r\n(\/\d+)/g)].map(([, url]) => url)).toEqual(
+      requests.map((_, n) => `/${n}`),
+    );
   });
 
   test("has so many requests handled in a turn of the event loop, whatever their bodies", async () => {
@@ -156,7 +198,9 @@ describe("a connection that pipelines", () => {
       request.socket.destroy();
     });
     const port = await listen(server, "127.0.0.1", 0);
-    expect(await answerTo(port, "GET / HTTP/1.1\r\nHost: h\r\n\r\n".repeat(100)).catch(() => "")).toBe("");
+    expect(
+      await answerTo(port, "GET / HTTP/1.1\r\nHost: h\r\n\r\n".repeat(100)).catch(() => ""),
+    ).toBe("");
     await close(server, 0);
     expect(handled).toBeLessThanOrEqual(maxRequestsPerTurn);
   });
@@ -167,35 +211,64 @@ describe("a request that the next reader might read as another one is refused, a
   test.each([
     ["two Hosts", `${head}Host: other\r\nContent-Length: 0\r\n\r\n`],
     ["two equal Hosts", `${head}hOST: h\r\nContent-Length: 0\r\n\r\n`],
-    ["Content-Length and Transfer-Encoding", `${head}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
-    ["Transfer-Encoding and Content-Length", `${head}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n`],
+    [
+      "Content-Length and Transfer-Encoding",
+      `${head}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    [
+      "Transfer-Encoding and Content-Length",
+      `${head}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n`,
+    ],
     ["two Content-Lengths", `${head}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`],
     ["two equal Content-Lengths", `${head}Content-Length: 1\r\nContent-Length: 1\r\n\r\na`],
     ["a list of Content-Lengths", `${head}Content-Length: 1, 1\r\n\r\na`],
     ["a signed Content-Length", `${head}Content-Length: +1\r\n\r\na`],
     ["a hexadecimal Content-Length", `${head}Content-Length: 0x1\r\n\r\na`],
     ["a Content-Length beyond 64 bits", `${head}Content-Length: 99999999999999999999\r\n\r\na`],
-    ["Transfer-Encoding that does not end with chunked", `${head}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`],
+    [
+      "Transfer-Encoding that does not end with chunked",
+      `${head}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`,
+    ],
     ["an unknown Transfer-Encoding", `${head}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
-    ["two Transfer-Encodings", `${head}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n`],
+    [
+      "two Transfer-Encodings",
+      `${head}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n`,
+    ],
     ["a space before the colon", `${head}Content-Length : 1\r\n\r\na`],
     ["a folded header", `${head}X: a\r\n b\r\nContent-Length: 0\r\n\r\n`],
-    ["a header line that begins with a space", `POST / HTTP/1.1\r\n Host: h\r\nContent-Length: 0\r\n\r\n`],
+    [
+      "a header line that begins with a space",
+      `POST / HTTP/1.1\r\n Host: h\r\nContent-Length: 0\r\n\r\n`,
+    ],
     ["lines that end with LF alone", "POST / HTTP/1.1\nHost: h\nContent-Length: 0\n\n"],
     ["a header that ends with LF alone", `${head}X: a\nContent-Length: 0\r\n\r\n`],
     ["a CR within a header", `${head}X: a\rContent-Length: 5\r\n\r\n`],
     ["a NUL within a header", `${head}X: a\0b\r\nContent-Length: 0\r\n\r\n`],
     ["a chunk size with a sign", `${head}Transfer-Encoding: chunked\r\n\r\n+1\r\na\r\n0\r\n\r\n`],
     ["a chunk size with 0x", `${head}Transfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n`],
-    ["a chunk size beyond 64 bits", `${head}Transfer-Encoding: chunked\r\n\r\n11111111111111111\r\na\r\n0\r\n\r\n`],
-    ["a chunk longer than its size", `${head}Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n`],
-    ["a chunk that ends with LF alone", `${head}Transfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n`],
-    ["endless chunk extensions", `${head}Transfer-Encoding: chunked\r\n\r\n1;${"x".repeat(20_000)}\r\na\r\n0\r\n\r\n`],
+    [
+      "a chunk size beyond 64 bits",
+      `${head}Transfer-Encoding: chunked\r\n\r\n11111111111111111\r\na\r\n0\r\n\r\n`,
+    ],
+    [
+      "a chunk longer than its size",
+      `${head}Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n`,
+    ],
+    [
+      "a chunk that ends with LF alone",
+      `${head}Transfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n`,
+    ],
+    [
+      "endless chunk extensions",
+      `${head}Transfer-Encoding: chunked\r\n\r\n1;${"x".repeat(20_000)}\r\na\r\n0\r\n\r\n`,
+    ],
     ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
   ])("%s", async (_, bytes) => {
     let bodies = "";
     const server = serverOf((request, response) => {
-      request.on("data", (chunk: Buffer) => (bodies += chunk.toString())).on("end", () => response.end());
+      request
+        .on("data", (chunk: Buffer) => (bodies += chunk.toString()))
+        .on("end", () => response.end());
     });
     const port = await listen(server, "127.0.0.1", 0);
     const text = await answerTo(port, `${bytes}GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n`);

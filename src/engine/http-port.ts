@@ -1,10 +1,17 @@
 /**
- * What the HTTP ports of Hookyard have in common: start and stop, the time that a request may take to arrive, the number
- * of requests that a connection may pipeline, and the answer to input that is not a request.
+ * What the HTTP ports of Hookyard have in common: start and stop, the time that a request may take
+ * to arrive, the number of requests that a connection may pipeline, and the answer to input that is
+ * not a request.
  */
 
 import { once } from "node:events";
-import { STATUS_CODES, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
+import {
+  STATUS_CODES,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { problem, type Problem } from "../domain/problem.ts";
 import { startTimer } from "./real-time.ts";
@@ -12,10 +19,17 @@ import { startTimer } from "./real-time.ts";
 export type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * The options of a server whose requests must arrive within these times. Node checks for late ones at an interval, 30 s by
- * default: a tenth of the shorter time refuses them soon after they are late.
+ * The options of a server whose requests must arrive within these times. Node checks for late ones
+ * at an interval, 30 s by default: a tenth of the shorter time refuses them soon after they are
+ * late.
  */
-export function arrivalLimits({ headersMs, requestMs }: { headersMs: number; requestMs: number }): ServerOptions {
+export function arrivalLimits({
+  headersMs,
+  requestMs,
+}: {
+  headersMs: number;
+  requestMs: number;
+}): ServerOptions {
   return {
     headersTimeout: headersMs,
     requestTimeout: requestMs,
@@ -25,16 +39,24 @@ export function arrivalLimits({ headersMs, requestMs }: { headersMs: number; req
   };
 }
 
-/** Requests of one connection that are handled in one turn of the event loop: a browser opens no more than six connections. */
+/**
+ * Requests of one connection that are handled in one turn of the event loop: a browser opens no
+ * more than six connections.
+ */
 export const maxRequestsPerTurn = 16;
 
 type Pipeline = { handled: number; waiting: (() => void)[] };
 
 /**
- * Handles the server's requests. Of a connection that pipelines, `maxRequestsPerTurn` are handled in a turn of the event loop; the
- * others wait, and nothing more is read of it until they are handled. So it keeps no other connection waiting.
+ * Handles the server's requests. Of a connection that pipelines, `maxRequestsPerTurn` are handled
+ * in a turn of the event loop; the others wait, and nothing more is read of it until they are
+ * handled. So it keeps no other connection waiting.
  */
-export function serveRequests(server: Server, handle: Handle, refuseRequest: (response: ServerResponse, reason: Problem) => void): void {
+export function serveRequests(
+  server: Server,
+  handle: Handle,
+  refuseRequest: (response: ServerResponse, reason: Problem) => void,
+): void {
   const pipelines = new WeakMap<Socket, Pipeline>();
   const active = new Map<Socket, Pipeline>();
 
@@ -90,11 +112,17 @@ export function serveRequests(server: Server, handle: Handle, refuseRequest: (re
   server.on("checkExpectation", receive);
 }
 
-/** RFC 9112, 3.2: a request with two Hosts is answered 400, because another reader might choose the other one. */
+/**
+ * RFC 9112, 3.2: a request with two Hosts is answered 400, because another reader might choose the
+ * other one.
+ */
 function ambiguous({ rawHeaders }: IncomingMessage): Problem | null {
   let hosts = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === "host") hosts += 1;
-  return hosts < 2 ? null : problem(400, "two_hosts", "The request has more than one Host header. Send one.");
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === "host") hosts += 1;
+  return hosts < 2
+    ? null
+    : problem(400, "two_hosts", "The request has more than one Host header. Send one.");
 }
 
 export function urlOf(host: string, port: number): string {
@@ -131,17 +159,27 @@ export function answerBadInput(server: Server, noProxy: Problem): void {
 /** What is wrong with input that is not a request; null when the connection cannot be answered. */
 export function problemOfInput(error: NodeJS.ErrnoException, socket: Socket): Problem | null {
   if (!socket.writable) return null;
-  if (error.code === "HPE_HEADER_OVERFLOW") return problem(431, "headers_too_large", "The request line and headers are over 16 KB.");
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return problem(408, "request_timeout", "The request did not arrive in time.");
+  if (error.code === "HPE_HEADER_OVERFLOW")
+    return problem(431, "headers_too_large", "The request line and headers are over 16 KB.");
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT")
+    return problem(408, "request_timeout", "The request did not arrive in time.");
   if (error.code?.startsWith("HPE_") !== true) return null;
-  return problem(400, "bad_request", `The input is not a complete, valid HTTP request: ${error.message}.`);
+  return problem(
+    400,
+    "bad_request",
+    `The input is not a complete, valid HTTP request: ${error.message}.`,
+  );
 }
 
 /**
- * Answers on the bare connection, where there is no response object, and closes it. It is not left half open for the other side
- * to close, or a server could never stop.
+ * Answers on the bare connection, where there is no response object, and closes it. It is not left
+ * half open for the other side to close, or a server could never stop.
  */
-export function refuse(socket: Socket, { status, code, message }: Problem, more: object = {}): void {
+export function refuse(
+  socket: Socket,
+  { status, code, message }: Problem,
+  more: object = {},
+): void {
   const body = JSON.stringify({ ...more, code, message });
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,

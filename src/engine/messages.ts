@@ -15,17 +15,30 @@ export type MessagesOptions = {
   changes: Changes;
 };
 
-export function createMessages({ store, configuration, ingest, ingestClient, changes }: MessagesOptions): Messages {
-  const isKept = (writeKey: string): boolean => store.unknownKeys().some((key) => key.writeKey === writeKey);
+export function createMessages({
+  store,
+  configuration,
+  ingest,
+  ingestClient,
+  changes,
+}: MessagesOptions): Messages {
+  const isKept = (writeKey: string): boolean =>
+    store.unknownKeys().some((key) => key.writeKey === writeKey);
   const notKept = (writeKey: string): Problem =>
-    problem(404, "not_found", `No request with the write key ${JSON.stringify(writeKey)} is kept. It may already have been adopted.`);
+    problem(
+      404,
+      "not_found",
+      `No request with the write key ${JSON.stringify(writeKey)} is kept. It may already have been adopted.`,
+    );
 
   return {
     unknownKeys: () => store.unknownKeys(),
     async adopt(writeKey, name) {
       if (!isKept(writeKey)) return notKept(writeKey);
-      // The source may exist: somebody created it meanwhile, or a crash interrupted an earlier adoption.
-      const source = configuration.sourceByWriteKey(writeKey) ?? configuration.createSource({ name, writeKey });
+      // The source may exist: somebody created it meanwhile, or a crash interrupted an earlier
+      // adoption.
+      const source =
+        configuration.sourceByWriteKey(writeKey) ?? configuration.createSource({ name, writeKey });
       if (isProblem(source)) return source;
       try {
         await ingest.adopt(writeKey);
@@ -45,7 +58,10 @@ export function createMessages({ store, configuration, ingest, ingestClient, cha
       const source = configuration.source(sourceId);
       if (source === undefined) return notFound("source", sourceIds.format(sourceId));
       if (source.kind !== "audience") return ingestClient.send(source.writeKey, call, body);
-      return conflict("audience_source", `Only the audience or computed trait ${source.name} sends from this source.`);
+      return conflict(
+        "audience_source",
+        `Only the audience or computed trait ${source.name} sends from this source.`,
+      );
     },
     pin(id, pinned) {
       if (!store.pin(id, pinned)) return notFound("message", messageIds.format(id));
@@ -56,7 +72,11 @@ export function createMessages({ store, configuration, ingest, ingestClient, cha
 }
 
 export type IngestClient = {
-  send(writeKey: string, call: MessageType | "batch", body: string): Promise<{ status: number; body: string } | Problem>;
+  send(
+    writeKey: string,
+    call: MessageType | "batch",
+    body: string,
+  ): Promise<{ status: number; body: string } | Problem>;
 };
 
 const noAnswer = problem(
@@ -70,7 +90,11 @@ export function createIngestClient({ ingestUrl }: { ingestUrl: () => string }): 
   return {
     async send(writeKey, call, body) {
       const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`;
-      const headers = { "Content-Type": "application/json", "User-Agent": "hookyard-composer/1.0", Authorization: authorization };
+      const headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "hookyard-composer/1.0",
+        Authorization: authorization,
+      };
       try {
         const answer = await fetch(`${ingestUrl()}/v1/${call}`, { method: "POST", headers, body });
         return { status: answer.status, body: await answer.text() };

@@ -1,10 +1,17 @@
 /**
- * The pipeline as its users see it: its calls and its feed of changes. `app.ts` puts one together; the handlers in `api/`
- * are its only callers.
+ * The pipeline as its users see it: its calls and its feed of changes. `app.ts` puts one together;
+ * the handlers in `api/` are its only callers.
  */
 
 import type { ClientEvent } from "../client/events.ts";
-import type { CustomRetryProfile, Destination, RetryProfile, Settings, SimulatedClient, Source } from "../domain/configuration.ts";
+import type {
+  CustomRetryProfile,
+  Destination,
+  RetryProfile,
+  Settings,
+  SimulatedClient,
+  Source,
+} from "../domain/configuration.ts";
 import type {
   ClientId,
   DeliveryId,
@@ -20,7 +27,13 @@ import type { Problem } from "../domain/problem.ts";
 import type { MessageType, Outcome, sourceKinds } from "../domain/states.ts";
 import type { Endpoints, Faults } from "./endpoint-pipeline.ts";
 import type { AdvanceEnd, AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
-import type { Audiences, ComputedTraits, Deletions, Profiles, Suppressions } from "./profile-pipeline.ts";
+import type {
+  Audiences,
+  ComputedTraits,
+  Deletions,
+  Profiles,
+  Suppressions,
+} from "./profile-pipeline.ts";
 import type { DeliveryFilter, DeliverySummary, QueryStore, UnknownKey } from "./ports.ts";
 import type { NewDestination } from "./store-ports.ts";
 
@@ -40,7 +53,10 @@ export type Pipeline = {
   suppressions: Suppressions;
   queries: QueryStore;
   changes: ChangeFeed;
-  /** Waits until nothing is queued or being sent. On a paused clock, what a test endpoint holds is not waited for. */
+  /**
+   * Waits until nothing is queued or being sent. On a paused clock, what a test endpoint holds is
+   * not waited for.
+   */
   settle(timeoutMs: number): Promise<{ settled: boolean; queued: number; sending: number }>;
   /** What is wrong with the data file; null when nothing is known to be. */
   trouble(): Problem | null;
@@ -57,7 +73,9 @@ type ClockControl = {
 };
 
 export type SourceDraft = Pick<Source, "name"> &
-  Partial<Omit<Source, "id" | "name" | "kind" | "createdAt">> & { kind?: (typeof sourceKinds)[number] };
+  Partial<Omit<Source, "id" | "name" | "kind" | "createdAt">> & {
+    kind?: (typeof sourceKinds)[number];
+  };
 export type DestinationDraft = Pick<Destination, "name" | "sourceIds"> &
   Pick<NewDestination, "webhooks"> &
   Partial<Pick<Destination, "enabled" | "sharedSecret" | "retryProfile" | "payload">>;
@@ -82,14 +100,20 @@ export type Configuration = {
   retryProfiles(): (RetryProfile & { id: RetryProfileId | null })[];
   retryProfileOf(destination: Destination): RetryProfile;
   createRetryProfile(draft: RetryProfile): CustomRetryProfile | Problem;
-  updateRetryProfile(id: RetryProfileId, changes: Partial<RetryProfile>): CustomRetryProfile | Problem;
+  updateRetryProfile(
+    id: RetryProfileId,
+    changes: Partial<RetryProfile>,
+  ): CustomRetryProfile | Problem;
   deleteRetryProfile(id: RetryProfileId): Problem | null;
 
   settings(): Settings;
   updateSettings(changes: Partial<Settings>): Settings | Problem;
 };
 
-/** The sources of the kind `audience`: audiences and computed traits create them, and nobody else changes them. */
+/**
+ * The sources of the kind `audience`: audiences and computed traits create them, and nobody else
+ * changes them.
+ */
 export type OwnSources = {
   createOwnSource(name: string): Source;
   renameOwnSource(id: SourceId, name: string): void;
@@ -107,17 +131,31 @@ export type Messages = {
   replay(id: MessageRowId): Promise<{ id: MessageRowId; messageId: string } | Problem>;
   pin(id: MessageRowId, pinned: boolean): Problem | null;
   /** One call over HTTP to the ingest port, as a client of the source would make it. */
-  send(sourceId: SourceId, call: MessageType | "batch", body: string): Promise<{ status: number; body: string } | Problem>;
+  send(
+    sourceId: SourceId,
+    call: MessageType | "batch",
+    body: string,
+  ): Promise<{ status: number; body: string } | Problem>;
 };
 
 export type Workspaces = {
-  /** A source, a destination and a test endpoint that answers 200: enough for the first message. Created once. */
+  /**
+   * A source, a destination and a test endpoint that answers 200: enough for the first message.
+   * Created once.
+   */
   first(): Workspace | Problem;
-  /** A shop that generates traffic to a flaky webhook. Created once; when opened again, it continues sending. */
+  /**
+   * A shop that generates traffic to a flaky webhook. Created once; when opened again, it continues
+   * sending.
+   */
   demo(): Promise<Workspace | Problem>;
 };
 
-export type Workspace = { sourceId: SourceId; destinationId: DestinationId; endpointId: EndpointId };
+export type Workspace = {
+  sourceId: SourceId;
+  destinationId: DestinationId;
+  endpointId: EndpointId;
+};
 
 export type RetryJob = {
   id: JobId;
@@ -146,7 +184,12 @@ export type ClientDraft = Pick<SimulatedClient, "name"> &
 export type CallType = Exclude<MessageType, "delete">;
 
 /** A call in short, as messages are listed. */
-export type ClientCall = { type: CallType; messageId: string; event: string | null; userId: string | null };
+export type ClientCall = {
+  type: CallType;
+  messageId: string;
+  event: string | null;
+  userId: string | null;
+};
 
 export type ClientTry = {
   startedAt: number;
@@ -182,7 +225,12 @@ export type ClientBatch = {
 };
 
 /** A line as `DEBUG=analytics` writes it. */
-export type ClientLogLine = { number: number; at: number; event: ClientEvent["event"]; line: string };
+export type ClientLogLine = {
+  number: number;
+  at: number;
+  event: ClientEvent["event"];
+  line: string;
+};
 
 export type ClientView = SimulatedClient & {
   /** The source that currently has its write key. */
@@ -209,7 +257,12 @@ export type ClientDetails = ClientView & {
 };
 
 /** Newest first; `dropped` counts those that were removed for newer ones. */
-export type ClientPage<Item> = { items: Item[]; nextCursor: number | null; total: number; dropped: number };
+export type ClientPage<Item> = {
+  items: Item[];
+  nextCursor: number | null;
+  total: number;
+  dropped: number;
+};
 
 export type Clients = {
   list(): ClientView[];
@@ -219,7 +272,11 @@ export type Clients = {
   /** Closes it, and forgets it at once; its queue is sent all the same. */
   delete(id: ClientId): Problem | null;
   /** One call, as a program would make it. `batchId` is set when it caused a flush. */
-  call(id: ClientId, type: CallType, call: unknown): { messageId: string; batchId: string | null; client: ClientDetails } | Problem;
+  call(
+    id: ClientId,
+    type: CallType,
+    call: unknown,
+  ): { messageId: string; batchId: string | null; client: ClientDetails } | Problem;
   /** Does not wait for the answers. */
   flush(id: ClientId): ClientDetails | Problem;
   /** Gives up after `timeoutMs` of the clock what is not sent by then. */
@@ -258,7 +315,10 @@ export type Area =
 export type Change = {
   sequence: number;
   area: Area;
-  /** Ids of what was created or changed, as the API spells them; the newest hundred when there were more. For `received`, the endpoint's. */
+  /**
+   * Ids of what was created or changed, as the API spells them; the newest hundred when there were
+   * more. For `received`, the endpoint's.
+   */
   ids: string[];
   /** How many there were. */
   count: number;
@@ -271,7 +331,10 @@ export type Change = {
 export type ChangeFeed = {
   /** The sequence number of the newest change. */
   sequence(): number;
-  /** The changes after a sequence number, or null when they are no longer known and everything must be read again. */
+  /**
+   * The changes after a sequence number, or null when they are no longer known and everything must
+   * be read again.
+   */
   since(sequence: number): Change[] | null;
   subscribe(listener: (changes: Change[]) => void): () => void;
 };
@@ -280,7 +343,12 @@ export type ChangeFeed = {
 export type Changes = {
   note(area: Area, id: string | null, added?: boolean): void;
   /** Many at once, the newest last; `idOf` is called for those that the feed names. */
-  noteMany<Item>(area: Area, items: readonly Item[], idOf: (item: Item) => string, added: boolean): void;
+  noteMany<Item>(
+    area: Area,
+    items: readonly Item[],
+    idOf: (item: Item) => string,
+    added: boolean,
+  ): void;
   /** Many at once that are gone. */
   noteGone(area: Area, count: number): void;
 };

@@ -1,11 +1,18 @@
 /**
- * What the pipeline needs of a store, by the role that needs it. `store/` implements these on SQLite.
- * All calls are synchronous, and each one that writes is one transaction: when it has returned, it is committed.
- * Times are epoch milliseconds of the clock unless a name says wall.
+ * What the pipeline needs of a store, by the role that needs it. `store/` implements these on
+ * SQLite. All calls are synchronous, and each one that writes is one transaction: when it has
+ * returned, it is committed. Times are epoch milliseconds of the clock unless a name says wall.
  */
 
 import type { PayloadShape } from "../domain/configuration.ts";
-import type { AttemptId, DeliveryId, DestinationId, MessageRowId, SourceId, WebhookId } from "../domain/ids.ts";
+import type {
+  AttemptId,
+  DeliveryId,
+  DestinationId,
+  MessageRowId,
+  SourceId,
+  WebhookId,
+} from "../domain/ids.ts";
 import type { DeliveryState, MessageState, MessageType, Outcome } from "../domain/states.ts";
 import type { ClockMode } from "./clock/clock.ts";
 
@@ -65,7 +72,10 @@ export type NewMessage = {
   route: () => RoutedMessage;
 };
 
-export type RoutedMessage = { decisions: Decision[]; payloads: Partial<Record<PayloadShape, Uint8Array>> };
+export type RoutedMessage = {
+  decisions: Decision[];
+  payloads: Partial<Record<PayloadShape, Uint8Array>>;
+};
 
 export type Decision = {
   destinationId: DestinationId;
@@ -77,7 +87,11 @@ export type Decision = {
   payload: PayloadShape;
 };
 
-export type CommittedMessage = { id: MessageRowId; messageId: string; duplicateOf: MessageRowId | null };
+export type CommittedMessage = {
+  id: MessageRowId;
+  messageId: string;
+  duplicateOf: MessageRowId | null;
+};
 
 export type UnknownKeyRequest = {
   id: number;
@@ -91,7 +105,13 @@ export type UnknownKeyRequest = {
   body: Uint8Array;
 };
 
-export type UnknownKey = { writeKey: string; requests: number; firstAt: number; lastAt: number; lastPath: string };
+export type UnknownKey = {
+  writeKey: string;
+  requests: number;
+  firstAt: number;
+  lastAt: number;
+  lastPath: string;
+};
 
 export type IngestStore = {
   /** All requests in one transaction; returns one list per request. */
@@ -135,7 +155,10 @@ export type AttemptRecord = {
   outcome: Outcome;
   retryable: boolean;
   error: { code: string; message: string } | null;
-  /** Request line and headers exactly as sent; empty when nothing was sent. The body is the delivery's payload. */
+  /**
+   * Request line and headers exactly as sent; empty when nothing was sent. The body is the
+   * delivery's payload.
+   */
   requestHead: string;
   response: RecordedResponse | null;
 };
@@ -160,7 +183,10 @@ export type Transition = {
 };
 
 export type DeliveryStore = {
-  /** Claims up to `limit` deliveries of one destination that are queued, or waiting and due at `now`; oldest due first. */
+  /**
+   * Claims up to `limit` deliveries of one destination that are queued, or waiting and due at
+   * `now`; oldest due first.
+   */
   claim(destinationId: DestinationId, now: number, limit: number): ClaimedDelivery[];
   /** Attempts and changes of state, in order. */
   record(attempts: AttemptRecord[], transitions: Transition[]): void;
@@ -170,7 +196,10 @@ export type DeliveryStore = {
   countRunnable(destinationId: DestinationId, now: number, limit: number): number;
   /** After a crash: what was being sent is queued again. Returns how many. */
   requeueInterrupted(now: number): number;
-  /** Overdue deliveries, spread over the time after `now` in the order in which they were due. Returns how many. */
+  /**
+   * Overdue deliveries, spread over the time after `now` in the order in which they were due.
+   * Returns how many.
+   */
   spreadOverdue(now: number, gapMs: number, atMostMs: number): number;
   /** Waiting deliveries of a disabled destination whose window is over. */
   pausedPastWindow(destinationId: DestinationId, now: number, windowMs: number): DeliveryId[];
@@ -186,7 +215,9 @@ export type DeliveryStore = {
   hasUnsettledUpTo(destinationId: DestinationId, orQueued: boolean, upTo: number): boolean;
   /** The deliveries of a message that are queued, sending or waiting. */
   unsettledOf(message: MessageRowId): { destinationId: DestinationId; state: DeliveryState }[];
-  /** Destinations that have queued or waiting deliveries, also those that are no longer configured. */
+  /**
+   * Destinations that have queued or waiting deliveries, also those that are no longer configured.
+   */
   destinationsWithWork(): DestinationId[];
 };
 
@@ -209,7 +240,12 @@ export type MessageFilter = {
   search?: string;
 };
 
-export type Page<Item, Cursor> = { items: Item[]; nextCursor: Cursor | null; total: number; totalCapped: boolean };
+export type Page<Item, Cursor> = {
+  items: Item[];
+  nextCursor: Cursor | null;
+  total: number;
+  totalCapped: boolean;
+};
 
 export type MessageSummary = {
   id: MessageRowId;
@@ -241,7 +277,13 @@ export type MessageDetails = MessageSummary & {
   duplicateOf: MessageRowId | null;
   warnings: string[];
   raw: Uint8Array;
-  request: { method: string; path: string; headers: [string, string][]; size: number; messages: number };
+  request: {
+    method: string;
+    path: string;
+    headers: [string, string][];
+    size: number;
+    messages: number;
+  };
   decisions: Decision[];
   deliveries: DeliveryDetails[];
 };
@@ -265,7 +307,8 @@ export type DeliveryDetails = DeliverySummary & {
 };
 
 /** A delivery as a list shows it: with what it delivers, and a mark for each round. */
-type ListedDelivery = DeliverySummary & Pick<MessageSummary, "type" | "event" | "userId" | "anonymousId"> & { marks: RoundMark[] };
+type ListedDelivery = DeliverySummary &
+  Pick<MessageSummary, "type" | "event" | "userId" | "anonymousId"> & { marks: RoundMark[] };
 
 /** Of several attempts the success, else the longest; the round's start. */
 export type RoundMark = { round: number; startedAt: number; outcome: Outcome };
@@ -276,22 +319,43 @@ export type DuePlace = { at: number; id: DeliveryId };
 export type DeliveryFilter = { state?: DeliveryState; destinationId?: DestinationId };
 
 export type Stats = {
-  messages: { total: number; byState: Record<MessageState, number>; byType: Record<string, number> };
+  messages: {
+    total: number;
+    byState: Record<MessageState, number>;
+    byType: Record<string, number>;
+  };
   deliveries: { total: number; byState: Record<DeliveryState, number> };
 };
 
 export type QueryStore = {
-  /** Newest first. Asynchronous because a rare search walks far back, in slices that leave the event loop free. */
-  messages(filter: MessageFilter, limit: number, before: MessageRowId | null): Promise<Page<MessageSummary, MessageRowId>>;
+  /**
+   * Newest first. Asynchronous because a rare search walks far back, in slices that leave the event
+   * loop free.
+   */
+  messages(
+    filter: MessageFilter,
+    limit: number,
+    before: MessageRowId | null,
+  ): Promise<Page<MessageSummary, MessageRowId>>;
   message(id: MessageRowId): MessageDetails | null;
   /** Newest first. */
-  deliveries(filter: DeliveryFilter, limit: number, before: DeliveryId | null): Page<DeliverySummary, DeliveryId>;
+  deliveries(
+    filter: DeliveryFilter,
+    limit: number,
+    before: DeliveryId | null,
+  ): Page<DeliverySummary, DeliveryId>;
   /** Those that are waiting, the next due first. */
-  deliveriesByDue(filter: Omit<DeliveryFilter, "state">, limit: number, after: DuePlace | null): Page<DeliverySummary, DuePlace>;
+  deliveriesByDue(
+    filter: Omit<DeliveryFilter, "state">,
+    limit: number,
+    after: DuePlace | null,
+  ): Page<DeliverySummary, DuePlace>;
   deliveryDetails(id: DeliveryId): DeliveryDetails | null;
   listed(delivery: DeliverySummary): ListedDelivery;
   stats(): Stats;
   /** The message with the request that brought it, for replay. */
-  messageSource(id: MessageRowId): { request: Omit<IncomingRequest, "messages">; span: { offset: number; size: number } } | null;
+  messageSource(
+    id: MessageRowId,
+  ): { request: Omit<IncomingRequest, "messages">; span: { offset: number; size: number } } | null;
   pin(id: MessageRowId, pinned: boolean): boolean;
 };

@@ -1,11 +1,28 @@
-/** Profiles, audiences, computed traits and deletions as the control API sees them: a part of `pipeline.ts`. */
+/**
+ * Profiles, audiences, computed traits and deletions as the control API sees them: a part of
+ * `pipeline.ts`.
+ */
 
 import type { DeletionState } from "../domain/states.ts";
-import type { AudienceId, ComputedTraitId, DeletionId, DestinationId, ProfileId } from "../domain/ids.ts";
+import type {
+  AudienceId,
+  ComputedTraitId,
+  DeletionId,
+  DestinationId,
+  ProfileId,
+} from "../domain/ids.ts";
 import type { Json, JsonObject } from "../domain/json.ts";
 import type { Problem } from "../domain/problem.ts";
 import type { Computation, Explanation, Rule, Sync } from "../domain/rules.ts";
-import type { Audience, ComputedTrait, Deletion, ProfileCursor, ProfileDetails, ProfileSummary, Suppression } from "./profile-ports.ts";
+import type {
+  Audience,
+  ComputedTrait,
+  Deletion,
+  ProfileCursor,
+  ProfileDetails,
+  ProfileSummary,
+  Suppression,
+} from "./profile-ports.ts";
 import type { Page } from "./ports.ts";
 
 export type Profiles = {
@@ -28,9 +45,20 @@ export type ProfileView = ProfileSummary & Pick<ProfileValues, "memberships">;
 
 export type SyncProgress = { done: number; total: number };
 
-export type AudienceView = Audience & { destinationIds: DestinationId[]; size: number; syncing: SyncProgress | null };
+export type AudienceView = Audience & {
+  destinationIds: DestinationId[];
+  size: number;
+  syncing: SyncProgress | null;
+};
 /** Without a key, it is derived from the name. */
-export type AudienceDraft = { name: string; key?: string; rule?: Rule; members?: string[]; destinationIds?: DestinationId[]; sync?: Sync };
+export type AudienceDraft = {
+  name: string;
+  key?: string;
+  rule?: Rule;
+  members?: string[];
+  destinationIds?: DestinationId[];
+  sync?: Sync;
+};
 
 type SampledUser = { profileId: ProfileId | null; userId: string; traits: JsonObject };
 
@@ -47,29 +75,57 @@ export type Audiences = {
     id: AudienceId,
     sample: number,
   ): Promise<
-    { entering: number; leaving: number; sample: (SampledUser & { change: "entering" | "leaving"; payload: Uint8Array })[] } | Problem
+    | {
+        entering: number;
+        leaving: number;
+        sample: (SampledUser & { change: "entering" | "leaving"; payload: Uint8Array })[];
+      }
+    | Problem
   >;
   preview(
     of: { rule: Rule } | { members: string[] },
     sample: number,
   ): Promise<{ count: number; profiles: number; sample: SampledUser[] } | Problem>;
-  explain(rule: Rule, userId: string): Promise<{ matches: boolean; until: number | null; explained: Explanation } | Problem>;
+  explain(
+    rule: Rule,
+    userId: string,
+  ): Promise<{ matches: boolean; until: number | null; explained: Explanation } | Problem>;
 };
 
-type ComputedTraitView = ComputedTrait & { destinationIds: DestinationId[]; users: number; syncing: SyncProgress | null };
-type ComputedTraitDraft = { name: string; key?: string; computation: Computation; destinationIds?: DestinationId[]; sync?: Sync };
+type ComputedTraitView = ComputedTrait & {
+  destinationIds: DestinationId[];
+  users: number;
+  syncing: SyncProgress | null;
+};
+type ComputedTraitDraft = {
+  name: string;
+  key?: string;
+  computation: Computation;
+  destinationIds?: DestinationId[];
+  sync?: Sync;
+};
 
 export type ComputedTraits = {
   list(): ComputedTraitView[];
   get(id: ComputedTraitId): ComputedTraitView | Problem;
   create(draft: ComputedTraitDraft): Promise<ComputedTraitView | Problem>;
-  update(id: ComputedTraitId, changes: Partial<ComputedTraitDraft>): Promise<ComputedTraitView | Problem>;
+  update(
+    id: ComputedTraitId,
+    changes: Partial<ComputedTraitDraft>,
+  ): Promise<ComputedTraitView | Problem>;
   delete(id: ComputedTraitId): Promise<Problem | null>;
   sync(id: ComputedTraitId): Promise<{ entered: number; left: number } | Problem>;
   preview(
     computation: Computation,
     sample: number,
-  ): Promise<{ count: number; profiles: number; sample: { profileId: ProfileId; userId: string; value: Json }[] } | Problem>;
+  ): Promise<
+    | {
+        count: number;
+        profiles: number;
+        sample: { profileId: ProfileId; userId: string; value: Json }[];
+      }
+    | Problem
+  >;
 };
 
 export type DeletionView = Deletion & { state: DeletionState };

@@ -1,10 +1,18 @@
 /**
- * What profiles, audiences, computed traits and deletions need from a store. As in `ports.ts`, calls are synchronous, and
- * each call that writes is a transaction, or part of the one that `atomically` has open.
+ * What profiles, audiences, computed traits and deletions need from a store. As in `ports.ts`,
+ * calls are synchronous, and each call that writes is a transaction, or part of the one that
+ * `atomically` has open.
  */
 
 import type { Needs, ProfileFacts } from "../domain/facts.ts";
-import type { DeletionId, AudienceId, ComputedTraitId, MessageRowId, ProfileId, SourceId } from "../domain/ids.ts";
+import type {
+  DeletionId,
+  AudienceId,
+  ComputedTraitId,
+  MessageRowId,
+  ProfileId,
+  SourceId,
+} from "../domain/ids.ts";
 import type { Json, JsonObject } from "../domain/json.ts";
 import type { Computation, Rule, Sync } from "../domain/rules.ts";
 import type { MessageState, MessageType } from "../domain/states.ts";
@@ -13,7 +21,10 @@ import type { Page } from "./ports.ts";
 export type IdentityKind = "userId" | "anonymousId";
 export type IdentityValue = { kind: IdentityKind; value: string };
 
-/** A message that profiles follow: not rejected, no duplicate, no delete, no replay, and not from an audience. */
+/**
+ * A message that profiles follow: not rejected, no duplicate, no delete, no replay, and not from an
+ * audience.
+ */
 export type FollowedMessage = {
   id: MessageRowId;
   sourceId: SourceId;
@@ -26,14 +37,20 @@ export type FollowedMessage = {
   members: JsonObject | null;
 };
 
-/** What a slice of messages changed in one profile: all that is needed to choose which rules to evaluate again. */
+/**
+ * What a slice of messages changed in one profile: all that is needed to choose which rules to
+ * evaluate again.
+ */
 export type ProfileChange = {
   profileId: ProfileId;
   userId: string | null;
   /** Names of traits whose value changed, and of events that occurred, as returned by `nameOf`. */
   traits: ReadonlySet<string>;
   events: ReadonlySet<string>;
-  /** Two profiles were merged, or the profile got its first or another userId: any rule may now have another result. */
+  /**
+   * Two profiles were merged, or the profile got its first or another userId: any rule may now have
+   * another result.
+   */
   rejoined: boolean;
   /** The slice created it: it has only the traits and events named here. */
   isNew: boolean;
@@ -57,7 +74,14 @@ export type ProfileDetails = ProfileSummary & {
   identities: (IdentityValue & { since: number; messageId: MessageRowId })[];
   traitList: { name: string; value: Json; at: number; messageId: MessageRowId }[];
   groups: { groupId: string; traits: JsonObject; at: number }[];
-  eventList: { event: string; count: number; firstAt: number; lastAt: number; lastProperties: JsonObject; lastMessageId: MessageRowId }[];
+  eventList: {
+    event: string;
+    count: number;
+    firstAt: number;
+    lastAt: number;
+    lastProperties: JsonObject;
+    lastMessageId: MessageRowId;
+  }[];
   sourceIds: SourceId[];
   history: { at: number; kind: HistoryKind; detail: string; messageId: MessageRowId }[];
 };
@@ -69,8 +93,15 @@ export type ProfileCursor = { lastSeenAt: number; id: ProfileId };
 export type ProfileStore = {
   /** The newest message that was followed, and the newest message. */
   followed(): { upTo: MessageRowId; newest: MessageRowId };
-  /** The next messages in order, read one by one, and the last row. Rows that are not followed are skipped, and count towards `limit`. */
-  nextToFollow(limit: number): { messages: Iterable<FollowedMessage>; rows: number; upTo: MessageRowId };
+  /**
+   * The next messages in order, read one by one, and the last row. Rows that are not followed are
+   * skipped, and count towards `limit`.
+   */
+  nextToFollow(limit: number): {
+    messages: Iterable<FollowedMessage>;
+    rows: number;
+    upTo: MessageRowId;
+  };
   markFollowed(upTo: MessageRowId): void;
 
   profileOf(identity: IdentityValue): ProfileId | null;
@@ -80,16 +111,45 @@ export type ProfileStore = {
   /** Extends the time in which it was seen, and adds to its number of events. */
   touch(profile: ProfileId, seen: { firstAt: number; lastAt: number; events: number }): void;
   /** An identity of another profile moves to this one. */
-  addIdentity(profile: ProfileId, identity: IdentityValue, at: number, messageId: MessageRowId): void;
+  addIdentity(
+    profile: ProfileId,
+    identity: IdentityValue,
+    at: number,
+    messageId: MessageRowId,
+  ): void;
   setUser(profile: ProfileId, userId: string): void;
-  /** The value of the newest message wins, by timestamp, then by row. Returns whether the value changed. */
-  putTrait(profile: ProfileId, name: string, value: Json, at: number, messageId: MessageRowId): boolean;
+  /**
+   * The value of the newest message wins, by timestamp, then by row. Returns whether the value
+   * changed.
+   */
+  putTrait(
+    profile: ProfileId,
+    name: string,
+    value: Json,
+    at: number,
+    messageId: MessageRowId,
+  ): boolean;
   /** Does not count the event; `touch` does. */
-  addEvent(profile: ProfileId, event: string, at: number, properties: JsonObject, messageId: MessageRowId): void;
+  addEvent(
+    profile: ProfileId,
+    event: string,
+    at: number,
+    properties: JsonObject,
+    messageId: MessageRowId,
+  ): void;
   putGroup(profile: ProfileId, groupId: string, traits: JsonObject, at: number): void;
   addSource(profile: ProfileId, source: SourceId): void;
-  addHistory(profile: ProfileId, at: number, kind: HistoryKind, detail: string, messageId: MessageRowId): void;
-  /** Moves everything from `from` to `into` and removes `from`. Keeps the newer of two values of a trait. Returns how many events moved. */
+  addHistory(
+    profile: ProfileId,
+    at: number,
+    kind: HistoryKind,
+    detail: string,
+    messageId: MessageRowId,
+  ): void;
+  /**
+   * Moves everything from `from` to `into` and removes `from`. Keeps the newer of two values of a
+   * trait. Returns how many events moved.
+   */
   merge(from: ProfileId, into: ProfileId): { events: number };
   removeProfile(profile: ProfileId): void;
   user(profile: ProfileId): string | null;
@@ -99,7 +159,11 @@ export type ProfileStore = {
   /** At least what `needs` asks for. */
   facts(profile: ProfileId, needs: Needs, now: number): ProfileFacts;
   profileDetails(id: ProfileId): ProfileDetails | null;
-  profiles(filter: ProfileFilter, limit: number, before: ProfileCursor | null): Page<ProfileSummary, ProfileCursor>;
+  profiles(
+    filter: ProfileFilter,
+    limit: number,
+    before: ProfileCursor | null,
+  ): Page<ProfileSummary, ProfileCursor>;
   sourcesThatKnow(profile: ProfileId): SourceId[];
   noteSeen(names: SeenNames): void;
   /** The most frequent first. */
@@ -113,12 +177,22 @@ export type SeenNames = {
 };
 
 /**
- * One user of a slice: the current value, until when it is valid, and the value last sent to receivers (null: none). The
- * value of a rule is `true` or `false`, else it is the computed value, or null when there is none.
+ * One user of a slice: the current value, until when it is valid, and the value last sent to
+ * receivers (null: none). The value of a rule is `true` or `false`, else it is the computed value,
+ * or null when there is none.
  */
-export type Evaluated = { profileId: ProfileId; userId: string; value: Json; until: number | null; lastSent: Json };
+export type Evaluated = {
+  profileId: ProfileId;
+  userId: string;
+  value: Json;
+  until: number | null;
+  lastSent: Json;
+};
 
-/** Iterates over all known users (profiles with a userId) by profile id, in slices, so that the event loop stays free. */
+/**
+ * Iterates over all known users (profiles with a userId) by profile id, in slices, so that the
+ * event loop stays free.
+ */
 export type Walk = {
   /** At most `limit` users, fewer when the conditions are expensive. At the end, `seen` is 0. */
   next(limit: number): { seen: number; evaluated: Evaluated[] };
@@ -130,8 +204,8 @@ export type WalkOptions = {
   /**
    * Which users are returned:
    * `present`     those for which the rule is true, or who have a computed value
-   * `differing`   those whose value differs from the one last sent; the false of a rule is sent as no value
-   * `unsettled`   those that differ, and those whose `until` is not their `recheckAt`
+   * `differing`   those whose value differs from the one last sent; the false of a rule is sent as
+   * no value `unsettled`   those that differ, and those whose `until` is not their `recheckAt`
    */
   which: "present" | "differing" | "unsettled";
 };
@@ -158,10 +232,17 @@ export type Audience = Computed<AudienceId> & { rule: Rule | null; members: stri
 export type ComputedTrait = Computed<ComputedTraitId> & { computation: Computation };
 
 /**
- * The value of a user that an audience or computed trait, identified by its source, last sent to receivers: `true`, or the
- * computed value. Null: nothing was sent, or that the user left; such a row is kept only for its `recheckAt`.
+ * The value of a user that an audience or computed trait, identified by its source, last sent to
+ * receivers: `true`, or the computed value. Null: nothing was sent, or that the user left; such a
+ * row is kept only for its `recheckAt`.
  */
-export type LastSent = { sourceId: SourceId; userId: string; value: Json; since: number; recheckAt: number | null };
+export type LastSent = {
+  sourceId: SourceId;
+  userId: string;
+  value: Json;
+  since: number;
+  recheckAt: number | null;
+};
 
 export type ComputedStore = {
   audiences(): Audience[];
@@ -190,21 +271,46 @@ export type ComputedStore = {
   lastSentSources(): SourceId[];
   /** In the order of userIds, after `after`. */
   lastSentAfter(source: SourceId, after: string, limit: number): LastSent[];
-  /** Of the next users by userId: the last one, and those that are no longer the `userId` of a profile. At the end, `upTo` is null. */
-  strandedAfter(source: SourceId, after: string, limit: number): { upTo: string | null; stranded: LastSent[] };
-  /** The earliest time at which a value may change by time alone, and the values that may have changed by `now`. */
+  /**
+   * Of the next users by userId: the last one, and those that are no longer the `userId` of a
+   * profile. At the end, `upTo` is null.
+   */
+  strandedAfter(
+    source: SourceId,
+    after: string,
+    limit: number,
+  ): { upTo: string | null; stranded: LastSent[] };
+  /**
+   * The earliest time at which a value may change by time alone, and the values that may have
+   * changed by `now`.
+   */
   nextRecheckAt(source: SourceId): number | null;
   dueForRecheck(source: SourceId, now: number, limit: number): LastSent[];
 };
 
-export type DeletedUser = { userId: string; known: boolean; detail: string; sourceIds: SourceId[]; messageIds: MessageRowId[] };
+export type DeletedUser = {
+  userId: string;
+  known: boolean;
+  detail: string;
+  sourceIds: SourceId[];
+  messageIds: MessageRowId[];
+};
 /** `deleted` is null until the user has been deleted. */
 type RequestedUser = { userId: string; deleted: Omit<DeletedUser, "userId"> | null };
-export type Deletion = { id: DeletionId; suppress: boolean; requestedAt: number; users: RequestedUser[] };
+export type Deletion = {
+  id: DeletionId;
+  suppress: boolean;
+  requestedAt: number;
+  users: RequestedUser[];
+};
 export type Suppression = { userId: string; since: number; deletionId: DeletionId | null };
 
 export type DeletionStore = {
-  insertDeletion(deletion: { suppress: boolean; requestedAt: number; userIds: readonly string[] }): DeletionId;
+  insertDeletion(deletion: {
+    suppress: boolean;
+    requestedAt: number;
+    userIds: readonly string[];
+  }): DeletionId;
   deletion(id: DeletionId): Deletion | null;
   deletions(limit: number, before: DeletionId | null): Page<Deletion, DeletionId>;
   deleteDeletion(id: DeletionId): boolean;
@@ -213,7 +319,10 @@ export type DeletionStore = {
   /** Users that are still to be deleted, by their place in the request. */
   usersToDelete(id: DeletionId, limit: number): { place: number; userId: string }[];
   putDeleted(id: DeletionId, place: number, user: DeletedUser): void;
-  /** The first state that any of its delete messages is in, including removed ones; null without any. */
+  /**
+   * The first state that any of its delete messages is in, including removed ones; null without
+   * any.
+   */
   stateOfMessages(id: DeletionId): MessageState | null;
   deleteMessages(): { messageId: MessageRowId; deletionId: DeletionId }[];
 
@@ -225,8 +334,9 @@ export type DeletionStore = {
 
 export type Atomically = {
   /**
-   * Runs `write` in one transaction: all of its store calls are committed together or not at all, including
-   * `IngestStore.commit`. `write` must not catch the store's errors: a full disk ends the whole transaction.
+   * Runs `write` in one transaction: all of its store calls are committed together or not at all,
+   * including `IngestStore.commit`. `write` must not catch the store's errors: a full disk ends the
+   * whole transaction.
    */
   atomically<Result>(write: () => Result): Result;
 };

@@ -1,6 +1,6 @@
 /**
- * Real time, for what lives outside the pipeline's clock: deadlines of real sockets, durations, log times, pacing.
- * The only file beside the clock that uses the platform's timers.
+ * Real time, for what lives outside the pipeline's clock: deadlines of real sockets, durations, log
+ * times, pacing. The only file beside the clock that uses the platform's timers.
  */
 
 import { performance } from "node:perf_hooks";
@@ -25,8 +25,8 @@ export function startTimer(ms: number, run: () => void): RealTimer {
 const noticedStallMs = 50;
 
 /**
- * The deadline of somebody else's answer. When it fires late, this process did not run for that long and could not read what had
- * arrived: the answer gets as much time again.
+ * The deadline of somebody else's answer. When it fires late, this process did not run for that
+ * long and could not read what had arrived: the answer gets as much time again.
  */
 export function startDeadline(ms: number, run: () => void): RealTimer {
   let timer: RealTimer;
@@ -54,14 +54,17 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Runs it once everything that has arrived at a socket by now is handled. The first turn may end a poll that began earlier. */
+/**
+ * Runs it once everything that has arrived at a socket by now is handled. The first turn may end a
+ * poll that began earlier.
+ */
 export function runAfterPoll(run: () => void): void {
   setImmediate(() => setImmediate(run));
 }
 
 /**
- * Shares the turns of the event loop among pieces of work: a turn has room for this much work, or for one larger piece. Resolves, in
- * order, when a piece may run; the caller must run it at once.
+ * Shares the turns of the event loop among pieces of work: a turn has room for this much work, or
+ * for one larger piece. Resolves, in order, when a piece may run; the caller must run it at once.
  */
 export function createTurnBudget(perTurn: number): (cost: number) => Promise<void> {
   const waiting: { cost: number; resolve: () => void }[] = [];
@@ -86,13 +89,17 @@ export function createTurnBudget(perTurn: number): (cost: number) => Promise<voi
 
   return (cost) => {
     schedule();
-    if (waiting.length > 0 || !fits(cost)) return new Promise((resolve) => waiting.push({ cost, resolve }));
+    if (waiting.length > 0 || !fits(cost))
+      return new Promise((resolve) => waiting.push({ cost, resolve }));
     used += cost;
     return Promise.resolve();
   };
 }
 
-/** Returns a function that says how busy the event loop was since its last call: 0 for idle, 1 for busy all the time. */
+/**
+ * Returns a function that says how busy the event loop was since its last call: 0 for idle, 1 for
+ * busy all the time.
+ */
 export function watchLoop(): () => number {
   let before = performance.eventLoopUtilization();
   return () => {

@@ -1,13 +1,21 @@
-/** For calls that take several turns of the event loop: a stop in between is not a failure, and stored work goes on at the next start. */
+/**
+ * For calls that take several turns of the event loop: a stop in between is not a failure, and
+ * stored work goes on at the next start.
+ */
 
 import { conflict, type Problem } from "../domain/problem.ts";
 
 type Asynchronous<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
 
 type Stopping = {
-  /** From now on every guarded call returns that Hookyard is stopping, also one that began before and finds the store closed. */
+  /**
+   * From now on every guarded call returns that Hookyard is stopping, also one that began before
+   * and finds the store closed.
+   */
   stop(): void;
-  guard<Args extends unknown[], Answer>(run: Asynchronous<Args, Answer>): Asynchronous<Args, Answer | Problem>;
+  guard<Args extends unknown[], Answer>(
+    run: Asynchronous<Args, Answer>,
+  ): Asynchronous<Args, Answer | Problem>;
 };
 
 export function createStopping(): Stopping {

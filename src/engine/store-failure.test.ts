@@ -12,12 +12,19 @@ test.each([
   "SQLITE_NOTADB",
   "SQLITE_IOERR_WRITE",
 ])("%s makes the store unavailable, in a sentence", (code) => {
-  expect(storeFailure(failure(code))).toMatchObject({ status: 503, code: "store_unavailable", data: { sqlite: code } });
+  expect(storeFailure(failure(code))).toMatchObject({
+    status: 503,
+    code: "store_unavailable",
+    data: { sqlite: code },
+  });
 });
 
-test.each([failure("SQLITE_CONSTRAINT"), failure("ECONNRESET"), new Error("plain"), "SQLITE_FULL", null])(
-  "%s is not a failure of the store",
-  (error) => {
-    expect(storeFailure(error)).toBeNull();
-  },
-);
+test.each([
+  failure("SQLITE_CONSTRAINT"),
+  failure("ECONNRESET"),
+  new Error("plain"),
+  "SQLITE_FULL",
+  null,
+])("%s is not a failure of the store", (error) => {
+  expect(storeFailure(error)).toBeNull();
+});

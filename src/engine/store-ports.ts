@@ -1,10 +1,33 @@
-/** What the configuration and the upkeep need of a store, and the store as a whole. The rules of `ports.ts` hold here too. */
+/**
+ * What the configuration and the upkeep need of a store, and the store as a whole. The rules of
+ * `ports.ts` hold here too.
+ */
 
-import type { CustomRetryProfile, Destination, Settings, SimulatedClient, Source, TestEndpoint } from "../domain/configuration.ts";
-import type { ClientId, DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "../domain/ids.ts";
+import type {
+  CustomRetryProfile,
+  Destination,
+  Settings,
+  SimulatedClient,
+  Source,
+  TestEndpoint,
+} from "../domain/configuration.ts";
+import type {
+  ClientId,
+  DestinationId,
+  EndpointId,
+  RetryProfileId,
+  SourceId,
+  WebhookId,
+} from "../domain/ids.ts";
 import type { Problem } from "../domain/problem.ts";
 import type { ClockStore, DeliveryStore, IngestStore, QueryStore } from "./ports.ts";
-import type { Atomically, ComputedStore, DeletionStore, ProfileStore, RuleStore } from "./profile-ports.ts";
+import type {
+  Atomically,
+  ComputedStore,
+  DeletionStore,
+  ProfileStore,
+  RuleStore,
+} from "./profile-ports.ts";
 
 export type ConfigurationStore = {
   sources(): Source[];
@@ -46,13 +69,25 @@ export type ClientStore = {
 
 /** For keeping the data small. */
 export type UpkeepStore = {
-  /** Removes up to `limit` settled messages beyond the limits; returns how many. Count and bytes are of accepted ones. Pinned messages stay. */
-  removeOld(limits: { maxMessages: number | null; maxBytes?: number | null; olderThanWall: number | null }, limit: number): number;
+  /**
+   * Removes up to `limit` settled messages beyond the limits; returns how many. Count and bytes are
+   * of accepted ones. Pinned messages stay.
+   */
+  removeOld(
+    limits: { maxMessages: number | null; maxBytes?: number | null; olderThanWall: number | null },
+    limit: number,
+  ): number;
   /** What rejected and duplicate messages take. */
   rejectedBytes(): number;
-  /** Removes the oldest of them beyond so many bytes, up to `limit`; returns how many. Pinned messages stay, and the newest. */
+  /**
+   * Removes the oldest of them beyond so many bytes, up to `limit`; returns how many. Pinned
+   * messages stay, and the newest.
+   */
   removeRejected(maxBytes: number, limit: number): number;
-  /** Removes all messages and everything that belongs to them, and requests kept for unknown write keys; ids start again. */
+  /**
+   * Removes all messages and everything that belongs to them, and requests kept for unknown write
+   * keys; ids start again.
+   */
   clearMessages(): void;
   /** Removes the configuration too, except settings. */
   clearEverything(): void;

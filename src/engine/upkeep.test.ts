@@ -17,8 +17,19 @@ function startUpkeep(settings: Partial<Settings> = {}) {
   const gone: Change[] = [];
   feed.subscribe((changes) => void gone.push(...changes));
   const reported: unknown[] = [];
-  const used = { ...defaultSettings, maxMessages: null, maxBytes: null, maxAgeMs: null, ...settings };
-  const upkeep = createUpkeep({ store: one.store, settings: () => used, changes: feed, report: (error) => reported.push(error) });
+  const used = {
+    ...defaultSettings,
+    maxMessages: null,
+    maxBytes: null,
+    maxAgeMs: null,
+    ...settings,
+  };
+  const upkeep = createUpkeep({
+    store: one.store,
+    settings: () => used,
+    changes: feed,
+    report: (error) => reported.push(error),
+  });
   onTestFinished(() => {
     upkeep.stop();
     feed.stop();
@@ -43,7 +54,8 @@ function startUpkeep(settings: Partial<Settings> = {}) {
     reject(count: number, bytes: number): void {
       const text = `"${"x".repeat(bytes)}"`;
       const rejection = { reason: "no", detail: "No." };
-      for (let nth = 0; nth < count; nth += 1) one.store.commit([request([{ text, rejection, deduplicate: false }])]);
+      for (let nth = 0; nth < count; nth += 1)
+        one.store.commit([request([{ text, rejection, deduplicate: false }])]);
       passOver(one);
     },
     told(): [string, number][] {
@@ -92,7 +104,9 @@ test("those go that are older than their age in wall-clock time, and none when n
 test("what the store refuses is reported, and tried again after ten seconds", () => {
   const { upkeep, db, commit, messages, reported } = startUpkeep({ maxMessages: 1 });
   commit(3);
-  db.exec("CREATE TRIGGER locked BEFORE DELETE ON messages BEGIN SELECT RAISE(ABORT, 'locked'); END");
+  db.exec(
+    "CREATE TRIGGER locked BEFORE DELETE ON messages BEGIN SELECT RAISE(ABORT, 'locked'); END",
+  );
   upkeep.start();
   expect([reported, messages()]).toEqual([[expect.objectContaining({ message: "locked" })], 3]);
   db.exec("DROP TRIGGER locked");
@@ -136,7 +150,9 @@ test("the look every ten seconds finds rejected messages as well", async () => {
 test("a quota that cannot be kept because the store refuses is reported, and kept at the next look", async () => {
   const { upkeep, db, store, reported, reject } = startUpkeep({ maxRejectedBytes: 500_000 });
   reject(10, 100_000);
-  db.exec("CREATE TRIGGER locked BEFORE DELETE ON messages BEGIN SELECT RAISE(ABORT, 'locked'); END");
+  db.exec(
+    "CREATE TRIGGER locked BEFORE DELETE ON messages BEGIN SELECT RAISE(ABORT, 'locked'); END",
+  );
   upkeep.kick();
   for (let turn = 0; turn < 4; turn += 1) await nextTurn();
   expect(reported).toMatchObject([{ message: "locked" }]);
@@ -147,7 +163,10 @@ test("a quota that cannot be kept because the store refuses is reported, and kep
 });
 
 test("after a stop nothing is removed any more", async () => {
-  const { upkeep, commit, reject, messages } = startUpkeep({ maxMessages: 250, maxRejectedBytes: 500_000 });
+  const { upkeep, commit, reject, messages } = startUpkeep({
+    maxMessages: 250,
+    maxRejectedBytes: 500_000,
+  });
   commit(240);
   reject(10, 100_000);
   upkeep.kick();

@@ -6,7 +6,14 @@ import type { Endpoints } from "./endpoint-pipeline.ts";
 import type { Area, ChangeFeed, Changes, Pipeline } from "./pipeline.ts";
 import type { DeliveryStore } from "./ports.ts";
 import type { UpkeepStore } from "./store-ports.ts";
-import { monotonic, startTimer, nextTurn, startIdleTimer, wallClockNow, type RealTimer } from "./real-time.ts";
+import {
+  monotonic,
+  startTimer,
+  nextTurn,
+  startIdleTimer,
+  wallClockNow,
+  type RealTimer,
+} from "./real-time.ts";
 import type { Settings } from "../domain/configuration.ts";
 
 type SettleOptions = {
@@ -18,11 +25,14 @@ type SettleOptions = {
 };
 
 /**
- * Waits until all work in progress has ended. On a paused clock, what a test endpoint holds cannot end, and is not waited
- * for; what is queued behind it moves only when somebody moves the clock, and is waited for up to the timeout.
+ * Waits until all work in progress has ended. On a paused clock, what a test endpoint holds cannot
+ * end, and is not waited for; what is queued behind it moves only when somebody moves the clock,
+ * and is waited for up to the timeout.
  */
 export function createSettle({ activity, clock, store, scheduler, changes }: SettleOptions) {
-  return async (timeoutMs: number): Promise<{ settled: boolean; queued: number; sending: number }> => {
+  return async (
+    timeoutMs: number,
+  ): Promise<{ settled: boolean; queued: number; sending: number }> => {
     const { signal, abort } = limited(timeoutMs);
     const isSettled = (): boolean => activity.isQuiet(clock.isRunning()) && !scheduler.hasQueued();
     try {
@@ -80,7 +90,10 @@ export function createRate(): Rate {
     },
     perSecond() {
       const from = now() - windowSeconds;
-      const sum = slots.reduce((total, slot) => (slot !== undefined && slot.second > from ? total + slot.n : total), 0);
+      const sum = slots.reduce(
+        (total, slot) => (slot !== undefined && slot.second > from ? total + slot.n : total),
+        0,
+      );
       return Math.round((sum / windowSeconds) * 10) / 10;
     },
   };
@@ -114,10 +127,24 @@ type ResetOptions = {
   changes: Changes;
 };
 
-/** Empties the pipeline: of messages and everything that belongs to them, or of the configuration too. The settings stay. */
+/**
+ * Empties the pipeline: of messages and everything that belongs to them, or of the configuration
+ * too. The settings stay.
+ */
 export function createReset(options: ResetOptions): Pipeline["reset"] {
-  const { store, workspaces, clients, scheduler, configuration, suppressions, computations, deletions, endpoints, profiles, changes } =
-    options;
+  const {
+    store,
+    workspaces,
+    clients,
+    scheduler,
+    configuration,
+    suppressions,
+    computations,
+    deletions,
+    endpoints,
+    profiles,
+    changes,
+  } = options;
   return async (what) => {
     const isAll = what === "everything";
     workspaces.stop();
@@ -130,7 +157,8 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
     for (const { id } of endpoints.list()) endpoints.clearReceived(id);
     if (isAll) endpoints.reload();
     profiles.kick();
-    for (const area of isAll ? [...ofMessages, ...ofConfiguration] : ofMessages) changes.note(area, null);
+    for (const area of isAll ? [...ofMessages, ...ofConfiguration] : ofMessages)
+      changes.note(area, null);
   };
 }
 
@@ -139,10 +167,18 @@ const retentionEveryMs = 10_000;
 /** Messages removed at once: about ten milliseconds' work. */
 const slice = 200;
 
-/** Rejected and duplicate messages have no deliveries. As many are removed at once as a batch can add, so that a client cannot add them faster. */
+/**
+ * Rejected and duplicate messages have no deliveries. As many are removed at once as a batch can
+ * add, so that a client cannot add them faster.
+ */
 const rejectedSlice = 2500;
 
-type UpkeepOptions = { store: UpkeepStore; settings: () => Settings; changes: Changes; report: (error: unknown) => void };
+type UpkeepOptions = {
+  store: UpkeepStore;
+  settings: () => Settings;
+  changes: Changes;
+  report: (error: unknown) => void;
+};
 
 type Upkeep = {
   start(): void;
@@ -152,8 +188,8 @@ type Upkeep = {
 };
 
 /**
- * Retention: removes old messages by count, by bytes and by age, and rejected ones beyond their quota. It uses wall-clock time and
- * runs in slices, with everything else in between.
+ * Retention: removes old messages by count, by bytes and by age, and rejected ones beyond their
+ * quota. It uses wall-clock time and runs in slices, with everything else in between.
  */
 export function createUpkeep({ store, settings, changes, report }: UpkeepOptions): Upkeep {
   let timer: RealTimer | null = null;
@@ -165,7 +201,14 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
     const { maxMessages, maxBytes, maxAgeMs } = settings();
     let removed = 0;
     try {
-      removed = store.removeOld({ maxMessages, maxBytes, olderThanWall: maxAgeMs === null ? null : wallClockNow() - maxAgeMs }, slice);
+      removed = store.removeOld(
+        {
+          maxMessages,
+          maxBytes,
+          olderThanWall: maxAgeMs === null ? null : wallClockNow() - maxAgeMs,
+        },
+        slice,
+      );
     } catch (error) {
       report(error);
     }

@@ -20,7 +20,9 @@ export type Violation = {
 };
 
 export function claimsOf({ messages, receiver, always }: Exploration, schedule: Schedule): Claim[] {
-  const sent = [...new Set(schedule.flatMap((step) => ("message" in step ? [step.message] : [])))].toSorted((one, other) => one - other);
+  const sent = [
+    ...new Set(schedule.flatMap((step) => ("message" in step ? [step.message] : []))),
+  ].toSorted((one, other) => one - other);
   const claims: Claim[] = [];
   const { effects, state } = receiver;
   if (effects !== null && always.effects !== "any number") {
@@ -29,7 +31,10 @@ export function claimsOf({ messages, receiver, always }: Exploration, schedule: 
       if (message === undefined || message.token === null) continue;
       const { replaces, timestamp, token, title } = message;
       const isReplaced = sent.some(
-        (other) => replaces !== null && messages[other]?.replaces === replaces && messages[other].timestamp > timestamp,
+        (other) =>
+          replaces !== null &&
+          messages[other]?.replaces === replaces &&
+          messages[other].timestamp > timestamp,
       );
       const times = isReplaced || always.effects === "at most once" ? { atMost: 1 } : 1;
       claims.push({ source: effects, about: title, token, times });
@@ -40,11 +45,18 @@ export function claimsOf({ messages, receiver, always }: Exploration, schedule: 
       if (of.every((message) => sent.includes(message)))
         claims.push({ source: effects, about: token.replaceAll("{{token}}-", ""), token, times });
   if (state !== null && always.sameState)
-    claims.push({ source: state, about: "The end state", sameAs: sent.map((message) => ({ do: "send", message })) });
+    claims.push({
+      source: state,
+      about: "The end state",
+      sameAs: sent.map((message) => ({ do: "send", message })),
+    });
   return claims;
 }
 
-export function judgeTimes({ about, times }: Extract<Claim, { times: Range }>, count: number): Violation | null {
+export function judgeTimes(
+  { about, times }: Extract<Claim, { times: Range }>,
+  count: number,
+): Violation | null {
   if (isWithin(count, times)) return null;
   const least = typeof times === "number" ? times : (times.atLeast ?? 0);
   return {
@@ -57,13 +69,19 @@ function timesText(count: number): string {
   return ["never", "once", "twice"][count] ?? `${count} times`;
 }
 
-/** An answer about many runs, cut into the parts about each once, however many tokens are then counted in it. */
+/**
+ * An answer about many runs, cut into the parts about each once, however many tokens are then
+ * counted in it.
+ */
 export class Answer {
   readonly #text: string;
   readonly #parts = new Map<string, string>();
   readonly #runOf: (token: string) => string | undefined;
 
-  constructor(text: string, runs: { prefix: string; runOf: (token: string) => string | undefined }) {
+  constructor(
+    text: string,
+    runs: { prefix: string; runOf: (token: string) => string | undefined },
+  ) {
     this.#text = partAbout(text, runs.prefix);
     this.#runOf = runs.runOf;
   }
@@ -81,7 +99,10 @@ export class Answer {
   }
 }
 
-/** The members that differ between two states of which nobody did anything differently: ids, and times of arrival. */
+/**
+ * The members that differ between two states of which nobody did anything differently: ids, and
+ * times of arrival.
+ */
 export function changingMembers(one: string, other: string): string[] {
   try {
     return differing(JSON.parse(one) as Json, JSON.parse(other) as Json, "");
@@ -92,8 +113,12 @@ export function changingMembers(one: string, other: string): string[] {
 
 function differing(one: Json, other: Json, name: string): string[] {
   if (Array.isArray(one) && Array.isArray(other))
-    return one.length === other.length ? one.flatMap((element, index) => differing(element, other[index] ?? null, name)) : [];
+    return one.length === other.length
+      ? one.flatMap((element, index) => differing(element, other[index] ?? null, name))
+      : [];
   if (isObject(one) && isObject(other))
-    return Object.entries(one).flatMap(([member, value]) => differing(value, other[member] ?? null, member));
+    return Object.entries(one).flatMap(([member, value]) =>
+      differing(value, other[member] ?? null, member),
+    );
   return one === other || name === "" ? [] : [name];
 }

@@ -1,6 +1,6 @@
 /**
- * Reads a file with an `explore` section: a receiver, the messages that it gets, what may vary, and what must always hold. Problems have
- * their places, as those of other scenario files do.
+ * Reads a file with an `explore` section: a receiver, the messages that it gets, what may vary, and
+ * what must always hold. Problems have their places, as those of other scenario files do.
  */
 
 import { z } from "zod";
@@ -18,18 +18,37 @@ import { readYaml, type FileProblem, type PlacedValue } from "../scenarios/file/
 
 const flag = z.boolean({ error: "true or false" });
 const url = z.url({ protocol: /^https?$/, error: "a full http or https URL" });
-const source = z.union([url, members({ url }), members({ command: name })], { error: "a URL, or a mapping of url or command" });
-const action = z.union([name, members({ run: name, listens: url.optional() }), members({ url, method: text.optional() })], {
-  error: "a command, or a mapping of run and listens, or of url and method",
+const source = z.union([url, members({ url }), members({ command: name })], {
+  error: "a URL, or a mapping of url or command",
 });
+const action = z.union(
+  [
+    name,
+    members({ run: name, listens: url.optional() }),
+    members({ url, method: text.optional() }),
+  ],
+  {
+    error: "a command, or a mapping of run and listens, or of url and method",
+  },
+);
 const maxMessages = 20;
 const limit = z.union(
-  [flag, whole(0, 10), members({ atMost: whole(1, 10).optional(), of: z.array(whole(1, maxMessages)).min(1, "a list that is not empty") })],
+  [
+    flag,
+    whole(0, 10),
+    members({
+      atMost: whole(1, 10).optional(),
+      of: z.array(whole(1, maxMessages)).min(1, "a list that is not empty"),
+    }),
+  ],
   {
     error: "how many at most, true, or a mapping of atMost and of",
   },
 );
-const message = z.looseObject({ type: oneOf(callTypes) }, { error: "a message: a mapping with a type" });
+const message = z.looseObject(
+  { type: oneOf(callTypes) },
+  { error: "a message: a mapping with a type" },
+);
 const claim = members({ effects: members({ token: name, times: expectedNumber }) });
 
 const exploreFile = members({
@@ -69,7 +88,9 @@ const exploreFile = members({
 type Read = z.output<typeof exploreFile>["explore"];
 
 /** A command for the shell, or a request. */
-export type Action = { run: string; listens?: string | undefined } | { url: string; method?: string | undefined };
+export type Action =
+  | { run: string; listens?: string | undefined }
+  | { url: string; method?: string | undefined };
 
 /** In texts, `{{token}}` stands for what is new in each run of a schedule. */
 type ExploredMessage = {
@@ -95,7 +116,14 @@ export type Exploration = {
     reset: Action | null;
   };
   messages: readonly ExploredMessage[];
-  vary: { order: boolean; duplicates: Limit; together: Limit; lostAnswers: Limit; restarts: number; delays: readonly number[] };
+  vary: {
+    order: boolean;
+    duplicates: Limit;
+    together: Limit;
+    lostAnswers: Limit;
+    restarts: number;
+    delays: readonly number[];
+  };
   always: {
     answers: boolean;
     effects: "once" | "at most once" | "any number";
@@ -109,18 +137,38 @@ export function readExploration(content: string): Exploration | { problems: File
   const file = readYaml(content.replace(/^\uFEFF/, ""), { maxValues: 50_000 });
   if ("problems" in file) return file;
   if (isObject(file.value) && !("explore" in file.value))
-    return { problems: [{ line: 1, column: 1, message: "The file has no explore section. hookyard run runs scenarios without one." }] };
+    return {
+      problems: [
+        {
+          line: 1,
+          column: 1,
+          message: "The file has no explore section. hookyard run runs scenarios without one.",
+        },
+      ],
+    };
   const read = exploreFile.safeParse(file.value, { reportInput: true });
   if (!read.success) return { problems: problemsOf(read.error.issues, file) };
   const { explore } = read.data;
   const problems: FileProblem[] = [];
-  const messages = explore.messages.map((one, index) => messageOf(one as JsonObject, index, file, problems));
+  const messages = explore.messages.map((one, index) =>
+    messageOf(one as JsonObject, index, file, problems),
+  );
   problems.push(...contradictions(explore, file));
   if (problems.length > 0) return { problems };
-  return { name: read.data.name, seed: read.data.seed, messages: messages.map(withOwnTitle), ...partsOf(explore) };
+  return {
+    name: read.data.name,
+    seed: read.data.seed,
+    messages: messages.map(withOwnTitle),
+    ...partsOf(explore),
+  };
 }
 
-function partsOf({ receiver, messages, vary = {}, always = {} }: Read): Pick<Exploration, "receiver" | "vary" | "always"> {
+function partsOf({
+  receiver,
+  messages,
+  vary = {},
+  always = {},
+}: Read): Pick<Exploration, "receiver" | "vary" | "always"> {
   const { effects = null, state = null, restart = null, reset = null, ...rest } = receiver;
   const all = new Set(messages.keys());
   const limitOf = (given: z.output<typeof limit> = true): Limit => {
@@ -128,8 +176,10 @@ function partsOf({ receiver, messages, vary = {}, always = {} }: Read): Pick<Exp
     if (typeof given === "number") return { atMost: given, of: all };
     return { atMost: given.atMost ?? 1, of: new Set(given.of.map((nth) => nth - 1)) };
   };
-  const sourceOf = (given: z.output<typeof source> | null): EffectsSource | null => (typeof given === "string" ? { url: given } : given);
-  const actionOf = (given: z.output<typeof action> | null): Action | null => (typeof given === "string" ? { run: given } : given);
+  const sourceOf = (given: z.output<typeof source> | null): EffectsSource | null =>
+    typeof given === "string" ? { url: given } : given;
+  const actionOf = (given: z.output<typeof action> | null): Action | null =>
+    typeof given === "string" ? { run: given } : given;
   return {
     receiver: {
       ...rest,
@@ -161,33 +211,53 @@ function partsOf({ receiver, messages, vary = {}, always = {} }: Read): Pick<Exp
 }
 
 /** What the schema cannot see. */
-function contradictions({ receiver, messages, vary = {}, always = {} }: Read, file: PlacedValue): FileProblem[] {
+function contradictions(
+  { receiver, messages, vary = {}, always = {} }: Read,
+  file: PlacedValue,
+): FileProblem[] {
   const problems: FileProblem[] = [];
   const add = (path: (string | number)[], sentence: string): void =>
     void problems.push({ ...file.placeOf(["explore", ...path]), message: sentence });
   if ((vary.restarts ?? 0) > 0 && receiver.restart === undefined)
     add(["vary", "restarts"], "Say how the receiver is restarted: receiver: { restart: … }.");
   if (always.effects !== undefined && receiver.effects === undefined)
-    add(["always", "effects"], "Say where the receiver lists its effects: receiver: { effects: … }.");
+    add(
+      ["always", "effects"],
+      "Say where the receiver lists its effects: receiver: { effects: … }.",
+    );
   if (always.expect !== undefined && receiver.effects === undefined)
-    add(["always", "expect"], "Say where the receiver lists its effects: receiver: { effects: … }.");
+    add(
+      ["always", "expect"],
+      "Say where the receiver lists its effects: receiver: { effects: … }.",
+    );
   if (always.state === "same" && receiver.state === undefined && receiver.effects === undefined)
     add(["always", "state"], "Say where the receiver shows its state: receiver: { state: … }.");
   for (const kind of ["duplicates", "together", "lostAnswers"] as const) {
     const given = vary[kind];
     if (typeof given !== "object") continue;
     for (const [index, nth] of given.of.entries())
-      if (nth > messages.length) add(["vary", kind, "of", index], `There is no message ${nth}: there are ${messages.length}.`);
+      if (nth > messages.length)
+        add(
+          ["vary", kind, "of", index],
+          `There is no message ${nth}: there are ${messages.length}.`,
+        );
   }
   return problems;
 }
 
-/** Each message is a second younger than the one before it, unless it has a timestamp of its own. */
+/**
+ * Each message is a second younger than the one before it, unless it has a timestamp of its own.
+ */
 const startAt = Date.parse(defaultStartAt);
 /** A constant one would be shared by schedules that run at the same time. */
 const ids = ["messageId", "userId", "anonymousId"];
 
-function messageOf(given: JsonObject, index: number, file: PlacedValue, problems: FileProblem[]): ExploredMessage {
+function messageOf(
+  given: JsonObject,
+  index: number,
+  file: PlacedValue,
+  problems: FileProblem[],
+): ExploredMessage {
   const path = ["explore", "messages", index];
   const fixed = ids.find((id) => typeof given[id] === "string" && !given[id].includes("{{"));
   if (fixed !== undefined)
@@ -197,10 +267,19 @@ function messageOf(given: JsonObject, index: number, file: PlacedValue, problems
     });
   const written = withToken({
     ...given,
-    ...(given["userId"] === undefined && given["anonymousId"] === undefined ? { userId: "{{user}}" } : {}),
+    ...(given["userId"] === undefined && given["anonymousId"] === undefined
+      ? { userId: "{{user}}" }
+      : {}),
   });
   const item = JSON.parse(placed(JSON.stringify(written), index + 1)) as JsonObject;
-  const frame = { context: null, integrations: null, sentAt: undefined, library: null, ip: null, correctClockSkew: false };
+  const frame = {
+    context: null,
+    integrations: null,
+    sentAt: undefined,
+    library: null,
+    ip: null,
+    correctClockSkew: false,
+  };
   const checked = checkMessage(item, 0, { ...frame, now: startAt + index * 1000 }, null);
   if (!checked.ok) {
     problems.push({ ...file.placeOf(path), message: checked.rejection.detail });
@@ -208,18 +287,31 @@ function messageOf(given: JsonObject, index: number, file: PlacedValue, problems
   }
   const own = checked.message;
   const { type, event, timestamp } = own;
-  const payload = makePayload({ ...own, messageId: own.messageId ?? placed("{{message}}", index + 1) }, "documented", timestamp);
+  const payload = makePayload(
+    { ...own, messageId: own.messageId ?? placed("{{message}}", index + 1) },
+    "documented",
+    timestamp,
+  );
   return {
-    title: [type === "track" ? null : type, event].filter((word) => word !== null && word !== "").join(" "),
+    title: [type === "track" ? null : type, event]
+      .filter((word) => word !== null && word !== "")
+      .join(" "),
     body: payload,
-    replaces: type === "identify" || type === "group" ? `${type} ${own.userId ?? own.anonymousId} ${event ?? ""}` : null,
+    replaces:
+      type === "identify" || type === "group"
+        ? `${type} ${own.userId ?? own.anonymousId} ${event ?? ""}`
+        : null,
     timestamp,
     token: type === "alias" ? null : placed("{{message}}", index + 1),
   };
 }
 
 /** Two identifies are `identify (message 1)` and `identify (message 5)`. */
-function withOwnTitle(message: ExploredMessage, index: number, all: readonly ExploredMessage[]): ExploredMessage {
+function withOwnTitle(
+  message: ExploredMessage,
+  index: number,
+  all: readonly ExploredMessage[],
+): ExploredMessage {
   const isOnly = all.filter(({ title }) => title === message.title).length === 1;
   return isOnly ? message : { ...message, title: `${message.title} (message ${index + 1})` };
 }
@@ -232,9 +324,15 @@ function withToken(message: JsonObject): JsonObject {
   return isObject(held) ? { ...message, [holder]: { token: "{{message}}", ...held } } : message;
 }
 
-/** From the names that a file uses to `{{token}}`: `{{user2}}`, `{{message}}` of the message itself, and `{{message3}}` of another. */
+/**
+ * From the names that a file uses to `{{token}}`: `{{user2}}`, `{{message}}` of the message itself,
+ * and `{{message3}}` of another.
+ */
 function placed(given: string, nth: number): string {
   return given
     .replace(/\{\{user(\d*)\}\}/g, (_, number: string) => `{{token}}-u${number}`)
-    .replace(/\{\{message(\d*)\}\}/g, (_, number: string) => `{{token}}-m${number === "" ? nth : number}`);
+    .replace(
+      /\{\{message(\d*)\}\}/g,
+      (_, number: string) => `{{token}}-m${number === "" ? nth : number}`,
+    );
 }

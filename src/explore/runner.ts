@@ -1,13 +1,19 @@
 /**
- * Runs schedules against a receiver, many at the same time: each has users and tokens of its own. Those with restarts run together as well,
- * and wait for each other before each restart.
+ * Runs schedules against a receiver, many at the same time: each has users and tokens of its own.
+ * Those with restarts run together as well, and wait for each other before each restart.
  */
 
 import { randomBytes } from "node:crypto";
 import { createTrust } from "../engine/deliver/dial.ts";
 import { askEffects, stableEffects, type EffectsSource } from "../receiver/effects.ts";
 import { stateOf } from "../receiver/state.ts";
-import { deliverRequest, isAccepted, isCrash, performRequest, type Sent } from "../receiver/request.ts";
+import {
+  deliverRequest,
+  isAccepted,
+  isCrash,
+  performRequest,
+  type Sent,
+} from "../receiver/request.ts";
 import { restart } from "../receiver/restart.ts";
 import { createWire, pause, type Wire } from "../receiver/wire.ts";
 import { Answer, claimsOf, judgeTimes, type Claim, type Violation } from "./claims.ts";
@@ -21,7 +27,10 @@ export class CannotExplore extends Error {}
 const timeoutMs = 5_000;
 /** A receiver with a few connections to its database still answers each within its time. */
 const atOnce = 64;
-/** Of those that restart the receiver while it works: the work of the first must not be over when the last has sent its message. */
+/**
+ * Of those that restart the receiver while it works: the work of the first must not be over when
+ * the last has sent its message.
+ */
 const fewAtOnce = 4;
 
 type Run = { token: string; schedule: Schedule; claims: Claim[]; violations: Violation[] };
@@ -50,11 +59,18 @@ export class Runner {
   async run(schedules: readonly Schedule[], patienceMs?: number): Promise<Violation[][]> {
     const runs = schedules.map((schedule) => this.#newRun(schedule));
     await this.#findStates(runs);
-    const groups = Map.groupBy(runs, ({ schedule }) => schedule.filter((step) => step.do === "restart").length);
+    const groups = Map.groupBy(
+      runs,
+      ({ schedule }) => schedule.filter((step) => step.do === "restart").length,
+    );
     for (const [, group] of [...groups].toSorted(([one], [other]) => one - other)) {
-      const [close = [], others = []] = [true, false].map((is) => group.filter(({ schedule }) => isCloseToRestart(schedule) === is));
-      for (let at = 0; at < others.length; at += this.#atOnce) await this.#runTogether(others.slice(at, at + this.#atOnce), patienceMs);
-      for (let at = 0; at < close.length; at += fewAtOnce) await this.#runTogether(close.slice(at, at + fewAtOnce), patienceMs);
+      const [close = [], others = []] = [true, false].map((is) =>
+        group.filter(({ schedule }) => isCloseToRestart(schedule) === is),
+      );
+      for (let at = 0; at < others.length; at += this.#atOnce)
+        await this.#runTogether(others.slice(at, at + this.#atOnce), patienceMs);
+      for (let at = 0; at < close.length; at += fewAtOnce)
+        await this.#runTogether(close.slice(at, at + fewAtOnce), patienceMs);
     }
     return runs.map(({ violations }) => violations);
   }
@@ -91,7 +107,10 @@ export class Runner {
     const schedules = [...wanted.values()];
     const parts = await this.states(schedules);
     for (const [index, key] of [...wanted.keys()].entries())
-      this.#states.set(key, stateOf(parts[index] ?? "", "{{token}}", this.#exploration.always.ignore));
+      this.#states.set(
+        key,
+        stateOf(parts[index] ?? "", "{{token}}", this.#exploration.always.ignore),
+      );
   }
 
   /** What the receiver shows about each afterwards, with `{{token}}` in place of the run's own. */
@@ -102,7 +121,9 @@ export class Runner {
       const runs = schedules.slice(at, at + this.#atOnce).map((schedule) => this.#newRun(schedule));
       await this.#perform(runs);
       const answer = await this.#ask(state, new Map(runs.map(({ token }) => [token, 0])));
-      parts.push(...runs.map(({ token }) => answer.partAbout(token).replaceAll(token, "{{token}}")));
+      parts.push(
+        ...runs.map(({ token }) => answer.partAbout(token).replaceAll(token, "{{token}}")),
+      );
     }
     return parts;
   }
@@ -122,12 +143,19 @@ export class Runner {
     const parts = runs.map((run) => ({ run, parts: partsOf(run.schedule) }));
     const count = parts[0]?.parts.length ?? 0;
     for (let nth = 0; nth < count; nth += 1) {
-      const now = parts.map(({ run, parts }) => ({ run, part: parts[nth] ?? { from: 0, steps: [] } }));
+      const now = parts.map(({ run, parts }) => ({
+        run,
+        part: parts[nth] ?? { from: 0, steps: [] },
+      }));
       const isLast = nth === count - 1;
       // What the sender does not wait for must still be under way when the receiver restarts.
-      const late = now.map(({ part: { steps } }) => (isLast ? 0 : steps.length - 1 - steps.findLastIndex((step) => !isLeft(step))));
+      const late = now.map(({ part: { steps } }) =>
+        isLast ? 0 : steps.length - 1 - steps.findLastIndex((step) => !isLeft(step)),
+      );
       await Promise.all(
-        now.map(({ run, part }, index) => this.#takeAll(run, part.from, part.from + part.steps.length - (late[index] ?? 0))),
+        now.map(({ run, part }, index) =>
+          this.#takeAll(run, part.from, part.from + part.steps.length - (late[index] ?? 0)),
+        ),
       );
       if (isLast) return;
       await Promise.all(
@@ -163,24 +191,37 @@ export class Runner {
     const wrong = answers === undefined ? undefined : sent.find(isWrong[answers]);
     if (wrong === undefined) return;
     const step = run.schedule[at] as Extract<Step, { message: number }>;
-    const got = wrong.status === null ? `not answered (${wrong.error?.message ?? "no reason"})` : `answered ${wrong.status}`;
-    run.violations.push({ kind: "answer", text: `${this.#exploration.messages[step.message]?.title ?? ""} was ${got}.` });
+    const got =
+      wrong.status === null
+        ? `not answered (${wrong.error?.message ?? "no reason"})`
+        : `answered ${wrong.status}`;
+    run.violations.push({
+      kind: "answer",
+      text: `${this.#exploration.messages[step.message]?.title ?? ""} was ${got}.`,
+    });
   }
 
   async #judge(runs: readonly Run[], patienceMs: number | undefined): Promise<void> {
     const claims = runs.flatMap((run) => run.claims.map((claim) => ({ run, claim })));
-    for (const [, those] of Map.groupBy(claims, ({ claim: { source } }) => JSON.stringify(source))) {
+    for (const [, those] of Map.groupBy(claims, ({ claim: { source } }) =>
+      JSON.stringify(source),
+    )) {
       const [first] = those;
       if (first === undefined) continue;
       const wanted = those.map(({ run, claim }): [string, number] =>
         "times" in claim
-          ? [tokenOf(claim, run), typeof claim.times === "number" ? claim.times : (claim.times.atLeast ?? 0)]
+          ? [
+              tokenOf(claim, run),
+              typeof claim.times === "number" ? claim.times : (claim.times.atLeast ?? 0),
+            ]
           : [run.token, 0],
       );
       const answer = await this.#ask(first.claim.source, new Map(wanted), patienceMs);
       for (const { run, claim } of those) {
         const wrong =
-          "times" in claim ? judgeTimes(claim, answer.count(tokenOf(claim, run)).count) : this.#judgeState(claim.sameAs, run, answer);
+          "times" in claim
+            ? judgeTimes(claim, answer.count(tokenOf(claim, run)).count)
+            : this.#judgeState(claim.sameAs, run, answer);
         if (wrong !== null) run.violations.push(wrong);
       }
     }
@@ -190,11 +231,21 @@ export class Runner {
     const state = stateOf(answer.partAbout(token), token, this.#exploration.always.ignore);
     const expected = this.#states.get(JSON.stringify(sameAs)) ?? "";
     if (state === expected) return null;
-    return { kind: "state", text: "The end state is not the one of the same messages once each, in the order of the file." };
+    return {
+      kind: "state",
+      text: "The end state is not the one of the same messages once each, in the order of the file.",
+    };
   }
 
-  async #ask(source: EffectsSource, wanted: ReadonlyMap<string, number>, patienceMs?: number): Promise<Answer> {
-    const runs = { prefix: this.#prefix, runOf: (token: string) => /hy[0-9a-f]+x\d+z/.exec(token)?.[0] };
+  async #ask(
+    source: EffectsSource,
+    wanted: ReadonlyMap<string, number>,
+    patienceMs?: number,
+  ): Promise<Answer> {
+    const runs = {
+      prefix: this.#prefix,
+      runOf: (token: string) => /hy[0-9a-f]+x\d+z/.exec(token)?.[0],
+    };
     let answer = new Answer("", runs);
     const ask = async (): Promise<string> => {
       const text = await askEffects(source);
@@ -203,7 +254,12 @@ export class Runner {
     };
     try {
       const patience = patienceMs === undefined ? {} : { atMostMs: patienceMs };
-      await stableEffects({ ask, wanted, count: (_text, token) => answer.count(token), ...patience });
+      await stableEffects({
+        ask,
+        wanted,
+        count: (_text, token) => answer.count(token),
+        ...patience,
+      });
     } catch (error) {
       throw new CannotExplore(error instanceof Error ? error.message : String(error));
     }
@@ -213,7 +269,11 @@ export class Runner {
   async #act(action: Action, word: string): Promise<void> {
     if ("url" in action) {
       const wire = createWire({ url: action.url, trust: createTrust(), timeoutMs });
-      const [sent] = await performRequest(wire, { method: action.method, body: "", connection: "close" }, null);
+      const [sent] = await performRequest(
+        wire,
+        { method: action.method, body: "", connection: "close" },
+        null,
+      );
       wire.close();
       if (sent === undefined || !isAccepted(sent))
         throw new CannotExplore(
@@ -221,7 +281,9 @@ export class Runner {
         );
     } else {
       const listens = action.listens ?? this.#exploration.receiver.url;
-      await restart({ run: action.run, listens }).catch((error: Error) => Promise.reject(new CannotExplore(error.message)));
+      await restart({ run: action.run, listens }).catch((error: Error) =>
+        Promise.reject(new CannotExplore(error.message)),
+      );
     }
     this.#wire.close();
     this.#wire = this.#newWire();
@@ -259,7 +321,8 @@ function withEnvironment(headers: Readonly<Record<string, string>>): Record<stri
   const fill = (text: string): string =>
     text.replace(/\{\{env\.(\w+)\}\}/g, (_, name: string) => {
       const value = process.env[name];
-      if (value === undefined) throw new CannotExplore(`The environment variable ${name} is not set.`);
+      if (value === undefined)
+        throw new CannotExplore(`The environment variable ${name} is not set.`);
       return value;
     });
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, fill(value)]));

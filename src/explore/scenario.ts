@@ -1,4 +1,7 @@
-/** A schedule that fails, as an ordinary scenario: `hookyard run` shows the failure again, and is satisfied once the receiver is right. */
+/**
+ * A schedule that fails, as an ordinary scenario: `hookyard run` shows the failure again, and is
+ * satisfied once the receiver is right.
+ */
 
 import { stringify } from "yaml";
 import { claimsOf } from "./claims.ts";
@@ -17,17 +20,29 @@ type Written = {
   file: string;
 };
 
-export function scenarioOf({ exploration, schedule, isSigned, text, seed, number, file }: Written): string {
+export function scenarioOf({
+  exploration,
+  schedule,
+  isSigned,
+  text,
+  seed,
+  number,
+  file,
+}: Written): string {
   const { url, restart, reset } = exploration.receiver;
   const words = scheduleTexts(schedule, exploration);
   const stepsOf = (part: Schedule, token: string, texts: readonly string[]): object[] =>
     part.map((step, at) => {
       if (step.do === "wait") return { wait: `${step.ms}ms` };
       const request = requestOf(exploration, part, at, isSigned);
-      if (request === null) return restart === null ? {} : actionStep(restart, url, "The receiver restarts");
+      if (request === null)
+        return restart === null ? {} : actionStep(restart, url, "The receiver restarts");
       const { body, ...spec } = request.spec;
       const answers = request.answers === undefined ? {} : { answers: request.answers };
-      return { request: { url, ...spec, ...answers, body: body.replaceAll("{{token}}", token) }, name: texts[at] };
+      return {
+        request: { url, ...spec, ...answers, body: body.replaceAll("{{token}}", token) },
+        name: texts[at],
+      };
     });
   const claims = claimsOf(exploration, schedule);
   const same = claims.find((claim) => "sameAs" in claim);
@@ -44,7 +59,12 @@ export function scenarioOf({ exploration, schedule, isSigned, text, seed, number
     effects:
       "times" in claim
         ? { ...source, token: claim.token, times: claim.times }
-        : { ...source, token: "{{token}}", sameAs: "{{token2}}", ...(ignore.length > 0 ? { ignore } : {}) },
+        : {
+            ...source,
+            token: "{{token}}",
+            sameAs: "{{token2}}",
+            ...(ignore.length > 0 ? { ignore } : {}),
+          },
   }));
   const steps = [
     ...(reset === null ? [] : [actionStep(reset, url, "The receiver forgets everything")]),

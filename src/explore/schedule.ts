@@ -1,4 +1,7 @@
-/** A schedule: what happens to a receiver, one action after the other. Drawn from a seed; the same seed and number give the same one. */
+/**
+ * A schedule: what happens to a receiver, one action after the other. Drawn from a seed; the same
+ * seed and number give the same one.
+ */
 
 import { drawUnit } from "../domain/random.ts";
 import type { RequestSpec } from "../receiver/request.ts";
@@ -7,31 +10,55 @@ import type { Exploration, Limit } from "./explore-file.ts";
 export type Step =
   | { do: "send"; message: number }
   /** The sender does not get the answer, and sends the message again later. */
-  | { do: "lose"; message: number; hangUp: "at-first-byte" | "when-sent" | "while-working"; waitMs: number }
+  | {
+      do: "lose";
+      message: number;
+      hangUp: "at-first-byte" | "when-sent" | "while-working";
+      waitMs: number;
+    }
   | { do: "together"; message: number; copies: number; apartMs: number }
   | { do: "wait"; ms: number }
   | { do: "restart" };
 export type Schedule = readonly Step[];
 
-export type Drawn = { number: number; schedule: Schedule; covers: readonly string[]; order: readonly number[] };
+export type Drawn = {
+  number: number;
+  schedule: Schedule;
+  covers: readonly string[];
+  order: readonly number[];
+};
 
 /** Beside these, more would mostly hide each other. */
 const maxFaults = 3;
 
-export function draw({ messages, vary }: Pick<Exploration, "messages" | "vary">, seed: number, number: number): Drawn {
+export function draw(
+  { messages, vary }: Pick<Exploration, "messages" | "vary">,
+  seed: number,
+  number: number,
+): Drawn {
   let drawn = 0;
   const unit = (): number => drawUnit(seed, number, (drawn += 1));
   const below = (count: number): number => Math.floor(unit() * count);
   const pick = <Value>(values: readonly Value[]): Value | undefined => values[below(values.length)];
 
-  const order = orderOf(messages.length, vary.order && number > 0, number > 0 && unit() < 0.25, unit);
+  const order = orderOf(
+    messages.length,
+    vary.order && number > 0,
+    number > 0 && unit() < 0.25,
+    unit,
+  );
   const steps: Step[] = order.map((message) => ({ do: "send", message }));
   const covers: string[] = [];
-  const cover = (fault: string, message: number): void => void covers.push(`${fault} ${message} ${order.indexOf(message)}`);
-  const plain = ({ of }: Limit): number[] => order.filter((message) => of.has(message) && first(message)?.do === "send");
-  const first = (message: number): Step | undefined => steps.find((step) => "message" in step && step.message === message);
-  const placeOf = (message: number): number => steps.findIndex((step) => "message" in step && step.message === message);
-  const insert = (step: Step, from: number): void => void steps.splice(from + below(steps.length - from + 1), 0, step);
+  const cover = (fault: string, message: number): void =>
+    void covers.push(`${fault} ${message} ${order.indexOf(message)}`);
+  const plain = ({ of }: Limit): number[] =>
+    order.filter((message) => of.has(message) && first(message)?.do === "send");
+  const first = (message: number): Step | undefined =>
+    steps.find((step) => "message" in step && step.message === message);
+  const placeOf = (message: number): number =>
+    steps.findIndex((step) => "message" in step && step.message === message);
+  const insert = (step: Step, from: number): void =>
+    void steps.splice(from + below(steps.length - from + 1), 0, step);
 
   const faults: Record<string, () => void> = {
     lose() {
@@ -47,7 +74,12 @@ export function draw({ messages, vary }: Pick<Exploration, "messages" | "vary">,
     together() {
       const message = pick(plain(vary.together));
       if (message === undefined) return;
-      steps[placeOf(message)] = { do: "together", message, copies: 2, apartMs: unit() < 0.5 ? 0 : (pick(vary.delays) ?? 0) };
+      steps[placeOf(message)] = {
+        do: "together",
+        message,
+        copies: 2,
+        apartMs: unit() < 0.5 ? 0 : (pick(vary.delays) ?? 0),
+      };
       cover("copies together", message);
     },
     duplicate() {
@@ -58,7 +90,8 @@ export function draw({ messages, vary }: Pick<Exploration, "messages" | "vary">,
     },
     restart() {
       const lost = steps.find((step) => step.do === "lose");
-      const at = lost !== undefined && unit() < 0.5 ? steps.indexOf(lost) + 1 : 1 + below(steps.length);
+      const at =
+        lost !== undefined && unit() < 0.5 ? steps.indexOf(lost) + 1 : 1 + below(steps.length);
       steps.splice(at, 0, { do: "restart" });
     },
     wait() {
@@ -76,16 +109,26 @@ export function draw({ messages, vary }: Pick<Exploration, "messages" | "vary">,
   const count = number === 0 || unit() < 0.15 ? 0 : Math.min(1 + below(maxFaults), kinds.length);
   const chosen = Array.from({ length: count }, () => kinds.splice(below(kinds.length), 1)[0] ?? "");
   // A restart looks for a lost answer to come after.
-  for (const kind of chosen.toSorted((one, other) => Number(one === "restart") - Number(other === "restart"))) faults[kind]?.();
+  for (const kind of chosen.toSorted(
+    (one, other) => Number(one === "restart") - Number(other === "restart"),
+  ))
+    faults[kind]?.();
   for (const [at, step] of steps.entries()) {
-    const before = new Set(steps.slice(0, at).flatMap((one) => ("message" in one ? [one.message] : []))).size;
+    const before = new Set(
+      steps.slice(0, at).flatMap((one) => ("message" in one ? [one.message] : [])),
+    ).size;
     if (step.do === "restart") covers.push(`restart after ${before}`);
     if (step.do === "wait") covers.push(`delay after ${before}`);
   }
   return { number, schedule: steps, covers, order };
 }
 
-function orderOf(count: number, isShuffled: boolean, isPart: boolean, unit: () => number): number[] {
+function orderOf(
+  count: number,
+  isShuffled: boolean,
+  isPart: boolean,
+  unit: () => number,
+): number[] {
   const order = Array.from({ length: count }, (_, index) => index);
   if (isShuffled) {
     for (let last = count - 1; last > 0; last -= 1) {
@@ -113,10 +156,14 @@ export class Coverage {
   }
 
   /** Of each fault, how many places (a message, and where it stands in the order) of how many. */
-  report(): { faults: { fault: string; seen: number; of: number }[]; orders: { seen: number; of: number } } {
+  report(): {
+    faults: { fault: string; seen: number; of: number }[];
+    orders: { seen: number; of: number };
+  } {
     const { messages, vary } = this.#exploration;
     const count = messages.length;
-    const places = ({ atMost, of }: Limit): number => (atMost === 0 ? 0 : of.size * (vary.order ? count : 1));
+    const places = ({ atMost, of }: Limit): number =>
+      atMost === 0 ? 0 : of.size * (vary.order ? count : 1);
     const rows: [string, number][] = [
       ["duplicate", places(vary.duplicates)],
       ["copies together", places(vary.together)],
@@ -124,9 +171,12 @@ export class Coverage {
       ["restart", vary.restarts === 0 ? 0 : count],
       ["delay", vary.delays.length === 0 ? 0 : count],
     ];
-    const seenOf = (fault: string): number => [...this.#seen].filter((cell) => cell.startsWith(`${fault} `)).length;
+    const seenOf = (fault: string): number =>
+      [...this.#seen].filter((cell) => cell.startsWith(`${fault} `)).length;
     return {
-      faults: rows.filter(([, of]) => of > 0).map(([fault, of]) => ({ fault, seen: Math.min(seenOf(fault), of), of })),
+      faults: rows
+        .filter(([, of]) => of > 0)
+        .map(([fault, of]) => ({ fault, seen: Math.min(seenOf(fault), of), of })),
       orders: { seen: this.#orders.size, of: vary.order ? factorial(count) : 1 },
     };
   }
@@ -138,7 +188,11 @@ function factorial(count: number): number {
 
 /** What the step sends, and what the receiver must answer. `{{token}}` is still in it. */
 export function requestOf(
-  { messages, receiver: { headers }, always }: Pick<Exploration, "messages" | "receiver" | "always">,
+  {
+    messages,
+    receiver: { headers },
+    always,
+  }: Pick<Exploration, "messages" | "receiver" | "always">,
   schedule: Schedule,
   at: number,
   isSigned: boolean,
@@ -152,11 +206,23 @@ export function requestOf(
   };
   switch (step.do) {
     case "lose":
-      return { spec: { ...spec, hangUp: step.hangUp, ...(step.waitMs > 0 ? { waitMs: step.waitMs } : {}) }, answers: undefined };
+      return {
+        spec: { ...spec, hangUp: step.hangUp, ...(step.waitMs > 0 ? { waitMs: step.waitMs } : {}) },
+        answers: undefined,
+      };
     case "together":
-      return { spec: { ...spec, copies: step.copies, ...(step.apartMs > 0 ? { apartMs: step.apartMs } : {}) }, answers: undefined };
+      return {
+        spec: {
+          ...spec,
+          copies: step.copies,
+          ...(step.apartMs > 0 ? { apartMs: step.apartMs } : {}),
+        },
+        answers: undefined,
+      };
     case "send": {
-      const isFirst = !schedule.slice(0, at).some((one) => "message" in one && one.message === step.message);
+      const isFirst = !schedule
+        .slice(0, at)
+        .some((one) => "message" in one && one.message === step.message);
       // A copy may be refused, such as with 409.
       const answers = !always.answers ? undefined : isFirst ? "2xx" : "no crash";
       return { spec: { ...spec, tries: 3 }, answers };
@@ -165,7 +231,11 @@ export function requestOf(
 }
 
 /** For a list that people read. */
-function stepText(step: Step, { messages }: Pick<Exploration, "messages">, isAgain: boolean): string {
+function stepText(
+  step: Step,
+  { messages }: Pick<Exploration, "messages">,
+  isAgain: boolean,
+): string {
   const title = "message" in step ? (messages[step.message]?.title ?? "") : "";
   switch (step.do) {
     case "send":
@@ -181,9 +251,14 @@ function stepText(step: Step, { messages }: Pick<Exploration, "messages">, isAga
   }
 }
 
-export function scheduleTexts(schedule: Schedule, exploration: Pick<Exploration, "messages">): string[] {
+export function scheduleTexts(
+  schedule: Schedule,
+  exploration: Pick<Exploration, "messages">,
+): string[] {
   return schedule.map((step, at) => {
-    const isAgain = "message" in step && schedule.slice(0, at).some((one) => "message" in one && one.message === step.message);
+    const isAgain =
+      "message" in step &&
+      schedule.slice(0, at).some((one) => "message" in one && one.message === step.message);
     return stepText(step, exploration, isAgain);
   });
 }

@@ -1,4 +1,7 @@
-/** Makes a schedule that fails as small as it can be: fewer steps, then fewer and simpler faults, then the order of the file. */
+/**
+ * Makes a schedule that fails as small as it can be: fewer steps, then fewer and simpler faults,
+ * then the order of the file.
+ */
 
 import type { Violation } from "./claims.ts";
 import type { Runner } from "./runner.ts";
@@ -8,18 +11,30 @@ type Shrunk = { schedule: Schedule; violations: Violation[]; runs: number };
 
 /** A smaller schedule has to fail so many times in a row. */
 const repeats = 3;
-/** Effects that never come are waited for in every round. What comes later is found when the last is confirmed. */
+/**
+ * Effects that never come are waited for in every round. What comes later is found when the last is
+ * confirmed.
+ */
 const patienceMs = 1_000;
 
 /** Null when it does not fail every time, so that nothing could be shown. */
-export async function shrink(runner: Runner, schedule: Schedule, kind: Violation["kind"]): Promise<Shrunk | null> {
+export async function shrink(
+  runner: Runner,
+  schedule: Schedule,
+  kind: Violation["kind"],
+): Promise<Shrunk | null> {
   let runs = 0;
-  const failing = async (schedules: readonly Schedule[], patience?: number): Promise<Schedule[]> => {
+  const failing = async (
+    schedules: readonly Schedule[],
+    patience?: number,
+  ): Promise<Schedule[]> => {
     const all = schedules.flatMap((one) => Array<Schedule>(repeats).fill(one));
     runs += all.length;
     const results = await runner.run(all, patience);
     const failed = results.map((violations) => violations.some((one) => one.kind === kind));
-    return schedules.filter((_, index) => failed.slice(index * repeats, (index + 1) * repeats).every(Boolean));
+    return schedules.filter((_, index) =>
+      failed.slice(index * repeats, (index + 1) * repeats).every(Boolean),
+    );
   };
 
   const [first] = await failing([schedule, ...withMoreCopies(schedule)]);
@@ -27,7 +42,9 @@ export async function shrink(runner: Runner, schedule: Schedule, kind: Violation
   const accepted = [first];
   for (let current = first; ;) {
     const smaller = candidatesOf(current).filter((one) => isSmaller(one, current));
-    const [best] = (await failing(smaller, patienceMs)).toSorted((one, other) => compareWeights(weightOf(one), weightOf(other)));
+    const [best] = (await failing(smaller, patienceMs)).toSorted((one, other) =>
+      compareWeights(weightOf(one), weightOf(other)),
+    );
     if (best === undefined) break;
     accepted.push(best);
     current = best;
@@ -41,7 +58,11 @@ export async function shrink(runner: Runner, schedule: Schedule, kind: Violation
 }
 
 /** Alone, as the scenario will run. */
-async function confirmed(runner: Runner, schedule: Schedule, kind: Violation["kind"]): Promise<Violation[] | null> {
+async function confirmed(
+  runner: Runner,
+  schedule: Schedule,
+  kind: Violation["kind"],
+): Promise<Violation[] | null> {
   let last: Violation[] = [];
   for (let nth = 0; nth < repeats; nth += 1) {
     const [violations = []] = await runner.run([schedule]);
@@ -53,20 +74,31 @@ async function confirmed(runner: Runner, schedule: Schedule, kind: Violation["ki
 
 /** A race that two copies win now and then is won every time by more. */
 function withMoreCopies(schedule: Schedule): Schedule[] {
-  const isRace = (step: Step): boolean => step.do === "together" || (step.do === "lose" && step.hangUp !== "at-first-byte");
+  const isRace = (step: Step): boolean =>
+    step.do === "together" || (step.do === "lose" && step.hangUp !== "at-first-byte");
   return [2, 8].flatMap((copies) =>
     schedule.flatMap((step, at) =>
-      isRace(step) && "message" in step ? [schedule.with(at, { do: "together", message: step.message, copies, apartMs: 0 })] : [],
+      isRace(step) && "message" in step
+        ? [schedule.with(at, { do: "together", message: step.message, copies, apartMs: 0 })]
+        : [],
     ),
   );
 }
 
 function candidatesOf(schedule: Schedule): Schedule[] {
-  const messages = [...new Set(schedule.flatMap((step) => ("message" in step ? [step.message] : [])))];
-  const withoutOne = messages.map((message) => schedule.filter((step) => !("message" in step && step.message === message)));
-  const onlyOne = messages.map((message) => schedule.filter((step) => !("message" in step) || step.message === message));
+  const messages = [
+    ...new Set(schedule.flatMap((step) => ("message" in step ? [step.message] : []))),
+  ];
+  const withoutOne = messages.map((message) =>
+    schedule.filter((step) => !("message" in step && step.message === message)),
+  );
+  const onlyOne = messages.map((message) =>
+    schedule.filter((step) => !("message" in step) || step.message === message),
+  );
   const shorter = schedule.map((_, at) => schedule.toSpliced(at, 1));
-  const simpler = schedule.flatMap((step, at) => simplerOf(step).map((one) => schedule.with(at, one)));
+  const simpler = schedule.flatMap((step, at) =>
+    simplerOf(step).map((one) => schedule.with(at, one)),
+  );
   const swapped = schedule.flatMap((step, at) => {
     const next = schedule[at + 1];
     return next === undefined ? [] : [schedule.toSpliced(at, 2, next, step)];
@@ -97,22 +129,35 @@ function simplerOf(step: Step): Step[] {
   }
 }
 
-/** A message whose answer was lost is sent again; an empty schedule and a restart of nothing show nothing. */
+/**
+ * A message whose answer was lost is sent again; an empty schedule and a restart of nothing show
+ * nothing.
+ */
 function isPossible(schedule: Schedule): boolean {
   if (!schedule.some((step) => "message" in step)) return false;
   return schedule.every(
     (step, at) =>
       step.do !== "lose" ||
-      schedule.slice(at + 1).some((later) => "message" in later && later.message === step.message && later.do !== "lose"),
+      schedule
+        .slice(at + 1)
+        .some(
+          (later) => "message" in later && later.message === step.message && later.do !== "lose",
+        ),
   );
 }
 
 /** Steps, then faults, then pairs that are out of order, then time. */
 function weightOf(schedule: Schedule): number[] {
   const order = schedule.flatMap((step) => ("message" in step ? [step.message] : []));
-  const outOfOrder = order.reduce((sum, one, at) => sum + order.slice(at + 1).filter((later) => later < one).length, 0);
+  const outOfOrder = order.reduce(
+    (sum, one, at) => sum + order.slice(at + 1).filter((later) => later < one).length,
+    0,
+  );
   const faults = schedule.reduce((sum, step) => sum + faultWeight(step), 0);
-  const timeMs = schedule.reduce((sum, step) => sum + (step.do === "wait" ? step.ms : step.do === "together" ? step.apartMs : 0), 0);
+  const timeMs = schedule.reduce(
+    (sum, step) => sum + (step.do === "wait" ? step.ms : step.do === "together" ? step.apartMs : 0),
+    0,
+  );
   return [schedule.length, faults, outOfOrder, timeMs];
 }
 

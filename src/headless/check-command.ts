@@ -1,4 +1,7 @@
-/** `hookyard check`: checks somebody's receiver, prints each result as it is there, writes reports, and sets the exit code. */
+/**
+ * `hookyard check`: checks somebody's receiver, prints each result as it is there, writes reports,
+ * and sets the exit code.
+ */
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -49,8 +52,10 @@ export async function checkCommand({ args }: { args: string[] }): Promise<number
     process.stderr.write(`${flags.wrong}\n`);
     return 2;
   }
-  const paint = process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "" ? colourPaint : plainPaint;
-  const print = (text: string): void => void (flags.json === "-" || process.stdout.write(`${text}\n`));
+  const paint =
+    process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "" ? colourPaint : plainPaint;
+  const print = (text: string): void =>
+    void (flags.json === "-" || process.stdout.write(`${text}\n`));
   print(`${flags.url}\n`);
   try {
     const report = await runCheck({
@@ -70,9 +75,14 @@ export async function checkCommand({ args }: { args: string[] }): Promise<number
   }
 }
 
-async function writeReports(report: CheckReport, { json, junit, html, scenarios }: Flags): Promise<void> {
+async function writeReports(
+  report: CheckReport,
+  { json, junit, html, scenarios }: Flags,
+): Promise<void> {
   const write = (file: string, text: string): Promise<void> =>
-    writeFile(file, text).catch((error: Error) => Promise.reject(new CannotCheck(`${file} cannot be written: ${error.message}`)));
+    writeFile(file, text).catch((error: Error) =>
+      Promise.reject(new CannotCheck(`${file} cannot be written: ${error.message}`)),
+    );
   const asJson = `${JSON.stringify(report, null, 2)}\n`;
   if (json === "-") process.stdout.write(asJson);
   else if (json !== undefined) await write(json, asJson);
@@ -80,11 +90,15 @@ async function writeReports(report: CheckReport, { json, junit, html, scenarios 
   if (html !== undefined) await write(html, checkPage(report));
   if (scenarios === undefined) return;
   await mkdir(scenarios, { recursive: true });
-  for (const { id, scenario } of report.checks) if (scenario !== null) await write(join(scenarios, `${id}.yaml`), scenario);
+  for (const { id, scenario } of report.checks)
+    if (scenario !== null) await write(join(scenarios, `${id}.yaml`), scenario);
 }
 
 /** The flags, `help`, or what is wrong with them in one line. */
-export function parseCheckFlags(args: string[], env = process.env): Flags | "help" | { wrong: string } {
+export function parseCheckFlags(
+  args: string[],
+  env = process.env,
+): Flags | "help" | { wrong: string } {
   let parsed;
   try {
     parsed = parseArgs({
@@ -107,19 +121,27 @@ export function parseCheckFlags(args: string[], env = process.env): Flags | "hel
       },
     });
   } catch (error) {
-    const reason = error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
+    const reason =
+      error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
     return { wrong: `${reason}. hookyard check --help lists all flags.` };
   }
   const { values, positionals } = parsed;
   if (values.help) return "help";
   const [url, ...more] = positionals;
-  if (url === undefined) return { wrong: "hookyard check needs the URL of a receiver. hookyard check --help says more." };
+  if (url === undefined)
+    return {
+      wrong: "hookyard check needs the URL of a receiver. hookyard check --help says more.",
+    };
   if (more.length > 0) return { wrong: "hookyard check takes one URL." };
   if (values.effects !== undefined && values["effects-command"] !== undefined)
     return { wrong: "--effects and --effects-command say the same: give one of them." };
-  if (values.effects !== undefined && !/^https?:\/\//.test(values.effects)) return { wrong: "--effects needs a full http or https URL." };
+  if (values.effects !== undefined && !/^https?:\/\//.test(values.effects))
+    return { wrong: "--effects needs a full http or https URL." };
   const timeoutMs = values.timeout === undefined ? undefined : Number(values.timeout);
-  if (timeoutMs !== undefined && !(Number.isInteger(timeoutMs) && timeoutMs >= 100 && timeoutMs <= 600_000))
+  if (
+    timeoutMs !== undefined &&
+    !(Number.isInteger(timeoutMs) && timeoutMs >= 100 && timeoutMs <= 600_000)
+  )
     return { wrong: "--timeout needs milliseconds from 100 to 600000." };
   const seed = values.seed === undefined ? undefined : Number(values.seed);
   if (seed !== undefined && !(/^\d{1,10}$/.test(values.seed ?? "") && seed < 2 ** 31))
@@ -137,7 +159,12 @@ export function parseCheckFlags(args: string[], env = process.env): Flags | "hel
     url,
     secret: values.secret ?? (variable === undefined || variable === "" ? null : variable),
     headers: headers.list,
-    effects: values.effects !== undefined ? { url: values.effects } : command !== undefined ? { command } : null,
+    effects:
+      values.effects !== undefined
+        ? { url: values.effects }
+        : command !== undefined
+          ? { command }
+          : null,
     only: list(values.only),
     skip: list(values.skip),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -152,8 +179,10 @@ export function parseCheckFlags(args: string[], env = process.env): Flags | "hel
 function headersOf(texts: readonly string[]): { list: Record<string, string> } | { wrong: string } {
   const list: Record<string, string> = {};
   for (const text of texts) {
-    const [, name, value] = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+): ?([\t\x20-\x7e\x80-\xff]*)$/.exec(text) ?? [];
-    if (name === undefined || value === undefined) return { wrong: `--header needs "Name: value", not ${JSON.stringify(text)}.` };
+    const [, name, value] =
+      /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+): ?([\t\x20-\x7e\x80-\xff]*)$/.exec(text) ?? [];
+    if (name === undefined || value === undefined)
+      return { wrong: `--header needs "Name: value", not ${JSON.stringify(text)}.` };
     list[name] = value;
   }
   return { list };

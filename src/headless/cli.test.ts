@@ -4,16 +4,25 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const cli = fileURLToPath(new URL("./cli.ts", import.meta.url));
-const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+const { version } = JSON.parse(
+  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
+) as { version: string };
 
 const hookyard = (...args: string[]) => hookyardOn([], args);
 
 /** The program runs after this code. */
-const after = (code: string): string[] => ["--import", `data:text/javascript,${encodeURIComponent(code)}`];
+const after = (code: string): string[] => [
+  "--import",
+  `data:text/javascript,${encodeURIComponent(code)}`,
+];
 
 type Ended = { code: number | null; out: string; err: string };
 
-function hookyardOn(node: string[], args: string[], env: NodeJS.ProcessEnv = process.env): Promise<Ended> {
+function hookyardOn(
+  node: string[],
+  args: string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Ended> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [...node, cli, ...args], { env });
     let out = "";
@@ -75,7 +84,11 @@ test.each([
 ])("run has colours: on a terminal %s, with NO_COLOR %j: %s", async (isTTY, colourless, wanted) => {
   const { NO_COLOR: _, ...env } = process.env;
   const terminal = after(`Object.defineProperty(process.stdout, "isTTY", { value: ${isTTY} })`);
-  const { out } = await hookyardOn(terminal, ["run", "none.yaml"], colourless === undefined ? env : { ...env, NO_COLOR: colourless });
+  const { out } = await hookyardOn(
+    terminal,
+    ["run", "none.yaml"],
+    colourless === undefined ? env : { ...env, NO_COLOR: colourless },
+  );
   expect(out).toContain("The file was not found.");
   expect(out.includes("\u001b[")).toBe(wanted);
 });
@@ -83,12 +96,24 @@ test.each([
 test.each([
   ["ENOTFOUND", /^box is not an address of this machine\. Choose another with --host\.\n$/],
   ["EAI_AGAIN", /^box is not an address of this machine\. Choose another with --host\.\n$/],
-  ["EACCES", /^Hookyard is not allowed to listen there: ports below 1024 need special permissions\. of the system\n$/],
+  [
+    "EACCES",
+    /^Hookyard is not allowed to listen there: ports below 1024 need special permissions\. of the system\n$/,
+  ],
   ["EPERM", /^Hookyard could not start: of the system\n$/],
 ])("serve says in a line why it cannot listen: %s", async (code, wanted) => {
   const system = `import dns from "node:dns";
     dns.lookup = (host, options, answer) => process.nextTick(answer, Object.assign(new Error("of the system"), { code: "${code}" }));`;
-  const ports = ["--ingest-port", "--ui-port", "--endpoints-port", "--endpoints-tls-port"].flatMap((flag) => [flag, "0"]);
-  const ended = await hookyardOn(after(system), ["serve", "--data", ":memory:", "--host", "box", ...ports]);
+  const ports = ["--ingest-port", "--ui-port", "--endpoints-port", "--endpoints-tls-port"].flatMap(
+    (flag) => [flag, "0"],
+  );
+  const ended = await hookyardOn(after(system), [
+    "serve",
+    "--data",
+    ":memory:",
+    "--host",
+    "box",
+    ...ports,
+  ]);
   expect(ended).toEqual({ code: 1, out: "", err: expect.stringMatching(wanted) });
 });

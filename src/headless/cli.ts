@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The `hookyard` command. It checks the version of Node before anything is loaded that needs a newer one, and
- * runs the named command.
+ * The `hookyard` command. It checks the version of Node before anything is loaded that needs a
+ * newer one, and runs the named command.
  */
 
 import { readFileSync } from "node:fs";
@@ -9,7 +9,10 @@ import { fileURLToPath } from "node:url";
 
 const oldestNode = 24;
 
-type Command = { summary: string; run(options: { args: string[]; root: string; version: string }): Promise<number> };
+type Command = {
+  summary: string;
+  run(options: { args: string[]; root: string; version: string }): Promise<number>;
+};
 
 /** Each is loaded on first use. */
 const commands: Record<string, Command> = {
@@ -22,7 +25,8 @@ const commands: Record<string, Command> = {
     run: async (options) => (await import("./run-command.ts")).runCommand(options),
   },
   check: {
-    summary: "Checks a receiver of yours: answers, signatures, duplicates, lost answers, connections.",
+    summary:
+      "Checks a receiver of yours: answers, signatures, duplicates, lost answers, connections.",
     run: async (options) => (await import("./check-command.ts")).checkCommand(options),
   },
   explore: {
@@ -56,12 +60,16 @@ process.exit(await run(process.argv.slice(2)));
 
 async function run([command, ...args]: string[]): Promise<number> {
   if (Number.parseInt(process.versions.node, 10) < oldestNode) {
-    process.stderr.write(`Hookyard needs Node ${oldestNode} or newer; this is ${process.versions.node}.\n`);
+    process.stderr.write(
+      `Hookyard needs Node ${oldestNode} or newer; this is ${process.versions.node}.\n`,
+    );
     return 1;
   }
   // Two levels up from here, both in the sources and in the built program.
   const root = fileURLToPath(new URL("../../", import.meta.url));
-  const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { version: string };
+  const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
+    version: string;
+  };
   switch (command) {
     case "--help":
     case "-h":

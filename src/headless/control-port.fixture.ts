@@ -1,4 +1,7 @@
-/** A control port on a free port with a small API of the test's own, and a client that can write any header. */
+/**
+ * A control port on a free port with a small API of the test's own, and a client that can write any
+ * header.
+ */
 
 import type { IncomingMessage } from "node:http";
 import { request } from "node:http";
@@ -11,7 +14,12 @@ import { createStaticPages } from "./static-pages.ts";
 export const token = "t".repeat(43);
 const barePages = fileURLToPath(new URL("../../resources/bare", import.meta.url));
 
-type Answer = { status: number; headers: IncomingMessage["headers"]; text: string; json: () => unknown };
+type Answer = {
+  status: number;
+  headers: IncomingMessage["headers"];
+  text: string;
+  json: () => unknown;
+};
 
 export async function startControlPort({
   call = async (name, input) => ({ status: 200, body: { name, input } }),
@@ -40,18 +48,35 @@ export async function startControlPort({
 type SendOptions = { headers?: Record<string, string>; body?: string | Uint8Array };
 
 /** With the token, unless the test gives its own headers for it. */
-export function send(url: string, method: string, path: string, { headers = {}, body }: SendOptions = {}): Promise<Answer> {
+export function send(
+  url: string,
+  method: string,
+  path: string,
+  { headers = {}, body }: SendOptions = {},
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
     const outgoing = request(
-      { hostname, port, method, path, agent: false, headers: { Authorization: `Bearer ${token}`, ...headers } },
+      {
+        hostname,
+        port,
+        method,
+        path,
+        agent: false,
+        headers: { Authorization: `Bearer ${token}`, ...headers },
+      },
       (response) => {
         const chunks: Buffer[] = [];
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("error", reject);
         response.on("end", () => {
           const text = Buffer.concat(chunks).toString("utf8");
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: () => JSON.parse(text) as unknown });
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text,
+            json: () => JSON.parse(text) as unknown,
+          });
         });
       },
     );
@@ -66,7 +91,8 @@ export function createFeed() {
   let oldest = 0;
   const feed: ChangeFeed = {
     sequence: () => known.at(-1)?.sequence ?? oldest,
-    since: (sequence) => (sequence < oldest ? null : known.filter((change) => change.sequence > sequence)),
+    since: (sequence) =>
+      sequence < oldest ? null : known.filter((change) => change.sequence > sequence),
     subscribe: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -76,7 +102,13 @@ export function createFeed() {
     feed,
     listeners,
     push(ids: string[]) {
-      const change: Change = { sequence: feed.sequence() + 1, area: "messages", ids, count: ids.length, added: 0 };
+      const change: Change = {
+        sequence: feed.sequence() + 1,
+        area: "messages",
+        ids,
+        count: ids.length,
+        added: 0,
+      };
       known.push(change);
       for (const listener of listeners) listener([change]);
     },
@@ -87,4 +119,5 @@ export function createFeed() {
   };
 }
 
-export const answerOf = (status: number, body: unknown): Promise<ApiAnswer> => Promise.resolve({ status, body });
+export const answerOf = (status: number, body: unknown): Promise<ApiAnswer> =>
+  Promise.resolve({ status, body });

@@ -31,7 +31,9 @@ function temporary(): string {
 
 function hookyard(...args: string[]): Promise<{ code: number; out: string; err: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [cli, ...args], (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }));
+    execFile(process.execPath, [cli, ...args], (error, out, err) =>
+      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+    );
   });
 }
 
@@ -43,11 +45,17 @@ async function start(data: string) {
   });
   const addresses = await running.ready;
   if (addresses === null) throw new Error((await running.ended).errors);
-  return { addresses, end: (signal: "SIGTERM" | "SIGKILL") => (running.kill(signal), running.ended) };
+  return {
+    addresses,
+    end: (signal: "SIGTERM" | "SIGKILL") => (running.kill(signal), running.ended),
+  };
 }
 
 async function fill(addresses: Addresses): Promise<Set<string>> {
-  const source = await call<{ id: string }>(addresses, "POST", "sources", { name: "Shop", writeKey: "key" });
+  const source = await call<{ id: string }>(addresses, "POST", "sources", {
+    name: "Shop",
+    writeKey: "key",
+  });
   await call(addresses, "POST", "destinations", {
     name: "Out",
     sourceIds: [source.id],
@@ -55,7 +63,12 @@ async function fill(addresses: Addresses): Promise<Set<string>> {
     sharedSecret: "s3cret",
   });
   const accepted = new Set<string>();
-  const load = startLoad({ ingestUrl: addresses.ingestUrl, writeKey: "key", prefix: "m", accepted });
+  const load = startLoad({
+    ingestUrl: addresses.ingestUrl,
+    writeKey: "key",
+    prefix: "m",
+    accepted,
+  });
   await expect.poll(() => accepted.size).toBeGreaterThan(100);
   await load.stop();
   return accepted;
@@ -63,9 +76,16 @@ async function fill(addresses: Addresses): Promise<Set<string>> {
 
 /** Names and bytes; of the index beside the log, which SQLite rebuilds, the name alone. */
 const contents = (data: string): [string, string][] =>
-  readdirSync(data).map((name) => [name, name.endsWith("-shm") ? "" : readFileSync(join(data, name), "latin1")]);
+  readdirSync(data).map((name) => [
+    name,
+    name.endsWith("-shm") ? "" : readFileSync(join(data, name), "latin1"),
+  ]);
 
-type Examined = { inUse: boolean; rows: Record<string, number>; findings: { level: string; message: string; cure: string }[] };
+type Examined = {
+  inUse: boolean;
+  rows: Record<string, number>;
+  findings: { level: string; message: string; cure: string }[];
+};
 
 test(
   "doctor finds nothing wrong beside a running Hookyard, after a kill and after a clean end, and changes nothing",
@@ -77,7 +97,11 @@ test(
     const beside = await hookyard("doctor", "--data", data, "--json");
     expect(beside).toMatchObject({ code: 0, err: "" });
     expect(beside.out).toBe(`${JSON.stringify(JSON.parse(beside.out), null, 2)}\n`);
-    expect(JSON.parse(beside.out)).toMatchObject({ inUse: true, rows: { sources: 1, destinations: 1 }, findings: [] });
+    expect(JSON.parse(beside.out)).toMatchObject({
+      inUse: true,
+      rows: { sources: 1, destinations: 1 },
+      findings: [],
+    });
 
     await first.end("SIGKILL");
     const killed = contents(data);
@@ -91,7 +115,10 @@ test(
     await second.end("SIGTERM");
     const ended = contents(data);
     const text = await hookyard("doctor", "--data", data);
-    expect(text).toMatchObject({ code: 0, out: expect.stringMatching(/not in use[^]*log: missing[^]*\nNothing is wrong\.\n$/) });
+    expect(text).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/not in use[^]*log: missing[^]*\nNothing is wrong\.\n$/),
+    });
     expect(contents(data)).toEqual(ended);
   },
 );
@@ -102,7 +129,9 @@ test("doctor lists what is wrong with what to do, and ends with 1", async () => 
   await fill(running.addresses);
   await running.end("SIGTERM");
   const db = new Database(join(data, "hookyard.db"));
-  db.exec("UPDATE message_counts SET n = n + 1; DELETE FROM messages WHERE id = 3; UPDATE deliveries SET state = 6 WHERE id = 1");
+  db.exec(
+    "UPDATE message_counts SET n = n + 1; DELETE FROM messages WHERE id = 3; UPDATE deliveries SET state = 6 WHERE id = 1",
+  );
   db.close();
   writeFileSync(join(data, "token"), "x", { mode: 0o644 });
   rmSync(join(data, "token"));
@@ -127,7 +156,10 @@ test("doctor prints the sizes, the format and the rows, as far as there are any"
   const data = join(temporary(), "data");
   await (await start(data)).end("SIGTERM");
   const text = async (): Promise<string> =>
-    (await hookyard("doctor", "--data", data)).out.replaceAll(/\d{1,3}(?:,\d{3})+ bytes/g, "N bytes");
+    (await hookyard("doctor", "--data", data)).out.replaceAll(
+      /\d{1,3}(?:,\d{3})+ bytes/g,
+      "N bytes",
+    );
   const beginning = `Data directory  ${data}, not in use\nData file       `;
   const onFile = (sql: string): unknown => {
     const db = new Database(join(data, "hookyard.db"));
@@ -179,42 +211,63 @@ test("doctor and backup say in a line what they cannot do", async () => {
   for (const { out, err } of ends) expect([out, err.trimEnd().split("\n").length]).toEqual(["", 1]);
 });
 
-test("a backup taken under load is one checked file for its owner, and restores into a new directory", { timeout: 60_000 }, async () => {
-  const parent = temporary();
-  const data = join(parent, "data");
-  const running = await start(data);
-  const before = await fill(running.addresses);
-  const during = new Set<string>();
-  const load = startLoad({ ingestUrl: running.addresses.ingestUrl, writeKey: "key", prefix: "late", accepted: during });
-  const file = join(parent, "backup.db");
-  const made = await hookyard("backup", file, "--data", data, "--json");
-  await load.stop();
-  expect(made).toMatchObject({ code: 0, err: "" });
-  expect(JSON.parse(made.out)).toMatchObject({ file, messages: expect.any(Number) });
-  expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(readdirSync(parent).toSorted()).toEqual(["backup.db", "data"]);
+test(
+  "a backup taken under load is one checked file for its owner, and restores into a new directory",
+  { timeout: 60_000 },
+  async () => {
+    const parent = temporary();
+    const data = join(parent, "data");
+    const running = await start(data);
+    const before = await fill(running.addresses);
+    const during = new Set<string>();
+    const load = startLoad({
+      ingestUrl: running.addresses.ingestUrl,
+      writeKey: "key",
+      prefix: "late",
+      accepted: during,
+    });
+    const file = join(parent, "backup.db");
+    const made = await hookyard("backup", file, "--data", data, "--json");
+    await load.stop();
+    expect(made).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(made.out)).toMatchObject({ file, messages: expect.any(Number) });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(parent).toSorted()).toEqual(["backup.db", "data"]);
 
-  expect(await hookyard("backup", file, "--data", data)).toMatchObject({ code: 1, err: expect.stringContaining("--force") });
-  const again = await hookyard("backup", file, "--data", data, "--force");
-  expect(again).toMatchObject({ code: 0, out: expect.stringMatching(/: [\d,]+ messages, \d{1,3}(,\d{3})+ bytes, checked\./) });
-  expect(await hookyard("backup", join(data, "hookyard.db"), "--data", data, "--force")).toMatchObject({ code: 1 });
-  await running.end("SIGTERM");
+    expect(await hookyard("backup", file, "--data", data)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("--force"),
+    });
+    const again = await hookyard("backup", file, "--data", data, "--force");
+    expect(again).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/: [\d,]+ messages, \d{1,3}(,\d{3})+ bytes, checked\./),
+    });
+    expect(
+      await hookyard("backup", join(data, "hookyard.db"), "--data", data, "--force"),
+    ).toMatchObject({ code: 1 });
+    await running.end("SIGTERM");
 
-  const restored = join(parent, "restored");
-  mkdirSync(restored);
-  copyFileSync(file, join(restored, "hookyard.db"));
-  const { addresses, end } = await start(restored);
-  const { items } = await call<{ items: { hasSharedSecret: boolean; name: string }[] }>(addresses, "GET", "destinations");
-  expect(items).toMatchObject([{ name: "Out", hasSharedSecret: true }]);
-  expect(addresses.token).not.toBe(running.addresses.token);
-  await end("SIGTERM");
-  const db = new Database(join(restored, "hookyard.db"), { readonly: true });
-  const there = new Set(db.prepare<[], string>("SELECT message_id FROM messages").pluck().all());
-  db.close();
-  expect([...before].filter((id) => !there.has(id))).toEqual([]);
-  expect(during.size).toBeGreaterThan(0);
-  expect((await hookyard("doctor", "--data", restored)).code).toBe(0);
-});
+    const restored = join(parent, "restored");
+    mkdirSync(restored);
+    copyFileSync(file, join(restored, "hookyard.db"));
+    const { addresses, end } = await start(restored);
+    const { items } = await call<{ items: { hasSharedSecret: boolean; name: string }[] }>(
+      addresses,
+      "GET",
+      "destinations",
+    );
+    expect(items).toMatchObject([{ name: "Out", hasSharedSecret: true }]);
+    expect(addresses.token).not.toBe(running.addresses.token);
+    await end("SIGTERM");
+    const db = new Database(join(restored, "hookyard.db"), { readonly: true });
+    const there = new Set(db.prepare<[], string>("SELECT message_id FROM messages").pluck().all());
+    db.close();
+    expect([...before].filter((id) => !there.has(id))).toEqual([]);
+    expect(during.size).toBeGreaterThan(0);
+    expect((await hookyard("doctor", "--data", restored)).code).toBe(0);
+  },
+);
 
 test("a backup of damaged data is not written", async () => {
   const parent = temporary();

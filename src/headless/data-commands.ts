@@ -1,4 +1,7 @@
-/** The commands on a data directory: `hookyard doctor` checks it, `hookyard backup FILE` writes a verified copy. */
+/**
+ * The commands on a data directory: `hookyard doctor` checks it, `hookyard backup FILE` writes a
+ * verified copy.
+ */
 
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -34,7 +37,10 @@ ${dataFlag}
 Exit code: 0 when the backup is written, 1 when it is not, 2 when a flag is wrong.`;
 
 /** The flags, `help`, or what is wrong with them in one line. */
-export function parseDataFlags(command: "doctor" | "backup", args: string[]): DataFlags | "help" | { wrong: string } {
+export function parseDataFlags(
+  command: "doctor" | "backup",
+  args: string[],
+): DataFlags | "help" | { wrong: string } {
   const more = `hookyard ${command} --help lists all flags.`;
   let parsed;
   try {
@@ -49,14 +55,16 @@ export function parseDataFlags(command: "doctor" | "backup", args: string[]): Da
       },
     });
   } catch (error) {
-    const reason = error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
+    const reason =
+      error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
     return { wrong: `${reason}. ${more}` };
   }
   const { values, positionals: files } = parsed;
   if (values.help) return "help";
   const data = values.data ?? defaultDataDirectory();
   if (data === "" || data === ":memory:") return { wrong: `--data needs a directory. ${more}` };
-  if (command === "backup" && files.length !== 1) return { wrong: `hookyard backup needs one file to write to. ${more}` };
+  if (command === "backup" && files.length !== 1)
+    return { wrong: `hookyard backup needs one file to write to. ${more}` };
   return { data: resolve(data), json: values.json, force: values.force === true, files };
 }
 
@@ -73,7 +81,9 @@ export async function doctorCommand({ args }: { args: string[] }): Promise<numbe
   try {
     const { examineData } = await import("../app.ts");
     const examination = examineData(flags.data);
-    process.stdout.write(flags.json ? `${JSON.stringify(examination, null, 2)}\n` : textOf(examination));
+    process.stdout.write(
+      flags.json ? `${JSON.stringify(examination, null, 2)}\n` : textOf(examination),
+    );
     return examination.findings.length === 0 ? 0 : 1;
   } catch (error) {
     if (!(error instanceof OpenError)) throw error;
@@ -82,8 +92,18 @@ export async function doctorCommand({ args }: { args: string[] }): Promise<numbe
   }
 }
 
-function textOf({ dataDir, inUse, sizes, format, newestFormat, rows, checked, findings }: Examination): string {
-  const size = (bytes: number | null): string => (bytes === null ? "missing" : `${bytes.toLocaleString("en")} bytes`);
+function textOf({
+  dataDir,
+  inUse,
+  sizes,
+  format,
+  newestFormat,
+  rows,
+  checked,
+  findings,
+}: Examination): string {
+  const size = (bytes: number | null): string =>
+    bytes === null ? "missing" : `${bytes.toLocaleString("en")} bytes`;
   const lines = [
     `Data directory  ${dataDir}, ${inUse ? "in use by a running Hookyard" : "not in use"}`,
     `Data file       ${size(sizes.data)}${sizes.free === null ? "" : `, of which ${size(sizes.free)} free`}; log: ${size(sizes.log)}`,
@@ -95,8 +115,14 @@ function textOf({ dataDir, inUse, sizes, format, newestFormat, rows, checked, fi
     }`,
     `Checked         ${checked.join(", ")}`,
     "",
-    findings.length === 0 ? "Nothing is wrong." : `${findings.length} ${findings.length === 1 ? "finding" : "findings"}:`,
-    ...findings.flatMap(({ level, message, cure }) => ["", `${level.padEnd(8)} ${message}`, `         ${cure}`]),
+    findings.length === 0
+      ? "Nothing is wrong."
+      : `${findings.length} ${findings.length === 1 ? "finding" : "findings"}:`,
+    ...findings.flatMap(({ level, message, cure }) => [
+      "",
+      `${level.padEnd(8)} ${message}`,
+      `         ${cure}`,
+    ]),
   ];
   return `${lines.join("\n")}\n`;
 }

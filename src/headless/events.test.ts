@@ -22,7 +22,11 @@ afterEach(async () => {
 /** Reads events as they come; `next` waits for one. */
 async function listen(path = "/api/events", headers: Record<string, string> = {}) {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    get(`${control.url}${path}`, { agent: false, headers: { Authorization: `Bearer ${token}`, ...headers } }, resolve).on("error", reject);
+    get(
+      `${control.url}${path}`,
+      { agent: false, headers: { Authorization: `Bearer ${token}`, ...headers } },
+      resolve,
+    ).on("error", reject);
   });
   response.setEncoding("utf8");
   const blocks = (async function* () {
@@ -35,7 +39,11 @@ async function listen(path = "/api/events", headers: Record<string, string> = {}
       }
     }
   })();
-  return { response, next: async () => (await blocks.next()).value, close: () => response.destroy() };
+  return {
+    response,
+    next: async () => (await blocks.next()).value,
+    close: () => response.destroy(),
+  };
 }
 
 test("a change is an event with its sequence number as the id", async () => {
@@ -43,7 +51,9 @@ test("a change is an event with its sequence number as the id", async () => {
   expect(stream.response.headers["content-type"]).toBe("text/event-stream; charset=utf-8");
   expect(await stream.next()).toBe("id: 0");
   feed.push(["msg_1"]);
-  expect(await stream.next()).toBe('id: 1\nevent: change\ndata: {"sequence":1,"area":"messages","ids":["msg_1"],"count":1,"added":0}');
+  expect(await stream.next()).toBe(
+    'id: 1\nevent: change\ndata: {"sequence":1,"area":"messages","ids":["msg_1"],"count":1,"added":0}',
+  );
   stream.close();
 });
 
@@ -70,15 +80,18 @@ test("numbers as large as a time in microseconds can be resumed from", async () 
   stream.close();
 });
 
-test.each(["1", "99", "soon"])("a client that saw %s last is told to read everything anew", async (after) => {
-  for (const id of ["a", "b", "c"]) feed.push([id]);
-  feed.forgetUpTo(2);
-  const stream = await listen(`/api/events?after=${after}`);
-  expect(await stream.next()).toBe('id: 3\nevent: resync\ndata: {"sequence":3}');
-  feed.push(["d"]);
-  expect(await stream.next()).toContain('"ids":["d"]');
-  stream.close();
-});
+test.each(["1", "99", "soon"])(
+  "a client that saw %s last is told to read everything anew",
+  async (after) => {
+    for (const id of ["a", "b", "c"]) feed.push([id]);
+    feed.forgetUpTo(2);
+    const stream = await listen(`/api/events?after=${after}`);
+    expect(await stream.next()).toBe('id: 3\nevent: resync\ndata: {"sequence":3}');
+    feed.push(["d"]);
+    expect(await stream.next()).toContain('"ids":["d"]');
+    stream.close();
+  },
+);
 
 test("a client that does not read is dropped", async () => {
   const stream = await listen();

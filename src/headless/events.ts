@@ -1,6 +1,7 @@
 /**
- * What changed, as server-sent events. Each is `event: change` with its sequence number as the id, so that a client
- * resumes where it was; `event: resync` says that this is not possible and everything must be read again.
+ * What changed, as server-sent events. Each is `event: change` with its sequence number as the id,
+ * so that a client resumes where it was; `event: resync` says that this is not possible and
+ * everything must be read again.
  */
 
 import type { ServerResponse } from "node:http";
@@ -15,8 +16,20 @@ const heartbeatMs = 15_000;
 const maxBuffered = 1024 * 1024;
 
 /** `after` is the sequence number that the client saw last; null starts with what comes next. */
-export function streamChanges({ response, changes, after }: { response: ServerResponse; changes: ChangeFeed; after: string | null }): void {
-  response.writeHead(200, { ...guardHeaders, "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" });
+export function streamChanges({
+  response,
+  changes,
+  after,
+}: {
+  response: ServerResponse;
+  changes: ChangeFeed;
+  after: string | null;
+}): void {
+  response.writeHead(200, {
+    ...guardHeaders,
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "X-Accel-Buffering": "no",
+  });
 
   const write = (text: string) => {
     if (response.destroyed) return;
@@ -28,7 +41,10 @@ export function streamChanges({ response, changes, after }: { response: ServerRe
   const missed = after === null ? [] : changesAfter(changes, after);
   const unsubscribe = changes.subscribe(writeChanges);
   // An id without data is no event, but from now on the client knows where to resume.
-  if (missed === null) write(`id: ${changes.sequence()}\nevent: resync\ndata: ${JSON.stringify({ sequence: changes.sequence() })}\n\n`);
+  if (missed === null)
+    write(
+      `id: ${changes.sequence()}\nevent: resync\ndata: ${JSON.stringify({ sequence: changes.sequence() })}\n\n`,
+    );
   else if (missed.length > 0) writeChanges(missed);
   else write(`id: ${changes.sequence()}\n\n`);
 

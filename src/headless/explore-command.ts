@@ -1,4 +1,7 @@
-/** `hookyard explore`: searches for the schedule that breaks a receiver, writes it as a scenario, and sets the exit code. */
+/**
+ * `hookyard explore`: searches for the schedule that breaks a receiver, writes it as a scenario,
+ * and sets the exit code.
+ */
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -47,7 +50,8 @@ export async function exploreCommand({ args }: { args: string[] }): Promise<numb
 }
 
 async function search({ file, out, runs, minutes, seed: given }: Flags): Promise<number> {
-  const paint = process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "" ? colourPaint : plainPaint;
+  const paint =
+    process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "" ? colourPaint : plainPaint;
   const print = (text: string): void => void process.stdout.write(`${text}\n`);
   const exploration = await read(file);
   const seed = given ?? exploration.seed ?? 1;
@@ -60,9 +64,11 @@ async function search({ file, out, runs, minutes, seed: given }: Flags): Promise
     runs,
     minutes,
     onProgress({ schedules, ms }) {
-      if (process.stdout.isTTY) process.stdout.write(`${schedules} schedules, ${Math.round(ms / 1000)} s\r`);
+      if (process.stdout.isTTY)
+        process.stdout.write(`${schedules} schedules, ${Math.round(ms / 1000)} s\r`);
     },
-    onFailure: ({ number, text }) => print(paint.faint(`Schedule ${number} failed: ${text} Looking for the smallest that does …`)),
+    onFailure: ({ number, text }) =>
+      print(paint.faint(`Schedule ${number} failed: ${text} Looking for the smallest that does …`)),
   });
   print(summary(explored, paint));
   const { finding } = explored;
@@ -86,23 +92,39 @@ async function search({ file, out, runs, minutes, seed: given }: Flags): Promise
   const path = join(out, name);
   await mkdir(out, { recursive: true })
     .then(() => writeFile(path, scenario))
-    .catch((error: Error) => Promise.reject(new CannotExplore(`${path} cannot be written: ${error.message}`)));
+    .catch((error: Error) =>
+      Promise.reject(new CannotExplore(`${path} cannot be written: ${error.message}`)),
+    );
   print(`\n${paint.bad(`✗ ${finding.violations.map((one) => one.text).join(" ")}`)}`);
-  for (const [index, line] of scheduleTexts(finding.schedule, exploration).entries()) print(`  ${index + 1}. ${line}`);
+  for (const [index, line] of scheduleTexts(finding.schedule, exploration).entries())
+    print(`  ${index + 1}. ${line}`);
   print(`\nWritten: ${path}  ${paint.faint(`hookyard run ${path} shows it again.`)}`);
   return 1;
 }
 
 async function read(file: string): Promise<Exploration> {
   const content = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) =>
-    Promise.reject(new CannotExplore(error.code === "ENOENT" ? `${file} was not found.` : `${file} cannot be read: ${error.message}.`)),
+    Promise.reject(
+      new CannotExplore(
+        error.code === "ENOENT"
+          ? `${file} was not found.`
+          : `${file} cannot be read: ${error.message}.`,
+      ),
+    ),
   );
   const exploration = readExploration(content);
   if (!("problems" in exploration)) return exploration;
-  throw new CannotExplore(exploration.problems.map(({ line, column, message }) => `${file}:${line}:${column}  ${message}`).join("\n"));
+  throw new CannotExplore(
+    exploration.problems
+      .map(({ line, column, message }) => `${file}:${line}:${column}  ${message}`)
+      .join("\n"),
+  );
 }
 
-function summary({ notes, schedules, ms, finding, unsteady, coverage }: Explored, paint: Paint): string {
+function summary(
+  { notes, schedules, ms, finding, unsteady, coverage }: Explored,
+  paint: Paint,
+): string {
   const seconds = (ms / 1000).toFixed(1);
   const perMinute = Math.round((schedules / Math.max(ms, 1)) * 60_000);
   const { faults, orders } = coverage;
@@ -110,7 +132,9 @@ function summary({ notes, schedules, ms, finding, unsteady, coverage }: Explored
     ...notes,
     `${schedules} ${schedules === 1 ? "schedule" : "schedules"} in ${seconds} s, ${perMinute} a minute${finding === null ? "" : `, and ${finding.runsToShrink} runs to find the smallest`}.`,
     `Covered, as fault × message × position: ${faults.map(({ fault, seen, of }) => `${fault} ${seen} of ${of}`).join(", ") || "no faults"}; orders ${orders.seen} of ${orders.of}.`,
-    ...unsteady.map(({ number, text }) => paint.bad(`Schedule ${number} failed, and not again, so no scenario can show it: ${text}`)),
+    ...unsteady.map(({ number, text }) =>
+      paint.bad(`Schedule ${number} failed, and not again, so no scenario can show it: ${text}`),
+    ),
     ...(finding === null && unsteady.length === 0 ? [paint.good("✓ Every schedule held.")] : []),
   ];
   return lines.join("\n");
@@ -132,17 +156,21 @@ export function parseExploreFlags(args: string[]): Flags | "help" | { wrong: str
       },
     });
   } catch (error) {
-    const reason = error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
+    const reason =
+      error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
     return { wrong: `${reason}. hookyard explore --help lists all flags.` };
   }
   const { values, positionals } = parsed;
   if (values.help) return "help";
   const [file, ...more] = positionals;
-  if (file === undefined) return { wrong: "hookyard explore needs a file. hookyard explore --help says more." };
+  if (file === undefined)
+    return { wrong: "hookyard explore needs a file. hookyard explore --help says more." };
   if (more.length > 0) return { wrong: "hookyard explore takes one file." };
   const [runs, minutes] = [Number(values.runs), Number(values.minutes)];
-  if (!(Number.isInteger(runs) && runs >= 1 && runs <= 1_000_000)) return { wrong: "--runs needs a whole number from 1 to 1000000." };
-  if (!(minutes > 0 && minutes <= 1440)) return { wrong: "--minutes needs a number above 0, and 1440 at most." };
+  if (!(Number.isInteger(runs) && runs >= 1 && runs <= 1_000_000))
+    return { wrong: "--runs needs a whole number from 1 to 1000000." };
+  if (!(minutes > 0 && minutes <= 1440))
+    return { wrong: "--minutes needs a number above 0, and 1440 at most." };
   const seed = values.seed === undefined ? undefined : Number(values.seed);
   if (seed !== undefined && !(/^\d{1,10}$/.test(values.seed ?? "") && seed < 2 ** 31))
     return { wrong: "--seed needs a whole number below 2147483648." };

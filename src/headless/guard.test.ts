@@ -2,7 +2,10 @@ import { expect, test } from "vitest";
 import { createGuard } from "./guard.ts";
 
 const addressOf = (listening: string, host: string, origin?: string) =>
-  createGuard({ token: "t", host: listening }).checkAddress({ host, ...(origin === undefined ? {} : { origin }) })?.code ?? "allowed";
+  createGuard({ token: "t", host: listening }).checkAddress({
+    host,
+    ...(origin === undefined ? {} : { origin }),
+  })?.code ?? "allowed";
 
 test.each([
   ["127.0.0.1", "10.0.0.1:4701", "bad_host"],
@@ -37,5 +40,7 @@ test.each([
   ["Basic secret", false],
   ["x Bearer secret", false],
 ])("the authorization %j is accepted: %s", (authorization, isAccepted) => {
-  expect(createGuard({ token: "secret", host: "127.0.0.1" }).checkToken({ authorization }) === null).toBe(isAccepted);
+  expect(
+    createGuard({ token: "secret", host: "127.0.0.1" }).checkToken({ authorization }) === null,
+  ).toBe(isAccepted);
 });

@@ -1,6 +1,6 @@
 /**
- * Who may talk to the control port. Pages of other origins may not, under any name that they have for this machine
- * (Host and Origin), and neither may programs that do not have the token.
+ * Who may talk to the control port. Pages of other origins may not, under any name that they have
+ * for this machine (Host and Origin), and neither may programs that do not have the token.
  */
 
 import { createHash, timingSafeEqual } from "node:crypto";
@@ -16,9 +16,16 @@ export function createGuard({ token, host }: { token: string; host: string }) {
   const expected = digest(token);
 
   const isOurs = (name: string): boolean => {
-    if (name === "127.0.0.1" || name === "localhost" || name === "[::1]" || name.endsWith(".localhost")) return true;
+    if (
+      name === "127.0.0.1" ||
+      name === "localhost" ||
+      name === "[::1]" ||
+      name.endsWith(".localhost")
+    )
+      return true;
     if (name === host.toLowerCase() || name === `[${host.toLowerCase()}]`) return true;
-    // A page of another origin can only get here by a name that it made point here; an address cannot be made to.
+    // A page of another origin can only get here by a name that it made point here; an address
+    // cannot be made to.
     return listensEverywhere && isIP(name.replace(/^\[|\]$/g, "")) !== 0;
   };
 
@@ -27,7 +34,11 @@ export function createGuard({ token, host }: { token: string; host: string }) {
       const written = (headers.host ?? "").toLowerCase();
       const name = hostPattern.exec(written)?.[1];
       if (name === undefined || !isOurs(name)) {
-        return problem(403, "bad_host", "The Host header names another machine. Use the address that Hookyard printed when it started.");
+        return problem(
+          403,
+          "bad_host",
+          "The Host header names another machine. Use the address that Hookyard printed when it started.",
+        );
       }
       if (headers.origin !== undefined && headers.origin.toLowerCase() !== `http://${written}`) {
         return problem(403, "bad_origin", "Pages of other origins may not use the control API.");
@@ -37,7 +48,11 @@ export function createGuard({ token, host }: { token: string; host: string }) {
     checkToken(headers: IncomingHttpHeaders): Problem | null {
       const given = /^bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
       if (given !== undefined && timingSafeEqual(digest(given), expected)) return null;
-      return problem(401, "unauthorized", "Send the token that Hookyard printed when it started, as `Authorization: Bearer <token>`.");
+      return problem(
+        401,
+        "unauthorized",
+        "Send the token that Hookyard printed when it started, as `Authorization: Bearer <token>`.",
+      );
     },
   };
 }

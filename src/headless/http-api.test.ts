@@ -23,8 +23,14 @@ describe("a call over HTTP", () => {
 
   test("has its query's text turned into what the call wants", async () => {
     const answer = await control.send("GET", "/api/messages?limit=20&userId=7&search=true");
-    expect(answer.json()).toEqual({ name: "messages.list", input: { limit: 20, userId: "7", search: "true" } });
-    const several = await control.send("GET", "/api/messages?sourceId=src_1&limit=-3&sourceId=src_2");
+    expect(answer.json()).toEqual({
+      name: "messages.list",
+      input: { limit: 20, userId: "7", search: "true" },
+    });
+    const several = await control.send(
+      "GET",
+      "/api/messages?sourceId=src_1&limit=-3&sourceId=src_2",
+    );
     expect(several.json()).toMatchObject({ input: { limit: -3, sourceId: ["src_1", "src_2"] } });
     const twice = await control.send("GET", "/api/messages?search=a?limit=2");
     expect(twice.json()).toMatchObject({ input: { search: "a?limit=2" } });
@@ -33,11 +39,16 @@ describe("a call over HTTP", () => {
   });
 
   test("may leave out a body that may be empty", async () => {
-    expect((await control.send("POST", "/api/settle")).json()).toEqual({ name: "pipeline.settle", input: {} });
+    expect((await control.send("POST", "/api/settle")).json()).toEqual({
+      name: "pipeline.settle",
+      input: {},
+    });
   });
 
   test("finds the longer name before a parameter", async () => {
-    expect((await control.send("POST", "/api/deliveries/retry", { body: '{"filter":{}}' })).json()).toMatchObject({
+    expect(
+      (await control.send("POST", "/api/deliveries/retry", { body: '{"filter":{}}' })).json(),
+    ).toMatchObject({
       name: "deliveries.retryAll",
     });
     expect((await control.send("POST", "/api/deliveries/dlv_1/retry")).json()).toMatchObject({
@@ -47,7 +58,9 @@ describe("a call over HTTP", () => {
   });
 
   test("takes any character in a parameter of the path", async () => {
-    const answer = await control.send("POST", "/api/unknown-keys/a%2Fb%20%C3%A9/adopt", { body: '{"name":"x"}' });
+    const answer = await control.send("POST", "/api/unknown-keys/a%2Fb%20%C3%A9/adopt", {
+      body: '{"name":"x"}',
+    });
     expect(answer.json()).toMatchObject({ input: { writeKey: "a/b é", name: "x" } });
   });
 
@@ -91,22 +104,38 @@ describe("a call over HTTP", () => {
   });
 
   test("in an encoding of its body is refused", async () => {
-    const answer = await control.send("POST", "/api/sources", { headers: { "Content-Encoding": "gzip" }, body: "x" });
-    expect([answer.status, answer.json()]).toEqual([415, { code: "unsupported_encoding", message: expect.any(String) }]);
+    const answer = await control.send("POST", "/api/sources", {
+      headers: { "Content-Encoding": "gzip" },
+      body: "x",
+    });
+    expect([answer.status, answer.json()]).toEqual([
+      415,
+      { code: "unsupported_encoding", message: expect.any(String) },
+    ]);
   });
 
-  test.each(["with", "without"])("of more than 8 MiB is refused, %s a length given", async (length) => {
-    const body = Buffer.alloc(8 * 1024 * 1024 + 1, 0x20);
-    const headers: Record<string, string> =
-      length === "with" ? { "Content-Length": String(body.length) } : { "Transfer-Encoding": "chunked" };
-    const answer = await control.send("POST", "/api/sources", { headers, body });
-    expect([answer.status, answer.json()]).toEqual([413, { code: "too_large", message: expect.stringContaining("8 MiB") }]);
-  });
+  test.each(["with", "without"])(
+    "of more than 8 MiB is refused, %s a length given",
+    async (length) => {
+      const body = Buffer.alloc(8 * 1024 * 1024 + 1, 0x20);
+      const headers: Record<string, string> =
+        length === "with"
+          ? { "Content-Length": String(body.length) }
+          : { "Transfer-Encoding": "chunked" };
+      const answer = await control.send("POST", "/api/sources", { headers, body });
+      expect([answer.status, answer.json()]).toEqual([
+        413,
+        { code: "too_large", message: expect.stringContaining("8 MiB") },
+      ]);
+    },
+  );
 
   test("of 8 MiB is accepted", async () => {
     const [before, after] = ['{"name":"', '"}'];
     const body = before + "x".repeat(8 * 1024 * 1024 - before.length - after.length) + after;
-    const { input } = (await control.send("POST", "/api/sources", { body })).json() as { input: { name: string } };
+    const { input } = (await control.send("POST", "/api/sources", { body })).json() as {
+      input: { name: string };
+    };
     expect(input.name).toHaveLength(body.length - before.length - after.length);
   });
 
@@ -134,7 +163,9 @@ describe("a call over HTTP", () => {
     const socket = connect(Number(port), hostname);
     const authorized = `Host: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\n`;
     // The server asks for the body, so that the call has begun to read when its caller goes.
-    socket.write(`POST /api/sources HTTP/1.1\r\n${authorized}Content-Length: 12\r\nExpect: 100-continue\r\n\r\n`);
+    socket.write(
+      `POST /api/sources HTTP/1.1\r\n${authorized}Content-Length: 12\r\nExpect: 100-continue\r\n\r\n`,
+    );
     await new Promise((resolve) => socket.once("data", resolve));
     socket.destroy();
     await other.stop();
@@ -154,7 +185,9 @@ describe("a call over HTTP", () => {
     });
     const { hostname, port } = new URL(slow.url);
     const socket = connect(Number(port), hostname);
-    socket.write(`DELETE /api/clock/advance HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    socket.write(
+      `DELETE /api/clock/advance HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+    );
     expect((await asked.promise)?.aborted).toBe(false);
     socket.destroy();
     await left.promise;
@@ -162,9 +195,14 @@ describe("a call over HTTP", () => {
   });
 
   test("that breaks is reported and answered", async () => {
-    const broken = await startControlPort({ call: () => Promise.reject(new Error("of the store")) });
+    const broken = await startControlPort({
+      call: () => Promise.reject(new Error("of the store")),
+    });
     const answer = await broken.send("GET", "/api/clock");
-    expect([answer.status, answer.json()]).toEqual([500, { code: "internal", message: expect.not.stringContaining("store") }]);
+    expect([answer.status, answer.json()]).toEqual([
+      500,
+      { code: "internal", message: expect.not.stringContaining("store") },
+    ]);
     expect(broken.reported).toEqual([new Error("of the store")]);
     await broken.stop();
   });
@@ -181,7 +219,9 @@ describe("a call over HTTP", () => {
   });
 
   test("answers with the status and body of the API", async () => {
-    const other = await startControlPort({ call: () => answerOf(409, { code: "sending", message: "No." }) });
+    const other = await startControlPort({
+      call: () => answerOf(409, { code: "sending", message: "No." }),
+    });
     const answer = await other.send("POST", "/api/deliveries/dlv_1/retry");
     expect([answer.status, answer.json()]).toEqual([409, { code: "sending", message: "No." }]);
     await other.stop();
@@ -189,9 +229,14 @@ describe("a call over HTTP", () => {
 });
 
 describe("who may call", () => {
-  test.each(["127.0.0.1", "localhost:1", "LOCALHOST:4701", "any.name.localhost:80", "[::1]:4701"])("the host %s is ours", async (host) => {
-    expect((await control.send("GET", "/api/clock", { headers: { Host: host } })).status).toBe(200);
-  });
+  test.each(["127.0.0.1", "localhost:1", "LOCALHOST:4701", "any.name.localhost:80", "[::1]:4701"])(
+    "the host %s is ours",
+    async (host) => {
+      expect((await control.send("GET", "/api/clock", { headers: { Host: host } })).status).toBe(
+        200,
+      );
+    },
+  );
 
   test.each([
     "evil.com",
@@ -205,23 +250,38 @@ describe("who may call", () => {
   ])("the host %j is not", async (host) => {
     for (const path of ["/", "/api/clock"]) {
       const answer = await control.send("GET", path, { headers: { Host: host } });
-      expect([answer.status, answer.json()]).toEqual([403, { code: "bad_host", message: expect.any(String) }]);
+      expect([answer.status, answer.json()]).toEqual([
+        403,
+        { code: "bad_host", message: expect.any(String) },
+      ]);
     }
   });
 
   test("the host that it was told to listen on is ours, and any address when it listens everywhere", async () => {
     const everywhere = await startControlPort({ host: "0.0.0.0" });
     expect(everywhere.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
-    expect((await everywhere.send("GET", "/api/clock", { headers: { Host: "192.168.0.1:4701" } })).status).toBe(200);
-    expect((await everywhere.send("GET", "/api/clock", { headers: { Host: "evil.com" } })).status).toBe(403);
+    expect(
+      (await everywhere.send("GET", "/api/clock", { headers: { Host: "192.168.0.1:4701" } }))
+        .status,
+    ).toBe(200);
+    expect(
+      (await everywhere.send("GET", "/api/clock", { headers: { Host: "evil.com" } })).status,
+    ).toBe(403);
     await everywhere.stop();
   });
 
   test("its own origin may call, and no other", async () => {
     const host = new URL(control.url).host;
-    const status = async (origin: string) => (await control.send("GET", "/api/clock", { headers: { Origin: origin } })).status;
+    const status = async (origin: string) =>
+      (await control.send("GET", "/api/clock", { headers: { Origin: origin } })).status;
     expect(await status(`http://${host}`)).toBe(200);
-    for (const origin of ["null", "http://127.0.0.1", `https://${host}`, "http://localhost:3000", "http://evil.com"])
+    for (const origin of [
+      "null",
+      "http://127.0.0.1",
+      `https://${host}`,
+      "http://localhost:3000",
+      "http://evil.com",
+    ])
       expect(await status(origin)).toBe(403);
   });
 
@@ -230,21 +290,33 @@ describe("who may call", () => {
       headers: { Origin: "http://evil.com", "Access-Control-Request-Method": "POST" },
     });
     expect(answer.status).toBe(403);
-    expect(Object.keys(answer.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
+    expect(Object.keys(answer.headers).filter((name) => name.startsWith("access-control"))).toEqual(
+      [],
+    );
   });
 
-  test.each(["", token, `Basic ${token}`, "Bearer", "Bearer x", `Bearer ${token}x`, `Bearer ${token} x`])(
-    "the authorization %j is refused",
-    async (Authorization) => {
-      for (const path of ["/api/clock", "/api/events", "/api/openapi.json", "/api/nothing"]) {
-        const answer = await control.send("GET", path, { headers: { Authorization } });
-        expect([answer.status, answer.json()]).toEqual([401, { code: "unauthorized", message: expect.any(String) }]);
-      }
-    },
-  );
+  test.each([
+    "",
+    token,
+    `Basic ${token}`,
+    "Bearer",
+    "Bearer x",
+    `Bearer ${token}x`,
+    `Bearer ${token} x`,
+  ])("the authorization %j is refused", async (Authorization) => {
+    for (const path of ["/api/clock", "/api/events", "/api/openapi.json", "/api/nothing"]) {
+      const answer = await control.send("GET", path, { headers: { Authorization } });
+      expect([answer.status, answer.json()]).toEqual([
+        401,
+        { code: "unauthorized", message: expect.any(String) },
+      ]);
+    }
+  });
 
   test("the token counts in the header only", async () => {
-    const answer = await control.send("GET", `/api/clock?token=${token}`, { headers: { Authorization: "" } });
+    const answer = await control.send("GET", `/api/clock?token=${token}`, {
+      headers: { Authorization: "" },
+    });
     expect(answer.status).toBe(401);
   });
 });
@@ -261,15 +333,24 @@ describe("the pages", () => {
       writeFileSync(join(directory, "built", file), text);
     mkdirSync(join(directory, "other"));
     writeFileSync(join(directory, "other", "index.html"), "<p>other");
-    const pages = createStaticPages(["empty", "built", "other"].map((name) => join(directory, name)));
-    const server = createServer((request, response) => void pages.answer(response, request.url ?? ""));
+    const pages = createStaticPages(
+      ["empty", "built", "other"].map((name) => join(directory, name)),
+    );
+    const server = createServer(
+      (request, response) => void pages.answer(response, request.url ?? ""),
+    );
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const page = await send(url, "GET", "/");
     expect([page.text, page.headers["cache-control"]]).toEqual(["<p>built", "no-store"]);
     const asset = await send(url, "GET", "/assets/page-1a2b.js");
-    expect([asset.text, asset.headers["cache-control"]]).toEqual(["1", "max-age=31536000, immutable"]);
-    expect(["/", "/index.html", "/assets/page-1a2b.js", "/assets"].map((path) => pages.has(path))).toEqual([true, true, true, false]);
+    expect([asset.text, asset.headers["cache-control"]]).toEqual([
+      "1",
+      "max-age=31536000, immutable",
+    ]);
+    expect(
+      ["/", "/index.html", "/assets/page-1a2b.js", "/assets"].map((path) => pages.has(path)),
+    ).toEqual([true, true, true, false]);
     await new Promise((resolve) => server.close(resolve));
     rmSync(directory, { recursive: true });
   });
@@ -278,9 +359,13 @@ describe("the pages", () => {
     const answer = await control.send("GET", "/", { headers: { Authorization: "" } });
     expect(answer.status).toBe(200);
     expect(answer.headers["content-type"]).toBe("text/html; charset=utf-8");
-    expect(answer.headers["content-security-policy"]).toMatch(/^default-src 'none'; script-src 'self';/);
+    expect(answer.headers["content-security-policy"]).toMatch(
+      /^default-src 'none'; script-src 'self';/,
+    );
     expect(answer.headers["content-security-policy"]).not.toContain("unsafe");
-    expect((await control.send("GET", "/bare.js")).headers["content-type"]).toBe("text/javascript; charset=utf-8");
+    expect((await control.send("GET", "/bare.js")).headers["content-type"]).toBe(
+      "text/javascript; charset=utf-8",
+    );
   });
 
   test("answer HEAD with the headers alone", async () => {
@@ -312,13 +397,22 @@ test("a port that is taken is named", async () => {
     changes: { sequence: () => 0, since: () => [], subscribe: () => () => undefined },
     openApi: () => ({}),
   };
-  const second = createControlPort({ api, token, pages: createStaticPages([]), host: "127.0.0.1", port, report: () => undefined });
+  const second = createControlPort({
+    api,
+    token,
+    pages: createStaticPages([]),
+    host: "127.0.0.1",
+    port,
+    report: () => undefined,
+  });
   await expect(second.start()).rejects.toEqual(new PortTaken({ port, role: "ui" }));
 });
 
 test("stopping waits a second for a call that takes long", async () => {
   const slow = await startControlPort({ call: () => new Promise(() => undefined) });
-  const pending = slow.send("POST", "/api/settle").catch((error: NodeJS.ErrnoException) => error.code);
+  const pending = slow
+    .send("POST", "/api/settle")
+    .catch((error: NodeJS.ErrnoException) => error.code);
   // Answered after the call above was taken up.
   await send(slow.url, "GET", "/");
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

@@ -1,6 +1,7 @@
 /**
- * The control port: the contract over HTTP with JSON, changes as server-sent events, and the inspector's pages.
- * `serve` starts it. It accepts no messages, sends no CORS headers, and no request ends it: each gets an answer.
+ * The control port: the contract over HTTP with JSON, changes as server-sent events, and the
+ * inspector's pages. `serve` starts it. It accepts no messages, sends no CORS headers, and no
+ * request ends it: each gets an answer.
  */
 
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
@@ -9,7 +10,14 @@ import type { Api } from "../api/api.ts";
 import { changeStream } from "../contract/events.ts";
 import type { Method } from "../contract/call.ts";
 import { type Problem, isProblem, problem } from "../domain/problem.ts";
-import { answerBadInput, arrivalLimits, close, listen, serveRequests, urlOf } from "../engine/http-port.ts";
+import {
+  answerBadInput,
+  arrivalLimits,
+  close,
+  listen,
+  serveRequests,
+  urlOf,
+} from "../engine/http-port.ts";
 import { streamChanges } from "./events.ts";
 import { type Guard, createGuard } from "./guard.ts";
 import { answerJson, answerProblem, readJsonObject } from "./json.ts";
@@ -49,7 +57,11 @@ export function createControlPort({
     respond({ api, guard, pages, streams, request, response }).catch((error: unknown) => {
       report(error);
       if (response.headersSent) response.destroy();
-      else answerProblem(response, problem(500, "internal", "Hookyard has a bug. Standard error has the details."));
+      else
+        answerProblem(
+          response,
+          problem(500, "internal", "Hookyard has a bug. Standard error has the details."),
+        );
     });
   };
   const server = createServer(arrivalLimits(arrival));
@@ -61,7 +73,9 @@ export function createControlPort({
       try {
         return urlOf(host, await listen(server, host, port));
       } catch (error) {
-        throw (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? new PortTaken({ port, role: "ui" }) : error;
+        throw (error as NodeJS.ErrnoException).code === "EADDRINUSE"
+          ? new PortTaken({ port, role: "ui" })
+          : error;
       }
     },
     async stop() {
@@ -88,27 +102,39 @@ async function respond(exchange: Exchange): Promise<void> {
   const refused = guard.checkAddress(request.headers);
   if (refused !== null) return answerProblem(response, refused);
   if (path === "/api" || path.startsWith("/api/")) return respondToCall(exchange, path, search);
-  if (!pages.has(path)) return answerProblem(response, problem(404, "not_found", "This path does not exist."));
-  if (request.method !== "GET" && request.method !== "HEAD") return answerWrongMethod(response, ["GET", "HEAD"]);
+  if (!pages.has(path))
+    return answerProblem(response, problem(404, "not_found", "This path does not exist."));
+  if (request.method !== "GET" && request.method !== "HEAD")
+    return answerWrongMethod(response, ["GET", "HEAD"]);
   return pages.answer(response, path);
 }
 
-async function respondToCall({ api, guard, streams, request, response }: Exchange, path: string, search: string): Promise<void> {
+async function respondToCall(
+  { api, guard, streams, request, response }: Exchange,
+  path: string,
+  search: string,
+): Promise<void> {
   const unauthorized = request.method === "OPTIONS" ? null : guard.checkToken(request.headers);
-  if (unauthorized !== null) return answerProblem(response, unauthorized, { "WWW-Authenticate": "Bearer" });
+  if (unauthorized !== null)
+    return answerProblem(response, unauthorized, { "WWW-Authenticate": "Bearer" });
 
   if (path === openApiPath || path === changeStream.path) {
     if (request.method !== "GET") return answerWrongMethod(response, ["GET"]);
     if (path === openApiPath) return answerJson(response, 200, api.openApi());
     streams.add(response);
     response.on("close", () => streams.delete(response));
-    const after = String(request.headers["last-event-id"] ?? "") || new URLSearchParams(search).get("after");
+    const after =
+      String(request.headers["last-event-id"] ?? "") || new URLSearchParams(search).get("after");
     return streamChanges({ response, changes: api.changes, after });
   }
 
   const matches = matchPath(path);
   if (isProblem(matches)) return answerProblem(response, matches);
-  if (matches.size === 0) return answerProblem(response, problem(404, "not_found", `No call has this path. ${openApiPath} lists all.`));
+  if (matches.size === 0)
+    return answerProblem(
+      response,
+      problem(404, "not_found", `No call has this path. ${openApiPath} lists all.`),
+    );
   const match = matches.get(request.method as Method);
   if (match === undefined) return answerWrongMethod(response, [...matches.keys()]);
 
@@ -123,7 +149,11 @@ async function respondToCall({ api, guard, streams, request, response }: Exchang
 }
 
 function answerWrongMethod(response: ServerResponse, allowed: readonly string[]): void {
-  const refusal: Problem = problem(405, "method_not_allowed", `This path accepts ${allowed.join(", ")}.`);
+  const refusal: Problem = problem(
+    405,
+    "method_not_allowed",
+    `This path accepts ${allowed.join(", ")}.`,
+  );
   answerProblem(response, refusal, { Allow: allowed.join(", ") });
 }
 

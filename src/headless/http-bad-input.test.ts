@@ -25,12 +25,42 @@ describe("bad input at the port", () => {
   test.each([
     ["nonsense", "nonsense\r\n\r\n", 400, "bad_request"],
     ["no host", "GET /api/clock HTTP/1.1\r\nConnection: close\r\n\r\n", 403, "bad_host"],
-    ["an empty host", "GET /api/clock HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n", 403, "bad_host"],
-    ["a bad header", "GET /api/clock HTTP/1.1\r\nHost: localhost\r\nBad Header: 1\r\n\r\n", 400, "bad_request"],
-    ["large headers", `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(20_000)}\r\n\r\n`, 431, "headers_too_large"],
-    ["a proxy's request", "CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "method_not_allowed"],
-    ["an unknown expectation", "GET / HTTP/1.1\r\nHost: localhost\r\nExpect: wonders\r\nConnection: close\r\n\r\n", 200, "<!doctype html>"],
-    ["a whole URL as its path", "GET http://evil.com/api/clock HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 404, "not_found"],
+    [
+      "an empty host",
+      "GET /api/clock HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n",
+      403,
+      "bad_host",
+    ],
+    [
+      "a bad header",
+      "GET /api/clock HTTP/1.1\r\nHost: localhost\r\nBad Header: 1\r\n\r\n",
+      400,
+      "bad_request",
+    ],
+    [
+      "large headers",
+      `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(20_000)}\r\n\r\n`,
+      431,
+      "headers_too_large",
+    ],
+    [
+      "a proxy's request",
+      "CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+      405,
+      "method_not_allowed",
+    ],
+    [
+      "an unknown expectation",
+      "GET / HTTP/1.1\r\nHost: localhost\r\nExpect: wonders\r\nConnection: close\r\n\r\n",
+      200,
+      "<!doctype html>",
+    ],
+    [
+      "a whole URL as its path",
+      "GET http://evil.com/api/clock HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+      404,
+      "not_found",
+    ],
   ])("%s gets an answer", async (_what, bytes, status, part) => {
     const answer = await sendRaw(control.url, Buffer.from(bytes, "latin1"), { end: false });
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
@@ -42,7 +72,9 @@ describe("bad input at the port", () => {
       fc.uint8Array({ minLength: 1, maxLength: 300 }),
       fc
         .string({ unit: "binary", minLength: 1 })
-        .map((path) => Buffer.from(`GET /${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)),
+        .map((path) =>
+          Buffer.from(`GET /${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`),
+        ),
     );
     await fc.assert(
       fc.asyncProperty(anything, async (bytes) => {

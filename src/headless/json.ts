@@ -3,7 +3,10 @@
 import type { ServerResponse, IncomingMessage } from "node:http";
 import { type Problem, invalid, problem } from "../domain/problem.ts";
 
-/** On everything that this host answers: never sniffed, never framed, never read by another origin, never kept. */
+/**
+ * On everything that this host answers: never sniffed, never framed, never read by another origin,
+ * never kept.
+ */
 export const guardHeaders = {
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
@@ -13,7 +16,12 @@ export const guardHeaders = {
   "Cache-Control": "no-store",
 };
 
-export function answerJson(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+export function answerJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
   const bytes = Buffer.from(JSON.stringify(body));
   response.writeHead(status, {
     ...guardHeaders,
@@ -25,14 +33,26 @@ export function answerJson(response: ServerResponse, status: number, body: unkno
   response.end(response.req.method === "HEAD" ? undefined : bytes);
 }
 
-export function answerProblem(response: ServerResponse, problem: Problem, headers: Record<string, string> = {}): void {
+export function answerProblem(
+  response: ServerResponse,
+  problem: Problem,
+  headers: Record<string, string> = {},
+): void {
   const { status, code, message, data } = problem;
-  answerJson(response, status, data === undefined ? { code, message } : { code, message, data }, headers);
+  answerJson(
+    response,
+    status,
+    data === undefined ? { code, message } : { code, message, data },
+    headers,
+  );
 }
 
 /** An imported configuration with thousands of webhooks is far below this. */
 const maxBytes = 8 * 1024 * 1024;
-/** A client that is still sending reads no answer, so what is too much is thrown away for this long before the answer. */
+/**
+ * A client that is still sending reads no answer, so what is too much is thrown away for this long
+ * before the answer.
+ */
 const maxDiscardedBytes = 64 * 1024 * 1024;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -41,10 +61,15 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 export async function readJsonObject(request: IncomingMessage): Promise<object | Problem | null> {
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity")
-    return problem(415, "unsupported_encoding", `The control API accepts uncompressed bodies only, not Content-Encoding ${encoding}.`);
+    return problem(
+      415,
+      "unsupported_encoding",
+      `The control API accepts uncompressed bodies only, not Content-Encoding ${encoding}.`,
+    );
   const bytes = await readBytes(request);
   if (bytes === null) return null;
-  if (bytes === "too large") return problem(413, "too_large", `The body is larger than ${maxBytes / 1024 / 1024} MiB.`);
+  if (bytes === "too large")
+    return problem(413, "too_large", `The body is larger than ${maxBytes / 1024 / 1024} MiB.`);
   if (bytes.length === 0) return {};
   let text: string;
   try {
@@ -58,7 +83,9 @@ export async function readJsonObject(request: IncomingMessage): Promise<object |
   } catch (error) {
     return problem(400, "bad_json", `The body is not valid JSON: ${(error as Error).message}.`);
   }
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : invalid("The body must be a JSON object.");
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? value
+    : invalid("The body must be a JSON object.");
 }
 
 function readBytes(request: IncomingMessage): Promise<Buffer | "too large" | null> {

@@ -1,6 +1,7 @@
 /**
- * Opens the inspector in the browser. Its address holds the token, and arguments of a program can be read by every user of
- * the machine: so the browser gets the name of a page that only its owner can read, and that page leads to the address.
+ * Opens the inspector in the browser. Its address holds the token, and arguments of a program can
+ * be read by every user of the machine: so the browser gets the name of a page that only its owner
+ * can read, and that page leads to the address.
  */
 
 import { spawn } from "node:child_process";
@@ -18,13 +19,17 @@ type OpenOptions = {
   say: (sentence: string) => void;
 };
 
-/** If it cannot be opened, one sentence says so and everything goes on. Returns a function that removes the page. */
+/**
+ * If it cannot be opened, one sentence says so and everything goes on. Returns a function that
+ * removes the page.
+ */
 export function openInspector({ url, dataDir, say }: OpenOptions): () => void {
   const refuse = () => say("The browser could not be opened. Open the address above yourself.");
   // A directory of its own has mode 0700.
   const directory = dataDir ?? mkdtempSync(join(tmpdir(), "hookyard-open-"));
   const page = join(directory, pageName);
-  const remove = () => rmSync(dataDir === null ? directory : page, { recursive: true, force: true });
+  const remove = () =>
+    rmSync(dataDir === null ? directory : page, { recursive: true, force: true });
   try {
     rmSync(page, { force: true });
     writeFileSync(page, leadingTo(url), { mode: 0o600, flag: "wx" });

@@ -4,15 +4,17 @@ import { calls } from "../contract/contract.ts";
 import { isProblem } from "../domain/problem.ts";
 import { inputOf, matchPath } from "./routes.ts";
 
-test.each(Object.values<Call>(calls).map((call): [string, Call] => [`${call.method} ${call.path}`, call]))(
-  "%s is its own call",
-  (_name, call) => {
-    const found = matchPath(call.path.replaceAll(/\{\w+\}/g, "x%201"));
-    if (isProblem(found)) throw new Error(found.message);
-    const names = [...call.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
-    expect(found.get(call.method)).toEqual({ call, params: Object.fromEntries(names.map((name) => [name, "x 1"])) });
-  },
-);
+test.each(
+  Object.values<Call>(calls).map((call): [string, Call] => [`${call.method} ${call.path}`, call]),
+)("%s is its own call", (_name, call) => {
+  const found = matchPath(call.path.replaceAll(/\{\w+\}/g, "x%201"));
+  if (isProblem(found)) throw new Error(found.message);
+  const names = [...call.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+  expect(found.get(call.method)).toEqual({
+    call,
+    params: Object.fromEntries(names.map((name) => [name, "x 1"])),
+  });
+});
 
 test.each([
   ["limit=-5", { limit: -5 }],
@@ -31,5 +33,8 @@ test("a path parameter belongs neither into the query nor into the body", () => 
   const match = { call: calls["sources.update"] as Call, params: { id: "src_1" } };
   expect(inputOf(match, new URLSearchParams("id=src_2"), {})).toMatchObject({ code: "invalid" });
   expect(inputOf(match, new URLSearchParams(), { id: "src_2" })).toMatchObject({ code: "invalid" });
-  expect(inputOf(match, new URLSearchParams(), { name: "Web" })).toEqual({ id: "src_1", name: "Web" });
+  expect(inputOf(match, new URLSearchParams(), { name: "Web" })).toEqual({
+    id: "src_1",
+    name: "Web",
+  });
 });

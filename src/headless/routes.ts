@@ -1,4 +1,7 @@
-/** From a method and a path to a call of the contract, and from the parts of a request to the call's input. */
+/**
+ * From a method and a path to a call of the contract, and from the parts of a request to the call's
+ * input.
+ */
 
 import { z } from "zod";
 import type { Call, Method } from "../contract/call.ts";
@@ -18,7 +21,11 @@ export function matchPath(path: string): Map<Method, Match> | Problem {
     try {
       parts.push(decodeURIComponent(part));
     } catch {
-      return problem(400, "bad_path", "The path has a percent sign that is not part of a valid percent-encoding.");
+      return problem(
+        400,
+        "bad_path",
+        "The path has a percent sign that is not part of a valid percent-encoding.",
+      );
     }
   }
   for (const { call, segments } of routes) {
@@ -32,26 +39,43 @@ export function matchPath(path: string): Map<Method, Match> | Problem {
     });
     // `/api/deliveries/retry` before `/api/deliveries/{id}`.
     const other = found.get(call.method);
-    if (fits && (other === undefined || Object.keys(other.params).length > Object.keys(params).length))
+    if (
+      fits &&
+      (other === undefined || Object.keys(other.params).length > Object.keys(params).length)
+    )
       found.set(call.method, { call, params });
   }
   return found;
 }
 
 /** One flat object, as the API takes it. A member in the wrong place is refused, not moved. */
-export function inputOf({ call, params }: Match, query: URLSearchParams, body: object): object | Problem {
+export function inputOf(
+  { call, params }: Match,
+  query: URLSearchParams,
+  body: object,
+): object | Problem {
   const input = new Map<string, unknown>(Object.entries(params));
   for (const name of new Set(query.keys())) {
-    const schema = call.query !== null && Object.hasOwn(call.query.shape, name) ? call.query.shape[name] : undefined;
-    if (schema === undefined) return invalid(`Unknown query parameter ${name}. It is not part of this call; check its spelling.`);
+    const schema =
+      call.query !== null && Object.hasOwn(call.query.shape, name)
+        ? call.query.shape[name]
+        : undefined;
+    if (schema === undefined)
+      return invalid(
+        `Unknown query parameter ${name}. It is not part of this call; check its spelling.`,
+      );
     const [text = "", ...others] = query.getAll(name);
-    if (others.length === 0) input.set(name, schema.safeParse(text).success ? text : literalOf(text));
+    if (others.length === 0)
+      input.set(name, schema.safeParse(text).success ? text : literalOf(text));
     else if (takesMany(schema)) input.set(name, [text, ...others]);
     else return invalid(`The query parameter ${name} appears twice.`);
   }
   for (const [name, value] of Object.entries(body)) {
-    const isElsewhere = [call.params, call.query].some((part) => part !== null && Object.hasOwn(part.shape, name));
-    if (isElsewhere) return invalid(`Unknown member ${name}. It belongs in the URL, not in the body.`);
+    const isElsewhere = [call.params, call.query].some(
+      (part) => part !== null && Object.hasOwn(part.shape, name),
+    );
+    if (isElsewhere)
+      return invalid(`Unknown member ${name}. It belongs in the URL, not in the body.`);
     input.set(name, value);
   }
   return Object.fromEntries(input);
@@ -59,7 +83,9 @@ export function inputOf({ call, params }: Match, query: URLSearchParams, body: o
 
 function takesMany(schema: z.ZodType): boolean {
   const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
-  return inner instanceof z.ZodUnion && inner.options.some((option) => option instanceof z.ZodArray);
+  return (
+    inner instanceof z.ZodUnion && inner.options.some((option) => option instanceof z.ZodArray)
+  );
 }
 
 /** A query is text; where a call wants a number or a boolean, this is the one that was written. */

@@ -12,10 +12,21 @@ import { runRead, unusableReport } from "../scenarios/run/run-scenario.ts";
 import { junitXml, type TimedReport } from "../scenarios/report/junit.ts";
 import { colourPaint, plainPaint, reportText, type Paint } from "../scenarios/report/text.ts";
 
-/** A scenario mostly waits for its own sockets: a few beside each other fill that time, more would only compete. */
+/**
+ * A scenario mostly waits for its own sockets: a few beside each other fill that time, more would
+ * only compete.
+ */
 const besideEachOther = 4;
 
-export async function runCommand({ args, root, version }: { args: string[]; root: string; version: string }): Promise<number> {
+export async function runCommand({
+  args,
+  root,
+  version,
+}: {
+  args: string[];
+  root: string;
+  version: string;
+}): Promise<number> {
   const flags = parseRunFlags(args);
   if (flags === "help") {
     process.stdout.write(`${runHelp}\n`);
@@ -62,8 +73,16 @@ async function runAll(
   const work = async (): Promise<void> => {
     for (let index = next; index < flags.files.length; index = next) {
       next += 1;
-      const keepThis = flags.keep && index === 0 ? { keep: (pipeline: RunningPipeline) => keep(pipeline as Kept) } : {};
-      done[index] = await runFile({ file: flags.files[index] as string, seed: flags.seed, start, ...keepThis });
+      const keepThis =
+        flags.keep && index === 0
+          ? { keep: (pipeline: RunningPipeline) => keep(pipeline as Kept) }
+          : {};
+      done[index] = await runFile({
+        file: flags.files[index] as string,
+        seed: flags.seed,
+        start,
+        ...keepThis,
+      });
       for (let ready = done[reported]; ready !== undefined; ready = done[reported]) {
         reported += 1;
         onReport(ready.report);
@@ -115,13 +134,16 @@ async function writeJunit(file: string, reports: readonly TimedReport[]): Promis
     await writeFile(file, junitXml(reports, hostname()));
     return true;
   } catch (error) {
-    process.stderr.write(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(
+      `${file} cannot be written: ${error instanceof Error ? error.message : String(error)}\n`,
+    );
     return false;
   }
 }
 
 function summary(reports: readonly ScenarioReport[], ms: number, paint: Paint): string {
-  const count = (state: ScenarioReport["state"]): number => reports.filter((report) => report.state === state).length;
+  const count = (state: ScenarioReport["state"]): number =>
+    reports.filter((report) => report.state === state).length;
   const parts = [
     ...(count("passed") > 0 ? [paint.good(`${count("passed")} passed`)] : []),
     ...(count("failed") > 0 ? [paint.bad(`${count("failed")} failed`)] : []),
@@ -146,10 +168,19 @@ async function serveKept({ api }: Kept, { root }: { root: string }): Promise<voi
   const { readOrMakeToken } = await import("./token.ts");
   const token = readOrMakeToken(null);
   const pages = createStaticPages([join(root, "out", "renderer"), join(root, "resources", "bare")]);
-  const control = createControlPort({ api, token, pages, host: "127.0.0.1", port: 0, report: reportError });
+  const control = createControlPort({
+    api,
+    token,
+    pages,
+    host: "127.0.0.1",
+    port: 0,
+    report: reportError,
+  });
   const url = await control.start();
   // Standard output may be a JSON document that somebody parses.
-  process.stderr.write(`The first scenario's pipeline keeps running. Ctrl+C ends it.\n\n  Inspector  ${url}/#token=${token}\n`);
+  process.stderr.write(
+    `The first scenario's pipeline keeps running. Ctrl+C ends it.\n\n  Inspector  ${url}/#token=${token}\n`,
+  );
   await new Promise<void>((resolve) => {
     process.once("SIGINT", () => resolve());
     process.once("SIGTERM", () => resolve());
@@ -192,12 +223,16 @@ export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: stri
       },
     });
   } catch (error) {
-    const reason = error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
+    const reason =
+      error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
     return { wrong: `${reason}. hookyard run --help lists all flags.` };
   }
   const { values, positionals: files } = parsed;
   if (values.help) return "help";
-  if (files.length === 0) return { wrong: "hookyard run needs at least one scenario file. hookyard run --help lists all flags." };
+  if (files.length === 0)
+    return {
+      wrong: "hookyard run needs at least one scenario file. hookyard run --help lists all flags.",
+    };
   const twice = files.find((file, index) => files.indexOf(file) !== index);
   if (twice !== undefined) return { wrong: `${twice} appears twice.` };
   if (values.junit === "") return { wrong: "--junit needs a file." };

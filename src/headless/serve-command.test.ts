@@ -1,6 +1,15 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import type { AddressInfo } from "node:net";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,7 +21,16 @@ import { certificate } from "../../test/support/raw-receiver.ts";
 import { startReceiver } from "../../test/support/webhook-receiver.ts";
 
 const cli = fileURLToPath(new URL("./cli.ts", import.meta.url));
-const freePorts = ["--ingest-port", "0", "--ui-port", "0", "--endpoints-port", "0", "--endpoints-tls-port", "0"];
+const freePorts = [
+  "--ingest-port",
+  "0",
+  "--ui-port",
+  "0",
+  "--endpoints-port",
+  "0",
+  "--endpoints-tls-port",
+  "0",
+];
 
 let directory: string;
 const children: ChildProcess[] = [];
@@ -35,7 +53,9 @@ function serveIn(environment: Record<string, string>, ...flags: string[]) {
   let err = "";
   child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const ended = new Promise<{ code: number | null; err: string }>((resolve) => child.on("close", (code) => resolve({ code, err })));
+  const ended = new Promise<{ code: number | null; err: string }>((resolve) =>
+    child.on("close", (code) => resolve({ code, err })),
+  );
   return { child, ended, line: async () => String((await lines.next()).value), said: () => err };
 }
 
@@ -64,7 +84,11 @@ describe("hookyard serve", () => {
     });
     expect(statSync(join(directory, "token")).mode & 0o777).toBe(0o600);
     const headers = { Authorization: `Bearer ${ready.token}` };
-    const made = await fetch(`${ready.uiUrl}/api/sources`, { method: "POST", headers, body: '{"name":"Web"}' });
+    const made = await fetch(`${ready.uiUrl}/api/sources`, {
+      method: "POST",
+      headers,
+      body: '{"name":"Web"}',
+    });
     expect(made.status).toBe(201);
     expect((await fetch(`${ready.uiUrl}/`)).headers.get("content-type")).toContain("text/html");
     const events = await fetch(`${ready.uiUrl}/api/events`, { headers });
@@ -92,7 +116,9 @@ describe("hookyard serve", () => {
     let text = "";
     while (!text.includes("Data")) text += `${await running.line()}\n`;
     const [, uiUrl, token] = /(http:\/\/127\.0\.0\.1:\d+)\/#token=([\w-]{43})/.exec(text) ?? [];
-    const sources = await fetch(`${uiUrl}/api/sources`, { headers: { Authorization: `Bearer ${token}` } });
+    const sources = await fetch(`${uiUrl}/api/sources`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
     expect(await sources.json()).toMatchObject({ items: [{ name: "Web", writeKey: "k" }] });
     running.child.kill("SIGTERM");
     expect(await running.ended).toEqual({ code: 0, err: "" });
@@ -101,9 +127,17 @@ describe("hookyard serve", () => {
   test("warns when others than this machine may reach it, and gives addresses at which this machine reaches it", async () => {
     const running = serve("--data", ":memory:", ...freePorts, "--host", "0.0.0.0", "--json");
     const local = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as string;
-    expect(JSON.parse(await running.line())).toMatchObject({ event: "ready", ingestUrl: local, uiUrl: local, endpointsUrl: local });
+    expect(JSON.parse(await running.line())).toMatchObject({
+      event: "ready",
+      ingestUrl: local,
+      uiUrl: local,
+      endpointsUrl: local,
+    });
     running.child.kill("SIGTERM");
-    expect(await running.ended).toEqual({ code: 0, err: expect.stringMatching(/^Warning: Hookyard listens on 0\.0\.0\.0\. .*\n$/) });
+    expect(await running.ended).toEqual({
+      code: 0,
+      err: expect.stringMatching(/^Warning: Hookyard listens on 0\.0\.0\.0\. .*\n$/),
+    });
   });
 
   test.runIf(process.platform === "linux").each([":memory:", "a directory"])(
@@ -111,9 +145,13 @@ describe("hookyard serve", () => {
     async (where) => {
       const data = where === ":memory:" ? where : join(directory, "data");
       const opened = join(directory, "opened");
-      writeFileSync(join(directory, "xdg-open"), `#!/bin/sh\nprintf %s "$1" > "${opened}.part" && mv "${opened}.part" "${opened}"\n`, {
-        mode: 0o755,
-      });
+      writeFileSync(
+        join(directory, "xdg-open"),
+        `#!/bin/sh\nprintf %s "$1" > "${opened}.part" && mv "${opened}.part" "${opened}"\n`,
+        {
+          mode: 0o755,
+        },
+      );
       const flags = ["--data", data, ...freePorts, "--json", "--open"];
       // What a killed one has left.
       mkdirSync(join(directory, "data"), { mode: 0o700 });
@@ -134,25 +172,40 @@ describe("hookyard serve", () => {
       writeFileSync(join(directory, "xdg-open"), "#!/bin/sh\nexit 3\n");
       const failing = serveIn({ PATH: `${directory}:${process.env["PATH"]}` }, ...flags);
       await failing.line();
-      await expect.poll(failing.said).toBe("The browser could not be opened. Open the address above yourself.\n");
+      await expect
+        .poll(failing.said)
+        .toBe("The browser could not be opened. Open the address above yourself.\n");
       failing.child.kill("SIGTERM");
       expect((await failing.ended).code).toBe(0);
     },
   );
 
-  test.runIf(process.platform === "linux")("says when no browser can be opened, and goes on", async () => {
-    const without = serveIn({ PATH: "/nowhere" }, "--data", ":memory:", ...freePorts, "--json", "--open");
-    await without.line();
-    await expect.poll(without.said).toMatch(/^The browser could not be opened\. .*\n$/);
-    without.child.kill("SIGTERM");
-    expect((await without.ended).code).toBe(0);
-  });
+  test.runIf(process.platform === "linux")(
+    "says when no browser can be opened, and goes on",
+    async () => {
+      const without = serveIn(
+        { PATH: "/nowhere" },
+        "--data",
+        ":memory:",
+        ...freePorts,
+        "--json",
+        "--open",
+      );
+      await without.line();
+      await expect.poll(without.said).toMatch(/^The browser could not be opened\. .*\n$/);
+      without.child.kill("SIGTERM");
+      expect((await without.ended).code).toBe(0);
+    },
+  );
 
   // The second is where Linux has the system's store from.
   test.runIf(process.platform === "linux").each(["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"])(
     "delivers to who has a certificate of an authority in %s, and without it to nobody",
     async (variable) => {
-      const receiver = await startReceiver(200, { ...certificate("valid"), host: "valid.localhost" });
+      const receiver = await startReceiver(200, {
+        ...certificate("valid"),
+        host: "valid.localhost",
+      });
       const authority = join(directory, "authority.pem");
       writeFileSync(authority, certificate("authority").cert);
       const stateIn = async (environment: Record<string, string>) => {
@@ -160,12 +213,22 @@ describe("hookyard serve", () => {
         const { ingestUrl, uiUrl, token } = JSON.parse(await running.line()) as Ready;
         const ask = async (path: string, body?: object) => {
           const asked = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-          const answer = await fetch(`${uiUrl}/api/${path}`, { ...asked, headers: { Authorization: `Bearer ${token}` } });
+          const answer = await fetch(`${uiUrl}/api/${path}`, {
+            ...asked,
+            headers: { Authorization: `Bearer ${token}` },
+          });
           return (await answer.json()) as { id: string; items: { state: string }[] };
         };
         const { id } = await ask("sources", { name: "Web", writeKey: "k" });
-        await ask("destinations", { name: "Billing", sourceIds: [id], webhooks: [{ url: receiver.url }] });
-        await fetch(`${ingestUrl}/v1/track`, { method: "POST", body: '{"writeKey":"k","userId":"u","event":"e"}' });
+        await ask("destinations", {
+          name: "Billing",
+          sourceIds: [id],
+          webhooks: [{ url: receiver.url }],
+        });
+        await fetch(`${ingestUrl}/v1/track`, {
+          method: "POST",
+          body: '{"writeKey":"k","userId":"u","event":"e"}',
+        });
         await ask("settle", {});
         return (await ask("deliveries")).items.map(({ state }) => state);
       };
@@ -189,25 +252,42 @@ Socket.prototype.connect = function (...to) {
   return connect.apply(this, to);
 };`;
     writeFileSync(join(directory, "watch.mjs"), watch);
-    const running = serveIn({ NODE_OPTIONS: `--import ${join(directory, "watch.mjs")}` }, "--data", ":memory:", ...freePorts, "--json");
+    const running = serveIn(
+      { NODE_OPTIONS: `--import ${join(directory, "watch.mjs")}` },
+      "--data",
+      ":memory:",
+      ...freePorts,
+      "--json",
+    );
     const { ingestUrl, uiUrl, token } = JSON.parse(await running.line()) as Ready;
     const ask = async (path: string, body: object) => {
       const headers = { Authorization: `Bearer ${token}` };
-      return (await (await fetch(`${uiUrl}/api/${path}`, { method: "POST", headers, body: JSON.stringify(body) })).json()) as {
+      return (await (
+        await fetch(`${uiUrl}/api/${path}`, { method: "POST", headers, body: JSON.stringify(body) })
+      ).json()) as {
         id: string;
       };
     };
     const { id } = await ask("sources", { name: "Web", writeKey: "k" });
-    await ask("destinations", { name: "Billing", sourceIds: [id], webhooks: [{ url: receiver.url }] });
+    await ask("destinations", {
+      name: "Billing",
+      sourceIds: [id],
+      webhooks: [{ url: receiver.url }],
+    });
     await ask("audiences", { name: "All", members: ["u"] });
     for (const event of ["a", "b"])
-      await fetch(`${ingestUrl}/v1/track`, { method: "POST", body: JSON.stringify({ writeKey: "k", userId: "u", event }) });
+      await fetch(`${ingestUrl}/v1/track`, {
+        method: "POST",
+        body: JSON.stringify({ writeKey: "k", userId: "u", event }),
+      });
     await ask("deletions", { userIds: ["u"] });
     await ask("settle", {});
     running.child.kill("SIGTERM");
     expect((await running.ended).code).toBe(0);
     expect(receiver.requests.length).toBeGreaterThanOrEqual(4);
-    expect(new Set(readFileSync(dialled, "utf8").trimEnd().split("\n"))).toEqual(new Set([new URL(receiver.url).host]));
+    expect(new Set(readFileSync(dialled, "utf8").trimEnd().split("\n"))).toEqual(
+      new Set([new URL(receiver.url).host]),
+    );
     await receiver.stop();
   });
 
@@ -218,15 +298,23 @@ Socket.prototype.connect = function (...to) {
     await first.ended;
     const left = readdirSync(directory).toSorted();
     expect(left.filter((file) => /-wal|-shm/.test(file))).toEqual([]);
-    expect((await serve("--data", directory, ...freePorts, "--config", join(directory, "none")).ended).code).toBe(1);
+    expect(
+      (await serve("--data", directory, ...freePorts, "--config", join(directory, "none")).ended)
+        .code,
+    ).toBe(1);
     const file = join(directory, "wrong.json");
-    writeFileSync(file, '{"version":1,"sources":[{"name":"a","writeKey":"k"},{"name":"b","writeKey":"k"}]}');
+    writeFileSync(
+      file,
+      '{"version":1,"sources":[{"name":"a","writeKey":"k"},{"name":"b","writeKey":"k"}]}',
+    );
     const refused = await serve("--data", directory, ...freePorts, "--config", file).ended;
     expect(refused).toEqual({ code: 1, err: expect.stringContaining("sources: k appears twice.") });
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as AddressInfo;
-    expect((await serve("--data", directory, ...freePorts, "--ui-port", String(port)).ended).code).toBe(1);
+    expect(
+      (await serve("--data", directory, ...freePorts, "--ui-port", String(port)).ended).code,
+    ).toBe(1);
     await new Promise((resolve) => other.close(resolve));
     rmSync(file);
     expect(readdirSync(directory).toSorted()).toEqual(left);
@@ -243,7 +331,8 @@ Socket.prototype.connect = function (...to) {
     caller.write(`POST /api/sources HTTP/1.1\r\n${headers}\r\n`);
     await new Promise((resolve) => caller.once("data", resolve));
     // Both signals have arrived when it goes on.
-    for (const signal of ["SIGSTOP", "SIGINT", "SIGTERM", "SIGCONT"] as const) running.child.kill(signal);
+    for (const signal of ["SIGSTOP", "SIGINT", "SIGTERM", "SIGCONT"] as const)
+      running.child.kill(signal);
     expect((await running.ended).code).toBe(130);
   });
 
@@ -252,13 +341,23 @@ Socket.prototype.connect = function (...to) {
       join(directory, "fault.mjs"),
       'process.on("SIGUSR2", () => { Promise.reject(new Error("planted rejection")); throw new Error("planted error"); });',
     );
-    const running = serveIn({ NODE_OPTIONS: `--import ${join(directory, "fault.mjs")}` }, "--data", ":memory:", ...freePorts, "--json");
+    const running = serveIn(
+      { NODE_OPTIONS: `--import ${join(directory, "fault.mjs")}` },
+      "--data",
+      ":memory:",
+      ...freePorts,
+      "--json",
+    );
     const { uiUrl, token } = JSON.parse(await running.line()) as Ready;
     running.child.kill("SIGUSR2");
-    await expect.poll(running.said).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z Error: planted (?:error|rejection)\n    at /);
+    await expect
+      .poll(running.said)
+      .toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z Error: planted (?:error|rejection)\n    at /);
     await expect.poll(running.said).toContain("planted error");
     await expect.poll(running.said).toContain("planted rejection");
-    const answer = await fetch(`${uiUrl}/api/clock`, { headers: { Authorization: `Bearer ${token}` } });
+    const answer = await fetch(`${uiUrl}/api/clock`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
     expect(answer.status).toBe(200);
     running.child.kill("SIGTERM");
     expect((await running.ended).code).toBe(0);
@@ -269,7 +368,9 @@ Socket.prototype.connect = function (...to) {
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as AddressInfo;
     const flags = ["--ingest-port", "--ui-port", "--endpoints-port", "--endpoints-tls-port"];
-    const ends = await Promise.all(flags.map((flag) => serve("--data", ":memory:", ...freePorts, flag, String(port)).ended));
+    const ends = await Promise.all(
+      flags.map((flag) => serve("--data", ":memory:", ...freePorts, flag, String(port)).ended),
+    );
     for (const [index, { code, err }] of ends.entries()) {
       expect(code).toBe(1);
       expect(err).toMatch(new RegExp(`^Port ${port} .*${flags[index]} .*\n$`));
@@ -282,7 +383,10 @@ Socket.prototype.connect = function (...to) {
     writeFileSync(file, '{"version":1,"colour":"red"}');
     const broken = join(directory, "broken.json");
     writeFileSync(broken, '{"version":1,\n"sources":[\n!"s3cret"\n]}');
-    writeFileSync(join(directory, "hookyard.db"), "this is not a database, and longer than the header of one would be");
+    writeFileSync(
+      join(directory, "hookyard.db"),
+      "this is not a database, and longer than the header of one would be",
+    );
     const ends = await Promise.all([
       serve("--data", directory, ...freePorts).ended,
       serve("--data", ":memory:", ...freePorts, "--config", file).ended,
@@ -295,8 +399,16 @@ Socket.prototype.connect = function (...to) {
       { code: 1, err: expect.stringMatching(/^.*configuration\.json: Unknown member colour.*\n$/) },
       { code: 1, err: expect.stringMatching(/^.*cannot be read.*\n$/) },
       // Without the text around the fault, which may be a secret.
-      { code: 1, err: expect.stringMatching(/^.*broken\.json is not valid JSON: Unexpected token '!' near line 3\n$/) },
-      { code: 1, err: "203.0.113.1 is not an address of this machine. Choose another with --host.\n" },
+      {
+        code: 1,
+        err: expect.stringMatching(
+          /^.*broken\.json is not valid JSON: Unexpected token '!' near line 3\n$/,
+        ),
+      },
+      {
+        code: 1,
+        err: "203.0.113.1 is not an address of this machine. Choose another with --host.\n",
+      },
     ]);
   });
 });

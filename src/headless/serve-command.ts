@@ -1,4 +1,7 @@
-/** `hookyard serve`: runs the application and the control port, prints where they are, and ends them on a signal. */
+/**
+ * `hookyard serve`: runs the application and the control port, prints where they are, and ends them
+ * on a signal.
+ */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +9,13 @@ import { OpenError, PortTaken } from "../app-errors.ts";
 import { wallClockNow } from "../engine/real-time.ts";
 import { createControlPort } from "./http-api.ts";
 import { openInspector } from "./open-inspector.ts";
-import { isLoopback, parseServeFlags, portFlags, serveHelp, type ServeFlags } from "./serve-flags.ts";
+import {
+  isLoopback,
+  parseServeFlags,
+  portFlags,
+  serveHelp,
+  type ServeFlags,
+} from "./serve-flags.ts";
 import { createStaticPages } from "./static-pages.ts";
 import { readOrMakeToken } from "./token.ts";
 
@@ -14,7 +23,15 @@ import { readOrMakeToken } from "./token.ts";
 class Refusal extends Error {}
 
 /** Returns the exit code. */
-export async function serveCommand({ args, root, version }: { args: string[]; root: string; version: string }): Promise<number> {
+export async function serveCommand({
+  args,
+  root,
+  version,
+}: {
+  args: string[];
+  root: string;
+  version: string;
+}): Promise<number> {
   const flags = parseServeFlags(args);
   if (flags === "help") {
     say(serveHelp);
@@ -39,21 +56,44 @@ export async function serveCommand({ args, root, version }: { args: string[]; ro
 }
 
 /** Returns a function that stops what it started. */
-async function start({ flags, root, version }: { flags: ServeFlags; root: string; version: string }): Promise<() => Promise<void>> {
+async function start({
+  flags,
+  root,
+  version,
+}: {
+  flags: ServeFlags;
+  root: string;
+  version: string;
+}): Promise<() => Promise<void>> {
   const { data, host, ports } = flags;
   const configuration = flags.config === undefined ? null : readConfiguration(flags.config);
   const { createApp } = await import("../app.ts");
-  const app = createApp({ data, host, ports, scenarios: join(root, "resources", "scenarios"), report, log, version });
+  const app = createApp({
+    data,
+    host,
+    ports,
+    scenarios: join(root, "resources", "scenarios"),
+    report,
+    log,
+    version,
+  });
   try {
     if (configuration !== null) {
       const { status, body } = await app.api.call("configuration.import", configuration);
-      if (status >= 400) throw new Refusal(`${flags.config}: ${(body as { message: string }).message}`);
+      if (status >= 400)
+        throw new Refusal(`${flags.config}: ${(body as { message: string }).message}`);
       const { missing = [] } = body as { missing?: string[] };
-      for (const what of missing) warn(`${flags.config}: a credential was left out, and Hookyard does not have it. Enter it: ${what}.`);
+      for (const what of missing)
+        warn(
+          `${flags.config}: a credential was left out, and Hookyard does not have it. Enter it: ${what}.`,
+        );
     }
     const addresses = await app.start();
     const token = readOrMakeToken(addresses.dataDir);
-    const pages = createStaticPages([join(root, "out", "renderer"), join(root, "resources", "bare")]);
+    const pages = createStaticPages([
+      join(root, "out", "renderer"),
+      join(root, "resources", "bare"),
+    ]);
     const control = createControlPort({ api: app.api, token, pages, host, port: ports.ui, report });
     const uiUrl = await control.start();
     const closePage = announce({ flags, version, token, uiUrl, ...addresses });
@@ -82,10 +122,15 @@ function readConfiguration(file: string): unknown {
   }
 }
 
-/** Some faults come with the text around their place, which may be a secret: only the line number is reported. */
+/**
+ * Some faults come with the text around their place, which may be a secret: only the line number is
+ * reported.
+ */
 function jsonFault(text: string, error: unknown): string {
   const message = messageOf(error);
-  const quoting = /^(Unexpected .+?), (?:\.\.\.)?"(.*)"(?:\.\.\.)? is not valid JSON$/s.exec(message);
+  const quoting = /^(Unexpected .+?), (?:\.\.\.)?"(.*)"(?:\.\.\.)? is not valid JSON$/s.exec(
+    message,
+  );
   if (quoting === null) return message;
   const [, fault, quoted = ""] = quoting;
   return `${fault} near line ${text.slice(0, text.indexOf(quoted) + quoted.length / 2).split("\n").length}`;
@@ -103,10 +148,29 @@ type Running = {
 };
 
 /** Returns a function that removes what it left for the browser. */
-function announce({ flags, version, token, uiUrl, ingestUrl, endpointsUrl, endpointsTlsUrl, dataDir }: Running): () => void {
+function announce({
+  flags,
+  version,
+  token,
+  uiUrl,
+  ingestUrl,
+  endpointsUrl,
+  endpointsTlsUrl,
+  dataDir,
+}: Running): () => void {
   const inspectorUrl = `${uiUrl}/#token=${token}`;
   if (flags.json) {
-    say(JSON.stringify({ event: "ready", ingestUrl, uiUrl, token, endpointsUrl, endpointsTlsUrl, dataDir }));
+    say(
+      JSON.stringify({
+        event: "ready",
+        ingestUrl,
+        uiUrl,
+        token,
+        endpointsUrl,
+        endpointsTlsUrl,
+        dataDir,
+      }),
+    );
   } else {
     say(`Hookyard ${version} is running. Ctrl+C ends it.
 
@@ -117,7 +181,9 @@ function announce({ flags, version, token, uiUrl, ingestUrl, endpointsUrl, endpo
 `);
   }
   if (!isLoopback(flags.host)) {
-    warn(`Warning: Hookyard listens on ${flags.host}. Other machines may reach its ports, and everything is sent without encryption.`);
+    warn(
+      `Warning: Hookyard listens on ${flags.host}. Other machines may reach its ports, and everything is sent without encryption.`,
+    );
   }
   return flags.open ? openInspector({ url: inspectorUrl, dataDir, say: warn }) : () => {};
 }
@@ -131,7 +197,8 @@ function sentenceOf(error: unknown, flags: ServeFlags): string {
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return `${flags.host} is not an address of this machine. Choose another with --host.`;
   }
-  if (code === "EACCES") return `Hookyard is not allowed to listen there: ports below 1024 need special permissions. ${messageOf(error)}`;
+  if (code === "EACCES")
+    return `Hookyard is not allowed to listen there: ports below 1024 need special permissions. ${messageOf(error)}`;
   return `Hookyard could not start: ${messageOf(error)}`;
 }
 

@@ -55,7 +55,9 @@ describe("the flags of serve", () => {
   });
 
   test("a port may be the highest there is, and a directory is read from where the command runs", () => {
-    expect(parseServeFlags(["--ui-port", "65535", "--data", "kept", "--config", "c.json"])).toMatchObject({
+    expect(
+      parseServeFlags(["--ui-port", "65535", "--data", "kept", "--config", "c.json"]),
+    ).toMatchObject({
       ports: { ui: 65_535 },
       data: resolve("kept"),
       config: "c.json",

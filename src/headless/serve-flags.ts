@@ -58,7 +58,8 @@ export function parseServeFlags(args: string[]): ServeFlags | "help" | { wrong: 
       },
     }));
   } catch (error) {
-    const reason = error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
+    const reason =
+      error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
     return { wrong: `${reason}. hookyard serve --help lists all flags.` };
   }
   if (values.help) return "help";
@@ -71,7 +72,8 @@ export function parseServeFlags(args: string[]): ServeFlags | "help" | { wrong: 
     endpointsTls: portOf(values["endpoints-tls-port"]),
   };
   for (const role of Object.keys(ports) as PortRole[]) {
-    if (Number.isNaN(ports[role])) return { wrong: `${portFlags[role]} needs a number from 0 to 65535.` };
+    if (Number.isNaN(ports[role]))
+      return { wrong: `${portFlags[role]} needs a number from 0 to 65535.` };
   }
   const data = values.data ?? defaultDataDirectory();
   return {
@@ -89,7 +91,12 @@ function portOf(text: string): number {
 }
 
 export function isLoopback(host: string): boolean {
-  return host === "localhost" || host.endsWith(".localhost") || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+  return (
+    host === "localhost" ||
+    host.endsWith(".localhost") ||
+    host === "::1" ||
+    /^127(\.\d{1,3}){3}$/.test(host)
+  );
 }
 
 /** Where the data lives when `--data` does not say: the platform's place for it. */
@@ -99,7 +106,8 @@ export function defaultDataDirectory(
   home: string = homedir(),
 ): string {
   if (platform === "darwin") return join(home, "Library", "Application Support", "Hookyard");
-  if (platform === "win32") return join(environment["APPDATA"] || join(home, "AppData", "Roaming"), "Hookyard");
+  if (platform === "win32")
+    return join(environment["APPDATA"] || join(home, "AppData", "Roaming"), "Hookyard");
   const base = environment["XDG_DATA_HOME"];
   // The XDG specification says to ignore a relative path.
   return join(base?.startsWith("/") ? base : join(home, ".local", "share"), "hookyard");

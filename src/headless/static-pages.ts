@@ -7,7 +7,10 @@ import { join } from "node:path";
 import { contentSecurityPolicy, contentTypeOf, pageFilesIn } from "../page-files.ts";
 import { guardHeaders } from "./json.ts";
 
-const pageHeaders = { ...guardHeaders, "Content-Security-Policy": contentSecurityPolicy({ connects: true }) };
+const pageHeaders = {
+  ...guardHeaders,
+  "Content-Security-Policy": contentSecurityPolicy({ connects: true }),
+};
 
 export type StaticPages = {
   has(path: string): boolean;

@@ -25,7 +25,9 @@ export async function buildDesktopIfStale(): Promise<void> {
       build: { outDir: built, emptyOutDir: true },
     });
     // Another host may be showing the inspector that is there; a current one is left alone.
-    const stale = parts.filter(({ name }) => name !== "renderer" || readStamp(pagesStampFile) !== fingerprint);
+    const stale = parts.filter(
+      ({ name }) => name !== "renderer" || readStamp(pagesStampFile) !== fingerprint,
+    );
     for (const { name, entry } of stale) moveIn(join(built, name), join(root, "out", name), entry);
   } finally {
     rmSync(built, { recursive: true, force: true });

@@ -1,11 +1,20 @@
 /**
- * Builds the headless program into `out/headless`, the inspector into `out/renderer`, the client library into `out/client`
- * and the library for tests into `out/testing` when the sources are not those they were built from. Says so on standard error, and nothing when there is nothing to do.
+ * Builds the headless program into `out/headless`, the inspector into `out/renderer`, the client
+ * library into `out/client` and the library for tests into `out/testing` when the sources are not
+ * those they were built from. Says so on standard error, and nothing when there is nothing to do.
  */
 
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -23,7 +32,11 @@ export async function buildIfStale(): Promise<void> {
   process.stderr.write("Building Hookyard…\n");
   await Promise.all([
     buildInto({ output: join(root, "out", "headless"), entry: "cli.js", bundle: bundleHeadless }),
-    buildInto({ output: join(root, "out", "renderer"), entry: "index.html", bundle: bundleRenderer }),
+    buildInto({
+      output: join(root, "out", "renderer"),
+      entry: "index.html",
+      bundle: bundleRenderer,
+    }),
     buildInto({ output: join(root, "out", "client"), entry: "client.js", bundle: emitClient }),
     buildInto({ output: join(root, "out", "testing"), entry: "testing.js", bundle: bundleTesting }),
   ]);
@@ -32,7 +45,10 @@ export async function buildIfStale(): Promise<void> {
 
 type Target = { output: string; entry: string; bundle: (outDir: string) => Promise<void> };
 
-/** Built beside it and moved in file by file, the entry last: a program that starts meanwhile finds a whole one. */
+/**
+ * Built beside it and moved in file by file, the entry last: a program that starts meanwhile finds
+ * a whole one.
+ */
 async function buildInto({ output, entry, bundle }: Target): Promise<void> {
   const built = `${output}-${process.pid}`;
   try {
@@ -62,20 +78,29 @@ async function bundleRenderer(outDir: string): Promise<void> {
 }
 
 function bundleHeadless(outDir: string): Promise<void> {
-  return bundleForNode({ outDir, entry: join(root, "src", "headless", "cli.ts"), format: "es", file: "cli.js" });
+  return bundleForNode({
+    outDir,
+    entry: join(root, "src", "headless", "cli.ts"),
+    format: "es",
+    file: "cli.js",
+  });
 }
 
 /** What the library for tests shows, and so what its types are made of. */
 const shownByTesting = ["testing", "scenarios", "contract", "domain"];
 
-/** For `import`, and for the `require` that jest makes of it where it is not told otherwise; with the types. */
+/**
+ * For `import`, and for the `require` that jest makes of it where it is not told otherwise; with
+ * the types.
+ */
 export async function bundleTesting(outDir: string): Promise<void> {
   const entry = join(root, "src", "testing", "testing.ts");
   await bundleForNode({ outDir, entry, format: "es", file: "testing.js" });
   await bundleForNode({ outDir, entry, format: "cjs", file: "testing.cjs" });
   const types = join(outDir, "types");
   await emit(join(root, "src", "testing", "tsconfig.build.json"), types);
-  for (const name of readdirSync(types)) if (!shownByTesting.includes(name)) rmSync(join(types, name), { recursive: true });
+  for (const name of readdirSync(types))
+    if (!shownByTesting.includes(name)) rmSync(join(types, name), { recursive: true });
 }
 
 type Bundle = { outDir: string; entry: string; format: "es" | "cjs"; file: string };
@@ -113,19 +138,25 @@ async function emit(project: string, outDir: string): Promise<void> {
   await promisify(execFile)(process.execPath, [tsc, "-p", project, "--outDir", outDir]);
 }
 
-/** Each file is replaced in one step, so that two builds of the same sources can do this at the same time. */
+/**
+ * Each file is replaced in one step, so that two builds of the same sources can do this at the same
+ * time.
+ */
 export function moveIn(built: string, output: string, entry: string): void {
   const files = filesIn(built).toSorted((a, b) => Number(a === entry) - Number(b === entry));
   for (const file of files) {
     mkdirSync(dirname(join(output, file)), { recursive: true });
     renameSync(join(built, file), join(output, file));
   }
-  for (const file of filesIn(output)) if (!files.includes(file)) rmSync(join(output, file), { force: true });
+  for (const file of filesIn(output))
+    if (!files.includes(file)) rmSync(join(output, file), { force: true });
 }
 
 function filesIn(folder: string): string[] {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => relative(folder, join(entry.parentPath, entry.name)));
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 }
 
 /** Names, sizes and times of all sources. Tests are left out, because nothing of them is built. */
@@ -140,8 +171,12 @@ export function fingerprintOfSources(): string {
       add(path);
       continue;
     }
-    for (const file of readdirSync(join(root, path), { recursive: true, encoding: "utf8" }).toSorted()) {
-      if (/\.(ts|tsx|css|html|json)$/.test(file) && !/\.test\.tsx?$/.test(file)) add(join(path, file));
+    for (const file of readdirSync(join(root, path), {
+      recursive: true,
+      encoding: "utf8",
+    }).toSorted()) {
+      if (/\.(ts|tsx|css|html|json)$/.test(file) && !/\.test\.tsx?$/.test(file))
+        add(join(path, file));
     }
   }
   return hash.digest("hex");

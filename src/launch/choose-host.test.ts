@@ -9,22 +9,42 @@ test.each<[string, Partial<Machine>, object]>([
   [
     "the download failed",
     { runtime: "unavailable" },
-    { host: "headless", opensBrowser: true, sentence: expect.stringContaining("could not be downloaded") },
+    {
+      host: "headless",
+      opensBrowser: true,
+      sentence: expect.stringContaining("could not be downloaded"),
+    },
   ],
   [
     "the runtime does not start",
     { runtime: "broken" },
     { host: "headless", opensBrowser: true, sentence: expect.stringContaining("does not start") },
   ],
-  ["root", { isRoot: true }, { host: "headless", opensBrowser: true, sentence: expect.stringContaining("as root") }],
-  ["root without a runtime: nothing is downloaded", { isRoot: true, runtime: "missing" }, { host: "headless", opensBrowser: true }],
-  ["no display", { hasDisplay: false }, { host: "headless", opensBrowser: false, sentence: expect.stringContaining("no display") }],
+  [
+    "root",
+    { isRoot: true },
+    { host: "headless", opensBrowser: true, sentence: expect.stringContaining("as root") },
+  ],
+  [
+    "root without a runtime: nothing is downloaded",
+    { isRoot: true, runtime: "missing" },
+    { host: "headless", opensBrowser: true },
+  ],
+  [
+    "no display",
+    { hasDisplay: false },
+    { host: "headless", opensBrowser: false, sentence: expect.stringContaining("no display") },
+  ],
   [
     "no display and no runtime: nothing is downloaded",
     { hasDisplay: false, runtime: "missing" },
     { host: "headless", opensBrowser: false },
   ],
-  ["no display, as root: no browser is opened", { hasDisplay: false, isRoot: true }, { host: "headless", opensBrowser: false }],
+  [
+    "no display, as root: no browser is opened",
+    { hasDisplay: false, isRoot: true },
+    { host: "headless", opensBrowser: false },
+  ],
 ])("%s", (_name, machine, expected) => {
   expect(chooseHost({ ...usual, ...machine })).toMatchObject(expected);
 });

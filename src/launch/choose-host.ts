@@ -1,17 +1,27 @@
-/** Which host `npm start` opens: the desktop where Electron can run, else the headless one, with one sentence that says why. */
+/**
+ * Which host `npm start` opens: the desktop where Electron can run, else the headless one, with one
+ * sentence that says why.
+ */
 
 export type Machine = {
   hasDisplay: boolean;
   isRoot: boolean;
-  /** Electron's runtime: `missing` may still be downloaded, `unavailable` could not be, `broken` did not start. */
+  /**
+   * Electron's runtime: `missing` may still be downloaded, `unavailable` could not be, `broken` did
+   * not start.
+   */
   runtime: "there" | "missing" | "unavailable" | "broken";
 };
 
-type Choice = { host: "desktop" } | { host: "desktop-after-download" } | { host: "headless"; sentence: string; opensBrowser: boolean };
+type Choice =
+  | { host: "desktop" }
+  | { host: "desktop-after-download" }
+  | { host: "headless"; sentence: string; opensBrowser: boolean };
 
 export function chooseHost({ hasDisplay, isRoot, runtime }: Machine): Choice {
   if (!hasDisplay) {
-    const sentence = "There is no display, so open the inspector's address below in a browser yourself.";
+    const sentence =
+      "There is no display, so open the inspector's address below in a browser yourself.";
     return { host: "headless", sentence, opensBrowser: false };
   }
   if (isRoot) return inBrowser("Electron refuses to run as root");
@@ -28,7 +38,11 @@ export function chooseHost({ hasDisplay, isRoot, runtime }: Machine): Choice {
 }
 
 function inBrowser(reason: string): Choice {
-  return { host: "headless", sentence: `${reason}, so Hookyard opens its inspector in your browser.`, opensBrowser: true };
+  return {
+    host: "headless",
+    sentence: `${reason}, so Hookyard opens its inspector in your browser.`,
+    opensBrowser: true,
+  };
 }
 
 export function hasDisplay(platform: NodeJS.Platform, environment: NodeJS.ProcessEnv): boolean {

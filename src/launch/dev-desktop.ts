@@ -1,6 +1,7 @@
 /**
- * `npm run dev:desktop -- FLAGS`: the desktop host in Electron with its page on Vite's server, which updates it as its sources
- * change. The host is built and started again when its own sources or those of the engine change. Closing the window ends it all.
+ * `npm run dev:desktop -- FLAGS`: the desktop host in Electron with its page on Vite's server,
+ * which updates it as its sources change. The host is built and started again when its own sources
+ * or those of the engine change. Closing the window ends it all.
  */
 
 import { execFile, spawn, type ChildProcess } from "node:child_process";
@@ -22,11 +23,16 @@ if (runtime === null) {
 endWithNpm();
 const buildCommand = fileURLToPath(new URL("build-desktop.ts", import.meta.url));
 const ended = whenEnded();
-const server = await startDevServer({ host: "127.0.0.1", port: 0, engineChanged: () => desktop.restart() });
+const server = await startDevServer({
+  host: "127.0.0.1",
+  port: 0,
+  engineChanged: () => desktop.restart(),
+});
 const { ELECTRON_RUN_AS_NODE: _, ...environment } = process.env;
 
 async function start(): Promise<ChildProcess> {
-  // In a process of its own: a build sets NODE_ENV, and Vite's server would then mix React's two builds.
+  // In a process of its own: a build sets NODE_ENV, and Vite's server would then mix React's two
+  // builds.
   await promisify(execFile)(process.execPath, [buildCommand]);
   const child = spawn(runtime ?? "", [root, ...process.argv.slice(2)], {
     stdio: "inherit",

@@ -1,10 +1,15 @@
-/** A program that the dev loop starts again when its sources change, and ends when the loop ends. */
+/**
+ * A program that the dev loop starts again when its sources change, and ends when the loop ends.
+ */
 
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { startTimer } from "../engine/real-time.ts";
 
-/** Stopping in order has deadlines of about a second each. After this the program hangs, as in an endless loop. */
+/**
+ * Stopping in order has deadlines of about a second each. After this the program hangs, as in an
+ * endless loop.
+ */
 const maxStopMs = 5_000;
 
 type DevProgram = {

@@ -1,4 +1,7 @@
-/** Vite's server for the dev loops: the inspector from its sources, and word of changes in the sources of the engine. */
+/**
+ * Vite's server for the dev loops: the inspector from its sources, and word of changes in the
+ * sources of the engine.
+ */
 
 import { join, relative, sep } from "node:path";
 import { createServer, type ProxyOptions } from "vite";
@@ -9,7 +12,8 @@ type DevServer = { url: string; stop(): Promise<void> };
 
 const sources = join(root, "src");
 const isOfEngine = (file: string): boolean =>
-  file.startsWith(sources + sep) && !/^(?:renderer|launch|testing)\b|\.test\.tsx?$/.test(relative(sources, file));
+  file.startsWith(sources + sep) &&
+  !/^(?:renderer|launch|testing)\b|\.test\.tsx?$/.test(relative(sources, file));
 
 /** `port` 0 is a free one. */
 export async function startDevServer({
@@ -33,10 +37,14 @@ export async function startDevServer({
     server: { host, port, strictPort: true, cors: false, proxy },
   });
   // Vite's own would end the process while the engine still stops.
-  for (const added of process.listeners("SIGTERM").filter((listener) => !listeners.includes(listener))) process.off("SIGTERM", added);
+  for (const added of process
+    .listeners("SIGTERM")
+    .filter((listener) => !listeners.includes(listener)))
+    process.off("SIGTERM", added);
   server.watcher.add(sources);
   server.watcher.on("all", (event, file) => {
-    if ((event === "add" || event === "change" || event === "unlink") && isOfEngine(file)) engineChanged();
+    if ((event === "add" || event === "change" || event === "unlink") && isOfEngine(file))
+      engineChanged();
   });
   await server.listen();
   const { local = [], network = [] } = server.resolvedUrls ?? {};

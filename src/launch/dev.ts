@@ -1,6 +1,7 @@
 /**
- * `npm run dev -- FLAGS`: Vite's server shows the inspector from its sources and updates the open page when they change. Behind it
- * runs the engine from its sources, restarted when they change, on the same ports and with the same token for the page.
+ * `npm run dev -- FLAGS`: Vite's server shows the inspector from its sources and updates the open
+ * page when they change. Behind it runs the engine from its sources, restarted when they change, on
+ * the same ports and with the same token for the page.
  */
 
 import { fork, type ChildProcess } from "node:child_process";
@@ -12,7 +13,14 @@ import { startDevServer, whenEnded } from "./dev-server.ts";
 import { endWithNpm } from "./end-with-npm.ts";
 
 /** The first line of `hookyard serve --json`. */
-type Ready = { ingestUrl: string; uiUrl: string; token: string; endpointsUrl: string; endpointsTlsUrl: string; dataDir: string | null };
+type Ready = {
+  ingestUrl: string;
+  uiUrl: string;
+  token: string;
+  endpointsUrl: string;
+  endpointsTlsUrl: string;
+  dataDir: string | null;
+};
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
@@ -73,7 +81,8 @@ async function run(flags: ServeFlags): Promise<void> {
         bypass: async ({ headers }) => {
           const current = await ready.promise;
           // An engine that keeps no data has a token of its own; the page keeps the first one.
-          if (headers.authorization === `Bearer ${token}`) headers.authorization = `Bearer ${current.token}`;
+          if (headers.authorization === `Bearer ${token}`)
+            headers.authorization = `Bearer ${current.token}`;
           return undefined;
         },
       },
@@ -91,7 +100,9 @@ async function run(flags: ServeFlags): Promise<void> {
   Test endpoints  ${first.endpointsUrl} and ${first.endpointsTlsUrl}
   Data            ${first.dataDir ?? "in memory only"}
 `);
-  const removePage = flags.open ? openInspector({ url: inspectorUrl, dataDir: first.dataDir, say: print }) : () => {};
+  const removePage = flags.open
+    ? openInspector({ url: inspectorUrl, dataDir: first.dataDir, say: print })
+    : () => {};
   await ended;
   removePage();
   await Promise.all([server.stop(), engine.stop()]);
@@ -99,7 +110,8 @@ async function run(flags: ServeFlags): Promise<void> {
 }
 
 function engineFlags({ data, host, ports, config }: ServeFlags, first: Ready | null): string[] {
-  const port = (url: string | undefined, flag: number): string => (url === undefined ? "" : new URL(url).port) || String(flag);
+  const port = (url: string | undefined, flag: number): string =>
+    (url === undefined ? "" : new URL(url).port) || String(flag);
   return [
     ...["serve", "--json", "--data", data, "--host", host],
     ...[portFlags.ingest, port(first?.ingestUrl, ports.ingest)],

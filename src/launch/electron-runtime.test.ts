@@ -11,9 +11,17 @@ const runtime = (code: string) => ({ command: process.execPath, args: ["-e", cod
 
 test.each<[string, { command: string; args: string[] }, number | null]>([
   ["runs, and is closed", runtime('console.log("running")'), 0],
-  ["refuses by itself, with a sentence of its own", runtime('console.error("The data cannot be opened."); process.exit(1)'), 1],
+  [
+    "refuses by itself, with a sentence of its own",
+    runtime('console.error("The data cannot be opened."); process.exit(1)'),
+    1,
+  ],
   ["runs, and crashes later", runtime('console.log("running"); process.exit(9)'), 9],
-  ["runs, and is killed later", runtime('console.log("running"); setImmediate(() => process.kill(process.pid, "SIGKILL"))'), 1],
+  [
+    "runs, and is killed later",
+    runtime('console.log("running"); setImmediate(() => process.kill(process.pid, "SIGKILL"))'),
+    1,
+  ],
   ["lacks a library", runtime("process.exit(127)"), null],
   ["may not make its sandbox", runtime('process.kill(process.pid, "SIGTRAP")'), null],
   ["is not a program", { command: "/nowhere/electron", args: [] }, null],
@@ -23,7 +31,9 @@ test.each<[string, { command: string; args: string[] }, number | null]>([
 
 test("nothing is shown of what a runtime says that does not start", async () => {
   const shown = vi.spyOn(process.stderr, "write").mockReturnValue(true);
-  expect(await runRuntime(runtime('console.error("FATAL: at Object.<anonymous>"); process.exit(133)'))).toBe(null);
+  expect(
+    await runRuntime(runtime('console.error("FATAL: at Object.<anonymous>"); process.exit(133)')),
+  ).toBe(null);
   expect(shown).not.toHaveBeenCalled();
   expect(await runRuntime(runtime('console.error("a note"); console.log("running")'))).toBe(0);
   expect(shown).toHaveBeenCalledOnce();
@@ -54,13 +64,16 @@ describe("the download", () => {
 
   /** In place of the package's own script. */
   const installWith = (code: string) => writeFileSync(join(directory, "install.js"), code);
-  const writes = (file: string, text: string) => `require("fs").writeFileSync(${JSON.stringify(join(directory, file))}, "${text}");`;
+  const writes = (file: string, text: string) =>
+    `require("fs").writeFileSync(${JSON.stringify(join(directory, file))}, "${text}");`;
 
   test("is given up after 20 s: one that hangs is killed, and what it wrote till then is no runtime", async () => {
     const time = new AbortController();
     const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(time.signal);
     mkdirSync(join(directory, "dist"));
-    installWith(`${writes("dist/electron", "half of it")} fetch("http://127.0.0.1:${(server.address() as AddressInfo).port}/");`);
+    installWith(
+      `${writes("dist/electron", "half of it")} fetch("http://127.0.0.1:${(server.address() as AddressInfo).port}/");`,
+    );
     const download = downloadRuntime(directory);
     expect(timeout).toHaveBeenCalledExactlyOnceWith(20_000);
     await expect.poll(() => asking.length).toBe(1);

@@ -1,6 +1,7 @@
 /**
- * Loaded before the program of an npm script: ends it with one sentence when what is installed is not what the lock file names, or
- * when Node is too old. Plain JavaScript, because without the packages it is run by whatever Node runs npm.
+ * Loaded before the program of an npm script: ends it with one sentence when what is installed is
+ * not what the lock file names, or when Node is too old. Plain JavaScript, because without the
+ * packages it is run by whatever Node runs npm.
  */
 
 import { readFileSync } from "node:fs";
@@ -28,7 +29,10 @@ const fits = (name) => {
   const { os, cpu } = packages[`node_modules/${name}`];
   return String(os) === process.platform && String(cpu) === process.arch;
 };
-for (const name of [...Object.keys({ ...dependencies, ...devDependencies }), ...Object.keys({ ...optionalDependencies }).filter(fits)]) {
+for (const name of [
+  ...Object.keys({ ...dependencies, ...devDependencies }),
+  ...Object.keys({ ...optionalDependencies }).filter(fits),
+]) {
   const { version } = packages[`node_modules/${name}`];
   if (installedVersion(`node_modules/${name}`) !== version)
     end(`Run npm ci first: Hookyard needs ${name} ${version}, which is not installed here.`);

@@ -8,17 +8,25 @@ import { root } from "./build.ts";
 const program = "src/launch/installed.js";
 
 /** A clone whose lock file names these packages, with those in it that are installed. */
-function clone(locked: Record<string, string>, installed: Record<string, string>, others: object = {}): string {
+function clone(
+  locked: Record<string, string>,
+  installed: Record<string, string>,
+  others: object = {},
+): string {
   const directory = mkdtempSync(join(tmpdir(), "hookyard-clone-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const write = (path: string, value: object) => {
     mkdirSync(dirname(join(directory, path)), { recursive: true });
     writeFileSync(join(directory, path), JSON.stringify(value));
   };
-  const entries = Object.entries(locked).map(([name, version]) => [`node_modules/${name}`, { version }]);
+  const entries = Object.entries(locked).map(([name, version]) => [
+    `node_modules/${name}`,
+    { version },
+  ]);
   const own = { dependencies: {}, devDependencies: locked, engines: { node: ">=24" } };
   write("package-lock.json", { packages: { "": own, ...Object.fromEntries(entries), ...others } });
-  for (const [name, version] of Object.entries(installed)) write(`node_modules/${name}/package.json`, { version });
+  for (const [name, version] of Object.entries(installed))
+    write(`node_modules/${name}/package.json`, { version });
   mkdirSync(dirname(join(directory, program)), { recursive: true });
   copyFileSync(join(root, program), join(directory, program));
   return directory;
@@ -26,23 +34,44 @@ function clone(locked: Record<string, string>, installed: Record<string, string>
 
 test.each<[string, Record<string, string>, string]>([
   ["all is there", { "@a/a": "1.0.0", b: "2.0.0" }, ""],
-  ["one is missing", { b: "2.0.0" }, "Run npm ci first: Hookyard needs @a/a 1.0.0, which is not installed here.\n"],
-  ["one is of before a pull", { "@a/a": "1.0.0", b: "1.9.9" }, "Run npm ci first: Hookyard needs b 2.0.0, which is not installed here.\n"],
+  [
+    "one is missing",
+    { b: "2.0.0" },
+    "Run npm ci first: Hookyard needs @a/a 1.0.0, which is not installed here.\n",
+  ],
+  [
+    "one is of before a pull",
+    { "@a/a": "1.0.0", b: "1.9.9" },
+    "Run npm ci first: Hookyard needs b 2.0.0, which is not installed here.\n",
+  ],
 ])("when %s", (_what, installed, sentence) => {
   const directory = clone({ "@a/a": "1.0.0", b: "2.0.0" }, installed);
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(directory, program)], { encoding: "utf8" });
-  expect({ status, stdout, stderr }).toEqual({ status: sentence === "" ? 0 : 1, stdout: "", stderr: sentence });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(directory, program)], {
+    encoding: "utf8",
+  });
+  expect({ status, stdout, stderr }).toEqual({
+    status: sentence === "" ? 0 : 1,
+    stdout: "",
+    stderr: sentence,
+  });
 });
 
 describe("the package that holds Node", () => {
   const node = (os: string) => ({
-    "": { dependencies: {}, devDependencies: {}, optionalDependencies: { "node-for-here": "24.1.0" }, engines: { node: ">=24" } },
+    "": {
+      dependencies: {},
+      devDependencies: {},
+      optionalDependencies: { "node-for-here": "24.1.0" },
+      engines: { node: ">=24" },
+    },
     "node_modules/node-for-here": { version: "24.1.0", os, cpu: process.arch },
   });
-  const run = (directory: string) => spawnSync(process.execPath, [join(directory, program)], { encoding: "utf8" }).stderr;
+  const run = (directory: string) =>
+    spawnSync(process.execPath, [join(directory, program)], { encoding: "utf8" }).stderr;
 
   test("must be there at its locked version, on the platform it is for", () => {
-    const missing = "Run npm ci first: Hookyard needs node-for-here 24.1.0, which is not installed here.\n";
+    const missing =
+      "Run npm ci first: Hookyard needs node-for-here 24.1.0, which is not installed here.\n";
     expect(run(clone({}, {}, node(process.platform)))).toBe(missing);
     expect(run(clone({}, { "node-for-here": "24.0.0" }, node(process.platform)))).toBe(missing);
     expect(run(clone({}, { "node-for-here": "24.1.0" }, node(process.platform)))).toBe("");
@@ -68,7 +97,15 @@ test("every script that needs the packages says so instead of a stack trace, in 
   const directory = clone({ vite: "8.0.0" }, {});
   copyFileSync(join(root, "package.json"), join(directory, "package.json"));
   for (const script of ["start", "serve", "dev", "build", "check", "test"]) {
-    const { status, stderr } = spawnSync(`npm --silent run ${script}`, { cwd: directory, encoding: "utf8", shell: true });
-    expect({ script, status, stderr }).toEqual({ script, status: 1, stderr: expect.stringMatching(/^Run npm ci first: .*\n$/) });
+    const { status, stderr } = spawnSync(`npm --silent run ${script}`, {
+      cwd: directory,
+      encoding: "utf8",
+      shell: true,
+    });
+    expect({ script, status, stderr }).toEqual({
+      script,
+      status: 1,
+      stderr: expect.stringMatching(/^Run npm ci first: .*\n$/),
+    });
   }
 });

@@ -5,7 +5,16 @@ import { once } from "node:events";
 import { afterEach, expect, test } from "vitest";
 import { root } from "./build.ts";
 
-const freePorts = ["--ingest-port", "0", "--ui-port", "0", "--endpoints-port", "0", "--endpoints-tls-port", "0"];
+const freePorts = [
+  "--ingest-port",
+  "0",
+  "--ui-port",
+  "0",
+  "--endpoints-port",
+  "0",
+  "--endpoints-tls-port",
+  "0",
+];
 
 const groups: number[] = [];
 afterEach(() => {
@@ -19,8 +28,16 @@ afterEach(() => {
 });
 
 /** In a group of its own, so that nothing of it outlives the test. */
-function npm(...args: string[]): { child: ChildProcess; said: { output: string; errors: string }; closed: Promise<unknown> } {
-  const child = spawn("npm", args, { cwd: root, stdio: ["ignore", "pipe", "pipe"], detached: true });
+function npm(...args: string[]): {
+  child: ChildProcess;
+  said: { output: string; errors: string };
+  closed: Promise<unknown>;
+} {
+  const child = spawn("npm", args, {
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
   groups.push(child.pid ?? 0);
   const said = { output: "", errors: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text));
@@ -28,21 +45,35 @@ function npm(...args: string[]): { child: ChildProcess; said: { output: string; 
   return { child, said, closed: once(child, "close") };
 }
 
-test.skipIf(process.platform === "win32")("`npm run serve` says where it is behind npm's own lines, and Ctrl+C ends it", async () => {
-  const { child, said, closed } = npm("run", "serve", "--", "--data", ":memory:", ...freePorts);
-  await expect.poll(() => said.output).toMatch(/\n {2}Data +in memory only\n/);
-  expect(said.output).toMatch(/^\n> hookyard@[\d.]+ serve\n> .*\n\nHookyard [\d.]+ is running\. Ctrl\+C ends it\.\n/);
-  const [, inspector = ""] = /Inspector +(\S+)/.exec(said.output) ?? [];
-  expect(await (await fetch(inspector)).text()).toContain("<title>Hookyard</title>");
-  // As a terminal does it: to the whole group.
-  process.kill(-(child.pid ?? 0), "SIGINT");
-  await closed;
-});
+test.skipIf(process.platform === "win32")(
+  "`npm run serve` says where it is behind npm's own lines, and Ctrl+C ends it",
+  async () => {
+    const { child, said, closed } = npm("run", "serve", "--", "--data", ":memory:", ...freePorts);
+    await expect.poll(() => said.output).toMatch(/\n {2}Data +in memory only\n/);
+    expect(said.output).toMatch(
+      /^\n> hookyard@[\d.]+ serve\n> .*\n\nHookyard [\d.]+ is running\. Ctrl\+C ends it\.\n/,
+    );
+    const [, inspector = ""] = /Inspector +(\S+)/.exec(said.output) ?? [];
+    expect(await (await fetch(inspector)).text()).toContain("<title>Hookyard</title>");
+    // As a terminal does it: to the whole group.
+    process.kill(-(child.pid ?? 0), "SIGINT");
+    await closed;
+  },
+);
 
 test.skipIf(process.platform === "win32")(
   "`npm --silent run serve -- --json` prints JSON and nothing else, and ends with npm",
   async () => {
-    const { child, said, closed } = npm("--silent", "run", "serve", "--", "--data", ":memory:", ...freePorts, "--json");
+    const { child, said, closed } = npm(
+      "--silent",
+      "run",
+      "serve",
+      "--",
+      "--data",
+      ":memory:",
+      ...freePorts,
+      "--json",
+    );
     await expect.poll(() => said.output).toContain("\n");
     const { ingestUrl, ...ready } = JSON.parse(said.output) as Record<string, string>;
     expect(ready).toMatchObject({ event: "ready", dataDir: null });

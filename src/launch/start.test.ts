@@ -11,7 +11,16 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 
 const start = fileURLToPath(new URL("./start.ts", import.meta.url));
-const freePorts = ["--ingest-port", "0", "--ui-port", "0", "--endpoints-port", "0", "--endpoints-tls-port", "0"];
+const freePorts = [
+  "--ingest-port",
+  "0",
+  "--ui-port",
+  "0",
+  "--endpoints-port",
+  "0",
+  "--endpoints-tls-port",
+  "0",
+];
 
 /** In a group of its own, which ends with the test, whatever comes of it. */
 function spawnStart(
@@ -38,56 +47,67 @@ function spawnStart(
 }
 
 // Elsewhere there is always a display, and this would open the product.
-test.runIf(process.platform === "linux")("without a display it says so in one sentence, and serves the inspector", async () => {
-  const { DISPLAY: _, WAYLAND_DISPLAY: __, ...environment } = process.env;
-  const { child, said } = spawnStart(freePorts, environment);
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const line = async () => String((await lines.next()).value);
-  expect(await line()).toBe("There is no display, so open the inspector's address below in a browser yourself.");
-  let address: string | undefined;
-  while (address === undefined) address = /Inspector +(\S+)/.exec(await line())?.[1];
-  const page = await fetch(address);
-  expect(await page.text()).toContain("<title>Hookyard</title>");
-  child.kill("SIGTERM");
-  const [code] = (await once(child, "close")) as [number | null];
-  expect(code).toBe(0);
-  // Only the build may say something there.
-  expect(said.errors.replace(/^Building Hookyard…\n/, "")).toBe("");
-});
+test.runIf(process.platform === "linux")(
+  "without a display it says so in one sentence, and serves the inspector",
+  async () => {
+    const { DISPLAY: _, WAYLAND_DISPLAY: __, ...environment } = process.env;
+    const { child, said } = spawnStart(freePorts, environment);
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const line = async () => String((await lines.next()).value);
+    expect(await line()).toBe(
+      "There is no display, so open the inspector's address below in a browser yourself.",
+    );
+    let address: string | undefined;
+    while (address === undefined) address = /Inspector +(\S+)/.exec(await line())?.[1];
+    const page = await fetch(address);
+    expect(await page.text()).toContain("<title>Hookyard</title>");
+    child.kill("SIGTERM");
+    const [code] = (await once(child, "close")) as [number | null];
+    expect(code).toBe(0);
+    // Only the build may say something there.
+    expect(said.errors.replace(/^Building Hookyard…\n/, "")).toBe("");
+  },
+);
 
-test.runIf(process.platform === "linux")("where Electron's runtime cannot be had it asks for it once, and opens the browser", async () => {
-  const directory = mkdtempSync(join(tmpdir(), "hookyard-start-"));
-  const asked: string[] = [];
-  const mirror = createServer(({ url = "" }, response) => {
-    asked.push(url);
-    response.writeHead(404).end();
-  });
-  await new Promise<void>((resolve) => mirror.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    mirror.close();
-    rmSync(directory, { recursive: true });
-  });
-  const opened = join(directory, "opened");
-  writeFileSync(join(directory, "xdg-open"), `#!/bin/sh\ntouch "${opened}"\n`, { mode: 0o755 });
-  writeFileSync(join(directory, "nobody.mjs"), "process.getuid = () => 1000;");
-  const { child, said } = spawnStart(freePorts, {
-    ...process.env,
-    DISPLAY: ":0",
-    PATH: `${directory}:${process.env["PATH"]}`,
-    NODE_OPTIONS: `--import ${join(directory, "nobody.mjs")}`,
-    ELECTRON_OVERRIDE_DIST_PATH: join(directory, "dist"),
-    ELECTRON_MIRROR: `http://127.0.0.1:${(mirror.address() as AddressInfo).port}/`,
-    electron_config_cache: join(directory, "cache"),
-  });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const sentence = "Electron's runtime is missing and could not be downloaded, so Hookyard opens its inspector in your browser.";
-  expect(String((await lines.next()).value)).toBe(sentence);
-  await expect.poll(() => existsSync(opened)).toBe(true);
-  child.kill("SIGTERM");
-  expect(await once(child, "close")).toEqual([0, null]);
-  expect(asked).toEqual([expect.stringMatching(/electron-v[\w.-]+\.zip$/)]);
-  expect(said.errors.replace("Building Hookyard…\n", "")).toBe("Downloading Electron's runtime, for 20 seconds or less…\n");
-});
+test.runIf(process.platform === "linux")(
+  "where Electron's runtime cannot be had it asks for it once, and opens the browser",
+  async () => {
+    const directory = mkdtempSync(join(tmpdir(), "hookyard-start-"));
+    const asked: string[] = [];
+    const mirror = createServer(({ url = "" }, response) => {
+      asked.push(url);
+      response.writeHead(404).end();
+    });
+    await new Promise<void>((resolve) => mirror.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      mirror.close();
+      rmSync(directory, { recursive: true });
+    });
+    const opened = join(directory, "opened");
+    writeFileSync(join(directory, "xdg-open"), `#!/bin/sh\ntouch "${opened}"\n`, { mode: 0o755 });
+    writeFileSync(join(directory, "nobody.mjs"), "process.getuid = () => 1000;");
+    const { child, said } = spawnStart(freePorts, {
+      ...process.env,
+      DISPLAY: ":0",
+      PATH: `${directory}:${process.env["PATH"]}`,
+      NODE_OPTIONS: `--import ${join(directory, "nobody.mjs")}`,
+      ELECTRON_OVERRIDE_DIST_PATH: join(directory, "dist"),
+      ELECTRON_MIRROR: `http://127.0.0.1:${(mirror.address() as AddressInfo).port}/`,
+      electron_config_cache: join(directory, "cache"),
+    });
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const sentence =
+      "Electron's runtime is missing and could not be downloaded, so Hookyard opens its inspector in your browser.";
+    expect(String((await lines.next()).value)).toBe(sentence);
+    await expect.poll(() => existsSync(opened)).toBe(true);
+    child.kill("SIGTERM");
+    expect(await once(child, "close")).toEqual([0, null]);
+    expect(asked).toEqual([expect.stringMatching(/electron-v[\w.-]+\.zip$/)]);
+    expect(said.errors.replace("Building Hookyard…\n", "")).toBe(
+      "Downloading Electron's runtime, for 20 seconds or less…\n",
+    );
+  },
+);
 
 test("asked for help it says at once what it takes, and builds nothing", async () => {
   const { child, said } = spawnStart(["--help"]);

@@ -30,7 +30,9 @@ const machine: Machine = {
 };
 
 if (chooseHost(machine).host === "desktop-after-download") {
-  process.stderr.write(`Downloading Electron's runtime, for ${downloadMs / 1000} seconds or less…\n`);
+  process.stderr.write(
+    `Downloading Electron's runtime, for ${downloadMs / 1000} seconds or less…\n`,
+  );
   runtime = await downloadRuntime();
   machine.runtime = runtime === null ? "unavailable" : "there";
 }

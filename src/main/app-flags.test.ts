@@ -3,11 +3,18 @@ import { expect, test } from "vitest";
 import { parseAppFlags } from "./app-flags.ts";
 
 test("without flags the data is in the platform's place and the ports are the usual ones", () => {
-  expect(parseAppFlags(["."], {})).toEqual({ data: null, ports: { ingest: 4700, endpoints: 4702, endpointsTls: 4703 } });
+  expect(parseAppFlags(["."], {})).toEqual({
+    data: null,
+    ports: { ingest: 4700, endpoints: 4702, endpointsTls: 4703 },
+  });
 });
 
 test("flags come before the environment", () => {
-  const environment = { HOOKYARD_INGEST_PORT: "1", HOOKYARD_ENDPOINTS_TLS_PORT: "3", HOOKYARD_DATA: ":memory:" };
+  const environment = {
+    HOOKYARD_INGEST_PORT: "1",
+    HOOKYARD_ENDPOINTS_TLS_PORT: "3",
+    HOOKYARD_DATA: ":memory:",
+  };
   expect(parseAppFlags([".", "--ingest-port", "0", "--data=some/where"], environment)).toEqual({
     data: resolve("some/where"),
     ports: { ingest: 0, endpoints: 4702, endpointsTls: 3 },
@@ -16,7 +23,9 @@ test("flags come before the environment", () => {
 });
 
 test("switches of Chromium pass", () => {
-  expect(parseAppFlags(["--enable-logging", "--lang", "de", "--remote-debugging-port=0", "."], {})).toMatchObject({ data: null });
+  expect(
+    parseAppFlags(["--enable-logging", "--lang", "de", "--remote-debugging-port=0", "."], {}),
+  ).toMatchObject({ data: null });
 });
 
 test.each([

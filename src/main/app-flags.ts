@@ -1,4 +1,7 @@
-/** The flags of the desktop host: those of `hookyard serve` that mean something here. An app that is started by its icon has the environment instead. */
+/**
+ * The flags of the desktop host: those of `hookyard serve` that mean something here. An app that is
+ * started by its icon has the environment instead.
+ */
 
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -16,21 +19,34 @@ const portFlags = [
   { role: "endpointsTls", flag: "endpoints-tls-port", usual: 4703 },
 ] as const;
 
-/** The flags, or what is wrong with them in one sentence. Chromium's own switches are among the arguments, so unknown ones pass. */
-export function parseAppFlags(args: readonly string[], environment: NodeJS.ProcessEnv): AppFlags | { wrong: string } {
+/**
+ * The flags, or what is wrong with them in one sentence. Chromium's own switches are among the
+ * arguments, so unknown ones pass.
+ */
+export function parseAppFlags(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): AppFlags | { wrong: string } {
   const { values } = parseArgs({
     args: [...args],
     strict: false,
-    options: Object.fromEntries(["data", ...portFlags.map(({ flag }) => flag)].map((flag) => [flag, { type: "string" as const }])),
+    options: Object.fromEntries(
+      ["data", ...portFlags.map(({ flag }) => flag)].map((flag) => [
+        flag,
+        { type: "string" as const },
+      ]),
+    ),
   });
   const valueOf = (flag: string): string | undefined => {
-    const value = values[flag] ?? environment[`HOOKYARD_${flag.toUpperCase().replaceAll("-", "_")}`];
+    const value =
+      values[flag] ?? environment[`HOOKYARD_${flag.toUpperCase().replaceAll("-", "_")}`];
     return value === undefined ? undefined : String(value === true ? "" : value);
   };
   const ports: AppPorts = { ingest: 0, endpoints: 0, endpointsTls: 0 };
   for (const { role, flag, usual } of portFlags) {
     const text = valueOf(flag) ?? String(usual);
-    if (!/^\d{1,5}$/.test(text) || Number(text) > 65535) return { wrong: `--${flag} needs a number from 0 to 65535.` };
+    if (!/^\d{1,5}$/.test(text) || Number(text) > 65535)
+      return { wrong: `--${flag} needs a number from 0 to 65535.` };
     ports[role] = Number(text);
   }
   const data = valueOf("data") ?? null;

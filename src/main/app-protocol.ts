@@ -7,7 +7,10 @@ import { contentSecurityPolicy, contentTypeOf, pageFilesIn } from "../page-files
 const scheme = "app";
 const host = "hookyard";
 
-/** In the dev loop (`npm run dev:desktop`) the page comes from Vite's server. A packaged program has no dev loop. */
+/**
+ * In the dev loop (`npm run dev:desktop`) the page comes from Vite's server. A packaged program has
+ * no dev loop.
+ */
 const devServer = app.isPackaged ? undefined : process.env["ELECTRON_RENDERER_URL"];
 export const isDevelopment = devServer !== undefined;
 export const pageUrl = devServer ?? `${scheme}://${host}/`;
@@ -22,7 +25,9 @@ const headers = {
 
 /** Before the app is ready: Chromium learns its schemes once. */
 export function registerAppScheme(): void {
-  protocol.registerSchemesAsPrivileged([{ scheme, privileges: { standard: true, secure: true, codeCache: true } }]);
+  protocol.registerSchemesAsPrivileged([
+    { scheme, privileges: { standard: true, secure: true, codeCache: true } },
+  ]);
 }
 
 /** `directory` holds the built inspector. */
@@ -30,8 +35,10 @@ export function serveApp(directory: string): void {
   const files = pageFilesIn(directory);
   protocol.handle(scheme, async (request) => {
     const file = isPage(request.url) ? files.get(new URL(request.url).pathname) : undefined;
-    if (file === undefined) return new Response("This path does not exist.", { status: 404, headers });
-    if (request.method !== "GET") return new Response("This path only accepts GET and HEAD.", { status: 405, headers });
+    if (file === undefined)
+      return new Response("This path does not exist.", { status: 404, headers });
+    if (request.method !== "GET")
+      return new Response("This path only accepts GET and HEAD.", { status: 405, headers });
     return new Response(await readFile(file), {
       headers: { ...headers, "Content-Type": contentTypeOf(file) },
     });

@@ -1,6 +1,7 @@
 /**
- * The desktop host: the whole pipeline in Electron's main process, and the inspector in its window. Nothing here waits
- * at the top level, because Electron is not ready before this module has been loaded.
+ * The desktop host: the whole pipeline in Electron's main process, and the inspector in its window.
+ * Nothing here waits at the top level, because Electron is not ready before this module has been
+ * loaded.
  */
 
 import { readFileSync } from "node:fs";
@@ -23,7 +24,9 @@ import { confinePages, denyPermissions, isTrustedSender } from "./security.ts";
 
 // Two levels up from here, both in the sources and in the built program.
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  version: string;
+};
 
 app.setName("Hookyard");
 process.on("uncaughtException", report);
@@ -48,7 +51,10 @@ function start(): void {
   else app.exit(0);
 }
 
-/** What Electron keeps goes with the data, and so does its lock: two data directories are two Hookyards. */
+/**
+ * What Electron keeps goes with the data, and so does its lock: two data directories are two
+ * Hookyards.
+ */
 function keepBesideData(data: string): void {
   const directory = join(data, "electron");
   makeDataDirectory(directory);
@@ -63,7 +69,14 @@ async function run({ data, ports }: AppFlags): Promise<void> {
   const hookyard = await startOnPorts({
     ports,
     createApp: (free) =>
-      createApp({ data: data ?? userData, ports: free, scenarios: join(root, "resources", "scenarios"), report, log, version }),
+      createApp({
+        data: data ?? userData,
+        ports: free,
+        scenarios: join(root, "resources", "scenarios"),
+        report,
+        log,
+        version,
+      }),
     report,
   });
   if (hookyard === null) return app.exit(0);
@@ -103,7 +116,10 @@ function log(text: string): void {
   process.stderr.write(`${new Date(wallClockNow()).toISOString()} ${text}\n`);
 }
 
-/** Gives the page of the inspector a message port, and serves the control API on it. One port at a time for each page. */
+/**
+ * Gives the page of the inspector a message port, and serves the control API on it. One port at a
+ * time for each page.
+ */
 function servePorts(api: Api): void {
   const closing = new WeakMap<WebContents, () => void>();
   ipcMain.on(portRequest, ({ sender, senderFrame }) => {

@@ -24,7 +24,8 @@ export async function startOnPorts({
       return app;
     } catch (error) {
       await app.stop().catch(report);
-      if (!(error instanceof PortTaken) || error.role === "ui" || wanted[error.role] === 0) throw error;
+      if (!(error instanceof PortTaken) || error.role === "ui" || wanted[error.role] === 0)
+        throw error;
       mayUseFree ||= await askForFreePorts(error);
       if (!mayUseFree) return null;
       wanted[error.role] = 0;

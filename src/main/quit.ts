@@ -1,4 +1,7 @@
-/** Quitting, for any reason: the window closes immediately, what still runs ends, and then the process does. */
+/**
+ * Quitting, for any reason: the window closes immediately, what still runs ends, and then the
+ * process does.
+ */
 
 import { app } from "electron";
 import { startTimer } from "../engine/real-time.ts";

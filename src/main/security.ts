@@ -1,6 +1,7 @@
 /**
- * What a page may not do, and who may talk to the main process. Everything that is not needed is denied. Links that lead outside open
- * after the user has seen the address; a page cannot open one by itself.
+ * What a page may not do, and who may talk to the main process. Everything that is not needed is
+ * denied. Links that lead outside open after the user has seen the address; a page cannot open one
+ * by itself.
  */
 
 import { type Session, type WebFrameMain, app, dialog, shell } from "electron";
@@ -25,9 +26,14 @@ export function confinePages({ report }: { report: (error: unknown) => void }): 
 
 /** Copying is the one thing that the inspector asks a permission for. */
 export function denyPermissions(session: Session): void {
-  const isAllowed = (permission: string, url: string): boolean => permission === "clipboard-sanitized-write" && isPage(url);
-  session.setPermissionRequestHandler((_contents, permission, answer, { requestingUrl }) => answer(isAllowed(permission, requestingUrl)));
-  session.setPermissionCheckHandler((_contents, permission, origin) => isAllowed(permission, origin));
+  const isAllowed = (permission: string, url: string): boolean =>
+    permission === "clipboard-sanitized-write" && isPage(url);
+  session.setPermissionRequestHandler((_contents, permission, answer, { requestingUrl }) =>
+    answer(isAllowed(permission, requestingUrl)),
+  );
+  session.setPermissionCheckHandler((_contents, permission, origin) =>
+    isAllowed(permission, origin),
+  );
 }
 
 /** Messages are accepted from the inspector's own page, and not from frames inside it. */
@@ -35,7 +41,9 @@ export function isTrustedSender(frame: WebFrameMain | null): frame is WebFrameMa
   return frame !== null && frame.parent === null && isPage(frame.url);
 }
 
-/** Long enough for any link that a person follows. A longer one is opened whole and shown in part. */
+/**
+ * Long enough for any link that a person follows. A longer one is opened whole and shown in part.
+ */
 const shownLength = 500;
 
 const trustedHosts = new Set<string>();

@@ -15,7 +15,10 @@ const reachable = { width: 120, height: 40 };
 /** A file that is missing or makes no sense is as good as none. */
 export function readWindowState(file: string): WindowState {
   try {
-    const { bounds, isMaximized } = JSON.parse(readFileSync(file, "utf8")) as { bounds?: unknown; isMaximized?: unknown };
+    const { bounds, isMaximized } = JSON.parse(readFileSync(file, "utf8")) as {
+      bounds?: unknown;
+      isMaximized?: unknown;
+    };
     return { bounds: rectangleOf(bounds), isMaximized: isMaximized === true };
   } catch {
     return { bounds: null, isMaximized: false };
@@ -26,15 +29,25 @@ export function writeWindowState(file: string, state: WindowState): void {
   writeFileSync(file, JSON.stringify(state));
 }
 
-/** The bounds where they can still be reached; else, when a screen is gone, only a size that fits the first one. */
+/**
+ * The bounds where they can still be reached; else, when a screen is gone, only a size that fits
+ * the first one.
+ */
 export function boundsOn(
   screens: readonly Rectangle[],
   bounds: Rectangle | null,
 ): Partial<Rectangle> & Pick<Rectangle, "width" | "height"> {
   const first = screens[0] ?? { x: 0, y: 0, ...usualSize };
-  const width = Math.max(smallestSize.width, Math.min(bounds?.width ?? usualSize.width, first.width));
-  const height = Math.max(smallestSize.height, Math.min(bounds?.height ?? usualSize.height, first.height));
-  if (bounds === null || !screens.some((screen) => isReachable(bounds, screen))) return { width, height };
+  const width = Math.max(
+    smallestSize.width,
+    Math.min(bounds?.width ?? usualSize.width, first.width),
+  );
+  const height = Math.max(
+    smallestSize.height,
+    Math.min(bounds?.height ?? usualSize.height, first.height),
+  );
+  if (bounds === null || !screens.some((screen) => isReachable(bounds, screen)))
+    return { width, height };
   return {
     x: bounds.x,
     y: bounds.y,
@@ -44,8 +57,10 @@ export function boundsOn(
 }
 
 function isReachable(bounds: Rectangle, screen: Rectangle): boolean {
-  const across = Math.min(bounds.x + bounds.width, screen.x + screen.width) - Math.max(bounds.x, screen.x);
-  const titleBarIsOn = bounds.y >= screen.y && bounds.y + reachable.height <= screen.y + screen.height;
+  const across =
+    Math.min(bounds.x + bounds.width, screen.x + screen.width) - Math.max(bounds.x, screen.x);
+  const titleBarIsOn =
+    bounds.y >= screen.y && bounds.y + reachable.height <= screen.y + screen.height;
   return across >= reachable.width && titleBarIsOn;
 }
 

@@ -1,6 +1,15 @@
-/** The one window, where it was the last time, and the application menu: what the platform expects, by roles. */
+/**
+ * The one window, where it was the last time, and the application menu: what the platform expects,
+ * by roles.
+ */
 
-import { BrowserWindow, nativeTheme, screen, type MenuItemConstructorOptions, Menu } from "electron";
+import {
+  BrowserWindow,
+  nativeTheme,
+  screen,
+  type MenuItemConstructorOptions,
+  Menu,
+} from "electron";
 import { isDevelopment, pageUrl } from "./app-protocol.ts";
 import { boundsOn, readWindowState, smallestSize, writeWindowState } from "./window-state.ts";
 
@@ -25,7 +34,10 @@ export function createMainWindow({
 
   function keepState(window: BrowserWindow): void {
     try {
-      writeWindowState(stateFile, { bounds: window.getNormalBounds(), isMaximized: window.isMaximized() });
+      writeWindowState(stateFile, {
+        bounds: window.getNormalBounds(),
+        isMaximized: window.isMaximized(),
+      });
     } catch (error) {
       report(error);
     }
@@ -33,7 +45,9 @@ export function createMainWindow({
 
   function open(): BrowserWindow {
     const state = readWindowState(stateFile);
-    const screens = [screen.getPrimaryDisplay(), ...screen.getAllDisplays()].map(({ workArea }) => workArea);
+    const screens = [screen.getPrimaryDisplay(), ...screen.getAllDisplays()].map(
+      ({ workArea }) => workArea,
+    );
     const window = new BrowserWindow({
       ...boundsOn(screens, state.bounds),
       minWidth: smallestSize.width,
@@ -80,7 +94,10 @@ export function createMainWindow({
   };
 }
 
-/** Only the dev loop has the developer tools: what a page shows comes from outside, and nobody should be talked into pasting code. */
+/**
+ * Only the dev loop has the developer tools: what a page shows comes from outside, and nobody
+ * should be talked into pasting code.
+ */
 export function setMenu(platform: NodeJS.Platform): void {
   const isMac = platform === "darwin";
   const template: MenuItemConstructorOptions[] = [

@@ -1,6 +1,6 @@
 /**
- * The one script between the page and the main process: when the page asks for its message port, it announces one,
- * asks the main process, and hands it over. The page gets nothing else.
+ * The one script between the page and the main process: when the page asks for its message port, it
+ * announces one, asks the main process, and hands it over. The page gets nothing else.
  */
 
 import { ipcRenderer } from "electron";
@@ -11,4 +11,6 @@ window.addEventListener(portRequest, (event) => {
   ipcRenderer.send(portRequest);
 });
 
-ipcRenderer.on(portRequest, ({ ports }) => window.postMessage(portRequest, window.location.origin, ports));
+ipcRenderer.on(portRequest, ({ ports }) =>
+  window.postMessage(portRequest, window.location.origin, ports),
+);

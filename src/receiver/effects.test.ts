@@ -7,21 +7,45 @@ describe("effects are counted in", () => {
   test.each<[what: string, text: string, count: number]>([
     ["no text", "", 0],
     ["lines", "order of user-1\r\norder of user-2\norder of user-1\n", 2],
-    ["one JSON document a line", '{"userId":"user-1","items":[1]}\n{"userId":"user-1","items":[]}\n', 2],
+    [
+      "one JSON document a line",
+      '{"userId":"user-1","items":[1]}\n{"userId":"user-1","items":[]}\n',
+      2,
+    ],
     ["a single JSON document of a log", '{"userId":"user-1","items":[1]}\n', 1],
     ["an array of texts", '["user-1","user-2","user-1"]', 2],
-    ["an array of objects", '[{"userId":"user-1","properties":{"token":"user-1"}},{"userId":"user-2"}]', 1],
-    ["an array inside an object", '{"count":7,"orders":{"done":[{"user":"user-1"},{"user":"user-1"}]}}', 2],
+    [
+      "an array of objects",
+      '[{"userId":"user-1","properties":{"token":"user-1"}},{"userId":"user-2"}]',
+      1,
+    ],
+    [
+      "an array inside an object",
+      '{"count":7,"orders":{"done":[{"user":"user-1"},{"user":"user-1"}]}}',
+      2,
+    ],
     ["two arrays", '{"orders":[{"user":"user-1"}],"mails":[{"to":"user-1"}]}', 2],
     ["rows of a table", '[[1,"user-1","{\\"token\\":\\"user-1\\"}"],[2,"user-1",null]]', 2],
     ["rows with a JSON member", '[["user-1",{"token":"user-1"}]]', 1],
     ["entries with orders", '[["user-1",[{"of":"user-1"},{"of":"user-1"}]],["user-2",[]]]', 2],
     ["an element with tags", '[{"user":"user-1","tags":["user-1","new","user-1"]}]', 1],
-    ["an element with orders of its own", '[{"user":"user-1","orders":[{"user":"user-1"},{"user":"user-1"}]}]', 2],
-    ["groups of texts", '[{"day":"Monday","lines":["user-1 paid","user-1 paid"]},{"day":"Tuesday","lines":["user-2"]}]', 2],
+    [
+      "an element with orders of its own",
+      '[{"user":"user-1","orders":[{"user":"user-1"},{"user":"user-1"}]}]',
+      2,
+    ],
+    [
+      "groups of texts",
+      '[{"day":"Monday","lines":["user-1 paid","user-1 paid"]},{"day":"Tuesday","lines":["user-2"]}]',
+      2,
+    ],
     ["the name of a member", '[{"user-1":{"total":7}}]', 1],
     ["numbers and escapes", '["\\u0075ser-1"]', 1],
-    ["pretty-printed JSON", JSON.stringify({ orders: [{ user: "user-1", token: "user-1" }] }, null, 2), 1],
+    [
+      "pretty-printed JSON",
+      JSON.stringify({ orders: [{ user: "user-1", token: "user-1" }] }, null, 2),
+      1,
+    ],
     ["HTML", "<ul>\n<li>user-1</li>\n<li>user-1</li>\n</ul>", 2],
     ["longer tokens", '["user-10","auser-1","user-1é","user-1-a","order_user-1"]', 2],
   ])("%s", (_what, text, count) => {
@@ -40,7 +64,10 @@ test("the elements found are given as JSON", () => {
 });
 
 describe("a number is stable", () => {
-  async function asked(answers: string[], times: number): Promise<{ count: number | undefined; asks: number; took: number }> {
+  async function asked(
+    answers: string[],
+    times: number,
+  ): Promise<{ count: number | undefined; asks: number; took: number }> {
     let asks = 0;
     let now = 0;
     const effects = await stableEffects({
@@ -85,7 +112,11 @@ describe("asks", () => {
   });
 
   test.each<[what: string, listener: RequestListener, message: string]>([
-    ["has no such page", (_, response) => response.writeHead(404).end(), "/effects answered 404 when it was asked for effects, not 200."],
+    [
+      "has no such page",
+      (_, response) => response.writeHead(404).end(),
+      "/effects answered 404 when it was asked for effects, not 200.",
+    ],
     [
       "wants a login",
       (_, response) => response.writeHead(302, { Location: "/login" }).end(),
@@ -94,7 +125,10 @@ describe("asks", () => {
     ["resets", (request) => request.socket.resetAndDestroy(), "cannot be asked for effects"],
     [
       "ends early",
-      (request, response) => response.writeHead(200, { "Content-Length": 9 }).write("abc", () => request.socket.destroy()),
+      (request, response) =>
+        response
+          .writeHead(200, { "Content-Length": 9 })
+          .write("abc", () => request.socket.destroy()),
       "about effects ended early",
     ],
   ])("a URL that %s: a sentence", async (_what, listener, message) => {
@@ -106,7 +140,9 @@ describe("asks", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
-    await expect(askEffects({ url: `http://127.0.0.1:${port}/` })).rejects.toThrow("cannot be asked for effects: connect ECONNREFUSED");
+    await expect(askEffects({ url: `http://127.0.0.1:${port}/` })).rejects.toThrow(
+      "cannot be asked for effects: connect ECONNREFUSED",
+    );
   });
 
   test("a command", async () => {

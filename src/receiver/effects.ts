@@ -1,6 +1,7 @@
 /**
- * What a receiver says it has done. Asks a URL or a command, and counts how often a token took effect. Called by the
- * expectations of scenarios and by the check of a receiver; never starts a command that the caller did not give.
+ * What a receiver says it has done. Asks a URL or a command, and counts how often a token took
+ * effect. Called by the expectations of scenarios and by the check of a receiver; never starts a
+ * command that the caller did not give.
  */
 
 import { exec } from "node:child_process";
@@ -26,15 +27,19 @@ const answerMs = 5_000;
 const maxAnswer = 16 * 1024 * 1024;
 
 /**
- * An effect is an element of a JSON array that contains the token, the innermost one where arrays are nested; in any
- * other text, a line. A JSON document that contains the token outside of its arrays is one line. Letters and digits
- * around a token belong to another token: `user-10` is not `user-1`.
+ * An effect is an element of a JSON array that contains the token, the innermost one where arrays
+ * are nested; in any other text, a line. A JSON document that contains the token outside of its
+ * arrays is one line. Letters and digits around a token belong to another token: `user-10` is not
+ * `user-1`.
  */
 export function countEffects(text: string, token: string): Effects {
   if (token === "") return { count: 0, found: [] };
   const contains = containing(token);
   const document = parseJson(text);
-  const found = document === undefined ? text.split(/\r\n|\r|\n/).filter(contains) : effectsIn(document, contains);
+  const found =
+    document === undefined
+      ? text.split(/\r\n|\r|\n/).filter(contains)
+      : effectsIn(document, contains);
   return { count: found.length, found };
 }
 
@@ -56,20 +61,32 @@ export function parseJson(text: string): Json | undefined {
 
 function effectsIn(document: Json, contains: Contains): string[] {
   const elements = elementsIn(document, contains).map((element) => JSON.stringify(element));
-  return elements.length === 0 && isMentioned(document, contains) ? [JSON.stringify(document)] : elements;
+  return elements.length === 0 && isMentioned(document, contains)
+    ? [JSON.stringify(document)]
+    : elements;
 }
 
 function elementsIn(value: Json, contains: Contains): Json[] {
-  if (isObject(value)) return Object.values(value).flatMap((member) => elementsIn(member, contains));
+  if (isObject(value))
+    return Object.values(value).flatMap((member) => elementsIn(member, contains));
   if (!Array.isArray(value)) return [];
-  return value.filter((element) => isMentioned(element, contains)).flatMap((element) => effectsOfElement(element, contains));
+  return value
+    .filter((element) => isMentioned(element, contains))
+    .flatMap((element) => effectsOfElement(element, contains));
 }
 
-/** An element that has the token itself is one effect, with all its tags; a group of orders that have it is several. */
+/**
+ * An element that has the token itself is one effect, with all its tags; a group of orders that
+ * have it is several.
+ */
 function effectsOfElement(element: Json, contains: Contains): Json[] {
   const isRow = Array.isArray(element) && element.some(isPlain);
-  const inner = isRow ? element.flatMap((cell) => elementsIn(cell, contains)) : elementsIn(element, contains);
-  const isGroup = inner.some((one) => !isPlain(one)) || (inner.length > 0 && !isMentioned(withoutArrays(element), contains));
+  const inner = isRow
+    ? element.flatMap((cell) => elementsIn(cell, contains))
+    : elementsIn(element, contains);
+  const isGroup =
+    inner.some((one) => !isPlain(one)) ||
+    (inner.length > 0 && !isMentioned(withoutArrays(element), contains));
   return isGroup ? inner : [element];
 }
 
@@ -79,14 +96,19 @@ function isPlain(value: Json): boolean {
 
 export function isMentioned(value: Json, contains: Contains): boolean {
   if (Array.isArray(value)) return value.some((element) => isMentioned(element, contains));
-  if (isObject(value)) return Object.entries(value).some(([name, member]) => contains(name) || isMentioned(member, contains));
+  if (isObject(value))
+    return Object.entries(value).some(
+      ([name, member]) => contains(name) || isMentioned(member, contains),
+    );
   return contains(String(value));
 }
 
 function withoutArrays(value: Json): Json {
   if (Array.isArray(value)) return null;
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutArrays(member)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, withoutArrays(member)]),
+  );
 }
 
 /** Rejects with a sentence for the user when there is no such answer. */
@@ -99,8 +121,13 @@ async function askUrl(url: string): Promise<string> {
   const { statusCode = 0, headers } = response;
   if (statusCode < 200 || statusCode > 299) {
     response.destroy();
-    const location = headers.location === undefined ? "" : ` It redirects to ${headers.location}, which is not followed.`;
-    throw new Error(`${url} answered ${statusCode} when it was asked for effects, not 200.${location}`);
+    const location =
+      headers.location === undefined
+        ? ""
+        : ` It redirects to ${headers.location}, which is not followed.`;
+    throw new Error(
+      `${url} answered ${statusCode} when it was asked for effects, not 200.${location}`,
+    );
   }
   const chunks: Buffer[] = [];
   let length = 0;
@@ -111,33 +138,55 @@ async function askUrl(url: string): Promise<string> {
       if (length > maxAnswer) break;
     }
   } catch (error) {
-    throw new Error(`The answer of ${url} about effects ended early: ${wordsOf(error)}.`, { cause: error });
+    throw new Error(`The answer of ${url} about effects ended early: ${wordsOf(error)}.`, {
+      cause: error,
+    });
   }
-  if (length > maxAnswer) throw new Error(`${url} answered with more than 16 MB when it was asked for effects.`);
+  if (length > maxAnswer)
+    throw new Error(`${url} answered with more than 16 MB when it was asked for effects.`);
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** A connection of its own each time: a receiver that is being stopped must not wait for an idle one. */
+/**
+ * A connection of its own each time: a receiver that is being stopped must not wait for an idle
+ * one.
+ */
 function requestOf(url: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const get = url.startsWith("https:") ? getHttps : getHttp;
     const request = get(url, { agent: false }, resolve);
-    const deadline = startTimer(answerMs, () => request.destroy(new Error(`no complete answer within ${answerMs / 1000} s`)));
-    request.once("error", (error) => reject(new Error(`${url} cannot be asked for effects: ${wordsOf(error)}.`, { cause: error })));
+    const deadline = startTimer(answerMs, () =>
+      request.destroy(new Error(`no complete answer within ${answerMs / 1000} s`)),
+    );
+    request.once("error", (error) =>
+      reject(new Error(`${url} cannot be asked for effects: ${wordsOf(error)}.`, { cause: error })),
+    );
     request.once("close", () => deadline.cancel());
   });
 }
 
 function askCommand(command: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    exec(command, { timeout: answerMs, maxBuffer: maxAnswer, encoding: "utf8" }, (error, output, complaint) => {
-      if (error === null) resolve(output);
-      else {
-        const [reason = ""] = complaint.trim().split("\n");
-        const how = error.killed === true ? `had not ended after ${answerMs / 1000} s` : `ended with ${error.code ?? error.signal}`;
-        reject(new Error(`The command for effects ${how}: ${command}${reason === "" ? "" : ` (${reason})`}`, { cause: error }));
-      }
-    });
+    exec(
+      command,
+      { timeout: answerMs, maxBuffer: maxAnswer, encoding: "utf8" },
+      (error, output, complaint) => {
+        if (error === null) resolve(output);
+        else {
+          const [reason = ""] = complaint.trim().split("\n");
+          const how =
+            error.killed === true
+              ? `had not ended after ${answerMs / 1000} s`
+              : `ended with ${error.code ?? error.signal}`;
+          reject(
+            new Error(
+              `The command for effects ${how}: ${command}${reason === "" ? "" : ` (${reason})`}`,
+              { cause: error },
+            ),
+          );
+        }
+      },
+    );
   });
 }
 
@@ -158,11 +207,14 @@ type Asking = {
   time?: { now(): number; pause(ms: number): Promise<void> };
 };
 
-const realTime = { now: monotonic, pause: (ms: number) => new Promise<void>((resolve) => startTimer(ms, resolve)) };
+const realTime = {
+  now: monotonic,
+  pause: (ms: number) => new Promise<void>((resolve) => startTimer(ms, resolve)),
+};
 
 /**
- * Asks until two answers in a row have the same numbers and none is below what is wanted, but no longer than three
- * seconds; the last answer counts.
+ * Asks until two answers in a row have the same numbers and none is below what is wanted, but no
+ * longer than three seconds; the last answer counts.
  */
 export async function stableEffects({
   ask,
@@ -175,7 +227,10 @@ export async function stableEffects({
   for (let before: Map<string, Effects> | null = null; ;) {
     const text = await ask();
     const effects = new Map([...wanted.keys()].map((token) => [token, countIn(text, token)]));
-    const isStable = [...effects].every(([token, { count }]) => count === before?.get(token)?.count && count >= (wanted.get(token) ?? 0));
+    const isStable = [...effects].every(
+      ([token, { count }]) =>
+        count === before?.get(token)?.count && count >= (wanted.get(token) ?? 0),
+    );
     if (isStable || time.now() + everyMs > end) return effects;
     before = effects;
     await time.pause(everyMs);

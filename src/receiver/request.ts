@@ -1,12 +1,19 @@
 /**
- * One request to somebody's receiver, as a check makes it and as the `request` step of a scenario repeats it: what it says, how it is
- * signed, and how its connection behaves.
+ * One request to somebody's receiver, as a check makes it and as the `request` step of a scenario
+ * repeats it: what it says, how it is signed, and how its connection behaves.
  */
 
 import { defaultSettings } from "../domain/configuration.ts";
 import { signatureKey, sign } from "../domain/signature.ts";
 import { monotonic } from "../engine/real-time.ts";
-import { pause, type OpenConnection, type HangUp, type Wire, type WireRequest, type WireResult } from "./wire.ts";
+import {
+  pause,
+  type OpenConnection,
+  type HangUp,
+  type Wire,
+  type WireRequest,
+  type WireResult,
+} from "./wire.ts";
 
 /** How the `X-Signature` header is made; all but `valid` and `restringified` must be refused. */
 export const signatures = [
@@ -23,7 +30,13 @@ export const signatures = [
 export type SignatureManner = (typeof signatures)[number];
 
 /** When the sender leaves without an answer, or without reading it. */
-export const hangUps = ["when-sent", "when-sent-reset", "while-working", "at-first-byte", "without-reading"] as const;
+export const hangUps = [
+  "when-sent",
+  "when-sent-reset",
+  "while-working",
+  "at-first-byte",
+  "without-reading",
+] as const;
 export type HangUpManner = (typeof hangUps)[number];
 
 export type RequestSpec = {
@@ -39,11 +52,17 @@ export type RequestSpec = {
   hangUp?: HangUpManner | undefined;
   /** How long the receiver gets before a hang-up `while-working` or `without-reading`. */
   waitMs?: number | undefined;
-  /** `kept`: on one that has carried requests, when the receiver keeps it. `close`: on a new one, which the request asks to close. */
+  /**
+   * `kept`: on one that has carried requests, when the receiver keeps it. `close`: on a new one,
+   * which the request asks to close.
+   */
   connection?: "kept" | "close" | undefined;
   /** So many of the same request, on connections that are open before the first byte is sent. */
   copies?: number | undefined;
-  /** Sent again so many times in all while it is answered 5xx, 408 or 429, or not at all: see `deliverRequest`. */
+  /**
+   * Sent again so many times in all while it is answered 5xx, 408 or 429, or not at all: see
+   * `deliverRequest`.
+   */
   tries?: number | undefined;
   /** Between the copies; at the same time when left out. */
   apartMs?: number | undefined;
@@ -68,24 +87,36 @@ export function isRetried(sent: Sent): boolean {
 /** Thirty pieces or fewer, and about half a second for a message of the usual size. */
 const slowly = { bytes: 24, everyMs: 20 };
 
-export async function performRequest(wire: Wire, spec: RequestSpec, secret: string | null): Promise<Sent[]> {
+export async function performRequest(
+  wire: Wire,
+  spec: RequestSpec,
+  secret: string | null,
+): Promise<Sent[]> {
   const body = Buffer.from(spec.body);
   const request: WireRequest = {
     method: spec.method ?? "POST",
     headers: headersOf(spec, body, secret),
     body,
-    slow: spec.slow === true ? { ...slowly, bytes: Math.max(slowly.bytes, Math.ceil(body.byteLength / 30)) } : undefined,
+    slow:
+      spec.slow === true
+        ? { ...slowly, bytes: Math.max(slowly.bytes, Math.ceil(body.byteLength / 30)) }
+        : undefined,
     hangUp: hangUpOf(spec),
     connection: spec.connection,
   };
-  const results = spec.copies === undefined ? [await wire.send(request)] : await sendCopies(wire, request, spec);
+  const results =
+    spec.copies === undefined ? [await wire.send(request)] : await sendCopies(wire, request, spec);
   return results.map((result) => ({ ...result, spec }));
 }
 
 const betweenTriesMs = 150;
 
 /** With as many tries as it has. Returns the answers to the last. */
-export async function deliverRequest(wire: Wire, spec: RequestSpec, secret: string | null): Promise<Sent[]> {
+export async function deliverRequest(
+  wire: Wire,
+  spec: RequestSpec,
+  secret: string | null,
+): Promise<Sent[]> {
   let sent = await performRequest(wire, spec, secret);
   for (let nth = 1; nth < (spec.tries ?? 1) && sent.every(isRetried); nth += 1) {
     await pause(betweenTriesMs * nth);
@@ -94,7 +125,11 @@ export async function deliverRequest(wire: Wire, spec: RequestSpec, secret: stri
   return sent;
 }
 
-async function sendCopies(wire: Wire, request: WireRequest, { copies = 2, apartMs = 0 }: RequestSpec): Promise<WireResult[]> {
+async function sendCopies(
+  wire: Wire,
+  request: WireRequest,
+  { copies = 2, apartMs = 0 }: RequestSpec,
+): Promise<WireResult[]> {
   const opened = await Promise.all(Array.from({ length: copies }, () => wire.open()));
   const isOpen = (one: OpenConnection | WireResult): one is OpenConnection => "send" in one;
   const began = monotonic();
@@ -111,7 +146,8 @@ function headersOf(spec: RequestSpec, body: Uint8Array, secret: string | null): 
   const given = Object.entries(spec.headers ?? {});
   const has = (name: string): boolean => given.some(([one]) => one.toLowerCase() === name);
   const headers: [string, string][] = [["User-Agent", `${defaultSettings.vendor}/1.0`]];
-  if (spec.method !== "GET" && !has("content-type")) headers.push(["Content-Type", "application/json"]);
+  if (spec.method !== "GET" && !has("content-type"))
+    headers.push(["Content-Type", "application/json"]);
   const signature = signatureOf(spec, body, secret);
   if (signature !== null) headers.push(["X-Signature", signature]);
   return [...headers, ...given];
@@ -124,7 +160,8 @@ function signatureOf(
 ): string | null {
   if (signature === undefined || signature === "missing") return null;
   if (signature === "empty") return "";
-  if (secret === null) throw new Error("The request needs a signature, and there is no shared secret.");
+  if (secret === null)
+    throw new Error("The request needs a signature, and there is no shared secret.");
   const key = signatureKey(secret);
   const valid = sign(key, body);
   switch (signature) {

@@ -1,4 +1,7 @@
-/** Runs a command of the user's that restarts a receiver, and waits until it listens again. Called by scenarios and by searches. */
+/**
+ * Runs a command of the user's that restarts a receiver, and waits until it listens again. Called
+ * by scenarios and by searches.
+ */
 
 import { spawn } from "node:child_process";
 import { connect } from "node:net";
@@ -7,21 +10,40 @@ import { pause } from "./wire.ts";
 
 const commandMs = 30_000;
 const listensMs = 10_000;
-/** A receiver that starts in half a second is found soon, and one that needs ten is asked a few hundred times. */
+/**
+ * A receiver that starts in half a second is found soon, and one that needs ten is asked a few
+ * hundred times.
+ */
 const everyMs = 25;
 
 /** Rejects with a sentence for the user. */
-export async function restart({ run, listens }: { run: string; listens?: string | undefined }): Promise<void> {
+export async function restart({
+  run,
+  listens,
+}: {
+  run: string;
+  listens?: string | undefined;
+}): Promise<void> {
   await runCommand(run);
   if (listens === undefined) return;
   const { hostname, port, protocol } = new URL(listens);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
-  for (const end = monotonic() + listensMs; !(await isListening(host, number)); await pause(everyMs))
-    if (monotonic() > end) throw new Error(`${listensMs / 1000} s after the command, nothing listens at ${hostname}:${number}: ${run}`);
+  for (
+    const end = monotonic() + listensMs;
+    !(await isListening(host, number));
+    await pause(everyMs)
+  )
+    if (monotonic() > end)
+      throw new Error(
+        `${listensMs / 1000} s after the command, nothing listens at ${hostname}:${number}: ${run}`,
+      );
 }
 
-/** What it starts may outlive it, and then keeps the standard output that it was given: so it gets none. */
+/**
+ * What it starts may outlive it, and then keeps the standard output that it was given: so it gets
+ * none.
+ */
 function runCommand(command: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, { shell: true, stdio: "ignore", timeout: commandMs });

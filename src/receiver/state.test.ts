@@ -2,11 +2,16 @@ import { expect, test } from "vitest";
 import { countEffects } from "./effects.ts";
 import { partAbout, stateOf } from "./state.ts";
 
-const part = (document: unknown, token: string): unknown => JSON.parse(partAbout(JSON.stringify(document), token));
+const part = (document: unknown, token: string): unknown =>
+  JSON.parse(partAbout(JSON.stringify(document), token));
 
 test.each([
   ["elements of an array", [{ user: "a-1" }, { user: "b-1" }], [{ user: "a-1" }]],
-  ["whole elements, with what they contain", [{ user: "a-1", tags: ["x", "a-2"] }], [{ user: "a-1", tags: ["x", "a-2"] }]],
+  [
+    "whole elements, with what they contain",
+    [{ user: "a-1", tags: ["x", "a-2"] }],
+    [{ user: "a-1", tags: ["x", "a-2"] }],
+  ],
   [
     "whole rows of a table",
     {
@@ -18,8 +23,16 @@ test.each([
     { rows: [[1, "a-1", null]] },
   ],
   ["a list of texts", { users: ["a-1", "b-1"] }, { users: ["a-1"] }],
-  ["members by their names, whole", { "a-1": { total: 5 }, "b-1": { total: 7 } }, { "a-1": { total: 5 } }],
-  ["members by what is in them", { x: { list: [{ id: "a-1" }, { id: "b-1" }] }, y: {} }, { x: { list: [{ id: "a-1" }] } }],
+  [
+    "members by their names, whole",
+    { "a-1": { total: 5 }, "b-1": { total: 7 } },
+    { "a-1": { total: 5 } },
+  ],
+  [
+    "members by what is in them",
+    { x: { list: [{ id: "a-1" }, { id: "b-1" }] }, y: {} },
+    { x: { list: [{ id: "a-1" }] } },
+  ],
 ])("%s", (_, document, expected) => {
   expect(part(document, "a-")).toEqual(expected);
 });
@@ -42,8 +55,12 @@ test.each([
 
 test("two states are the same but for their tokens, their order, and what may differ", () => {
   const one = stateOf('[{"user":"t1-a","at":3,"plan":"pro"},{"user":"t1-b","at":4}]', "t1", ["at"]);
-  expect(stateOf('[{"at":9,"user":"t2-b"},{"plan":"pro","user":"t2-a","at":8}]', "t2", ["at"])).toBe(one);
+  expect(
+    stateOf('[{"at":9,"user":"t2-b"},{"plan":"pro","user":"t2-a","at":8}]', "t2", ["at"]),
+  ).toBe(one);
   expect(stateOf('[{"user":"t2-b"},{"plan":"free","user":"t2-a"}]', "t2", ["at"])).not.toBe(one);
-  expect(stateOf('[{"user":"t2-b","at":4},{"plan":"pro","user":"t2-a","at":4}]', "t2", [])).not.toBe(one);
+  expect(
+    stateOf('[{"user":"t2-b","at":4},{"plan":"pro","user":"t2-a","at":4}]', "t2", []),
+  ).not.toBe(one);
   expect(stateOf("x t2\ny t2", "t2", [])).toBe(stateOf("y t1\nx t1", "t1", []));
 });

@@ -1,14 +1,15 @@
 /**
- * The part of a receiver's answer that is about one user or one run, so that two parts can be compared. Called by the expectation `sameAs`
- * of scenarios, and by searches, which also count effects in it: a part of a long answer is counted quickly.
+ * The part of a receiver's answer that is about one user or one run, so that two parts can be
+ * compared. Called by the expectation `sameAs` of scenarios, and by searches, which also count
+ * effects in it: a part of a long answer is counted quickly.
  */
 
 import { isObject, type Json } from "../domain/json.ts";
 import { isMentioned, parseJson, type Contains } from "./effects.ts";
 
 /**
- * The part of an answer that mentions the token: lines, elements of arrays, or members of an object that has none of its own. As often
- * in it as in the whole.
+ * The part of an answer that mentions the token: lines, elements of arrays, or members of an object
+ * that has none of its own. As often in it as in the whole.
  */
 export function partAbout(text: string, token: string): string {
   const contains = (one: string): boolean => one.includes(token);
@@ -25,29 +26,44 @@ function partOf(value: Json, contains: Contains, isElement: boolean): Json {
   const isPlain = (one: Json): boolean => one === null || typeof one !== "object";
   if (Array.isArray(value)) {
     if (isElement && value.some(isPlain)) return value;
-    return value.filter((one) => isMentioned(one, contains)).map((one) => partOf(one, contains, true));
+    return value
+      .filter((one) => isMentioned(one, contains))
+      .map((one) => partOf(one, contains, true));
   }
   if (!isObject(value)) return value;
   const entries = Object.entries(value);
   if (entries.some(([, member]) => isPlain(member) && isMentioned(member, contains))) return value;
   const about = entries.filter(([name, member]) => contains(name) || isMentioned(member, contains));
-  return Object.fromEntries(about.map(([name, member]) => [name, contains(name) ? member : partOf(member, contains, false)]));
+  return Object.fromEntries(
+    about.map(([name, member]) => [
+      name,
+      contains(name) ? member : partOf(member, contains, false),
+    ]),
+  );
 }
 
-/** For comparing two parts: without the token, without what may differ, and in an order of its own. */
+/**
+ * For comparing two parts: without the token, without what may differ, and in an order of its own.
+ */
 export function stateOf(part: string, token: string, ignore: readonly string[]): string {
   const text = part.replaceAll(token, "{{token}}");
   const document = parseJson(text);
-  return document === undefined ? text.split("\n").toSorted().join("\n") : JSON.stringify(inOrder(document, ignore));
+  return document === undefined
+    ? text.split("\n").toSorted().join("\n")
+    : JSON.stringify(inOrder(document, ignore));
 }
 
 function inOrder(value: Json, ignore: readonly string[]): Json {
   if (Array.isArray(value))
-    return value.map((one) => inOrder(one, ignore)).toSorted((one, other) => compare(JSON.stringify(one), JSON.stringify(other)));
+    return value
+      .map((one) => inOrder(one, ignore))
+      .toSorted((one, other) => compare(JSON.stringify(one), JSON.stringify(other)));
   if (!isObject(value)) return value;
   const kept = Object.entries(value).filter(([name]) => !ignore.includes(name));
   return Object.fromEntries(
-    kept.toSorted(([one], [other]) => compare(one, other)).map(([name, member]) => [name, inOrder(member, ignore)]),
+    kept
+      .toSorted(([one], [other]) => compare(one, other))
+      .map(([name, member]) => [name, inOrder(member, ignore)]),
   );
 }
 

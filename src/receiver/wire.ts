@@ -1,16 +1,26 @@
 /**
- * Sends one request to the receiver under check and records both sides. A plain POST goes through the pipeline's own sender; what that
- * sender never does (another method, a slow body, a hang-up in the middle) goes over a socket of its own. Called by the probe.
+ * Sends one request to the receiver under check and records both sides. A plain POST goes through
+ * the pipeline's own sender; what that sender never does (another method, a slow body, a hang-up in
+ * the middle) goes over a socket of its own. Called by the probe.
  */
 
 import type { Socket } from "node:net";
 import { dial, parseTarget, type Target, type Trust } from "../engine/deliver/dial.ts";
-import { closedFailure, deadlineFailure, socketFailure, type Failure, type Stage } from "../engine/deliver/exchange.ts";
+import {
+  closedFailure,
+  deadlineFailure,
+  socketFailure,
+  type Failure,
+  type Stage,
+} from "../engine/deliver/exchange.ts";
 import { ResponseParser } from "../engine/deliver/response-parser.ts";
 import { createSender, type Sender } from "../engine/deliver/sender.ts";
 import { monotonic, startDeadline, startTimer, wallClockNow } from "../engine/real-time.ts";
 
-/** When the client leaves, and how: `reset` as a broken network looks, `end` as a client that gives up. */
+/**
+ * When the client leaves, and how: `reset` as a broken network looks, `end` as a client that gives
+ * up.
+ */
 export type HangUp =
   | { after: "sent" | "first-byte"; waitMs?: number; by: "reset" | "end" }
   | { after: "unread"; waitMs: number; by: "end" };
@@ -22,7 +32,10 @@ export type WireRequest = {
   /** The body goes out in pieces of this many bytes, so many milliseconds apart. */
   slow?: { bytes: number; everyMs: number } | undefined;
   hangUp?: HangUp | undefined;
-  /** `kept`: on one connection after the other, as long as the receiver keeps it. `close`: on a new one that ends with the request. */
+  /**
+   * `kept`: on one connection after the other, as long as the receiver keeps it. `close`: on a new
+   * one that ends with the request.
+   */
   connection?: "kept" | "close" | undefined;
 };
 
@@ -50,7 +63,15 @@ export type Wire = {
 const nothing = new Uint8Array(0);
 
 /** `url` is a full http or https URL. */
-export function createWire({ url, trust, timeoutMs }: { url: string; trust: Trust; timeoutMs: number }): Wire {
+export function createWire({
+  url,
+  trust,
+  timeoutMs,
+}: {
+  url: string;
+  trust: Trust;
+  timeoutMs: number;
+}): Wire {
   const target = parseTarget(url);
   if (target === null) throw new Error(`${url} is not a full http or https URL.`);
   const sender = createSender({ trust });
@@ -62,7 +83,12 @@ export function createWire({ url, trust, timeoutMs }: { url: string; trust: Trus
   return {
     async send(request) {
       const { method, slow, hangUp, connection } = request;
-      if (method === "POST" && slow === undefined && hangUp === undefined && connection === undefined)
+      if (
+        method === "POST" &&
+        slow === undefined &&
+        hangUp === undefined &&
+        connection === undefined
+      )
         return post(sender, url, request, timeoutMs);
       const opened = connection === "kept" && last?.isFree === true ? last : await open();
       if (!(opened instanceof RawConnection)) return opened;
@@ -79,10 +105,21 @@ export function createWire({ url, trust, timeoutMs }: { url: string; trust: Trus
   };
 }
 
-async function post(sender: Sender, url: string, { headers, body }: WireRequest, timeoutMs: number): Promise<WireResult> {
+async function post(
+  sender: Sender,
+  url: string,
+  { headers, body }: WireRequest,
+  timeoutMs: number,
+): Promise<WireResult> {
   const startedAt = wallClockNow();
   const began = monotonic();
-  const exchange = sender.send({ url, headers, body, onPhase: () => undefined, onSocket: () => undefined });
+  const exchange = sender.send({
+    url,
+    headers,
+    body,
+    onPhase: () => undefined,
+    onSocket: () => undefined,
+  });
   const deadline = startDeadline(timeoutMs, () => exchange.abort({ timeoutMs }));
   const { outcome, error, requestHead, response } = await exchange.done;
   deadline.cancel();
@@ -130,7 +167,9 @@ class RawConnection implements OpenConnection {
       else this.#opened();
     });
     if (target.secure) this.#socket.once("secureConnect", () => this.#opened());
-    this.#socket.on("error", (error) => this.#fail(socketFailure(error, target, this.#stage, this.#parser.progress)));
+    this.#socket.on("error", (error) =>
+      this.#fail(socketFailure(error, target, this.#stage, this.#parser.progress)),
+    );
     this.#socket.on("end", () => this.#ended());
     this.#socket.on("close", () => this.#ended());
   }
@@ -140,12 +179,24 @@ class RawConnection implements OpenConnection {
     return this.#parser.complete && this.#parser.keepAlive && !this.#isEnded;
   }
 
-  async send({ method, headers, body, slow, hangUp, connection }: WireRequest): Promise<WireResult> {
+  async send({
+    method,
+    headers,
+    body,
+    slow,
+    hangUp,
+    connection,
+  }: WireRequest): Promise<WireResult> {
     this.#parser = new ResponseParser({ method });
     this.#startedAt = wallClockNow();
     this.#began = monotonic();
     this.#hangUp = hangUp;
-    this.#head = this.#headOf(method, headers, body.byteLength, connection === "close" ? "close" : "keep-alive");
+    this.#head = this.#headOf(
+      method,
+      headers,
+      body.byteLength,
+      connection === "close" ? "close" : "keep-alive",
+    );
     const result = await this.#untilFinished(() => void this.#write(body, slow));
     return result ?? this.#result("hung_up", null);
   }
@@ -203,7 +254,8 @@ class RawConnection implements OpenConnection {
     else {
       this.#parser.push(buffer, length);
       if (this.#parser.complete) this.#finish(this.#result("answered", null));
-      else if (this.#parser.failure) this.#fail({ outcome: "connection_error", error: this.#parser.failure });
+      else if (this.#parser.failure)
+        this.#fail({ outcome: "connection_error", error: this.#parser.failure });
     }
     return true;
   }
@@ -212,7 +264,10 @@ class RawConnection implements OpenConnection {
     this.#isEnded = true;
     this.#parser.end();
     if (this.#parser.complete) this.#finish(this.#result("answered", null));
-    else this.#fail(closedFailure(this.#target, this.#stage, this.#parser.headComplete, this.#parser.progress));
+    else
+      this.#fail(
+        closedFailure(this.#target, this.#stage, this.#parser.headComplete, this.#parser.progress),
+      );
   }
 
   #fail({ outcome, error }: Failure): void {
@@ -239,7 +294,9 @@ class RawConnection implements OpenConnection {
   #untilFinished(begin: () => void): Promise<WireResult | null> {
     return new Promise((resolve) => {
       const deadline = startDeadline(this.#timeoutMs, () =>
-        this.#fail(deadlineFailure(this.#timeoutMs, this.#target, this.#stage, this.#parser.progress)),
+        this.#fail(
+          deadlineFailure(this.#timeoutMs, this.#target, this.#stage, this.#parser.progress),
+        ),
       );
       this.#finish = (result) => {
         this.#finish = () => undefined;

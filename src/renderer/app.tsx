@@ -71,7 +71,10 @@ export function App() {
 
 type Props = { children: ReactNode };
 
-/** What a view's own failure leaves standing: the rest of the page, and a sentence in the view's place. */
+/**
+ * What a view's own failure leaves standing: the rest of the page, and a sentence in the view's
+ * place.
+ */
 class FailureBoundary extends Component<Props, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };
 

@@ -22,7 +22,9 @@ function takeToken(): string {
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no root");
 const connect = announcedPort();
-setTransport(connect === null ? createHttpTransport({ token: takeToken() }) : createPortTransport({ connect }));
+setTransport(
+  connect === null ? createHttpTransport({ token: takeToken() }) : createPortTransport({ connect }),
+);
 createRoot(root).render(<App />);
 
 /** How to get a port, or null where nobody announces one: in a browser. */

@@ -20,7 +20,8 @@ async function shop({ isCareful }: { isCareful: boolean }): Promise<string> {
     request.on("data", (chunk) => (body += chunk));
     request.on("end", () => {
       const { userId, messageId } = JSON.parse(body) as { userId: string; messageId: string };
-      if (!isCareful || !orders.some((order) => order.messageId === messageId)) orders.push({ user: userId, messageId });
+      if (!isCareful || !orders.some((order) => order.messageId === messageId))
+        orders.push({ user: userId, messageId });
       response.end();
     });
   });
@@ -49,13 +50,22 @@ steps:
 `;
 
 test("a lost answer and a copy: a careless receiver does it twice or more, a careful one once", async () => {
-  const careless = await runRead({ read: readScenario(lostAnswer(await shop({ isCareful: false }))), start });
+  const careless = await runRead({
+    read: readScenario(lostAnswer(await shop({ isCareful: false }))),
+    start,
+  });
   expect(careless.problems).toEqual([]);
   expect(careless.steps.at(-1)?.expectations).toMatchObject([
     { passed: true },
-    { passed: false, expected: "1 effect of user-1", actual: expect.stringMatching(/^[2-4] effects: \{"user":"user-1"/) },
+    {
+      passed: false,
+      expected: "1 effect of user-1",
+      actual: expect.stringMatching(/^[2-4] effects: \{"user":"user-1"/),
+    },
   ]);
-  expect(await runRead({ read: readScenario(lostAnswer(await shop({ isCareful: true }))), start })).toMatchObject({ state: "passed" });
+  expect(
+    await runRead({ read: readScenario(lostAnswer(await shop({ isCareful: true }))), start }),
+  ).toMatchObject({ state: "passed" });
 });
 
 test("held requests arrive in another order", async () => {
@@ -70,7 +80,9 @@ steps:
   - advance: idle
 `;
   expect(await runRead({ read: readScenario(text), start })).toMatchObject({ state: "passed" });
-  const { orders } = (await (await fetch(`${url}/orders`)).json()) as { orders: { user: string }[] };
+  const { orders } = (await (await fetch(`${url}/orders`)).json()) as {
+    orders: { user: string }[];
+  };
   expect(orders.map(({ user }) => user)).toEqual(["bob", "ada"]);
 });
 
@@ -93,8 +105,14 @@ test.each<[string, string]>([
     "{ do: forward, to: Path }",
     "5:26 Path is not above this endpoint. A forward leads to the full URL of a receiver, or to an endpoint above it.",
   ],
-  ["{ do: forward, to: ftp://a/ }", "5:26 The URL must start with http:// or https://, not ftp://."],
-  ["{ do: forward, to: Receiver, lose: anser }", '5:42 lose must be answer or request, but it is "anser".'],
+  [
+    "{ do: forward, to: ftp://a/ }",
+    "5:26 The URL must start with http:// or https://, not ftp://.",
+  ],
+  [
+    "{ do: forward, to: Receiver, lose: anser }",
+    '5:42 lose must be answer or request, but it is "anser".',
+  ],
   [
     "{ do: forward, to: Receiver, hold: 2 }",
     "5:42 2 requests are never in progress together, because a webhook has 1 here. Write settings: { laneConnections: 2 }.",
@@ -102,12 +120,21 @@ test.each<[string, string]>([
   ["{ do: forward, to: Receiver, tampr: body }", "5:36 tampr is unknown. Did you mean tamper?"],
 ])("%s is refused at its place", (program, sentence) => {
   const read = readScenario(wrong(program));
-  expect("problems" in read ? read.problems.map(({ line, column, message }) => `${line}:${column} ${message}`) : []).toEqual([sentence]);
+  expect(
+    "problems" in read
+      ? read.problems.map(({ line, column, message }) => `${line}:${column} ${message}`)
+      : [],
+  ).toEqual([sentence]);
 });
 
 test("what the pipeline refuses is shown at the step", async () => {
-  const report = await runRead({ read: readScenario(wrong("{ do: forward, to: Receiver, lose: request, copies: 2 }")), start });
-  expect(report.problems).toMatchObject([{ line: 5, message: expect.stringContaining("passes nothing on, so `copies` has no meaning") }]);
+  const report = await runRead({
+    read: readScenario(wrong("{ do: forward, to: Receiver, lose: request, copies: 2 }")),
+    start,
+  });
+  expect(report.problems).toMatchObject([
+    { line: 5, message: expect.stringContaining("passes nothing on, so `copies` has no meaning") },
+  ]);
 });
 
 test("a receiver must listen at the URL of a forward", async () => {
@@ -119,19 +146,33 @@ test("a receiver must listen at the URL of a forward", async () => {
 });
 
 test("effects can be asked of a command, though not by the process that serves", async () => {
-  const text = wrong("{ status: 200 }", "effects: { command: echo user-1, token: user-1, times: { atLeast: 1 } }");
+  const text = wrong(
+    "{ status: 200 }",
+    "effects: { command: echo user-1, token: user-1, times: { atLeast: 1 } }",
+  );
   expect(await runRead({ read: readScenario(text), start })).toMatchObject({ state: "passed" });
   expect(readScenario(text, forServing)).toMatchObject({
-    problems: [{ line: 8, message: "A command runs only with hookyard run and hookyard/testing. Here, use a url." }],
+    problems: [
+      {
+        line: 8,
+        message: "A command runs only with hookyard run and hookyard/testing. Here, use a url.",
+      },
+    ],
   });
 });
 
 test("an expectation of effects says how to ask, and a receiver that cannot be asked has not met it", async () => {
   const neither = readScenario(wrong("{ status: 200 }", "effects: { token: user-1, times: 1 }"));
-  expect(neither).toMatchObject({ problems: [{ message: "Say how to ask the receiver: either url or command." }] });
+  expect(neither).toMatchObject({
+    problems: [{ message: "Say how to ask the receiver: either url or command." }],
+  });
   const gone = await runRead({
-    read: readScenario(wrong("{ status: 200 }", "effects: { url: 'http://127.0.0.1:1/', token: t, times: 1 }")),
+    read: readScenario(
+      wrong("{ status: 200 }", "effects: { url: 'http://127.0.0.1:1/', token: t, times: 1 }"),
+    ),
     start,
   });
-  expect(gone.steps[0]?.expectations).toMatchObject([{ passed: false, actual: expect.stringContaining("cannot be asked for effects") }]);
+  expect(gone.steps[0]?.expectations).toMatchObject([
+    { passed: false, actual: expect.stringContaining("cannot be asked for effects") },
+  ]);
 });

@@ -30,7 +30,10 @@ const call = <Name extends CallName>(name: Name, input: InputOf<Name>): Promise<
   typedCalls(app.api.call).call(name, input);
 
 /** How a run looked each time that it had changed, the last time when it was over. */
-async function follow({ id, report: first }: ScenarioRunAnswer): Promise<ScenarioRunAnswer["report"][]> {
+async function follow({
+  id,
+  report: first,
+}: ScenarioRunAnswer): Promise<ScenarioRunAnswer["report"][]> {
   const seen = [first];
   await until(async () => {
     const { report } = await call("scenarioRuns.get", { id });
@@ -75,15 +78,26 @@ describe("the control API's scenarios", () => {
     const areas: string[] = [];
     app.api.changes.subscribe((changes) => areas.push(...changes.map(({ area }) => area)));
     const run = await call("scenarios.run", { text: small, file: "small.yaml", seed: 7 });
-    expect(run.report).toMatchObject({ state: "running", file: "small.yaml", name: "Small", seed: 7 });
+    expect(run.report).toMatchObject({
+      state: "running",
+      file: "small.yaml",
+      name: "Small",
+      seed: 7,
+    });
     expect(run.report.steps.map(({ state, text }) => [state, text])).toEqual([
       ["waiting", "send track Signed Up"],
       ["waiting", "advance idle"],
       ["waiting", "expect"],
     ]);
     const seen = await follow(run);
-    expect(seen.at(-1)).toMatchObject({ state: "passed", steps: [{ state: "passed" }, { state: "passed" }, { state: "passed" }] });
-    for (const { steps } of seen) expect(steps.map(({ state }) => state).join(" ")).toMatch(/^(?:passed ?)*(?:running ?)?(?:waiting ?)*$/);
+    expect(seen.at(-1)).toMatchObject({
+      state: "passed",
+      steps: [{ state: "passed" }, { state: "passed" }, { state: "passed" }],
+    });
+    for (const { steps } of seen)
+      expect(steps.map(({ state }) => state).join(" ")).toMatch(
+        /^(?:passed ?)*(?:running ?)?(?:waiting ?)*$/,
+      );
     expect((await call("messages.list", {})).total).toBe(0);
     await until(() => areas.includes("scenario-runs"));
   });
@@ -94,7 +108,10 @@ describe("the control API's scenarios", () => {
   });
 
   test("can be ended, and are forgotten then", async () => {
-    const long = small.replace("advance: idle", "send: { type: track, event: Again, userId: u_2 }\n    repeat: 10000\n    every: 1s");
+    const long = small.replace(
+      "advance: idle",
+      "send: { type: track, event: Again, userId: u_2 }\n    repeat: 10000\n    every: 1s",
+    );
     const { id } = await call("scenarios.run", { text: long });
     await call("scenarioRuns.delete", { id });
     expect((await call("scenarioRuns.list", {})).items).toEqual([]);
@@ -106,15 +123,23 @@ describe("the control API's scenarios", () => {
       .replace("{ status: 503 }, { status: 200 }", "{ status: 503 }")
       .replace("userId: u_1 }", "userId: u_1 }\n    repeat: 300\n    batch: 300");
     const { id } = await call("scenarios.run", { text: long });
-    await until(async () => (await call("scenarioRuns.get", { id })).report.steps[1]?.state === "running");
+    await until(
+      async () => (await call("scenarioRuns.get", { id })).report.steps[1]?.state === "running",
+    );
     stopped = true;
     await app.stop();
   });
 
   test("do not run in any number at once", async () => {
-    const runs = await Promise.all([1, 2, 3, 4].map((seed) => call("scenarios.run", { text: small, seed })));
-    await expect(call("scenarios.run", { text: small })).rejects.toThrow("4 scenarios are running already");
+    const runs = await Promise.all(
+      [1, 2, 3, 4].map((seed) => call("scenarios.run", { text: small, seed })),
+    );
+    await expect(call("scenarios.run", { text: small })).rejects.toThrow(
+      "4 scenarios are running already",
+    );
     for (const run of runs) expect((await follow(run)).at(-1)).toMatchObject({ state: "passed" });
-    expect((await call("scenarioRuns.list", {})).items.map(({ id }) => id)).toEqual(runs.map(({ id }) => id).toReversed());
+    expect((await call("scenarioRuns.list", {})).items.map(({ id }) => id)).toEqual(
+      runs.map(({ id }) => id).toReversed(),
+    );
   });
 });

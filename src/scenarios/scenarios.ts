@@ -1,6 +1,7 @@
 /**
- * What the control API asks of scenarios: those that come with Hookyard, runs of any text, each in a pipeline of its
- * own beside the user's, and a text recorded from recent messages. YAML and its reader are loaded on first use.
+ * What the control API asks of scenarios: those that come with Hookyard, runs of any text, each in
+ * a pipeline of its own beside the user's, and a text recorded from recent messages. YAML and its
+ * reader are loaded on first use.
  */
 
 import { readdir, readFile } from "node:fs/promises";
@@ -61,27 +62,40 @@ export function createScenarios({
       const { forServing, readScenario } = await import("./file/read-scenario.ts");
       const { runRead, reportToBe } = await import("./run/run-scenario.ts");
       if (underWay().length >= maxRunning) {
-        return conflict("too_many_runs", `${maxRunning} scenarios are running already. Wait until one of them ends, or stop one.`);
+        return conflict(
+          "too_many_runs",
+          `${maxRunning} scenarios are running already. Wait until one of them ends, or stop one.`,
+        );
       }
       forgetOld();
       const read = readScenario(text, forServing);
       const id = `run_${String(next).padStart(9, "0")}`;
       next += 1;
       const end = new AbortController();
-      const run: Run = { id, report: reportToBe({ read, file, seed }), end, ended: Promise.resolve() };
+      const run: Run = {
+        id,
+        report: reportToBe({ read, file, seed }),
+        end,
+        ended: Promise.resolve(),
+      };
       const onReport = (report: Run["report"]): void => {
         run.report = report;
         onChange(id);
       };
-      run.ended = runRead({ read, file, seed, start, signal: end.signal, onReport }).then(onReport, (error: unknown) => {
-        if (end.signal.aborted) return;
-        report(error);
-        onReport({
-          ...run.report,
-          state: "unusable",
-          problems: [{ line: 1, column: 1, message: `The scenario could not be run: ${String(error)}` }],
-        });
-      });
+      run.ended = runRead({ read, file, seed, start, signal: end.signal, onReport }).then(
+        onReport,
+        (error: unknown) => {
+          if (end.signal.aborted) return;
+          report(error);
+          onReport({
+            ...run.report,
+            state: "unusable",
+            problems: [
+              { line: 1, column: 1, message: `The scenario could not be run: ${String(error)}` },
+            ],
+          });
+        },
+      );
       runs.set(id, run);
       onChange(id);
       return answer(run);
@@ -91,7 +105,11 @@ export function createScenarios({
       const { recordScenario } = await import("./record/record.ts");
       const { readScenario } = await import("./file/read-scenario.ts");
       const { runRead } = await import("./run/run-scenario.ts");
-      return recordScenario({ ...input, own, run: (text) => runRead({ read: readScenario(text), start }) });
+      return recordScenario({
+        ...input,
+        own,
+        run: (text) => runRead({ read: readScenario(text), start }),
+      });
     },
 
     "scenarioRuns.list": () => ({ items: [...runs.values()].map(answer).toReversed() }),
@@ -126,7 +144,12 @@ async function readyIn(directory: string): Promise<ReadyScenario[]> {
       const text = await readFile(join(directory, file), "utf8");
       const read = readScenario(text);
       if ("problems" in read) throw new Error(`${file}: ${read.problems[0]?.message}`);
-      return { file, name: read.scenario.name, description: read.scenario.description ?? null, text };
+      return {
+        file,
+        name: read.scenario.name,
+        description: read.scenario.description ?? null,
+        text,
+      };
     }),
   );
 }
@@ -134,5 +157,7 @@ async function readyIn(directory: string): Promise<ReadyScenario[]> {
 async function check(text: string): Promise<{ name: string | null; problems: ScenarioProblem[] }> {
   const { forServing, readScenario } = await import("./file/read-scenario.ts");
   const read = readScenario(text, forServing);
-  return "problems" in read ? { name: null, problems: read.problems } : { name: read.scenario.name, problems: [] };
+  return "problems" in read
+    ? { name: null, problems: read.problems }
+    : { name: read.scenario.name, problems: [] };
 }

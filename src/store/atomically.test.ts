@@ -1,7 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { DeliveryId, DestinationId } from "../domain/ids.ts";
 import type { MessageDraft, TestStore } from "./store.fixture.ts";
-import { attempt, expectConsistent, moveTo, openTestStore, request, startOfTime, tables } from "./store.fixture.ts";
+import {
+  attempt,
+  expectConsistent,
+  moveTo,
+  openTestStore,
+  request,
+  startOfTime,
+  tables,
+} from "./store.fixture.ts";
 
 const failure = new Error("in the middle");
 
@@ -11,18 +19,31 @@ function commit({ store }: TestStore, ...drafts: MessageDraft[]) {
 
 /** Long enough to fill a block of postings and to make the table of recent ids grow. */
 const many = (prefix: string): MessageDraft[] =>
-  Array.from({ length: 5000 }, (_, n) => ({ messageId: `${prefix}-${n}`, userId: "ada", event: "Lost", to: [1, 2] }));
+  Array.from({ length: 5000 }, (_, n) => ({
+    messageId: `${prefix}-${n}`,
+    userId: "ada",
+    event: "Lost",
+    to: [1, 2],
+  }));
 
 /** Ids, duplicates, users and totals are those of a store in which it had not been tried. */
 async function expectNothingHappened(one: TestStore): Promise<void> {
-  expect(commit(one, { messageId: "lost-0", userId: "ada", to: [1] })).toMatchObject([{ id: 2, duplicateOf: null }]);
+  expect(commit(one, { messageId: "lost-0", userId: "ada", to: [1] })).toMatchObject([
+    { id: 2, duplicateOf: null },
+  ]);
   expect(commit(one, { messageId: "lost-1" })).toMatchObject([{ id: 3, duplicateOf: null }]);
   expect(commit(one, { messageId: "before" })).toMatchObject([{ duplicateOf: 1 }]);
-  expect(one.store.claim(1 as DestinationId, startOfTime, 10).map(({ id, messageRow }) => [id, messageRow])).toEqual([
+  expect(
+    one.store
+      .claim(1 as DestinationId, startOfTime, 10)
+      .map(({ id, messageRow }) => [id, messageRow]),
+  ).toEqual([
     [1, 1],
     [2, 2],
   ]);
-  expect((await one.store.messages({ userId: "ada" }, 10, null)).items.map(({ id }) => id)).toEqual([2, 1]);
+  expect((await one.store.messages({ userId: "ada" }, 10, null)).items.map(({ id }) => id)).toEqual(
+    [2, 1],
+  );
   expect((await one.store.messages({ event: "Lost" }, 10, null)).total).toBe(0);
   expectConsistent(one.db);
 }
@@ -44,7 +65,11 @@ test("what is written atomically is one commit, and its answer comes through", (
   });
   expect(answer).toEqual([2, 2]);
   expect(one.db.inTransaction).toBe(false);
-  expect(one.store.stats().messages.byState).toMatchObject({ delivered: 1, queued: 1, duplicate: 1 });
+  expect(one.store.stats().messages.byState).toMatchObject({
+    delivered: 1,
+    queued: 1,
+    duplicate: 1,
+  });
   expectConsistent(one.db);
 });
 
@@ -98,7 +123,8 @@ describe("nothing of it is left, in the file and in memory", () => {
     const before = tables(one);
     const pages = one.db.pragma("page_count", { simple: true }) as number;
     one.db.pragma(`max_page_count = ${pages + 20}`);
-    const fill = (): void => one.store.atomically(() => [1, 2, 3].forEach(() => commit(one, ...many("lost"))));
+    const fill = (): void =>
+      one.store.atomically(() => [1, 2, 3].forEach(() => commit(one, ...many("lost"))));
     expect(fill).toThrow(expect.objectContaining({ code: "SQLITE_FULL" }));
     expect(one.db.inTransaction).toBe(false);
     expect(tables(one)).toEqual(before);
@@ -111,7 +137,9 @@ describe("nothing of it is left, in the file and in memory", () => {
   test("when one within another fails and the outer one goes on: the outer one's is kept", async () => {
     const one = openWithOne();
     one.store.atomically(() => {
-      expect(commit(one, { messageId: "lost-0", userId: "ada", to: [1] })).toMatchObject([{ id: 2 }]);
+      expect(commit(one, { messageId: "lost-0", userId: "ada", to: [1] })).toMatchObject([
+        { id: 2 },
+      ]);
       expect(() =>
         one.store.atomically(() => {
           commit(one, ...many("gone"));
@@ -121,7 +149,9 @@ describe("nothing of it is left, in the file and in memory", () => {
       expect(commit(one, { messageId: "gone-0" })).toMatchObject([{ id: 3, duplicateOf: null }]);
     });
     expect(commit(one, { messageId: "gone-0" })).toMatchObject([{ id: 4, duplicateOf: 3 }]);
-    expect((await one.store.messages({ userId: "ada" }, 10, null)).items.map(({ id }) => id)).toEqual([2, 1]);
+    expect(
+      (await one.store.messages({ userId: "ada" }, 10, null)).items.map(({ id }) => id),
+    ).toEqual([2, 1]);
     expectConsistent(one.db);
   });
 

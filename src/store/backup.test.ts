@@ -1,6 +1,18 @@
-/** `hookyard backup` and `hookyard doctor` as functions: what they write, refuse and leave behind. */
+/**
+ * `hookyard backup` and `hookyard doctor` as functions: what they write, refuse and leave behind.
+ */
 
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -11,7 +23,13 @@ import { examineData } from "./examine.ts";
 import { markerName } from "./marker.ts";
 import { dataFileName, lockFileName } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
-import { expectConsistent, openFilesIn, openTestStore, request, temporaryDirectory } from "./store.fixture.ts";
+import {
+  expectConsistent,
+  openFilesIn,
+  openTestStore,
+  request,
+  temporaryDirectory,
+} from "./store.fixture.ts";
 
 /** A directory that was ended cleanly, with three messages. */
 function ended(): string {
@@ -25,7 +43,8 @@ function ended(): string {
 /** Where temporary copies are made, for this file only. */
 beforeEach(() => void vi.stubEnv("TMPDIR", temporaryDirectory()));
 afterEach(() => void vi.unstubAllEnvs());
-const readingCopies = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith("hookyard-reading-"));
+const readingCopies = (): string[] =>
+  readdirSync(tmpdir()).filter((name) => name.startsWith("hookyard-reading-"));
 
 async function refusal(data: string, to: string, force = false): Promise<string> {
   const error = await backUpData({ data, to, force }).then(
@@ -41,10 +60,18 @@ test("a backup is one file with everything in it, which is all that is left of m
   const [data, target] = [ended(), temporaryDirectory()];
   const before = [readdirSync(data), readingCopies()];
   const file = join(target, "copy.db");
-  expect(await backUpData({ data, to: file, force: false })).toEqual({ file, bytes: statSync(file).size, messages: 3 });
+  expect(await backUpData({ data, to: file, force: false })).toEqual({
+    file,
+    bytes: statSync(file).size,
+    messages: 3,
+  });
   expect(readdirSync(target)).toEqual(["copy.db"]);
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect([openFilesIn(data), openFilesIn(target), [readdirSync(data), readingCopies()]]).toEqual([[], [], before]);
+  expect([openFilesIn(data), openFilesIn(target), [readdirSync(data), readingCopies()]]).toEqual([
+    [],
+    [],
+    before,
+  ]);
   const restored = temporaryDirectory();
   writeFileSync(join(restored, dataFileName), readFileSync(file));
   const { db, store } = openTestStore(restored);
@@ -73,20 +100,30 @@ test("a file that is there is replaced by force only", async () => {
   expect(readFileSync(file, "latin1").startsWith("SQLite format 3")).toBe(true);
 });
 
-test.each([dataFileName, `${dataFileName}-wal`, `${dataFileName}-shm`, lockFileName, markerName, "token"])(
-  "a backup is not written over %s of the data itself, even by force",
-  async (name) => {
-    const data = ended();
-    expect(await refusal(data, join(data, name), true)).toMatch(/is part of the data itself/);
-  },
-);
+test.each([
+  dataFileName,
+  `${dataFileName}-wal`,
+  `${dataFileName}-shm`,
+  lockFileName,
+  markerName,
+  "token",
+])("a backup is not written over %s of the data itself, even by force", async (name) => {
+  const data = ended();
+  expect(await refusal(data, join(data, name), true)).toMatch(/is part of the data itself/);
+});
 
 test("a backup that cannot be written says why, and leaves no part of it", async () => {
   const [data, target] = [ended(), temporaryDirectory()];
   mkdirSync(join(target, "directory"));
-  expect(await refusal(data, join(target, "directory"), true)).toMatch(/is a directory\. Name a file in it/);
-  expect(await refusal(data, join(target, "missing", "copy.db"))).toMatch(/copy\.db cannot be written: ENOENT/);
-  expect(await refusal(temporaryDirectory(), join(target, "copy.db"))).toMatch(/has no Hookyard data/);
+  expect(await refusal(data, join(target, "directory"), true)).toMatch(
+    /is a directory\. Name a file in it/,
+  );
+  expect(await refusal(data, join(target, "missing", "copy.db"))).toMatch(
+    /copy\.db cannot be written: ENOENT/,
+  );
+  expect(await refusal(temporaryDirectory(), join(target, "copy.db"))).toMatch(
+    /has no Hookyard data/,
+  );
   expect(readdirSync(target)).toEqual(["directory"]);
 });
 
@@ -99,7 +136,9 @@ test("of data that contradicts itself no backup is written", async () => {
     /^No backup was written: the data has \d+ .*hookyard doctor has the details\.$/,
   );
   expect(readdirSync(target)).toEqual([]);
-  expect(examineData(data).findings).toMatchObject([{ level: "error", message: expect.stringMatching(/^\d+ /) }]);
+  expect(examineData(data).findings).toMatchObject([
+    { level: "error", message: expect.stringMatching(/^\d+ /) },
+  ]);
 });
 
 test("an examination counts, changes nothing and keeps nothing open", () => {
@@ -119,9 +158,17 @@ test("an examination of data in use says so", () => {
 });
 
 test.each<[string, (data: string) => void, RegExp]>([
-  ["a row that belongs to nothing", (data) => change(data, "UPDATE deliveries SET message_id = 99"), /rows? of .*belong|^\d+ /],
+  [
+    "a row that belongs to nothing",
+    (data) => change(data, "UPDATE deliveries SET message_id = 99"),
+    /rows? of .*belong|^\d+ /,
+  ],
   ["a lock that is gone", (data) => rmSync(join(data, lockFileName)), /hookyard\.lock is missing/],
-  ["a marker that is gone", (data) => rmSync(join(data, markerName)), /The marker, which [^]* is missing/],
+  [
+    "a marker that is gone",
+    (data) => rmSync(join(data, markerName)),
+    /The marker, which [^]* is missing/,
+  ],
 ])("an examination finds %s", (_what, harm, message) => {
   const data = ended();
   harm(data);
@@ -143,19 +190,25 @@ function killed({ index }: { index: boolean }): string {
   const { store } = openTestStore(running);
   store.commit([request([{}, {}])]);
   const data = temporaryDirectory();
-  for (const name of readdirSync(running)) if (index || !name.endsWith("-shm")) copyFileSync(join(running, name), join(data, name));
+  for (const name of readdirSync(running))
+    if (index || !name.endsWith("-shm")) copyFileSync(join(running, name), join(data, name));
   return data;
 }
 
-test.each([true, false])("what a kill leaves in the log is read, and nothing changed (its index is there: %s)", async (index) => {
-  const data = killed({ index });
-  const before = readdirSync(data);
-  const examination = examineData(data);
-  expect(examination).toMatchObject({ findings: [], rows: { messages: 2 }, inUse: false });
-  expect(examination.sizes.log).toBe(statSync(join(data, `${dataFileName}-wal`)).size);
-  expect(await backUpData({ data, to: join(temporaryDirectory(), "copy.db"), force: false })).toMatchObject({ messages: 2 });
-  expect([readdirSync(data), readingCopies(), openFilesIn(data)]).toEqual([before, [], []]);
-});
+test.each([true, false])(
+  "what a kill leaves in the log is read, and nothing changed (its index is there: %s)",
+  async (index) => {
+    const data = killed({ index });
+    const before = readdirSync(data);
+    const examination = examineData(data);
+    expect(examination).toMatchObject({ findings: [], rows: { messages: 2 }, inUse: false });
+    expect(examination.sizes.log).toBe(statSync(join(data, `${dataFileName}-wal`)).size);
+    expect(
+      await backUpData({ data, to: join(temporaryDirectory(), "copy.db"), force: false }),
+    ).toMatchObject({ messages: 2 });
+    expect([readdirSync(data), readingCopies(), openFilesIn(data)]).toEqual([before, [], []]);
+  },
+);
 
 test("an examination says what it checked, in which format the file is, and how much of it is free", () => {
   const data = ended();
@@ -177,25 +230,37 @@ test("an examination says what it checked, in which format the file is, and how 
 
 test("an examination finds rows whose owner is gone, damage, and rights of others", () => {
   const orphaned = ended();
-  change(orphaned, "INSERT INTO webhooks VALUES (1, 99, 0, 'http://127.0.0.1', '{}'), (2, 99, 1, 'http://127.0.0.1', '{}')");
+  change(
+    orphaned,
+    "INSERT INTO webhooks VALUES (1, 99, 0, 'http://127.0.0.1', '{}'), (2, 99, 1, 'http://127.0.0.1', '{}')",
+  );
   expect(examineData(orphaned).findings).toMatchObject([
     { level: "error", message: "2 rows of webhooks refer to rows that do not exist." },
   ]);
   const cut = ended();
   const bytes = readFileSync(join(cut, dataFileName));
   writeFileSync(join(cut, dataFileName), bytes.fill(0x55, bytes.length - 4096));
-  expect(examineData(cut).findings[0]).toMatchObject({ level: "error", message: expect.stringMatching(/^SQLite finds damage: /) });
+  expect(examineData(cut).findings[0]).toMatchObject({
+    level: "error",
+    message: expect.stringMatching(/^SQLite finds damage: /),
+  });
   expect([openFilesIn(cut), readingCopies()]).toEqual([[], []]);
   const open = ended();
   chmodSync(join(open, dataFileName), 0o666);
-  expect(examineData(open).findings).toMatchObject(process.platform === "win32" ? [] : [{ level: "warning" }]);
+  expect(examineData(open).findings).toMatchObject(
+    process.platform === "win32" ? [] : [{ level: "warning" }],
+  );
 });
 
 test("an examination of what is left beside a lost file says that only", () => {
   const data = temporaryDirectory();
   writeFileSync(join(data, markerName), "nothing that can be read", { mode: 0o600 });
   const { findings, sizes, format } = examineData(data);
-  expect([findings.map(({ level }) => level), sizes, format]).toEqual([["error"], { data: null, log: null, free: null }, null]);
+  expect([findings.map(({ level }) => level), sizes, format]).toEqual([
+    ["error"],
+    { data: null, log: null, free: null },
+    null,
+  ]);
   expect(readingCopies()).toEqual([]);
   writeFileSync(join(data, lockFileName), "no database, long enough to be read as one".repeat(20));
   expect(examineData(data).inUse).toBe(false);
@@ -209,11 +274,15 @@ test("of a damaged file no backup is written, and of one in an older format a ba
   const bytes = readFileSync(join(data, dataFileName));
   const damaged = Buffer.from(bytes).fill(0x55, bytes.length - 4096);
   writeFileSync(join(data, dataFileName), damaged);
-  expect(await refusal(data, join(target, "copy.db"))).toMatch(/^No backup was written: the copy is damaged, and so is the data \(.+\)/);
+  expect(await refusal(data, join(target, "copy.db"))).toMatch(
+    /^No backup was written: the copy is damaged, and so is the data \(.+\)/,
+  );
   expect(readdirSync(target)).toEqual([]);
   writeFileSync(join(data, dataFileName), bytes);
   change(data, "PRAGMA user_version = 3; UPDATE message_counts SET n = 7");
-  expect(await backUpData({ data, to: join(target, "copy.db"), force: false })).toMatchObject({ messages: 3 });
+  expect(await backUpData({ data, to: join(target, "copy.db"), force: false })).toMatchObject({
+    messages: 3,
+  });
 });
 
 function change(data: string, sql: string): void {

@@ -1,4 +1,7 @@
-/** `hookyard backup`: a copy of the data as one file, made in one read transaction while a Hookyard goes on writing, and verified. */
+/**
+ * `hookyard backup`: a copy of the data as one file, made in one read transaction while a Hookyard
+ * goes on writing, and verified.
+ */
 
 import { existsSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -16,7 +19,15 @@ import { openForReading } from "./reading.ts";
 export type Backup = { file: string; bytes: number; messages: number };
 
 /** Throws an `OpenError` with a sentence; the file is then as it was. */
-export async function backUpData({ data, to, force }: { data: string; to: string; force: boolean }): Promise<Backup> {
+export async function backUpData({
+  data,
+  to,
+  force,
+}: {
+  data: string;
+  to: string;
+  force: boolean;
+}): Promise<Backup> {
   const target = resolve(to);
   refuseTarget(data, target, force);
   const part = `${target}.part-${process.pid}`;
@@ -37,17 +48,28 @@ export async function backUpData({ data, to, force }: { data: string; to: string
     if (code === "EEXIST") throw new OpenError(`${target} already exists. --force replaces it.`);
     throw code?.startsWith("SQLITE_") === true
       ? openErrorOf(error, data)
-      : new OpenError(`${target} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+      : new OpenError(
+          `${target} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
+        );
   }
 }
 
 function refuseTarget(data: string, target: string, force: boolean): void {
-  if (sizeOf(join(data, dataFileName)) === null && readMarker(data) === null) throw new OpenError(`${data} has no Hookyard data.`);
-  const own = [dataFileName, `${dataFileName}-wal`, `${dataFileName}-shm`, lockFileName, markerName, "token"];
+  if (sizeOf(join(data, dataFileName)) === null && readMarker(data) === null)
+    throw new OpenError(`${data} has no Hookyard data.`);
+  const own = [
+    dataFileName,
+    `${dataFileName}-wal`,
+    `${dataFileName}-shm`,
+    lockFileName,
+    markerName,
+    "token",
+  ];
   if (own.some((name) => join(resolve(data), name) === target))
     throw new OpenError(`${target} is part of the data itself. Name another file.`);
   if (!existsSync(target)) return;
-  if (statSync(target).isDirectory()) throw new OpenError(`${target} is a directory. Name a file in it.`);
+  if (statSync(target).isDirectory())
+    throw new OpenError(`${target} is a directory. Name a file in it.`);
   if (!force) throw new OpenError(`${target} already exists. --force replaces it.`);
 }
 
@@ -59,7 +81,8 @@ async function copy(data: string, part: string): Promise<void> {
   const { db, close } = openForReading(data);
   try {
     refuseUnfit(db, { file, data, marker });
-    // All pages in one step: a copy in several begins again whenever the Hookyard that runs has written.
+    // All pages in one step: a copy in several begins again whenever the Hookyard that runs has
+    // written.
     await db.backup(part, { progress: () => 0x7fff_ffff });
   } finally {
     close();
@@ -75,11 +98,18 @@ function verify(part: string): number {
   const db = new Database(part, { readonly: true });
   try {
     const [fault] = faultsIn(db, statSync(part).size);
-    const [wrong] = db.pragma("user_version", { simple: true }) === migrations.length ? inconsistenciesIn(db) : [];
+    const [wrong] =
+      db.pragma("user_version", { simple: true }) === migrations.length
+        ? inconsistenciesIn(db)
+        : [];
     if (fault !== undefined)
-      throw new OpenError(`No backup was written: the copy is damaged, and so is the data (${fault}). hookyard doctor has the details.`);
+      throw new OpenError(
+        `No backup was written: the copy is damaged, and so is the data (${fault}). hookyard doctor has the details.`,
+      );
     if (wrong !== undefined)
-      throw new OpenError(`No backup was written: the data has ${wrong.rows} ${wrong.what}. hookyard doctor has the details.`);
+      throw new OpenError(
+        `No backup was written: the data has ${wrong.rows} ${wrong.what}. hookyard doctor has the details.`,
+      );
     return db.prepare<[], number>("SELECT count(*) FROM messages").pluck().get() as number;
   } finally {
     db.close();

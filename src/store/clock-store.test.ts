@@ -1,10 +1,26 @@
 import { expect, test } from "vitest";
 import type { DeliveryId } from "../domain/ids.ts";
-import { attempt, moveTo, openTestStore, request, startOfTime, type TestStore } from "./store.fixture.ts";
+import {
+  attempt,
+  moveTo,
+  openTestStore,
+  request,
+  startOfTime,
+  type TestStore,
+} from "./store.fixture.ts";
 
 const keepUnknown = ({ store }: TestStore, at: number): void =>
   store.keepUnknownKeyRequest(
-    { writeKey: "x", receivedAt: at, wallAt: 1, method: "POST", path: "/", headers: [], ip: null, body: Buffer.alloc(0) },
+    {
+      writeKey: "x",
+      receivedAt: at,
+      wallAt: 1,
+      method: "POST",
+      path: "/",
+      headers: [],
+      ip: null,
+      body: Buffer.alloc(0),
+    },
     1_000_000,
   );
 
@@ -12,7 +28,12 @@ test("the clock is as it was stored last, and null where it never was", () => {
   const one = openTestStore();
   expect([one.store.loadClock(), one.store.latestRecordedAt()]).toEqual([null, 0]);
   for (const now of [5, 7]) one.store.saveClock({ now, wallAt: 6, mode: "paused", speed: 1 });
-  expect(one.restarted().store.loadClock()).toEqual({ now: 7, wallAt: 6, mode: "paused", speed: 1 });
+  expect(one.restarted().store.loadClock()).toEqual({
+    now: 7,
+    wallAt: 6,
+    mode: "paused",
+    speed: 1,
+  });
 });
 
 test("the record is as late as the latest of anything in it", () => {

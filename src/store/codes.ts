@@ -16,9 +16,11 @@ const unknownType = messageTypes.length;
 
 export const stateCode = (state: MessageState): number => messageStates.indexOf(state);
 export const messageStateAt = (code: number): MessageState => messageStates[code] as MessageState;
-export const deliveryStateAt = (code: number): DeliveryState => deliveryStates[code] as DeliveryState;
+export const deliveryStateAt = (code: number): DeliveryState =>
+  deliveryStates[code] as DeliveryState;
 
-export const typeCode = (type: MessageType | null): number => (type === null ? unknownType : messageTypes.indexOf(type));
+export const typeCode = (type: MessageType | null): number =>
+  type === null ? unknownType : messageTypes.indexOf(type);
 export const typeAt = (code: number): MessageType | null => messageTypes[code] ?? null;
 
 export const outcomeCode = (outcome: Outcome): number => outcomes.indexOf(outcome);

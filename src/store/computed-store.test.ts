@@ -19,11 +19,30 @@ const unsaved = {
   nextSyncAt: null,
 } as const;
 
-const audience: Omit<Audience, "id"> = { ...unsaved, rule: { trait: "plan", op: "is", value: "pro" }, members: null };
-const trait: Omit<ComputedTrait, "id"> = { ...unsaved, computation: { aggregate: "count", event: "Bought" } };
+const audience: Omit<Audience, "id"> = {
+  ...unsaved,
+  rule: { trait: "plan", op: "is", value: "pro" },
+  members: null,
+};
+const trait: Omit<ComputedTrait, "id"> = {
+  ...unsaved,
+  computation: { aggregate: "count", event: "Bought" },
+};
 
-function putSent({ store }: TestStore, userId: string, value: Json, more: Partial<LastSent> = {}): void {
-  store.putLastSent({ sourceId: source, userId, value, since: startOfTime, recheckAt: null, ...more });
+function putSent(
+  { store }: TestStore,
+  userId: string,
+  value: Json,
+  more: Partial<LastSent> = {},
+): void {
+  store.putLastSent({
+    sourceId: source,
+    userId,
+    value,
+    since: startOfTime,
+    recheckAt: null,
+    ...more,
+  });
 }
 
 test("audiences and computed traits are there again after a restart, as they were changed last", () => {
@@ -37,7 +56,9 @@ test("audiences and computed traits are there again after a restart, as they wer
   one.store.updateAudience({ ...listed, name: "Chosen", openSync: null, members: ["nobody"] });
   one.store.updateComputedTrait({ ...counted, sync: { everyMs: 60_000 }, nextSyncAt: 5 });
   expect(one.store.audiences()[1]).toEqual({ ...listed, name: "Chosen", openSync: null });
-  expect(one.store.computedTraits()).toEqual([{ ...counted, sync: { everyMs: 60_000 }, nextSyncAt: 5 }]);
+  expect(one.store.computedTraits()).toEqual([
+    { ...counted, sync: { everyMs: 60_000 }, nextSyncAt: 5 },
+  ]);
   one.store.setMembers(listed.id, ["eve"]);
   expect(one.store.audiences()[1]?.members).toEqual(["eve"]);
 
@@ -59,7 +80,11 @@ describe("what was last sent to receivers", () => {
     const one = openTestStore();
     putSent(one, "ada", true);
     putSent(one, "ada", 12.5, { sourceId: other });
-    putSent(one, "ada", ["a", { b: null }], { sourceId: other, since: startOfTime + 1, recheckAt: 9 });
+    putSent(one, "ada", ["a", { b: null }], {
+      sourceId: other,
+      since: startOfTime + 1,
+      recheckAt: 9,
+    });
     expect(one.store.lastSent(source, "ada")).toMatchObject({ value: true });
     expect(one.store.lastSent(other, "ada")).toEqual({
       sourceId: other,
@@ -108,7 +133,10 @@ describe("what was last sent to receivers", () => {
     for (let n = 0; n < 25; n += 1) putSent(one, `u-${n}`, true);
     putSent(one, "u-1", true, { sourceId: other });
     expect(one.store.lastSentSources()).toEqual([source, other]);
-    const remove = (limit: number): number[] => [one.store.removeLastSentBy(source, limit), one.store.countLastSent(source)];
+    const remove = (limit: number): number[] => [
+      one.store.removeLastSentBy(source, limit),
+      one.store.countLastSent(source),
+    ];
     expect([remove(10), remove(10), remove(5)]).toEqual([
       [10, 15],
       [10, 5],
@@ -141,10 +169,16 @@ describe("what was last sent to receivers", () => {
     const one = openTestStore();
     for (const userId of ["a", "b", "c", "d", "e"]) putSent(one, userId, true);
     for (const userId of ["a", "d"])
-      one.db.prepare("INSERT INTO profiles (user_id, first_seen_at, last_seen_at) VALUES (?, 0, 0)").run(userId);
+      one.db
+        .prepare("INSERT INTO profiles (user_id, first_seen_at, last_seen_at) VALUES (?, 0, 0)")
+        .run(userId);
     const found: string[] = [];
     for (let upTo: string | null = ""; upTo !== null;) {
-      const slice: ReturnType<typeof one.store.strandedAfter> = one.store.strandedAfter(source, upTo, 2);
+      const slice: ReturnType<typeof one.store.strandedAfter> = one.store.strandedAfter(
+        source,
+        upTo,
+        2,
+      );
       found.push(...slice.stranded.map(({ userId }) => userId));
       upTo = slice.upTo;
     }
@@ -158,7 +192,11 @@ test("a reset of the messages removes what was last sent, a reset of everything 
   one.store.insertComputedTrait(trait);
   putSent(one, "ada", true);
   one.store.clearMessages();
-  expect([one.store.countLastSent(source), one.store.lastSentFor("ada"), one.store.audiences().length]).toEqual([0, [], 1]);
+  expect([
+    one.store.countLastSent(source),
+    one.store.lastSentFor("ada"),
+    one.store.audiences().length,
+  ]).toEqual([0, [], 1]);
   one.store.clearEverything();
   expect([...one.store.audiences(), ...one.store.computedTraits()]).toEqual([]);
 });

@@ -40,7 +40,8 @@ test.each([
     "endpoints",
     kept({
       list: (store) => store.endpoints(),
-      insert: (store, name) => store.insertEndpoint({ name, path: name, steps: [], after: "repeat-last", createdAt: 1 }),
+      insert: (store, name) =>
+        store.insertEndpoint({ name, path: name, steps: [], after: "repeat-last", createdAt: 1 }),
       update: (store, item) => store.updateEndpoint(item),
       remove: (store, { id }) => store.deleteEndpoint(id),
     }),
@@ -49,7 +50,8 @@ test.each([
     "retry profiles",
     kept({
       list: (store) => store.retryProfiles(),
-      insert: (store, name) => store.insertRetryProfile({ name } as Parameters<Store["insertRetryProfile"]>[0]),
+      insert: (store, name) =>
+        store.insertRetryProfile({ name } as Parameters<Store["insertRetryProfile"]>[0]),
       update: (store, item) => store.updateRetryProfile(item),
       remove: (store, { id }) => store.deleteRetryProfile(id),
     }),
@@ -63,16 +65,19 @@ test.each([
       remove: (store, { id }) => store.deleteClient(id),
     }),
   ],
-])("%s are listed as they were inserted, changed and removed", (_what, { list, insert, update, remove }) => {
-  const one = openTestStore();
-  const [a, b, c] = [insert(one.store, "c"), insert(one.store, "b"), insert(one.store, "a")];
-  expect([a.id, b.id, c.id]).toEqual([1, 2, 3]);
-  expect(list(one.store)).toEqual([a, b, c]);
-  update(one.store, { ...b, name: "d" });
-  remove(one.store, c);
-  expect(list(one.restarted().store)).toEqual([a, { ...b, name: "d" }]);
-  expect(insert(one.store, "e").id).toBe(4);
-});
+])(
+  "%s are listed as they were inserted, changed and removed",
+  (_what, { list, insert, update, remove }) => {
+    const one = openTestStore();
+    const [a, b, c] = [insert(one.store, "c"), insert(one.store, "b"), insert(one.store, "a")];
+    expect([a.id, b.id, c.id]).toEqual([1, 2, 3]);
+    expect(list(one.store)).toEqual([a, b, c]);
+    update(one.store, { ...b, name: "d" });
+    remove(one.store, c);
+    expect(list(one.restarted().store)).toEqual([a, { ...b, name: "d" }]);
+    expect(insert(one.store, "e").id).toBe(4);
+  },
+);
 
 test("what names a source, an endpoint and a retry profile is theirs alone, also after a change", () => {
   const { store } = openTestStore();
@@ -80,7 +85,13 @@ test("what names a source, an endpoint and a retry profile is theirs alone, also
   expect(() => store.insertSource(source)).toThrow("UNIQUE");
   store.updateSource({ ...first, writeKey: "other" });
   store.insertSource(source);
-  const endpoint = store.insertEndpoint({ name: "In", path: "in", steps: [], after: "repeat-last", createdAt: 1 });
+  const endpoint = store.insertEndpoint({
+    name: "In",
+    path: "in",
+    steps: [],
+    after: "repeat-last",
+    createdAt: 1,
+  });
   expect(() => store.insertEndpoint({ ...endpoint })).toThrow("UNIQUE");
   store.updateEndpoint({ ...endpoint, path: "out" });
   store.insertEndpoint({ ...endpoint });
@@ -110,14 +121,24 @@ test("a destination has its webhooks in their order, with their ids; those it lo
   const other = one.store.insertDestination({ ...draft, name: "Other", webhooks: [webhook("o")] });
   expect(one.store.destinations()).toEqual([out, other]);
   const [a, b] = out.webhooks as [Destination["webhooks"][number], Destination["webhooks"][number]];
-  const changed = one.store.updateDestination({ ...out, name: "Out 2", webhooks: [b, webhook("c"), a] });
+  const changed = one.store.updateDestination({
+    ...out,
+    name: "Out 2",
+    webhooks: [b, webhook("c"), a],
+  });
   expect(changed).toEqual({ ...out, name: "Out 2", webhooks: [b, { ...webhook("c"), id: 4 }, a] });
   expect(one.restarted().store.destinations()).toEqual([changed, other]);
-  expect(JSON.parse(one.db.prepare("SELECT body FROM destinations WHERE id = 1").pluck().get() as string)).toEqual({
+  expect(
+    JSON.parse(
+      one.db.prepare("SELECT body FROM destinations WHERE id = 1").pluck().get() as string,
+    ),
+  ).toEqual({
     ...draft,
     name: "Out 2",
   });
-  expect(() => one.store.updateDestination({ ...changed, name: "Out 3", webhooks: [a, a] })).toThrow("UNIQUE");
+  expect(() =>
+    one.store.updateDestination({ ...changed, name: "Out 3", webhooks: [a, a] }),
+  ).toThrow("UNIQUE");
   expect(() => one.store.insertDestination({ ...draft, webhooks: [a] })).toThrow("UNIQUE");
   expect(one.store.destinations()).toEqual([changed, other]);
   one.store.deleteDestination(changed.id);

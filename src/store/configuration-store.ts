@@ -7,7 +7,14 @@ import {
   type TestEndpoint,
   defaultSettings,
 } from "../domain/configuration.ts";
-import type { ClientId, DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "../domain/ids.ts";
+import type {
+  ClientId,
+  DestinationId,
+  EndpointId,
+  RetryProfileId,
+  SourceId,
+  WebhookId,
+} from "../domain/ids.ts";
 import type { ClockStore, StoredClock } from "../engine/ports.ts";
 import type { ClientStore, ConfigurationStore, NewDestination } from "../engine/store-ports.ts";
 import type { Db } from "./transactions.ts";
@@ -17,7 +24,9 @@ type Row = { id: number; body: string };
 export function createConfigurationStore(db: Db): ConfigurationStore & ClientStore {
   const meta = {
     get: db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck(),
-    set: db.prepare<[string, string]>("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"),
+    set: db.prepare<[string, string]>(
+      "INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+    ),
   };
   const read = <T>(key: string): T | null => {
     const value = meta.get.get(key);
@@ -40,16 +49,22 @@ export function createConfigurationStore(db: Db): ConfigurationStore & ClientSto
 
 function sources(db: Db) {
   const select = db.prepare<[], Row>("SELECT id, body FROM sources ORDER BY id");
-  const insert = db.prepare<[string, string]>("INSERT INTO sources (write_key, body) VALUES (?, ?)");
-  const update = db.prepare<[string, string, number]>("UPDATE sources SET write_key = ?, body = ? WHERE id = ?");
+  const insert = db.prepare<[string, string]>(
+    "INSERT INTO sources (write_key, body) VALUES (?, ?)",
+  );
+  const update = db.prepare<[string, string, number]>(
+    "UPDATE sources SET write_key = ?, body = ? WHERE id = ?",
+  );
   const remove = db.prepare<[number]>("DELETE FROM sources WHERE id = ?");
   return {
-    sources: (): Source[] => select.all().map(({ id, body }) => ({ ...(JSON.parse(body) as Source), id: id as SourceId })),
+    sources: (): Source[] =>
+      select.all().map(({ id, body }) => ({ ...(JSON.parse(body) as Source), id: id as SourceId })),
     insertSource: (source: Omit<Source, "id">): Source => {
       const { lastInsertRowid } = insert.run(source.writeKey, JSON.stringify(source));
       return { ...source, id: Number(lastInsertRowid) as SourceId };
     },
-    updateSource: (source: Source): void => void update.run(source.writeKey, JSON.stringify(source), source.id),
+    updateSource: (source: Source): void =>
+      void update.run(source.writeKey, JSON.stringify(source), source.id),
     deleteSource: (id: SourceId): void => void remove.run(id),
   };
 }
@@ -63,7 +78,9 @@ function destinations(db: Db) {
   const webhooks = db.prepare<[number], { id: number; url: string; headers: string }>(
     "SELECT id, url, headers FROM webhooks WHERE destination_id = ? ORDER BY position",
   );
-  const insertWebhook = db.prepare<[number | undefined, number, number, string, string]>("INSERT INTO webhooks VALUES (?, ?, ?, ?, ?)");
+  const insertWebhook = db.prepare<[number | undefined, number, number, string, string]>(
+    "INSERT INTO webhooks VALUES (?, ?, ?, ?, ?)",
+  );
   const removeWebhooks = db.prepare<[number]>("DELETE FROM webhooks WHERE destination_id = ?");
 
   const withWebhooks = (id: DestinationId, body: Body): Destination => ({
@@ -87,17 +104,24 @@ function destinations(db: Db) {
   };
 
   return {
-    destinations: (): Destination[] => select.all().map(({ id, body }) => withWebhooks(id as DestinationId, JSON.parse(body) as Body)),
+    destinations: (): Destination[] =>
+      select
+        .all()
+        .map(({ id, body }) => withWebhooks(id as DestinationId, JSON.parse(body) as Body)),
     insertDestination: db.transaction((destination: NewDestination): Destination => {
-      const id = Number(insert.run(JSON.stringify(bodyOf(destination))).lastInsertRowid) as DestinationId;
+      const id = Number(
+        insert.run(JSON.stringify(bodyOf(destination))).lastInsertRowid,
+      ) as DestinationId;
       saveWebhooks(id, destination.webhooks);
       return withWebhooks(id, bodyOf(destination));
     }),
-    updateDestination: db.transaction((destination: NewDestination & { id: DestinationId }): Destination => {
-      update.run(JSON.stringify(bodyOf(destination)), destination.id);
-      saveWebhooks(destination.id, destination.webhooks);
-      return withWebhooks(destination.id, bodyOf(destination));
-    }),
+    updateDestination: db.transaction(
+      (destination: NewDestination & { id: DestinationId }): Destination => {
+        update.run(JSON.stringify(bodyOf(destination)), destination.id);
+        saveWebhooks(destination.id, destination.webhooks);
+        return withWebhooks(destination.id, bodyOf(destination));
+      },
+    ),
     deleteDestination: (id: DestinationId): void => void remove.run(id),
   };
 }
@@ -105,32 +129,46 @@ function destinations(db: Db) {
 function endpoints(db: Db) {
   const select = db.prepare<[], Row>("SELECT id, body FROM endpoints ORDER BY id");
   const insert = db.prepare<[string, string]>("INSERT INTO endpoints (path, body) VALUES (?, ?)");
-  const update = db.prepare<[string, string, number]>("UPDATE endpoints SET path = ?, body = ? WHERE id = ?");
+  const update = db.prepare<[string, string, number]>(
+    "UPDATE endpoints SET path = ?, body = ? WHERE id = ?",
+  );
   const remove = db.prepare<[number]>("DELETE FROM endpoints WHERE id = ?");
   return {
-    endpoints: (): TestEndpoint[] => select.all().map(({ id, body }) => ({ ...(JSON.parse(body) as TestEndpoint), id: id as EndpointId })),
+    endpoints: (): TestEndpoint[] =>
+      select
+        .all()
+        .map(({ id, body }) => ({ ...(JSON.parse(body) as TestEndpoint), id: id as EndpointId })),
     insertEndpoint: (endpoint: Omit<TestEndpoint, "id">): TestEndpoint => {
       const { lastInsertRowid } = insert.run(endpoint.path, JSON.stringify(endpoint));
       return { ...endpoint, id: Number(lastInsertRowid) as EndpointId };
     },
-    updateEndpoint: (endpoint: TestEndpoint): void => void update.run(endpoint.path, JSON.stringify(endpoint), endpoint.id),
+    updateEndpoint: (endpoint: TestEndpoint): void =>
+      void update.run(endpoint.path, JSON.stringify(endpoint), endpoint.id),
     deleteEndpoint: (id: EndpointId): void => void remove.run(id),
   };
 }
 
 function retryProfiles(db: Db) {
   const select = db.prepare<[], Row>("SELECT id, body FROM retry_profiles ORDER BY id");
-  const insert = db.prepare<[string, string]>("INSERT INTO retry_profiles (name, body) VALUES (?, ?)");
-  const update = db.prepare<[string, string, number]>("UPDATE retry_profiles SET name = ?, body = ? WHERE id = ?");
+  const insert = db.prepare<[string, string]>(
+    "INSERT INTO retry_profiles (name, body) VALUES (?, ?)",
+  );
+  const update = db.prepare<[string, string, number]>(
+    "UPDATE retry_profiles SET name = ?, body = ? WHERE id = ?",
+  );
   const remove = db.prepare<[number]>("DELETE FROM retry_profiles WHERE id = ?");
   return {
     retryProfiles: (): CustomRetryProfile[] =>
-      select.all().map(({ id, body }) => ({ ...(JSON.parse(body) as CustomRetryProfile), id: id as RetryProfileId })),
+      select.all().map(({ id, body }) => ({
+        ...(JSON.parse(body) as CustomRetryProfile),
+        id: id as RetryProfileId,
+      })),
     insertRetryProfile: (profile: Omit<CustomRetryProfile, "id">): CustomRetryProfile => {
       const { lastInsertRowid } = insert.run(profile.name, JSON.stringify(profile));
       return { ...profile, id: Number(lastInsertRowid) as RetryProfileId };
     },
-    updateRetryProfile: (profile: CustomRetryProfile): void => void update.run(profile.name, JSON.stringify(profile), profile.id),
+    updateRetryProfile: (profile: CustomRetryProfile): void =>
+      void update.run(profile.name, JSON.stringify(profile), profile.id),
     deleteRetryProfile: (id: RetryProfileId): void => void remove.run(id),
   };
 }
@@ -142,23 +180,34 @@ function clients(db: Db) {
   const remove = db.prepare<[number]>("DELETE FROM clients WHERE id = ?");
   return {
     clients: (): SimulatedClient[] =>
-      select.all().map(({ id, body }) => ({ ...(JSON.parse(body) as SimulatedClient), id: id as ClientId })),
+      select
+        .all()
+        .map(({ id, body }) => ({ ...(JSON.parse(body) as SimulatedClient), id: id as ClientId })),
     insertClient: (client: Omit<SimulatedClient, "id">): SimulatedClient => {
       const { lastInsertRowid } = insert.run(JSON.stringify(client));
       return { ...client, id: Number(lastInsertRowid) as ClientId };
     },
-    updateClient: (client: SimulatedClient): void => void update.run(JSON.stringify(client), client.id),
+    updateClient: (client: SimulatedClient): void =>
+      void update.run(JSON.stringify(client), client.id),
     deleteClient: (id: ClientId): void => void remove.run(id),
   };
 }
 
-/** Rows are in the order in which they were written. Those written close together may be out of the order of their times. */
+/**
+ * Rows are in the order in which they were written. Those written close together may be out of the
+ * order of their times.
+ */
 const newestRows = 256;
 
 export function createClockStore(db: Db): ClockStore {
   const load = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'clock'").pluck();
-  const save = db.prepare<[string]>("INSERT INTO meta VALUES ('clock', ?) ON CONFLICT DO UPDATE SET value = excluded.value");
-  /** Times of the clock that the pipeline has written; what users and receivers say in a message is none of them. */
+  const save = db.prepare<[string]>(
+    "INSERT INTO meta VALUES ('clock', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+  );
+  /**
+   * Times of the clock that the pipeline has written; what users and receivers say in a message is
+   * none of them.
+   */
   const recorded: readonly [table: string, time: string][] = [
     ["messages", "received_at"],
     ["attempts", "started_at"],
@@ -168,7 +217,9 @@ export function createClockStore(db: Db): ClockStore {
   ];
   const latest = recorded.map(([table, time]) =>
     db
-      .prepare<[], number>(`SELECT coalesce(max(${time}), 0) FROM ${table} WHERE id > (SELECT max(id) FROM ${table}) - ${newestRows}`)
+      .prepare<[], number>(
+        `SELECT coalesce(max(${time}), 0) FROM ${table} WHERE id > (SELECT max(id) FROM ${table}) - ${newestRows}`,
+      )
       .pluck(),
   );
 

@@ -1,7 +1,8 @@
 /**
- * How many messages there are of each source, type and state, and deliveries of each destination and state, kept
- * in the same transactions that change them. Totals of any combination are then a sum over a few rows, with a
- * million messages too. The kinds in memory learn here what changes of a message.
+ * How many messages there are of each source, type and state, and deliveries of each destination
+ * and state, kept in the same transactions that change them. Totals of any combination are then a
+ * sum over a few rows, with a million messages too. The kinds in memory learn here what changes of
+ * a message.
  */
 
 import type { Transactions, Db } from "./transactions.ts";
@@ -13,7 +14,10 @@ export class Counts {
   #messages;
   #deliveries;
   #rejected;
-  /** What rejected and duplicate messages take of their quota; null when it has to be asked of the index. */
+  /**
+   * What rejected and duplicate messages take of their quota; null when it has to be asked of the
+   * index.
+   */
   #rejectedBytes: number | null = null;
 
   constructor(db: Db, kinds: MessageKinds, transactions: Transactions) {
@@ -27,7 +31,9 @@ export class Counts {
       "INSERT INTO delivery_counts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
     );
     this.#rejected = db
-      .prepare<[], number>("SELECT coalesce(sum(quota_bytes), 0) FROM messages INDEXED BY messages_in_quota WHERE quota_bytes IS NOT NULL")
+      .prepare<[], number>(
+        "SELECT coalesce(sum(quota_bytes), 0) FROM messages INDEXED BY messages_in_quota WHERE quota_bytes IS NOT NULL",
+      )
       .pluck();
   }
 
@@ -92,9 +98,9 @@ const none = 0xff_ff_ff_ff;
 export const anyKind: KindTest = (kind) => kind !== none;
 
 /**
- * Source, type and state of every message, in memory: blocks of 4,096 messages, each read when it is first asked for,
- * which takes a millisecond, and updated by every write. An index in the database would be moved at every change of a state,
- * and answers more slowly.
+ * Source, type and state of every message, in memory: blocks of 4,096 messages, each read when it
+ * is first asked for, which takes a millisecond, and updated by every write. An index in the
+ * database would be moved at every change of a state, and answers more slowly.
  */
 export class MessageKinds {
   #read;
@@ -106,9 +112,13 @@ export class MessageKinds {
     this.#transactions = transactions;
     transactions.onReload(() => this.rollback());
     this.#read = db
-      .prepare<[number, number], [number, number]>("SELECT id, source_id * 256 + type * 16 + state FROM messages WHERE id >= ? AND id < ?")
+      .prepare<[number, number], [number, number]>(
+        "SELECT id, source_id * 256 + type * 16 + state FROM messages WHERE id >= ? AND id < ?",
+      )
       .raw();
-    this.#newestBefore = db.prepare<[number], number | null>("SELECT max(id) FROM messages WHERE id < ?").pluck();
+    this.#newestBefore = db
+      .prepare<[number], number | null>("SELECT max(id) FROM messages WHERE id < ?")
+      .pluck();
   }
 
   /** In the transaction that writes the row, or removes it. */
@@ -128,7 +138,8 @@ export class MessageKinds {
       const first = blockOf(newest) * blockSize;
       const kinds = this.#block(blockOf(newest));
       const ids: number[] = [];
-      for (let place = newest - first; place >= 0; place -= 1) if (allows(kinds[place] as number)) ids.push(first + place);
+      for (let place = newest - first; place >= 0; place -= 1)
+        if (allows(kinds[place] as number)) ids.push(first + place);
       yield ids;
       newest = this.#newestBefore.get(first) as number | null;
     }
@@ -148,7 +159,8 @@ export class MessageKinds {
     const block = new Uint32Array(blockSize).fill(none);
     const first = number * blockSize;
     for (const [id, kind] of this.#read.iterate(first, first + blockSize)) block[id - first] = kind;
-    if (this.#blocks.size >= maxBlocks) this.#blocks.delete(this.#blocks.keys().next().value as number);
+    if (this.#blocks.size >= maxBlocks)
+      this.#blocks.delete(this.#blocks.keys().next().value as number);
     this.#blocks.set(number, block);
     return block;
   }
@@ -167,6 +179,9 @@ type Wanted = Record<"sourceIds" | "types" | "states", ReadonlySet<number> | nul
 
 export function kindTest({ sourceIds, types, states }: Wanted): KindTest {
   // It is asked for each of a million messages: a look into a table costs less than two into sets.
-  const allowed = Array.from({ length: 256 }, (_, kind) => (types?.has(kind >>> 4) ?? true) && (states?.has(kind & 15) ?? true));
+  const allowed = Array.from(
+    { length: 256 },
+    (_, kind) => (types?.has(kind >>> 4) ?? true) && (states?.has(kind & 15) ?? true),
+  );
   return (kind) => allowed[kind & 255] === true && (sourceIds?.has(kind >>> 8) ?? true);
 }

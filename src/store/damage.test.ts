@@ -27,7 +27,13 @@ const pageSize = 4096;
 
 const fill = (store: Store, messages = 600): void =>
   void store.commit([
-    request(Array.from({ length: messages }, (_, n) => ({ userId: `user-${n}`, to: [1], text: `{"n":"${"x".repeat(100)}"}` }))),
+    request(
+      Array.from({ length: messages }, (_, n) => ({
+        userId: `user-${n}`,
+        to: [1],
+        text: `{"n":"${"x".repeat(100)}"}`,
+      })),
+    ),
   ]);
 
 /** A directory after a clean end. */
@@ -39,7 +45,10 @@ function ended(): string {
   return data;
 }
 
-/** A directory as a kill leaves it, made by copying one that is open: the newest data is in the log only. */
+/**
+ * A directory as a kill leaves it, made by copying one that is open: the newest data is in the log
+ * only.
+ */
 function killed(): string {
   const running = ended();
   const { store } = openTestStore(running);
@@ -49,7 +58,10 @@ function killed(): string {
   return data;
 }
 
-/** A refusal leaves nothing open. SQLite keeps a file open for as long as others of the process have locks on it. */
+/**
+ * A refusal leaves nothing open. SQLite keeps a file open for as long as others of the process have
+ * locks on it.
+ */
 function refusal(data: string): string {
   const before = openFilesIn(data);
   try {
@@ -74,7 +86,11 @@ function overwrite(file: string, at: number, bytes: Buffer): void {
 /** The first page of a table or an index. */
 function rootOf(data: string, name: string): number {
   const db = new Database(fileOf(data), { readonly: true });
-  const page = db.prepare<[string], number>("SELECT rootpage FROM sqlite_master WHERE name = ?").pluck().get(name) ?? 0;
+  const page =
+    db
+      .prepare<[string], number>("SELECT rootpage FROM sqlite_master WHERE name = ?")
+      .pluck()
+      .get(name) ?? 0;
   db.close();
   return (page - 1) * pageSize;
 }
@@ -92,10 +108,30 @@ test("what a kill and a clean end leave behind is opened without a word", () => 
 });
 
 test.each<[what: string, make: () => string, damage: (data: string) => void, sentence: RegExp]>([
-  ["a zeroed header", ended, (data) => overwrite(fileOf(data), 0, Buffer.alloc(100)), /not a Hookyard data file, or it is damaged/],
-  ["a header of zeros with a log beside it", killed, (data) => overwrite(fileOf(data), 0, Buffer.alloc(100)), /is damaged/],
-  ["a senseless header", ended, (data) => overwrite(fileOf(data), 16, Buffer.alloc(12, 0x55)), /header is invalid/],
-  ["a zeroed page in the middle", ended, (data) => overwrite(fileOf(data), rootOf(data, "messages"), Buffer.alloc(pageSize)), /is damaged/],
+  [
+    "a zeroed header",
+    ended,
+    (data) => overwrite(fileOf(data), 0, Buffer.alloc(100)),
+    /not a Hookyard data file, or it is damaged/,
+  ],
+  [
+    "a header of zeros with a log beside it",
+    killed,
+    (data) => overwrite(fileOf(data), 0, Buffer.alloc(100)),
+    /is damaged/,
+  ],
+  [
+    "a senseless header",
+    ended,
+    (data) => overwrite(fileOf(data), 16, Buffer.alloc(12, 0x55)),
+    /header is invalid/,
+  ],
+  [
+    "a zeroed page in the middle",
+    ended,
+    (data) => overwrite(fileOf(data), rootOf(data, "messages"), Buffer.alloc(pageSize)),
+    /is damaged/,
+  ],
   [
     "a page of noise in the middle",
     ended,
@@ -105,7 +141,12 @@ test.each<[what: string, make: () => string, damage: (data: string) => void, sen
   [
     "an index that says something else than its table",
     ended,
-    (data) => overwrite(fileOf(data), rootOf(data, "deliveries_by_message") + pageSize - 40, Buffer.alloc(40, 0x11)),
+    (data) =>
+      overwrite(
+        fileOf(data),
+        rootOf(data, "deliveries_by_message") + pageSize - 40,
+        Buffer.alloc(40, 0x11),
+      ),
     /is damaged/,
   ],
   [
@@ -119,10 +160,20 @@ test.each<[what: string, make: () => string, damage: (data: string) => void, sen
       for (const name of [dataFileName]) copyFileSync(join(data, name), join(copy, name));
       return copy;
     },
-    (data) => overwrite(fileOf(data), (readFileSync(fileOf(data)).readUInt32BE(32) - 1) * pageSize, Buffer.alloc(8, 0xff)),
+    (data) =>
+      overwrite(
+        fileOf(data),
+        (readFileSync(fileOf(data)).readUInt32BE(32) - 1) * pageSize,
+        Buffer.alloc(8, 0xff),
+      ),
     /is damaged/,
   ],
-  ["a damaged list of tables", ended, (data) => overwrite(fileOf(data), 100, Buffer.alloc(8, 0xff)), /is damaged/],
+  [
+    "a damaged list of tables",
+    ended,
+    (data) => overwrite(fileOf(data), 100, Buffer.alloc(8, 0xff)),
+    /is damaged/,
+  ],
   [
     "a file cut to half",
     ended,
@@ -135,8 +186,18 @@ test.each<[what: string, make: () => string, damage: (data: string) => void, sen
     (data) => truncateSync(fileOf(data), Math.floor(readFileSync(fileOf(data)).length / 2)),
     /damaged/,
   ],
-  ["an emptied file", ended, (data) => truncateSync(fileOf(data), 0), /is empty, although it held data/],
-  ["an emptied file with a log beside it", killed, (data) => truncateSync(fileOf(data), 0), /is empty, although it held data/],
+  [
+    "an emptied file",
+    ended,
+    (data) => truncateSync(fileOf(data), 0),
+    /is empty, although it held data/,
+  ],
+  [
+    "an emptied file with a log beside it",
+    killed,
+    (data) => truncateSync(fileOf(data), 0),
+    /is empty, although it held data/,
+  ],
   ["a removed file", ended, (data) => rmSync(fileOf(data)), /is missing, although it held data/],
   [
     "a removed file without a marker, but with a log",
@@ -147,11 +208,36 @@ test.each<[what: string, make: () => string, damage: (data: string) => void, sen
     },
     /is missing, although its log/,
   ],
-  ["a removed log", killed, (data) => rmSync(logOf(data)), /missing or empty.*held the newest data/],
-  ["an emptied log", killed, (data) => truncateSync(logOf(data), 0), /missing or empty.*held the newest data/],
-  ["a log of noise", killed, (data) => writeFileSync(logOf(data), Buffer.alloc(50_000, 0x77)), /-wal is damaged/],
-  ["a log that is cut off", killed, (data) => truncateSync(logOf(data), pageSize * 3), /lost its newest data|of its \d+ pages can be read/],
-  ["a log with noise in the middle", killed, (data) => overwrite(logOf(data), 5000, Buffer.alloc(200, 0x99)), /lost its newest data/],
+  [
+    "a removed log",
+    killed,
+    (data) => rmSync(logOf(data)),
+    /missing or empty.*held the newest data/,
+  ],
+  [
+    "an emptied log",
+    killed,
+    (data) => truncateSync(logOf(data), 0),
+    /missing or empty.*held the newest data/,
+  ],
+  [
+    "a log of noise",
+    killed,
+    (data) => writeFileSync(logOf(data), Buffer.alloc(50_000, 0x77)),
+    /-wal is damaged/,
+  ],
+  [
+    "a log that is cut off",
+    killed,
+    (data) => truncateSync(logOf(data), pageSize * 3),
+    /lost its newest data|of its \d+ pages can be read/,
+  ],
+  [
+    "a log with noise in the middle",
+    killed,
+    (data) => overwrite(logOf(data), 5000, Buffer.alloc(200, 0x99)),
+    /lost its newest data/,
+  ],
   [
     "an older copy in its place",
     () => {
@@ -163,7 +249,12 @@ test.each<[what: string, make: () => string, damage: (data: string) => void, sen
     (data) => renameSync(join(data, "older"), fileOf(data)),
     /older copy/,
   ],
-  ["another Hookyard's file in its place", ended, (data) => copyFileSync(fileOf(ended()), fileOf(data)), /replaced/],
+  [
+    "another Hookyard's file in its place",
+    ended,
+    (data) => copyFileSync(fileOf(ended()), fileOf(data)),
+    /replaced/,
+  ],
   [
     "an empty database in its place",
     ended,
@@ -193,7 +284,11 @@ test("without its marker a directory is opened with what is left", () => {
 
 test("the check finds what an index and its table say differently", () => {
   const data = ended();
-  overwrite(fileOf(data), rootOf(data, "deliveries_by_message") + pageSize - 40, Buffer.alloc(40, 0x11));
+  overwrite(
+    fileOf(data),
+    rootOf(data, "deliveries_by_message") + pageSize - 40,
+    Buffer.alloc(40, 0x11),
+  );
   const db = new Database(fileOf(data), { readonly: true });
   expect(faultsIn(db, 1)).not.toEqual([]);
   db.close();
@@ -210,7 +305,11 @@ test("a start that another program's lock refuses asks for no log any more, sinc
 
 test("the check is thorough up to 256 MB, and says ten things at most", () => {
   const large = 256 * 1024 * 1024;
-  expect([1, large, large + 1].map(checkOf)).toEqual(["integrity_check(10)", "integrity_check(10)", "quick_check(10)"]);
+  expect([1, large, large + 1].map(checkOf)).toEqual([
+    "integrity_check(10)",
+    "integrity_check(10)",
+    "quick_check(10)",
+  ]);
 });
 
 test("a check in its thread finds what a check in this one finds, nothing where there is no file, and nothing once it is stopped", async () => {
@@ -218,7 +317,11 @@ test("a check in its thread finds what a check in this one finds, nothing where 
   const check = (file = fileOf(data)) => startCheck(file, 1).faults;
   expect(await check()).toEqual([]);
   expect(await check(join(data, "none"))).toEqual([]);
-  overwrite(fileOf(data), rootOf(data, "deliveries_by_message") + pageSize - 40, Buffer.alloc(40, 0x11));
+  overwrite(
+    fileOf(data),
+    rootOf(data, "deliveries_by_message") + pageSize - 40,
+    Buffer.alloc(40, 0x11),
+  );
   overwrite(fileOf(data), rootOf(data, "messages") + 8, Buffer.alloc(40, 0x11));
   const db = new Database(fileOf(data), { readonly: true });
   const faults = faultsIn(db, 1);

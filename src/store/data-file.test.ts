@@ -8,9 +8,19 @@ import { openFilesIn, openTestStore, request, temporaryDirectory } from "./store
 
 const marker: Marker = { database: "one", beat: 1, size: 0, hasLog: false };
 
-type Header = { pageSize?: number; versions?: [number, number]; pages?: number; counters?: [number, number] };
+type Header = {
+  pageSize?: number;
+  versions?: [number, number];
+  pages?: number;
+  counters?: [number, number];
+};
 
-function headerOf({ pageSize = 4096, versions = [2, 2], pages = 3, counters = [7, 7] }: Header): Buffer {
+function headerOf({
+  pageSize = 4096,
+  versions = [2, 2],
+  pages = 3,
+  counters = [7, 7],
+}: Header): Buffer {
   const header = Buffer.alloc(100);
   header.write("SQLite format 3\0", "latin1");
   header.writeUInt16BE(pageSize, 16);
@@ -21,8 +31,14 @@ function headerOf({ pageSize = 4096, versions = [2, 2], pages = 3, counters = [7
   return header;
 }
 
-/** The headers of logs as SQLite writes them where numbers begin with their low byte, and where with their high byte. */
-const logHeaders = ["377f0682002de218000010000000000112345678abcdef01", "377f0683002de218000010000000000112345678abcdef01"].map((start) => {
+/**
+ * The headers of logs as SQLite writes them where numbers begin with their low byte, and where with
+ * their high byte.
+ */
+const logHeaders = [
+  "377f0682002de218000010000000000112345678abcdef01",
+  "377f0683002de218000010000000000112345678abcdef01",
+].map((start) => {
   const header = Buffer.alloc(32);
   header.write(start, "hex");
   const words = Array.from({ length: 6 }, (_, n) =>
@@ -39,7 +55,10 @@ const logHeaders = ["377f0682002de218000010000000000112345678abcdef01", "377f068
   return header;
 });
 
-/** What is said about a file of this size with this header, beside a log; null when nothing is wrong with it. */
+/**
+ * What is said about a file of this size with this header, beside a log; null when nothing is wrong
+ * with it.
+ */
 function said(
   header: Header | Buffer,
   size: number,
@@ -75,7 +94,8 @@ test.each<[what: string, header: Header, isRight: boolean]>([
 });
 
 test("a file that ends within its header is damaged", () => {
-  for (const size of [1, 15, 16, 50, 99]) expect(said({}, size)).toMatch(/^ is not a Hookyard data file, or it is damaged\./);
+  for (const size of [1, 15, 16, 50, 99])
+    expect(said({}, size)).toMatch(/^ is not a Hookyard data file, or it is damaged\./);
   const wrong = headerOf({});
   wrong.write("x", 15);
   expect(said(wrong, 4096 * 3)).toMatch(/^ is not a Hookyard data file, or it is damaged\./);
@@ -84,7 +104,9 @@ test("a file that ends within its header is damaged", () => {
 test("a file has at least the pages that its header says, where that is current", () => {
   expect(said({}, 4096 * 3)).toBeNull();
   expect(said({}, 4096 * 4)).toBeNull();
-  expect(said({}, 4096 * 3 - 1)).toMatch(/^ is damaged: it is cut off after 12287 of 12288 bytes\./);
+  expect(said({}, 4096 * 3 - 1)).toMatch(
+    /^ is damaged: it is cut off after 12287 of 12288 bytes\./,
+  );
   expect(said({ pageSize: 1, pages: 2 }, 65_536)).toMatch(/cut off after 65536 of 131072 bytes/);
   expect(said({ counters: [7, 8] }, 4096)).toBeNull();
 });
@@ -101,11 +123,18 @@ test("beside a log a file has at least the size that the marker says, because a 
 test("a log that must be there has a frame at least", () => {
   const [header] = logHeaders as [Buffer];
   const withLog = (length: number | null) => {
-    const log = length === null ? null : Buffer.concat([header, Buffer.alloc(100)]).subarray(0, length);
+    const log =
+      length === null ? null : Buffer.concat([header, Buffer.alloc(100)]).subarray(0, length);
     return said({}, 4096 * 3, { log, marker: { ...marker, hasLog: true } });
   };
-  expect([null, 0].map(withLog)).toEqual([expect.stringContaining("missing or empty"), expect.stringContaining("missing or empty")]);
-  expect([1, 55].map(withLog)).toEqual([expect.stringContaining("-wal is cut off"), expect.stringContaining("-wal is cut off")]);
+  expect([null, 0].map(withLog)).toEqual([
+    expect.stringContaining("missing or empty"),
+    expect.stringContaining("missing or empty"),
+  ]);
+  expect([1, 55].map(withLog)).toEqual([
+    expect.stringContaining("-wal is cut off"),
+    expect.stringContaining("-wal is cut off"),
+  ]);
   expect(withLog(56)).toBeNull();
 });
 
@@ -115,9 +144,13 @@ test("the header of a log is right with every byte of its sums, in both orders o
     for (let at = 0; at < 32; at += 1) {
       const wrong = Buffer.from(header);
       wrong[at] = (wrong[at] as number) ^ 0x04;
-      expect({ at, said: said({}, 4096 * 3, { log: wrong }) }).toEqual({ at, said: expect.stringMatching(/^-wal is damaged/) });
+      expect({ at, said: said({}, 4096 * 3, { log: wrong }) }).toEqual({
+        at,
+        said: expect.stringMatching(/^-wal is damaged/),
+      });
     }
-    for (const length of [1, 31]) expect(said({}, 4096 * 3, { log: header.subarray(0, length) })).toMatch(/^-wal is damaged/);
+    for (const length of [1, 31])
+      expect(said({}, 4096 * 3, { log: header.subarray(0, length) })).toMatch(/^-wal is damaged/);
   }
   expect(said({}, 4096 * 3, { log: Buffer.alloc(32) })).toMatch(/^-wal is damaged/);
   expect(said({}, 4096 * 3, { log: Buffer.alloc(0) })).toBeNull();
@@ -143,7 +176,10 @@ test("the index beside a log says which frames are committed", () => {
   store.commit([request([{}, {}])]);
   const file = join(data, dataFileName);
   const log = readFileSync(`${file}-wal`);
-  expect(framesOf(file)).toEqual({ salts: log.toString("hex", 16, 24), frames: (log.length - 32) / (24 + 4096) });
+  expect(framesOf(file)).toEqual({
+    salts: log.toString("hex", 16, 24),
+    frames: (log.length - 32) / (24 + 4096),
+  });
   const copy = join(temporaryDirectory(), dataFileName);
   expect([framesOf(copy), sizeOf(copy)]).toEqual([null, null]);
   copyFileSync(`${file}-shm`, `${copy}-shm`);

@@ -1,6 +1,7 @@
 /**
- * What the bytes of a data file and its log say before SQLite opens them, because opening repairs: it deletes the log of an
- * empty file, and cuts a log off where it stops making sense. Never writes.
+ * What the bytes of a data file and its log say before SQLite opens them, because opening repairs:
+ * it deletes the log of an empty file, and cuts a log off where it stops making sense. Never
+ * writes.
  */
 
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
@@ -15,7 +16,8 @@ const magic = "SQLite format 3\0";
 
 export const logOf = (file: string): string => `${file}-wal`;
 
-const restore = "It was not changed. Restore a copy into a new directory and start with --data set to it";
+const restore =
+  "It was not changed. Restore a copy into a new directory and start with --data set to it";
 
 /** How to go on with less than there was, when that is what the user wants. */
 export const acceptLoss = (data: string): string =>
@@ -27,12 +29,22 @@ export function checkDataFile(file: string, data: string, marker: Marker | null)
   const logSize = sizeOf(logOf(file)) ?? 0;
   if (size === null || size === 0) {
     const state = size === null ? "is missing" : "is empty";
-    if (marker !== null) throw new OpenError(`${file} ${state}, although it held data when Hookyard last used it. ${acceptLoss(data)}`);
-    if (logSize > 0) throw new OpenError(`${file} ${state}, although its log ${logOf(file)} holds data. ${restore}.`);
+    if (marker !== null)
+      throw new OpenError(
+        `${file} ${state}, although it held data when Hookyard last used it. ${acceptLoss(data)}`,
+      );
+    if (logSize > 0)
+      throw new OpenError(
+        `${file} ${state}, although its log ${logOf(file)} holds data. ${restore}.`,
+      );
     return;
   }
   const header = readStart(file, headerSize);
-  const damage = faultOfHeader(header, size, logSize === 0 || (marker !== null && size < marker.size));
+  const damage = faultOfHeader(
+    header,
+    size,
+    logSize === 0 || (marker !== null && size < marker.size),
+  );
   if (damage !== null) throw new OpenError(`${file} ${damage}. ${restore}.`);
   if (marker?.hasLog === true && logSize < logHeaderSize + frameHeaderSize) {
     throw new OpenError(
@@ -46,7 +58,10 @@ export function checkDataFile(file: string, data: string, marker: Marker | null)
   }
 }
 
-/** The number of committed frames of the log according to the index beside it, or null where there is none. */
+/**
+ * The number of committed frames of the log according to the index beside it, or null where there
+ * is none.
+ */
 export function framesOf(file: string): { salts: string; frames: number } | null {
   const index = `${file}-shm`;
   if (Number(sizeOf(index)) < indexHeaderSize) return null;
@@ -54,26 +69,39 @@ export function framesOf(file: string): { salts: string; frames: number } | null
   return { salts: header.toString("hex", 32, 40), frames: header.readUInt32LE(16) };
 }
 
-/** `isWhole`: nothing that its header asks for may be missing. A kill in a checkpoint leaves a header that is ahead. */
+/**
+ * `isWhole`: nothing that its header asks for may be missing. A kill in a checkpoint leaves a
+ * header that is ahead.
+ */
 function faultOfHeader(header: Buffer, size: number, isWhole: boolean): string | null {
   if (header.length < headerSize || header.toString("latin1", 0, magic.length) !== magic)
     return "is not a Hookyard data file, or it is damaged";
   const pageSize = pageSizeOf(header);
-  if (pageSize < 512 || (pageSize & (pageSize - 1)) !== 0 || header.readUInt8(18) > 2 || header.readUInt8(19) > 2)
+  if (
+    pageSize < 512 ||
+    (pageSize & (pageSize - 1)) !== 0 ||
+    header.readUInt8(18) > 2 ||
+    header.readUInt8(19) > 2
+  )
     return "is damaged: its header is invalid";
   const isCurrent = header.readUInt32BE(24) === header.readUInt32BE(92);
-  if (isCurrent && isWhole && wantedSize(header) > size) return `is damaged: it is cut off after ${size} of ${wantedSize(header)} bytes`;
+  if (isCurrent && isWhole && wantedSize(header) > size)
+    return `is damaged: it is cut off after ${size} of ${wantedSize(header)} bytes`;
   return null;
 }
 
-const pageSizeOf = (header: Buffer): number => (header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16));
+const pageSizeOf = (header: Buffer): number =>
+  header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
 const wantedSize = (header: Buffer): number => header.readUInt32BE(28) * pageSizeOf(header);
 
-/** Its first 24 bytes are summed up in the last 8 (https://sqlite.org/fileformat2.html#walformat). */
+/**
+ * Its first 24 bytes are summed up in the last 8 (https://sqlite.org/fileformat2.html#walformat).
+ */
 function isLogHeader(header: Buffer): boolean {
   const kind = header.length < logHeaderSize ? 0 : header.readUInt32BE(0);
   if (kind !== 0x377f0682 && kind !== 0x377f0683) return false;
-  const word = (at: number): number => (kind === 0x377f0683 ? header.readUInt32BE(at) : header.readUInt32LE(at));
+  const word = (at: number): number =>
+    kind === 0x377f0683 ? header.readUInt32BE(at) : header.readUInt32LE(at);
   let [one, two] = [0, 0];
   for (let at = 0; at < 24; at += 8) {
     one = (one + word(at) + two) >>> 0;

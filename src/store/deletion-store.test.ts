@@ -47,7 +47,10 @@ describe("a deletion request", () => {
       total: 3,
       totalCapped: false,
     });
-    expect(store.deletions(2, first.nextCursor)).toMatchObject({ items: [{ id: ids[0] }], nextCursor: null });
+    expect(store.deletions(2, first.nextCursor)).toMatchObject({
+      items: [{ id: ids[0] }],
+      nextCursor: null,
+    });
     expect(store.deletions(3, null)).toMatchObject({ items: [{}, {}, {}], nextCursor: null });
     expect(store.deleteDeletion(ids[1] as DeletionId)).toBe(true);
     expect(store.deleteDeletion(ids[1] as DeletionId)).toBe(false);
@@ -60,11 +63,19 @@ describe("a deletion request", () => {
     const { store } = one;
     const id = ask(one, ["ada", "bob"]);
     expect(store.stateOfMessages(id)).toBeNull();
-    const messages = store.commit([request([1, 2].map(() => ({ type: "delete" as const, userId: "ada", to: [1] })))]).flat();
-    for (const [place, message] of messages.entries()) store.putDeleted(id, place, deleted("ada", [message.id]));
-    expect(store.deleteMessages()).toEqual(messages.map((message) => ({ messageId: message.id, deletionId: id })));
+    const messages = store
+      .commit([request([1, 2].map(() => ({ type: "delete" as const, userId: "ada", to: [1] })))])
+      .flat();
+    for (const [place, message] of messages.entries())
+      store.putDeleted(id, place, deleted("ada", [message.id]));
+    expect(store.deleteMessages()).toEqual(
+      messages.map((message) => ({ messageId: message.id, deletionId: id })),
+    );
     expect(store.stateOfMessages(id)).toBe("queued");
-    store.record([], [moveTo(1 as DeliveryId, "failed"), moveTo(2 as DeliveryId, "waiting", startOfTime)]);
+    store.record(
+      [],
+      [moveTo(1 as DeliveryId, "failed"), moveTo(2 as DeliveryId, "waiting", startOfTime)],
+    );
     expect(store.stateOfMessages(id)).toBe("waiting");
     store.record([], [moveTo(2 as DeliveryId, "delivered")]);
     expect(store.stateOfMessages(id)).toBe("failed");
@@ -79,7 +90,9 @@ describe("suppressed users", () => {
     const { store } = openTestStore();
     store.suppress("ada", 1, 5 as DeletionId);
     store.suppress("ada", 2, null);
-    expect(store.suppressions("", 10, null).items).toEqual([{ userId: "ada", since: 1, deletionId: 5 }]);
+    expect(store.suppressions("", 10, null).items).toEqual([
+      { userId: "ada", since: 1, deletionId: 5 },
+    ]);
     expect(store.suppressedUsers()).toEqual(["ada"]);
     expect(store.lift("ada")).toBe(true);
     expect(store.lift("ada")).toBe(false);
@@ -88,7 +101,8 @@ describe("suppressed users", () => {
 
   test("are listed by userId in pages, and found from the beginning of it", () => {
     const { store } = openTestStore();
-    for (const userId of ["bob", "ada", "ädäm", "adam", "a%", "Ada", "add"]) store.suppress(userId, 1, null);
+    for (const userId of ["bob", "ada", "ädäm", "adam", "a%", "Ada", "add"])
+      store.suppress(userId, 1, null);
     const all: string[] = [];
     for (let after: string | null = ""; after !== null;) {
       const page: ReturnType<typeof store.suppressions> = store.suppressions("", 3, after);
@@ -97,14 +111,18 @@ describe("suppressed users", () => {
       after = page.nextCursor;
     }
     expect(all).toEqual(["Ada", "a%", "ada", "adam", "add", "bob", "ädäm"]);
-    const found = (search: string): string[] => store.suppressions(search, 10, null).items.map(({ userId }) => userId);
+    const found = (search: string): string[] =>
+      store.suppressions(search, 10, null).items.map(({ userId }) => userId);
     expect(found("ad")).toEqual(["ada", "adam", "add"]);
     expect(found("a%")).toEqual(["a%"]);
     expect(found("ä")).toEqual(["ädäm"]);
     expect(found("adama")).toEqual([]);
     expect(store.suppressions("ad", 1, null)).toMatchObject({ total: 3, nextCursor: "ada" });
     expect(store.suppressions("ad", 3, null)).toMatchObject({ total: 3, nextCursor: null });
-    expect(store.suppressions("ad", 1, "ada")).toMatchObject({ items: [{ userId: "adam" }], total: 3 });
+    expect(store.suppressions("ad", 1, "ada")).toMatchObject({
+      items: [{ userId: "adam" }],
+      total: 3,
+    });
   });
 });
 
@@ -114,14 +132,21 @@ test("a reset of the messages forgets requests and suppressions, since the rows 
   one.store.putDeleted(id, 0, deleted("ada", [1]));
   one.store.suppress("ada", 1, id);
   one.store.clearMessages();
-  expect([one.store.deletions(9, null).total, one.store.deleteMessages(), one.store.suppressedUsers()]).toEqual([0, [], []]);
+  expect([
+    one.store.deletions(9, null).total,
+    one.store.deleteMessages(),
+    one.store.suppressedUsers(),
+  ]).toEqual([0, [], []]);
 });
 
 test("totals are exact up to ten thousand, and said to be more beyond", () => {
   const one = openTestStore();
   const { store, db } = one;
   const count = (): unknown[] =>
-    [store.deletions(1, null), store.suppressions("", 1, null)].map(({ total, totalCapped }) => [total, totalCapped]);
+    [store.deletions(1, null), store.suppressions("", 1, null)].map(({ total, totalCapped }) => [
+      total,
+      totalCapped,
+    ]);
   const some = db.transaction((from: number, to: number) => {
     for (let n = from; n <= to; n += 1) {
       db.prepare("INSERT INTO deletions (requested_at, suppress) VALUES (1, 0)").run();

@@ -17,20 +17,34 @@ export function createDeletionStore(db: Db): DeletionStore {
 }
 
 function requests(db: Db) {
-  const insert = db.prepare<[number, number]>("INSERT INTO deletions (requested_at, suppress) VALUES (?, ?)");
-  const insertUser = db.prepare<[number, number, string]>("INSERT INTO deletion_users VALUES (?, ?, ?, NULL)");
+  const insert = db.prepare<[number, number]>(
+    "INSERT INTO deletions (requested_at, suppress) VALUES (?, ?)",
+  );
+  const insertUser = db.prepare<[number, number, string]>(
+    "INSERT INTO deletion_users VALUES (?, ?, ?, NULL)",
+  );
   const one = db.prepare<[number], Row>("SELECT * FROM deletions WHERE id = ?");
-  const before = db.prepare<[number, number], Row>("SELECT * FROM deletions WHERE id < ? ORDER BY id DESC LIMIT ?");
-  const count = db.prepare<[], number>(`SELECT count(*) FROM (SELECT 1 FROM deletions LIMIT ${totalCap + 1})`).pluck();
+  const before = db.prepare<[number, number], Row>(
+    "SELECT * FROM deletions WHERE id < ? ORDER BY id DESC LIMIT ?",
+  );
+  const count = db
+    .prepare<[], number>(`SELECT count(*) FROM (SELECT 1 FROM deletions LIMIT ${totalCap + 1})`)
+    .pluck();
   const users = db.prepare<[number], { user_id: string; body: string | null }>(
     "SELECT user_id, body FROM deletion_users WHERE deletion_id = ? ORDER BY place",
   );
   const left = db.prepare<[number, number], { place: number; userId: string }>(
     "SELECT place, user_id AS userId FROM deletion_users INDEXED BY deletion_users_left WHERE deletion_id = ? AND body IS NULL ORDER BY place LIMIT ?",
   );
-  const unfinished = db.prepare<[], number>("SELECT DISTINCT deletion_id FROM deletion_users WHERE body IS NULL").pluck();
-  const putUser = db.prepare<[string, number, number]>("UPDATE deletion_users SET body = ? WHERE deletion_id = ? AND place = ?");
-  const insertMessage = db.prepare<[number, number]>("INSERT INTO deletion_messages VALUES (?, ?, NULL)");
+  const unfinished = db
+    .prepare<[], number>("SELECT DISTINCT deletion_id FROM deletion_users WHERE body IS NULL")
+    .pluck();
+  const putUser = db.prepare<[string, number, number]>(
+    "UPDATE deletion_users SET body = ? WHERE deletion_id = ? AND place = ?",
+  );
+  const insertMessage = db.prepare<[number, number]>(
+    "INSERT INTO deletion_messages VALUES (?, ?, NULL)",
+  );
   const messages = db.prepare<[], { messageId: MessageRowId; deletionId: DeletionId }>(
     "SELECT message_id AS messageId, deletion_id AS deletionId FROM deletion_messages",
   );
@@ -40,9 +54,11 @@ function requests(db: Db) {
        WHERE sent.deletion_id = ?`,
     )
     .pluck();
-  const removals = ["deletion_messages WHERE deletion_id", "deletion_users WHERE deletion_id", "deletions WHERE id"].map((what) =>
-    db.prepare<[number]>(`DELETE FROM ${what} = ?`),
-  );
+  const removals = [
+    "deletion_messages WHERE deletion_id",
+    "deletion_users WHERE deletion_id",
+    "deletions WHERE id",
+  ].map((what) => db.prepare<[number]>(`DELETE FROM ${what} = ?`));
 
   const read = ({ id, requested_at, suppress }: Row): Deletion => ({
     id: id as DeletionId,
@@ -55,11 +71,19 @@ function requests(db: Db) {
   });
 
   return {
-    insertDeletion: db.transaction((deletion: { suppress: boolean; requestedAt: number; userIds: readonly string[] }): DeletionId => {
-      const id = Number(insert.run(deletion.requestedAt, deletion.suppress ? 1 : 0).lastInsertRowid);
-      for (const [place, userId] of deletion.userIds.entries()) insertUser.run(id, place, userId);
-      return id as DeletionId;
-    }),
+    insertDeletion: db.transaction(
+      (deletion: {
+        suppress: boolean;
+        requestedAt: number;
+        userIds: readonly string[];
+      }): DeletionId => {
+        const id = Number(
+          insert.run(deletion.requestedAt, deletion.suppress ? 1 : 0).lastInsertRowid,
+        );
+        for (const [place, userId] of deletion.userIds.entries()) insertUser.run(id, place, userId);
+        return id as DeletionId;
+      },
+    ),
     deletion(id: DeletionId): Deletion | null {
       const row = one.get(id);
       return row === undefined ? null : read(row);
@@ -75,13 +99,17 @@ function requests(db: Db) {
         totalCapped: total > totalCap,
       };
     },
-    deleteDeletion: db.transaction((id: DeletionId): boolean => removals.map((remove) => remove.run(id).changes).at(-1) === 1),
+    deleteDeletion: db.transaction(
+      (id: DeletionId): boolean => removals.map((remove) => remove.run(id).changes).at(-1) === 1,
+    ),
     unfinishedDeletions: (): DeletionId[] => unfinished.all() as DeletionId[],
     usersToDelete: (id: DeletionId, limit: number) => left.all(id, limit),
-    putDeleted: db.transaction((id: DeletionId, place: number, { userId: _, ...outcome }: DeletedUser): void => {
-      putUser.run(JSON.stringify(outcome), id, place);
-      for (const message of outcome.messageIds) insertMessage.run(message, id);
-    }),
+    putDeleted: db.transaction(
+      (id: DeletionId, place: number, { userId: _, ...outcome }: DeletedUser): void => {
+        putUser.run(JSON.stringify(outcome), id, place);
+        for (const message of outcome.messageIds) insertMessage.run(message, id);
+      },
+    ),
     stateOfMessages(id: DeletionId): MessageState | null {
       const code = state.get(id) as number | null;
       return code === null ? null : messageStateAt(code);
@@ -93,14 +121,23 @@ function requests(db: Db) {
 function suppressions(db: Db) {
   type SuppressionRow = { user_id: string; since: number; deletion_id: number | null };
   const users = db.prepare<[], string>("SELECT user_id FROM suppressions").pluck();
-  const insert = db.prepare<[string, number, number | null]>("INSERT INTO suppressions VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
+  const insert = db.prepare<[string, number, number | null]>(
+    "INSERT INTO suppressions VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+  );
   const remove = db.prepare<[string]>("DELETE FROM suppressions WHERE user_id = ?");
   const span = "FROM suppressions WHERE user_id >= ? AND user_id < ? AND user_id > ?";
-  const page = db.prepare<[string, string, string, number], SuppressionRow>(`SELECT * ${span} ORDER BY user_id LIMIT ?`);
-  const count = db.prepare<[string, string, string], number>(`SELECT count(*) FROM (SELECT 1 ${span} LIMIT ${totalCap + 1})`).pluck();
+  const page = db.prepare<[string, string, string, number], SuppressionRow>(
+    `SELECT * ${span} ORDER BY user_id LIMIT ?`,
+  );
+  const count = db
+    .prepare<[string, string, string], number>(
+      `SELECT count(*) FROM (SELECT 1 ${span} LIMIT ${totalCap + 1})`,
+    )
+    .pluck();
   return {
     suppressedUsers: (): string[] => users.all(),
-    suppress: (userId: string, since: number, deletionId: DeletionId | null): void => void insert.run(userId, since, deletionId),
+    suppress: (userId: string, since: number, deletionId: DeletionId | null): void =>
+      void insert.run(userId, since, deletionId),
     lift: (userId: string): boolean => remove.run(userId).changes === 1,
     suppressions(search: string, limit: number, after: string | null): Page<Suppression, string> {
       // Beyond every text that begins with the search: texts are compared by their UTF-8 bytes.

@@ -19,7 +19,9 @@ test("pages of deliveries are complete and in order for every filter, while othe
     [],
     Array.from({ length: 20 }, (_, n) => moveTo(delivery(n * 2 + 1), "failed")),
   );
-  const all = one.db.prepare("SELECT id, destination_id AS d, state FROM deliveries ORDER BY id DESC").all() as {
+  const all = one.db
+    .prepare("SELECT id, destination_id AS d, state FROM deliveries ORDER BY id DESC")
+    .all() as {
     id: number;
     d: number;
     state: number;
@@ -28,9 +30,14 @@ test("pages of deliveries are complete and in order for every filter, while othe
   for (const destinationId of [undefined, 1, 2, 3] as (DestinationId | undefined)[]) {
     for (const state of [undefined, "sending", "queued", "failed", "delivered"] as const) {
       const expected = all.filter(
-        (row) => (destinationId === undefined || row.d === destinationId) && (state === undefined || row.state === codes[state]),
+        (row) =>
+          (destinationId === undefined || row.d === destinationId) &&
+          (state === undefined || row.state === codes[state]),
       );
-      const filter = { ...(destinationId === undefined ? {} : { destinationId }), ...(state === undefined ? {} : { state }) };
+      const filter = {
+        ...(destinationId === undefined ? {} : { destinationId }),
+        ...(state === undefined ? {} : { state }),
+      };
       const seen: number[] = [];
       for (let before: DeliveryId | null = null; ;) {
         const page = one.store.deliveries(filter, 7, before);
@@ -53,7 +60,10 @@ test("one delivery is told as its message tells it, and one that is not there as
     ]),
   ]);
   claim(one, 1);
-  one.store.record([attempt(delivery(3), { status: 503 })], [moveTo(delivery(3), "waiting", startOfTime + 1)]);
+  one.store.record(
+    [attempt(delivery(3), { status: 503 })],
+    [moveTo(delivery(3), "waiting", startOfTime + 1)],
+  );
   const told = [1, 2].flatMap((id) => one.store.message(id as MessageRowId)?.deliveries ?? []);
   expect(told.map(({ id }) => one.store.deliveryDetails(id))).toEqual(told);
   expect(told[2]).toMatchObject({
@@ -65,7 +75,10 @@ test("one delivery is told as its message tells it, and one that is not there as
 });
 
 describe("waiting deliveries by due time", () => {
-  /** Sixty of two destinations, due in an order that is not that of their ids, many at the same second. */
+  /**
+   * Sixty of two destinations, due in an order that is not that of their ids, many at the same
+   * second.
+   */
   function waiting(): TestStore {
     const one = openTestStore();
     one.store.commit([request(Array.from({ length: 60 }, (_, n) => ({ to: [1 + (n % 2)] })))]);
@@ -73,28 +86,35 @@ describe("waiting deliveries by due time", () => {
     const due = (id: number): number => startOfTime + ((id * 7) % 5) * 1000;
     one.store.record(
       [],
-      Array.from({ length: 60 }, (_, n) => moveTo(delivery(n + 1), n === 30 ? "failed" : "waiting", n === 30 ? null : due(n + 1))),
+      Array.from({ length: 60 }, (_, n) =>
+        moveTo(delivery(n + 1), n === 30 ? "failed" : "waiting", n === 30 ? null : due(n + 1)),
+      ),
     );
     return one;
   }
 
-  test.each([[undefined], [1], [2], [3]])("come in pages, each once, those due at the same time by their id (destination %s)", (id) => {
-    const one = waiting();
-    const filter = id === undefined ? {} : { destinationId: id as DestinationId };
-    const expected = one.db
-      .prepare("SELECT id FROM deliveries WHERE state = 2 AND coalesce(?, destination_id) = destination_id ORDER BY next_attempt_at, id")
-      .pluck()
-      .all(id ?? null);
-    const seen: number[] = [];
-    for (let after: DuePlace | null = null; ;) {
-      const page = one.store.deliveriesByDue(filter, 7, after);
-      expect(page).toMatchObject({ total: expected.length, totalCapped: false });
-      seen.push(...page.items.map((item) => item.id));
-      after = page.nextCursor;
-      if (after === null) break;
-    }
-    expect(seen).toEqual(expected);
-  });
+  test.each([[undefined], [1], [2], [3]])(
+    "come in pages, each once, those due at the same time by their id (destination %s)",
+    (id) => {
+      const one = waiting();
+      const filter = id === undefined ? {} : { destinationId: id as DestinationId };
+      const expected = one.db
+        .prepare(
+          "SELECT id FROM deliveries WHERE state = 2 AND coalesce(?, destination_id) = destination_id ORDER BY next_attempt_at, id",
+        )
+        .pluck()
+        .all(id ?? null);
+      const seen: number[] = [];
+      for (let after: DuePlace | null = null; ;) {
+        const page = one.store.deliveriesByDue(filter, 7, after);
+        expect(page).toMatchObject({ total: expected.length, totalCapped: false });
+        seen.push(...page.items.map((item) => item.id));
+        after = page.nextCursor;
+        if (after === null) break;
+      }
+      expect(seen).toEqual(expected);
+    },
+  );
 
   test("go on after a place whose delivery has moved meanwhile", () => {
     const one = waiting();
@@ -115,7 +135,12 @@ test("a listed delivery says what it delivers and shows a mark for each round: t
   ]);
   claim(one, 1);
   const made = (round: number, webhook: number, more: Parameters<typeof attempt>[1]) =>
-    attempt(delivery(1), { round, webhookId: webhook as WebhookId, startedAt: startOfTime + round * 1000 + webhook, ...more });
+    attempt(delivery(1), {
+      round,
+      webhookId: webhook as WebhookId,
+      startedAt: startOfTime + round * 1000 + webhook,
+      ...more,
+    });
   one.store.record(
     [
       made(1, 1, { status: 503, durationMs: 3 }),
@@ -125,7 +150,9 @@ test("a listed delivery says what it delivers and shows a mark for each round: t
     ],
     [],
   );
-  const [second, first] = one.store.deliveries({}, 10, null).items.map((each) => one.store.listed(each));
+  const [second, first] = one.store
+    .deliveries({}, 10, null)
+    .items.map((each) => one.store.listed(each));
   expect(first).toMatchObject({
     ...one.store.delivery(delivery(1)),
     type: "track",
@@ -137,7 +164,13 @@ test("a listed delivery says what it delivers and shows a mark for each round: t
       { round: 2, startedAt: startOfTime + 2001, outcome: "success" },
     ],
   });
-  expect(second).toMatchObject({ type: null, event: null, userId: null, anonymousId: "a1", marks: [] });
+  expect(second).toMatchObject({
+    type: null,
+    event: null,
+    userId: null,
+    anonymousId: "a1",
+    marks: [],
+  });
 });
 
 test("a listed delivery whose message is gone is shown without it", () => {
@@ -145,14 +178,22 @@ test("a listed delivery whose message is gone is shown without it", () => {
   one.store.commit([request([{ userId: "ada", event: "Bought", to: [1] }])]);
   one.db.exec("DELETE FROM messages");
   const [item] = one.store.deliveries({}, 1, null).items;
-  expect(item && one.store.listed(item)).toMatchObject({ id: 1, type: null, event: null, userId: null, anonymousId: null, marks: [] });
+  expect(item && one.store.listed(item)).toMatchObject({
+    id: 1,
+    type: null,
+    event: null,
+    userId: null,
+    anonymousId: null,
+    marks: [],
+  });
 });
 
 test("of attempts that failed a mark shows the longest, and the first of those as long", () => {
   const one = openTestStore();
   one.store.commit([request([{ to: [1] }])]);
   claim(one, 1);
-  const made = (round: number, more: Parameters<typeof attempt>[1]) => attempt(delivery(1), { round, status: 503, ...more });
+  const made = (round: number, more: Parameters<typeof attempt>[1]) =>
+    attempt(delivery(1), { round, status: 503, ...more });
   one.store.record(
     [
       made(2, { durationMs: 5, startedAt: startOfTime + 8 }),
@@ -174,7 +215,15 @@ test("of attempts that failed a mark shows the longest, and the first of those a
 test("statistics count messages by state and type, those without a known type too, and deliveries by state", () => {
   const one = openTestStore();
   const rejection = { reason: "missing_event", detail: "No." };
-  one.store.commit([request([{ to: [1, 2] }, { to: [1] }, { type: null, rejection }, { type: null, rejection }, { type: "page" }])]);
+  one.store.commit([
+    request([
+      { to: [1, 2] },
+      { to: [1] },
+      { type: null, rejection },
+      { type: null, rejection },
+      { type: "page" },
+    ]),
+  ]);
   claim(one, 2);
   const stats = one.store.stats();
   expect(stats.messages.total).toBe(5);
@@ -219,5 +268,8 @@ test("a page of deliveries has as many as it may, and a cursor only where there 
     [[2, 4, 1], { at: startOfTime + 1, id: 1 }],
     [[2, 4, 1, 3], null],
   ]);
-  expect(due(2, { at: startOfTime, id: delivery(2) })).toEqual([[4, 1], { at: startOfTime + 1, id: 1 }]);
+  expect(due(2, { at: startOfTime, id: delivery(2) })).toEqual([
+    [4, 1],
+    { at: startOfTime + 1, id: 1 },
+  ]);
 });

@@ -1,7 +1,18 @@
 /** Reads deliveries: pages of them, counts, and one with everything that belongs to it. */
 
-import type { DeliveryId, AttemptId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
-import { deliveryStates, messageStates, type DeliveryState, type MessageState } from "../domain/states.ts";
+import type {
+  DeliveryId,
+  AttemptId,
+  DestinationId,
+  MessageRowId,
+  WebhookId,
+} from "../domain/ids.ts";
+import {
+  deliveryStates,
+  messageStates,
+  type DeliveryState,
+  type MessageState,
+} from "../domain/states.ts";
 import type {
   DeliveryFilter,
   DeliveryStore,
@@ -18,7 +29,10 @@ import { deliveryStateAt, messageStateAt, outcomeAt, stateCode, typeAt, shapeAt 
 import type { Db } from "./transactions.ts";
 import type { PayloadShape } from "../domain/configuration.ts";
 
-type Queries = Pick<QueryStore, "deliveries" | "deliveriesByDue" | "deliveryDetails" | "listed" | "stats"> &
+type Queries = Pick<
+  QueryStore,
+  "deliveries" | "deliveriesByDue" | "deliveryDetails" | "listed" | "stats"
+> &
   Pick<DeliveryStore, "countByState">;
 
 type Made = { round: number; started_at: number; duration_ms: number; outcome: number };
@@ -27,7 +41,9 @@ type Kind = { destination_id: number; state: number; n: number };
 const waiting = stateCode("waiting");
 
 export function createDeliveryQueries(db: Db): Queries {
-  const kinds = db.prepare<[], Kind>("SELECT destination_id, state, n FROM delivery_counts WHERE n > 0");
+  const kinds = db.prepare<[], Kind>(
+    "SELECT destination_id, state, n FROM delivery_counts WHERE n > 0",
+  );
   const newest = db.prepare<[number, number, number, number], DeliveryRow>(
     `SELECT * FROM deliveries INDEXED BY deliveries_by_state
      WHERE destination_id = ? AND state = ? AND id < ? ORDER BY id DESC LIMIT ?`,
@@ -67,7 +83,9 @@ export function createDeliveryQueries(db: Db): Queries {
     deliveries(filter, limit, before) {
       const from = matching(filter);
       const found = from
-        .flatMap((kind) => newest.all(kind.destination_id, kind.state, before ?? Number.MAX_SAFE_INTEGER, limit + 1))
+        .flatMap((kind) =>
+          newest.all(kind.destination_id, kind.state, before ?? Number.MAX_SAFE_INTEGER, limit + 1),
+        )
         .sort((a, b) => b.id - a.id);
       return page(found, from, limit, ({ id }) => id as DeliveryId);
     },
@@ -93,9 +111,10 @@ export function createDeliveryQueries(db: Db): Queries {
 
 /** A delivery as its list shows it: with its message, and a mark for each round. */
 function listing(db: Db): Pick<Queries, "listed"> {
-  const message = db.prepare<[number], { type: number; event: string | null; user_id: string | null; anonymous_id: string | null }>(
-    "SELECT type, event, user_id, anonymous_id FROM messages WHERE id = ?",
-  );
+  const message = db.prepare<
+    [number],
+    { type: number; event: string | null; user_id: string | null; anonymous_id: string | null }
+  >("SELECT type, event, user_id, anonymous_id FROM messages WHERE id = ?");
   const made = db.prepare<[number], Made>(
     "SELECT round, started_at, duration_ms, outcome FROM attempts WHERE delivery_id = ? ORDER BY round, started_at, id",
   );
@@ -105,9 +124,14 @@ function listing(db: Db): Pick<Queries, "listed"> {
       const row = message.get(delivery.messageRow);
       const rounds = Map.groupBy(made.all(delivery.id), ({ round }) => round);
       const marks = [...rounds].map(([round, attempts]): RoundMark => {
-        const weight = ({ outcome, duration_ms }: Made): number => (outcomeAt(outcome) === "success" ? Infinity : duration_ms);
+        const weight = ({ outcome, duration_ms }: Made): number =>
+          outcomeAt(outcome) === "success" ? Infinity : duration_ms;
         const shown = attempts.reduce((most, each) => (weight(each) > weight(most) ? each : most));
-        return { round, startedAt: (attempts[0] as Made).started_at, outcome: outcomeAt(shown.outcome) };
+        return {
+          round,
+          startedAt: (attempts[0] as Made).started_at,
+          outcome: outcomeAt(shown.outcome),
+        };
       });
       return {
         ...delivery,
@@ -130,7 +154,11 @@ function counting(db: Db, kinds: { all(): Kind[] }): Pick<Queries, "stats" | "co
 
   return {
     stats(): Stats {
-      const messages = { total: 0, byState: zeroes<MessageState>(messageStates), byType: {} as Record<string, number> };
+      const messages = {
+        total: 0,
+        byState: zeroes<MessageState>(messageStates),
+        byType: {} as Record<string, number>,
+      };
       const counted = db.prepare<[], { type: number; state: number; n: number }>(
         "SELECT type, state, sum(n) AS n FROM message_counts GROUP BY type, state",
       );
@@ -141,7 +169,10 @@ function counting(db: Db, kinds: { all(): Kind[] }): Pick<Queries, "stats" | "co
         messages.byType[name] = (messages.byType[name] ?? 0) + n;
       }
       const byState = countByState();
-      return { messages, deliveries: { total: Object.values(byState).reduce((sum, n) => sum + n, 0), byState } };
+      return {
+        messages,
+        deliveries: { total: Object.values(byState).reduce((sum, n) => sum + n, 0), byState },
+      };
     },
     countByState,
   };
@@ -188,7 +219,13 @@ type AttemptRow = {
   response_length: number | null;
 };
 
-type TransitionRow = { delivery_id: number; at: number; state: number; reason: string; next_attempt_at: number | null };
+type TransitionRow = {
+  delivery_id: number;
+  at: number;
+  state: number;
+  reason: string;
+  next_attempt_at: number | null;
+};
 
 type DeliveryReader = {
   delivery(id: DeliveryId): DeliveryDetails | null;
@@ -198,11 +235,15 @@ type DeliveryReader = {
 /** One delivery, with its attempts and its changes of state. */
 export function createDeliveryReader(db: Db): DeliveryReader {
   const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
-  const ofMessage = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE message_id = ? ORDER BY id");
+  const ofMessage = db.prepare<[number], DeliveryRow>(
+    "SELECT * FROM deliveries WHERE message_id = ? ORDER BY id",
+  );
   const transitions = db.prepare<[number], TransitionRow>(
     "SELECT delivery_id, at, state, reason, next_attempt_at FROM transitions WHERE delivery_id = ? ORDER BY id",
   );
-  const attempts = db.prepare<[number], AttemptRow>("SELECT * FROM attempts WHERE delivery_id = ? ORDER BY round, started_at, id");
+  const attempts = db.prepare<[number], AttemptRow>(
+    "SELECT * FROM attempts WHERE delivery_id = ? ORDER BY round, started_at, id",
+  );
   const payloadOf = createPayloadReader(db);
 
   const details = (row: DeliveryRow): DeliveryDetails => ({
@@ -222,8 +263,12 @@ export function createDeliveryReader(db: Db): DeliveryReader {
 }
 
 /** The bytes that a delivery sends. */
-export function createPayloadReader(db: Db): (row: Pick<DeliveryRow, "message_id" | "shape">) => Uint8Array {
-  const payloads = db.prepare<[number], Record<PayloadShape, Buffer | null>>("SELECT documented, full FROM payloads WHERE message_id = ?");
+export function createPayloadReader(
+  db: Db,
+): (row: Pick<DeliveryRow, "message_id" | "shape">) => Uint8Array {
+  const payloads = db.prepare<[number], Record<PayloadShape, Buffer | null>>(
+    "SELECT documented, full FROM payloads WHERE message_id = ?",
+  );
   return ({ message_id, shape }) => payloads.get(message_id)?.[shapeAt(shape)] ?? new Uint8Array();
 }
 
@@ -241,8 +286,20 @@ export function deliverySummary(row: DeliveryRow): DeliverySummary {
   };
 }
 
-function transitionOf({ delivery_id, at, state, reason, next_attempt_at }: TransitionRow): Transition {
-  return { deliveryId: delivery_id as DeliveryId, at, state: deliveryStateAt(state), reason, nextAttemptAt: next_attempt_at };
+function transitionOf({
+  delivery_id,
+  at,
+  state,
+  reason,
+  next_attempt_at,
+}: TransitionRow): Transition {
+  return {
+    deliveryId: delivery_id as DeliveryId,
+    at,
+    state: deliveryStateAt(state),
+    reason,
+    nextAttemptAt: next_attempt_at,
+  };
 }
 
 function attemptOf(row: AttemptRow): AttemptRecord & { id: AttemptId } {
@@ -258,7 +315,10 @@ function attemptOf(row: AttemptRow): AttemptRecord & { id: AttemptId } {
     simulated: row.simulated === 1,
     outcome: outcomeAt(row.outcome),
     retryable: row.retryable === 1,
-    error: row.error_code === null ? null : { code: row.error_code, message: row.error_message as string },
+    error:
+      row.error_code === null
+        ? null
+        : { code: row.error_code, message: row.error_message as string },
     requestHead: row.request_head,
     response:
       row.status === null

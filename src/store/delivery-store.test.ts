@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
 import type { TestStore } from "./store.fixture.ts";
-import { attempt, expectConsistent, moveTo, openTestStore, request, startOfTime } from "./store.fixture.ts";
+import {
+  attempt,
+  expectConsistent,
+  moveTo,
+  openTestStore,
+  request,
+  startOfTime,
+} from "./store.fixture.ts";
 
 const first = 1 as DestinationId;
 const far = startOfTime + 1_000_000;
@@ -9,7 +16,9 @@ const delivery = (id: number): DeliveryId => id as DeliveryId;
 const webhook = (id: number): WebhookId => id as WebhookId;
 
 function queue({ store }: TestStore, count: number, to = [1]): void {
-  store.commit([request(Array.from({ length: count }, (_, n) => ({ to, text: `{"n":${n + 1}}` })))]);
+  store.commit([
+    request(Array.from({ length: count }, (_, n) => ({ to, text: `{"n":${n + 1}}` }))),
+  ]);
 }
 
 function claimed({ store }: TestStore, now = startOfTime, limit = 100): number[] {
@@ -18,7 +27,10 @@ function claimed({ store }: TestStore, now = startOfTime, limit = 100): number[]
 
 /** A claim and a round that failed, to be tried again at the time. */
 function wait(one: TestStore, id: number, nextAttemptAt: number, startedAt = startOfTime): void {
-  one.store.record([attempt(delivery(id), { status: 503, startedAt })], [moveTo(delivery(id), "waiting", nextAttemptAt)]);
+  one.store.record(
+    [attempt(delivery(id), { status: 503, startedAt })],
+    [moveTo(delivery(id), "waiting", nextAttemptAt)],
+  );
 }
 
 describe("a claim", () => {
@@ -63,10 +75,17 @@ describe("a claim", () => {
       ],
       [moveTo(delivery(1), "waiting", far)],
     );
-    expect(one.store.claim(first, far, 1)).toMatchObject([{ round: 2, windowRound: 1, firstAttemptAt: startOfTime, finished: [7] }]);
-    one.store.record([attempt(delivery(1), { round: 2, webhookId: webhook(8), status: 410 })], [moveTo(delivery(1), "failed")]);
+    expect(one.store.claim(first, far, 1)).toMatchObject([
+      { round: 2, windowRound: 1, firstAttemptAt: startOfTime, finished: [7] },
+    ]);
+    one.store.record(
+      [attempt(delivery(1), { round: 2, webhookId: webhook(8), status: 410 })],
+      [moveTo(delivery(1), "failed")],
+    );
     one.store.record([], [moveTo(delivery(1), "queued")]);
-    expect(one.store.claim(first, far, 1)).toMatchObject([{ round: 3, windowRound: 3, firstAttemptAt: null, finished: [] }]);
+    expect(one.store.claim(first, far, 1)).toMatchObject([
+      { round: 3, windowRound: 3, firstAttemptAt: null, finished: [] },
+    ]);
   });
 });
 
@@ -76,7 +95,10 @@ test("webhooks that failed for good are those of the delivery, in its window", (
   claimed(one);
   for (const id of [1, 2, 3])
     one.store.record(
-      [attempt(delivery(id), { webhookId: webhook(10 + id), status: 404 }), attempt(delivery(id), { webhookId: webhook(20), status: 503 })],
+      [
+        attempt(delivery(id), { webhookId: webhook(10 + id), status: 404 }),
+        attempt(delivery(id), { webhookId: webhook(20), status: 503 }),
+      ],
       [moveTo(delivery(id), "waiting", far)],
     );
   expect(one.store.claim(first, far, 3).map(({ id, finished }) => [id, finished])).toEqual([
@@ -84,18 +106,29 @@ test("webhooks that failed for good are those of the delivery, in its window", (
     [2, [12]],
     [3, [13]],
   ]);
-  one.store.record([attempt(delivery(3), { round: 2, webhookId: webhook(20), status: 404 })], [moveTo(delivery(3), "failed")]);
+  one.store.record(
+    [attempt(delivery(3), { round: 2, webhookId: webhook(20), status: 404 })],
+    [moveTo(delivery(3), "failed")],
+  );
   one.store.record([], [moveTo(delivery(3), "queued")]);
   one.store.claim(first, far, 1);
-  one.store.record([attempt(delivery(3), { round: 3, webhookId: webhook(20), status: 410 })], [moveTo(delivery(3), "waiting", far)]);
-  expect(one.store.claim(first, far, 1)).toMatchObject([{ id: 3, round: 4, windowRound: 3, finished: [20] }]);
+  one.store.record(
+    [attempt(delivery(3), { round: 3, webhookId: webhook(20), status: 410 })],
+    [moveTo(delivery(3), "waiting", far)],
+  );
+  expect(one.store.claim(first, far, 1)).toMatchObject([
+    { id: 3, round: 4, windowRound: 3, finished: [20] },
+  ]);
 });
 
 test("the window begins with the first attempt, also when that is on record long before its round is over", () => {
   const one = openTestStore();
   queue(one, 1);
   claimed(one);
-  one.store.record([attempt(delivery(1), { webhookId: webhook(1), status: 503, startedAt: startOfTime + 10 })], []);
+  one.store.record(
+    [attempt(delivery(1), { webhookId: webhook(1), status: 503, startedAt: startOfTime + 10 })],
+    [],
+  );
   one.store.record(
     [attempt(delivery(1), { webhookId: webhook(2), status: 503, startedAt: startOfTime + 4000 })],
     [moveTo(delivery(1), "waiting", far)],
@@ -116,11 +149,17 @@ test("a message shows the first state of its deliveries, its attempts and the la
   expect(state()).toMatchObject({ state: "queued", attempts: 1, lastStatus: 503 });
   one.store.claim(2 as DestinationId, startOfTime, 1);
   one.store.record(
-    [attempt(delivery(2), { webhookId: webhook(2) }), attempt(delivery(2), { webhookId: webhook(3), status: 404 })],
+    [
+      attempt(delivery(2), { webhookId: webhook(2) }),
+      attempt(delivery(2), { webhookId: webhook(3), status: 404 }),
+    ],
     [moveTo(delivery(2), "delivered")],
   );
   expect(state()).toMatchObject({ state: "waiting", attempts: 3, lastStatus: 404 });
-  one.store.record([attempt(delivery(2), { webhookId: webhook(4), status: 204 })], [moveTo(delivery(1), "cancelled")]);
+  one.store.record(
+    [attempt(delivery(2), { webhookId: webhook(4), status: 204 })],
+    [moveTo(delivery(1), "cancelled")],
+  );
   expect(state()).toMatchObject({ state: "cancelled", attempts: 4, lastStatus: 204 });
   expectConsistent(one.db);
 });
@@ -129,9 +168,14 @@ test("a record that fails leaves the states, the counts and the message as they 
   const one = openTestStore();
   queue(one, 2);
   claimed(one);
-  one.db.exec("CREATE TRIGGER refuse BEFORE INSERT ON transitions WHEN new.delivery_id = 2 BEGIN SELECT raise(ABORT, 'not this one'); END");
+  one.db.exec(
+    "CREATE TRIGGER refuse BEFORE INSERT ON transitions WHEN new.delivery_id = 2 BEGIN SELECT raise(ABORT, 'not this one'); END",
+  );
   expect(() =>
-    one.store.record([attempt(delivery(1), { status: 503 })], [moveTo(delivery(1), "failed"), moveTo(delivery(2), "failed")]),
+    one.store.record(
+      [attempt(delivery(1), { status: 503 })],
+      [moveTo(delivery(1), "failed"), moveTo(delivery(2), "failed")],
+    ),
   ).toThrow("not this one");
   expect(one.store.message(1 as MessageRowId)).toMatchObject({ state: "sending", attempts: 0 });
   expectConsistent(one.db);
@@ -143,28 +187,44 @@ test("a record that fails leaves the states, the counts and the message as they 
 
 test("what there is to do is counted up to a limit, and known by time and row", () => {
   const one = openTestStore();
-  expect([one.store.destinationsWithWork(), one.store.nextDueAt([first]), one.store.nextWindowEnd(first, 100)]).toEqual([[], null, null]);
+  expect([
+    one.store.destinationsWithWork(),
+    one.store.nextDueAt([first]),
+    one.store.nextWindowEnd(first, 100),
+  ]).toEqual([[], null, null]);
   expect(one.store.newestRows()).toEqual({ message: 0, delivery: 0 });
   queue(one, 3);
   queue(one, 2, [2]);
   expect(one.store.newestRows()).toEqual({ message: 5, delivery: 5 });
-  expect([1, 3, 9].map((limit) => one.store.countRunnable(first, startOfTime, limit))).toEqual([1, 3, 3]);
+  expect([1, 3, 9].map((limit) => one.store.countRunnable(first, startOfTime, limit))).toEqual([
+    1, 3, 3,
+  ]);
   claimed(one);
   expect(one.store.destinationsWithWork()).toEqual([2]);
   wait(one, 1, startOfTime + 5000);
   wait(one, 2, startOfTime + 4000);
   expect(one.store.destinationsWithWork()).toEqual([1, 2]);
-  expect([startOfTime + 3999, startOfTime + 4000, startOfTime + 5000].map((now) => one.store.countRunnable(first, now, 9))).toEqual([
-    0, 1, 2,
-  ]);
+  expect(
+    [startOfTime + 3999, startOfTime + 4000, startOfTime + 5000].map((now) =>
+      one.store.countRunnable(first, now, 9),
+    ),
+  ).toEqual([0, 1, 2]);
   expect(one.store.countRunnable(first, startOfTime + 5000, 1)).toBe(1);
   expect(one.store.nextDueAt([2 as DestinationId, first])).toBe(startOfTime + 4000);
   // Delivery 2 waits and is due, 3 is being sent, 4 and 5 are queued for the other.
   const runnable = (now: number, upTo: number) => one.store.hasRunnableUpTo(first, now, upTo);
-  expect([runnable(startOfTime + 4000, 2), runnable(startOfTime + 4000, 1), runnable(startOfTime + 3999, 9)]).toEqual([true, false, false]);
-  expect([3, 4].map((upTo) => one.store.hasRunnableUpTo(2 as DestinationId, startOfTime, upTo))).toEqual([false, true]);
+  expect([
+    runnable(startOfTime + 4000, 2),
+    runnable(startOfTime + 4000, 1),
+    runnable(startOfTime + 3999, 9),
+  ]).toEqual([true, false, false]);
+  expect(
+    [3, 4].map((upTo) => one.store.hasRunnableUpTo(2 as DestinationId, startOfTime, upTo)),
+  ).toEqual([false, true]);
   expect(one.store.hasUnsettledUpTo(first, false, 1)).toBe(true);
-  expect([false, true].map((orQueued) => one.store.hasUnsettledUpTo(2 as DestinationId, orQueued, 9))).toEqual([false, true]);
+  expect(
+    [false, true].map((orQueued) => one.store.hasUnsettledUpTo(2 as DestinationId, orQueued, 9)),
+  ).toEqual([false, true]);
   expect(one.store.hasUnsettledUpTo(2 as DestinationId, true, 3)).toBe(false);
   expect([2, 3, 4].map((row) => one.store.unsettledOf(row as MessageRowId))).toEqual([
     [{ destinationId: 1, state: "waiting" }],
@@ -175,7 +235,10 @@ test("what there is to do is counted up to a limit, and known by time and row", 
     [],
     [1, 2, 3].map((id) => moveTo(delivery(id), "delivered")),
   );
-  expect([one.store.unsettledOf(2 as MessageRowId), one.store.hasUnsettledUpTo(first, true, 9)]).toEqual([[], false]);
+  expect([
+    one.store.unsettledOf(2 as MessageRowId),
+    one.store.hasUnsettledUpTo(first, true, 9),
+  ]).toEqual([[], false]);
 });
 
 test("the window of what is queued again ends with that of its first attempt", () => {
@@ -186,9 +249,14 @@ test("the window of what is queued again ends with that of its first attempt", (
   wait(one, 2, far, startOfTime + 20);
   one.store.record([attempt(delivery(3), { status: 503, startedAt: startOfTime + 10 })], []);
   one.store.requeueInterrupted(startOfTime);
-  expect(one.store.delivery(delivery(3))).toMatchObject({ state: "queued", firstAttemptAt: startOfTime + 10 });
+  expect(one.store.delivery(delivery(3))).toMatchObject({
+    state: "queued",
+    firstAttemptAt: startOfTime + 10,
+  });
   expect(one.store.nextWindowEnd(first, 100)).toBe(startOfTime + 110);
-  expect([109, 110, 120, 130].map((ms) => one.store.pausedPastWindow(first, startOfTime + ms, 100))).toEqual([[], [3], [2, 3], [2, 1, 3]]);
+  expect(
+    [109, 110, 120, 130].map((ms) => one.store.pausedPastWindow(first, startOfTime + ms, 100)),
+  ).toEqual([[], [3], [2, 3], [2, 1, 3]]);
   one.store.record([], [moveTo(delivery(3), "expired")]);
   expect(one.store.nextWindowEnd(first, 100)).toBe(startOfTime + 120);
 });
@@ -207,7 +275,11 @@ describe("after a crash", () => {
       reason: "restarted",
       transitions: [{ at: startOfTime + 500, state: "queued", reason: "restarted" }],
     });
-    expect(store.claim(first, startOfTime, 10).map(({ id, round, firstAttemptAt }) => [id, round, firstAttemptAt])).toEqual([
+    expect(
+      store
+        .claim(first, startOfTime, 10)
+        .map(({ id, round, firstAttemptAt }) => [id, round, firstAttemptAt]),
+    ).toEqual([
       [1, 1, null],
       [2, 2, startOfTime + 1],
       [3, 1, null],
@@ -220,7 +292,10 @@ describe("after a crash", () => {
     queue(one, 1);
     for (const round of [1, 2, 3]) {
       one.store.claim(first, far, 1);
-      one.store.record([attempt(delivery(1), { round, status: 503 })], [moveTo(delivery(1), "waiting", startOfTime)]);
+      one.store.record(
+        [attempt(delivery(1), { round, status: 503 })],
+        [moveTo(delivery(1), "waiting", startOfTime)],
+      );
     }
     expect(one.store.claim(first, far, 1)).toMatchObject([{ round: 4 }]);
     one.store.requeueInterrupted(far);
@@ -235,7 +310,9 @@ describe("after a crash", () => {
     one.store.record([], [moveTo(delivery(1), "queued")]);
     claimed(one);
     one.store.requeueInterrupted(startOfTime);
-    expect(one.store.claim(first, startOfTime, 1)).toMatchObject([{ round: 2, windowRound: 2, finished: [] }]);
+    expect(one.store.claim(first, startOfTime, 1)).toMatchObject([
+      { round: 2, windowRound: 2, finished: [] },
+    ]);
   });
 
   test("overdue deliveries of every destination run in the order in which they were due, apart, and all within the time", () => {
@@ -250,13 +327,23 @@ describe("after a crash", () => {
     const now = startOfTime + 50_000;
     expect(one.store.spreadOverdue(now, 250, 5000)).toBe(40);
     const due = one.db
-      .prepare("SELECT id, next_attempt_at AS at FROM deliveries WHERE state = 2 ORDER BY next_attempt_at, id DESC")
+      .prepare(
+        "SELECT id, next_attempt_at AS at FROM deliveries WHERE state = 2 ORDER BY next_attempt_at, id DESC",
+      )
       .all() as { id: number; at: number }[];
     const times = due.filter(({ id }) => id !== 40).map(({ at }) => at);
     expect(due[0]).toEqual({ id: 41, at: now });
-    expect(due.filter(({ id }) => id < 40).map(({ id }) => id)).toEqual(Array.from({ length: 39 }, (_, n) => 39 - n));
+    expect(due.filter(({ id }) => id < 40).map(({ id }) => id)).toEqual(
+      Array.from({ length: 39 }, (_, n) => 39 - n),
+    );
     expect(times.every((at) => at % 1000 === 0 && at >= now && at <= now + 5000)).toBe(true);
-    expect(Math.max(...[0, 1, 2, 3, 4, 5].map((second) => times.filter((at) => at === now + second * 1000).length))).toBeLessThanOrEqual(9);
+    expect(
+      Math.max(
+        ...[0, 1, 2, 3, 4, 5].map(
+          (second) => times.filter((at) => at === now + second * 1000).length,
+        ),
+      ),
+    ).toBeLessThanOrEqual(9);
     expect(one.store.delivery(delivery(40))?.nextAttemptAt).toBe(far);
     expect(one.store.message(1 as MessageRowId)?.deliveries[0]?.transitions.at(-1)).toMatchObject({
       at: now,
@@ -273,9 +360,16 @@ test("what is queued again keeps its window while it waits, and begins a new one
   queue(one, 3);
   claimed(one);
   for (const id of [1, 2, 3]) wait(one, id, far);
-  one.store.record([], [moveTo(delivery(1), "queued"), moveTo(delivery(2), "failed"), moveTo(delivery(3), "failed")]);
+  one.store.record(
+    [],
+    [moveTo(delivery(1), "queued"), moveTo(delivery(2), "failed"), moveTo(delivery(3), "failed")],
+  );
   one.store.record([], [moveTo(delivery(2), "cancelled"), moveTo(delivery(3), "queued")]);
-  expect([1, 2, 3].map((id) => one.store.delivery(delivery(id))?.firstAttemptAt)).toEqual([startOfTime, startOfTime, null]);
+  expect([1, 2, 3].map((id) => one.store.delivery(delivery(id))?.firstAttemptAt)).toEqual([
+    startOfTime,
+    startOfTime,
+    null,
+  ]);
   expect(one.store.claim(first, startOfTime, 9)).toMatchObject([
     { id: 1, round: 2, windowRound: 1, firstAttemptAt: startOfTime },
     { id: 3, round: 2, windowRound: 2, firstAttemptAt: null },
@@ -286,7 +380,10 @@ test("several changes of a delivery in one record come one after the other", () 
   const one = openTestStore();
   queue(one, 1);
   claimed(one);
-  one.store.record([attempt(delivery(1), { status: 404 })], [moveTo(delivery(1), "failed"), moveTo(delivery(1), "queued")]);
+  one.store.record(
+    [attempt(delivery(1), { status: 404 })],
+    [moveTo(delivery(1), "failed"), moveTo(delivery(1), "queued")],
+  );
   expect(one.store.delivery(delivery(1))).toMatchObject({ state: "queued", firstAttemptAt: null });
   expect(one.store.countByState()).toMatchObject({ sending: 0, queued: 1, failed: 0 });
   expect(one.store.claim(first, startOfTime, 1)).toMatchObject([{ windowRound: 2 }]);
@@ -309,13 +406,26 @@ test("an attempt without a response changes neither the last status nor the star
   expect(one.store.message(1 as MessageRowId)).toMatchObject({ attempts: 3, lastStatus: 503 });
   expect(one.store.delivery(delivery(1))?.firstAttemptAt).toBe(startOfTime);
   const { attempts } = one.store.deliveryDetails(delivery(1)) ?? {};
-  expect(attempts?.map(({ response, error, simulated, retryable }) => [response?.status, error, simulated, retryable])).toEqual([
+  expect(
+    attempts?.map(({ response, error, simulated, retryable }) => [
+      response?.status,
+      error,
+      simulated,
+      retryable,
+    ]),
+  ).toEqual([
     [503, null, false, true],
     [undefined, { code: "X", message: "It took too long." }, false, false],
     [undefined, { code: "X", message: "It took too long." }, false, false],
   ]);
-  one.store.record([attempt(delivery(1), { simulated: true, status: 500, startedAt: far + 1 })], []);
-  expect(one.store.deliveryDetails(delivery(1))?.attempts.at(-1)).toMatchObject({ simulated: true, retryable: true });
+  one.store.record(
+    [attempt(delivery(1), { simulated: true, status: 500, startedAt: far + 1 })],
+    [],
+  );
+  expect(one.store.deliveryDetails(delivery(1))?.attempts.at(-1)).toMatchObject({
+    simulated: true,
+    retryable: true,
+  });
 });
 
 test("overdue deliveries are those due before now, one gap apart, each at a full second", () => {
@@ -325,7 +435,8 @@ test("overdue deliveries are those due before now, one gap apart, each at a full
   for (const id of [3, 1, 2]) wait(one, id, startOfTime);
   const now = startOfTime + 10_000;
   wait(one, 4, now);
-  const due = () => [1, 2, 3, 4].map((id) => ((one.store.delivery(delivery(id))?.nextAttemptAt ?? 0) - now) / 1000);
+  const due = () =>
+    [1, 2, 3, 4].map((id) => ((one.store.delivery(delivery(id))?.nextAttemptAt ?? 0) - now) / 1000);
   expect(one.store.spreadOverdue(now, 1500, 60_000)).toBe(3);
   expect(due()).toEqual([0, 2, 3, 0]);
   for (const id of [1, 2, 3]) one.store.record([], [moveTo(delivery(id), "waiting", startOfTime)]);

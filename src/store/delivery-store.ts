@@ -1,12 +1,18 @@
 /**
- * Deliveries on their way. A delivery's state changes here and nowhere else, and its message's state with it.
+ * Deliveries on their way. A delivery's state changes here and nowhere else, and its message's
+ * state with it.
  *
- * The record of a change is a row of `transitions`, but for two, whose record is an attempt's own row:
- * `sending` (the attempt's start) and `delivered` (the attempt that succeeded).
+ * The record of a change is a row of `transitions`, but for two, whose record is an attempt's own
+ * row: `sending` (the attempt's start) and `delivered` (the attempt that succeeded).
  */
 
 import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
-import type { AttemptRecord, ClaimedDelivery, DeliveryStore, DeliverySummary } from "../engine/ports.ts";
+import type {
+  AttemptRecord,
+  ClaimedDelivery,
+  DeliveryStore,
+  DeliverySummary,
+} from "../engine/ports.ts";
 import { deliveryStateAt, outcomeCode, stateCode } from "./codes.ts";
 import type { Counts, MessageKind } from "./counts.ts";
 import { createPayloadReader, deliverySummary, type DeliveryRow } from "./delivery-queries.ts";
@@ -28,9 +34,18 @@ type Claimable = {
 
 type Parts = { db: Db; counts: Counts; transactions: Transactions; refreshMessage: RefreshMessage };
 
-export function createDeliveryStore(db: Db, counts: Counts, transactions: Transactions): Omit<DeliveryStore, "countByState"> {
+export function createDeliveryStore(
+  db: Db,
+  counts: Counts,
+  transactions: Transactions,
+): Omit<DeliveryStore, "countByState"> {
   const parts: Parts = { db, counts, transactions, refreshMessage: refreshing(db, counts) };
-  return { ...claiming(parts), record: transactions.wrap(recording(parts)), ...atStart(parts), ...readers(db) };
+  return {
+    ...claiming(parts),
+    record: transactions.wrap(recording(parts)),
+    ...atStart(parts),
+    ...readers(db),
+  };
 }
 
 /** What the attempts of one recording add to a message. */
@@ -57,8 +72,14 @@ function refreshing(db: Db, counts: Counts): RefreshMessage {
   };
 }
 
-function claiming({ db, counts, transactions, refreshMessage }: Parts): Pick<DeliveryStore, "claim" | "countRunnable"> {
-  const claimable = "SELECT id, message_id, state, shape, rounds, window_round, first_attempt_at FROM deliveries";
+function claiming({
+  db,
+  counts,
+  transactions,
+  refreshMessage,
+}: Parts): Pick<DeliveryStore, "claim" | "countRunnable"> {
+  const claimable =
+    "SELECT id, message_id, state, shape, rounds, window_round, first_attempt_at FROM deliveries";
   const due = db.prepare<[number, number, number], Claimable>(
     `${claimable} WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ?`,
   );
@@ -71,31 +92,41 @@ function claiming({ db, counts, transactions, refreshMessage }: Parts): Pick<Del
     )
     .pluck();
   const countQueued = db
-    .prepare<[number, number]>(`SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${queued} LIMIT ?)`)
+    .prepare<[number, number]>(
+      `SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${queued} LIMIT ?)`,
+    )
     .pluck();
-  const take = db.prepare(`UPDATE deliveries SET state = ${sending}, rounds = rounds + 1, next_attempt_at = NULL WHERE id = ?`);
+  const take = db.prepare(
+    `UPDATE deliveries SET state = ${sending}, rounds = rounds + 1, next_attempt_at = NULL WHERE id = ?`,
+  );
   const payloadOf = createPayloadReader(db);
   const finished = db
-    .prepare<[number, number], number>("SELECT webhook_id FROM attempts WHERE delivery_id = ? AND round >= ? AND retryable = 0")
+    .prepare<[number, number], number>(
+      "SELECT webhook_id FROM attempts WHERE delivery_id = ? AND round >= ? AND retryable = 0",
+    )
     .pluck();
 
-  const claimRows = transactions.wrap((destinationId: DestinationId, rows: Claimable[]): ClaimedDelivery[] =>
-    rows.map((row) => {
-      take.run(row.id);
-      counts.delivery(destinationId, row.state, -1);
-      counts.delivery(destinationId, sending, 1);
-      refreshMessage(row.message_id, 0, null);
-      return {
-        id: row.id as DeliveryId,
-        messageRow: row.message_id as MessageRowId,
-        destinationId,
-        round: row.rounds + 1,
-        windowRound: row.window_round,
-        firstAttemptAt: row.first_attempt_at,
-        finished: row.rounds + 1 > row.window_round ? (finished.all(row.id, row.window_round) as WebhookId[]) : [],
-        payload: payloadOf(row),
-      };
-    }),
+  const claimRows = transactions.wrap(
+    (destinationId: DestinationId, rows: Claimable[]): ClaimedDelivery[] =>
+      rows.map((row) => {
+        take.run(row.id);
+        counts.delivery(destinationId, row.state, -1);
+        counts.delivery(destinationId, sending, 1);
+        refreshMessage(row.message_id, 0, null);
+        return {
+          id: row.id as DeliveryId,
+          messageRow: row.message_id as MessageRowId,
+          destinationId,
+          round: row.rounds + 1,
+          windowRound: row.window_round,
+          firstAttemptAt: row.first_attempt_at,
+          finished:
+            row.rounds + 1 > row.window_round
+              ? (finished.all(row.id, row.window_round) as WebhookId[])
+              : [],
+          payload: payloadOf(row),
+        };
+      }),
   );
 
   return {
@@ -112,14 +143,19 @@ function claiming({ db, counts, transactions, refreshMessage }: Parts): Pick<Del
   };
 }
 
-/** Runs inside a transaction. Deliveries that retention has removed since, with their messages, are passed over. */
+/**
+ * Runs inside a transaction. Deliveries that retention has removed since, with their messages, are
+ * passed over.
+ */
 function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record"] {
   const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
   const setDeliveryState = db.prepare(
     "UPDATE deliveries SET state = ?, reason = ?, next_attempt_at = ?, first_attempt_at = coalesce(?, first_attempt_at) WHERE id = ?",
   );
   const setFirstAttempt = db.prepare("UPDATE deliveries SET first_attempt_at = ? WHERE id = ?");
-  const reopen = db.prepare("UPDATE deliveries SET window_round = rounds + 1, first_attempt_at = NULL WHERE id = ?");
+  const reopen = db.prepare(
+    "UPDATE deliveries SET window_round = rounds + 1, first_attempt_at = NULL WHERE id = ?",
+  );
   const insertTransition = insertingTransition(db);
   const insertAttempt = insertingAttempt(db);
 
@@ -133,7 +169,8 @@ function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record
         const row = one.get(id);
         delivery = row === undefined ? null : { ...row, firstAt: null };
         deliveries.set(id, delivery);
-        if (delivery !== null && !messages.has(delivery.message_id)) messages.set(delivery.message_id, { attempts: 0, lastStatus: null });
+        if (delivery !== null && !messages.has(delivery.message_id))
+          messages.set(delivery.message_id, { attempts: 0, lastStatus: null });
       }
       return delivery;
     };
@@ -141,8 +178,10 @@ function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record
       const delivery = touch(attempt.deliveryId);
       if (delivery === null) continue;
       insertAttempt(attempt);
-      // Attempts are recorded as they end, and the first that ends may not be the first that started.
-      if (attempt.startedAt < (delivery.firstAt ?? delivery.first_attempt_at ?? Infinity)) delivery.firstAt = attempt.startedAt;
+      // Attempts are recorded as they end, and the first that ends may not be the first that
+      // started.
+      if (attempt.startedAt < (delivery.firstAt ?? delivery.first_attempt_at ?? Infinity))
+        delivery.firstAt = attempt.startedAt;
       const message = messages.get(delivery.message_id) as OfMessage;
       message.attempts += 1;
       message.lastStatus = attempt.response?.status ?? message.lastStatus;
@@ -160,20 +199,36 @@ function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record
       delivery.firstAt = null;
     }
     for (const delivery of deliveries.values()) {
-      if (delivery !== null && delivery.firstAt !== null) setFirstAttempt.run(delivery.firstAt, delivery.id);
+      if (delivery !== null && delivery.firstAt !== null)
+        setFirstAttempt.run(delivery.firstAt, delivery.id);
     }
     for (const [id, { attempts, lastStatus }] of messages) refreshMessage(id, attempts, lastStatus);
   };
 }
 
 /** What a start finds: deliveries that were being sent, and retries that are overdue. */
-function atStart({ db, counts, transactions, refreshMessage }: Parts): Pick<DeliveryStore, "requeueInterrupted" | "spreadOverdue"> {
+function atStart({
+  db,
+  counts,
+  transactions,
+  refreshMessage,
+}: Parts): Pick<DeliveryStore, "requeueInterrupted" | "spreadOverdue"> {
   const insertTransition = insertingTransition(db);
   return {
     requeueInterrupted: transactions.wrap((now: number): number => {
-      const rows = db.prepare<[], DeliveryRow>(`${inState} WHERE c.state = ${sending} AND c.n > 0 AND d.state = ${sending}`).all();
-      const lastRound = db.prepare<[number], number>("SELECT coalesce(max(round), 0) FROM attempts WHERE delivery_id = ?").pluck();
-      const back = db.prepare(`UPDATE deliveries SET state = ${queued}, reason = 'restarted', rounds = ? WHERE id = ?`);
+      const rows = db
+        .prepare<[], DeliveryRow>(
+          `${inState} WHERE c.state = ${sending} AND c.n > 0 AND d.state = ${sending}`,
+        )
+        .all();
+      const lastRound = db
+        .prepare<[number], number>(
+          "SELECT coalesce(max(round), 0) FROM attempts WHERE delivery_id = ?",
+        )
+        .pluck();
+      const back = db.prepare(
+        `UPDATE deliveries SET state = ${queued}, reason = 'restarted', rounds = ? WHERE id = ?`,
+      );
       for (const row of rows) {
         back.run(Math.max(lastRound.get(row.id) as number, row.window_round - 1), row.id);
         insertTransition(row.id, now, queued, "restarted", null);
@@ -191,7 +246,9 @@ function atStart({ db, counts, transactions, refreshMessage }: Parts): Pick<Deli
         )
         .all(now);
       const gap = rows.length > 1 ? Math.min(gapMs, maxMs / (rows.length - 1)) : 0;
-      const move = db.prepare("UPDATE deliveries SET next_attempt_at = ?, reason = 'overdue' WHERE id = ?");
+      const move = db.prepare(
+        "UPDATE deliveries SET next_attempt_at = ?, reason = 'overdue' WHERE id = ?",
+      );
       for (const [place, row] of rows.entries()) {
         const at = Math.ceil((now + place * gap) / 1000) * 1000;
         move.run(at, row.id);
@@ -203,9 +260,16 @@ function atStart({ db, counts, transactions, refreshMessage }: Parts): Pick<Deli
 }
 
 function insertingTransition(db: Db) {
-  const insert = db.prepare("INSERT INTO transitions (delivery_id, at, state, reason, next_attempt_at) VALUES (?, ?, ?, ?, ?)");
-  return (deliveryId: number, at: number, state: number, reason: string | null, nextAttemptAt: number | null): void =>
-    void insert.run(deliveryId, at, state, reason, nextAttemptAt);
+  const insert = db.prepare(
+    "INSERT INTO transitions (delivery_id, at, state, reason, next_attempt_at) VALUES (?, ?, ?, ?, ?)",
+  );
+  return (
+    deliveryId: number,
+    at: number,
+    state: number,
+    reason: string | null,
+    nextAttemptAt: number | null,
+  ): void => void insert.run(deliveryId, at, state, reason, nextAttemptAt);
 }
 
 function insertingAttempt(db: Db) {
@@ -237,11 +301,15 @@ function insertingAttempt(db: Db) {
   };
 }
 
-/** A delivery within one recording; `firstAt` is the start of its first attempt that no change of state has taken note of yet. */
+/**
+ * A delivery within one recording; `firstAt` is the start of its first attempt that no change of
+ * state has taken note of yet.
+ */
 type Touched = DeliveryRow & { firstAt: number | null };
 
 /** Of every destination that has some in this state, so that the indexes lead to them. */
-const inState = "SELECT d.* FROM delivery_counts AS c CROSS JOIN deliveries AS d ON d.destination_id = c.destination_id";
+const inState =
+  "SELECT d.* FROM delivery_counts AS c CROSS JOIN deliveries AS d ON d.destination_id = c.destination_id";
 
 function readers(db: Db) {
   const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
@@ -276,13 +344,17 @@ function readers(db: Db) {
     )
     .pluck();
   const stateUpTo = db
-    .prepare<[number, number, number]>("SELECT EXISTS (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ? AND id <= ?)")
+    .prepare<[number, number, number]>(
+      "SELECT EXISTS (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ? AND id <= ?)",
+    )
     .pluck();
   const unsettled = db.prepare<[number], { destinationId: DestinationId; code: number }>(
     `SELECT destination_id AS destinationId, state AS code FROM deliveries WHERE message_id = ? AND state IN (${queued}, ${sending}, ${waiting})`,
   );
   const withWork = db
-    .prepare<[], number>(`SELECT DISTINCT destination_id FROM delivery_counts WHERE state IN (${queued}, ${waiting}) AND n > 0`)
+    .prepare<[], number>(
+      `SELECT DISTINCT destination_id FROM delivery_counts WHERE state IN (${queued}, ${waiting}) AND n > 0`,
+    )
     .pluck();
 
   return {
@@ -295,12 +367,19 @@ function readers(db: Db) {
       return earliest;
     },
     pausedPastWindow: (destinationId: DestinationId, now: number, windowMs: number): DeliveryId[] =>
-      [...firstAttempts.all(destinationId, now - windowMs), ...firstAttemptsQueued.all(destinationId, now - windowMs)].map(
-        ({ id }) => id as DeliveryId,
-      ),
+      [
+        ...firstAttempts.all(destinationId, now - windowMs),
+        ...firstAttemptsQueued.all(destinationId, now - windowMs),
+      ].map(({ id }) => id as DeliveryId),
     nextWindowEnd(destinationId: DestinationId, windowMs: number): number | null {
-      const firsts = [oldestWindow.get(destinationId), oldestWindowQueued.get(destinationId)] as (number | null | undefined)[];
-      const ends = firsts.flatMap((first) => (first === null || first === undefined ? [] : [first + windowMs]));
+      const firsts = [oldestWindow.get(destinationId), oldestWindowQueued.get(destinationId)] as (
+        | number
+        | null
+        | undefined
+      )[];
+      const ends = firsts.flatMap((first) =>
+        first === null || first === undefined ? [] : [first + windowMs],
+      );
       return ends.length === 0 ? null : Math.min(...ends);
     },
     delivery(id: DeliveryId): DeliverySummary | null {
@@ -309,11 +388,16 @@ function readers(db: Db) {
     },
     newestRows: () => newest.get() as { message: number; delivery: number },
     hasRunnableUpTo: (destinationId: DestinationId, now: number, upTo: number): boolean =>
-      stateUpTo.get(destinationId, queued, upTo) === 1 || dueUpTo.get(destinationId, now, upTo) === 1,
+      stateUpTo.get(destinationId, queued, upTo) === 1 ||
+      dueUpTo.get(destinationId, now, upTo) === 1,
     hasUnsettledUpTo: (destinationId: DestinationId, orQueued: boolean, upTo: number): boolean =>
-      [sending, waiting, ...(orQueued ? [queued] : [])].some((state) => stateUpTo.get(destinationId, state, upTo) === 1),
+      [sending, waiting, ...(orQueued ? [queued] : [])].some(
+        (state) => stateUpTo.get(destinationId, state, upTo) === 1,
+      ),
     unsettledOf: (message: MessageRowId) =>
-      unsettled.all(message).map(({ destinationId, code }) => ({ destinationId, state: deliveryStateAt(code) })),
+      unsettled
+        .all(message)
+        .map(({ destinationId, code }) => ({ destinationId, state: deliveryStateAt(code) })),
     destinationsWithWork: (): DestinationId[] => withWork.all() as DestinationId[],
   };
 }

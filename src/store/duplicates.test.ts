@@ -11,7 +11,10 @@ const entry = fc.record({
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant("add" as const), entry }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("remove" as const), entry }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("take back" as const), entry: fc.constant(null) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("take back" as const), entry: fc.constant(null) }),
+  },
 );
 
 const sorted = (numbers: Iterable<number>): number[] => [...numbers].toSorted((a, b) => a - b);
@@ -80,7 +83,8 @@ test("taken back from among many that lie side by side, each of the others is st
   const recent = new RecentIds(() => 0);
   for (let id = 1; id <= 2000; id += 1) recent.add(hashOf(id), id);
   for (let id = 2; id <= 2000; id += 3) recent.remove(hashOf(id), id);
-  for (let id = 1; id <= 2000; id += 1) expect([...recent.find(hashOf(id))]).toEqual(id % 3 === 2 ? [] : [id]);
+  for (let id = 1; id <= 2000; id += 1)
+    expect([...recent.find(hashOf(id))]).toEqual(id % 3 === 2 ? [] : [id]);
 });
 
 test("a table grows when it is half full, to twice to four times the places of what is still relevant", () => {

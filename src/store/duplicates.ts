@@ -1,6 +1,6 @@
 /**
- * Finds the original of a message: the same message id from the same source, accepted in the last 24 hours. The
- * hashes of these ids are in memory; the row decides.
+ * Finds the original of a message: the same message id from the same source, accepted in the last
+ * 24 hours. The hashes of these ids are in memory; the row decides.
  */
 
 import type { MessageRowId } from "../domain/ids.ts";
@@ -28,9 +28,10 @@ export class Duplicates {
     this.#postings = postings;
     this.#firstInWindow = (): number => firstSince(newestReceivedAt() - duplicateWindowMs);
     this.#recent = new RecentIds(this.#firstInWindow);
-    this.#candidate = db.prepare<[number], { message_id: string; source_id: number; received_at: number; state: number }>(
-      "SELECT message_id, source_id, received_at, state FROM messages WHERE id = ?",
-    );
+    this.#candidate = db.prepare<
+      [number],
+      { message_id: string; source_id: number; received_at: number; state: number }
+    >("SELECT message_id, source_id, received_at, state FROM messages WHERE id = ?");
   }
 
   load(): void {
@@ -46,7 +47,12 @@ export class Duplicates {
     if (!this.#recent.has(hash)) return null;
     for (const id of this.#recent.find(hash)) {
       const row = this.#candidate.get(id);
-      if (row === undefined || row.message_id !== messageId.toWellFormed() || row.source_id !== request.sourceId) continue;
+      if (
+        row === undefined ||
+        row.message_id !== messageId.toWellFormed() ||
+        row.source_id !== request.sourceId
+      )
+        continue;
       if (row.state === rejected || row.state === duplicate) continue;
       if (request.receivedAt - row.received_at <= duplicateWindowMs) return id as MessageRowId;
     }
@@ -87,13 +93,17 @@ const tables = 64;
 const smallest = 256;
 const emptyKey = -1;
 
-/** `oldestRelevant` returns the first row that is still within the 24 hours; called when a table is full. */
+/**
+ * `oldestRelevant` returns the first row that is still within the 24 hours; called when a table is
+ * full.
+ */
 type OldestRelevant = () => number;
 
 /**
- * The message ids of the last 24 hours, in memory, by hash: it takes a few nanoseconds to see that a message id is new. A
- * hit is only a candidate; the row itself decides. 64 tables instead of one, because a table grows in one go: a large one
- * would stop the event loop for as long as a frame or four.
+ * The message ids of the last 24 hours, in memory, by hash: it takes a few nanoseconds to see that
+ * a message id is new. A hit is only a candidate; the row itself decides. 64 tables instead of one,
+ * because a table grows in one go: a large one would stop the event loop for as long as a frame or
+ * four.
  */
 export class RecentIds {
   #oldestRelevant: OldestRelevant;
@@ -149,9 +159,11 @@ class Table {
   remove(hash: number, id: number): void {
     const mask = this.#keys.length - 1;
     let gap = spread(hash) & mask;
-    while (this.#keys[gap] !== emptyKey && (this.#keys[gap] !== hash || this.#ids[gap] !== id)) gap = (gap + 1) & mask;
+    while (this.#keys[gap] !== emptyKey && (this.#keys[gap] !== hash || this.#ids[gap] !== id))
+      gap = (gap + 1) & mask;
     if (this.#keys[gap] === emptyKey) return;
-    // What was placed behind it, because its own place was taken, moves up: a search ends at the first gap.
+    // What was placed behind it, because its own place was taken, moves up: a search ends at the
+    // first gap.
     for (let at = (gap + 1) & mask; this.#keys[at] !== emptyKey; at = (at + 1) & mask) {
       const key = this.#keys[at] as number;
       if (((at - spread(key)) & mask) < ((at - gap) & mask)) continue;
@@ -200,7 +212,8 @@ class Table {
     const keys = this.#keys;
     const ids = this.#ids;
     let kept = 0;
-    for (let at = 0; at < keys.length; at += 1) if (keys[at] !== emptyKey && (ids[at] as number) >= oldest) kept += 1;
+    for (let at = 0; at < keys.length; at += 1)
+      if (keys[at] !== emptyKey && (ids[at] as number) >= oldest) kept += 1;
     this.#allocate(kept * 2);
     for (let at = 0; at < keys.length; at += 1) {
       const key = keys[at] as number;

@@ -1,4 +1,7 @@
-/** `hookyard doctor`: everything that can be checked of a data directory, with what to do about each finding. Never changes anything. */
+/**
+ * `hookyard doctor`: everything that can be checked of a data directory, with what to do about each
+ * finding. Never changes anything.
+ */
 
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -28,15 +31,25 @@ export type Examination = {
   findings: Finding[];
 };
 
-const counted = ["requests", "messages", "deliveries", "attempts", "profiles", "sources", "destinations"];
+const counted = [
+  "requests",
+  "messages",
+  "deliveries",
+  "attempts",
+  "profiles",
+  "sources",
+  "destinations",
+];
 const restore =
   "Stop Hookyard, restore a backup into a new directory and start with --data set to it. Keep this one: some of its data may be recoverable.";
 
 /** Throws an `OpenError` when there is nothing to examine. */
 export function examineData(data: string): Examination {
   const file = join(data, dataFileName);
-  if (statSync(data, { throwIfNoEntry: false })?.isDirectory() !== true) throw new OpenError(`There is no data directory ${data}.`);
-  if (!readdirSync(data).some((name) => name.startsWith("hookyard."))) throw new OpenError(`${data} has no Hookyard data.`);
+  if (statSync(data, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new OpenError(`There is no data directory ${data}.`);
+  if (!readdirSync(data).some((name) => name.startsWith("hookyard.")))
+    throw new OpenError(`${data} has no Hookyard data.`);
   const examination: Examination = {
     dataDir: data,
     inUse: isInUse(data),
@@ -63,7 +76,8 @@ export function examineData(data: string): Examination {
   if (marker === null && sizeOf(file) !== null) {
     findings.push({
       level: "warning",
-      message: "The marker, which records what the file must contain, is missing, so lost data cannot be detected.",
+      message:
+        "The marker, which records what the file must contain, is missing, so lost data cannot be detected.",
       cure: "The next start creates it.",
     });
   }
@@ -92,8 +106,11 @@ export function examineData(data: string): Examination {
 function examineRows(db: Db, { format, sizes, rows, checked, findings }: Examination): void {
   const bytes = sizes.data as number;
   checked.push(`SQLite's ${checkOf(bytes)}`);
-  for (const message of faultsIn(db, bytes)) findings.push({ level: "error", message: `SQLite finds damage: ${message}`, cure: restore });
-  sizes.free = Number(db.pragma("freelist_count", { simple: true })) * Number(db.pragma("page_size", { simple: true }));
+  for (const message of faultsIn(db, bytes))
+    findings.push({ level: "error", message: `SQLite finds damage: ${message}`, cure: restore });
+  sizes.free =
+    Number(db.pragma("freelist_count", { simple: true })) *
+    Number(db.pragma("page_size", { simple: true }));
   // An older format lacks tables; the next start brings it up to date.
   if (format !== migrations.length) return;
   try {
@@ -101,9 +118,14 @@ function examineRows(db: Db, { format, sizes, rows, checked, findings }: Examina
     const foreign = db.pragma("foreign_key_check") as { table: string }[];
     if (foreign.length > 0) {
       const tables = [...new Set(foreign.map(({ table }) => table))].join(", ");
-      findings.push({ level: "error", message: `${foreign.length} rows of ${tables} refer to rows that do not exist.`, cure: restore });
+      findings.push({
+        level: "error",
+        message: `${foreign.length} rows of ${tables} refer to rows that do not exist.`,
+        cure: restore,
+      });
     }
-    for (const table of counted) rows[table] = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() as number;
+    for (const table of counted)
+      rows[table] = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() as number;
     checked.push("counts and references against the rows");
     for (const { what, rows: wrong } of inconsistenciesIn(db)) {
       findings.push({
@@ -114,13 +136,17 @@ function examineRows(db: Db, { format, sizes, rows, checked, findings }: Examina
     }
   } catch (error) {
     if (!isDamage(error)) throw error;
-    findings.push({ level: "error", message: `SQLite finds damage: ${(error as Error).message}`, cure: restore });
+    findings.push({
+      level: "error",
+      message: `SQLite finds damage: ${(error as Error).message}`,
+      cure: restore,
+    });
   }
 }
 
 /**
- * What SQLite cannot check: that counts are those of the rows, and that no row belongs to something that is not there.
- * Each finds the rows that are wrong.
+ * What SQLite cannot check: that counts are those of the rows, and that no row belongs to something
+ * that is not there. Each finds the rows that are wrong.
  */
 const queries: Record<string, string> = {
   "message counts that differ from the rows": `SELECT * FROM (
@@ -131,14 +157,20 @@ const queries: Record<string, string> = {
      SELECT destination_id, state, n FROM delivery_counts WHERE n <> 0
      UNION ALL SELECT destination_id, state, count(*) FROM deliveries GROUP BY 1, 2)
      GROUP BY 1, 2, 3 HAVING count(*) <> 2`,
-  "messages without their request": "SELECT id FROM messages WHERE request_id NOT IN (SELECT id FROM requests)",
+  "messages without their request":
+    "SELECT id FROM messages WHERE request_id NOT IN (SELECT id FROM requests)",
   "requests without messages": `SELECT id FROM requests
      WHERE messages > 0 AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.id >= first_message AND messages.id < first_message + requests.messages)`,
-  "decisions without their message": "SELECT message_id FROM decisions WHERE message_id NOT IN (SELECT id FROM messages)",
-  "payloads without their message": "SELECT message_id FROM payloads WHERE message_id NOT IN (SELECT id FROM messages)",
-  "deliveries without their message": "SELECT id FROM deliveries WHERE message_id NOT IN (SELECT id FROM messages)",
-  "attempts without their delivery": "SELECT id FROM attempts WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
-  "transitions without their delivery": "SELECT id FROM transitions WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
+  "decisions without their message":
+    "SELECT message_id FROM decisions WHERE message_id NOT IN (SELECT id FROM messages)",
+  "payloads without their message":
+    "SELECT message_id FROM payloads WHERE message_id NOT IN (SELECT id FROM messages)",
+  "deliveries without their message":
+    "SELECT id FROM deliveries WHERE message_id NOT IN (SELECT id FROM messages)",
+  "attempts without their delivery":
+    "SELECT id FROM attempts WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
+  "transitions without their delivery":
+    "SELECT id FROM transitions WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
   "postings without their message":
     "SELECT block FROM postings WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id >= block * 4096 AND id < (block + 1) * 4096)",
   // The last block is still filling, in memory.
@@ -148,9 +180,17 @@ const queries: Record<string, string> = {
     "SELECT id FROM profiles WHERE events <> (SELECT count(*) FROM profile_events WHERE profile_id = profiles.id)",
   "users whose id refers to another profile": `SELECT id FROM profiles WHERE user_id IS NOT NULL
      AND id IS NOT (SELECT profile_id FROM identities WHERE kind = 0 AND value = user_id)`,
-  "events without their message": "SELECT id FROM profile_events WHERE id NOT IN (SELECT id FROM messages)",
+  "events without their message":
+    "SELECT id FROM profile_events WHERE id NOT IN (SELECT id FROM messages)",
   ...Object.fromEntries(
-    ["identities", "profile_traits", "profile_events", "profile_groups", "profile_sources", "profile_history"].map((table) => [
+    [
+      "identities",
+      "profile_traits",
+      "profile_events",
+      "profile_groups",
+      "profile_sources",
+      "profile_history",
+    ].map((table) => [
       `${table} without their profile`,
       `SELECT profile_id FROM ${table} WHERE profile_id NOT IN (SELECT id FROM profiles)`,
     ]),

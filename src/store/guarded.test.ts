@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { guarded, StoreHealth } from "./health.ts";
 import { openTestStore } from "./store.fixture.ts";
 
-const failing = (code: string): Error => Object.assign(new Error("as the driver throws it"), { code });
+const failing = (code: string): Error =>
+  Object.assign(new Error("as the driver throws it"), { code });
 
 describe("a guarded store", () => {
   const health = () => new StoreHealth(openTestStore().db, null);
@@ -13,35 +14,55 @@ describe("a guarded store", () => {
   test("notes what fails at once, later, and in a walk, and throws it", async () => {
     const [now, later, walked] = [health(), health(), health()];
     expect(() => guarded({ read: fail }, now).read()).toThrow("as the driver");
-    await expect(guarded({ read: async () => fail() }, later).read()).rejects.toThrow("as the driver");
+    await expect(guarded({ read: async () => fail() }, later).read()).rejects.toThrow(
+      "as the driver",
+    );
     const walk = guarded({ walkRule: () => ({ next: fail }) }, walked).walkRule();
     expect(walked.trouble).toBeNull();
     expect(() => walk.next()).toThrow("as the driver");
-    expect([now, later, walked].map(({ trouble }) => trouble?.data)).toEqual(Array(3).fill({ sqlite: "SQLITE_IOERR" }));
+    expect([now, later, walked].map(({ trouble }) => trouble?.data)).toEqual(
+      Array(3).fill({ sqlite: "SQLITE_IOERR" }),
+    );
   });
 
   test("passes on what it is called with and what it answers", async () => {
-    const made = { list: [1], sum: (a: number, b: number) => a + b, later: async (a: number) => a, walkway: { a: 1 } };
+    const made = {
+      list: [1],
+      sum: (a: number, b: number) => a + b,
+      later: async (a: number) => a,
+      walkway: { a: 1 },
+    };
     const store = guarded(made, health());
-    expect([store.list, store.sum(1, 2), await store.later(3), store.walkway]).toEqual([[1], 3, 3, { a: 1 }]);
+    expect([store.list, store.sum(1, 2), await store.later(3), store.walkway]).toEqual([
+      [1],
+      3,
+      3,
+      { a: 1 },
+    ]);
     const answer = { next: 1 };
     expect(guarded({ sidewalk: () => answer }, health()).sidewalk()).toBe(answer);
   });
 
-  test.each(["commit", "record"])("is well again after a %s, and not after another write", (name) => {
-    const one = health();
-    one.note(failing("SQLITE_FULL"));
-    guarded({ putTrait: () => 1 }, one).putTrait();
-    expect(one.trouble).not.toBeNull();
-    guarded({ [name]: () => 1 }, one)[name]?.();
-    expect(one.trouble).toBeNull();
-  });
+  test.each(["commit", "record"])(
+    "is well again after a %s, and not after another write",
+    (name) => {
+      const one = health();
+      one.note(failing("SQLITE_FULL"));
+      guarded({ putTrait: () => 1 }, one).putTrait();
+      expect(one.trouble).not.toBeNull();
+      guarded({ [name]: () => 1 }, one)[name]?.();
+      expect(one.trouble).toBeNull();
+    },
+  );
 
   test("writes nothing into a damaged file, and reads it", () => {
     const one = health();
     one.note(failing("SQLITE_CORRUPT"));
     let written = 0;
-    const store = guarded({ putTrait: () => (written += 1), settings: () => 1, additional: () => 2 }, one);
+    const store = guarded(
+      { putTrait: () => (written += 1), settings: () => 1, additional: () => 2 },
+      one,
+    );
     expect(() => store.putTrait()).toThrow("as the driver");
     expect([written, store.settings(), store.additional()]).toEqual([0, 1, 2]);
   });

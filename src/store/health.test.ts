@@ -21,7 +21,8 @@ import { dataFileName } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
 import { openTestStore, request, temporaryDirectory } from "./store.fixture.ts";
 
-const failing = (code: string): Error => Object.assign(new Error("as the driver throws it"), { code });
+const failing = (code: string): Error =>
+  Object.assign(new Error("as the driver throws it"), { code });
 const markerIn = (data: string): { beat: number; hasLog: boolean } =>
   JSON.parse(readFileSync(join(data, markerName), "utf8")) as { beat: number; hasLog: boolean };
 
@@ -47,20 +48,23 @@ test("the files are looked at every second, and not any more after the end", () 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test.each(["SQLITE_FULL", "SQLITE_IOERR_READ", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_BUSY"])(
-  "%s is trouble from wherever it comes, until a write succeeds",
-  (code) => {
-    const { store } = openTestStore(temporaryDirectory());
-    let changes = 0;
-    store.watch(() => (changes += 1));
-    store.noteFailure(failing("SQLITE_CONSTRAINT"));
-    expect(store.trouble()).toBeNull();
-    store.noteFailure(failing(code));
-    expect(store.trouble()).toMatchObject({ status: 503, data: { sqlite: code } });
-    store.commit([request([{}])]);
-    expect([store.trouble(), changes]).toEqual([null, 2]);
-  },
-);
+test.each([
+  "SQLITE_FULL",
+  "SQLITE_IOERR_READ",
+  "SQLITE_READONLY",
+  "SQLITE_CANTOPEN",
+  "SQLITE_BUSY",
+])("%s is trouble from wherever it comes, until a write succeeds", (code) => {
+  const { store } = openTestStore(temporaryDirectory());
+  let changes = 0;
+  store.watch(() => (changes += 1));
+  store.noteFailure(failing("SQLITE_CONSTRAINT"));
+  expect(store.trouble()).toBeNull();
+  store.noteFailure(failing(code));
+  expect(store.trouble()).toMatchObject({ status: 503, data: { sqlite: code } });
+  store.commit([request([{}])]);
+  expect([store.trouble(), changes]).toEqual([null, 2]);
+});
 
 test("on a full disk trouble lasts until there is room again, without anybody asking", () => {
   const { db, store, health } = openTestStore(temporaryDirectory());
@@ -100,7 +104,12 @@ test("a large file is checked a second after the start, nothing is written from 
   first.close();
   const db = new Database(join(data, dataFileName), { readonly: true });
   // A page that nothing reads at a start.
-  const page = Number(db.prepare("SELECT rootpage FROM sqlite_master WHERE name = 'profile_history_by_profile'").pluck().get());
+  const page = Number(
+    db
+      .prepare("SELECT rootpage FROM sqlite_master WHERE name = 'profile_history_by_profile'")
+      .pluck()
+      .get(),
+  );
   db.close();
   const put = (bytes: Buffer): void => {
     const file = openSync(join(data, dataFileName), "r+");
@@ -121,7 +130,11 @@ test("a large file is checked a second after the start, nothing is written from 
     store.commit([request([{}])]);
     expect.unreachable();
   } catch (error) {
-    expect(storeFailure(error)).toMatchObject({ status: 503, code: "store_unavailable", data: { sqlite: "DATA_DAMAGED" } });
+    expect(storeFailure(error)).toMatchObject({
+      status: 503,
+      code: "store_unavailable",
+      data: { sqlite: "DATA_DAMAGED" },
+    });
   }
   put(right);
   vi.advanceTimersByTime(60_000);
@@ -148,10 +161,26 @@ test("a failure that is none of the file's, or one that the store has found itse
 });
 
 test.each<[what: string, harm: (data: string) => void, sentence: RegExp]>([
-  ["its directory is deleted", (data) => rmSync(data, { recursive: true }), /hookyard\.db has been moved or deleted/],
-  ["the data file is deleted", (data) => rmSync(join(data, dataFileName)), /hookyard\.db has been moved or deleted/],
-  ["the log is deleted", (data) => rmSync(join(data, `${dataFileName}-wal`)), /-wal has been moved or deleted/],
-  ["the index of the log is deleted", (data) => rmSync(join(data, `${dataFileName}-shm`)), /-shm has been moved or deleted/],
+  [
+    "its directory is deleted",
+    (data) => rmSync(data, { recursive: true }),
+    /hookyard\.db has been moved or deleted/,
+  ],
+  [
+    "the data file is deleted",
+    (data) => rmSync(join(data, dataFileName)),
+    /hookyard\.db has been moved or deleted/,
+  ],
+  [
+    "the log is deleted",
+    (data) => rmSync(join(data, `${dataFileName}-wal`)),
+    /-wal has been moved or deleted/,
+  ],
+  [
+    "the index of the log is deleted",
+    (data) => rmSync(join(data, `${dataFileName}-shm`)),
+    /-shm has been moved or deleted/,
+  ],
   [
     "the data file is replaced",
     (data) => {
@@ -161,19 +190,29 @@ test.each<[what: string, harm: (data: string) => void, sentence: RegExp]>([
     },
     /hookyard\.db has been replaced/,
   ],
-  ["the data file is cut off", (data) => truncateSync(join(data, dataFileName), 8192), /has been cut off\. Hookyard has stopped writing/],
-])("when %s while it is open, that is trouble at the next look, and nothing more is accepted", (_what, harm, sentence) => {
-  const data = temporaryDirectory();
-  const { db, store, health } = openTestStore(data);
-  store.commit([request(Array.from({ length: 100 }, () => ({ text: "x".repeat(500) })))]);
-  db.pragma("wal_checkpoint(PASSIVE)");
-  health.tick();
-  expect(store.trouble()).toBeNull();
-  harm(data);
-  health.tick();
-  expect(store.trouble()).toMatchObject({ status: 503, message: expect.stringMatching(sentence) });
-  expect(() => store.commit([request([{}])])).toThrow(sentence);
-});
+  [
+    "the data file is cut off",
+    (data) => truncateSync(join(data, dataFileName), 8192),
+    /has been cut off\. Hookyard has stopped writing/,
+  ],
+])(
+  "when %s while it is open, that is trouble at the next look, and nothing more is accepted",
+  (_what, harm, sentence) => {
+    const data = temporaryDirectory();
+    const { db, store, health } = openTestStore(data);
+    store.commit([request(Array.from({ length: 100 }, () => ({ text: "x".repeat(500) })))]);
+    db.pragma("wal_checkpoint(PASSIVE)");
+    health.tick();
+    expect(store.trouble()).toBeNull();
+    harm(data);
+    health.tick();
+    expect(store.trouble()).toMatchObject({
+      status: 503,
+      message: expect.stringMatching(sentence),
+    });
+    expect(() => store.commit([request([{}])])).toThrow(sentence);
+  },
+);
 
 test("a directory that is moved away is trouble, and none when it is back", () => {
   const data = join(temporaryDirectory(), "data");
@@ -190,7 +229,8 @@ test("a directory that is moved away is trouble, and none when it is back", () =
 test("the marker is never ahead of the data: it follows each second in which something was written", () => {
   const data = temporaryDirectory();
   const { db, store, health } = openTestStore(data);
-  const beat = (): number => Number(db.prepare("SELECT value FROM meta WHERE key = 'beat'").pluck().get());
+  const beat = (): number =>
+    Number(db.prepare("SELECT value FROM meta WHERE key = 'beat'").pluck().get());
   const first = markerIn(data);
   expect(first).toMatchObject({ beat: beat(), hasLog: true });
   health.tick();
@@ -232,7 +272,13 @@ test("a full disk has room again when a quarter of a megabyte can be written", (
     health.tick();
     return store.trouble() !== null;
   };
-  expect([troubleWith(50), troubleWith(62), changes, troubleWith(70), changes]).toEqual([true, true, 1, false, 2]);
+  expect([troubleWith(50), troubleWith(62), changes, troubleWith(70), changes]).toEqual([
+    true,
+    true,
+    1,
+    false,
+    2,
+  ]);
 });
 
 test("a trial whose row could not be deleted does not keep the next one from ending the trouble", () => {
@@ -246,7 +292,9 @@ test("a trial whose row could not be deleted does not keep the next one from end
 
 test("only trouble asks for room", () => {
   const { db, health } = openTestStore();
-  db.exec("CREATE TRIGGER refuse BEFORE INSERT ON meta WHEN new.key = 'tried' BEGIN SELECT raise(ABORT, 'asked'); END");
+  db.exec(
+    "CREATE TRIGGER refuse BEFORE INSERT ON meta WHEN new.key = 'tried' BEGIN SELECT raise(ABORT, 'asked'); END",
+  );
   health.tick();
   expect(health.trouble).toBeNull();
 });
@@ -256,7 +304,8 @@ test("the log may hold pages that the file lacks, and a file that SQLite itself 
   const file = join(data, dataFileName);
   const { db, store, health } = openTestStore(data);
   const size = (): number => readFileSync(file).length;
-  const filled = (): void => void store.commit([request(Array.from({ length: 100 }, () => ({ text: "x".repeat(5000) })))]);
+  const filled = (): void =>
+    void store.commit([request(Array.from({ length: 100 }, () => ({ text: "x".repeat(5000) })))]);
   db.pragma("wal_checkpoint(TRUNCATE)");
   health.tick();
   filled();
@@ -280,7 +329,11 @@ test("the log may hold pages that the file lacks, and a file that SQLite itself 
 });
 
 test("at the end the marker describes the file that was open, and nothing else", () => {
-  const [replaced, gone, blocked] = [temporaryDirectory(), temporaryDirectory(), temporaryDirectory()];
+  const [replaced, gone, blocked] = [
+    temporaryDirectory(),
+    temporaryDirectory(),
+    temporaryDirectory(),
+  ];
   const stores = [replaced, gone, blocked].map(openStore);
   const open = markerIn(replaced);
   copyFileSync(join(replaced, dataFileName), join(replaced, "copy"));
@@ -290,7 +343,10 @@ test("at the end the marker describes the file that was open, and nothing else",
   mkdirSync(join(blocked, `${markerName}.part`));
   for (const store of stores) store.close();
   expect(markerIn(replaced)).toEqual(open);
-  expect([existsSync(join(gone, markerName)), existsSync(join(blocked, markerName))]).toEqual([false, false]);
+  expect([existsSync(join(gone, markerName)), existsSync(join(blocked, markerName))]).toEqual([
+    false,
+    false,
+  ]);
 });
 
 test("the marker at the end says what the one before said, but for the log", () => {
@@ -307,7 +363,9 @@ test("the marker at the end says what the one before said, but for the log", () 
 test("a marker that cannot be written any more is trouble", () => {
   const data = temporaryDirectory();
   const { db, store, health } = openTestStore(data);
-  db.exec("CREATE TRIGGER refuse BEFORE UPDATE ON meta BEGIN SELECT raise(ABORT, 'not this one'); END");
+  db.exec(
+    "CREATE TRIGGER refuse BEFORE UPDATE ON meta BEGIN SELECT raise(ABORT, 'not this one'); END",
+  );
   store.commit([request([{}])]);
   health.tick();
   expect(store.trouble()).toBeNull();
@@ -320,14 +378,17 @@ test("a marker that cannot be written any more is trouble", () => {
   expect(store.trouble()).toMatchObject({ data: { sqlite: "SQLITE_IOERR_WRITE" } });
 });
 
-test.each(["SQLITE_CORRUPT_VTAB", "SQLITE_NOTADB"])("%s in memory stays: there is no file to check", (code) => {
-  const { store, health } = openTestStore();
-  store.noteFailure(failing("SQLITE_FULL"));
-  store.noteFailure(failing(code));
-  health.wrote();
-  expect(store.trouble()).toMatchObject({ data: { sqlite: code } });
-  expect(() => health.beforeWrite()).toThrow("as the driver throws it");
-});
+test.each(["SQLITE_CORRUPT_VTAB", "SQLITE_NOTADB"])(
+  "%s in memory stays: there is no file to check",
+  (code) => {
+    const { store, health } = openTestStore();
+    store.noteFailure(failing("SQLITE_FULL"));
+    store.noteFailure(failing(code));
+    health.wrote();
+    expect(store.trouble()).toMatchObject({ data: { sqlite: code } });
+    expect(() => health.beforeWrite()).toThrow("as the driver throws it");
+  },
+);
 
 test("a fault that the store has found itself is noted once", () => {
   const { store, health } = openTestStore(temporaryDirectory());

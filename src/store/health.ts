@@ -1,12 +1,16 @@
 /**
- * Whether the data file can be trusted and written to. Three things can be wrong; the worst is reported first:
+ * Whether the data file can be trusted and written to. Three things can be wrong; the worst is
+ * reported first:
  *
- * - moved: a file of the data has been deleted, replaced or cut off. Over when the same files are back.
- * - damaged: SQLite, or the check after the start, found damage. Over when a later check finds none.
- * - failing: the last write failed (a full disk, a lock, an I/O error). Over with the next write that succeeds; one is tried
- *   every second.
+ * - moved: a file of the data has been deleted, replaced or cut off. Over when the same files are
+ *   back.
+ * - damaged: SQLite, or the check after the start, found damage. Over when a later check finds
+ *   none.
+ * - failing: the last write failed (a full disk, a lock, an I/O error). Over with the next write
+ *   that succeeds; one is tried every second.
  *
- * While it is moved or damaged nothing is written, so that no message is accepted which would be lost.
+ * While it is moved or damaged nothing is written, so that no message is accepted which would be
+ * lost.
  */
 
 import type Database from "better-sqlite3";
@@ -21,7 +25,10 @@ import { removeMarker, writeMarker } from "./marker.ts";
 
 const everyMs = 1_000;
 
-/** A write checks the files first when the last check is older. So nothing is accepted later than this after a file was deleted. */
+/**
+ * A write checks the files first when the last check is older. So nothing is accepted later than
+ * this after a file was deleted.
+ */
 const lookedAtMs = 100;
 
 /** The check of a large file begins after the start, and is repeated as long as it finds damage. */
@@ -60,7 +67,11 @@ export class StoreHealth {
   constructor(db: Database.Database, file: DataFile | null) {
     this.#db = db;
     this.#file = file;
-    this.#beat = db.prepare<[], string>("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'beat' RETURNING value").pluck();
+    this.#beat = db
+      .prepare<[], string>(
+        "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'beat' RETURNING value",
+      )
+      .pluck();
     this.#tried = db.prepare("INSERT OR REPLACE INTO meta VALUES ('tried', hex(zeroblob(?)))");
     this.#totalChanges = db.prepare<[], number>("SELECT total_changes()").pluck();
     if (file !== null) this.#mark();
@@ -124,7 +135,8 @@ export class StoreHealth {
     };
     this.#timer = startIdleTimer(everyMs, again);
     // Smaller ones were checked before they were opened.
-    if (this.#size > checkedAtStart) this.#checkTimer = startIdleTimer(checkAfterMs, () => this.#startCheck());
+    if (this.#size > checkedAtStart)
+      this.#checkTimer = startIdleTimer(checkAfterMs, () => this.#startCheck());
   }
 
   /** Every second. */
@@ -143,7 +155,10 @@ export class StoreHealth {
     }
   }
 
-  /** First in the database, then beside it: a kill between the two leaves a marker that asks for less. */
+  /**
+   * First in the database, then beside it: a kill between the two leaves a marker that asks for
+   * less.
+   */
   #mark(): void {
     if (this.#file === null) return;
     const { data, file, database } = this.#file;
@@ -221,11 +236,16 @@ function identityOf(path: string): string | null {
   return found === undefined ? null : `${found.dev} ${found.ino}`;
 }
 
-/** Methods that write, by the verbs that store methods begin with. The clock is saved in any case. */
+/**
+ * Methods that write, by the verbs that store methods begin with. The clock is saved in any case.
+ */
 const writing =
   /^(add|adopt|atomically|claim|clear|commit|create|delete|forget|insert|keep|lift|mark|merge|pin|put|record|remove|requeue|saveSettings|set|spread|suppress|touch|update)(?=[A-Z]|$)/;
 
-/** The store with every failure noted, wherever it happens, and without writes while they would be lost. */
+/**
+ * The store with every failure noted, wherever it happens, and without writes while they would be
+ * lost.
+ */
 export function guarded<Methods extends object>(store: Methods, health: StoreHealth): Methods {
   const fail = (error: unknown): never => {
     health.note(error);
@@ -249,7 +269,9 @@ export function guarded<Methods extends object>(store: Methods, health: StoreHea
   return Object.fromEntries(
     Object.entries(store).map(([name, member]) => [
       name,
-      typeof member === "function" ? guard(name, member as (...args: unknown[]) => unknown) : member,
+      typeof member === "function"
+        ? guard(name, member as (...args: unknown[]) => unknown)
+        : member,
     ]),
   ) as Methods;
 }

@@ -1,11 +1,22 @@
 import { describe, expect, test } from "vitest";
 import type { DestinationId, MessageRowId } from "../domain/ids.ts";
 import type { MessageDraft, TestStore } from "./store.fixture.ts";
-import { expectConsistent, openTestStore, passOver, request, startOfTime, tables } from "./store.fixture.ts";
+import {
+  expectConsistent,
+  openTestStore,
+  passOver,
+  request,
+  startOfTime,
+  tables,
+} from "./store.fixture.ts";
 
 const day = 24 * 60 * 60 * 1000;
 
-function commitOne({ store }: TestStore, draft: MessageDraft, more: { at?: number; sourceId?: number } = {}) {
+function commitOne(
+  { store }: TestStore,
+  draft: MessageDraft,
+  more: { at?: number; sourceId?: number } = {},
+) {
   const [message] = store
     .commit([request([draft], more)])
     .flat()
@@ -17,8 +28,14 @@ function commitOne({ store }: TestStore, draft: MessageDraft, more: { at?: numbe
 describe("a message id that comes again", () => {
   test("from the same source within 24 hours is a duplicate of the first", () => {
     const one = openTestStore();
-    expect(commitOne(one, { messageId: "a", to: [1] })).toMatchObject({ state: "queued", duplicateOf: null });
-    expect(commitOne(one, { messageId: "a", to: [1] }, { at: startOfTime + day })).toMatchObject({ state: "duplicate", duplicateOf: 1 });
+    expect(commitOne(one, { messageId: "a", to: [1] })).toMatchObject({
+      state: "queued",
+      duplicateOf: null,
+    });
+    expect(commitOne(one, { messageId: "a", to: [1] }, { at: startOfTime + day })).toMatchObject({
+      state: "duplicate",
+      duplicateOf: 1,
+    });
     expect(one.store.message(2 as never)).toMatchObject({
       state: "duplicate",
       reason: "duplicate",
@@ -33,7 +50,9 @@ describe("a message id that comes again", () => {
     commitOne(one, { messageId: "a" });
     expect(commitOne(one, { messageId: "a" }, { sourceId: 2 }).state).toBe("filtered");
     expect(commitOne(one, { messageId: "a", deduplicate: false }).state).toBe("filtered");
-    expect(commitOne(one, { messageId: "a" }, { at: startOfTime + day + 1 }).state).toBe("filtered");
+    expect(commitOne(one, { messageId: "a" }, { at: startOfTime + day + 1 }).state).toBe(
+      "filtered",
+    );
   });
 
   test("is a duplicate of the first even when the ones between were duplicates, and not of a rejected one", () => {
@@ -50,12 +69,19 @@ describe("a message id that comes again", () => {
     const one = openTestStore();
     const twice = { messageId: "a" };
     const committed = one.store.commit([request([twice, twice]), request([twice])]).flat();
-    expect(committed.map(({ id }) => one.store.message(id)?.state)).toEqual(["filtered", "duplicate", "duplicate"]);
+    expect(committed.map(({ id }) => one.store.message(id)?.state)).toEqual([
+      "filtered",
+      "duplicate",
+      "duplicate",
+    ]);
   });
 
   test("is known after a restart, and among tens of thousands", () => {
     const one = openTestStore();
-    for (let n = 0; n < 30; n += 1) one.store.commit([request(Array.from({ length: 1000 }, (_, i) => ({ messageId: `m-${n}-${i}` })))]);
+    for (let n = 0; n < 30; n += 1)
+      one.store.commit([
+        request(Array.from({ length: 1000 }, (_, i) => ({ messageId: `m-${n}-${i}` }))),
+      ]);
     expect(commitOne(one, { messageId: "m-29-999" }).duplicateOf).toBe(30_000);
     const again = one.restarted();
     expect(commitOne(again, { messageId: "m-0-0" }).duplicateOf).toBe(1);
@@ -75,7 +101,10 @@ describe("a message id that comes again", () => {
     commitOne(one, { messageId: "a" });
     passOver(one);
     one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 10);
-    expect(commitOne(one, { messageId: "a" })).toMatchObject({ state: "filtered", duplicateOf: null });
+    expect(commitOne(one, { messageId: "a" })).toMatchObject({
+      state: "filtered",
+      duplicateOf: null,
+    });
   });
 });
 
@@ -87,18 +116,35 @@ describe("a commit that fails in the middle", () => {
     commitOne(one, { messageId: "before", userId: "ada", to: [1] });
     const before = tables(one);
     // Long enough to fill a block of postings and to make the table of recent ids grow.
-    const many = Array.from({ length: 9000 }, (_, n) => ({ messageId: `lost-${n}`, userId: "ada", event: "Lost", to: [1, 2] }));
-    expect(() => one.store.commit([request([{ messageId: "a" }]), request([...many, { failure }])])).toThrow(failure);
+    const many = Array.from({ length: 9000 }, (_, n) => ({
+      messageId: `lost-${n}`,
+      userId: "ada",
+      event: "Lost",
+      to: [1, 2],
+    }));
+    expect(() =>
+      one.store.commit([request([{ messageId: "a" }]), request([...many, { failure }])]),
+    ).toThrow(failure);
     expect(tables(one)).toEqual(before);
 
-    expect(commitOne(one, { messageId: "lost-0", userId: "ada", to: [1] })).toMatchObject({ id: 2, state: "queued", duplicateOf: null });
+    expect(commitOne(one, { messageId: "lost-0", userId: "ada", to: [1] })).toMatchObject({
+      id: 2,
+      state: "queued",
+      duplicateOf: null,
+    });
     expect(commitOne(one, { messageId: "a" })).toMatchObject({ id: 3, duplicateOf: null });
     expect(commitOne(one, { messageId: "before" }).duplicateOf).toBe(1);
-    expect(one.store.claim(1 as DestinationId, startOfTime, 10).map(({ id, messageRow }) => [id, messageRow])).toEqual([
+    expect(
+      one.store
+        .claim(1 as DestinationId, startOfTime, 10)
+        .map(({ id, messageRow }) => [id, messageRow]),
+    ).toEqual([
       [1, 1],
       [2, 2],
     ]);
-    expect((await one.store.messages({ userId: "ada" }, 10, null)).items.map(({ id }) => id)).toEqual([2, 1]);
+    expect(
+      (await one.store.messages({ userId: "ada" }, 10, null)).items.map(({ id }) => id),
+    ).toEqual([2, 1]);
     expect((await one.store.messages({ event: "Lost" }, 10, null)).total).toBe(0);
     expectConsistent(one.db);
   });
@@ -108,7 +154,12 @@ describe("a commit that fails in the middle", () => {
     commitOne(one, { messageId: "before" });
     for (let n = 0; n < 100; n += 1) {
       expect(() =>
-        one.store.commit([request([...Array.from({ length: 50 }, (_, i) => ({ messageId: `lost-${i}` })), { failure }])]),
+        one.store.commit([
+          request([
+            ...Array.from({ length: 50 }, (_, i) => ({ messageId: `lost-${i}` })),
+            { failure },
+          ]),
+        ]),
       ).toThrow(failure);
     }
     expect(commitOne(one, { messageId: "before" }).duplicateOf).toBe(1);
@@ -120,7 +171,8 @@ describe("a commit that fails in the middle", () => {
     const pages = one.db.pragma("page_count", { simple: true }) as number;
     one.db.pragma(`max_page_count = ${pages + 5}`);
     const text = JSON.stringify({ text: "x".repeat(1000) });
-    const fill = (): void => void one.store.commit([request(Array.from({ length: 10 }, () => ({ text, to: [1] })))]);
+    const fill = (): void =>
+      void one.store.commit([request(Array.from({ length: 10 }, () => ({ text, to: [1] })))]);
     expect(() => {
       for (let n = 0; n < 100; n += 1) fill();
     }).toThrow(expect.objectContaining({ code: "SQLITE_FULL" }));
@@ -154,7 +206,11 @@ test("requests with an unknown write key are kept, the newest thousand of them",
     { writeKey: "odd", requests: 500, firstAt: 5, lastAt: 1003, lastPath: "/v1/1003" },
     { writeKey: "even", requests: 500, firstAt: 4, lastAt: 1002, lastPath: "/v1/1002" },
   ]);
-  expect(store.oldestUnknownKeyRequest("even")).toMatchObject({ receivedAt: 4, headers: [["A", "b"]], body: Buffer.from("4") });
+  expect(store.oldestUnknownKeyRequest("even")).toMatchObject({
+    receivedAt: 4,
+    headers: [["A", "b"]],
+    body: Buffer.from("4"),
+  });
   store.forgetUnknownKey("even");
   expect(store.unknownKeys().map(({ writeKey }) => writeKey)).toEqual(["odd"]);
 });
@@ -173,7 +229,10 @@ test("a row holds of what only some messages have no more than its message has",
       { traits: "Ada" },
     ]),
   ]);
-  const extra = one.db.prepare("SELECT extra FROM messages ORDER BY id").pluck().all() as (string | null)[];
+  const extra = one.db.prepare("SELECT extra FROM messages ORDER BY id").pluck().all() as (
+    | string
+    | null
+  )[];
   expect(extra).toEqual([
     null,
     '{"duplicateOf":1}',
@@ -183,7 +242,13 @@ test("a row holds of what only some messages have no more than its message has",
     '{"computed":true}',
     '{"traits":"Ada"}',
   ]);
-  expect(one.store.message(5 as MessageRowId)).toMatchObject({ replayOf: 1, detail: null, duplicateOf: null, warnings: [], traits: null });
+  expect(one.store.message(5 as MessageRowId)).toMatchObject({
+    replayOf: 1,
+    detail: null,
+    duplicateOf: null,
+    warnings: [],
+    traits: null,
+  });
   expect(one.store.message(7 as MessageRowId)).toMatchObject({ replayOf: null, traits: "Ada" });
 });
 
@@ -196,7 +261,9 @@ test("why a message goes nowhere: the first decision, or that there is no destin
     ["filtered", "disabled"],
     ["queued", null],
   ]);
-  expect(one.db.prepare("SELECT message_id, warnings FROM decisions").raw().all()).toEqual([2, 2, 3, 3].map((id) => [id, null]));
+  expect(one.db.prepare("SELECT message_id, warnings FROM decisions").raw().all()).toEqual(
+    [2, 2, 3, 3].map((id) => [id, null]),
+  );
   expect(one.db.prepare("SELECT message_id FROM payloads").pluck().all()).toEqual([3]);
 });
 
@@ -206,7 +273,10 @@ test("a duplicate is not an original, when the first is gone and the ids are rea
   commitOne(one, { messageId: "a" });
   passOver(one);
   expect(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 10)).toBe(1);
-  expect(commitOne(one.restarted(), { messageId: "a" })).toMatchObject({ state: "filtered", duplicateOf: null });
+  expect(commitOne(one.restarted(), { messageId: "a" })).toMatchObject({
+    state: "filtered",
+    duplicateOf: null,
+  });
 });
 
 test("a start remembers the ids of 24 hours: up to the bound, and also where few of many messages are so new", () => {
@@ -216,9 +286,15 @@ test("a start remembers the ids of 24 hours: up to the bound, and also where few
     commitOne(one, { messageId: "just" }, { at: startOfTime + 1 });
     commitOne(one, { messageId: "new" }, { at: startOfTime + day + 1 });
     const again = one.restarted();
-    expect(commitOne(again, { messageId: "new" }, { at: startOfTime + day + 1 }).state).toBe("duplicate");
-    expect(commitOne(again, { messageId: "just" }, { at: startOfTime + day + 1 }).duplicateOf).toBe(older + 1);
-    expect(commitOne(again, { messageId: "old-0" }, { at: startOfTime + day + 1 }).state).toBe("filtered");
+    expect(commitOne(again, { messageId: "new" }, { at: startOfTime + day + 1 }).state).toBe(
+      "duplicate",
+    );
+    expect(commitOne(again, { messageId: "just" }, { at: startOfTime + day + 1 }).duplicateOf).toBe(
+      older + 1,
+    );
+    expect(commitOne(again, { messageId: "old-0" }, { at: startOfTime + day + 1 }).state).toBe(
+      "filtered",
+    );
   }
 });
 
@@ -237,7 +313,16 @@ test("requests with an unknown write key take no more bytes than they may, the n
   const { store } = openTestStore();
   const keep = (writeKey: string, bytes: number, maxBytes: number): void =>
     store.keepUnknownKeyRequest(
-      { writeKey, receivedAt: 1, wallAt: 1, method: "POST", path: "/", headers: [], ip: null, body: Buffer.alloc(bytes) },
+      {
+        writeKey,
+        receivedAt: 1,
+        wallAt: 1,
+        method: "POST",
+        path: "/",
+        headers: [],
+        ip: null,
+        body: Buffer.alloc(bytes),
+      },
       maxBytes,
     );
   const kept = (): string[] =>

@@ -1,6 +1,6 @@
 /**
- * Stores what the ingest port accepts: all requests of a commit in one transaction, each message with its
- * decisions, payloads and queued deliveries, or none of it.
+ * Stores what the ingest port accepts: all requests of a commit in one transaction, each message
+ * with its decisions, payloads and queued deliveries, or none of it.
  */
 
 import type { MessageRowId } from "../domain/ids.ts";
@@ -19,7 +19,10 @@ import { Duplicates } from "./duplicates.ts";
 import type { Postings } from "./postings.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
-/** What is kept of requests with an unknown write key: enough to adopt a client that has been misconfigured for a while. */
+/**
+ * What is kept of requests with an unknown write key: enough to adopt a client that has been
+ * misconfigured for a while.
+ */
 const maxUnknownKeyRequests = 1000;
 
 /** What the row of a message, its place in postings and its reason take, roughly. */
@@ -32,9 +35,19 @@ const filtered = stateCode("filtered");
 
 type Routed = ReturnType<NewMessage["route"]>;
 
-type IngestStoreOptions = { db: Db; counts: Counts; postings: Postings; transactions: Transactions };
+type IngestStoreOptions = {
+  db: Db;
+  counts: Counts;
+  postings: Postings;
+  transactions: Transactions;
+};
 
-export function createIngestStore({ db, counts, postings, transactions }: IngestStoreOptions): IngestStore {
+export function createIngestStore({
+  db,
+  counts,
+  postings,
+  transactions,
+}: IngestStoreOptions): IngestStore {
   const newest = newestRows(db);
   /** Known to this object alone, so that nothing is asked of the database for each message. */
   let next = newest();
@@ -51,7 +64,9 @@ export function createIngestStore({ db, counts, postings, transactions }: Ingest
     const before = { ...next };
     transactions.changes({
       rollback() {
-        for (const [place, { messageId }] of requests.flatMap(({ messages }) => messages).entries()) {
+        for (const [place, { messageId }] of requests
+          .flatMap(({ messages }) => messages)
+          .entries()) {
           duplicates.remove(messageId, before.message + place);
         }
         next = before;
@@ -65,18 +80,30 @@ export function createIngestStore({ db, counts, postings, transactions }: Ingest
     const headers = JSON.stringify(request.headers);
     insert.request(requestId, request, headers, next.message);
     const inMessages = request.messages.reduce((sum, { size }) => sum + size, 0);
-    const frame = { bytes: headers.length + request.path.length + request.body.length - inMessages };
+    const frame = {
+      bytes: headers.length + request.path.length + request.body.length - inMessages,
+    };
     return request.messages.map((message) => commitMessage(request, requestId, message, frame));
   }
 
-  /** `frame`: the bytes of the request around its messages, which count for its first message that is not accepted. */
-  function commitMessage(request: IncomingRequest, requestId: number, message: NewMessage, frame: { bytes: number }): CommittedMessage {
+  /**
+   * `frame`: the bytes of the request around its messages, which count for its first message that
+   * is not accepted.
+   */
+  function commitMessage(
+    request: IncomingRequest,
+    requestId: number,
+    message: NewMessage,
+    frame: { bytes: number },
+  ): CommittedMessage {
     const id = next.message++;
     const { messageId, rejection } = message;
-    const duplicateOf = rejection === null && message.deduplicate ? duplicates.originalOf(request, message) : null;
+    const duplicateOf =
+      rejection === null && message.deduplicate ? duplicates.originalOf(request, message) : null;
     const routed = rejection === null && duplicateOf === null ? message.route() : null;
     const goes = routed !== null && routed.decisions.some((decision) => decision.routed);
-    const state = rejection !== null ? rejected : duplicateOf !== null ? duplicate : goes ? queued : filtered;
+    const state =
+      rejection !== null ? rejected : duplicateOf !== null ? duplicate : goes ? queued : filtered;
     const type = typeCode(message.type);
     const quotaBytes = routed === null ? message.size + rowBytes + frame.bytes : null;
     if (quotaBytes !== null) {
@@ -84,9 +111,30 @@ export function createIngestStore({ db, counts, postings, transactions }: Ingest
       frame.bytes = 0;
     }
     const reason =
-      rejection?.reason ?? (duplicateOf !== null ? "duplicate" : goes ? null : (routed?.decisions[0]?.reason ?? "no_destination"));
-    insert.message({ id, requestId, request, message, type, state, reason, extra: extraOf(message, duplicateOf), quotaBytes });
-    postings.add({ id, messageId, userId: message.userId, anonymousId: message.anonymousId, event: message.event });
+      rejection?.reason ??
+      (duplicateOf !== null
+        ? "duplicate"
+        : goes
+          ? null
+          : (routed?.decisions[0]?.reason ?? "no_destination"));
+    insert.message({
+      id,
+      requestId,
+      request,
+      message,
+      type,
+      state,
+      reason,
+      extra: extraOf(message, duplicateOf),
+      quotaBytes,
+    });
+    postings.add({
+      id,
+      messageId,
+      userId: message.userId,
+      anonymousId: message.anonymousId,
+      event: message.event,
+    });
     counts.message(id, null, { sourceId: request.sourceId, type, state });
     if (routed !== null) {
       duplicates.add(messageId, id);
@@ -117,12 +165,20 @@ export function createIngestStore({ db, counts, postings, transactions }: Ingest
 /** The ids after those of the newest rows, and when the newest message was received. */
 function newestRows(db: Db) {
   const followed = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'followed'").pluck();
-  const receivedAt = db.prepare<[], number>("SELECT received_at FROM messages WHERE id = (SELECT max(id) FROM messages)").pluck();
+  const receivedAt = db
+    .prepare<[], number>(
+      "SELECT received_at FROM messages WHERE id = (SELECT max(id) FROM messages)",
+    )
+    .pluck();
   const maxId = (table: string) => {
     const query = db.prepare<[], number>(`SELECT coalesce(max(id), 0) FROM ${table}`).pluck();
     return () => query.get() as number;
   };
-  const [requests, messages, deliveries] = [maxId("requests"), maxId("messages"), maxId("deliveries")];
+  const [requests, messages, deliveries] = [
+    maxId("requests"),
+    maxId("messages"),
+    maxId("deliveries"),
+  ];
   return () => ({
     request: requests() + 1,
     // Retention may have removed the newest; profiles have followed all up to there.
@@ -162,9 +218,31 @@ function inserting(db: Db) {
       headers: string,
       first: number,
     ) {
-      request.run(id, sourceId, receivedAt, wallAt, method, path, headers, first, messages.length, body, ip);
+      request.run(
+        id,
+        sourceId,
+        receivedAt,
+        wallAt,
+        method,
+        path,
+        headers,
+        first,
+        messages.length,
+        body,
+        ip,
+      );
     },
-    message({ id, requestId, request, message: values, type, state, reason, extra, quotaBytes }: MessageValues) {
+    message({
+      id,
+      requestId,
+      request,
+      message: values,
+      type,
+      state,
+      reason,
+      extra,
+      quotaBytes,
+    }: MessageValues) {
       message.run(
         id,
         requestId,
@@ -191,7 +269,12 @@ function inserting(db: Db) {
     payloads(messageId: number, { documented, full }: Routed["payloads"]) {
       payloads.run(messageId, documented, full);
     },
-    delivery(id: number, messageId: number, { destinationId, payload }: Decision, createdAt: number) {
+    delivery(
+      id: number,
+      messageId: number,
+      { destinationId, payload }: Decision,
+      createdAt: number,
+    ) {
       delivery.run(id, messageId, destinationId, queued, shapeCode(payload), createdAt);
     },
   };
@@ -199,7 +282,15 @@ function inserting(db: Db) {
 
 function extraOf(message: NewMessage, duplicateOf: MessageRowId | null): string | null {
   const { warnings, rejection, replayOf, computed, traits } = message;
-  if (warnings.length === 0 && rejection === null && duplicateOf === null && replayOf === null && !computed && traits === null) return null;
+  if (
+    warnings.length === 0 &&
+    rejection === null &&
+    duplicateOf === null &&
+    replayOf === null &&
+    !computed &&
+    traits === null
+  )
+    return null;
   return JSON.stringify({
     warnings: warnings.length > 0 ? warnings : undefined,
     detail: rejection?.detail,
@@ -214,7 +305,10 @@ function unknownKeys(db: Db) {
   const insert = db.prepare(
     "INSERT INTO unknown_key_requests (write_key, received_at, wall_at, method, path, headers, ip, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
   );
-  /** Newest first, with what each takes: there are a thousand at most, and SQLite knows the length of a body without reading it. */
+  /**
+   * Newest first, with what each takes: there are a thousand at most, and SQLite knows the length
+   * of a body without reading it.
+   */
   const sizes = db.prepare<[], { id: number; bytes: number }>(
     "SELECT id, length(body) + length(headers) + length(path) AS bytes FROM unknown_key_requests ORDER BY id DESC",
   );
@@ -231,21 +325,25 @@ function unknownKeys(db: Db) {
   const remove = db.prepare("DELETE FROM unknown_key_requests WHERE id = ?");
   const removeAll = db.prepare("DELETE FROM unknown_key_requests WHERE write_key = ?");
   return {
-    keepUnknownKeyRequest: db.transaction((request: Omit<UnknownKeyRequest, "id">, maxBytes: number): void => {
-      const { writeKey, receivedAt, wallAt, method, path, headers, ip, body } = request;
-      insert.run(writeKey, receivedAt, wallAt, method, path, JSON.stringify(headers), ip, body);
-      let kept = 0;
-      for (const [place, { id, bytes }] of sizes.all().entries()) {
-        kept += bytes;
-        if (place < maxUnknownKeyRequests && kept <= maxBytes) continue;
-        removeUpTo.run(id);
-        break;
-      }
-    }),
+    keepUnknownKeyRequest: db.transaction(
+      (request: Omit<UnknownKeyRequest, "id">, maxBytes: number): void => {
+        const { writeKey, receivedAt, wallAt, method, path, headers, ip, body } = request;
+        insert.run(writeKey, receivedAt, wallAt, method, path, JSON.stringify(headers), ip, body);
+        let kept = 0;
+        for (const [place, { id, bytes }] of sizes.all().entries()) {
+          kept += bytes;
+          if (place < maxUnknownKeyRequests && kept <= maxBytes) continue;
+          removeUpTo.run(id);
+          break;
+        }
+      },
+    ),
     unknownKeys: () => list.all(),
     oldestUnknownKeyRequest(writeKey: string): UnknownKeyRequest | null {
       const row = oldest.get(writeKey);
-      return row === undefined ? null : { ...row, headers: JSON.parse(row.headers) as [string, string][] };
+      return row === undefined
+        ? null
+        : { ...row, headers: JSON.parse(row.headers) as [string, string][] };
     },
     forgetUnknownKeyRequest: (id: number): void => void remove.run(id),
     forgetUnknownKey: (writeKey: string): void => void removeAll.run(writeKey),

@@ -1,6 +1,7 @@
 /**
- * SQLite's own check of a data file, through a connection that cannot write. A large file is checked in a thread of its own
- * while everything else runs. `open.ts` calls it before it writes, `health.ts` after the start, and `hookyard doctor`.
+ * SQLite's own check of a data file, through a connection that cannot write. A large file is
+ * checked in a thread of its own while everything else runs. `open.ts` calls it before it writes,
+ * `health.ts` after the start, and `hookyard doctor`.
  */
 
 import type Database from "better-sqlite3";
@@ -10,12 +11,16 @@ import { Worker } from "node:worker_threads";
 /** Up to here a start waits for the check: some 50 ms. */
 export const checkedAtStart = 16 * 1024 * 1024;
 
-/** Above it only the structure is compared, not each index with its table: that would keep a core busy for a minute per gigabyte. */
+/**
+ * Above it only the structure is compared, not each index with its table: that would keep a core
+ * busy for a minute per gigabyte.
+ */
 const comparedInFull = 256 * 1024 * 1024;
 
 const reported = 10;
 
-export const checkOf = (size: number): string => `${size > comparedInFull ? "quick_check" : "integrity_check"}(${reported})`;
+export const checkOf = (size: number): string =>
+  `${size > comparedInFull ? "quick_check" : "integrity_check"}(${reported})`;
 
 /** What is wrong, in SQLite's words; empty when nothing is. */
 export function faultsIn(db: Database.Database, size: number): string[] {
@@ -58,13 +63,21 @@ parentPort.postMessage(texts);
 `;
 
 /** Resolves with what is wrong; with nothing when the thread is ended or cannot be started. */
-export function startCheck(file: string, size: number): { faults: Promise<string[]>; stop(): void } {
+export function startCheck(
+  file: string,
+  size: number,
+): { faults: Promise<string[]>; stop(): void } {
   const driver = createRequire(import.meta.url).resolve("better-sqlite3");
-  const thread = new Worker(worker, { eval: true, workerData: { driver, file, check: checkOf(size) } });
+  const thread = new Worker(worker, {
+    eval: true,
+    workerData: { driver, file, check: checkOf(size) },
+  });
   thread.unref();
   const faults = new Promise<string[]>((resolve) => {
     thread
-      .once("message", (texts: string[]) => resolve(texts.flatMap((text) => text.split("\n")).filter(isFault)))
+      .once("message", (texts: string[]) =>
+        resolve(texts.flatMap((text) => text.split("\n")).filter(isFault)),
+      )
       .once("error", () => resolve([]))
       .once("exit", () => resolve([]));
   });

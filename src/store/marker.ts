@@ -1,9 +1,11 @@
 /**
- * `hookyard.state`: what a data file must hold at least, kept beside it, so that an emptied, replaced or shortened file or a
- * missing log is noticed at the next start. Only `open.ts` and `health.ts` write it.
+ * `hookyard.state`: what a data file must hold at least, kept beside it, so that an emptied,
+ * replaced or shortened file or a missing log is noticed at the next start. Only `open.ts` and
+ * `health.ts` write it.
  *
- * A kill at any moment must not look like damage. So everything in it is a lower bound, written after the transaction that
- * it describes has been committed, and it demands a log only while SQLite cannot have removed it.
+ * A kill at any moment must not look like damage. So everything in it is a lower bound, written
+ * after the transaction that it describes has been committed, and it demands a log only while
+ * SQLite cannot have removed it.
  */
 
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -19,15 +21,26 @@ export type Marker = {
   beat: number;
   /** Bytes of the data file without its log. */
   size: number;
-  /** True from the first commit after a start until just before the end: `hookyard.db-wal` exists and is not empty. */
+  /**
+   * True from the first commit after a start until just before the end: `hookyard.db-wal` exists
+   * and is not empty.
+   */
   hasLog: boolean;
 };
 
 /** Null where there is none, or nothing that can be read: data of an older version has none. */
 export function readMarker(data: string): Marker | null {
   try {
-    const { database, beat, size, hasLog } = JSON.parse(readFileSync(join(data, markerName), "utf8")) as Partial<Marker>;
-    if (typeof database !== "string" || typeof beat !== "number" || typeof size !== "number" || typeof hasLog !== "boolean") return null;
+    const { database, beat, size, hasLog } = JSON.parse(
+      readFileSync(join(data, markerName), "utf8"),
+    ) as Partial<Marker>;
+    if (
+      typeof database !== "string" ||
+      typeof beat !== "number" ||
+      typeof size !== "number" ||
+      typeof hasLog !== "boolean"
+    )
+      return null;
     return { database, beat, size, hasLog };
   } catch {
     return null;

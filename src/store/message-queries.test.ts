@@ -1,6 +1,12 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { drawUnit } from "../domain/random.ts";
-import type { DeliveryId, DestinationId, MessageRowId, SourceId, WebhookId } from "../domain/ids.ts";
+import type {
+  DeliveryId,
+  DestinationId,
+  MessageRowId,
+  SourceId,
+  WebhookId,
+} from "../domain/ids.ts";
 import type { MessageState, MessageType } from "../domain/states.ts";
 import type { MessageFilter, MessageSummary } from "../engine/ports.ts";
 import type { Store } from "../engine/store-ports.ts";
@@ -13,7 +19,9 @@ const types: (MessageType | null)[] = ["track", "identify", "page", null];
 
 type Known = { id: number; text: string; summary: MessageSummary };
 
-/** 10,000 messages of three sources in requests of one to forty, their deliveries in every state. */
+/**
+ * 10,000 messages of three sources in requests of one to forty, their deliveries in every state.
+ */
 function fillAtRandom(store: Store): string[] {
   const texts: string[] = [];
   let drawn = 0;
@@ -34,7 +42,8 @@ function fillAtRandom(store: Store): string[] {
         userId: oneOf(["ada", "bob", `user-${draw(2000)}`, null]),
         anonymousId: oneOf(["ada", `anon-${draw(50)}`, null]),
         event: oneOf(["Bought", "Seen", `Event ${draw(500)}`, null]),
-        rejection: draw(15) === 0 ? { reason: oneOf(["missing_event", "too_large"]), detail: "No." } : null,
+        rejection:
+          draw(15) === 0 ? { reason: oneOf(["missing_event", "too_large"]), detail: "No." } : null,
         to: oneOf([[1], [1, 2], []]),
         notTo: oneOf([[3], []]),
       };
@@ -43,12 +52,21 @@ function fillAtRandom(store: Store): string[] {
   }
   const ids = store.claim(1 as DestinationId, startOfTime, 3000).map(({ id }) => id);
   const moved = ids.flatMap((id) => {
-    const to = oneOf(["delivered", "failed", "waiting", "expired", "cancelled", "sending"] as const);
+    const to = oneOf([
+      "delivered",
+      "failed",
+      "waiting",
+      "expired",
+      "cancelled",
+      "sending",
+    ] as const);
     return to === "sending" ? [] : [moveTo(id, to, to === "waiting" ? startOfTime : null)];
   });
   store.record(
     moved.flatMap(({ deliveryId }) =>
-      Array.from({ length: 1 + draw(3) }, () => attempt(deliveryId, { status: oneOf([200, 204, 404, 503]) })),
+      Array.from({ length: 1 + draw(3) }, () =>
+        attempt(deliveryId, { status: oneOf([200, 204, 404, 503]) }),
+      ),
     ),
     moved,
   );
@@ -69,14 +87,19 @@ const choices: { [Name in keyof MessageFilter]: MessageFilter[Name][] } = {
 function combinations(): MessageFilter[] {
   let made: MessageFilter[] = [{}];
   for (const [name, values] of Object.entries(choices)) {
-    made = made.flatMap((filter) => values.map((value) => (value === undefined ? filter : { ...filter, [name]: value })));
+    made = made.flatMap((filter) =>
+      values.map((value) => (value === undefined ? filter : { ...filter, [name]: value })),
+    );
   }
   return made;
 }
 
 function matches({ text, summary }: Known, filter: MessageFilter): boolean {
   const allows = (wanted: unknown, ...values: unknown[]): boolean =>
-    wanted === undefined || (Array.isArray(wanted) ? values.some((value) => wanted.includes(value)) : values.includes(wanted));
+    wanted === undefined ||
+    (Array.isArray(wanted)
+      ? values.some((value) => wanted.includes(value))
+      : values.includes(wanted));
   return (
     allows(filter.sourceId, summary.sourceId) &&
     allows(filter.type, summary.type) &&
@@ -90,7 +113,12 @@ function matches({ text, summary }: Known, filter: MessageFilter): boolean {
   );
 }
 
-async function walkPages(store: Store, filter: MessageFilter, limit: number, between: () => void = () => {}): Promise<number[]> {
+async function walkPages(
+  store: Store,
+  filter: MessageFilter,
+  limit: number,
+  between: () => void = () => {},
+): Promise<number[]> {
   const seen: number[] = [];
   for (let before: MessageRowId | null = null; ;) {
     const page = await store.messages(filter, limit, before);
@@ -111,7 +139,8 @@ describe("the list of 10,000 messages", () => {
     for (const [place, text] of fillAtRandom(store).entries()) {
       const details = store.message((place + 1) as MessageRowId);
       if (details === null) throw new Error("a message is missing");
-      if (Buffer.from(details.raw).toString() !== text) throw new Error("a message carries another's bytes");
+      if (Buffer.from(details.raw).toString() !== text)
+        throw new Error("a message carries another's bytes");
       all.unshift({ id: details.id, text, summary: details });
     }
     return close;
@@ -123,7 +152,12 @@ describe("the list of 10,000 messages", () => {
       const expected = all.filter((each) => matches(each, filter)).map(({ id }) => id);
       const before = place % 2 === 0 ? null : (expected[Math.floor(expected.length / 2)] ?? 1);
       const page = await store.messages(filter, 5, before as MessageRowId | null);
-      expect({ filter, ids: page.items.map(({ id }) => id), total: page.total, capped: page.totalCapped }).toEqual({
+      expect({
+        filter,
+        ids: page.items.map(({ id }) => id),
+        total: page.total,
+        capped: page.totalCapped,
+      }).toEqual({
         filter,
         ids: expected.filter((id) => before === null || id < before).slice(0, 5),
         total: Math.min(expected.length, 10_000),
@@ -142,16 +176,28 @@ describe("the list of 10,000 messages", () => {
     ["those of several users", { userId: ["ada", "bob", "user-17"] }, 300],
     ["those with a reason", { reason: "too_large" }, 100],
     ["those that carry a text", { search: "Überlingen" }, 20],
-    ["those with an answer, tried more than once", { status: ["2xx", "404"], attempts: ">=2" }, 100],
-    ["those of a user with an answer, tried more than once", { userId: "ada", status: ["2xx", "404"], attempts: ">=2" }, 20],
+    [
+      "those with an answer, tried more than once",
+      { status: ["2xx", "404"], attempts: ">=2" },
+      100,
+    ],
+    [
+      "those of a user with an answer, tried more than once",
+      { userId: "ada", status: ["2xx", "404"], attempts: ">=2" },
+      20,
+    ],
   ])("is walked page by page without one twice or missing: %s", async (_what, filter, limit) => {
-    expect(await walkPages(store, filter, limit)).toEqual(all.filter((each) => matches(each, filter)).map(({ id }) => id));
+    expect(await walkPages(store, filter, limit)).toEqual(
+      all.filter((each) => matches(each, filter)).map(({ id }) => id),
+    );
   });
 });
 
 describe("while the list is walked", () => {
   const fill = (store: Store, count: number, draft: MessageDraft): void =>
-    void store.commit([request(Array.from({ length: count }, () => ({ text: '{"colour":"red"}', ...draft })))]);
+    void store.commit([
+      request(Array.from({ length: count }, () => ({ text: '{"colour":"red"}', ...draft }))),
+    ]);
 
   test.each<[string, MessageFilter]>([
     ["all", {}],
@@ -163,32 +209,46 @@ describe("while the list is walked", () => {
     fill(store, 2500, { userId: "ada" });
     fill(store, 3, { type: "page", text: "{}" });
     const seen = await walkPages(store, filter, 400, () => fill(store, 300, { userId: "ada" }));
-    expect(seen.filter((id) => id <= 2500)).toEqual(Array.from({ length: 2500 }, (_, n) => 2500 - n));
+    expect(seen.filter((id) => id <= 2500)).toEqual(
+      Array.from({ length: 2500 }, (_, n) => 2500 - n),
+    );
     expect(seen.filter((id) => id > 2503)).toEqual([]);
   });
 });
 
 describe("a total", () => {
-  test.each([9_999, 10_000, 10_001])("of %i is exact up to ten thousand, for every way of walking", async (count) => {
-    const { store } = openTestStore();
-    for (let left = count; left > 0; left -= 2000) {
-      store.commit([
-        request(Array.from({ length: Math.min(left, 2000) }, () => ({ userId: "ada", event: "Bought", text: '{"a":"needle"}' }))),
-      ]);
-    }
-    store.commit([request([{ type: "page", userId: "bob", event: "Home" }])]);
-    const total = { total: Math.min(count, 10_000), totalCapped: count > 10_000 };
-    for (const filter of [
-      { type: "track" },
-      { userId: "ada" },
-      { event: "Bought" },
-      { userId: "ada", event: "Bought" },
-      { search: "NEEDLE" },
-      { reason: "no_destination", type: "track" },
-    ] as MessageFilter[]) {
-      expect({ filter, ...(await store.messages(filter, 1, null)) }).toMatchObject({ filter, ...total });
-    }
-  });
+  test.each([9_999, 10_000, 10_001])(
+    "of %i is exact up to ten thousand, for every way of walking",
+    async (count) => {
+      const { store } = openTestStore();
+      for (let left = count; left > 0; left -= 2000) {
+        store.commit([
+          request(
+            Array.from({ length: Math.min(left, 2000) }, () => ({
+              userId: "ada",
+              event: "Bought",
+              text: '{"a":"needle"}',
+            })),
+          ),
+        ]);
+      }
+      store.commit([request([{ type: "page", userId: "bob", event: "Home" }])]);
+      const total = { total: Math.min(count, 10_000), totalCapped: count > 10_000 };
+      for (const filter of [
+        { type: "track" },
+        { userId: "ada" },
+        { event: "Bought" },
+        { userId: "ada", event: "Bought" },
+        { search: "NEEDLE" },
+        { reason: "no_destination", type: "track" },
+      ] as MessageFilter[]) {
+        expect({ filter, ...(await store.messages(filter, 1, null)) }).toMatchObject({
+          filter,
+          ...total,
+        });
+      }
+    },
+  );
 });
 
 describe("free text", () => {
@@ -199,7 +259,9 @@ describe("free text", () => {
   };
 
   test("is looked for in the bytes of each message, not in its neighbours", async () => {
-    expect(await found(['{"a":"Apfel"}', '{"a":"Birne"}', '{"b":"apfelmus"}'], "APFEL")).toEqual([3, 1]);
+    expect(await found(['{"a":"Apfel"}', '{"a":"Birne"}', '{"b":"apfelmus"}'], "APFEL")).toEqual([
+      3, 1,
+    ]);
     expect(await found(['{"a":1}', '{"b":2}'], "},{")).toEqual([]);
   });
 
@@ -219,7 +281,10 @@ describe("free text", () => {
       if (turns < 1000) setImmediate(count);
     };
     setImmediate(count);
-    expect(await store.messages({ search: "needle" }, 10, null)).toMatchObject({ items: [{ id: 1 }], total: 1 });
+    expect(await store.messages({ search: "needle" }, 10, null)).toMatchObject({
+      items: [{ id: 1 }],
+      total: 1,
+    });
     expect(turns).toBeGreaterThan(5);
   });
 });
@@ -244,10 +309,16 @@ test("a walk gives the event loop a turn at every eighth piece of what it reads"
 test("a message in full: what came, what was decided, what was sent, what was answered", () => {
   const { store } = openTestStore();
   store.commit([
-    request([{ text: '{"n":1}' }, { text: '{"é":2}', messageId: "a", userId: "ada", to: [1], notTo: [2], warnings: ["Odd."] }]),
+    request([
+      { text: '{"n":1}' },
+      { text: '{"é":2}', messageId: "a", userId: "ada", to: [1], notTo: [2], warnings: ["Odd."] },
+    ]),
   ]);
   store.claim(1 as DestinationId, startOfTime, 1);
-  store.record([attempt(1 as DeliveryId, { status: 503 })], [moveTo(1 as DeliveryId, "waiting", startOfTime + 1000)]);
+  store.record(
+    [attempt(1 as DeliveryId, { status: 503 })],
+    [moveTo(1 as DeliveryId, "waiting", startOfTime + 1000)],
+  );
   expect(store.message(2 as MessageRowId)).toMatchObject({
     messageId: "a",
     state: "waiting" satisfies MessageState,
@@ -274,21 +345,20 @@ test("a message is found by its last status, alone or its hundred, and by how of
   const statuses = [199, 200, 299, 300, 500, 599, 600];
   store.commit([request(statuses.map(() => ({ to: [1] })))]);
   store.record(
-    statuses.flatMap((status, place) => Array.from({ length: place }, () => attempt((place + 1) as DeliveryId, { status }))),
+    statuses.flatMap((status, place) =>
+      Array.from({ length: place }, () => attempt((place + 1) as DeliveryId, { status })),
+    ),
     [],
   );
-  const found = async (filter: MessageFilter) => (await store.messages(filter, 10, null)).items.map(({ id }) => Number(id)).toReversed();
+  const found = async (filter: MessageFilter) =>
+    (await store.messages(filter, 10, null)).items.map(({ id }) => Number(id)).toReversed();
   expect(await found({ status: "2xx" })).toEqual([2, 3]);
   expect(await found({ status: "5xx" })).toEqual([5, 6]);
   expect(await found({ status: "300" })).toEqual([4]);
   expect(await found({ status: ["200", "5xx"] })).toEqual([2, 5, 6]);
-  expect(await Promise.all(["3", ">3", ">=3", "<3", "<=3"].map((attempts) => found({ attempts })))).toEqual([
-    [4],
-    [5, 6, 7],
-    [4, 5, 6, 7],
-    [1, 2, 3],
-    [1, 2, 3, 4],
-  ]);
+  expect(
+    await Promise.all(["3", ">3", ">=3", "<3", "<=3"].map((attempts) => found({ attempts }))),
+  ).toEqual([[4], [5, 6, 7], [4, 5, 6, 7], [1, 2, 3], [1, 2, 3, 4]]);
   expect(await found({ attempts: ["0", "6"] })).toEqual([1, 7]);
 });
 
@@ -299,7 +369,10 @@ test("a message without attempts has no marks; the lanes of the others are their
     attempt(delivery as DeliveryId, { webhookId: webhook as WebhookId, round, status });
   store.record(
     [made(1, 9, 2, 200), made(1, 9, 1, 503), made(2, 4, 1, 404)],
-    [moveTo(1 as DeliveryId, "waiting", startOfTime + 9), moveTo(2 as DeliveryId, "waiting", startOfTime + 5)],
+    [
+      moveTo(1 as DeliveryId, "waiting", startOfTime + 9),
+      moveTo(2 as DeliveryId, "waiting", startOfTime + 5),
+    ],
   );
   expect(store.message(1 as MessageRowId)).toMatchObject({
     nextAttemptAt: startOfTime + 5,
@@ -311,7 +384,10 @@ test("a message without attempts has no marks; the lanes of the others are their
     ],
   });
   expect(store.message(2 as MessageRowId)).toMatchObject({ nextAttemptAt: null, marks: [] });
-  expect([store.pin(1 as MessageRowId, true), store.pin(9 as MessageRowId, true)]).toEqual([true, false]);
+  expect([store.pin(1 as MessageRowId, true), store.pin(9 as MessageRowId, true)]).toEqual([
+    true,
+    false,
+  ]);
   expect(store.message(1 as MessageRowId)?.pinned).toBe(true);
   expect(store.messageSource(2 as MessageRowId)).toEqual({
     request: {
@@ -331,7 +407,9 @@ test("a message without attempts has no marks; the lanes of the others are their
 
 test("free text is found in message ids too, each message once, from any place on", async () => {
   const { store } = openTestStore();
-  store.commit([request([{ messageId: "needle", text: "{}" }, {}, { messageId: "a", text: '{"a":"needle"}' }])]);
+  store.commit([
+    request([{ messageId: "needle", text: "{}" }, {}, { messageId: "a", text: '{"a":"needle"}' }]),
+  ]);
   store.commit([
     request([
       { messageId: "needle", deduplicate: false, text: '{"a":"needle"}' },
@@ -340,7 +418,11 @@ test("free text is found in message ids too, each message once, from any place o
   ]);
   store.commit([request([{ messageId: "needle", deduplicate: false }])]);
   const found = async (before: number | null) => {
-    const { items, total } = await store.messages({ search: "needle" }, 10, before as MessageRowId | null);
+    const { items, total } = await store.messages(
+      { search: "needle" },
+      10,
+      before as MessageRowId | null,
+    );
     return [items.map(({ id }) => Number(id)), total];
   };
   expect(await found(null)).toEqual([[6, 5, 4, 3, 1], 5]);

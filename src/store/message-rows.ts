@@ -1,7 +1,13 @@
 /** One message as its row and what hangs on it say it is. */
 
 import type { DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
-import type { AttemptMark, Decision, IncomingRequest, MessageDetails, MessageSummary } from "../engine/ports.ts";
+import type {
+  AttemptMark,
+  Decision,
+  IncomingRequest,
+  MessageDetails,
+  MessageSummary,
+} from "../engine/ports.ts";
 import { messageStateAt, outcomeAt, shapeAt, stateCode, typeAt } from "./codes.ts";
 import { createDeliveryReader } from "./delivery-queries.ts";
 import type { Db } from "./transactions.ts";
@@ -27,7 +33,13 @@ export type MessageRow = {
   pinned: number;
 };
 
-type Extra = { warnings?: string[]; detail?: string; duplicateOf?: number; replayOf?: number; traits?: string };
+type Extra = {
+  warnings?: string[];
+  detail?: string;
+  duplicateOf?: number;
+  replayOf?: number;
+  traits?: string;
+};
 
 type MessageReader = {
   summary(row: MessageRow): MessageSummary;
@@ -48,7 +60,13 @@ type RequestRow = {
   messages: number;
 };
 
-type DecisionRow = { destination_id: number; reason: string; detail: string; warnings: string | null; shape: number };
+type DecisionRow = {
+  destination_id: number;
+  reason: string;
+  detail: string;
+  warnings: string | null;
+  shape: number;
+};
 
 export function createMessageReader(db: Db): MessageReader {
   const requests = db.prepare<[number], RequestRow>(
@@ -71,7 +89,11 @@ export function createMessageReader(db: Db): MessageReader {
   function marksOf(id: number): AttemptMark[] {
     const made = attempts.all(id);
     const lanes = [...new Set(made.map(({ webhook_id }) => webhook_id))].sort((a, b) => a - b);
-    return made.map(({ webhook_id, round, outcome }) => ({ lane: lanes.indexOf(webhook_id), round, outcome: outcomeAt(outcome) }));
+    return made.map(({ webhook_id, round, outcome }) => ({
+      lane: lanes.indexOf(webhook_id),
+      round,
+      outcome: outcomeAt(outcome),
+    }));
   }
 
   function summary(row: MessageRow): MessageSummary {
@@ -114,7 +136,13 @@ export function createMessageReader(db: Db): MessageReader {
         duplicateOf: (extra.duplicateOf ?? null) as MessageRowId | null,
         warnings: extra.warnings ?? [],
         raw: body.subarray(row.offset, row.offset + row.size),
-        request: { method, path, headers: JSON.parse(headers) as [string, string][], size: body.length, messages },
+        request: {
+          method,
+          path,
+          headers: JSON.parse(headers) as [string, string][],
+          size: body.length,
+          messages,
+        },
         decisions: decisions.all(row.id).map(decisionOf),
         deliveries: deliveries.ofMessage(row.id as MessageRowId),
       };

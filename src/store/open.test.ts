@@ -1,5 +1,14 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync, chmodSync, chownSync, copyFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  chmodSync,
+  chownSync,
+  copyFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -8,29 +17,49 @@ import { OpenError } from "../app-errors.ts";
 import { migrations } from "./migrations/migrations.ts";
 import { dataFileName, lockFileName, openErrorOf } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
-import { expectConsistent, openFilesIn, openTestStore, request, temporaryDirectory, type TestStore } from "./store.fixture.ts";
+import {
+  expectConsistent,
+  openFilesIn,
+  openTestStore,
+  request,
+  temporaryDirectory,
+  type TestStore,
+} from "./store.fixture.ts";
 
 const ourId = 0x484b5944;
 
-/** A directory whose data file another program made, with a log that was left beside it when `crashed`. */
+/**
+ * A directory whose data file another program made, with a log that was left beside it when
+ * `crashed`.
+ */
 function fileOfAnother(make: (db: Database.Database) => void, { crashed = false } = {}): string {
   const [workshop, data] = [temporaryDirectory(), temporaryDirectory()];
   const db = new Database(join(workshop, dataFileName));
   make(db);
   if (!crashed) db.close();
-  for (const name of readdirSync(workshop)) if (!name.endsWith("-shm")) copyFileSync(join(workshop, name), join(data, name));
+  for (const name of readdirSync(workshop))
+    if (!name.endsWith("-shm")) copyFileSync(join(workshop, name), join(data, name));
   db.close();
   return data;
 }
 
 /** The data file and its logs; an empty log says as much as none. */
 function bytesIn(directory: string): Record<string, string> {
-  const names = readdirSync(directory).filter((name) => !name.endsWith("-shm") && !name.startsWith("hookyard.lock"));
-  const contents = names.map((name) => [name, readFileSync(join(directory, name))] as const).filter(([, bytes]) => bytes.length > 0);
-  return Object.fromEntries(contents.map(([name, bytes]) => [name, createHash("sha256").update(bytes).digest("hex")]));
+  const names = readdirSync(directory).filter(
+    (name) => !name.endsWith("-shm") && !name.startsWith("hookyard.lock"),
+  );
+  const contents = names
+    .map((name) => [name, readFileSync(join(directory, name))] as const)
+    .filter(([, bytes]) => bytes.length > 0);
+  return Object.fromEntries(
+    contents.map(([name, bytes]) => [name, createHash("sha256").update(bytes).digest("hex")]),
+  );
 }
 
-/** A refusal leaves nothing open. SQLite keeps a file open for as long as others of the process have locks on it. */
+/**
+ * A refusal leaves nothing open. SQLite keeps a file open for as long as others of the process have
+ * locks on it.
+ */
 function refusal(data: string): string {
   const before = openFilesIn(data);
   try {
@@ -46,7 +75,10 @@ function refusal(data: string): string {
 /** root becomes another user below, who may have no way into root's own temporary directory. */
 const whereOthersReach = process.geteuid?.() === 0 ? "/tmp" : tmpdir();
 
-/** What a user without special rights meets. The superuser may write anywhere, so it steps down for a moment. */
+/**
+ * What a user without special rights meets. The superuser may write anywhere, so it steps down for
+ * a moment.
+ */
 function withoutRights<Result>(run: () => Result): Result {
   if (process.geteuid?.() !== 0) return run();
   process.seteuid?.(65_534);
@@ -60,7 +92,8 @@ function withoutRights<Result>(run: () => Result): Result {
 /** To the user that `withoutRights` steps down to. */
 function giveAway(data: string): void {
   if (process.geteuid?.() !== 0) return;
-  for (const path of [data, ...readdirSync(data).map((name) => join(data, name))]) chownSync(path, 65_534, 65_534);
+  for (const path of [data, ...readdirSync(data).map((name) => join(data, name))])
+    chownSync(path, 65_534, 65_534);
 }
 
 function schemaOf(db: Database.Database): unknown[] {
@@ -73,7 +106,12 @@ describe("a data file", () => {
     expect(db.pragma("user_version", { simple: true })).toBe(migrations.length);
     expect(db.pragma("application_id", { simple: true })).toBe(ourId);
     expect(db.pragma("journal_mode", { simple: true })).toBe("wal");
-    for (const [name, value] of Object.entries({ foreign_keys: 1, cache_size: -32_000, wal_autocheckpoint: 1000, busy_timeout: 1000 })) {
+    for (const [name, value] of Object.entries({
+      foreign_keys: 1,
+      cache_size: -32_000,
+      wal_autocheckpoint: 1000,
+      busy_timeout: 1000,
+    })) {
       expect([name, db.pragma(name, { simple: true })]).toEqual([name, value]);
     }
   });
@@ -99,24 +137,32 @@ describe("a data file", () => {
     expectConsistent(db);
   });
 
-  test.each(migrations.map((_, version) => version))("of version %i is brought to the newest format", (version) => {
-    const data = fileOfAnother((db) => {
-      for (const sql of migrations.slice(0, version)) db.exec(sql);
-      if (version === 0) return;
-      db.pragma(`user_version = ${version}`);
-      db.pragma(`application_id = ${ourId}`);
-    });
-    const { db } = openTestStore(data);
-    expect(db.pragma("user_version", { simple: true })).toBe(migrations.length);
-    expect(schemaOf(db)).toEqual(schemaOf(openTestStore().db));
-  });
+  test.each(migrations.map((_, version) => version))(
+    "of version %i is brought to the newest format",
+    (version) => {
+      const data = fileOfAnother((db) => {
+        for (const sql of migrations.slice(0, version)) db.exec(sql);
+        if (version === 0) return;
+        db.pragma(`user_version = ${version}`);
+        db.pragma(`application_id = ${ourId}`);
+      });
+      const { db } = openTestStore(data);
+      expect(db.pragma("user_version", { simple: true })).toBe(migrations.length);
+      expect(schemaOf(db)).toEqual(schemaOf(openTestStore().db));
+    },
+  );
 
-  test.each([true, false])("left behind by a crash in its very first moment is made anew (a journal beside it: %s)", (journal) => {
-    const data = temporaryDirectory();
-    writeFileSync(join(data, dataFileName), "");
-    if (journal) writeFileSync(join(data, `${dataFileName}-journal`), "");
-    expect(openTestStore(data).db.pragma("user_version", { simple: true })).toBe(migrations.length);
-  });
+  test.each([true, false])(
+    "left behind by a crash in its very first moment is made anew (a journal beside it: %s)",
+    (journal) => {
+      const data = temporaryDirectory();
+      writeFileSync(join(data, dataFileName), "");
+      if (journal) writeFileSync(join(data, `${dataFileName}-journal`), "");
+      expect(openTestStore(data).db.pragma("user_version", { simple: true })).toBe(
+        migrations.length,
+      );
+    },
+  );
 });
 
 const newer = (db: Database.Database): void => {
@@ -135,11 +181,31 @@ const ofAnotherProgram = (db: Database.Database): void => {
 describe("refused with a sentence, and not one byte changed", () => {
   test.each<[string, () => string, RegExp]>([
     ["a newer file", () => fileOfAnother(newer), /newer Hookyard.*was not changed/],
-    ["a newer file with the log of a crash", () => fileOfAnother(newer, { crashed: true }), /newer Hookyard.*was not changed/],
-    ["a file of another program", () => fileOfAnother(ofAnotherProgram), /another program.*was not changed/],
-    ["a file of another program with the log of a crash", () => fileOfAnother(ofAnotherProgram, { crashed: true }), /another program/],
-    ["another program's file with a higher version", () => fileOfAnother((db) => void db.pragma("user_version = 900")), /another program/],
-    ["another program's empty file", () => fileOfAnother((db) => void db.pragma("application_id = 7")), /another program/],
+    [
+      "a newer file with the log of a crash",
+      () => fileOfAnother(newer, { crashed: true }),
+      /newer Hookyard.*was not changed/,
+    ],
+    [
+      "a file of another program",
+      () => fileOfAnother(ofAnotherProgram),
+      /another program.*was not changed/,
+    ],
+    [
+      "a file of another program with the log of a crash",
+      () => fileOfAnother(ofAnotherProgram, { crashed: true }),
+      /another program/,
+    ],
+    [
+      "another program's file with a higher version",
+      () => fileOfAnother((db) => void db.pragma("user_version = 900")),
+      /another program/,
+    ],
+    [
+      "another program's empty file",
+      () => fileOfAnother((db) => void db.pragma("application_id = 7")),
+      /another program/,
+    ],
   ])("%s", (_what, make, sentence) => {
     const data = make();
     const before = bytesIn(data);
@@ -159,7 +225,9 @@ describe("refused with a sentence, and not one byte changed", () => {
   test("a file of ours with a damaged middle", () => {
     const data = temporaryDirectory();
     const store = openStore(data);
-    store.commit([request(Array.from({ length: 2000 }, (_, n) => ({ userId: `user-${n}`, to: [1] })))]);
+    store.commit([
+      request(Array.from({ length: 2000 }, (_, n) => ({ userId: `user-${n}`, to: [1] }))),
+    ]);
     store.close();
     const bytes = readFileSync(join(data, dataFileName));
     bytes.fill(0x55, 4096);
@@ -217,10 +285,19 @@ describe("said in a sentence", () => {
     [null, /hookyard\.db cannot be opened: null$/],
     [new Error("It broke."), /hookyard\.db cannot be opened: It broke\.$/],
     [Object.assign(new Error("It broke."), { code: 7 }), /cannot be opened: It broke\.$/],
-    ...["SQLITE_FULL", "ENOSPC"].map((code): [unknown, RegExp] => [{ code }, /^The disk that holds .*hookyard\.db is full/]),
-    ...["SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_READONLY_DIRECTORY", "EACCES", "EPERM", "EROFS", "EISDIR"].map(
-      (code): [unknown, RegExp] => [{ code }, /hookyard\.db cannot be opened for writing/],
-    ),
+    ...["SQLITE_FULL", "ENOSPC"].map((code): [unknown, RegExp] => [
+      { code },
+      /^The disk that holds .*hookyard\.db is full/,
+    ]),
+    ...[
+      "SQLITE_READONLY",
+      "SQLITE_CANTOPEN",
+      "SQLITE_READONLY_DIRECTORY",
+      "EACCES",
+      "EPERM",
+      "EROFS",
+      "EISDIR",
+    ].map((code): [unknown, RegExp] => [{ code }, /hookyard\.db cannot be opened for writing/]),
     [{ code: "SQLITE_BUSY" }, /is in use or locked by another program/],
     [{ code: "SQLITE_CORRUPT" }, /hookyard\.db is damaged\. It was not/],
     [{ code: "SQLITE_NOTADB" }, /is not a Hookyard data file, or it is damaged/],
@@ -243,8 +320,14 @@ describe("said in a sentence", () => {
 
   test.each<[string, (path: string) => void]>([
     ["a file stands where the directory should be", (path) => writeFileSync(path, "")],
-    ["a directory stands where the data file should be", (path) => mkdirSync(join(path, dataFileName), { recursive: true })],
-    ["a directory stands where the lock should be", (path) => mkdirSync(join(path, "hookyard.lock"), { recursive: true })],
+    [
+      "a directory stands where the data file should be",
+      (path) => mkdirSync(join(path, dataFileName), { recursive: true }),
+    ],
+    [
+      "a directory stands where the lock should be",
+      (path) => mkdirSync(join(path, "hookyard.lock"), { recursive: true }),
+    ],
   ])("that %s", (_what, put) => {
     const data = join(temporaryDirectory(), "data");
     put(data);

@@ -1,6 +1,7 @@
 /**
- * Opens the data file: takes the locks that keep a second Hookyard out, refuses what it must not touch and what is damaged,
- * migrates what is older. Whatever goes wrong is an `OpenError` with a sentence; the file is then as it was.
+ * Opens the data file: takes the locks that keep a second Hookyard out, refuses what it must not
+ * touch and what is damaged, migrates what is older. Whatever goes wrong is an `OpenError` with a
+ * sentence; the file is then as it was.
  */
 
 import { randomUUID } from "node:crypto";
@@ -64,7 +65,8 @@ function openFile(data: string): { db: Db; health: StoreHealth } {
   checkDataFile(file, data, marker);
   inspect(opening);
   if (sizeOf(file) !== null) closeSync(openSync(file, "r+"));
-  // From here to the first commit the log may go: `refuseSecond` closes a connection, and SQLite then removes it.
+  // From here to the first commit the log may go: `refuseSecond` closes a connection, and SQLite
+  // then removes it.
   if (marker !== null) writeMarker(data, { ...marker, hasLog: false });
   refuseSecond(file);
   createPrivateFile(file);
@@ -74,7 +76,8 @@ function openFile(data: string): { db: Db; health: StoreHealth } {
     const database = metaOf(db, "database") as string;
     return { db, health: new StoreHealth(db, { data, file, database }) };
   } catch (error) {
-    // The marker may ask for a log by now, and SQLite may remove the log when the connection closes.
+    // The marker may ask for a log by now, and SQLite may remove the log when the connection
+    // closes.
     const written = readMarker(data);
     if (written !== null) writeMarker(data, { ...written, hasLog: false });
     db.close();
@@ -84,10 +87,15 @@ function openFile(data: string): { db: Db; health: StoreHealth } {
 
 /** The error with the sentence that the user sees. */
 export function openErrorOf(error: unknown, data: string): OpenError {
-  return error instanceof OpenError ? error : new OpenError(explain(error, join(data, dataFileName)));
+  return error instanceof OpenError
+    ? error
+    : new OpenError(explain(error, join(data, dataFileName)));
 }
 
-/** A lock that the operating system releases when the process dies, on a file of its own so that others may read the data. */
+/**
+ * A lock that the operating system releases when the process dies, on a file of its own so that
+ * others may read the data.
+ */
 function takeLock(data: string): Db {
   const file = join(data, lockFileName);
   try {
@@ -113,8 +121,9 @@ function takeLock(data: string): Db {
 }
 
 /**
- * The lock file may have been deleted under the process that holds it. Whoever has the data file open holds a shared lock on
- * that too, so this fails then, with SQLITE_BUSY; and also while `hookyard backup` or `hookyard doctor` read it.
+ * The lock file may have been deleted under the process that holds it. Whoever has the data file
+ * open holds a shared lock on that too, so this fails then, with SQLITE_BUSY; and also while
+ * `hookyard backup` or `hookyard doctor` read it.
  */
 function refuseSecond(file: string): void {
   if (!sizeOf(file)) return;
@@ -130,8 +139,9 @@ function refuseSecond(file: string): void {
 type Opening = { file: string; data: string; marker: Marker | null };
 
 /**
- * Looks at the file through a connection that cannot write, because opening one for writing and closing it again
- * may change what a crash left behind. What cannot be read this way is left to the connection that can write.
+ * Looks at the file through a connection that cannot write, because opening one for writing and
+ * closing it again may change what a crash left behind. What cannot be read this way is left to the
+ * connection that can write.
  */
 function inspect(opening: Opening): void {
   const { file, data } = opening;
@@ -157,20 +167,39 @@ function inspect(opening: Opening): void {
 type Frames = ReturnType<typeof framesOf>;
 
 /** `left`: the index beside the log before SQLite read the log; `read`: the same afterwards. */
-export function refuseLostFrames({ file, data, left, read }: { file: string; data: string; left: Frames; read: Frames }): void {
-  if (left === null || read === null || left.salts !== read.salts || read.frames >= left.frames) return;
+export function refuseLostFrames({
+  file,
+  data,
+  left,
+  read,
+}: {
+  file: string;
+  data: string;
+  left: Frames;
+  read: Frames;
+}): void {
+  if (left === null || read === null || left.salts !== read.salts || read.frames >= left.frames)
+    return;
   throw new OpenError(
     `${logOf(file)} is damaged or cut off: ${read.frames} of its ${left.frames} pages can be read. It held the newest data. ${acceptLoss(data)}`,
   );
 }
 
-/** Throws when the file is not ours to write to, or was replaced. Returns the version of its format, 0 for an empty file. */
+/**
+ * Throws when the file is not ours to write to, or was replaced. Returns the version of its format,
+ * 0 for an empty file.
+ */
 export function refuseUnfit(db: Db, { file, data, marker }: Opening): number {
   const version = db.pragma("user_version", { simple: true }) as number;
   const id = db.pragma("application_id", { simple: true }) as number;
-  const isEmpty = version === 0 && id === 0 && db.prepare("SELECT count(*) FROM sqlite_master").pluck().get() === 0;
+  const isEmpty =
+    version === 0 &&
+    id === 0 &&
+    db.prepare("SELECT count(*) FROM sqlite_master").pluck().get() === 0;
   if (!isEmpty && id !== applicationId) {
-    throw new OpenError(`${file} is an SQLite file of another program. It was not changed. Choose another --data directory.`);
+    throw new OpenError(
+      `${file} is an SQLite file of another program. It was not changed. Choose another --data directory.`,
+    );
   }
   if (version > migrations.length) {
     throw new OpenError(
@@ -185,7 +214,9 @@ export function refuseUnfit(db: Db, { file, data, marker }: Opening): number {
       );
     }
     if (Number(metaOf(db, "beat")) < marker.beat) {
-      throw new OpenError(`${file} has lost its newest data: it is an older copy, or its log is damaged. ${acceptLoss(data)}`);
+      throw new OpenError(
+        `${file} has lost its newest data: it is an older copy, or its log is damaged. ${acceptLoss(data)}`,
+      );
     }
   }
   return version;
@@ -199,9 +230,11 @@ function prepare(db: Db, opening: Opening): void {
   const version = refuseUnfit(db, opening);
   db.pragma("journal_mode = WAL");
   db.pragma("foreign_keys = ON");
-  // 32 MB of pages: the upper levels of all trees and the newest rows stay in memory with a million messages on disk.
+  // 32 MB of pages: the upper levels of all trees and the newest rows stay in memory with a million
+  // messages on disk.
   db.pragma("cache_size = -32000");
-  // What profiles write is scattered over the file, so a checkpoint of 4,000 pages would block the event loop for 90 ms; one of 1,000 stays near 30.
+  // What profiles write is scattered over the file, so a checkpoint of 4,000 pages would block the
+  // event loop for 90 ms; one of 1,000 stays near 30.
   db.pragma("wal_autocheckpoint = 1000");
   db.transaction(() => {
     for (const [index, sql] of migrations.entries()) if (index >= version) db.exec(sql);
@@ -243,7 +276,8 @@ function explain(error: unknown, file: string): string {
 }
 
 function codeOf(error: unknown): string {
-  const code = typeof error === "object" && error !== null ? (error as { code?: unknown }).code : undefined;
+  const code =
+    typeof error === "object" && error !== null ? (error as { code?: unknown }).code : undefined;
   return typeof code === "string" ? code : "";
 }
 

@@ -37,7 +37,11 @@ function newRow(id: number, draw: (below: number) => number): PostingEntry {
 }
 
 /** In one transaction, as ingest does it. */
-function add({ db, transactions, postings, rows }: World, added: PostingEntry[], { rollBack = false } = {}): void {
+function add(
+  { db, transactions, postings, rows }: World,
+  added: PostingEntry[],
+  { rollBack = false } = {},
+): void {
   const insert = db.prepare(insertSql);
   const run = transactions.wrap(() => {
     for (const row of added) {
@@ -82,18 +86,47 @@ function expectBruteForce({ postings, rows }: World, before?: number): void {
   ];
   for (const [field, each] of values) {
     for (const value of each) {
-      const expected = rows.filter((row) => carries[field](row, value) && (before === undefined || row.id < before)).map(({ id }) => id);
-      expect({ value, ids: [...postings.candidates(field, [value], before)].flat() }).toEqual({ value, ids: expected.toReversed() });
+      const expected = rows
+        .filter((row) => carries[field](row, value) && (before === undefined || row.id < before))
+        .map(({ id }) => id);
+      expect({ value, ids: [...postings.candidates(field, [value], before)].flat() }).toEqual({
+        value,
+        ids: expected.toReversed(),
+      });
     }
   }
 }
 
 describe("candidates are what a look at every row finds, newest first", () => {
   const step = fc.oneof(
-    { weight: 5, arbitrary: fc.record({ do: fc.constant("add"), count: fc.integer({ min: 1, max: blockSize * 2 }) }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant("fail to add"), count: fc.integer({ min: 1, max: blockSize * 2 }) }) },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant("remove"), count: fc.integer({ min: 1, max: blockSize * 2 }) }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant("fail to remove"), count: fc.integer({ min: 1, max: blockSize }) }) },
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        do: fc.constant("add"),
+        count: fc.integer({ min: 1, max: blockSize * 2 }),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant("fail to add"),
+        count: fc.integer({ min: 1, max: blockSize * 2 }),
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constant("remove"),
+        count: fc.integer({ min: 1, max: blockSize * 2 }),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant("fail to remove"),
+        count: fc.integer({ min: 1, max: blockSize }),
+      }),
+    },
     { weight: 1, arbitrary: fc.record({ do: fc.constant("start again"), count: fc.constant(0) }) },
   );
 
@@ -104,7 +137,8 @@ describe("candidates are what a look at every row finds, newest first", () => {
         const one = world();
         let nextId = 1;
         for (const { do: what, count } of steps) {
-          const added = (): PostingEntry[] => Array.from({ length: count }, (_, n) => newRow(nextId + n, draw));
+          const added = (): PostingEntry[] =>
+            Array.from({ length: count }, (_, n) => newRow(nextId + n, draw));
           const oldest = (): Set<number> =>
             new Set(
               one.rows
@@ -121,7 +155,8 @@ describe("candidates are what a look at every row finds, newest first", () => {
           else one.postings = new Postings(one.db, one.transactions);
           expectBruteForce(one);
         }
-        for (const before of [1, 2, blockSize, blockSize + 1, nextId - 1, draw(nextId)]) expectBruteForce(one, before);
+        for (const before of [1, 2, blockSize, blockSize + 1, nextId - 1, draw(nextId)])
+          expectBruteForce(one, before);
       }),
       { numRuns: 12 },
     );
@@ -129,7 +164,13 @@ describe("candidates are what a look at every row finds, newest first", () => {
 
   test("a walk that is going on while its block is filled up shows each message once", () => {
     const one = world();
-    const row = (id: number): PostingEntry => ({ id, messageId: `m-${id}`, userId: "u", anonymousId: null, event: null });
+    const row = (id: number): PostingEntry => ({
+      id,
+      messageId: `m-${id}`,
+      userId: "u",
+      anonymousId: null,
+      event: null,
+    });
     add(
       one,
       Array.from({ length: blockSize + 100 }, (_, n) => row(n + 1)),
@@ -146,21 +187,35 @@ describe("candidates are what a look at every row finds, newest first", () => {
 
   test("whatever the value is, before and after a restart", () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: "binary", minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 20 }), (values) => {
-        const one = world();
-        add(
-          one,
-          values.map((value, n) => ({ id: n + 1, messageId: value, userId: value, anonymousId: null, event: value })),
-        );
-        for (const postings of [one.postings, new Postings(one.db, one.transactions)]) {
-          for (const value of values) {
-            const stored = value.toWellFormed();
-            const expected = values.flatMap((each, n) => (each.toWellFormed() === stored ? [n + 1] : [])).toReversed();
-            for (const field of ["users", "events", "message_ids"] as const)
-              expect([...postings.candidates(field, [stored])].flat()).toEqual(expected);
+      fc.property(
+        fc.array(fc.string({ unit: "binary", minLength: 1, maxLength: 6 }), {
+          minLength: 1,
+          maxLength: 20,
+        }),
+        (values) => {
+          const one = world();
+          add(
+            one,
+            values.map((value, n) => ({
+              id: n + 1,
+              messageId: value,
+              userId: value,
+              anonymousId: null,
+              event: value,
+            })),
+          );
+          for (const postings of [one.postings, new Postings(one.db, one.transactions)]) {
+            for (const value of values) {
+              const stored = value.toWellFormed();
+              const expected = values
+                .flatMap((each, n) => (each.toWellFormed() === stored ? [n + 1] : []))
+                .toReversed();
+              for (const field of ["users", "events", "message_ids"] as const)
+                expect([...postings.candidates(field, [stored])].flat()).toEqual(expected);
+            }
           }
-        }
-      }),
+        },
+      ),
       { numRuns: 50 },
     );
   });
@@ -178,7 +233,9 @@ test("every pair of hash and message from a message on is visited", () => {
   one.postings.forEach("message_ids", from, (hash, id) => {
     if (id >= from) seen.push(`${hash} ${id}`);
   });
-  const expected = one.rows.filter(({ id }) => id >= from).map(({ id, messageId }) => `${hash40(messageId)} ${id}`);
+  const expected = one.rows
+    .filter(({ id }) => id >= from)
+    .map(({ id, messageId }) => `${hash40(messageId)} ${id}`);
   expect(seen.toSorted()).toEqual(expected.toSorted());
 });
 
@@ -188,14 +245,23 @@ test("hashes of a hundred thousand similar values are all different", () => {
 });
 
 test("a hash is the same in every version, because data files hold it", () => {
-  expect(["", "user-1", "ünï-🌈", "a\ud800"].map(hash40)).toEqual([554547805361, 1053652406941, 626749686746, 898579918705]);
+  expect(["", "user-1", "ünï-🌈", "a\ud800"].map(hash40)).toEqual([
+    554547805361, 1053652406941, 626749686746, 898579918705,
+  ]);
   expect(hash40("a\ud800")).toBe(hash40("a\ufffd"));
 });
 
 test("a block of which nothing is left leaves no row, and neither does one that was never filled", () => {
   const one = world();
-  const row = (id: number): PostingEntry => ({ id, messageId: `m-${id}`, userId: "u", anonymousId: null, event: null });
-  const blocks = (): unknown => one.db.prepare("SELECT block FROM postings ORDER BY block").pluck().all();
+  const row = (id: number): PostingEntry => ({
+    id,
+    messageId: `m-${id}`,
+    userId: "u",
+    anonymousId: null,
+    event: null,
+  });
+  const blocks = (): unknown =>
+    one.db.prepare("SELECT block FROM postings ORDER BY block").pluck().all();
   add(one, [row(blockSize + 1)]);
   expect(blocks()).toEqual([]);
   remove(one, new Set([blockSize + 1]));
@@ -207,7 +273,10 @@ test("a block of which nothing is left leaves no row, and neither does one that 
   remove(one, new Set([blockSize * 3]));
   one.postings = new Postings(one.db, one.transactions);
   expectBruteForce(one);
-  expect([...one.postings.candidates("users", ["u"])].flat()).toEqual([blockSize * 2 + 2, blockSize * 2 + 1]);
+  expect([...one.postings.candidates("users", ["u"])].flat()).toEqual([
+    blockSize * 2 + 2,
+    blockSize * 2 + 1,
+  ]);
   const visited: number[] = [];
   one.postings.forEach("message_ids", 0, (_, id) => visited.push(id));
   expect(new Set(visited)).toEqual(new Set([blockSize * 2 + 1, blockSize * 2 + 2]));
@@ -218,7 +287,13 @@ test("a block of which nothing is left leaves no row, and neither does one that 
 
 test("a walk that is going on while retention removes the blocks before it ends without them", () => {
   const one = world();
-  const row = (id: number): PostingEntry => ({ id, messageId: `m-${id}`, userId: "u", anonymousId: null, event: null });
+  const row = (id: number): PostingEntry => ({
+    id,
+    messageId: `m-${id}`,
+    userId: "u",
+    anonymousId: null,
+    event: null,
+  });
   add(
     one,
     Array.from({ length: blockSize * 3 }, (_, n) => row(n + 1)),
@@ -250,13 +325,15 @@ test("lists of closed blocks are read once, and the 512 read last are kept", () 
   for (let block = 1; block <= 513; block += 1) insert.run(block);
   const readsOf = (before: number): number => {
     reads = 0;
-    for (const ids of postings.candidates("users", ["u"], before * blockSize)) expect(ids).toEqual([]);
+    for (const ids of postings.candidates("users", ["u"], before * blockSize))
+      expect(ids).toEqual([]);
     return reads;
   };
   expect(readsOf(511)).toBe(511);
   expect(readsOf(511)).toBe(0);
   expect(readsOf(512)).toBe(1);
   expect(readsOf(512)).toBe(0);
-  // Block 513 takes the place of block 511, which was read first, that one the place of block 510, and so on.
+  // Block 513 takes the place of block 511, which was read first, that one the place of block 510,
+  // and so on.
   expect(readsOf(513)).toBe(512);
 });

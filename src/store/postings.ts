@@ -1,9 +1,10 @@
 /**
- * Which messages carry a user, an event, a message id. Ordinary indexes on such scattered values dirty a page per
- * message and cost more than all the rest of ingest; postings are written in blocks of 4,096 messages, each a sorted
- * list of (hash, place in the block), and looked up by binary search from the newest block back. The block that
- * is still filling is in memory and rebuilt from its rows at the start. Results are candidates: a reader that shows
- * a row compares the value itself.
+ * Which messages carry a user, an event, a message id. Ordinary indexes on such scattered values
+ * dirty a page per message and cost more than all the rest of ingest; postings are written in
+ * blocks of 4,096 messages, each a sorted list of (hash, place in the block), and looked up by
+ * binary search from the newest block back. The block that is still filling is in memory and
+ * rebuilt from its rows at the start. Results are candidates: a reader that shows a row compares
+ * the value itself.
  */
 
 import type { Transactions, Db } from "./transactions.ts";
@@ -14,7 +15,13 @@ export const blockSize = 4096;
 const postingFields = ["users", "events", "message_ids"] as const;
 export type PostingField = (typeof postingFields)[number];
 
-export type PostingEntry = { id: number; messageId: string; userId: string | null; anonymousId: string | null; event: string | null };
+export type PostingEntry = {
+  id: number;
+  messageId: string;
+  userId: string | null;
+  anonymousId: string | null;
+  event: string | null;
+};
 
 type Block = Record<PostingField, number[]>;
 
@@ -43,11 +50,24 @@ export class Postings {
     this.#db = db;
     this.#transactions = transactions;
     transactions.onReload(() => this.rollback());
-    this.#insert = db.prepare<[number, Buffer, Buffer, Buffer]>("INSERT OR REPLACE INTO postings VALUES (?, ?, ?, ?)");
-    const list = (field: PostingField) => db.prepare<[number], Buffer>(`SELECT ${field} FROM postings WHERE block = ?`).pluck();
-    this.#select = { users: list("users"), events: list("events"), message_ids: list("message_ids") };
-    this.#blocksBefore = db.prepare<[number], number>("SELECT block FROM postings WHERE block < ? ORDER BY block DESC LIMIT 16").pluck();
-    this.#one = db.prepare<[number], Record<PostingField, Buffer>>("SELECT users, events, message_ids FROM postings WHERE block = ?");
+    this.#insert = db.prepare<[number, Buffer, Buffer, Buffer]>(
+      "INSERT OR REPLACE INTO postings VALUES (?, ?, ?, ?)",
+    );
+    const list = (field: PostingField) =>
+      db.prepare<[number], Buffer>(`SELECT ${field} FROM postings WHERE block = ?`).pluck();
+    this.#select = {
+      users: list("users"),
+      events: list("events"),
+      message_ids: list("message_ids"),
+    };
+    this.#blocksBefore = db
+      .prepare<[number], number>(
+        "SELECT block FROM postings WHERE block < ? ORDER BY block DESC LIMIT 16",
+      )
+      .pluck();
+    this.#one = db.prepare<[number], Record<PostingField, Buffer>>(
+      "SELECT users, events, message_ids FROM postings WHERE block = ?",
+    );
     this.#delete = db.prepare<[number]>("DELETE FROM postings WHERE block = ?");
   }
 
@@ -72,13 +92,15 @@ export class Postings {
       for (const field of postingFields) this.#read.delete(`${field} ${block}`);
       const stays = (packed: number): boolean => !ids.has(block * blockSize + (packed % blockSize));
       if (block === this.#block) {
-        for (const field of postingFields) this.#filling[field] = this.#filling[field].filter(stays);
+        for (const field of postingFields)
+          this.#filling[field] = this.#filling[field].filter(stays);
         if (this.#filling.message_ids.length === 0) this.#delete.run(block);
         continue;
       }
       const row = this.#one.get(block);
       if (row === undefined) continue;
-      const left = (field: PostingField): Buffer => Buffer.from(asDoubles(row[field]).filter(stays).buffer);
+      const left = (field: PostingField): Buffer =>
+        Buffer.from(asDoubles(row[field]).filter(stays).buffer);
       const messageIds = left("message_ids");
       if (messageIds.length === 0) this.#delete.run(block);
       else this.#insert.run(block, left("users"), left("events"), messageIds);
@@ -90,10 +112,14 @@ export class Postings {
     this.#read.clear();
   }
 
-  /** Rebuilds from its rows the block that is filling; those from `before` on are still to be added. */
+  /**
+   * Rebuilds from its rows the block that is filling; those from `before` on are still to be added.
+   */
   #catchUp(before = Number.MAX_SAFE_INTEGER): void {
     if (!this.#stale) return;
-    const newest = this.#db.prepare<[number], number>("SELECT coalesce(max(id), 0) FROM messages WHERE id < ?").pluck();
+    const newest = this.#db
+      .prepare<[number], number>("SELECT coalesce(max(id), 0) FROM messages WHERE id < ?")
+      .pluck();
     this.#filling = emptyBlock();
     this.#block = blockOf(newest.get(before) as number);
     const rows = this.#db
@@ -107,11 +133,17 @@ export class Postings {
   }
 
   /** Ids below `before` that may carry any of the values, newest first, a block at a time. */
-  *candidates(field: PostingField, values: readonly string[], before = Number.MAX_SAFE_INTEGER): Generator<number[]> {
+  *candidates(
+    field: PostingField,
+    values: readonly string[],
+    before = Number.MAX_SAFE_INTEGER,
+  ): Generator<number[]> {
     this.#catchUp();
     const hashes = values.map(hash40);
     const idsOf = (block: number, sorted: Float64Array): number[] => {
-      const ids = hashes.flatMap((hash) => idsWith(hash, block, sorted)).filter((id) => id < before);
+      const ids = hashes
+        .flatMap((hash) => idsWith(hash, block, sorted))
+        .filter((id) => id < before);
       return hashes.length === 1 ? ids : [...new Set(ids)].sort((a, b) => b - a);
     };
     // Whoever walks may let messages come in between, and another block be the one that is filling.
@@ -125,7 +157,9 @@ export class Postings {
     }
   }
 
-  /** The list of a closed block; those read lately are kept, for a lookup goes through all of them. */
+  /**
+   * The list of a closed block; those read lately are kept, for a lookup goes through all of them.
+   */
   #closed(field: PostingField, block: number): Float64Array {
     const key = `${field} ${block}`;
     const known = this.#read.get(key);
@@ -136,11 +170,16 @@ export class Postings {
     return list;
   }
 
-  /** Every (hash, id) of one field from a message on, oldest block first: for what is kept in memory. */
+  /**
+   * Every (hash, id) of one field from a message on, oldest block first: for what is kept in
+   * memory.
+   */
   forEach(field: PostingField, fromId: number, visit: (hash: number, id: number) => void): void {
     this.#catchUp();
     const rows = this.#db
-      .prepare<[number], { block: number; list: Buffer }>(`SELECT block, ${field} AS list FROM postings WHERE block >= ? ORDER BY block`)
+      .prepare<[number], { block: number; list: Buffer }>(
+        `SELECT block, ${field} AS list FROM postings WHERE block >= ? ORDER BY block`,
+      )
       .iterate(blockOf(fromId));
     for (const { block, list } of rows) visitAll(asDoubles(list), block, visit);
     visitAll(this.#filling[field], this.#block, visit);
@@ -149,17 +188,23 @@ export class Postings {
   #note({ id, messageId, userId, anonymousId, event }: PostingEntry): void {
     this.#filling.message_ids.push(pack(messageId, id));
     if (userId !== null) this.#filling.users.push(pack(userId, id));
-    if (anonymousId !== null && anonymousId !== userId) this.#filling.users.push(pack(anonymousId, id));
+    if (anonymousId !== null && anonymousId !== userId)
+      this.#filling.users.push(pack(anonymousId, id));
     if (event !== null) this.#filling.events.push(pack(event, id));
   }
 
   #write(): void {
-    const list = (field: PostingField) => Buffer.from(Float64Array.from(this.#filling[field]).sort().buffer);
+    const list = (field: PostingField) =>
+      Buffer.from(Float64Array.from(this.#filling[field]).sort().buffer);
     this.#insert.run(this.#block, list("users"), list("events"), list("message_ids"));
   }
 }
 
-function visitAll(list: ArrayLike<number>, block: number, visit: (hash: number, id: number) => void): void {
+function visitAll(
+  list: ArrayLike<number>,
+  block: number,
+  visit: (hash: number, id: number) => void,
+): void {
   for (let i = 0; i < list.length; i += 1) {
     const packed = list[i] as number;
     const place = packed % blockSize;
@@ -168,7 +213,8 @@ function visitAll(list: ArrayLike<number>, block: number, visit: (hash: number, 
 }
 
 function asDoubles(list: Buffer): Float64Array {
-  if (list.byteOffset % 8 === 0) return new Float64Array(list.buffer, list.byteOffset, list.byteLength / 8);
+  if (list.byteOffset % 8 === 0)
+    return new Float64Array(list.buffer, list.byteOffset, list.byteLength / 8);
   return new Float64Array(Uint8Array.from(list).buffer);
 }
 
@@ -196,7 +242,10 @@ function lowerBound(sorted: Float64Array, value: number): number {
   return low;
 }
 
-/** 40 bits of a string: few enough to pack with a place in a block into a double, many enough that two of a million strings hardly ever meet. */
+/**
+ * 40 bits of a string: few enough to pack with a place in a block into a double, many enough that
+ * two of a million strings hardly ever meet.
+ */
 export function hash40(value: string): number {
   // As the database will give it back: a lone surrogate is not UTF-8.
   const text = value.toWellFormed();

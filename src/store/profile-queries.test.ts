@@ -3,13 +3,22 @@ import type { ProfileId, SourceId } from "../domain/ids.ts";
 import type { ProfileCursor, ProfileFilter } from "../engine/profile-ports.ts";
 import { openTestStore, type TestStore } from "./store.fixture.ts";
 
-type Person = { id: number; userId: string | null; names: string[]; lastSeenAt: number; isMember: boolean };
+type Person = {
+  id: number;
+  userId: string | null;
+  names: string[];
+  lastSeenAt: number;
+  isMember: boolean;
+};
 
 const source = 7 as SourceId;
 let one: TestStore;
 let people: Person[];
 
-/** Many of some names and few of others, several seen at the same time, some anonymous, every third user a member. */
+/**
+ * Many of some names and few of others, several seen at the same time, some anonymous, every third
+ * user a member.
+ */
 function fill(count: number): void {
   const { db, store } = one;
   people = [];
@@ -24,9 +33,21 @@ function fill(count: number): void {
       if (anonymousId !== null) identity.run(1, anonymousId, n);
       const isMember = userId !== null && n % 3 === 0;
       if (userId !== null && (isMember || n % 4 === 0)) {
-        store.putLastSent({ sourceId: source, userId, value: isMember ? true : null, since: 0, recheckAt: isMember ? null : 1 });
+        store.putLastSent({
+          sourceId: source,
+          userId,
+          value: isMember ? true : null,
+          since: 0,
+          recheckAt: isMember ? null : 1,
+        });
       }
-      people.push({ id: n, userId, names: [userId, anonymousId].filter((name) => name !== null), lastSeenAt, isMember });
+      people.push({
+        id: n,
+        userId,
+        names: [userId, anonymousId].filter((name) => name !== null),
+        lastSeenAt,
+        isMember,
+      });
     }
   });
 }
@@ -77,7 +98,11 @@ test("a list walked page by page shows by every filter each that matches once, t
   for (const filter of filters) {
     const wanted = expected(filter);
     for (const limit of [37, 400])
-      expect({ filter, ...walk(filter, limit) }).toEqual({ filter, ids: wanted, totals: new Set([wanted.length]) });
+      expect({ filter, ...walk(filter, limit) }).toEqual({
+        filter,
+        ids: wanted,
+        totals: new Set([wanted.length]),
+      });
   }
 });
 
@@ -99,16 +124,23 @@ test("a filter's total is exact up to ten thousand too, and pages of both kinds 
   };
   const many = expected({ search: "many-" });
   const members = expected({ members: source });
-  expect(totalOf({ search: "many-" })).toEqual([Math.min(many.length, 10_000), many.length > 10_000, many.slice(0, 3)]);
+  expect(totalOf({ search: "many-" })).toEqual([
+    Math.min(many.length, 10_000),
+    many.length > 10_000,
+    many.slice(0, 3),
+  ]);
   one.db.exec("UPDATE computed_values SET value = 'true'");
   one.store.atomically(() => {
     for (const { userId } of people)
-      if (userId !== null) one.store.putLastSent({ sourceId: source, userId, value: true, since: 0, recheckAt: null });
+      if (userId !== null)
+        one.store.putLastSent({ sourceId: source, userId, value: true, since: 0, recheckAt: null });
   });
   expect(members.length).toBeLessThan(10_000);
   const all = people.filter(({ userId }) => userId !== null);
   expect(totalOf({ members: source }).slice(0, 2)).toEqual([10_000, all.length > 10_000]);
-  one.db.exec(`DELETE FROM computed_values WHERE user_id NOT IN (SELECT user_id FROM computed_values ORDER BY user_id LIMIT 10000)`);
+  one.db.exec(
+    `DELETE FROM computed_values WHERE user_id NOT IN (SELECT user_id FROM computed_values ORDER BY user_id LIMIT 10000)`,
+  );
   expect(totalOf({ members: source }).slice(0, 2)).toEqual([10_000, false]);
 });
 
@@ -118,9 +150,16 @@ test("a search begins with its text and ends behind it, and another source's mem
   const add = (id: number, userId: string, sourceId: number): void => {
     db.prepare("INSERT INTO profiles VALUES (?, ?, 0, ?, 0)").run(id, userId, id % 2);
     db.prepare("INSERT INTO identities VALUES (0, ?, ?, 0, 1)").run(userId, id);
-    store.putLastSent({ sourceId: sourceId as SourceId, userId, value: true, since: 0, recheckAt: null });
+    store.putLastSent({
+      sourceId: sourceId as SourceId,
+      userId,
+      value: true,
+      since: 0,
+      recheckAt: null,
+    });
   };
-  for (const [place, name] of ["a", "ab", "ab\u{10FFFE}", "ac", "b", "Ab"].entries()) add(place + 1, name, 7 + (place % 2));
+  for (const [place, name] of ["a", "ab", "ab\u{10FFFE}", "ac", "b", "Ab"].entries())
+    add(place + 1, name, 7 + (place % 2));
   const found = (filter: ProfileFilter) =>
     store
       .profiles(filter, 9, null)

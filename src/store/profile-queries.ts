@@ -1,14 +1,26 @@
-/** Profiles as the API shows them: in a list, one with everything, and the facts that rules ask for. */
+/**
+ * Profiles as the API shows them: in a list, one with everything, and the facts that rules ask for.
+ */
 
 import type { EventFact, TraitFact } from "../domain/facts.ts";
 import type { MessageRowId, ProfileId, SourceId } from "../domain/ids.ts";
 import type { Json, JsonObject } from "../domain/json.ts";
-import type { HistoryKind, ProfileDetails, ProfileStore, ProfileSummary, ProfileCursor, ProfileFilter } from "../engine/profile-ports.ts";
+import type {
+  HistoryKind,
+  ProfileDetails,
+  ProfileStore,
+  ProfileSummary,
+  ProfileCursor,
+  ProfileFilter,
+} from "../engine/profile-ports.ts";
 import type { Db } from "./transactions.ts";
 import { groupTraits, identityKindAt } from "./profile-store.ts";
 import type { Page } from "../engine/ports.ts";
 
-/** Identities, steps of the history and the like that one profile is shown with: more than anybody reads. */
+/**
+ * Identities, steps of the history and the like that one profile is shown with: more than anybody
+ * reads.
+ */
 const shown = 1000;
 
 /** Traits that a profile has in a list. */
@@ -25,11 +37,24 @@ export function createProfileQueries(db: Db): Reading {
   const firstTraits = db.prepare<[number], TraitRow>(
     `SELECT name, value, at, message_id AS messageId FROM profile_traits WHERE profile_id = ? ORDER BY name LIMIT ${listedTraits}`,
   );
-  const anonymousId = db.prepare<[number], string>("SELECT value FROM identities WHERE profile_id = ? AND kind = 1 LIMIT 1").pluck();
-  const sourcesOf = db.prepare<[number], SourceId>("SELECT source_id FROM profile_sources WHERE profile_id = ? ORDER BY source_id").pluck();
+  const anonymousId = db
+    .prepare<[number], string>(
+      "SELECT value FROM identities WHERE profile_id = ? AND kind = 1 LIMIT 1",
+    )
+    .pluck();
+  const sourcesOf = db
+    .prepare<[number], SourceId>(
+      "SELECT source_id FROM profile_sources WHERE profile_id = ? ORDER BY source_id",
+    )
+    .pluck();
 
-  function summary(row: ProfileRow, traits: readonly TraitRow[] = firstTraits.all(row.id)): ProfileSummary {
-    const present = traits.flatMap(({ name, value }) => (value === "null" ? [] : [[name, JSON.parse(value) as Json] as const]));
+  function summary(
+    row: ProfileRow,
+    traits: readonly TraitRow[] = firstTraits.all(row.id),
+  ): ProfileSummary {
+    const present = traits.flatMap(({ name, value }) =>
+      value === "null" ? [] : [[name, JSON.parse(value) as Json] as const],
+    );
     return {
       id: row.id as ProfileId,
       userId: row.user_id,
@@ -77,7 +102,11 @@ function facts(db: Db): ProfileStore["facts"] {
       if (rows.length === 0) continue;
       done.set(
         name,
-        rows.toReversed().map(({ id, at, properties: text }) => ({ at, properties: JSON.parse(text) as JsonObject, messageId: id })),
+        rows.toReversed().map(({ id, at, properties: text }) => ({
+          at,
+          properties: JSON.parse(text) as JsonObject,
+          messageId: id,
+        })),
       );
     }
     return { traits, events: done };
@@ -90,23 +119,35 @@ type Parts = {
   sourcesThatKnow: (id: ProfileId) => SourceId[];
 };
 
-function details(db: Db, { summary, traitsOf, sourcesThatKnow }: Parts): ProfileStore["profileDetails"] {
+function details(
+  db: Db,
+  { summary, traitsOf, sourcesThatKnow }: Parts,
+): ProfileStore["profileDetails"] {
   const one = db.prepare<[number], ProfileRow>("SELECT * FROM profiles WHERE id = ?");
-  const identities = db.prepare<[number], { kind: number; value: string; since: number; messageId: MessageRowId }>(
+  const identities = db.prepare<
+    [number],
+    { kind: number; value: string; since: number; messageId: MessageRowId }
+  >(
     `SELECT kind, value, since, message_id AS messageId FROM identities WHERE profile_id = ? LIMIT ${shown}`,
   );
   const groups = db.prepare<[number], { groupId: string; at: number; traits: string }>(
     `SELECT profile_groups.group_id AS groupId, profile_groups.at, groups.traits FROM profile_groups
      JOIN groups ON groups.group_id = profile_groups.group_id WHERE profile_id = ? LIMIT ${shown}`,
   );
-  const events = db.prepare<[number], { event: string; count: number; firstAt: number; lastAt: number }>(
+  const events = db.prepare<
+    [number],
+    { event: string; count: number; firstAt: number; lastAt: number }
+  >(
     `SELECT event, count(*) AS count, min(at) AS firstAt, max(at) AS lastAt
      FROM profile_events WHERE profile_id = ? GROUP BY event`,
   );
   const lastEvent = db.prepare<[number, string], { id: MessageRowId; properties: string }>(
     "SELECT id, properties FROM profile_events WHERE profile_id = ? AND event = ? ORDER BY at DESC, id DESC LIMIT 1",
   );
-  const history = db.prepare<[number], { at: number; kind: HistoryKind; detail: string; messageId: MessageRowId }>(
+  const history = db.prepare<
+    [number],
+    { at: number; kind: HistoryKind; detail: string; messageId: MessageRowId }
+  >(
     `SELECT at, kind, body AS detail, message_id AS messageId FROM profile_history WHERE profile_id = ? ORDER BY id DESC LIMIT ${shown}`,
   );
 
@@ -124,11 +165,20 @@ function details(db: Db, { summary, traitsOf, sourcesThatKnow }: Parts): Profile
         .all(id)
         .map(({ kind, ...rest }) => ({ kind: identityKindAt(kind), ...rest }))
         .sort((a, b) => a.since - b.since || a.messageId - b.messageId),
-      traitList: traits.map(({ value, ...rest }) => ({ ...rest, value: JSON.parse(value) as Json })),
-      groups: groups.all(id).map(({ traits, ...rest }) => ({ ...rest, traits: groupTraits(traits) })),
+      traitList: traits.map(({ value, ...rest }) => ({
+        ...rest,
+        value: JSON.parse(value) as Json,
+      })),
+      groups: groups
+        .all(id)
+        .map(({ traits, ...rest }) => ({ ...rest, traits: groupTraits(traits) })),
       eventList: newest.map((event) => {
         const last = lastEvent.get(id, event.event) as { id: MessageRowId; properties: string };
-        return { ...event, lastProperties: JSON.parse(last.properties) as JsonObject, lastMessageId: last.id };
+        return {
+          ...event,
+          lastProperties: JSON.parse(last.properties) as JsonObject,
+          lastMessageId: last.id,
+        };
       }),
       sourceIds: sourcesThatKnow(id),
       history: history.all(id).reverse(),
@@ -139,20 +189,30 @@ function details(db: Db, { summary, traitsOf, sourcesThatKnow }: Parts): Profile
 /** A total is counted exactly up to here. */
 const totalCap = 10_000;
 
-/** So many that a filter finds are read and sorted. Of more, the profiles are gone through from the one seen last, and soon enough match. */
+/**
+ * So many that a filter finds are read and sorted. Of more, the profiles are gone through from the
+ * one seen last, and soon enough match.
+ */
 const fewEnough = 1000;
 
 /** Behind every text that begins the same: the highest character there is. */
 const highest = "\u{10FFFF}";
 
-type ProfileRow = { id: number; user_id: string | null; first_seen_at: number; last_seen_at: number; events: number };
+type ProfileRow = {
+  id: number;
+  user_id: string | null;
+  first_seen_at: number;
+  last_seen_at: number;
+  events: number;
+};
 
 /** The profiles that a filter leaves, as far as they were looked for. */
 type Found = { ids: readonly number[]; capped: boolean };
 
 const inOrder = "(last_seen_at, id) < (@at, @id)";
 const page = "ORDER BY last_seen_at DESC, id DESC LIMIT @limit";
-const isNamed = "EXISTS (SELECT 1 FROM identities WHERE profile_id = profiles.id AND value >= @low AND value < @high)";
+const isNamed =
+  "EXISTS (SELECT 1 FROM identities WHERE profile_id = profiles.id AND value >= @low AND value < @high)";
 const isMember =
   "EXISTS (SELECT 1 FROM computed_values WHERE source_id = @source AND computed_values.user_id = profiles.user_id AND value = 'true')";
 
@@ -161,28 +221,45 @@ type Named = { low: string; high: string };
 type Member = { source: SourceId };
 
 /** The list of profiles: those that were seen last come first. */
-function createProfileList(db: Db, summary: (row: ProfileRow) => ProfileSummary): ProfileStore["profiles"] {
+function createProfileList(
+  db: Db,
+  summary: (row: ProfileRow) => ProfileSummary,
+): ProfileStore["profiles"] {
   const one = db.prepare<[number], ProfileRow>("SELECT * FROM profiles WHERE id = ?");
-  const withUser = db.prepare<[string], number>("SELECT profile_id FROM identities WHERE kind = 0 AND value = ?").pluck();
+  const withUser = db
+    .prepare<[string], number>("SELECT profile_id FROM identities WHERE kind = 0 AND value = ?")
+    .pluck();
   const all = db.prepare<[From], ProfileRow>(`SELECT * FROM profiles WHERE ${inOrder} ${page}`);
-  const countAll = db.prepare<[number], number>("SELECT count(*) FROM (SELECT 1 FROM profiles LIMIT ?)").pluck();
+  const countAll = db
+    .prepare<[number], number>("SELECT count(*) FROM (SELECT 1 FROM profiles LIMIT ?)")
+    .pluck();
   const named = db
     .prepare<[number, string, string, number], number>(
       "SELECT profile_id FROM identities WHERE kind = ? AND value >= ? AND value < ? LIMIT ?",
     )
     .pluck();
   const ofProfile = db
-    .prepare<[number, string, string], number>("SELECT 1 FROM identities WHERE profile_id = ? AND value >= ? AND value < ? LIMIT 1")
+    .prepare<[number, string, string], number>(
+      "SELECT 1 FROM identities WHERE profile_id = ? AND value >= ? AND value < ? LIMIT 1",
+    )
     .pluck();
-  const allNamed = db.prepare<[From & Named], ProfileRow>(`SELECT * FROM profiles WHERE ${inOrder} AND ${isNamed} ${page}`);
+  const allNamed = db.prepare<[From & Named], ProfileRow>(
+    `SELECT * FROM profiles WHERE ${inOrder} AND ${isNamed} ${page}`,
+  );
   const members = db
     .prepare<[number, number], number>(
       `SELECT profiles.id FROM computed_values JOIN profiles ON profiles.user_id = computed_values.user_id
        WHERE source_id = ? AND value = 'true' LIMIT ?`,
     )
     .pluck();
-  const member = db.prepare<[{ profile: number } & Member], number>(`SELECT 1 FROM profiles WHERE id = @profile AND ${isMember}`).pluck();
-  const allMembers = db.prepare<[From & Member], ProfileRow>(`SELECT * FROM profiles WHERE ${inOrder} AND ${isMember} ${page}`);
+  const member = db
+    .prepare<[{ profile: number } & Member], number>(
+      `SELECT 1 FROM profiles WHERE id = @profile AND ${isMember}`,
+    )
+    .pluck();
+  const allMembers = db.prepare<[From & Member], ProfileRow>(
+    `SELECT * FROM profiles WHERE ${inOrder} AND ${isMember} ${page}`,
+  );
   const allNamedMembers = db.prepare<[From & Named & Member], ProfileRow>(
     `SELECT * FROM profiles WHERE ${inOrder} AND ${isNamed} AND ${isMember} ${page}`,
   );
@@ -192,7 +269,14 @@ function createProfileList(db: Db, summary: (row: ProfileRow) => ProfileSummary)
     if (!narrowed && source === undefined) return null;
     if (!narrowed) return capped([...new Set(members.all(source as SourceId, totalCap + 1))]);
     const ofUser = userId === undefined ? null : withUser.all(userId);
-    const searched = search === "" ? null : [...new Set([0, 1].flatMap((kind) => named.all(kind, search, search + highest, totalCap + 1)))];
+    const searched =
+      search === ""
+        ? null
+        : [
+            ...new Set(
+              [0, 1].flatMap((kind) => named.all(kind, search, search + highest, totalCap + 1)),
+            ),
+          ];
     const ids =
       ofUser === null
         ? (searched as number[])
@@ -201,7 +285,10 @@ function createProfileList(db: Db, summary: (row: ProfileRow) => ProfileSummary)
           : ofUser.filter((id) => ofProfile.get(id, search, search + highest) !== undefined);
     const found = capped(ids);
     if (source === undefined) return found;
-    return { ids: found.ids.filter((id) => member.get({ profile: id, source }) !== undefined), capped: found.capped };
+    return {
+      ids: found.ids.filter((id) => member.get({ profile: id, source }) !== undefined),
+      capped: found.capped,
+    };
   }
 
   function few(ids: readonly number[], { at, id, limit }: From): ProfileRow[] {
@@ -214,20 +301,31 @@ function createProfileList(db: Db, summary: (row: ProfileRow) => ProfileSummary)
 
   function walk({ search = "", members: source }: ProfileFilter, from: From): ProfileRow[] {
     const names = { low: search, high: search + highest };
-    if (source === undefined) return search === "" ? all.all(from) : allNamed.all({ ...from, ...names });
-    return search === "" ? allMembers.all({ ...from, source }) : allNamedMembers.all({ ...from, ...names, source });
+    if (source === undefined)
+      return search === "" ? all.all(from) : allNamed.all({ ...from, ...names });
+    return search === ""
+      ? allMembers.all({ ...from, source })
+      : allNamedMembers.all({ ...from, ...names, source });
   }
 
   return (filter, limit, before): Page<ProfileSummary, ProfileCursor> => {
-    const from: From = { at: before?.lastSeenAt ?? Number.MAX_SAFE_INTEGER, id: before?.id ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 };
+    const from: From = {
+      at: before?.lastSeenAt ?? Number.MAX_SAFE_INTEGER,
+      id: before?.id ?? Number.MAX_SAFE_INTEGER,
+      limit: limit + 1,
+    };
     const found = find(filter) ?? countOf(countAll.get(totalCap + 1) as number);
-    const rows = "ids" in found && found.ids.length < fewEnough ? few(found.ids, from) : walk(filter, from);
+    const rows =
+      "ids" in found && found.ids.length < fewEnough ? few(found.ids, from) : walk(filter, from);
     const count = "ids" in found ? found.ids.length : found.count;
     const items = rows.slice(0, limit).map(summary);
     const last = items.at(-1);
     return {
       items,
-      nextCursor: rows.length > limit && last !== undefined ? { lastSeenAt: last.lastSeenAt, id: last.id } : null,
+      nextCursor:
+        rows.length > limit && last !== undefined
+          ? { lastSeenAt: last.lastSeenAt, id: last.id }
+          : null,
       total: Math.min(count, totalCap),
       totalCapped: found.capped,
     };
@@ -236,4 +334,7 @@ function createProfileList(db: Db, summary: (row: ProfileRow) => ProfileSummary)
 
 const countOf = (count: number) => ({ count, capped: count > totalCap });
 
-const capped = (ids: readonly number[]): Found => ({ ids: ids.slice(0, totalCap), capped: ids.length > totalCap });
+const capped = (ids: readonly number[]): Found => ({
+  ids: ids.slice(0, totalCap),
+  capped: ids.length > totalCap,
+});

@@ -61,9 +61,30 @@ test("a profile shows everything that was put into it, in order", () => {
     ],
     groups: [{ groupId: "acme", traits: { by: "bob" }, at: 5 }],
     eventList: [
-      { event: "Asked", count: 1, firstAt: 9, lastAt: 9, lastProperties: { id: 4 }, lastMessageId: 4 },
-      { event: "Bought", count: 3, firstAt: 3, lastAt: 5, lastProperties: { by: "ada" }, lastMessageId: 5 },
-      { event: "Viewed", count: 1, firstAt: 5, lastAt: 5, lastProperties: { id: 3 }, lastMessageId: 3 },
+      {
+        event: "Asked",
+        count: 1,
+        firstAt: 9,
+        lastAt: 9,
+        lastProperties: { id: 4 },
+        lastMessageId: 4,
+      },
+      {
+        event: "Bought",
+        count: 3,
+        firstAt: 3,
+        lastAt: 5,
+        lastProperties: { by: "ada" },
+        lastMessageId: 5,
+      },
+      {
+        event: "Viewed",
+        count: 1,
+        firstAt: 5,
+        lastAt: 5,
+        lastProperties: { id: 3 },
+        lastMessageId: 3,
+      },
     ],
     sourceIds: [5],
     history: [
@@ -73,7 +94,11 @@ test("a profile shows everything that was put into it, in order", () => {
   });
   store.touch(ada, { firstAt: 8, lastAt: 8, events: 0 });
   expect(store.profileDetails(ada)).toMatchObject({ firstSeenAt: 3, lastSeenAt: 9, events: 5 });
-  expect([store.user(ada), store.userIdsOf(ada).toSorted(), store.sourcesThatKnow(bob)]).toEqual(["ada", ["ada", "ada-0", "ada-2"], [6]]);
+  expect([store.user(ada), store.userIdsOf(ada).toSorted(), store.sourcesThatKnow(bob)]).toEqual([
+    "ada",
+    ["ada", "ada-0", "ada-2"],
+    [6],
+  ]);
   expect(store.profileDetails(99 as ProfileId)).toBeNull();
   expectConsistent(one.db);
 });
@@ -83,10 +108,19 @@ test("an identity is found by its kind, and belongs to the profile that had it l
   const [ada, bob] = [make("ada", 1), make("bob", 2)];
   expect(store.profileOf({ kind: "userId", value: "ada" })).toBe(ada);
   expect(store.profileOf({ kind: "anonymousId", value: "ada" })).toBeNull();
-  expect([store.profileWithUser("ada"), store.profileWithUser("device of ada"), store.profileWithUser("eve")]).toEqual([ada, null, null]);
+  expect([
+    store.profileWithUser("ada"),
+    store.profileWithUser("device of ada"),
+    store.profileWithUser("eve"),
+  ]).toEqual([ada, null, null]);
   store.addIdentity(bob, { kind: "anonymousId", value: "device of ada" }, 7, row(7));
   expect(store.profileOf({ kind: "anonymousId", value: "device of ada" })).toBe(bob);
-  expect(store.profileDetails(bob)?.identities.at(-1)).toEqual({ kind: "anonymousId", value: "device of ada", since: 7, messageId: 7 });
+  expect(store.profileDetails(bob)?.identities.at(-1)).toEqual({
+    kind: "anonymousId",
+    value: "device of ada",
+    since: 7,
+    messageId: 7,
+  });
   store.setUser(bob, "robert");
   expect([store.user(bob), store.user(store.createProfile(1, null))]).toEqual(["robert", null]);
 });
@@ -96,7 +130,9 @@ test("a trait is as the newest message says, and the newer row where two are as 
   const ada = store.createProfile(1, null);
   const put = (value: string | null, at: number, id: number): unknown[] => [
     store.putTrait(ada, "plan", value, at, row(id)),
-    store.profileDetails(ada)?.traitList.map((trait) => [trait.value, trait.at, trait.messageId])[0],
+    store
+      .profileDetails(ada)
+      ?.traitList.map((trait) => [trait.value, trait.at, trait.messageId])[0],
   ];
   expect(put(null, 1, 1)).toEqual([false, [null, 1, 1]]);
   expect(put("a", 2, 5)).toEqual([true, ["a", 2, 5]]);
@@ -172,10 +208,15 @@ describe("facts", () => {
     const ada = store.createProfile(1, null);
     store.putTrait(ada, "plan", "pro", 3, row(1));
     store.putTrait(ada, "city", "Bonn", 4, row(1));
-    for (const [id, at] of [10, 20, 20, 30].entries()) store.addEvent(ada, "Bought", at, { id: id + 1 }, row(id + 1));
+    for (const [id, at] of [10, 20, 20, 30].entries())
+      store.addEvent(ada, "Bought", at, { id: id + 1 }, row(id + 1));
     const ask = (withinMs: number | null, newest: number | null, properties = true) =>
       store
-        .facts(ada, { traits: new Set(), events: new Map([["Bought", { withinMs, newest, properties }]]) }, 40)
+        .facts(
+          ada,
+          { traits: new Set(), events: new Map([["Bought", { withinMs, newest, properties }]]) },
+          40,
+        )
         .events.get("Bought")
         ?.map(({ at, properties, messageId }) => [at, properties, Number(messageId)]);
     const all = [10, 20, 20, 30].map((at, place) => [at, { id: place + 1 }, place + 1]);
@@ -185,7 +226,11 @@ describe("facts", () => {
     expect(ask(null, 2)).toEqual(all.slice(2));
     expect(ask(null, 1, false)).toEqual([[30, {}, 4]]);
     expect(ask(10, null)).toBeUndefined();
-    const { traits, events } = store.facts(ada, { traits: new Set(["city", "none"]), events: new Map() }, 40);
+    const { traits, events } = store.facts(
+      ada,
+      { traits: new Set(["city", "none"]), events: new Map() },
+      40,
+    );
     expect([[...traits], [...events]]).toEqual([[["city", { value: "Bonn", at: 4 }]], []]);
   });
 });
@@ -214,7 +259,11 @@ describe("messages to follow", () => {
     for (let rows = 1; rows > 0;) {
       const slice = store.nextToFollow(4);
       rows = slice.rows;
-      slices.push([slice.rows, slice.upTo, [...slice.messages].map(({ id, members }) => [Number(id), members])]);
+      slices.push([
+        slice.rows,
+        slice.upTo,
+        [...slice.messages].map(({ id, members }) => [Number(id), members]),
+      ]);
       store.markFollowed(slice.upTo);
     }
     expect(slices).toEqual([
@@ -233,8 +282,19 @@ describe("messages to follow", () => {
     expect(store.followed()).toEqual({ upTo: 9, newest: 9 });
     store.markFollowed(row(0));
     const [first, second] = store.nextToFollow(9).messages;
-    expect(first).toMatchObject({ sourceId: 1, type: "track", userId: "ada", anonymousId: null, event: "Bought" });
-    expect(second).toMatchObject({ type: "page", userId: null, anonymousId: "device", event: null });
+    expect(first).toMatchObject({
+      sourceId: 1,
+      type: "track",
+      userId: "ada",
+      anonymousId: null,
+      event: "Bought",
+    });
+    expect(second).toMatchObject({
+      type: "page",
+      userId: null,
+      anonymousId: "device",
+      event: null,
+    });
   });
 
   test("are known by their number also when retention has taken the newest", () => {
@@ -259,10 +319,16 @@ test("a profile is shown with a thousand of each, in a list with a hundred trait
     }
   });
   const details = store.profileDetails(ada);
-  expect([details?.identities.length, details?.groups.length, details?.eventList.length, details?.history.length]).toEqual(
-    Array(4).fill(1000),
-  );
-  expect([details?.eventList[0]?.event, details?.eventList.at(-1)?.event]).toEqual(["1001", "0002"]);
+  expect([
+    details?.identities.length,
+    details?.groups.length,
+    details?.eventList.length,
+    details?.history.length,
+  ]).toEqual(Array(4).fill(1000));
+  expect([details?.eventList[0]?.event, details?.eventList.at(-1)?.event]).toEqual([
+    "1001",
+    "0002",
+  ]);
   expect([details?.history[0]?.detail, details?.history.at(-1)?.detail]).toEqual(["0002", "1001"]);
   expect(Object.keys(details?.traits ?? {})).toHaveLength(101);
   expect(Object.keys(store.profiles({}, 1, null).items[0]?.traits ?? {})).toHaveLength(100);

@@ -1,12 +1,19 @@
 /**
- * Profiles as they are built: the messages that are to be followed, and what each of them leaves. Every call is one or a
- * few statements by an index; the follower makes a transaction of many.
+ * Profiles as they are built: the messages that are to be followed, and what each of them leaves.
+ * Every call is one or a few statements by an index; the follower makes a transaction of many.
  */
 
 import type { MessageRowId, ProfileId, SourceId } from "../domain/ids.ts";
 import { isObject, type Json, type JsonObject } from "../domain/json.ts";
 import type { MessageType } from "../domain/states.ts";
-import type { FollowedMessage, HistoryKind, IdentityKind, IdentityValue, ProfileStore, SeenNames } from "../engine/profile-ports.ts";
+import type {
+  FollowedMessage,
+  HistoryKind,
+  IdentityKind,
+  IdentityValue,
+  ProfileStore,
+  SeenNames,
+} from "../engine/profile-ports.ts";
 import { stateCode, typeAt, typeCode } from "./codes.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
@@ -56,7 +63,11 @@ type Building = Pick<
 >;
 
 export function createProfileStore(db: Db): Building {
-  const identity = db.prepare<[number, string], number>("SELECT profile_id FROM identities WHERE kind = ? AND value = ?").pluck();
+  const identity = db
+    .prepare<[number, string], number>(
+      "SELECT profile_id FROM identities WHERE kind = ? AND value = ?",
+    )
+    .pluck();
   const insertProfile = db.prepare<[string | null, number, number]>(
     "INSERT INTO profiles (user_id, first_seen_at, last_seen_at) VALUES (?, ?, ?)",
   );
@@ -68,31 +79,49 @@ export function createProfileStore(db: Db): Building {
      ON CONFLICT DO UPDATE SET profile_id = excluded.profile_id, since = excluded.since, message_id = excluded.message_id`,
   );
   const setUser = db.prepare<[string, number]>("UPDATE profiles SET user_id = ? WHERE id = ?");
-  const user = db.prepare<[number], string | null>("SELECT user_id FROM profiles WHERE id = ?").pluck();
-  const userIds = db.prepare<[number, number], string>("SELECT value FROM identities WHERE profile_id = ? AND kind = ?").pluck();
+  const user = db
+    .prepare<[number], string | null>("SELECT user_id FROM profiles WHERE id = ?")
+    .pluck();
+  const userIds = db
+    .prepare<[number, number], string>(
+      "SELECT value FROM identities WHERE profile_id = ? AND kind = ?",
+    )
+    .pluck();
   const trait = db.prepare<[number, string], { value: string; at: number; message_id: number }>(
     "SELECT value, at, message_id FROM profile_traits WHERE profile_id = ? AND name = ?",
   );
-  const putTrait = db.prepare<[number, string, string, number, number]>("INSERT OR REPLACE INTO profile_traits VALUES (?, ?, ?, ?, ?)");
-  const insertEvent = db.prepare<[number, number, string, number, string]>("INSERT INTO profile_events VALUES (?, ?, ?, ?, ?)");
+  const putTrait = db.prepare<[number, string, string, number, number]>(
+    "INSERT OR REPLACE INTO profile_traits VALUES (?, ?, ?, ?, ?)",
+  );
+  const insertEvent = db.prepare<[number, number, string, number, string]>(
+    "INSERT INTO profile_events VALUES (?, ?, ?, ?, ?)",
+  );
   const putMembership = db.prepare<[number, string, number]>(
     "INSERT INTO profile_groups VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)",
   );
-  const group = db.prepare<[string], { traits: string }>("SELECT traits FROM groups WHERE group_id = ?");
+  const group = db.prepare<[string], { traits: string }>(
+    "SELECT traits FROM groups WHERE group_id = ?",
+  );
   const putGroup = db.prepare<[string, string, number]>(
     "INSERT INTO groups VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET traits = excluded.traits, at = max(at, excluded.at)",
   );
-  const insertSource = db.prepare<[number, number]>("INSERT OR IGNORE INTO profile_sources VALUES (?, ?)");
+  const insertSource = db.prepare<[number, number]>(
+    "INSERT OR IGNORE INTO profile_sources VALUES (?, ?)",
+  );
   const insertHistory = db.prepare<[number, number, string, string, number]>(
     "INSERT INTO profile_history (profile_id, at, kind, body, message_id) VALUES (?, ?, ?, ?, ?)",
   );
 
   return {
     ...following(db),
-    profileOf: ({ kind, value }) => (identity.get(identityCode(kind), value) ?? null) as ProfileId | null,
-    profileWithUser: (userId) => (identity.get(identityCode("userId"), userId) ?? null) as ProfileId | null,
-    createProfile: (at, userId) => Number(insertProfile.run(userId, at, at).lastInsertRowid) as ProfileId,
-    touch: (profile, { firstAt, lastAt, events }) => void touch.run(firstAt, lastAt, events, profile),
+    profileOf: ({ kind, value }) =>
+      (identity.get(identityCode(kind), value) ?? null) as ProfileId | null,
+    profileWithUser: (userId) =>
+      (identity.get(identityCode("userId"), userId) ?? null) as ProfileId | null,
+    createProfile: (at, userId) =>
+      Number(insertProfile.run(userId, at, at).lastInsertRowid) as ProfileId,
+    touch: (profile, { firstAt, lastAt, events }) =>
+      void touch.run(firstAt, lastAt, events, profile),
     addIdentity: (profile, { kind, value }: IdentityValue, at, messageId) =>
       void putIdentity.run(identityCode(kind), value, profile, at, messageId),
     setUser: (profile, userId) => void setUser.run(userId, profile),
@@ -100,7 +129,11 @@ export function createProfileStore(db: Db): Building {
     userIdsOf: (profile) => userIds.all(profile, identityCode("userId")),
     putTrait(profile, name, value, at, messageId) {
       const before = trait.get(profile, name);
-      if (before !== undefined && (before.at > at || (before.at === at && before.message_id > messageId))) return false;
+      if (
+        before !== undefined &&
+        (before.at > at || (before.at === at && before.message_id > messageId))
+      )
+        return false;
       const text = JSON.stringify(value);
       putTrait.run(profile, name, text, at, messageId);
       return text !== (before?.value ?? "null");
@@ -112,7 +145,8 @@ export function createProfileStore(db: Db): Building {
       putGroup.run(groupId, mergedGroupTraits(group.get(groupId)?.traits, traits, at), at);
     },
     addSource: (profile, source: SourceId) => void insertSource.run(profile, source),
-    addHistory: (profile, at, kind: HistoryKind, detail, messageId) => void insertHistory.run(profile, at, kind, detail, messageId),
+    addHistory: (profile, at, kind: HistoryKind, detail, messageId) =>
+      void insertHistory.run(profile, at, kind, detail, messageId),
     merge: merging(db),
     removeProfile: removing(db),
   };
@@ -122,19 +156,26 @@ export function createProfileStore(db: Db): Building {
 type GroupTraits = Record<string, [value: Json, at: number]>;
 
 function mergedGroupTraits(before: string | undefined, traits: JsonObject, at: number): string {
-  const known = new Map(Object.entries(before === undefined ? {} : (JSON.parse(before) as GroupTraits)));
-  for (const [name, value] of Object.entries(traits)) if (at >= (known.get(name)?.[1] ?? -Infinity)) known.set(name, [value, at]);
+  const known = new Map(
+    Object.entries(before === undefined ? {} : (JSON.parse(before) as GroupTraits)),
+  );
+  for (const [name, value] of Object.entries(traits))
+    if (at >= (known.get(name)?.[1] ?? -Infinity)) known.set(name, [value, at]);
   return JSON.stringify(Object.fromEntries(known));
 }
 
 export function groupTraits(text: string): JsonObject {
   const known = Object.entries(JSON.parse(text) as GroupTraits);
-  return Object.fromEntries(known.flatMap(([name, [value]]) => (value === null ? [] : [[name, value]])));
+  return Object.fromEntries(
+    known.flatMap(([name, [value]]) => (value === null ? [] : [[name, value]])),
+  );
 }
 
 function following(db: Db): Pick<ProfileStore, "followed" | "nextToFollow" | "markFollowed"> {
   const upTo = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'followed'").pluck();
-  const mark = db.prepare<[string]>("INSERT INTO meta VALUES ('followed', ?) ON CONFLICT DO UPDATE SET value = excluded.value");
+  const mark = db.prepare<[string]>(
+    "INSERT INTO meta VALUES ('followed', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+  );
   const newest = db.prepare<[], number>("SELECT coalesce(max(id), 0) FROM messages").pluck();
   const after = db.prepare<[number, number], Row>(
     `SELECT id, request_id, offset, size, source_id, type, state, user_id, anonymous_id, event, timestamp, extra
@@ -160,12 +201,19 @@ function following(db: Db): Pick<ProfileStore, "followed" | "nextToFollow" | "ma
   return {
     followed() {
       const from = followedUpTo();
-      return { upTo: from as MessageRowId, newest: Math.max(from, newest.get() as number) as MessageRowId };
+      return {
+        upTo: from as MessageRowId,
+        newest: Math.max(from, newest.get() as number) as MessageRowId,
+      };
     },
     nextToFollow(limit) {
       const from = followedUpTo();
       const rows = after.all(from, limit);
-      return { messages: read(rows), rows: rows.length, upTo: (rows.at(-1)?.id ?? from) as MessageRowId };
+      return {
+        messages: read(rows),
+        rows: rows.length,
+        upTo: (rows.at(-1)?.id ?? from) as MessageRowId,
+      };
     },
     markFollowed: (row) => void mark.run(String(row)),
   };
@@ -190,7 +238,8 @@ function messageOf(row: Row, body: Buffer | undefined): FollowedMessage {
     anonymousId: row.anonymous_id,
     event: row.event,
     timestamp: row.timestamp,
-    members: body === undefined ? null : membersOf(body.subarray(row.offset, row.offset + row.size)),
+    members:
+      body === undefined ? null : membersOf(body.subarray(row.offset, row.offset + row.size)),
   };
 }
 
@@ -204,7 +253,9 @@ function membersOf(bytes: Buffer): JsonObject | null {
 }
 
 function merging(db: Db): ProfileStore["merge"] {
-  const events = db.prepare<[number, number]>("UPDATE profile_events SET profile_id = ? WHERE profile_id = ?");
+  const events = db.prepare<[number, number]>(
+    "UPDATE profile_events SET profile_id = ? WHERE profile_id = ?",
+  );
   const moveAll = [
     `INSERT INTO profile_traits SELECT @into, name, value, at, message_id FROM profile_traits WHERE profile_id = @from
      ON CONFLICT DO UPDATE SET value = excluded.value, at = excluded.at, message_id = excluded.message_id
@@ -230,7 +281,14 @@ function merging(db: Db): ProfileStore["merge"] {
 }
 
 function removing(db: Db): ProfileStore["removeProfile"] {
-  const tables = ["identities", "profile_traits", "profile_events", "profile_groups", "profile_sources", "profile_history"];
+  const tables = [
+    "identities",
+    "profile_traits",
+    "profile_events",
+    "profile_groups",
+    "profile_sources",
+    "profile_history",
+  ];
   const removes = [
     ...tables.map((table) => db.prepare<[number]>(`DELETE FROM ${table} WHERE profile_id = ?`)),
     db.prepare<[number]>("DELETE FROM profiles WHERE id = ?"),
@@ -244,7 +302,10 @@ const traitKind = 0;
 const eventKind = 1;
 const propertyKind = 2;
 
-/** Names kept of traits, of events, and of the properties of one event: more than a person chooses from. */
+/**
+ * Names kept of traits, of events, and of the properties of one event: more than a person chooses
+ * from.
+ */
 const kept = 500;
 
 /** Seldom enough that clearing out costs nothing, also where every event has a name of its own. */
@@ -255,18 +316,35 @@ const maxLength = 200;
 
 type Seen = { kind: number; event: string; name: string };
 
-/** The names for suggestions, with how often each was seen. Bounded: rare names are removed first. */
-export function createSeenNames(db: Db, transactions: Transactions): Pick<ProfileStore, "noteSeen" | "seenNames"> {
+/**
+ * The names for suggestions, with how often each was seen. Bounded: rare names are removed first.
+ */
+export function createSeenNames(
+  db: Db,
+  transactions: Transactions,
+): Pick<ProfileStore, "noteSeen" | "seenNames"> {
   const count = db.prepare<[number, string, string, number]>(
     "INSERT INTO seen_names VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
   );
-  const all = db.prepare<[], Seen>("SELECT kind, event, name FROM seen_names ORDER BY n DESC, kind, event, name");
-  const ofKind = db.prepare<[number, string], number>("SELECT count(*) FROM seen_names WHERE kind = ? AND event = ?").pluck();
-  const seldom = db
-    .prepare<[number, string, number], string>("SELECT name FROM seen_names WHERE kind = ? AND event = ? ORDER BY n, name DESC LIMIT ?")
+  const all = db.prepare<[], Seen>(
+    "SELECT kind, event, name FROM seen_names ORDER BY n DESC, kind, event, name",
+  );
+  const ofKind = db
+    .prepare<[number, string], number>(
+      "SELECT count(*) FROM seen_names WHERE kind = ? AND event = ?",
+    )
     .pluck();
-  const remove = db.prepare<[number, string, string]>("DELETE FROM seen_names WHERE kind = ? AND event = ? AND name = ?");
-  const removeProperties = db.prepare<[number, string]>("DELETE FROM seen_names WHERE kind = ? AND event = ?");
+  const seldom = db
+    .prepare<[number, string, number], string>(
+      "SELECT name FROM seen_names WHERE kind = ? AND event = ? ORDER BY n, name DESC LIMIT ?",
+    )
+    .pluck();
+  const remove = db.prepare<[number, string, string]>(
+    "DELETE FROM seen_names WHERE kind = ? AND event = ? AND name = ?",
+  );
+  const removeProperties = db.prepare<[number, string]>(
+    "DELETE FROM seen_names WHERE kind = ? AND event = ?",
+  );
 
   /** Those that were counted before: only a name that may be new can make too many. */
   const known = new Set<string>();
@@ -302,7 +380,8 @@ export function createSeenNames(db: Db, transactions: Transactions): Pick<Profil
       transactions.changes(cache);
       note(traitKind, "", traits);
       // Before the events: those that go take their properties with them.
-      for (const [event, { properties }] of events) if (event.length <= maxLength) note(propertyKind, event, properties);
+      for (const [event, { properties }] of events)
+        if (event.length <= maxLength) note(propertyKind, event, properties);
       note(
         eventKind,
         "",
@@ -319,7 +398,10 @@ export function createSeenNames(db: Db, transactions: Transactions): Pick<Profil
         else properties.push(seen);
       }
       for (const { event, name } of properties) events.get(event)?.push(name);
-      return { traits, events: [...events].map(([event, names]) => ({ event, properties: names })) };
+      return {
+        traits,
+        events: [...events].map(([event, names]) => ({ event, properties: names })),
+      };
     },
   };
 }

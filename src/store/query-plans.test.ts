@@ -6,7 +6,10 @@ import { openDatabase } from "./open.ts";
 import { createStore } from "./sqlite-store.ts";
 import { attempt, moveTo, request, startOfTime } from "./store.fixture.ts";
 
-/** Everything that the store asks of the database while it does each of its things once, and SQLite's plan for it. */
+/**
+ * Everything that the store asks of the database while it does each of its things once, and
+ * SQLite's plan for it.
+ */
 async function plans(): Promise<{ sql: string; plan: string }[]> {
   const opened = openDatabase(":memory:");
   const { db, close } = opened;
@@ -19,9 +22,14 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
 
   const store = createStore(opened);
   const destination = 1 as DestinationId;
-  store.commit([request([{ messageId: "a", userId: "ada", event: "Bought", to: [1] }, { messageId: "a" }])]);
+  store.commit([
+    request([{ messageId: "a", userId: "ada", event: "Bought", to: [1] }, { messageId: "a" }]),
+  ]);
   store.claim(destination, startOfTime, 10);
-  store.record([attempt(1 as DeliveryId, { status: 503 })], [moveTo(1 as DeliveryId, "waiting", startOfTime + 1)]);
+  store.record(
+    [attempt(1 as DeliveryId, { status: 503 })],
+    [moveTo(1 as DeliveryId, "waiting", startOfTime + 1)],
+  );
   store.requeueInterrupted(startOfTime);
   store.spreadOverdue(startOfTime + 10, 1, 1);
   store.nextDueAt([destination]);
@@ -34,7 +42,14 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.hasUnsettledUpTo(destination, true, 1);
   store.unsettledOf(1 as MessageRowId);
   store.latestRecordedAt();
-  for (const filter of [{}, { userId: "ada" }, { event: "Bought" }, { search: "b" }, { type: "track" as const }, { reason: "x" }]) {
+  for (const filter of [
+    {},
+    { userId: "ada" },
+    { event: "Bought" },
+    { search: "b" },
+    { type: "track" as const },
+    { reason: "x" },
+  ]) {
     await store.messages(filter, 1, null);
   }
   store.message(1 as MessageRowId);
@@ -52,7 +67,13 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   const source = 1 as SourceId;
   store.lastSentFor("ada");
   store.lastSent(source, "ada");
-  store.putLastSent({ sourceId: source, userId: "ada", value: true, since: startOfTime, recheckAt: startOfTime });
+  store.putLastSent({
+    sourceId: source,
+    userId: "ada",
+    value: true,
+    since: startOfTime,
+    recheckAt: startOfTime,
+  });
   store.countLastSent(source);
   store.lastSentAfter(source, "", 1);
   store.strandedAfter(source, "", 1);
@@ -61,10 +82,20 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.removeLastSent(source, "ada");
   store.removeLastSentFor("ada");
   store.removeLastSentBy(source, 1);
-  const deletion = store.insertDeletion({ suppress: true, requestedAt: startOfTime, userIds: ["ada"] });
+  const deletion = store.insertDeletion({
+    suppress: true,
+    requestedAt: startOfTime,
+    userIds: ["ada"],
+  });
   store.unfinishedDeletions();
   store.usersToDelete(deletion, 1);
-  store.putDeleted(deletion, 0, { userId: "ada", known: true, detail: "", sourceIds: [source], messageIds: [1 as MessageRowId] });
+  store.putDeleted(deletion, 0, {
+    userId: "ada",
+    known: true,
+    detail: "",
+    sourceIds: [source],
+    messageIds: [1 as MessageRowId],
+  });
   store.stateOfMessages(deletion);
   store.deletions(1, null);
   store.deleteDeletion(deletion);
@@ -92,12 +123,22 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   ];
   for (const which of ["present", "differing", "unsettled"] as const) {
     store.walkRule({ all: conditions }, startOfTime, { source, which }).next(10);
-    store.walkComputation({ aggregate: "count", event: "Bought" }, startOfTime, { source, which }).next(10);
-    store.walkComputation({ aggregate: "sum", event: "Bought", property: "total", withinDays: 7 }, startOfTime, { source, which }).next(10);
+    store
+      .walkComputation({ aggregate: "count", event: "Bought" }, startOfTime, { source, which })
+      .next(10);
+    store
+      .walkComputation(
+        { aggregate: "sum", event: "Bought", property: "total", withinDays: 7 },
+        startOfTime,
+        { source, which },
+      )
+      .next(10);
   }
 
   const explained = [...asked].map((sql) => {
-    const rows = prepare(`EXPLAIN QUERY PLAN ${sql.replaceAll(/\?|@\w+/g, "1")}`).all() as { detail: string }[];
+    const rows = prepare(`EXPLAIN QUERY PLAN ${sql.replaceAll(/\?|@\w+/g, "1")}`).all() as {
+      detail: string;
+    }[];
     return { sql: sql.replaceAll(/\s+/g, " "), plan: rows.map(({ detail }) => detail).join("; ") };
   });
   close();
@@ -106,8 +147,12 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
 
 function follow(store: Store): void {
   const row = 1 as MessageRowId;
-  const [profile, other] = [store.createProfile(startOfTime, null), store.createProfile(startOfTime, "eve")];
-  for (const { id } of store.nextToFollow(1).messages) store.addEvent(profile, "Bought", startOfTime, {}, id);
+  const [profile, other] = [
+    store.createProfile(startOfTime, null),
+    store.createProfile(startOfTime, "eve"),
+  ];
+  for (const { id } of store.nextToFollow(1).messages)
+    store.addEvent(profile, "Bought", startOfTime, {}, id);
   store.followed();
   store.addIdentity(profile, { kind: "userId", value: "ada" }, startOfTime, row);
   store.profileOf({ kind: "userId", value: "ada" });
@@ -118,16 +163,24 @@ function follow(store: Store): void {
   store.addSource(profile, 1 as SourceId);
   store.addHistory(profile, startOfTime, "created", "It is new.", row);
   store.touch(profile, { firstAt: startOfTime, lastAt: startOfTime, events: 1 });
-  store.noteSeen({ traits: new Map([["plan", 1]]), events: new Map([["Bought", { times: 1, properties: new Map([["total", 1]]) }]]) });
+  store.noteSeen({
+    traits: new Map([["plan", 1]]),
+    events: new Map([["Bought", { times: 1, properties: new Map([["total", 1]]) }]]),
+  });
   store.merge(other, profile);
   store.profileWithUser("ada");
   store.sourcesThatKnow(profile);
   store.profileDetails(profile);
   const need = { withinMs: 1, newest: 1 };
   for (const properties of [true, false]) {
-    store.facts(profile, { traits: new Set(["plan"]), events: new Map([["Bought", { ...need, properties }]]) }, startOfTime);
+    store.facts(
+      profile,
+      { traits: new Set(["plan"]), events: new Map([["Bought", { ...need, properties }]]) },
+      startOfTime,
+    );
   }
-  for (const filter of [{}, { userId: "ada" }, { search: "a" }, { members: 1 as SourceId }]) store.profiles(filter, 1, null);
+  for (const filter of [{}, { userId: "ada" }, { search: "a" }, { members: 1 as SourceId }])
+    store.profiles(filter, 1, null);
   store.removeProfile(other);
 }
 
@@ -161,8 +214,17 @@ const mayBeSorted = [
 
 test("no question walks through a table that grows, and none but the few named sorts what it found", async () => {
   const all = await plans();
-  expect(all.filter(({ sql, plan }) => growing.test(plan) && ![...readAtStart, ...bounded].includes(sql))).toEqual([]);
-  expect(all.filter(({ sql, plan }) => plan.includes("TEMP B-TREE") && !mayBeSorted.some((known) => known.test(sql)))).toEqual([]);
+  expect(
+    all.filter(
+      ({ sql, plan }) => growing.test(plan) && ![...readAtStart, ...bounded].includes(sql),
+    ),
+  ).toEqual([]);
+  expect(
+    all.filter(
+      ({ sql, plan }) =>
+        plan.includes("TEMP B-TREE") && !mayBeSorted.some((known) => known.test(sql)),
+    ),
+  ).toEqual([]);
 });
 
 test.each<[string, RegExp, string]>([
@@ -176,7 +238,11 @@ test.each<[string, RegExp, string]>([
     /FROM deliveries .*next_attempt_at <= \? ORDER BY/,
     "deliveries_due (destination_id=? AND next_attempt_at<?)",
   ],
-  ["the next due time", /SELECT next_attempt_at FROM deliveries/, "COVERING INDEX deliveries_due (destination_id=?)"],
+  [
+    "the next due time",
+    /SELECT next_attempt_at FROM deliveries/,
+    "COVERING INDEX deliveries_due (destination_id=?)",
+  ],
   [
     "what is queued again in a window",
     /state = 1 AND first_attempt_at IS NOT NULL AND first_attempt_at <= \?/,
@@ -192,11 +258,27 @@ test.each<[string, RegExp, string]>([
     /SELECT first_attempt_at FROM deliveries WHERE destination_id = \? AND state = 2/,
     "COVERING INDEX deliveries_window (destination_id=?)",
   ],
-  ["the rows of a page", /SELECT \* FROM messages WHERE id IN \(SELECT value/, "INTEGER PRIMARY KEY (rowid=?)"],
-  ["rows that are looked through", /SELECT id FROM messages WHERE id > \? AND id <= \?/, "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"],
+  [
+    "the rows of a page",
+    /SELECT \* FROM messages WHERE id IN \(SELECT value/,
+    "INTEGER PRIMARY KEY (rowid=?)",
+  ],
+  [
+    "rows that are looked through",
+    /SELECT id FROM messages WHERE id > \? AND id <= \?/,
+    "INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+  ],
   ["a block of kinds", /SELECT id, source_id \* 256/, "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"],
-  ["a page of deliveries", /INDEXED BY deliveries_by_state/, "deliveries_by_state (destination_id=? AND state=? AND rowid<?)"],
-  ["a page of waiting deliveries by due time", /next_attempt_at > \? ORDER BY/, "deliveries_due (destination_id=? AND next_attempt_at>?)"],
+  [
+    "a page of deliveries",
+    /INDEXED BY deliveries_by_state/,
+    "deliveries_by_state (destination_id=? AND state=? AND rowid<?)",
+  ],
+  [
+    "a page of waiting deliveries by due time",
+    /next_attempt_at > \? ORDER BY/,
+    "deliveries_due (destination_id=? AND next_attempt_at>?)",
+  ],
   [
     "those of one due time",
     /next_attempt_at = \? AND id > \? ORDER BY id/,
@@ -205,23 +287,67 @@ test.each<[string, RegExp, string]>([
   ["the marks of a delivery", /SELECT round, started_at/, "attempts_by_delivery (delivery_id=?)"],
   ["the attempts of a delivery", /SELECT \* FROM attempts/, "attempts_by_delivery (delivery_id=?)"],
   ["requests to search", /FROM requests WHERE id <= \?/, "INTEGER PRIMARY KEY (rowid<?)"],
-  ["a block of postings", /SELECT block FROM postings WHERE block < \?/, "INTEGER PRIMARY KEY (rowid<?)"],
-  ["what was last sent of a user", /FROM computed_values WHERE user_id = \?/, "computed_values_by_user (user_id=?)"],
-  ["the next recheck", /SELECT recheck_at FROM computed_values/, "computed_values_to_recheck (source_id=? AND recheck_at>?)"],
-  ["users to recheck", /recheck_at <= \? ORDER BY/, "computed_values_to_recheck (source_id=? AND recheck_at<?)"],
+  [
+    "a block of postings",
+    /SELECT block FROM postings WHERE block < \?/,
+    "INTEGER PRIMARY KEY (rowid<?)",
+  ],
+  [
+    "what was last sent of a user",
+    /FROM computed_values WHERE user_id = \?/,
+    "computed_values_by_user (user_id=?)",
+  ],
+  [
+    "the next recheck",
+    /SELECT recheck_at FROM computed_values/,
+    "computed_values_to_recheck (source_id=? AND recheck_at>?)",
+  ],
+  [
+    "users to recheck",
+    /recheck_at <= \? ORDER BY/,
+    "computed_values_to_recheck (source_id=? AND recheck_at<?)",
+  ],
   [
     "users in the order of a source's last sent values",
     /FROM computed_values WHERE source_id = \? AND user_id > \?/,
     "PRIMARY KEY (source_id=? AND user_id>?)",
   ],
-  ["users of a rule's slice", /AS MATERIALIZED/, "SEARCH user USING COVERING INDEX profiles_known (id>? AND id<?)"],
-  ["a trait of a rule", /AS MATERIALIZED.*profile_traits/, "SEARCH profile_traits USING PRIMARY KEY (profile_id=? AND name=?)"],
-  ["events of a rule", /profile_traits.*@now/, "profile_events_by_profile (profile_id=? AND event=? AND at>?)"],
-  ["events of a computation", /hookyard_compute/, "profile_events_by_profile (profile_id=? AND event=?"],
-  ["what was last sent of a slice's users", /AS MATERIALIZED/, "SEARCH last_sent USING PRIMARY KEY (source_id=? AND user_id=?)"],
+  [
+    "users of a rule's slice",
+    /AS MATERIALIZED/,
+    "SEARCH user USING COVERING INDEX profiles_known (id>? AND id<?)",
+  ],
+  [
+    "a trait of a rule",
+    /AS MATERIALIZED.*profile_traits/,
+    "SEARCH profile_traits USING PRIMARY KEY (profile_id=? AND name=?)",
+  ],
+  [
+    "events of a rule",
+    /profile_traits.*@now/,
+    "profile_events_by_profile (profile_id=? AND event=? AND at>?)",
+  ],
+  [
+    "events of a computation",
+    /hookyard_compute/,
+    "profile_events_by_profile (profile_id=? AND event=?",
+  ],
+  [
+    "what was last sent of a slice's users",
+    /AS MATERIALIZED/,
+    "SEARCH last_sent USING PRIMARY KEY (source_id=? AND user_id=?)",
+  ],
   ["where a slice ends", /max\(id\) AS upTo/, "COVERING INDEX profiles_known (id>?)"],
-  ["whether a user has a profile", /SELECT 1 FROM profiles WHERE user_id/, "profiles_by_user (user_id=?)"],
-  ["messages to follow", /FROM messages WHERE id > \? ORDER BY id LIMIT/, "INTEGER PRIMARY KEY (rowid>?)"],
+  [
+    "whether a user has a profile",
+    /SELECT 1 FROM profiles WHERE user_id/,
+    "profiles_by_user (user_id=?)",
+  ],
+  [
+    "messages to follow",
+    /FROM messages WHERE id > \? ORDER BY id LIMIT/,
+    "INTEGER PRIMARY KEY (rowid>?)",
+  ],
   [
     "events that count for a rule",
     /'{}' AS properties FROM profile_events/,
@@ -232,11 +358,27 @@ test.each<[string, RegExp, string]>([
     /, properties AS properties FROM profile_events/,
     "profile_events_by_profile (profile_id=? AND event=? AND at>?)",
   ],
-  ["a page of profiles", /SELECT \* FROM profiles WHERE \(last_seen_at, id\)/, "profiles_by_last_seen (last_seen_at<?)"],
+  [
+    "a page of profiles",
+    /SELECT \* FROM profiles WHERE \(last_seen_at, id\)/,
+    "profiles_by_last_seen (last_seen_at<?)",
+  ],
   ["the state of a deletion", /min\(coalesce/, "deletion_messages_by_deletion (deletion_id=?)"],
-  ["users still to be deleted", /body IS NULL ORDER BY place/, "deletion_users_left (deletion_id=?)"],
-  ["a page of suppressions", /SELECT \* FROM suppressions/, "PRIMARY KEY (user_id>? AND user_id<?)"],
-  ["what a crash interrupted", /WHERE c\.state = 0/, "deliveries_by_state (destination_id=? AND state=?)"],
+  [
+    "users still to be deleted",
+    /body IS NULL ORDER BY place/,
+    "deletion_users_left (deletion_id=?)",
+  ],
+  [
+    "a page of suppressions",
+    /SELECT \* FROM suppressions/,
+    "PRIMARY KEY (user_id>? AND user_id<?)",
+  ],
+  [
+    "what a crash interrupted",
+    /WHERE c\.state = 0/,
+    "deliveries_by_state (destination_id=? AND state=?)",
+  ],
 ])("%s: by its index", async (_what, question, index) => {
   const found = (await plans()).filter(({ sql }) => question.test(sql));
   expect(found).not.toEqual([]);

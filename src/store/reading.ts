@@ -1,6 +1,7 @@
 /**
- * A data file for those who only read it, `hookyard doctor` and `hookyard backup`, whether a Hookyard runs on it or not. Changes
- * nothing in the directory: where SQLite would create files beside the data, a temporary copy is read instead.
+ * A data file for those who only read it, `hookyard doctor` and `hookyard backup`, whether a
+ * Hookyard runs on it or not. Changes nothing in the directory: where SQLite would create files
+ * beside the data, a temporary copy is read instead.
  */
 
 import { constants, copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";

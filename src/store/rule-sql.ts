@@ -1,8 +1,9 @@
 /**
- * Rules and computations as SQL that asks all users of a slice at once. What SQL answers exactly as `domain/` does, it
- * answers itself: an equal value is an equal JSON text, since all are written by one hand, and times are whole numbers.
- * What it would read differently (the order of numbers and texts, texts in texts, what properties hold) goes to the
- * domain's own functions, which `rule-store.ts` has registered. Values only ever come in as parameters.
+ * Rules and computations as SQL that asks all users of a slice at once. What SQL answers exactly as
+ * `domain/` does, it answers itself: an equal value is an equal JSON text, since all are written by
+ * one hand, and times are whole numbers. What it would read differently (the order of numbers and
+ * texts, texts in texts, what properties hold) goes to the domain's own functions, which
+ * `rule-store.ts` has registered. Values only ever come in as parameters.
  */
 
 import { compares, comparesAll, type Condition } from "../domain/evaluate.ts";
@@ -21,7 +22,10 @@ export type Question = {
 };
 
 type RuleQuestion = Question & {
-  /** Column `c0` belongs to the first of these, and so on: its end as `evaluateBy` wants it, null for one that does not hold. */
+  /**
+   * Column `c0` belongs to the first of these, and so on: its end as `evaluateBy` wants it, null
+   * for one that does not hold.
+   */
   conditions: Condition[];
 };
 
@@ -31,12 +35,22 @@ type RuleRows = "present" | "differing" | "unsettled";
 const whereOf: Record<RuleRows, (ends: readonly string[]) => string> = {
   present: () => "value",
   differing: () => "value <> last_sent",
-  unsettled: (ends) => ["value <> last_sent", "recheck_at IS NOT NULL", ...ends.map((end) => `${end} IS NOT NULL`)].join(" OR "),
+  unsettled: (ends) =>
+    [
+      "value <> last_sent",
+      "recheck_at IS NOT NULL",
+      ...ends.map((end) => `${end} IS NOT NULL`),
+    ].join(" OR "),
 };
 
-/** The users of a slice in the order of their profiles, through the index that holds no anonymous profile. */
-const users = "profiles AS user INDEXED BY profiles_known WHERE user.user_id IS NOT NULL AND user.id > @after AND user.id <= @upTo";
-const joinLastSent = "LEFT JOIN computed_values AS last_sent ON last_sent.source_id = @source AND last_sent.user_id = asked.user_id";
+/**
+ * The users of a slice in the order of their profiles, through the index that holds no anonymous
+ * profile.
+ */
+const users =
+  "profiles AS user INDEXED BY profiles_known WHERE user.user_id IS NOT NULL AND user.id > @after AND user.id <= @upTo";
+const joinLastSent =
+  "LEFT JOIN computed_values AS last_sent ON last_sent.source_id = @source AND last_sent.user_id = asked.user_id";
 
 export function ruleQuestion(rule: Rule, rows: RuleRows): RuleQuestion {
   const parameters: Question["parameters"] = {};
@@ -88,8 +102,10 @@ function traitEnd(condition: TraitCondition, bind: Bind, test: Test): string {
   const trait = `profile_traits WHERE profile_id = user.id AND name = ${bind(nameOf(condition.trait))}`;
   const { op, value } = condition;
   if (op === "is") return `(SELECT 9e999 FROM ${trait} AND value = ${bind(JSON.stringify(value))})`;
-  if (op === "isNot") return `iif(EXISTS (SELECT 1 FROM ${trait} AND value = ${bind(JSON.stringify(value))}), NULL, 9e999)`;
-  if (op === "exists" && value === false) return `iif(EXISTS (SELECT 1 FROM ${trait} AND value <> 'null'), NULL, 9e999)`;
+  if (op === "isNot")
+    return `iif(EXISTS (SELECT 1 FROM ${trait} AND value = ${bind(JSON.stringify(value))}), NULL, 9e999)`;
+  if (op === "exists" && value === false)
+    return `iif(EXISTS (SELECT 1 FROM ${trait} AND value <> 'null'), NULL, 9e999)`;
   if (op === "exists") return `(SELECT 9e999 FROM ${trait} AND value <> 'null')`;
   const decide = test((text) => compares(condition, JSON.parse(text) as Json));
   return `(SELECT 9e999 FROM ${trait} AND hookyard_test(user.id, ${decide}, value))`;
@@ -110,10 +126,14 @@ function eventEnd(condition: EventCondition, bind: Bind, test: Test): string {
     ORDER BY at DESC LIMIT 1 OFFSET ${bind(atLeast - 1)})`;
 }
 
-/** Its column `place` says where `hookyard_compute` has put the user's value; null for a user without an event that may count. */
+/**
+ * Its column `place` says where `hookyard_compute` has put the user's value; null for a user
+ * without an event that may count.
+ */
 export function computationQuestion(computation: Computation): Question {
   const window = windowMs(computation);
-  const needsProperties = computation.property !== undefined || (computation.where ?? []).length > 0;
+  const needsProperties =
+    computation.property !== undefined || (computation.where ?? []).length > 0;
   const parameters = { event: nameOf(computation.event), ...(window === null ? {} : { window }) };
   const sql = `
     WITH asked AS MATERIALIZED (

@@ -5,32 +5,52 @@ import { spellingOf, evaluate } from "../domain/evaluate.ts";
 import type { ProfileFacts } from "../domain/facts.ts";
 import type { SourceId } from "../domain/ids.ts";
 import type { Json } from "../domain/json.ts";
-import { computations, drafts, factsOf, now, rules, type DraftFacts } from "../domain/rules.fixture.ts";
+import {
+  computations,
+  drafts,
+  factsOf,
+  now,
+  rules,
+  type DraftFacts,
+} from "../domain/rules.fixture.ts";
 import { dayMs, type Rule } from "../domain/rules.ts";
 import type { Evaluated, Walk, WalkOptions } from "../engine/profile-ports.ts";
 import type { Db } from "./transactions.ts";
 import { createRuleStore } from "./rule-store.ts";
 import { openTestStore } from "./store.fixture.ts";
 
-type Person = { userId: string | null; draft: DraftFacts; lastSent: Json; recheckAt: number | null };
+type Person = {
+  userId: string | null;
+  draft: DraftFacts;
+  lastSent: Json;
+  recheckAt: number | null;
+};
 
 const source = 7 as SourceId;
 const which = ["present", "differing", "unsettled"] as const;
 
 function insert(db: Db, people: readonly Person[]): void {
-  for (const table of ["profiles", "profile_traits", "profile_events", "computed_values"]) db.exec(`DELETE FROM ${table}`);
-  const profile = db.prepare("INSERT INTO profiles (id, user_id, first_seen_at, last_seen_at) VALUES (?, ?, 0, 0)");
+  for (const table of ["profiles", "profile_traits", "profile_events", "computed_values"])
+    db.exec(`DELETE FROM ${table}`);
+  const profile = db.prepare(
+    "INSERT INTO profiles (id, user_id, first_seen_at, last_seen_at) VALUES (?, ?, 0, 0)",
+  );
   const trait = db.prepare("INSERT OR REPLACE INTO profile_traits VALUES (?, ?, ?, ?, 1)");
-  const event = db.prepare("INSERT INTO profile_events (profile_id, event, at, properties) VALUES (?, ?, ?, ?)");
+  const event = db.prepare(
+    "INSERT INTO profile_events (profile_id, event, at, properties) VALUES (?, ?, ?, ?)",
+  );
   const insertLastSent = db.prepare("INSERT INTO computed_values VALUES (?, ?, ?, 0, ?)");
   for (const [index, { userId, draft, lastSent: value, recheckAt }] of people.entries()) {
     const id = index * 3 + 1;
     profile.run(id, userId);
-    for (const [name, fact] of draft.traits) trait.run(id, name, JSON.stringify(fact.value), fact.at);
-    for (const { event: name, at, properties } of draft.events) event.run(id, name, at, JSON.stringify(properties));
+    for (const [name, fact] of draft.traits)
+      trait.run(id, name, JSON.stringify(fact.value), fact.at);
+    for (const { event: name, at, properties } of draft.events)
+      event.run(id, name, at, JSON.stringify(properties));
     // What another source last sent must not be confused with it.
     if (userId !== null) insertLastSent.run(source + 1, userId, "true", null);
-    if (userId !== null && (value !== null || recheckAt !== null)) insertLastSent.run(source, userId, JSON.stringify(value), recheckAt);
+    if (userId !== null && (value !== null || recheckAt !== null))
+      insertLastSent.run(source, userId, JSON.stringify(value), recheckAt);
   }
 }
 
@@ -59,29 +79,58 @@ function oneByOne(
     // The false of a rule is sent as no value, a computed false as it is.
     const isPresent = value !== null && !(value === false && isRule);
     const differs = spellingOf(isPresent ? value : null) !== spellingOf(lastSent);
-    if (!{ present: isPresent, differing: differs, unsettled: differs || until !== recheckAt }[which]) return [];
-    return [{ profileId: (index * 3 + 1) as Evaluated["profileId"], userId: person.userId, value, until, lastSent }];
+    if (
+      !{ present: isPresent, differing: differs, unsettled: differs || until !== recheckAt }[which]
+    )
+      return [];
+    return [
+      {
+        profileId: (index * 3 + 1) as Evaluated["profileId"],
+        userId: person.userId,
+        value,
+        until,
+        lastSent,
+      },
+    ];
   });
 }
 
 const recheck = fc.constantFrom(null, now + 1, now + dayMs, now + 3 * dayMs);
 const crowd = (lastSent: fc.Arbitrary<Json>): fc.Arbitrary<Person[]> =>
   fc
-    .array(fc.record({ isKnown: fc.boolean(), draft: drafts, lastSent, recheckAt: recheck }), { maxLength: 6 })
-    .map((people) => people.map(({ isKnown, ...rest }, index) => ({ ...rest, userId: isKnown ? `user ${index}` : null })));
-const options = fc.record({ source: fc.constantFrom(source, null), which: fc.constantFrom(...which) });
+    .array(fc.record({ isKnown: fc.boolean(), draft: drafts, lastSent, recheckAt: recheck }), {
+      maxLength: 6,
+    })
+    .map((people) =>
+      people.map(({ isKnown, ...rest }, index) => ({
+        ...rest,
+        userId: isKnown ? `user ${index}` : null,
+      })),
+    );
+const options = fc.record({
+  source: fc.constantFrom(source, null),
+  which: fc.constantFrom(...which),
+});
 const limit = fc.integer({ min: 1, max: 4 });
 
 describe("a walk over all users says of each what the evaluator says of one", () => {
   test("for any rule", () => {
     const { db, store } = openTestStore();
     fc.assert(
-      fc.property(rules, crowd(fc.constantFrom(true, null)), options, limit, (rule, people, options, limit) => {
-        insert(db, people);
-        const { seen, evaluated } = all(store.walkRule(rule, now, options), limit);
-        expect(seen).toBe(people.filter(({ userId }) => userId !== null).length);
-        expect(evaluated).toEqual(oneByOne(people, (facts) => evaluate(rule, facts, now), { ...options, isRule: true }));
-      }),
+      fc.property(
+        rules,
+        crowd(fc.constantFrom(true, null)),
+        options,
+        limit,
+        (rule, people, options, limit) => {
+          insert(db, people);
+          const { seen, evaluated } = all(store.walkRule(rule, now, options), limit);
+          expect(seen).toBe(people.filter(({ userId }) => userId !== null).length);
+          expect(evaluated).toEqual(
+            oneByOne(people, (facts) => evaluate(rule, facts, now), { ...options, isRule: true }),
+          );
+        },
+      ),
       { numRuns: 1500 },
     );
   });
@@ -90,12 +139,23 @@ describe("a walk over all users says of each what the evaluator says of one", ()
     const { db, store } = openTestStore();
     const lastSent = fc.constantFrom<Json>(null, 1, 2, "a", { b: 2, a: 1 });
     fc.assert(
-      fc.property(computations, crowd(lastSent), options, limit, (computation, people, options, limit) => {
-        insert(db, people);
-        const { seen, evaluated } = all(store.walkComputation(computation, now, options), limit);
-        expect(seen).toBe(people.filter(({ userId }) => userId !== null).length);
-        expect(evaluated).toEqual(oneByOne(people, (facts) => compute(computation, facts, now), { ...options, isRule: false }));
-      }),
+      fc.property(
+        computations,
+        crowd(lastSent),
+        options,
+        limit,
+        (computation, people, options, limit) => {
+          insert(db, people);
+          const { seen, evaluated } = all(store.walkComputation(computation, now, options), limit);
+          expect(seen).toBe(people.filter(({ userId }) => userId !== null).length);
+          expect(evaluated).toEqual(
+            oneByOne(people, (facts) => compute(computation, facts, now), {
+              ...options,
+              isRule: false,
+            }),
+          );
+        },
+      ),
       { numRuns: 1500 },
     );
   });
@@ -104,10 +164,19 @@ describe("a walk over all users says of each what the evaluator says of one", ()
 describe("a slice", () => {
   const bought = (times: number): DraftFacts => ({
     traits: new Map(),
-    events: Array.from({ length: times }, (_, place) => ({ event: "Bought", at: now - place, properties: { total: place } })),
+    events: Array.from({ length: times }, (_, place) => ({
+      event: "Bought",
+      at: now - place,
+      properties: { total: place },
+    })),
   });
   const crowdOf = (...times: number[]): Person[] =>
-    times.map((times, index) => ({ userId: `user ${index}`, draft: bought(times), lastSent: null, recheckAt: null }));
+    times.map((times, index) => ({
+      userId: `user ${index}`,
+      draft: bought(times),
+      lastSent: null,
+      recheckAt: null,
+    }));
   const rule: Rule = { event: "Bought", where: [{ property: "total", op: "greater", value: 1e9 }] };
 
   test("has as many users as it can ask in a few milliseconds, whatever they did before and do now", () => {
@@ -115,11 +184,15 @@ describe("a slice", () => {
     insert(db, crowdOf(...Array.from({ length: 120 }, () => 0), 6000, 6000, 20, 20, 6000));
     const walks = [
       store.walkRule(rule, now, { source: null, which: "present" }),
-      store.walkComputation({ aggregate: "max", event: "Bought", property: "total" }, now, { source: null, which: "present" }),
+      store.walkComputation({ aggregate: "max", event: "Bought", property: "total" }, now, {
+        source: null,
+        which: "present",
+      }),
     ];
     for (const walk of walks) {
       const slices: number[] = [];
-      for (let seen = walk.next(1000).seen; seen > 0; seen = walk.next(1000).seen) slices.push(seen);
+      for (let seen = walk.next(1000).seen; seen > 0; seen = walk.next(1000).seen)
+        slices.push(seen);
       expect(slices).toEqual([100, 21, 1, 1, 2]);
     }
   });
@@ -128,11 +201,16 @@ describe("a slice", () => {
     const { db, store } = openTestStore();
     insert(db, crowdOf(1, 4000, 4000, 3, 4000, 2));
     const { seen, evaluated } = all(
-      store.walkComputation({ aggregate: "count", event: "Bought" }, now, { source, which: "present" }),
+      store.walkComputation({ aggregate: "count", event: "Bought" }, now, {
+        source,
+        which: "present",
+      }),
       1000,
     );
     expect(seen).toBe(6);
-    expect(evaluated.map(({ userId, value }) => [userId, value])).toEqual([1, 4000, 4000, 3, 4000, 2].map((n, i) => [`user ${i}`, n]));
+    expect(evaluated.map(({ userId, value }) => [userId, value])).toEqual(
+      [1, 4000, 4000, 3, 4000, 2].map((n, i) => [`user ${i}`, n]),
+    );
   });
 
   test("goes on behind a user who came while the walk was under way", () => {
@@ -164,7 +242,10 @@ test("statements of the hundred rules that were asked last are kept", () => {
   /** Each number of conditions is another statement. */
   const preparedFor = (conditions: number): number => {
     prepared = 0;
-    store.walkRule({ all: Array.from({ length: conditions }, () => ({ event: "Bought" })) }, now, { source, which: "present" });
+    store.walkRule({ all: Array.from({ length: conditions }, () => ({ event: "Bought" })) }, now, {
+      source,
+      which: "present",
+    });
     return prepared;
   };
   for (let n = 1; n <= 100; n += 1) expect(preparedFor(n)).toBe(1);
@@ -173,10 +254,14 @@ test("statements of the hundred rules that were asked last are kept", () => {
 
 test("a walk that fails says so", () => {
   const { db, store } = openTestStore();
-  insert(db, [{ userId: "a", draft: { traits: new Map(), events: [] }, lastSent: null, recheckAt: null }]);
+  insert(db, [
+    { userId: "a", draft: { traits: new Map(), events: [] }, lastSent: null, recheckAt: null },
+  ]);
   db.exec(`INSERT INTO profile_events VALUES (1, 1, 'Bought', ${now}, 'no JSON')`);
   const rule: Rule = { event: "Bought", where: [{ property: "total", op: "greater", value: 1 }] };
-  expect(() => store.walkRule(rule, now, { source, which: "present" }).next(9)).toThrow(SyntaxError);
+  expect(() => store.walkRule(rule, now, { source, which: "present" }).next(9)).toThrow(
+    SyntaxError,
+  );
 });
 
 test("known users are counted without the anonymous profiles", () => {

@@ -1,4 +1,7 @@
-/** Walks over all users with a rule or a computation. Reads only; between two slices anything may be written. */
+/**
+ * Walks over all users with a rule or a computation. Reads only; between two slices anything may be
+ * written.
+ */
 
 import type Database from "better-sqlite3";
 import { startComputation, type Computed, type RunningComputation } from "../domain/compute.ts";
@@ -20,7 +23,10 @@ type ComputationRow = Row & { place: number | null; last_sent: string | null };
  * microsecond: a user, a condition, and each event or value that SQL does not decide by itself.
  */
 const stepsPerSlice = 2500;
-/** Where users who did much follow users who did little, a slice is cut here, and what it did so far is done again. */
+/**
+ * Where users who did much follow users who did little, a slice is cut here, and what it did so far
+ * is done again.
+ */
 const maxSteps = 2 * stepsPerSlice;
 /** The first slice has no measurement to go by. */
 const firstUsers = 100;
@@ -50,9 +56,20 @@ export function createRuleStore(db: Db): RuleStore {
       "SELECT count(*) FROM profiles INDEXED BY profiles_known WHERE user_id IS NOT NULL AND id > ? AND id <= ?",
     )
     .pluck();
-  const known = db.prepare<[], number>("SELECT count(*) FROM profiles INDEXED BY profiles_known WHERE user_id IS NOT NULL").pluck();
+  const known = db
+    .prepare<[], number>(
+      "SELECT count(*) FROM profiles INDEXED BY profiles_known WHERE user_id IS NOT NULL",
+    )
+    .pluck();
 
-  function walk<Found extends Row>({ question, conditions, begin, now, source, answer }: Walking<Found>): Walk {
+  function walk<Found extends Row>({
+    question,
+    conditions,
+    begin,
+    now,
+    source,
+    answer,
+  }: Walking<Found>): Walk {
     const query = statement(question.sql);
     let after = 0;
     let users = firstUsers;
@@ -81,7 +98,8 @@ export function createRuleStore(db: Db): RuleStore {
         asked.start = begin;
         const rows = rowsUpTo(next.upTo);
         const upTo = asked.cutBefore === null ? next.upTo : asked.cutBefore - 1;
-        const seen = asked.cutBefore === null ? next.seen : (countOfSlice.get(after, upTo) as number);
+        const seen =
+          asked.cutBefore === null ? next.seen : (countOfSlice.get(after, upTo) as number);
         const evaluated = rows.map(answer).filter((one) => one !== null);
         after = upTo;
         users = stepsPerSlice / (1 + conditions + asked.calls / seen);
@@ -93,25 +111,47 @@ export function createRuleStore(db: Db): RuleStore {
   return {
     walkRule(rule: Rule, now: number, { source, which }: WalkOptions): Walk {
       const question = ruleQuestion(rule, which);
-      const columns = new Map(question.conditions.map((condition, index) => [condition, `c${index}` as const]));
+      const columns = new Map(
+        question.conditions.map((condition, index) => [condition, `c${index}` as const]),
+      );
       const answer = (row: RuleRow): Evaluated | null => {
-        const { value, until } = evaluateBy(rule, (condition) => row[columns.get(condition) as `c${number}`] ?? -Infinity, now);
+        const { value, until } = evaluateBy(
+          rule,
+          (condition) => row[columns.get(condition) as `c${number}`] ?? -Infinity,
+          now,
+        );
         const isSettled = value === (row.last_sent === 1) && until === row.recheck_at;
-        return which === "unsettled" && isSettled ? null : evaluatedOf(row, value, until, row.last_sent === 1 ? true : null);
+        return which === "unsettled" && isSettled
+          ? null
+          : evaluatedOf(row, value, until, row.last_sent === 1 ? true : null);
       };
       return walk({ question, conditions: question.conditions.length, now, source, answer });
     },
 
     walkComputation(computation: Computation, now: number, { source, which }: WalkOptions): Walk {
       const answer = (row: ComputationRow): Evaluated | null => {
-        const { value, until } = (row.place === null ? undefined : asked.computed[row.place]) ?? { value: null, until: null };
+        const { value, until } = (row.place === null ? undefined : asked.computed[row.place]) ?? {
+          value: null,
+          until: null,
+        };
         const lastSent = row.last_sent === null ? null : (JSON.parse(row.last_sent) as Json);
         const isSent = spellingOf(value) === spellingOf(lastSent);
-        const isAnswered = { present: value !== null, differing: !isSent, unsettled: !isSent || until !== row.recheck_at };
+        const isAnswered = {
+          present: value !== null,
+          differing: !isSent,
+          unsettled: !isSent || until !== row.recheck_at,
+        };
         return isAnswered[which] ? evaluatedOf(row, value, until, lastSent) : null;
       };
       const begin = () => startComputation(computation, now);
-      return walk({ question: computationQuestion(computation), conditions: 1, begin, now, source, answer });
+      return walk({
+        question: computationQuestion(computation),
+        conditions: 1,
+        begin,
+        now,
+        source,
+        answer,
+      });
     },
 
     countKnownUsers: () => known.get() as number,
@@ -132,7 +172,9 @@ function keepingStatements(db: Db): (sql: string) => Database.Statement {
   };
 }
 
-/** What the calls of our functions in SQL mean for the running statement. Statements never overlap. */
+/**
+ * What the calls of our functions in SQL mean for the running statement. Statements never overlap.
+ */
 type Asked = {
   tests: readonly TextTest[];
   start: (() => RunningComputation) | undefined;
@@ -159,10 +201,18 @@ function definingFunctions(db: Db): Asked {
     countCall(user);
     return (asked.tests[test] as TextTest)(text) ? 1 : 0;
   });
-  const step = (running: RunningComputation | null, user: number, at: number, properties: string | null): RunningComputation => {
+  const step = (
+    running: RunningComputation | null,
+    user: number,
+    at: number,
+    properties: string | null,
+  ): RunningComputation => {
     countCall(user);
     const known = running ?? (asked.start as () => RunningComputation)();
-    known.add({ at, properties: properties === null ? {} : (JSON.parse(properties) as JsonObject) });
+    known.add({
+      at,
+      properties: properties === null ? {} : (JSON.parse(properties) as JsonObject),
+    });
     return known;
   };
   db.aggregate<RunningComputation | null>("hookyard_compute", {
@@ -174,6 +224,11 @@ function definingFunctions(db: Db): Asked {
   return asked;
 }
 
-function evaluatedOf({ id, user_id }: Row, value: Json, until: number | null, lastSent: Json): Evaluated {
+function evaluatedOf(
+  { id, user_id }: Row,
+  value: Json,
+  until: number | null,
+  lastSent: Json,
+): Evaluated {
   return { profileId: id as ProfileId, userId: user_id, value, until, lastSent };
 }

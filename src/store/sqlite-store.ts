@@ -1,4 +1,7 @@
-/** The store on SQLite: one database, one writer, this process. `app.ts` opens it; the engine knows it by the roles of `ports.ts`. */
+/**
+ * The store on SQLite: one database, one writer, this process. `app.ts` opens it; the engine knows
+ * it by the roles of `ports.ts`.
+ */
 
 import type { Store } from "../engine/store-ports.ts";
 import { createClockStore } from "./configuration-store.ts";

@@ -1,4 +1,7 @@
-/** A store whose database is in hand, requests as ingest makes them, attempts as delivery makes them, and what must always hold. */
+/**
+ * A store whose database is in hand, requests as ingest makes them, attempts as delivery makes
+ * them, and what must always hold.
+ */
 
 import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,7 +9,13 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { DeliveryId, DestinationId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { DeliveryState, MessageType, Outcome } from "../domain/states.ts";
-import type { AttemptRecord, Decision, IncomingRequest, NewMessage, Transition } from "../engine/ports.ts";
+import type {
+  AttemptRecord,
+  Decision,
+  IncomingRequest,
+  NewMessage,
+  Transition,
+} from "../engine/ports.ts";
 import type { Store } from "../engine/store-ports.ts";
 import { inconsistenciesIn } from "./examine.ts";
 import type { StoreHealth } from "./health.ts";
@@ -50,7 +59,12 @@ export function openTestStore(data = ":memory:"): TestStore {
 }
 
 function testStoreOn(opened: OpenedDatabase): TestStore {
-  return { db: opened.db, health: opened.health, store: createStore(opened), restarted: () => testStoreOn(opened) };
+  return {
+    db: opened.db,
+    health: opened.health,
+    store: createStore(opened),
+    restarted: () => testStoreOn(opened),
+  };
 }
 
 export type MessageDraft = Partial<Omit<NewMessage, "offset" | "size" | "route" | "type">> & {
@@ -70,10 +84,16 @@ let nextMessageId = 1;
 
 export function request(
   messages: MessageDraft[],
-  { sourceId = 1, at = startOfTime, wallAt = at }: { sourceId?: number; at?: number; wallAt?: number } = {},
+  {
+    sourceId = 1,
+    at = startOfTime,
+    wallAt = at,
+  }: { sourceId?: number; at?: number; wallAt?: number } = {},
 ): IncomingRequest {
   const texts = messages.map(({ text = "{}" }) => text);
-  const offsets = texts.map((_, place) => texts.slice(0, place).reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 1));
+  const offsets = texts.map((_, place) =>
+    texts.slice(0, place).reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 1),
+  );
   return {
     sourceId: sourceId as SourceId,
     receivedAt: at,
@@ -83,7 +103,9 @@ export function request(
     headers: [["Content-Type", "application/json"]],
     ip: "127.0.0.1",
     body: Buffer.from(`[${texts.join(",")}]`),
-    messages: messages.map((draft, place) => message(draft, offsets[place] ?? 0, Buffer.byteLength(texts[place] ?? ""), at)),
+    messages: messages.map((draft, place) =>
+      message(draft, offsets[place] ?? 0, Buffer.byteLength(texts[place] ?? ""), at),
+    ),
   };
 }
 
@@ -120,14 +142,20 @@ function message(
     route() {
       if (failure !== undefined) throw failure;
       return {
-        decisions: [...to.map((id) => decision(id, "routed")), ...notTo.map((id) => decision(id, "disabled"))],
+        decisions: [
+          ...to.map((id) => decision(id, "routed")),
+          ...notTo.map((id) => decision(id, "disabled")),
+        ],
         payloads: to.length > 0 ? { documented: Buffer.from(text) } : {},
       };
     },
   };
 }
 
-export function attempt(deliveryId: DeliveryId, more: Partial<AttemptRecord> & { status?: number } = {}): AttemptRecord {
+export function attempt(
+  deliveryId: DeliveryId,
+  more: Partial<AttemptRecord> & { status?: number } = {},
+): AttemptRecord {
   const { status = 200, ...rest } = more;
   const outcome: Outcome = status < 300 ? "success" : "http_error";
   return {
@@ -143,12 +171,22 @@ export function attempt(deliveryId: DeliveryId, more: Partial<AttemptRecord> & {
     retryable: status >= 500,
     error: null,
     requestHead: "POST /hook HTTP/1.1\r\n\r\n",
-    response: { status, head: `HTTP/1.1 ${status} Said\r\n\r\n`, body: Buffer.from("said"), bodyLength: 4 },
+    response: {
+      status,
+      head: `HTTP/1.1 ${status} Said\r\n\r\n`,
+      body: Buffer.from("said"),
+      bodyLength: 4,
+    },
     ...rest,
   };
 }
 
-export function moveTo(deliveryId: DeliveryId, state: DeliveryState, nextAttemptAt: number | null = null, at = startOfTime): Transition {
+export function moveTo(
+  deliveryId: DeliveryId,
+  state: DeliveryState,
+  nextAttemptAt: number | null = null,
+  at = startOfTime,
+): Transition {
   return { deliveryId, at, state, reason: `is_${state}`, nextAttemptAt };
 }
 
@@ -159,7 +197,10 @@ export function passOver({ store }: TestStore): void {
 
 /** Every row of every table. */
 export function tables({ db }: TestStore): Record<string, unknown[]> {
-  const names = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all() as string[];
+  const names = db
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
+    .pluck()
+    .all() as string[];
   return Object.fromEntries(names.map((name) => [name, db.prepare(`SELECT * FROM ${name}`).all()]));
 }
 

@@ -3,7 +3,16 @@ import type { DeliveryId, DestinationId } from "../domain/ids.ts";
 import type { Store } from "../engine/store-ports.ts";
 import { blockSize } from "./postings.ts";
 import { createStore } from "./sqlite-store.ts";
-import { attempt, expectConsistent, moveTo, openTestStore, request, startOfTime, tables, type TestStore } from "./store.fixture.ts";
+import {
+  attempt,
+  expectConsistent,
+  moveTo,
+  openTestStore,
+  request,
+  startOfTime,
+  tables,
+  type TestStore,
+} from "./store.fixture.ts";
 import { Transactions, type Cache, type Db } from "./transactions.ts";
 
 const failure = new Error("This statement fails.");
@@ -16,7 +25,11 @@ function failing(db: Db): { db: Db; failAt(number: number | null): void } {
     left -= 1;
     if (left === 0) throw failure;
   };
-  const counted = (target: object, names: readonly string[], wrap: (value: object) => unknown): object =>
+  const counted = (
+    target: object,
+    names: readonly string[],
+    wrap: (value: object) => unknown,
+  ): object =>
     new Proxy(target, {
       get(_, name) {
         const member = Reflect.get(target, name, target) as unknown;
@@ -29,15 +42,25 @@ function failing(db: Db): { db: Db; failAt(number: number | null): void } {
       },
     });
   const isStatement = (value: object): boolean => value.constructor.name === "Statement";
-  const statement = (value: object): unknown => (isStatement(value) ? counted(value, ["run", "get", "all", "iterate"], statement) : value);
+  const statement = (value: object): unknown =>
+    isStatement(value) ? counted(value, ["run", "get", "all", "iterate"], statement) : value;
   return { db: counted(db, ["exec"], statement) as Db, failAt: (number) => void (left = number) };
 }
 
-const filters = [{}, { userId: "ada" }, { event: "Lost" }, { states: ["queued"] }, { states: ["rejected"] }, { types: ["track"] }] as const;
+const filters = [
+  {},
+  { userId: "ada" },
+  { event: "Lost" },
+  { states: ["queued"] },
+  { states: ["rejected"] },
+  { types: ["track"] },
+] as const;
 
 /** What readers find: mostly through the kinds and the postings. */
 async function found(store: Store): Promise<unknown> {
-  const lists = await Promise.all(filters.map((filter) => store.messages(filter as Parameters<Store["messages"]>[0], 100, null)));
+  const lists = await Promise.all(
+    filters.map((filter) => store.messages(filter as Parameters<Store["messages"]>[0], 100, null)),
+  );
   return {
     lists: lists.map(({ items, total }) => ({ ids: items.map(({ id }) => id), total })),
     stats: store.stats(),
@@ -47,10 +70,17 @@ async function found(store: Store): Promise<unknown> {
 
 /** What writers find: ids, originals of duplicates, quotas, the place of retention. */
 function written(store: Store): unknown {
-  const drafts = ["before", "lost-1", "lost-2", "also"].map((messageId) => ({ messageId, userId: "ada", event: "Lost", to: [1] }));
+  const drafts = ["before", "lost-1", "lost-2", "also"].map((messageId) => ({
+    messageId,
+    userId: "ada",
+    event: "Lost",
+    to: [1],
+  }));
   return {
     committed: store.commit([request(drafts)]),
-    claimed: store.claim(1 as DestinationId, startOfTime, 100).map(({ id, messageRow }) => [id, messageRow]),
+    claimed: store
+      .claim(1 as DestinationId, startOfTime, 100)
+      .map(({ id, messageRow }) => [id, messageRow]),
     rejectedBytes: store.rejectedBytes(),
     removed: store.removeOld({ maxMessages: 2, olderThanWall: null }, 10),
   };
@@ -104,50 +134,70 @@ const writes: Record<string, (store: Store) => unknown> = {
   "a commit": (store) => store.commit(lost()),
   "a claim": (store) => store.claim(1 as DestinationId, startOfTime, 10),
   "a record of attempts": (store) =>
-    store.record([attempt(2 as DeliveryId, { status: 503 })], [moveTo(2 as DeliveryId, "waiting", startOfTime + 1)]),
+    store.record(
+      [attempt(2 as DeliveryId, { status: 503 })],
+      [moveTo(2 as DeliveryId, "waiting", startOfTime + 1)],
+    ),
   "requeueing at the start": (store) => store.requeueInterrupted(startOfTime),
   retention: (store) => store.removeOld({ maxMessages: 0, olderThanWall: startOfTime + 1 }, 2),
   "retention of what was rejected": (store) => store.removeRejected(0, 10),
   "names that are seen": (store) =>
-    store.noteSeen({ traits: new Map([["plan", 1]]), events: new Map([["Lost", { times: 1, properties: new Map([["sku", 1]]) }]]) }),
+    store.noteSeen({
+      traits: new Map([["plan", 1]]),
+      events: new Map([["Lost", { times: 1, properties: new Map([["sku", 1]]) }]]),
+    }),
   clearing: (store) => store.clearMessages(),
   "several in one": (store) =>
     store.atomically(() => {
       store.commit(lost());
       store.claim(1 as DestinationId, startOfTime, 10);
-      store.atomically(() => store.commit([request([{ messageId: "inner", userId: "ada", to: [1] }])]));
+      store.atomically(() =>
+        store.commit([request([{ messageId: "inner", userId: "ada", to: [1] }])]),
+      );
       store.removeRejected(0, 10);
     }),
 };
 
 describe("the store's memory is that of a store that has just been opened", () => {
-  test.each(Object.keys(writes))("after %s that failed at any of its statements, and when it succeeds", async (name) => {
-    let statements = 0;
-    for (let fails = true; fails; statements += 1) {
-      const { one, store, failAt } = filled();
-      const before = tables(one);
-      // The caches are in use when it begins.
-      await found(store);
-      failAt(statements + 1);
-      try {
-        writes[name]?.(store);
-        fails = false;
-      } catch (error) {
-        expect(error).toBe(failure);
+  test.each(Object.keys(writes))(
+    "after %s that failed at any of its statements, and when it succeeds",
+    async (name) => {
+      let statements = 0;
+      for (let fails = true; fails; statements += 1) {
+        const { one, store, failAt } = filled();
+        const before = tables(one);
+        // The caches are in use when it begins.
+        await found(store);
+        failAt(statements + 1);
+        try {
+          writes[name]?.(store);
+          fails = false;
+        } catch (error) {
+          expect(error).toBe(failure);
+        }
+        failAt(null);
+        if (fails) expect(tables(one)).toEqual(before);
+        const opened = createStore({ db: one.db, health: one.health, close: () => {} });
+        expect({ statements, ...((await found(store)) as object) }).toEqual({
+          statements,
+          ...((await found(opened)) as object),
+        });
+        if (fails) {
+          const expected = inVain(opened, written);
+          expect({ statements, written: inVain(store, written) }).toEqual({
+            statements,
+            written: expected,
+          });
+          expect({ statements, written: written(store) }).toEqual({
+            statements,
+            written: expected,
+          });
+        }
+        expectConsistent(one.db);
       }
-      failAt(null);
-      if (fails) expect(tables(one)).toEqual(before);
-      const opened = createStore({ db: one.db, health: one.health, close: () => {} });
-      expect({ statements, ...((await found(store)) as object) }).toEqual({ statements, ...((await found(opened)) as object) });
-      if (fails) {
-        const expected = inVain(opened, written);
-        expect({ statements, written: inVain(store, written) }).toEqual({ statements, written: expected });
-        expect({ statements, written: written(store) }).toEqual({ statements, written: expected });
-      }
-      expectConsistent(one.db);
-    }
-    expect(statements).toBeGreaterThan(2);
-  });
+      expect(statements).toBeGreaterThan(2);
+    },
+  );
 
   test("after a part of a transaction failed, with what the rest of it wrote", async () => {
     const { one, store, failAt } = filled();

@@ -1,7 +1,8 @@
 /**
- * Runs every transaction that changes what the store keeps in memory beside the rows: counts, kinds, postings, the next
- * ids, the ids of the last 24 hours. Each of them says that it changes; when the transaction fails, or the part of a larger one that
- * is a savepoint, those that changed within it, and only those, are rolled back with the rows.
+ * Runs every transaction that changes what the store keeps in memory beside the rows: counts,
+ * kinds, postings, the next ids, the ids of the last 24 hours. Each of them says that it changes;
+ * when the transaction fails, or the part of a larger one that is a savepoint, those that changed
+ * within it, and only those, are rolled back with the rows.
  */
 
 import type Database from "better-sqlite3";
@@ -47,13 +48,16 @@ export class Transactions {
   }
 
   /** The function, in a transaction of its own each time. */
-  wrap<Args extends unknown[], Result>(write: (...args: Args) => Result): (...args: Args) => Result {
+  wrap<Args extends unknown[], Result>(
+    write: (...args: Args) => Result,
+  ): (...args: Args) => Result {
     return (...args) => this.run(() => write(...args));
   }
 
   /** Called by a cache before each change. */
   changes(cache: Cache): void {
-    if (this.#changed === null) throw new Error("The store's memory changes in a transaction only.");
+    if (this.#changed === null)
+      throw new Error("The store's memory changes in a transaction only.");
     this.#changed.add(cache);
   }
 

@@ -1,12 +1,26 @@
 import { describe, expect, test } from "vitest";
 import type { DeliveryId, DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
 import type { TestStore } from "./store.fixture.ts";
-import { attempt, expectConsistent, moveTo, openTestStore, passOver, request, startOfTime } from "./store.fixture.ts";
+import {
+  attempt,
+  expectConsistent,
+  moveTo,
+  openTestStore,
+  passOver,
+  request,
+  startOfTime,
+} from "./store.fixture.ts";
 
-/** Messages of one request each, delivered with an attempt on record, but for those in `unsettled`. */
+/**
+ * Messages of one request each, delivered with an attempt on record, but for those in `unsettled`.
+ */
 function fill(one: TestStore, count: number, { unsettled = [] as number[] } = {}): void {
   for (let n = 1; n <= count; n += 1)
-    one.store.commit([request([{ messageId: `m-${n}`, userId: "ada", to: [1], text: `{"n":${n}}` }], { at: startOfTime + n })]);
+    one.store.commit([
+      request([{ messageId: `m-${n}`, userId: "ada", to: [1], text: `{"n":${n}}` }], {
+        at: startOfTime + n,
+      }),
+    ]);
   for (
     let claimed = one.store.claim(1 as DestinationId, startOfTime, 500);
     claimed.length > 0;
@@ -25,11 +39,18 @@ function ids({ db }: TestStore): number[] {
 }
 
 /** As upkeep calls it, until there is nothing left to do. */
-function removeAll(one: TestStore, limits: { maxMessages?: number; maxBytes?: number; olderThanWall?: number }, slice = 7): number {
+function removeAll(
+  one: TestStore,
+  limits: { maxMessages?: number; maxBytes?: number; olderThanWall?: number },
+  slice = 7,
+): number {
   passOver(one);
   let removed = 0;
   for (;;) {
-    const now = one.store.removeOld({ maxMessages: null, maxBytes: null, olderThanWall: null, ...limits }, slice);
+    const now = one.store.removeOld(
+      { maxMessages: null, maxBytes: null, olderThanWall: null, ...limits },
+      slice,
+    );
     expect(now).toBeLessThanOrEqual(slice);
     if (now === 0) return removed;
     removed += now;
@@ -38,7 +59,8 @@ function removeAll(one: TestStore, limits: { maxMessages?: number; maxBytes?: nu
 
 const rejection = { reason: "missing_event", detail: "A track needs `event`." };
 
-const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
 describe("retention", () => {
   test("by count keeps the newest, with all that came of them, and nothing of the others", () => {
@@ -56,7 +78,9 @@ describe("retention", () => {
   test("by count counts what was accepted: what was not makes no room, and does not go", () => {
     const one = openTestStore();
     one.store.commit([request(range(1, 10).map((n) => ({ messageId: `m-${n}` })))]);
-    one.store.commit([request(range(1, 10).map((n) => ({ messageId: `m-${n}`, deduplicate: true })))]);
+    one.store.commit([
+      request(range(1, 10).map((n) => ({ messageId: `m-${n}`, deduplicate: true }))),
+    ]);
     one.store.commit([request(range(1, 10).map(() => ({ rejection })))]);
     expect(removeAll(one, { maxMessages: 10 })).toBe(0);
     expect(removeAll(one, { maxMessages: 4 })).toBe(6);
@@ -87,7 +111,8 @@ describe("retention", () => {
 
   test("by age uses wall-clock time", () => {
     const one = openTestStore();
-    for (const n of range(1, 10)) one.store.commit([request([{}], { at: startOfTime, wallAt: 1000 * n })]);
+    for (const n of range(1, 10))
+      one.store.commit([request([{}], { at: startOfTime, wallAt: 1000 * n })]);
     expect(removeAll(one, { olderThanWall: 4000 })).toBe(3);
     expect(ids(one)).toEqual(range(4, 10));
     expectConsistent(one.db);
@@ -128,11 +153,17 @@ describe("retention", () => {
 
   test("leaves totals exact, in full blocks of postings and in the one that is filling", async () => {
     const one = openTestStore();
-    for (let n = 0; n < 50; n += 1) one.store.commit([request(range(1, 100).map(() => ({ userId: "ada", event: "Bought" })))]);
+    for (let n = 0; n < 50; n += 1)
+      one.store.commit([request(range(1, 100).map(() => ({ userId: "ada", event: "Bought" })))]);
     for (const maxMessages of [4000, 800, 100, 0]) {
       removeAll(one, { maxMessages }, 200);
       for (const each of [one, one.restarted()]) {
-        for (const filter of [{ userId: "ada" }, { event: "Bought" }, { userId: "ada", event: "Bought" }, { search: "{" }]) {
+        for (const filter of [
+          { userId: "ada" },
+          { event: "Bought" },
+          { userId: "ada", event: "Bought" },
+          { search: "{" },
+        ]) {
           expect(await each.store.messages(filter, 1, null)).toMatchObject({
             total: maxMessages,
             items: maxMessages > 0 ? [{ id: 5000 }] : [],
@@ -148,7 +179,9 @@ describe("retention", () => {
     one.store.commit([request(range(1, 5000).map(() => ({ rejection })))]);
     one.store.commit([request(range(1, 5).map(() => ({})))]);
     passOver(one);
-    const removed = range(1, 3).map(() => one.store.removeOld({ maxMessages: 1, olderThanWall: null }, 1000));
+    const removed = range(1, 3).map(() =>
+      one.store.removeOld({ maxMessages: 1, olderThanWall: null }, 1000),
+    );
     expect(removed).toEqual([0, 4, 0]);
   });
 
@@ -156,11 +189,15 @@ describe("retention", () => {
     const one = openTestStore();
     one.store.commit([request([{ to: [1] }, {}])]);
     const profile = one.store.createProfile(startOfTime, null);
-    for (const id of [1, 2]) one.store.addEvent(profile, "Bought", startOfTime, {}, id as MessageRowId);
+    for (const id of [1, 2])
+      one.store.addEvent(profile, "Bought", startOfTime, {}, id as MessageRowId);
     one.store.touch(profile, { firstAt: startOfTime, lastAt: startOfTime, events: 2 });
     one.store.record([], [moveTo(1 as DeliveryId, "failed"), moveTo(1 as DeliveryId, "cancelled")]);
     expect(removeAll(one, { maxMessages: 1 })).toBe(1);
-    expect(one.store.profileDetails(profile)).toMatchObject({ events: 1, eventList: [{ count: 1, lastMessageId: 2 }] });
+    expect(one.store.profileDetails(profile)).toMatchObject({
+      events: 1,
+      eventList: [{ count: 1, lastMessageId: 2 }],
+    });
     expectConsistent(one.db);
   });
 
@@ -168,8 +205,12 @@ describe("retention", () => {
     const one = openTestStore();
     fill(one, 30);
     passOver(one);
-    one.db.exec("CREATE TRIGGER refuse BEFORE DELETE ON messages WHEN old.id = 5 BEGIN SELECT raise(ABORT, 'not this one'); END");
-    expect(() => one.store.removeOld({ maxMessages: 10, olderThanWall: null }, 200)).toThrow("not this one");
+    one.db.exec(
+      "CREATE TRIGGER refuse BEFORE DELETE ON messages WHEN old.id = 5 BEGIN SELECT raise(ABORT, 'not this one'); END",
+    );
+    expect(() => one.store.removeOld({ maxMessages: 10, olderThanWall: null }, 200)).toThrow(
+      "not this one",
+    );
     expect(ids(one)).toEqual(range(1, 30));
     expect(await one.store.messages({ userId: "ada" }, 1, null)).toMatchObject({ total: 30 });
     one.db.exec("DROP TRIGGER refuse");
@@ -189,7 +230,8 @@ describe("retention", () => {
 
 describe("the quota of what was not accepted", () => {
   /** What the index says, which is what a start begins with. */
-  const summed = ({ db }: TestStore): unknown => db.prepare("SELECT coalesce(sum(quota_bytes), 0) FROM messages").pluck().get();
+  const summed = ({ db }: TestStore): unknown =>
+    db.prepare("SELECT coalesce(sum(quota_bytes), 0) FROM messages").pluck().get();
 
   test("lets the oldest go, but neither what was accepted, nor what is pinned, nor the newest", () => {
     const one = openTestStore();
@@ -229,7 +271,9 @@ describe("the quota of what was not accepted", () => {
     ]);
     expect(one.store.rejectedBytes() - first).toBe(first + 1 + 1 + 512);
     const padded = request([{ rejection, text: "1" }]);
-    one.store.commit([{ ...padded, body: Buffer.concat([padded.body, Buffer.alloc(100_000, 0x20)]) }]);
+    one.store.commit([
+      { ...padded, body: Buffer.concat([padded.body, Buffer.alloc(100_000, 0x20)]) },
+    ]);
     expect(one.store.rejectedBytes()).toBeGreaterThan(100_000);
     expect(one.store.rejectedBytes()).toBe(summed(one));
     expect(one.restarted().store.rejectedBytes()).toBe(summed(one));
@@ -239,9 +283,13 @@ describe("the quota of what was not accepted", () => {
     const one = openTestStore();
     one.store.commit([request([{ rejection }]), request([{ rejection }])]);
     const before = one.store.rejectedBytes();
-    expect(() => one.store.commit([request([{ rejection }, { to: [1], failure: new Error("of the route") }])])).toThrow("of the route");
+    expect(() =>
+      one.store.commit([request([{ rejection }, { to: [1], failure: new Error("of the route") }])]),
+    ).toThrow("of the route");
     expect(one.store.rejectedBytes()).toBe(before);
-    one.db.exec("CREATE TRIGGER refuse BEFORE DELETE ON messages BEGIN SELECT raise(ABORT, 'not this one'); END");
+    one.db.exec(
+      "CREATE TRIGGER refuse BEFORE DELETE ON messages BEGIN SELECT raise(ABORT, 'not this one'); END",
+    );
     expect(() => one.store.removeRejected(0, 10)).toThrow("not this one");
     expect(one.store.rejectedBytes()).toBe(before);
     one.db.exec("DROP TRIGGER refuse");
@@ -281,9 +329,14 @@ function configure(one: TestStore): void {
 }
 
 function rowsPerTable({ db }: TestStore): Record<string, unknown> {
-  const names = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'sqlite_sequence'").pluck().all() as string[];
+  const names = db
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'sqlite_sequence'")
+    .pluck()
+    .all() as string[];
   return Object.fromEntries(
-    names.map((name) => [name, db.prepare(`SELECT count(*) FROM ${name}`).pluck().get()]).filter(([, rows]) => rows !== 0),
+    names
+      .map((name) => [name, db.prepare(`SELECT count(*) FROM ${name}`).pluck().get()])
+      .filter(([, rows]) => rows !== 0),
   );
 }
 
@@ -307,7 +360,9 @@ describe("a reset", () => {
     );
     one.store.clearMessages();
     expect(rowsPerTable(one)).toEqual({ sources: 1, destinations: 1, webhooks: 1, endpoints: 1 });
-    expect(one.store.commit([request([{ messageId: "m-1", to: [1] }])])).toMatchObject([[{ id: 1, duplicateOf: null }]]);
+    expect(one.store.commit([request([{ messageId: "m-1", to: [1] }])])).toMatchObject([
+      [{ id: 1, duplicateOf: null }],
+    ]);
     expectConsistent(one.db);
   });
 

@@ -1,6 +1,7 @@
 /**
- * Retention and reset. Messages go oldest first, with everything that resulted from them; what still moves, what is pinned, and what is
- * not in the profiles yet stays. Of a profile only the event goes that the message was.
+ * Retention and reset. Messages go oldest first, with everything that resulted from them; what
+ * still moves, what is pinned, and what is not in the profiles yet stays. Of a profile only the
+ * event goes that the message was.
  */
 
 import { isSettled } from "../domain/states.ts";
@@ -52,19 +53,33 @@ const configurationTables = [
   ...["audiences", "computed_traits"],
 ];
 
-type UpkeepStoreOptions = { db: Db; counts: Counts; postings: Postings; transactions: Transactions };
+type UpkeepStoreOptions = {
+  db: Db;
+  counts: Counts;
+  postings: Postings;
+  transactions: Transactions;
+};
 
-export function createUpkeepStore({ db, counts, postings, transactions }: UpkeepStoreOptions): UpkeepStore {
+export function createUpkeepStore({
+  db,
+  counts,
+  postings,
+  transactions,
+}: UpkeepStoreOptions): UpkeepStore {
   const accepted = db
     .prepare<[], number>(
       `SELECT coalesce(sum(n), 0) FROM message_counts WHERE state NOT IN (${stateCode("rejected")}, ${stateCode("duplicate")})`,
     )
     .pluck();
   const usedBytes = db
-    .prepare<[], number>("SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size")
+    .prepare<[], number>(
+      "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+    )
     .pluck();
   const unknownKeyBytes = db
-    .prepare<[], number>("SELECT coalesce(sum(length(body) + length(headers) + length(path)), 0) FROM unknown_key_requests")
+    .prepare<[], number>(
+      "SELECT coalesce(sum(length(body) + length(headers) + length(path)), 0) FROM unknown_key_requests",
+    )
     .pluck();
   const oldest = db.prepare<[number, number], Old>(
     `SELECT id, request_id, source_id AS sourceId, type, state, quota_bytes AS quotaBytes FROM messages
@@ -87,53 +102,72 @@ export function createUpkeepStore({ db, counts, postings, transactions }: Upkeep
 
   type Excess = { count: number; isTooLarge: () => boolean; olderThanWall: number | null };
 
-  const remove = transactions.wrap(({ count, isTooLarge, olderThanWall }: Excess, limit: number): number => {
-    transactions.changes(place);
-    const requests = new Set<number>();
-    const removed = new Set<number>();
-    let acceptedRemoved = 0;
-    let more = true;
-    for (let passedOver = 0; more && removed.size === 0 && passedOver < maxPassedOver; passedOver += limit) {
-      const messages = oldest.all(passed, limit);
-      more = messages.length === limit;
-      for (const message of messages) {
-        const tooMany = acceptedRemoved < count || isTooLarge();
-        const tooOld = olderThanWall !== null && (wallAt.get(message.request_id) as number) < olderThanWall;
-        if (!tooMany && !tooOld) {
-          more = false;
-          break;
+  const remove = transactions.wrap(
+    ({ count, isTooLarge, olderThanWall }: Excess, limit: number): number => {
+      transactions.changes(place);
+      const requests = new Set<number>();
+      const removed = new Set<number>();
+      let acceptedRemoved = 0;
+      let more = true;
+      for (
+        let passedOver = 0;
+        more && removed.size === 0 && passedOver < maxPassedOver;
+        passedOver += limit
+      ) {
+        const messages = oldest.all(passed, limit);
+        more = messages.length === limit;
+        for (const message of messages) {
+          const tooMany = acceptedRemoved < count || isTooLarge();
+          const tooOld =
+            olderThanWall !== null && (wallAt.get(message.request_id) as number) < olderThanWall;
+          if (!tooMany && !tooOld) {
+            more = false;
+            break;
+          }
+          passed = message.id;
+          // What was not accepted has a quota of its own, and makes no room for the rest.
+          const isAccepted = message.quotaBytes === null;
+          if ((!isAccepted && !tooOld) || !removal.removeWithAll(message)) continue;
+          if (isAccepted) acceptedRemoved += 1;
+          removed.add(message.id);
+          requests.add(message.request_id);
         }
-        passed = message.id;
-        // What was not accepted has a quota of its own, and makes no room for the rest.
-        const isAccepted = message.quotaBytes === null;
-        if ((!isAccepted && !tooOld) || !removal.removeWithAll(message)) continue;
-        if (isAccepted) acceptedRemoved += 1;
-        removed.add(message.id);
-        requests.add(message.request_id);
       }
-    }
-    removal.finish(removed, requests);
-    if (!more) passed = 0;
-    return removed.size;
-  });
+      removal.finish(removed, requests);
+      if (!more) passed = 0;
+      return removed.size;
+    },
+  );
 
   return {
     removeOld({ maxMessages, maxBytes = null, olderThanWall }, limit) {
-      const count = maxMessages === null ? 0 : Math.max(0, (accepted.get() as number) - maxMessages);
+      const count =
+        maxMessages === null ? 0 : Math.max(0, (accepted.get() as number) - maxMessages);
       const isTooLarge = createSizeTest(maxBytes);
       if (count === 0 && olderThanWall === null && !isTooLarge()) return 0;
       return remove({ count, isTooLarge, olderThanWall }, limit);
     },
     ...quotaOfRejected({ db, counts, transactions, removal }),
     clearMessages: () => clear(db, transactions, [...recordTables, ...profileTables]),
-    clearEverything: () => clear(db, transactions, [...recordTables, ...profileTables, ...configurationTables]),
+    clearEverything: () =>
+      clear(db, transactions, [...recordTables, ...profileTables, ...configurationTables]),
   };
 }
 
-type QuotaOptions = { db: Db; counts: Counts; transactions: Transactions; removal: ReturnType<typeof removing> };
+type QuotaOptions = {
+  db: Db;
+  counts: Counts;
+  transactions: Transactions;
+  removal: ReturnType<typeof removing>;
+};
 
 /** Rejected and duplicate messages have a quota of their own. */
-function quotaOfRejected({ db, counts, transactions, removal }: QuotaOptions): Pick<UpkeepStore, "rejectedBytes" | "removeRejected"> {
+function quotaOfRejected({
+  db,
+  counts,
+  transactions,
+  removal,
+}: QuotaOptions): Pick<UpkeepStore, "rejectedBytes" | "removeRejected"> {
   const oldestRejected = db.prepare<[number], Old>(
     `SELECT id, request_id, source_id AS sourceId, type, state, quota_bytes AS quotaBytes FROM messages
      WHERE quota_bytes IS NOT NULL AND pinned = 0 AND id < (SELECT max(id) FROM messages) ORDER BY id LIMIT ?`,
@@ -156,7 +190,10 @@ function quotaOfRejected({ db, counts, transactions, removal }: QuotaOptions): P
   };
 }
 
-/** Removes messages with everything that belongs to them, inside a transaction; `finish` comes after all of them. */
+/**
+ * Removes messages with everything that belongs to them, inside a transaction; `finish` comes after
+ * all of them.
+ */
 function removing(db: Db, counts: Counts, postings: Postings) {
   const deliveriesOf = db.prepare<[number], { id: number; destination_id: number; state: number }>(
     "SELECT id, destination_id, state FROM deliveries WHERE message_id = ?",
@@ -166,7 +203,9 @@ function removing(db: Db, counts: Counts, postings: Postings) {
   const removeDeliveries = db.prepare("DELETE FROM deliveries WHERE message_id = ?");
   const removeDecisions = db.prepare("DELETE FROM decisions WHERE message_id = ?");
   const removePayloads = db.prepare("DELETE FROM payloads WHERE message_id = ?");
-  const removeEvent = db.prepare<[number], number>("DELETE FROM profile_events WHERE id = ? RETURNING profile_id").pluck();
+  const removeEvent = db
+    .prepare<[number], number>("DELETE FROM profile_events WHERE id = ? RETURNING profile_id")
+    .pluck();
   const countEvent = db.prepare<[number]>("UPDATE profiles SET events = events - 1 WHERE id = ?");
   const removeMessage = db.prepare("DELETE FROM messages WHERE id = ?");
   /** A deletion request keeps the state of a delete message that goes. */
@@ -209,7 +248,9 @@ function clear(db: Db, transactions: Transactions, tables: string[]): void {
   transactions.run(() => {
     for (const table of tables) db.exec(`DELETE FROM ${table}`);
     db.exec("DELETE FROM meta WHERE key = 'followed'");
-    db.exec(`DELETE FROM sqlite_sequence ${tables.includes("sources") ? "" : "WHERE name = 'profiles'"}`);
+    db.exec(
+      `DELETE FROM sqlite_sequence ${tables.includes("sources") ? "" : "WHERE name = 'profiles'"}`,
+    );
     transactions.reload();
   });
 }

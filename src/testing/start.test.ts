@@ -40,7 +40,10 @@ describe("hookyard/testing", () => {
   test("fails with what was expected, what there is, and the attempts behind it", async () => {
     const hookyard = await starting(setup);
     await hookyard.send(message, { from: "Shop" });
-    const failure = hookyard.expect([{ deliveries: { state: "delivered" } }, { messages: { count: 1 } }]);
+    const failure = hookyard.expect([
+      { deliveries: { state: "delivered" } },
+      { messages: { count: 1 } },
+    ]);
     await expect(failure).rejects.toThrow(ExpectationFailed);
     await expect(failure).rejects.toThrow(`expect deliveries: state delivered
   expected  every delivery: state delivered
@@ -53,18 +56,30 @@ describe("hookyard/testing", () => {
   test("lets client libraries send by themselves, and waits for what comes of it", async () => {
     const hookyard = await starting({ ...setup, endpoints: { Receiver: [{ status: 200 }] } });
     const status = await hookyard.during(async () => {
-      const body = JSON.stringify({ writeKey: hookyard.writeKey("App"), userId: "u_9", event: "Opened" });
+      const body = JSON.stringify({
+        writeKey: hookyard.writeKey("App"),
+        userId: "u_9",
+        event: "Opened",
+      });
       return (await fetch(`${hookyard.ingestUrl}/v1/track`, { method: "POST", body })).status;
     });
     expect(status).toBe(200);
-    await hookyard.expect({ deliveries: { of: { source: "App" }, count: 1, state: "delivered", within: "0s" } });
+    await hookyard.expect({
+      deliveries: { of: { source: "App" }, count: 1, state: "delivered", within: "0s" },
+    });
     expect(() => hookyard.writeKey("Web")).toThrow("There is no source Web. Known: Shop, App.");
   });
 
   test("does not wait for what an endpoint holds, nor for what is behind it", async () => {
-    const hookyard = await starting({ ...setup, endpoints: { Receiver: [{ do: "hang", times: 2 }, { status: 200 }] } });
+    const hookyard = await starting({
+      ...setup,
+      endpoints: { Receiver: [{ do: "hang", times: 2 }, { status: 200 }] },
+    });
     await hookyard.send([message, message, message], { from: "Shop" });
-    await hookyard.expect({ deliveries: { count: 3, state: "sending" }, attempts: { never: true } });
+    await hookyard.expect({
+      deliveries: { count: 3, state: "sending" },
+      attempts: { never: true },
+    });
     await hookyard.advance("5s");
     await hookyard.expect({ attempts: { count: 1, result: "timeout" } });
     await hookyard.advance("idle");
@@ -84,8 +99,14 @@ describe("hookyard/testing", () => {
   });
 
   test.each([
-    [{ destinations: { D: { webhooks: [] } } }, "destinations.D.webhooks: webhooks must be a list with at least one webhook"],
-    [{ endpoints: { R: [{ staus: 1 }] } }, "endpoints.R[0].staus: staus is unknown. Did you mean status?"],
+    [
+      { destinations: { D: { webhooks: [] } } },
+      "destinations.D.webhooks: webhooks must be a list with at least one webhook",
+    ],
+    [
+      { endpoints: { R: [{ staus: 1 }] } },
+      "endpoints.R[0].staus: staus is unknown. Did you mean status?",
+    ],
     [
       { destinations: { D: { webhooks: [{ endpoint: "R" }] } } },
       "destinations.D.webhooks[0].endpoint: There is no endpoint R. There are none.",
@@ -96,13 +117,15 @@ describe("hookyard/testing", () => {
 
   test("says where a step is wrong, and goes on", async () => {
     const hookyard = await starting(setup);
-    await expect(hookyard.send(message)).rejects.toThrow("There are several sources, so name the one that sends: from: Shop.");
+    await expect(hookyard.send(message)).rejects.toThrow(
+      "There are several sources, so name the one that sends: from: Shop.",
+    );
     await expect(hookyard.advance("soon")).rejects.toThrow(
       'advance: advance must be a duration such as 90m, or next-due, or idle, but it is "soon".',
     );
-    await expect(hookyard.expect({ deliveries: { of: { state: "deliverd" as "delivered" } } })).rejects.toThrow(
-      "expect.deliveries.of.state: state must be",
-    );
+    await expect(
+      hookyard.expect({ deliveries: { of: { state: "deliverd" as "delivered" } } }),
+    ).rejects.toThrow("expect.deliveries.of.state: state must be");
     await hookyard.send(message, { from: "Shop" });
   });
 
@@ -112,7 +135,9 @@ describe("hookyard/testing", () => {
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
     const destinations = { D: { webhooks: [{ url: `http://127.0.0.1:${port}/` }] } };
-    await expect(start({ destinations })).rejects.toThrow(`Nothing listens at 127.0.0.1:${port}. Start the receiver first`);
+    await expect(start({ destinations })).rejects.toThrow(
+      `Nothing listens at 127.0.0.1:${port}. Start the receiver first`,
+    );
   });
 
   test("stops once, and does nothing afterwards", async () => {
@@ -122,7 +147,9 @@ describe("hookyard/testing", () => {
   });
 
   test("runs a scenario file", async () => {
-    const file = fileURLToPath(new URL("../../resources/scenarios/endless-503.yaml", import.meta.url));
+    const file = fileURLToPath(
+      new URL("../../resources/scenarios/endless-503.yaml", import.meta.url),
+    );
     expect(await runFile(file, { seed: 3 })).toMatchObject({ state: "passed", seed: 3, file });
   });
 });

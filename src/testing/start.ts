@@ -34,11 +34,17 @@ export type Hookyard = {
   readonly ingestUrl: string;
   /** Of the source; of the first one when left out. */
   writeKey(source?: string): string;
-  /** A message is sent as a call of its own, a list as one batch. Rejects when ingest gives another answer than expected. */
+  /**
+   * A message is sent as a call of its own, a list as one batch. Rejects when ingest gives another
+   * answer than expected.
+   */
   send(message: SendInput["send"], options?: SendOptions): Promise<void>;
   /** A body, sent unchanged, also an invalid one. */
   post(body: string, options?: PostOptions): Promise<void>;
-  /** Moves the clock: by `"90m"`, to the next due time (`"next-due"`), or until nothing is due (`"idle"`). */
+  /**
+   * Moves the clock: by `"90m"`, to the next due time (`"next-due"`), or until nothing is due
+   * (`"idle"`).
+   */
   advance(how: AdvanceInput["advance"]): Promise<void>;
   /** Changes what was set up. */
   change(change: ChangeInput): Promise<void>;
@@ -52,11 +58,14 @@ export type Hookyard = {
   lift(users: string[]): Promise<void>;
   retry(deliveries: DeliveriesInput): Promise<void>;
   cancel(deliveries: DeliveriesInput): Promise<void>;
-  /** Rejects with `ExpectationFailed`, whose message shows expected against actual and the attempts behind it. */
+  /**
+   * Rejects with `ExpectationFailed`, whose message shows expected against actual and the attempts
+   * behind it.
+   */
   expect(expectation: ExpectInput["expect"]): Promise<void>;
   /**
-   * For what the test does itself, such as sending through a client library: waits until nothing runs while
-   * the clock is paused, and lets `within` and `never` count from its beginning.
+   * For what the test does itself, such as sending through a client library: waits until nothing
+   * runs while the clock is paused, and lets `within` and `never` count from its beginning.
    */
   during<Result>(run: () => Promise<Result>): Promise<Result>;
   /** Any call of the control API. */
@@ -71,7 +80,11 @@ export class ExpectationFailed extends Error {
   readonly expectations: readonly ScenarioExpectationResult[];
 
   constructor(expectations: readonly ScenarioExpectationResult[]) {
-    super(expectations.map((one) => [`expect ${one.text}`, ...failureLines(one)].join("\n  ")).join("\n"));
+    super(
+      expectations
+        .map((one) => [`expect ${one.text}`, ...failureLines(one)].join("\n  "))
+        .join("\n"),
+    );
     this.expectations = expectations;
   }
 }
@@ -84,7 +97,10 @@ export async function start(setup: Setup = {}): Promise<Hookyard> {
   const pipeline = await startPipeline({ startAt: startTimeOf(read.scenario) });
   try {
     const { settings, seed } = read.scenario;
-    const session = await Session.start(pipeline, { ...settings, ...(seed === undefined ? { seed: 1 } : { seed }) });
+    const session = await Session.start(pipeline, {
+      ...settings,
+      ...(seed === undefined ? { seed: 1 } : { seed }),
+    });
     const problem = await setUp(session, read);
     if (problem !== null) throw new Error(problem.message);
     const { ingestUrl } = await pipeline.call("about.get", {});
@@ -101,16 +117,29 @@ async function writeKeysOf(session: Session): Promise<Map<string, string>> {
   return new Map(items.map(({ name, writeKey }) => [name, writeKey]));
 }
 
-type Parts = { setup: Setup; session: Session; ingestUrl: string; writeKeys: ReadonlyMap<string, string>; stop(): Promise<void> };
+type Parts = {
+  setup: Setup;
+  session: Session;
+  ingestUrl: string;
+  writeKeys: ReadonlyMap<string, string>;
+  stop(): Promise<void>;
+};
 
 function createHookyard({ setup, session, ingestUrl, writeKeys, stop }: Parts): Hookyard {
   let stopped: Promise<void> | null = null;
   /** Since the start; what later steps may name. */
-  let made: Pick<Setup, "audiences" | "computedTraits"> = { audiences: setup.audiences, computedTraits: setup.computedTraits };
+  let made: Pick<Setup, "audiences" | "computedTraits"> = {
+    audiences: setup.audiences,
+    computedTraits: setup.computedTraits,
+  };
 
   async function take(step: ScenarioInput["steps"][number]): Promise<void> {
     if (stopped !== null) throw new Error("This Hookyard has been stopped.");
-    const { problem, expectations } = await takeStep(readDefinition({ ...setup, ...made }, step), session, 0);
+    const { problem, expectations } = await takeStep(
+      readDefinition({ ...setup, ...made }, step),
+      session,
+      0,
+    );
     if (problem !== null) throw new Error(problem);
     const failed = expectations.filter(({ passed }) => !passed);
     if (failed.length > 0) throw new ExpectationFailed(failed);
@@ -121,7 +150,8 @@ function createHookyard({ setup, session, ingestUrl, writeKeys, stop }: Parts): 
     writeKey(source) {
       const name = source ?? session.sourceNames()[0] ?? "";
       const key = writeKeys.get(name);
-      if (key === undefined) throw new Error(`There is no source ${name}. Known: ${session.sourceNames().join(", ")}.`);
+      if (key === undefined)
+        throw new Error(`There is no source ${name}. Known: ${session.sourceNames().join(", ")}.`);
       return key;
     },
     send: (message, options = {}) => take({ send: message, ...options }),
@@ -147,16 +177,24 @@ function createHookyard({ setup, session, ingestUrl, writeKeys, stop }: Parts): 
   };
 }
 
-/** A scenario of one step. Errors are reported by their place in the object, as there are no lines. */
+/**
+ * A scenario of one step. Errors are reported by their place in the object, as there are no lines.
+ */
 function readDefinition(setup: Setup, step: ScenarioInput["steps"][number]): ReadScenario {
   const placed = (path: Path) => ({ line: 1, column: 1, path });
   const value = { name: "A test", ...setup, steps: [step] } as Json;
   const read = checkScenario({ value, placeOf: placed, placeOfName: placed });
   if (!("problems" in read)) return read;
-  throw new Error(read.problems.map((problem) => withPlace(problem.message, (problem as { path?: Path }).path ?? [])).join("\n"));
+  throw new Error(
+    read.problems
+      .map((problem) => withPlace(problem.message, (problem as { path?: Path }).path ?? []))
+      .join("\n"),
+  );
 }
 
-/** `destinations.Warehouse.webhooks[0]: A webhook has either an endpoint, by its name, or a url.` */
+/**
+ * `destinations.Warehouse.webhooks[0]: A webhook has either an endpoint, by its name, or a url.`
+ */
 function withPlace(message: string, path: Path): string {
   const own = path[0] === "steps" ? path.slice(2) : path;
   const place = own
@@ -167,12 +205,22 @@ function withPlace(message: string, path: Path): string {
 }
 
 /** Runs a scenario file as `hookyard run` does, and returns its report, passed or failed. */
-export async function runFile(file: string, { seed }: { seed?: number } = {}): Promise<ScenarioReport> {
-  return runRead({ read: readScenario(await readFile(file, "utf8")), file, seed, start: startPipeline });
+export async function runFile(
+  file: string,
+  { seed }: { seed?: number } = {},
+): Promise<ScenarioReport> {
+  return runRead({
+    read: readScenario(await readFile(file, "utf8")),
+    file,
+    seed,
+    start: startPipeline,
+  });
 }
 
 // Two levels up from here, both in the sources and in the built package.
-const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+const { version } = JSON.parse(
+  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
+) as { version: string };
 
 export async function startPipeline({ startAt }: { startAt: number }): Promise<RunningPipeline> {
   const unexpected: unknown[] = [];

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: prints each figure of the specification next to its floor and what it must reach, and writes all of
- * it as JSON. docs/benchmarks.md says what the figures mean.
+ * `npm run bench`: prints each figure of the specification next to its floor and what it must
+ * reach, and writes all of it as JSON. docs/benchmarks.md says what the figures mean.
  */
 
 import { execFileSync } from "node:child_process";
@@ -74,12 +74,21 @@ function cells(figure: Figure): string[] {
           : `≥ ${number(mustReach.atLeast)}`;
   const reached = reaches(figure);
   const result = reached === null ? "" : reached ? "ok" : "short";
-  return [figure.figure, `${number(figure.value)} ${figure.unit}`, number(figure.floor), figure.ratio?.toFixed(2) ?? "", limit, result];
+  return [
+    figure.figure,
+    `${number(figure.value)} ${figure.unit}`,
+    number(figure.floor),
+    figure.ratio?.toFixed(2) ?? "",
+    limit,
+    result,
+  ];
 }
 
 function table(figures: readonly Figure[]): string {
   const lines = [["figure", "value", "floor", "ratio", "must reach", ""], ...figures.map(cells)];
-  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  const widths = [0, 1, 2, 3, 4, 5].map((column) =>
+    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
+  );
   const isText = (column: number): boolean => column === 0 || column > 3;
   const pad = (cell: string, column: number): string =>
     isText(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0);
@@ -99,14 +108,26 @@ async function main(): Promise<void> {
   for (const row of rows) {
     if (wanted !== undefined && !wanted.includes(row.name)) continue;
     process.stderr.write(`${row.name}\n`);
-    for (const figure of await row.run({ quick: flags.quick, say })) figures.push({ row: row.name, ...figure, reached: reaches(figure) });
+    for (const figure of await row.run({ quick: flags.quick, say }))
+      figures.push({ row: row.name, ...figure, reached: reaches(figure) });
   }
   process.stdout.write(`\n${table(figures)}\n`);
 
-  const file = flags.json ?? join(root, "test", "bench", "results", `${at.replaceAll(":", "-").slice(0, 19)}.json`);
-  const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version, loadAtStart, loadAtEnd: loadavg() };
+  const file =
+    flags.json ??
+    join(root, "test", "bench", "results", `${at.replaceAll(":", "-").slice(0, 19)}.json`);
+  const machine = {
+    cpu: cpus()[0]?.model,
+    cores: cpus().length,
+    node: process.version,
+    loadAtStart,
+    loadAtEnd: loadavg(),
+  };
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify({ at, commit: commit(), quick: flags.quick, machine, figures }, null, 2)}\n`);
+  writeFileSync(
+    file,
+    `${JSON.stringify({ at, commit: commit(), quick: flags.quick, machine, figures }, null, 2)}\n`,
+  );
   process.stdout.write(`\n${file}\n`);
   if (figures.some(({ reached }) => reached === false)) process.exitCode = 1;
 }

@@ -1,4 +1,7 @@
-/** The processes of a benchmark: our scripts beside this file, and the built program. Each is ended by its own process id. */
+/**
+ * The processes of a benchmark: our scripts beside this file, and the built program. Each is ended
+ * by its own process id.
+ */
 
 import { fork, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -25,7 +28,11 @@ export type Child = {
 
 /** Starts a script of this folder; `data` is its argument. */
 export function startScript(name: string, data: object = {}): Child {
-  return childOf(fork(fileURLToPath(new URL(name, import.meta.url)), [JSON.stringify(data)], { serialization: "advanced" }));
+  return childOf(
+    fork(fileURLToPath(new URL(name, import.meta.url)), [JSON.stringify(data)], {
+      serialization: "advanced",
+    }),
+  );
 }
 
 /** What a script was started with. */
@@ -53,22 +60,39 @@ type ProgramOptions = {
 };
 
 /** Preloads what answers how late the program's timers come. */
-export const watchLoop: readonly string[] = ["--import", new URL("loop-delay.ts", import.meta.url).href];
+export const watchLoop: readonly string[] = [
+  "--import",
+  new URL("loop-delay.ts", import.meta.url).href,
+];
 
 /** The built program on a data directory, on free ports. */
-export async function startProgram(data: string, { nodeFlags = [], onError }: ProgramOptions = {}): Promise<Program> {
-  const ports = ["--ingest-port", "--ui-port", "--endpoints-port", "--endpoints-tls-port"].flatMap((flag) => [flag, "0"]);
+export async function startProgram(
+  data: string,
+  { nodeFlags = [], onError }: ProgramOptions = {},
+): Promise<Program> {
+  const ports = ["--ingest-port", "--ui-port", "--endpoints-port", "--endpoints-tls-port"].flatMap(
+    (flag) => [flag, "0"],
+  );
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...nodeFlags, cliFile, "serve", "--json", "--data", data, ...ports], {
-    stdio: ["ignore", "pipe", onError === undefined ? "inherit" : "pipe", "ipc"],
-    serialization: "advanced",
-  });
+  const child = spawn(
+    process.execPath,
+    [...nodeFlags, cliFile, "serve", "--json", "--data", data, ...ports],
+    {
+      stdio: ["ignore", "pipe", onError === undefined ? "inherit" : "pipe", "ipc"],
+      serialization: "advanced",
+    },
+  );
   child.stderr?.setEncoding("utf8").on("data", (text: string) => onError?.(text));
   const parts = childOf(child);
   const line = await within(firstLine(child), "the program's ready line");
   const readyAfterMs = performance.now() - startedAt;
   const { ingestUrl, uiUrl, endpointsUrl, token } = JSON.parse(line) as Record<string, string>;
-  if (ingestUrl === undefined || uiUrl === undefined || endpointsUrl === undefined || token === undefined)
+  if (
+    ingestUrl === undefined ||
+    uiUrl === undefined ||
+    endpointsUrl === undefined ||
+    token === undefined
+  )
     throw new Error(`not ready: ${line}`);
   return {
     ...parts,
@@ -82,7 +106,10 @@ export async function startProgram(data: string, { nodeFlags = [], onError }: Pr
     async call<T>(method: string, path: string, body?: object): Promise<T> {
       const response = await fetch(uiUrl + path, {
         method,
-        headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+        },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       const text = await response.text();
@@ -147,7 +174,10 @@ function childOf(child: ChildProcess): Child {
 async function within<T>(promise: Promise<T>, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} did not come within ${patienceMs / 1000} seconds`)), patienceMs);
+    timer = setTimeout(
+      () => reject(new Error(`${what} did not come within ${patienceMs / 1000} seconds`)),
+      patienceMs,
+    );
   });
   try {
     return await Promise.race([promise, limit]);

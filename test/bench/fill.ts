@@ -1,4 +1,7 @@
-/** Puts messages into a store the way the ingest port does, without a socket. The store is not in use by a program. */
+/**
+ * Puts messages into a store the way the ingest port does, without a socket. The store is not in
+ * use by a program.
+ */
 
 import type { Destination, Source } from "../../src/domain/configuration.ts";
 import { isProblem } from "../../src/domain/problem.ts";
@@ -6,7 +9,12 @@ import { parseBody } from "../../src/engine/ingest/read-request.ts";
 import { acceptRequest } from "../../src/engine/ingest/accept.ts";
 import type { Store } from "../../src/engine/store-ports.ts";
 
-type FillRequest = { source: Source; destinations: readonly Destination[]; receivedAt: number; messages: readonly object[] };
+type FillRequest = {
+  source: Source;
+  destinations: readonly Destination[];
+  receivedAt: number;
+  messages: readonly object[];
+};
 
 export function fill(store: Store, requests: readonly FillRequest[]): void {
   store.commit(
@@ -49,9 +57,18 @@ export function addSource(store: Store, name: string, writeKey: string): Source 
   });
 }
 
-type NewWebhook = { name: string; source: Source; url: string; sharedSecret: string | null; enabled?: boolean };
+type NewWebhook = {
+  name: string;
+  source: Source;
+  url: string;
+  sharedSecret: string | null;
+  enabled?: boolean;
+};
 
-export function addDestination(store: Store, { name, source, url, sharedSecret, enabled = true }: NewWebhook): Destination {
+export function addDestination(
+  store: Store,
+  { name, source, url, sharedSecret, enabled = true }: NewWebhook,
+): Destination {
   return store.insertDestination({
     name,
     enabled,

@@ -1,6 +1,7 @@
 /**
- * Fills a data directory with messages in the states that a day of use leaves behind, through the real store. Run it with
- * `node test/bench/generate.ts --messages 1000000 --data DIR`; the benchmarks make theirs once and use it again.
+ * Fills a data directory with messages in the states that a day of use leaves behind, through the
+ * real store. Run it with `node test/bench/generate.ts --messages 1000000 --data DIR`; the
+ * benchmarks make theirs once and use it again.
  */
 
 import { createHash } from "node:crypto";
@@ -23,7 +24,9 @@ const batchSize = 100;
 /** Messages that the profiles follow in one transaction: in large ones that goes fastest. */
 const followedAtOnce = 5000;
 
-/** All within the 24 hours in which a message id may come twice: the most that a start has to read. */
+/**
+ * All within the 24 hours in which a message id may come twice: the most that a start has to read.
+ */
 const spanMs = 20 * 60 * 60 * 1000;
 
 /** Once in 250,000 messages: what a filter has to walk far for. */
@@ -32,7 +35,10 @@ const rareEvery = 250_000;
 
 export type Generated = { data: string; tookMs: number | null };
 
-/** The cached store of this size and of this version of the store's format, made when it is not there. */
+/**
+ * The cached store of this size and of this version of the store's format, made when it is not
+ * there.
+ */
 export function cachedStore(messages: number): Generated {
   const prefix = "hookyard-bench-store-";
   const name = `${prefix}${messages}-${formatHash()}`;
@@ -72,7 +78,8 @@ export function generate(data: string, messages: number): void {
   if (existsSync(data)) throw new Error(`${data} exists already.`);
   const store = openStore(data);
   const random = seeded(7);
-  // Half of all messages go nowhere, a third meet a destination that is off, the rest are delivered or are not.
+  // Half of all messages go nowhere, a third meet a destination that is off, the rest are delivered
+  // or are not.
   const web = addSource(store, "Shop web", "web");
   const mobile = addSource(store, "Shop mobile", "mobile");
   const server = addSource(store, "Shop server", "server");
@@ -83,17 +90,27 @@ export function generate(data: string, messages: number): void {
     sharedSecret: null,
     enabled: false,
   });
-  const receiver = addDestination(store, { name: "Receiver", source: server, url: "http://127.0.0.1:9/", sharedSecret: "secret" });
+  const receiver = addDestination(store, {
+    name: "Receiver",
+    source: server,
+    url: "http://127.0.0.1:9/",
+    sharedSecret: "secret",
+  });
   const destinations = [warehouse, receiver];
   const sourceOf = (draw: number): Source => (draw < 0.52 ? web : draw < 0.85 ? mobile : server);
   const firstAt = Date.now() - spanMs;
 
   for (let done = 0; done < messages; done += batchSize) {
     const receivedAt = Math.round(firstAt + (spanMs * done) / messages);
-    const batch = Array.from({ length: Math.min(batchSize, messages - done) }, () => varied(random, receivedAt));
+    const batch = Array.from({ length: Math.min(batchSize, messages - done) }, () =>
+      varied(random, receivedAt),
+    );
     const rare = batch[0];
-    if (done % rareEvery === 0 && rare !== undefined) Object.assign(rare, { type: "track", event: rareEvent });
-    fill(store, [{ source: sourceOf(random()), destinations, receivedAt, messages: withFaults(random, batch) }]);
+    if (done % rareEvery === 0 && rare !== undefined)
+      Object.assign(rare, { type: "track", event: rareEvent });
+    fill(store, [
+      { source: sourceOf(random()), destinations, receivedAt, messages: withFaults(random, batch) },
+    ]);
     finish(store, receiver.id, receivedAt, random);
     if (done % followedAtOnce === 0) followAll(store);
   }
@@ -110,8 +127,16 @@ function varied(random: Random, at: number): BenchMessage {
   const message = makeMessage(random, at);
   const draw = random();
   if (draw < 0.02) return Object.assign(message, { type: "screen", name: "Home" });
-  if (draw < 0.035) return Object.assign(message, { type: "group", groupId: `group-${Math.floor(random() * 500)}` });
-  if (draw < 0.04) return Object.assign(message, { type: "alias", previousId: `visitor-${Math.floor(random() * 1e6)}` });
+  if (draw < 0.035)
+    return Object.assign(message, {
+      type: "group",
+      groupId: `group-${Math.floor(random() * 500)}`,
+    });
+  if (draw < 0.04)
+    return Object.assign(message, {
+      type: "alias",
+      previousId: `visitor-${Math.floor(random() * 1e6)}`,
+    });
   return message;
 }
 
@@ -150,7 +175,12 @@ function finish(store: Store, destination: DestinationId, now: number, random: R
   if (transitions.length > 0) store.record(attempts, transitions);
 }
 
-function attemptOf({ id, round, destinationId, payload }: ClaimedDelivery, now: number, status: number, random: Random): AttemptRecord {
+function attemptOf(
+  { id, round, destinationId, payload }: ClaimedDelivery,
+  now: number,
+  status: number,
+  random: Random,
+): AttemptRecord {
   const success = status === 200;
   const body = Buffer.from(success ? "" : '{"error":"not today"}');
   return {
@@ -167,14 +197,24 @@ function attemptOf({ id, round, destinationId, payload }: ClaimedDelivery, now: 
     retryable: status >= 500,
     error: null,
     requestHead: `POST / HTTP/1.1\r\nHost: 127.0.0.1:9\r\nUser-Agent: Hookyard/1.0\r\nContent-Type: application/json\r\nX-Signature: ${"0123456789".repeat(4)}\r\nContent-Length: ${payload.length}\r\n\r\n`,
-    response: { status, head: `HTTP/1.1 ${status} Answer\r\nContent-Length: ${body.length}\r\n\r\n`, body, bodyLength: body.length },
+    response: {
+      status,
+      head: `HTTP/1.1 ${status} Answer\r\nContent-Length: ${body.length}\r\n\r\n`,
+      body,
+      bodyLength: body.length,
+    },
   };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { values } = parseArgs({ options: { messages: { type: "string", default: "1000000" }, data: { type: "string" } } });
-  if (values.data === undefined) throw new Error("Say where to with --data DIR, a directory that does not exist yet.");
+  const { values } = parseArgs({
+    options: { messages: { type: "string", default: "1000000" }, data: { type: "string" } },
+  });
+  if (values.data === undefined)
+    throw new Error("Say where to with --data DIR, a directory that does not exist yet.");
   const startedAt = performance.now();
   generate(values.data, Number(values.messages));
-  process.stdout.write(`${values.messages} messages in ${values.data}, made in ${((performance.now() - startedAt) / 1000).toFixed(1)} s\n`);
+  process.stdout.write(
+    `${values.messages} messages in ${values.data}, made in ${((performance.now() - startedAt) / 1000).toFixed(1)} s\n`,
+  );
 }

@@ -1,4 +1,7 @@
-/** A process that does nothing but have its event loop watched: what the machine itself does to a loop. */
+/**
+ * A process that does nothing but have its event loop watched: what the machine itself does to a
+ * loop.
+ */
 
 import "./loop-delay.ts";
 

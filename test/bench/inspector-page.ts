@@ -1,12 +1,16 @@
 /**
- * The inspector in a real Chromium, as a benchmark or the soak looks at it: how long its frames took, how many rows it
- * held, what memory it takes, what it said on its console. The scripts are text, because they run in the page.
+ * The inspector in a real Chromium, as a benchmark or the soak looks at it: how long its frames
+ * took, how many rows it held, what memory it takes, what it said on its console. The scripts are
+ * text, because they run in the page.
  */
 
 import type { Browser, CDPSession, Page } from "playwright-core";
 import type { Program } from "./children.ts";
 
-/** Milliseconds between frames, the most rows of the list in the DOM at any of them, and how often the top row was another one. */
+/**
+ * Milliseconds between frames, the most rows of the list in the DOM at any of them, and how often
+ * the top row was another one.
+ */
 export type Frames = { times: number[]; mostRows: number; moves: number };
 
 type PageMemory = { heapBytes: number; nodes: number; listeners: number };
@@ -25,11 +29,15 @@ export type InspectorPage = {
 
 const screen = { width: 1440, height: 900 };
 
-export async function openInspector(browser: Browser, { uiUrl, token }: Pick<Program, "uiUrl" | "token">): Promise<InspectorPage> {
+export async function openInspector(
+  browser: Browser,
+  { uiUrl, token }: Pick<Program, "uiUrl" | "token">,
+): Promise<InspectorPage> {
   const page = await browser.newPage({ viewport: screen });
   const problems: string[] = [];
   page.on("console", (line) => {
-    if (line.type() === "error" || line.type() === "warning") problems.push(`${line.type()}: ${line.text()}`);
+    if (line.type() === "error" || line.type() === "warning")
+      problems.push(`${line.type()}: ${line.text()}`);
   });
   page.on("pageerror", (error) => problems.push(`exception: ${error.stack ?? error.message}`));
   await page.goto(`${uiUrl}/#token=${token}`);
@@ -39,7 +47,10 @@ export async function openInspector(browser: Browser, { uiUrl, token }: Pick<Pro
   return {
     page,
     problems,
-    rowsInView: () => page.evaluate<number>(`Math.ceil(document.querySelector(".list-body").clientHeight / 28) + 1`),
+    rowsInView: () =>
+      page.evaluate<number>(
+        `Math.ceil(document.querySelector(".list-body").clientHeight / 28) + 1`,
+      ),
     memory: () => memoryOf(session),
     busyMs: async () => (await metricOf(session, "TaskDuration")) * 1000,
   };
@@ -62,17 +73,35 @@ export async function openIdle(browser: Browser): Promise<Page> {
   return browser.newPage({ viewport: screen });
 }
 
-type TraceEvent = { name: string; pid: number; tid: number; tdur?: number; args: { name?: string } };
+type TraceEvent = {
+  name: string;
+  pid: number;
+  tid: number;
+  tdur?: number;
+  args: { name?: string };
+};
 
-/** Milliseconds of processor time of the longest task that the page's main thread ran meanwhile: other programs do not show in it. */
-export async function longestTaskDuring({ page }: InspectorPage, happen: () => Promise<void>): Promise<number> {
+/**
+ * Milliseconds of processor time of the longest task that the page's main thread ran meanwhile:
+ * other programs do not show in it.
+ */
+export async function longestTaskDuring(
+  { page }: InspectorPage,
+  happen: () => Promise<void>,
+): Promise<number> {
   const browser = page.context().browser();
   if (browser === null) throw new Error("the page has no browser");
   await browser.startTracing(page, { categories: ["disabled-by-default-devtools.timeline"] });
   await happen();
-  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] };
+  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as {
+    traceEvents: TraceEvent[];
+  };
   const thread = ({ pid, tid }: TraceEvent): string => `${pid} ${tid}`;
-  const mains = new Set(traceEvents.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain").map(thread));
+  const mains = new Set(
+    traceEvents
+      .filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain")
+      .map(thread),
+  );
   const tasks = traceEvents.filter((event) => event.name === "RunTask" && mains.has(thread(event)));
   if (tasks.length === 0) throw new Error("no tasks were traced");
   return tasks.reduce((longest, { tdur = 0 }) => Math.max(longest, tdur / 1000), 0);
@@ -108,8 +137,14 @@ export async function endFrames(page: Page): Promise<Frames> {
   })()`);
 }
 
-/** As a hand on the scrollbar does it: another place at each frame, from one share of the list's height to another. */
-export async function dragScrollbar(page: Page, { from, to, ms }: { from: number; to: number; ms: number }): Promise<void> {
+/**
+ * As a hand on the scrollbar does it: another place at each frame, from one share of the list's
+ * height to another.
+ */
+export async function dragScrollbar(
+  page: Page,
+  { from, to, ms }: { from: number; to: number; ms: number },
+): Promise<void> {
   await page.evaluate(`new Promise((resolve) => {
     const list = document.querySelector(".list-body");
     const startedAt = performance.now();

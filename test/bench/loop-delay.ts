@@ -1,6 +1,7 @@
 /**
- * Preloaded into a program whose event loop is watched (`--import`). On any message from the parent it answers how late
- * its timers came since the last one, and starts anew. It keeps no process alive.
+ * Preloaded into a program whose event loop is watched (`--import`). On any message from the parent
+ * it answers how late its timers came since the last one, and starts anew. It keeps no process
+ * alive.
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -14,7 +15,11 @@ delay.enable();
 process.on("message", () => {
   const ms = (nanoseconds: number): number => Math.round(nanoseconds / 1e4) / 100;
   const { max, count } = delay;
-  const [p50, p99, p999] = [50, 99, 99.9].map((share) => ms(delay.percentile(share))) as [number, number, number];
+  const [p50, p99, p999] = [50, 99, 99.9].map((share) => ms(delay.percentile(share))) as [
+    number,
+    number,
+    number,
+  ];
   process.send?.({ p50, p99, p999, max: ms(max), looks: count } satisfies LoopDelay);
   delay.reset();
 });

@@ -4,7 +4,9 @@ export type Figure = {
   figure: string;
   unit: string;
   value: number;
-  /** The same work done by the least code, and `value / floor`, the medians of pairs taken in turn. */
+  /**
+   * The same work done by the least code, and `value / floor`, the medians of pairs taken in turn.
+   */
   floor?: number;
   ratio?: number;
   /** None: the figure is there to be looked at. */
@@ -25,13 +27,24 @@ export function percentile(values: readonly number[], share: number): number {
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length / 2;
-  return ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2;
+  return (
+    ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2
+  );
 }
 
-export type Pairs = { value: number; floor: number; ratio: number; runs: { ours: number; floor: number; ratio: number }[] };
+export type Pairs = {
+  value: number;
+  floor: number;
+  ratio: number;
+  runs: { ours: number; floor: number; ratio: number }[];
+};
 
 /** Ours, floor, ours, floor …: what else the machine does then hits both. */
-export async function takePairs(options: BenchOptions, ours: () => Promise<number>, floor: () => Promise<number>): Promise<Pairs> {
+export async function takePairs(
+  options: BenchOptions,
+  ours: () => Promise<number>,
+  floor: () => Promise<number>,
+): Promise<Pairs> {
   const runs: Pairs["runs"] = [];
   for (let pair = 0; pair < (options.quick ? 3 : 5); pair += 1) {
     const run = { ours: await ours(), floor: await floor() };

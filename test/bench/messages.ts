@@ -1,4 +1,6 @@
-/** Messages as a shop's client libraries send them, about 450 bytes each, alike for the same seed. */
+/**
+ * Messages as a shop's client libraries send them, about 450 bytes each, alike for the same seed.
+ */
 
 import { randomUUID } from "node:crypto";
 
@@ -30,7 +32,13 @@ export const events = [
 const pages = ["Home", "Category", "Product", "Cart", "Checkout", "Account", "Help"];
 const library = { name: "analytics-go", version: "3.0.0" };
 
-export type BenchMessage = { type: string; messageId: string; userId: string; timestamp: string; event?: string } & Record<string, unknown>;
+export type BenchMessage = {
+  type: string;
+  messageId: string;
+  userId: string;
+  timestamp: string;
+  event?: string;
+} & Record<string, unknown>;
 
 export type Random = () => number;
 
@@ -55,7 +63,10 @@ export function userName(random: Random): string {
   return `user-${under(random, distinctUsers).toString().padStart(5, "0")}`;
 }
 
-/** Six in ten are tracks, a quarter pages, the rest identifies. Message ids are always new, times are within the last five seconds. */
+/**
+ * Six in ten are tracks, a quarter pages, the rest identifies. Message ids are always new, times
+ * are within the last five seconds.
+ */
 export function makeMessage(random: Random, at = Date.now()): BenchMessage {
   const draw = random();
   const message: BenchMessage = {
@@ -63,7 +74,12 @@ export function makeMessage(random: Random, at = Date.now()): BenchMessage {
     messageId: randomUUID(),
     userId: userName(random),
     timestamp: new Date(at - under(random, 5000)).toISOString(),
-    context: { ip: `203.0.113.${under(random, 256)}`, locale: "en-GB", timezone: "Europe/London", library },
+    context: {
+      ip: `203.0.113.${under(random, 256)}`,
+      locale: "en-GB",
+      timezone: "Europe/London",
+      library,
+    },
   };
   const sku = `SKU-${under(random, 100_000)}`;
   switch (message.type) {

@@ -1,7 +1,7 @@
 /**
- * The load generator, a process of its own: makes its requests first, then sends them over kept connections, each
- * connection one request at a time, as fast as the answers come or at a given pace. Plain sockets, so that it takes as little of the
- * machine as it can from what is measured.
+ * The load generator, a process of its own: makes its requests first, then sends them over kept
+ * connections, each connection one request at a time, as fast as the answers come or at a given
+ * pace. Plain sockets, so that it takes as little of the machine as it can from what is measured.
  */
 
 import { connect, type Socket } from "node:net";
@@ -21,7 +21,10 @@ export type Load = {
   everyMs?: number;
 };
 
-/** `startedAt` and `endedAt` are epoch milliseconds with a fraction, for other processes to compare with. */
+/**
+ * `startedAt` and `endedAt` are epoch milliseconds with a fraction, for other processes to compare
+ * with.
+ */
 export type Sent = { startedAt: number; endedAt: number };
 
 const now = (): number => performance.timeOrigin + performance.now();
@@ -33,7 +36,8 @@ function makeRequests({ url, batch, requests, writeKey, seed }: Load): Buffer[] 
   return Array.from({ length: requests }, () => {
     const messages = Array.from({ length: batch }, () => makeMessage(random));
     const body = JSON.stringify(batch === 1 ? messages[0] : { batch: messages });
-    const path = pathname !== "/" ? pathname : batch === 1 ? `/v1/${messages[0]?.type}` : "/v1/batch";
+    const path =
+      pathname !== "/" ? pathname : batch === 1 ? `/v1/${messages[0]?.type}` : "/v1/batch";
     const head = `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Basic ${authorization}\r\nUser-Agent: bench/1.0\r\nContent-Type: application/json\r\n`;
     return Buffer.from(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
   });
@@ -82,7 +86,9 @@ const sockets = await Promise.all(
     { length: load.connections },
     () =>
       new Promise<Socket>((resolve) => {
-        const socket = connect({ host: hostname, port: Number(port), noDelay: true }, () => resolve(socket));
+        const socket = connect({ host: hostname, port: Number(port), noDelay: true }, () =>
+          resolve(socket),
+        );
       }),
   ),
 );

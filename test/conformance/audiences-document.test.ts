@@ -13,9 +13,12 @@ import { openShop, told } from "../support/shop.ts";
 const test = base.extend("start", starting);
 
 const text = readFileSync(new URL("../../docs/audiences.md", import.meta.url), "utf8");
-const rows = [...text.matchAll(/^\| (.+?) +\| (.+?) +\|$/gm)].map(([, left = "", right = ""]) => [left, right] as const);
+const rows = [...text.matchAll(/^\| (.+?) +\| (.+?) +\|$/gm)].map(
+  ([, left = "", right = ""]) => [left, right] as const,
+);
 const unquoted = (cell: string): string => cell.replace(/^`(.*)`$/, "$1");
-const examples = (begin: string) => rows.filter(([left]) => left.startsWith(`\`{"${begin}`)).map((row) => row.map(unquoted));
+const examples = (begin: string) =>
+  rows.filter(([left]) => left.startsWith(`\`{"${begin}`)).map((row) => row.map(unquoted));
 
 const now = Date.parse(/it is (\S+Z)/.exec(text)?.[1] ?? "");
 const people = new People();
@@ -32,11 +35,15 @@ test("the document has its examples where they are looked for", () => {
 });
 
 test.each(rules)("%s: %s", (example, members) => {
-  expect(people.members(rule.parse(JSON.parse(example ?? "")), now).join(", ") || "nobody").toBe(members);
+  expect(people.members(rule.parse(JSON.parse(example ?? "")), now).join(", ") || "nobody").toBe(
+    members,
+  );
 });
 
 test.each(computations)("%s: %s", (example, values) => {
-  expect(people.values(computation.parse(JSON.parse(example ?? "")), now)).toEqual(JSON.parse(values ?? ""));
+  expect(people.values(computation.parse(JSON.parse(example ?? "")), now)).toEqual(
+    JSON.parse(values ?? ""),
+  );
 });
 
 const keys = rows.filter(([name, key]) => /^`[\p{L}\p{N}_]+`$/u.test(key) && !name.startsWith("`"));
@@ -45,7 +52,9 @@ test.each(keys.map((row) => row.map(unquoted)))("the name %s has the key %s", (n
 });
 
 test("its settings are those of the calls, and its calls are there", () => {
-  const drafts = [calls["audiences.create"], calls["computedTraits.create"]].flatMap(({ body }) => Object.keys(body.shape));
+  const drafts = [calls["audiences.create"], calls["computedTraits.create"]].flatMap(({ body }) =>
+    Object.keys(body.shape),
+  );
   const table = [...text.matchAll(/^\| `(\w+)` +\|[^|]+\|[^|]+\|$/gm)].map(([, name]) => name);
   expect(table).toEqual(expect.arrayContaining(drafts));
   const known = Object.values<Call>(calls).map(({ method, path }) => `${method} ${path}`);
@@ -57,7 +66,9 @@ test("its settings are those of the calls, and its calls are there", () => {
 test("the sentence about a rule that is none is what Hookyard says", () => {
   const condition = { event: "Order Completed" };
   const wrong = { all: [condition, { ...condition, withinDays: 0 }] };
-  const { message } = checkInput(calls["audiences.create"], { name: "A", rule: wrong }) as { message?: string };
+  const { message } = checkInput(calls["audiences.create"], { name: "A", rule: wrong }) as {
+    message?: string;
+  };
   expect(text).toContain(message);
   expect(keys.length).toBe(8);
 });
@@ -69,12 +80,18 @@ test("the webhook gets what it shows", async ({ start }) => {
     const body = /v1\/track -d '(.+?)'\$1/.exec(block)?.[1] ?? "";
     await app.ingest("/v1/track", `${body}${total}}}`, "key");
   }
-  await app.call("audiences.create", JSON.parse(/\$API\/audiences -d '(.+?)'\n/s.exec(block)?.[1] ?? ""));
+  await app.call(
+    "audiences.create",
+    JSON.parse(/\$API\/audiences -d '(.+?)'\n/s.exec(block)?.[1] ?? ""),
+  );
   expect(await told(app, "big_spenders")).toEqual({ ada: [true] });
   await app.advance(JSON.parse(/advance -d '(.+?)'/.exec(block)?.[1] ?? ""));
   expect(await told(app, "big_spenders")).toEqual({ ada: [true, false] });
 
-  const body = app.webhook.requests.map((request) => request.body).find((one) => one.includes("big_spenders")) ?? "";
+  const body =
+    app.webhook.requests
+      .map((request) => request.body)
+      .find((one) => one.includes("big_spenders")) ?? "";
   const shown = JSON.parse(/^```json\n(\{\n  "version".+?)^```/ms.exec(text)?.[1] ?? "") as object;
   const made = ["messageId", "timestamp", "namespace", "space_id"];
   const isMade = (name: string, value: unknown): unknown => (made.includes(name) ? "made" : value);

@@ -1,13 +1,23 @@
 /**
- * Whoever does whatever, whenever: what a receiver heard of an audience adds up to its members, nobody was told the same
- * twice in a row, and everybody in Hookyard who is asked about a member says the same. So it is with computed traits.
+ * Whoever does whatever, whenever: what a receiver heard of an audience adds up to its members,
+ * nobody was told the same twice in a row, and everybody in Hookyard who is asked about a member
+ * says the same. So it is with computed traits.
  */
 
 import fc from "fast-check";
 import { expect, test as base } from "vitest";
-import { computation as writableComputation, rule as writableRule } from "../../src/contract/rules.ts";
+import {
+  computation as writableComputation,
+  rule as writableRule,
+} from "../../src/contract/rules.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
-import { computations, drafts, now as startOfDrafts, rules, type DraftFacts } from "../../src/domain/rules.fixture.ts";
+import {
+  computations,
+  drafts,
+  now as startOfDrafts,
+  rules,
+  type DraftFacts,
+} from "../../src/domain/rules.fixture.ts";
 import type { Computation, Rule, Sync } from "../../src/domain/rules.ts";
 import { formatTimestamp } from "../../src/domain/timestamp.ts";
 import { People, type SentMessage } from "../support/people.ts";
@@ -50,12 +60,32 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant("send" as const), who, facts: drafts }) },
   {
     weight: 3,
-    arbitrary: fc.record({ do: fc.constant("alias" as const), userId, previousId: fc.oneof(userId, anonymousId, fc.constant("new")) }),
+    arbitrary: fc.record({
+      do: fc.constant("alias" as const),
+      userId,
+      previousId: fc.oneof(userId, anonymousId, fc.constant("new")),
+    }),
   },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("advance" as const), hours: fc.constantFrom(1, 12, 24, 71, 100, 200) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), userId, suppress: fc.constantFrom(false, false, true) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("advance" as const),
+      hours: fc.constantFrom(1, 12, 24, 71, 100, 200),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("delete" as const),
+      userId,
+      suppress: fc.constantFrom(false, false, true),
+    }),
+  },
   { weight: 4, arbitrary: fc.constant<Step>({ do: "sync" }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("change" as const), place: fc.nat({ max: 2 }), rule }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("change" as const), place: fc.nat({ max: 2 }), rule }),
+  },
 );
 const runs = fc.record({
   before: fc.array(step, { minLength: 1, maxLength: 5, size: "max" }),
@@ -65,14 +95,19 @@ const runs = fc.record({
 });
 type Run = typeof runs extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** An audience or a computed trait of the app, and what its receivers should have been told by now. */
+/**
+ * An audience or a computed trait of the app, and what its receivers should have been told by now.
+ */
 type Told = {
   id: string;
   key: string;
   sourceId: string;
   asks: { rule: Rule } | { computation: Computation };
   values: JsonObject;
-  /** How often a user was told something before being deleted: that is forgotten, and nobody says so. */
+  /**
+   * How often a user was told something before being deleted: that is forgotten, and nobody says
+   * so.
+   */
   forgotten: Map<string, number>;
 };
 
@@ -93,12 +128,26 @@ async function play({ before, rules, computations, steps }: Run, start: Start): 
       "rule" in asks
         ? await app.call("audiences.create", { ...draft, ...asks })
         : await app.call("computedTraits.create", { ...draft, ...asks });
-    return { id, key, sourceId, asks, values: valuesOf(people, asks, await now()), forgotten: new Map() };
+    return {
+      id,
+      key,
+      sourceId,
+      asks,
+      values: valuesOf(people, asks, await now()),
+      forgotten: new Map(),
+    };
   };
   const take = async (step: Step): Promise<void> => {
     if (step.do === "send") await send(messagesOf(step.who, step.facts, await now()));
     if (step.do === "alias")
-      await send([{ type: "alias", userId: step.userId, previousId: step.previousId, timestamp: formatTimestamp(await now()) }]);
+      await send([
+        {
+          type: "alias",
+          userId: step.userId,
+          previousId: step.previousId,
+          timestamp: formatTimestamp(await now()),
+        },
+      ]);
     if (step.do === "advance") await app.advance({ byMs: step.hours * hourMs });
   };
 
@@ -108,7 +157,9 @@ async function play({ before, rules, computations, steps }: Run, start: Start): 
     for (const one of all) {
       const heard = await heardOf(app, webhook, { ...one, forgotten: new Map() });
       for (const user of gone) one.forgotten.set(user, heard.get(user)?.length ?? 0);
-      one.values = Object.fromEntries(Object.entries(one.values).filter(([user]) => !gone.includes(user)));
+      one.values = Object.fromEntries(
+        Object.entries(one.values).filter(([user]) => !gone.includes(user)),
+      );
     }
   };
 
@@ -138,7 +189,8 @@ async function play({ before, rules, computations, steps }: Run, start: Start): 
     }
     for (const one of [live, liveTrait]) one.values = valuesOf(people, one.asks, await now());
     const period = Math.floor(((await now()) - createdAt) / periodMs);
-    if (period > periods) periodic.values = valuesOf(people, periodic.asks, createdAt + period * periodMs);
+    if (period > periods)
+      periodic.values = valuesOf(people, periodic.asks, createdAt + period * periodMs);
     await agree(app, webhook, people, all);
   }
   await Promise.all([app.stop(), webhook.stop()]);
@@ -167,7 +219,12 @@ function messagesOf(who: Who, { traits, events }: DraftFacts, now: number): Sent
   return [...identifies, ...tracks];
 }
 
-async function agree(app: RunningApp, webhook: WebhookReceiver, people: People, all: readonly Told[]): Promise<void> {
+async function agree(
+  app: RunningApp,
+  webhook: WebhookReceiver,
+  people: People,
+  all: readonly Told[],
+): Promise<void> {
   await app.settle();
   const now = Date.parse((await app.call("clock.get", {})).now);
   const profiles = people.userIds().length;
@@ -180,7 +237,9 @@ async function agree(app: RunningApp, webhook: WebhookReceiver, people: People, 
         expect([userId, value]).not.toEqual([userId, place === 0 ? nothing : values[place - 1]]);
     }
     const last = [...heard].map(([userId, values]) => [userId, values.at(-1)] as const);
-    expect(Object.fromEntries(last.filter(([, value]) => value !== nothing)), key).toEqual(told.values);
+    expect(Object.fromEntries(last.filter(([, value]) => value !== nothing)), key).toEqual(
+      told.values,
+    );
 
     const users = Object.keys(told.values).length;
     const values = valuesOf(people, asks, now);
@@ -189,25 +248,38 @@ async function agree(app: RunningApp, webhook: WebhookReceiver, people: People, 
       expect(await app.call("computedTraits.get", { id })).toMatchObject({ users, syncing: null });
       const preview = await app.call("computedTraits.preview", asks);
       expect(preview).toMatchObject({ count, profiles });
-      expect(Object.fromEntries(preview.sample.map(({ userId, value }) => [userId, value]))).toEqual(values);
+      expect(
+        Object.fromEntries(preview.sample.map(({ userId, value }) => [userId, value])),
+      ).toEqual(values);
       continue;
     }
     expect(await app.call("audiences.get", { id })).toMatchObject({ size: users, syncing: null });
     expect(await app.call("audiences.preview", asks)).toMatchObject({ count, profiles });
     for (const userId of people.userIds()) {
       const { matches, explained } = await app.call("audiences.explain", { ...asks, userId });
-      expect({ userId, matches, holds: explained.holds }).toMatchObject({ matches: values[userId] === true, holds: matches });
+      expect({ userId, matches, holds: explained.holds }).toMatchObject({
+        matches: values[userId] === true,
+        holds: matches,
+      });
     }
   }
 }
 
 /** What the webhook was told of each user, in the order in which it was accepted. */
-async function heardOf(app: RunningApp, webhook: WebhookReceiver, { key, sourceId, forgotten }: Told): Promise<Map<string, unknown[]>> {
+async function heardOf(
+  app: RunningApp,
+  webhook: WebhookReceiver,
+  { key, sourceId, forgotten }: Told,
+): Promise<Map<string, unknown[]>> {
   type Payload = { messageId: string; traits?: Record<string, unknown> };
-  const payloads = webhook.requests.map(({ body }) => JSON.parse(body) as Payload).filter(({ traits }) => Object.hasOwn(traits ?? {}, key));
+  const payloads = webhook.requests
+    .map(({ body }) => JSON.parse(body) as Payload)
+    .filter(({ traits }) => Object.hasOwn(traits ?? {}, key));
   const values = new Map(payloads.map(({ messageId, traits }) => [messageId, traits?.[key]]));
   const { items } = await app.call("messages.list", { sourceId, limit: 1000 });
-  expect(payloads.map(({ messageId }) => messageId).toSorted()).toEqual(items.map(({ messageId }) => messageId).toSorted());
+  expect(payloads.map(({ messageId }) => messageId).toSorted()).toEqual(
+    items.map(({ messageId }) => messageId).toSorted(),
+  );
   const left = new Map(forgotten);
   const heard = new Map<string, unknown[]>();
   for (const { messageId, userId } of items.toReversed()) {
@@ -228,11 +300,19 @@ const aliasOfSuppressed = (between: Step[]): Run => ({
   before: [{ do: "sync" }],
   rules: { live: nobodyBought, manual: nobodyBought, periodic: nobodyBought },
   computations: { live: seen, manual: seen },
-  steps: [{ do: "delete", userId: "cyd", suppress: true }, ...between, { do: "alias", userId: "ada", previousId: "cyd" }],
+  steps: [
+    { do: "delete", userId: "cyd", suppress: true },
+    ...between,
+    { do: "alias", userId: "ada", previousId: "cyd" },
+  ],
 });
 const examples: [Run][] = [
   [aliasOfSuppressed([])],
-  [aliasOfSuppressed([{ do: "send", who: { userId: "ada", anonymousId: "phone" }, facts: nothing }])],
+  [
+    aliasOfSuppressed([
+      { do: "send", who: { userId: "ada", anonymousId: "phone" }, facts: nothing },
+    ]),
+  ],
 ];
 
 test("what a receiver heard of an audience adds up to its members", async ({ start }) => {
@@ -243,8 +323,18 @@ test("what a receiver heard of an audience adds up to its members", async ({ sta
 });
 
 const buyer = { event: "Bought", atLeast: 2, withinDays: 7 };
-const leaving = { rule: buyer, what: "who did it twice within 7 days leaves", before: [true], after: [true, false] };
-const entering = { rule: { not: buyer }, what: "who must not have done it twice within 7 days comes in", before: [], after: [true] };
+const leaving = {
+  rule: buyer,
+  what: "who did it twice within 7 days leaves",
+  before: [true],
+  after: [true, false],
+};
+const entering = {
+  rule: { not: buyer },
+  what: "who must not have done it twice within 7 days comes in",
+  before: [],
+  after: [true],
+};
 
 for (const { rule, what, before, after } of [leaving, entering]) {
   test(`${what} by time alone`, async ({ start }) => {
@@ -254,7 +344,11 @@ for (const { rule, what, before, after } of [leaving, entering]) {
     await app.send({ userId: "ada" });
     await app.send({ userId: "ada" });
     await app.settle();
-    const { key, sourceId, id } = await app.call("audiences.create", { name: "Big Spenders", rule, sync: "each-event" });
+    const { key, sourceId, id } = await app.call("audiences.create", {
+      name: "Big Spenders",
+      rule,
+      sync: "each-event",
+    });
     const told: Told = { id, key, sourceId, asks: { rule }, values: {}, forgotten: new Map() };
     const heard = async (): Promise<unknown[]> => {
       await app.settle();
@@ -265,6 +359,8 @@ for (const { rule, what, before, after } of [leaving, entering]) {
     await app.advance({ byMs: 8 * 24 * hourMs });
     expect(await heard()).toEqual(after);
     expect((await app.call("messages.list", {})).total).toBe(total + 1);
-    expect(await app.call("audiences.explain", { rule, userId: "ada" })).toMatchObject({ matches: after.at(-1) });
+    expect(await app.call("audiences.explain", { rule, userId: "ada" })).toMatchObject({
+      matches: after.at(-1),
+    });
   });
 }

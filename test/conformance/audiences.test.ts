@@ -11,13 +11,23 @@ const dayMs = 24 * 60 * 60 * 1000;
 const rule = { event: "Bought", atLeast: 2, withinDays: 7 };
 
 describe("an audience", () => {
-  test("is told when it is made: an identify with `true` for each member, with where it comes from", async ({ start }) => {
+  test("is told when it is made: an identify with `true` for each member, with where it comes from", async ({
+    start,
+  }) => {
     const app = await openShop(start);
     await batch(app, [bought("ada"), bought("ada"), bought("bob")]);
     const audience = await app.call("audiences.create", { name: "Big Spenders", rule });
-    expect(audience).toMatchObject({ key: "big_spenders", size: 1, sync: "manual", lastSync: { entered: 1, left: 0 }, syncing: null });
+    expect(audience).toMatchObject({
+      key: "big_spenders",
+      size: 1,
+      sync: "manual",
+      lastSync: { entered: 1, left: 0 },
+      syncing: null,
+    });
     expect(await told(app, "big_spenders")).toEqual({ ada: [true] });
-    const identify = app.webhook.requests.map(({ body }) => JSON.parse(body) as Message).find(({ type }) => type === "identify");
+    const identify = app.webhook.requests
+      .map(({ body }) => JSON.parse(body) as Message)
+      .find(({ type }) => type === "identify");
     expect(identify).toMatchObject({
       userId: "ada",
       traits: { big_spenders: true },
@@ -46,7 +56,9 @@ describe("an audience", () => {
     expect(await app.call("audiences.get", { id })).toMatchObject({ size: 0 });
   });
 
-  test("that follows each event tells at once, and of a user who leaves by time alone", async ({ start }) => {
+  test("that follows each event tells at once, and of a user who leaves by time alone", async ({
+    start,
+  }) => {
     const app = await openShop(start);
     await app.call("audiences.create", { name: "Big", rule, sync: "each-event" });
     await batch(app, [bought("ada")]);
@@ -59,9 +71,15 @@ describe("an audience", () => {
     expect(await told(app, "big")).toEqual({ ada: [true, false] });
   });
 
-  test("that syncs on a period does so by the clock, and does not keep an advance to idle going", async ({ start }) => {
+  test("that syncs on a period does so by the clock, and does not keep an advance to idle going", async ({
+    start,
+  }) => {
     const app = await openShop(start);
-    const { id, nextSyncAt } = await app.call("audiences.create", { name: "Big", rule, sync: { everyMs: 60_000 } });
+    const { id, nextSyncAt } = await app.call("audiences.create", {
+      name: "Big",
+      rule,
+      sync: { everyMs: 60_000 },
+    });
     await batch(app, [bought("ada"), bought("ada")]);
     await app.advance({ to: "idle" });
     expect(await told(app, "big")).toEqual({});
@@ -83,7 +101,9 @@ describe("who is a member", () => {
     expect(await told(app, "big")).toEqual({ ada: [true] });
   });
 
-  test("a user who is joined to another leaves under the old userId, live and at a sync", async ({ start }) => {
+  test("a user who is joined to another leaves under the old userId, live and at a sync", async ({
+    start,
+  }) => {
     const app = await openShop(start);
     for (const [name, sync] of [
       ["Live", "each-event"],
@@ -96,13 +116,21 @@ describe("who is a member", () => {
     await app.call("audiences.sync", { id: byHand?.id ?? "" });
     await batch(app, [{ type: "alias", userId: "new", previousId: "old" }]);
     expect(await told(app, "live")).toEqual({ old: [true, false], new: [true] });
-    expect(await app.call("audiences.sync", { id: byHand?.id ?? "" })).toEqual({ entered: 0, left: 1 });
+    expect(await app.call("audiences.sync", { id: byHand?.id ?? "" })).toEqual({
+      entered: 0,
+      left: 1,
+    });
     expect(await told(app, "by_hand")).toEqual({ old: [true, false], new: [true] });
   });
 
-  test("a fixed list is told as it is, whether there are profiles or not, and differences of the list later", async ({ start }) => {
+  test("a fixed list is told as it is, whether there are profiles or not, and differences of the list later", async ({
+    start,
+  }) => {
     const app = await openShop(start);
-    const { id } = await app.call("audiences.create", { name: "Friends", members: ["ada", "bob", "ada"] });
+    const { id } = await app.call("audiences.create", {
+      name: "Friends",
+      members: ["ada", "bob", "ada"],
+    });
     expect(await told(app, "friends")).toEqual({ ada: [true], bob: [true] });
     await app.call("audiences.update", { id, members: ["bob", "eve"] });
     expect(await told(app, "friends")).toEqual({ ada: [true], bob: [true] });
@@ -114,12 +142,22 @@ describe("who is a member", () => {
 
   test("its own messages feed neither profiles nor other audiences", async ({ start }) => {
     const app = await openShop(start);
-    await app.call("audiences.create", { name: "Big", rule: { event: "Bought" }, sync: "each-event" });
-    await app.call("audiences.create", { name: "Echo", rule: { trait: "big", op: "exists" }, sync: "each-event" });
+    await app.call("audiences.create", {
+      name: "Big",
+      rule: { event: "Bought" },
+      sync: "each-event",
+    });
+    await app.call("audiences.create", {
+      name: "Echo",
+      rule: { trait: "big", op: "exists" },
+      sync: "each-event",
+    });
     await batch(app, [bought("ada")]);
     expect(await told(app, "big")).toEqual({ ada: [true] });
     expect(await told(app, "echo")).toEqual({});
-    expect((await app.call("profiles.list", {})).items).toMatchObject([{ userId: "ada", traits: {}, audiences: ["big"] }]);
+    expect((await app.call("profiles.list", {})).items).toMatchObject([
+      { userId: "ada", traits: {}, audiences: ["big"] },
+    ]);
     // Nor when one of them is replayed.
     const own = (await app.call("messages.list", { type: "identify" })).items[0];
     await app.call("messages.replay", { id: own?.id ?? "" });
@@ -128,11 +166,22 @@ describe("who is a member", () => {
 });
 
 describe("before anything is sent", () => {
-  test("a preview has the count and a sample, changes what the next sync would send, explain the reason", async ({ start }) => {
+  test("a preview has the count and a sample, changes what the next sync would send, explain the reason", async ({
+    start,
+  }) => {
     const app = await openShop(start);
-    await batch(app, [bought("ada"), bought("ada"), bought("bob"), { type: "identify", userId: "ada", traits: { plan: "pro" } }]);
+    await batch(app, [
+      bought("ada"),
+      bought("ada"),
+      bought("bob"),
+      { type: "identify", userId: "ada", traits: { plan: "pro" } },
+    ]);
     const preview = await app.call("audiences.preview", { rule });
-    expect(preview).toMatchObject({ count: 1, profiles: 2, sample: [{ userId: "ada", traits: { plan: "pro" } }] });
+    expect(preview).toMatchObject({
+      count: 1,
+      profiles: 2,
+      sample: [{ userId: "ada", traits: { plan: "pro" } }],
+    });
     const { id } = await app.call("audiences.create", { name: "Big", rule });
     await batch(app, [bought("bob")]);
     await app.advance({ byMs: 8 * dayMs });
@@ -143,12 +192,21 @@ describe("before anything is sent", () => {
       ["ada", "leaving"],
       ["eve", "entering"],
     ]);
-    expect(JSON.parse(changes.sample[0]?.payload as string)).toMatchObject({ type: "identify", userId: "ada", traits: { big: false } });
+    expect(JSON.parse(changes.sample[0]?.payload as string)).toMatchObject({
+      type: "identify",
+      userId: "ada",
+      traits: { big: false },
+    });
     expect((await app.call("audiences.get", { id })).size).toBe(1);
     const explained = await app.call("audiences.explain", { rule, userId: "eve" });
     expect(explained).toMatchObject({ matches: true, explained: { holds: true } });
-    expect(Date.parse(explained.until ?? "")).toBe(Date.parse((await app.call("clock.get", {})).now) + 7 * dayMs);
-    expect(await app.refused("audiences.explain", { rule, userId: "nobody" })).toEqual({ status: 404, code: "not_found" });
+    expect(Date.parse(explained.until ?? "")).toBe(
+      Date.parse((await app.call("clock.get", {})).now) + 7 * dayMs,
+    );
+    expect(await app.refused("audiences.explain", { rule, userId: "nobody" })).toEqual({
+      status: 404,
+      code: "not_found",
+    });
   });
 });
 
@@ -162,21 +220,31 @@ describe("keys", () => {
       大客户: "大客户",
     };
     for (const [name, key] of Object.entries(keys)) {
-      expect(await app.call("audiences.create", { name, members: ["ada"] })).toMatchObject({ name, key });
+      expect(await app.call("audiences.create", { name, members: ["ada"] })).toMatchObject({
+        name,
+        key,
+      });
       expect(await told(app, key)).toEqual({ ada: [true] });
     }
   });
 
-  test("that collide are refused, also between an audience and a computed trait, and none that is empty is taken", async ({ start }) => {
+  test("that collide are refused, also between an audience and a computed trait, and none that is empty is taken", async ({
+    start,
+  }) => {
     const app = await openShop(start);
     await app.call("audiences.create", { name: "Big Spenders", rule });
     const taken = { status: 409, code: "key_taken" };
     expect(await app.refused("audiences.create", { name: "big_spenders!", rule })).toEqual(taken);
     const computation = { aggregate: "count", event: "Bought" } as const;
-    expect(await app.refused("computedTraits.create", { name: "bigSpenders", computation })).toEqual(taken);
+    expect(
+      await app.refused("computedTraits.create", { name: "bigSpenders", computation }),
+    ).toEqual(taken);
     await app.call("computedTraits.create", { name: "Orders", computation });
     expect(await app.refused("audiences.create", { name: "orders", rule })).toEqual(taken);
-    expect(await app.refused("audiences.create", { name: "?!", rule })).toEqual({ status: 400, code: "empty_key" });
+    expect(await app.refused("audiences.create", { name: "?!", rule })).toEqual({
+      status: 400,
+      code: "empty_key",
+    });
     expect((await app.call("audiences.list", {})).items).toHaveLength(1);
     expect((await app.call("sources.list", {})).items).toHaveLength(3);
   });
@@ -184,13 +252,21 @@ describe("keys", () => {
   test("stay when the name changes, as receivers know them", async ({ start }) => {
     const app = await openShop(start);
     const { id, sourceId } = await app.call("audiences.create", { name: "Big", rule });
-    expect(await app.call("audiences.update", { id, name: "Huge" })).toMatchObject({ name: "Huge", key: "big" });
-    expect(await app.call("sources.get", { id: sourceId })).toMatchObject({ name: "Huge", kind: "audience" });
+    expect(await app.call("audiences.update", { id, name: "Huge" })).toMatchObject({
+      name: "Huge",
+      key: "big",
+    });
+    expect(await app.call("sources.get", { id: sourceId })).toMatchObject({
+      name: "Huge",
+      kind: "audience",
+    });
   });
 });
 
 describe("its source", () => {
-  test("is nobody else's: not to be changed, deleted or sent from, and not reachable at ingest", async ({ start }) => {
+  test("is nobody else's: not to be changed, deleted or sent from, and not reachable at ingest", async ({
+    start,
+  }) => {
     const app = await openShop(start);
     const { sourceId: id } = await app.call("audiences.create", { name: "Big", rule });
     const { writeKey } = await app.call("sources.get", { id });
@@ -198,33 +274,54 @@ describe("its source", () => {
     expect(await app.refused("sources.update", { id, name: "x" })).toEqual(refused);
     expect(await app.refused("sources.delete", { id })).toEqual(refused);
     expect(await app.refused("sources.send", { id, type: "track", body: "{}" })).toEqual(refused);
-    await expect(app.ingest("/v1/track", { userId: "u", event: "e" }, writeKey)).rejects.toThrow("unknown_write_key");
+    await expect(app.ingest("/v1/track", { userId: "u", event: "e" }, writeKey)).rejects.toThrow(
+      "unknown_write_key",
+    );
   });
 
   test("goes with the audience, and nothing is sent", async ({ start }) => {
     const app = await openShop(start);
     await batch(app, [bought("ada"), bought("ada")]);
-    const { id, sourceId } = await app.call("audiences.create", { name: "Big", rule, sync: "each-event" });
+    const { id, sourceId } = await app.call("audiences.create", {
+      name: "Big",
+      rule,
+      sync: "each-event",
+    });
     expect(await app.call("audiences.delete", { id })).toEqual({ id });
-    expect(await app.refused("sources.get", { id: sourceId })).toEqual({ status: 404, code: "not_found" });
+    expect(await app.refused("sources.get", { id: sourceId })).toEqual({
+      status: 404,
+      code: "not_found",
+    });
     await app.advance({ byMs: 8 * dayMs });
     expect(await told(app, "big")).toEqual({ ada: [true] });
-    expect(await app.call("audiences.create", { name: "Big", rule })).toMatchObject({ key: "big", size: 0 });
+    expect(await app.call("audiences.create", { name: "Big", rule })).toMatchObject({
+      key: "big",
+      size: 0,
+    });
     expect((await app.call("destinations.list", {})).items[0]?.sourceIds).not.toContain(sourceId);
   });
 
-  test("is connected to every enabled destination, or to those that are chosen, also later", async ({ start }) => {
+  test("is connected to every enabled destination, or to those that are chosen, also later", async ({
+    start,
+  }) => {
     const app = await openShop(start);
     const [enabled] = (await app.call("destinations.list", {})).items;
     const disabled = await app.destination([app.webhook.url], { name: "Off", enabled: false });
     const all = await app.call("audiences.create", { name: "All", rule });
     expect(all.destinationIds).toEqual([enabled?.id]);
-    const chosen = await app.call("audiences.create", { name: "Chosen", rule, destinationIds: [disabled.id] });
+    const chosen = await app.call("audiences.create", {
+      name: "Chosen",
+      rule,
+      destinationIds: [disabled.id],
+    });
     expect(chosen.destinationIds).toEqual([disabled.id]);
     const changed = await app.call("audiences.update", { id: chosen.id, destinationIds: [] });
     expect(changed.destinationIds).toEqual([]);
     const missing = { name: "Lost", rule, destinationIds: ["dst_00000000z"] };
-    expect(await app.refused("audiences.create", missing)).toEqual({ status: 400, code: "invalid" });
+    expect(await app.refused("audiences.create", missing)).toEqual({
+      status: 400,
+      code: "invalid",
+    });
   });
 });
 
@@ -254,7 +351,9 @@ describe("over time", () => {
     expect(await told(app, "big")).toEqual({ ada: [true, false] });
   });
 
-  test("a stop in the middle of a first sync is no failure, and the next start goes on with it", async ({ start }) => {
+  test("a stop in the middle of a first sync is no failure, and the next start goes on with it", async ({
+    start,
+  }) => {
     const data = await start.directory();
     const first = await openShop(start, { data });
     const users = Array.from({ length: 1500 }, (_, nth) => `u${nth}`);
@@ -266,7 +365,11 @@ describe("over time", () => {
     await first.settle();
     const [destination] = (await first.call("destinations.list", {})).items;
     await first.call("destinations.update", { id: destination?.id ?? "", enabled: false });
-    const draft = { name: "Buyers", rule: { event: "Bought" }, destinationIds: [destination?.id ?? ""] };
+    const draft = {
+      name: "Buyers",
+      rule: { event: "Bought" },
+      destinationIds: [destination?.id ?? ""],
+    };
     const made = first.call("audiences.create", draft).catch((error: unknown) => error);
     const size = async () => (await first.call("audiences.list", {})).items[0]?.size ?? 0;
     while ((await size()) === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -282,7 +385,9 @@ describe("over time", () => {
     ]);
   });
 
-  test("a reset of the messages leaves it without members, and it fills anew", async ({ start }) => {
+  test("a reset of the messages leaves it without members, and it fills anew", async ({
+    start,
+  }) => {
     const app = await openShop(start);
     const { id } = await app.call("audiences.create", { name: "Big", rule, sync: "each-event" });
     await batch(app, [bought("ada"), bought("ada")]);
@@ -300,17 +405,34 @@ describe("over time", () => {
 test("the configuration carries audiences and computed traits by their keys", async ({ start }) => {
   const app = await openShop(start);
   await app.call("audiences.create", { name: "Big", rule, sync: "each-event" });
-  await app.call("audiences.create", { name: "Friends", members: ["ada"], sync: { everyMs: 60_000 }, destinationIds: [] });
-  await app.call("computedTraits.create", { name: "Total", computation: { aggregate: "sum", event: "Bought", property: "total" } });
+  await app.call("audiences.create", {
+    name: "Friends",
+    members: ["ada"],
+    sync: { everyMs: 60_000 },
+    destinationIds: [],
+  });
+  await app.call("computedTraits.create", {
+    name: "Total",
+    computation: { aggregate: "sum", event: "Bought", property: "total" },
+  });
   const document = await app.call("configuration.export", {});
   expect(document.audiences).toEqual([
     { name: "Big", key: "big", rule, sync: "each-event", destinations: ["Receivers"] },
-    { name: "Friends", key: "friends", members: ["ada"], sync: { everyMs: 60_000 }, destinations: [] },
+    {
+      name: "Friends",
+      key: "friends",
+      members: ["ada"],
+      sync: { everyMs: 60_000 },
+      destinations: [],
+    },
   ]);
   expect(document.sources?.map(({ name }) => name)).toEqual(["Shop"]);
   const other = await start.app();
   await other.call("configuration.import", document);
   expect(await other.call("configuration.import", document)).toMatchObject({ created: 0 });
   const { audiences, computedTraits } = await other.call("configuration.export", {});
-  expect({ audiences, computedTraits }).toEqual({ audiences: document.audiences, computedTraits: document.computedTraits });
+  expect({ audiences, computedTraits }).toEqual({
+    audiences: document.audiences,
+    computedTraits: document.computedTraits,
+  });
 });

@@ -1,4 +1,7 @@
-/** Whatever a program calls and a server does: every accepted call is sent exactly once or handed over, in order. */
+/**
+ * Whatever a program calls and a server does: every accepted call is sent exactly once or handed
+ * over, in order.
+ */
 
 import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
@@ -26,10 +29,19 @@ const flushAfter = fc.integer({ min: 1, max: 20_000 });
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 12, arbitrary: fc.record({ do: fc.constant("call" as const), bytes }) },
   { weight: 1, arbitrary: fc.constantFrom<Step>({ do: "flush" }, { do: "turn" }, { do: "turn" }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.integer({ min: 1, max: 8000 }) }) },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constant("configure" as const), flushAt, flushAfter }, { requiredKeys: ["do"] }),
+    arbitrary: fc.record({
+      do: fc.constant("wait" as const),
+      ms: fc.integer({ min: 1, max: 8000 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record(
+      { do: fc.constant("configure" as const), flushAt, flushAfter },
+      { requiredKeys: ["do"] },
+    ),
   },
 );
 
@@ -42,9 +54,15 @@ const trouble = fc.constantFrom<BatchAnswer>(
   { status: 302, headers: { Location: "/" } },
   "cut",
 );
-const answers = fc.array(fc.oneof({ weight: 2, arbitrary: trouble }, fc.constant<BatchAnswer>({ status: 200, body: "yes" })), {
-  maxLength: 12,
-});
+const answers = fc.array(
+  fc.oneof(
+    { weight: 2, arbitrary: trouble },
+    fc.constant<BatchAnswer>({ status: 200, body: "yes" }),
+  ),
+  {
+    maxLength: 12,
+  },
+);
 
 const runs = fc.record({
   steps: fc.array(step, { maxLength: 80, size: "max" }),
@@ -57,7 +75,10 @@ const runs = fc.record({
 
 type Run = typeof runs extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Gives what the server took in and what was handed over, in order, and what the client says of both. */
+/**
+ * Gives what the server took in and what was handed over, in order, and what the client says of
+ * both.
+ */
 async function play({ steps, answers, ...options }: Run, timeoutMs?: number) {
   const time = createSteppedClock();
   const settled: string[] = [];
@@ -76,7 +97,8 @@ async function play({ steps, answers, ...options }: Run, timeoutMs?: number) {
     onEvent(event) {
       mostBytes = Math.max(mostBytes, event.state.bytes);
       if (event.event === "sent" || event.event === "failed") counted += event.messages;
-      if (event.event === "retried") setImmediate(() => time.advanceBy(Math.max(0, event.nextTryAt - time.now())));
+      if (event.event === "retried")
+        setImmediate(() => time.advanceBy(Math.max(0, event.nextTryAt - time.now())));
     },
     ...options,
   });
@@ -86,12 +108,21 @@ async function play({ steps, answers, ...options }: Run, timeoutMs?: number) {
     if (step.do === "call") {
       const messageId = `m${number}`;
       try {
-        client.track({ userId: "u", event: "e", messageId, properties: { text: "x".repeat(step.bytes) } });
+        client.track({
+          userId: "u",
+          event: "e",
+          messageId,
+          properties: { text: "x".repeat(step.bytes) },
+        });
         accepted.push(messageId);
       } catch (error) {
         if (!(error instanceof AnalyticsError)) throw error;
         if (step.bytes === 33_000) expect(error.code).toBe("call_too_large");
-        else expect([error.code, client.state.bytes + step.bytes + 200 > options.maxQueueBytes]).toEqual(["queue_full", true]);
+        else
+          expect([
+            error.code,
+            client.state.bytes + step.bytes + 200 > options.maxQueueBytes,
+          ]).toEqual(["queue_full", true]);
       }
     } else if (step.do === "flush") void client.flush();
     else if (step.do === "wait") time.advanceBy(step.ms);

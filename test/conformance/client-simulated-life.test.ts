@@ -1,4 +1,7 @@
-/** The life of a simulated client: closed, opened again, changed, deleted, reset, kept over a restart, moved to another installation. */
+/**
+ * The life of a simulated client: closed, opened again, changed, deleted, reset, kept over a
+ * restart, moved to another installation.
+ */
 
 import { test as base, describe, expect } from "vitest";
 import { starting, until } from "../support/running-app.ts";
@@ -9,22 +12,50 @@ const test = base.extend("start", starting);
 const unavailable = [{ do: "answer" as const, status: 503 }];
 
 describe("close", () => {
-  test("in the middle of a retry goes on trying, sends the rest, and takes calls again only when it is opened", async ({ start }) => {
-    const { app, id, source, track, get, batches, lines } = await startWithClient(start, { flushAt: 2 });
-    await app.call("sources.update", { id: source.id, faults: [{ do: "answer", status: 503, times: 2 }] });
+  test("in the middle of a retry goes on trying, sends the rest, and takes calls again only when it is opened", async ({
+    start,
+  }) => {
+    const { app, id, source, track, get, batches, lines } = await startWithClient(start, {
+      flushAt: 2,
+    });
+    await app.call("sources.update", {
+      id: source.id,
+      faults: [{ do: "answer", status: 503, times: 2 }],
+    });
     await track(3);
     await app.settle();
-    expect(await app.call("clients.close", { id })).toMatchObject({ state: "closing", queued: 0, underWay: 2 });
-    expect(await app.refused("clients.call", { id, type: "track", call: { userId: "u", event: "Late" } })).toEqual({
+    expect(await app.call("clients.close", { id })).toMatchObject({
+      state: "closing",
+      queued: 0,
+      underWay: 2,
+    });
+    expect(
+      await app.refused("clients.call", {
+        id,
+        type: "track",
+        call: { userId: "u", event: "Late" },
+      }),
+    ).toEqual({
       status: 409,
       code: "closed",
     });
-    expect(await app.refused("clients.generate", { id, count: 1, perSecond: 1 })).toEqual({ status: 409, code: "closed" });
+    expect(await app.refused("clients.generate", { id, count: 1, perSecond: 1 })).toEqual({
+      status: 409,
+      code: "closed",
+    });
     await app.advance({ to: "next-due" });
-    expect(await get()).toMatchObject({ state: "closing", current: { state: "waiting", tries: [{}, {}] } });
+    expect(await get()).toMatchObject({
+      state: "closing",
+      current: { state: "waiting", tries: [{}, {}] },
+    });
     await app.advance({ byMs: 10_000 });
     await app.settle();
-    expect(await get()).toMatchObject({ state: "closed", underWay: 0, bytes: 0, counts: { sent: 3, failed: 0 } });
+    expect(await get()).toMatchObject({
+      state: "closed",
+      underWay: 0,
+      bytes: 0,
+      counts: { sent: 3, failed: 0 },
+    });
     expect(await batches()).toMatchObject([
       { reason: "close", messages: 1 },
       { reason: "size", messages: 2 },
@@ -32,7 +63,10 @@ describe("close", () => {
     expect((await lines()).at(-1)).toBe("analytics closed");
     expect(await received(app)).toBe(3);
 
-    expect(await app.call("clients.reopen", { id })).toMatchObject({ state: "running", counts: { sent: 3 } });
+    expect(await app.call("clients.reopen", { id })).toMatchObject({
+      state: "running",
+      counts: { sent: 3 },
+    });
     expect(await track(1)).toMatchObject({ queued: 1 });
   });
 
@@ -58,7 +92,9 @@ describe("changing what only a new client has", () => {
     const { app, id, track, batches } = await startWithClient(start);
     const other = await app.call("sources.create", { name: "Other", writeKey: "other" });
     await track(3);
-    expect(await app.call("clients.update", { id, sourceId: other.id, wire: "v1.2" })).toMatchObject({
+    expect(
+      await app.call("clients.update", { id, sourceId: other.id, wire: "v1.2" }),
+    ).toMatchObject({
       queued: 0,
       underWay: 1,
       writeKey: "other",
@@ -76,7 +112,9 @@ describe("changing what only a new client has", () => {
     expect(items).toHaveLength(2);
     const newest = await app.call("messages.get", { id: items[0]?.id ?? "" });
     expect(newest.request.path).toBe("/v1/import");
-    expect(Object.fromEntries(newest.request.headers)["User-Agent"]).toBe("analytics-go (version: 1.2.0)");
+    expect(Object.fromEntries(newest.request.headers)["User-Agent"]).toBe(
+      "analytics-go (version: 1.2.0)",
+    );
     expect(await received(app)).toBe(5);
   });
 
@@ -93,12 +131,20 @@ describe("changing what only a new client has", () => {
       [{ writeKey: "k".repeat(2001) }, "at most 2000 characters"],
     ] as const) {
       const { status, body } = await app.answer("clients.update", { id, ...changes });
-      expect([status, (body as { message: string }).message]).toEqual([400, expect.stringContaining(said)]);
+      expect([status, (body as { message: string }).message]).toEqual([
+        400,
+        expect.stringContaining(said),
+      ]);
     }
     expect(await get()).toEqual(before);
     const { body } = await app.answer("clients.create", { name: "Nobody's" });
-    expect(body).toMatchObject({ message: "A client needs a source, or a write key: pass sourceId or writeKey." });
-    expect(await app.refused("clients.update", { id: "clt_000000009", name: "A" })).toEqual({ status: 404, code: "not_found" });
+    expect(body).toMatchObject({
+      message: "A client needs a source, or a write key: pass sourceId or writeKey.",
+    });
+    expect(await app.refused("clients.update", { id: "clt_000000009", name: "A" })).toEqual({
+      status: 404,
+      code: "not_found",
+    });
   });
 });
 
@@ -116,7 +162,9 @@ describe("a client that is deleted", () => {
 
 describe("reset", () => {
   test("of messages empties queues and records", async ({ start }) => {
-    const { app, id, source, track, get, batches, lines } = await startWithClient(start, { flushAt: 2 });
+    const { app, id, source, track, get, batches, lines } = await startWithClient(start, {
+      flushAt: 2,
+    });
     await app.call("sources.update", { id: source.id, faults: unavailable });
     await track(3);
     await app.settle();
@@ -139,21 +187,31 @@ describe("reset", () => {
     expect(await received(app)).toBe(2);
   });
 
-  test("of everything removes them, and nothing of theirs arrives afterwards", async ({ start }) => {
+  test("of everything removes them, and nothing of theirs arrives afterwards", async ({
+    start,
+  }) => {
     const { app, track } = await startWithClient(start);
     await track(5);
     await app.call("pipeline.reset", { what: "everything" });
     expect((await app.call("clients.list", {})).items).toEqual([]);
     await app.advance({ byMs: 60_000 });
     expect((await app.call("unknownKeys.list", {})).items).toEqual([]);
-    expect(await app.call("clients.create", { name: "New", writeKey: "k" })).toMatchObject({ id: "clt_000000001" });
+    expect(await app.call("clients.create", { name: "New", writeKey: "k" })).toMatchObject({
+      id: "clt_000000001",
+    });
   });
 });
 
 describe("a restart", () => {
-  test("sends what was queued, and comes back with an empty queue, the same settings and a new port", async ({ start }) => {
+  test("sends what was queued, and comes back with an empty queue, the same settings and a new port", async ({
+    start,
+  }) => {
     const data = await start.directory();
-    const { app, id, track } = await startWithClient(start, { flushAt: 30, flushAfter: 90_000, wire: "v2.0", strict: false }, data);
+    const { app, id, track } = await startWithClient(
+      start,
+      { flushAt: 30, flushAfter: 90_000, wire: "v2.0", strict: false },
+      data,
+    );
     await track(7);
     await app.stop();
 
@@ -161,7 +219,14 @@ describe("a restart", () => {
     const { get, track: trackAgain } = clientOf(again, id);
     expect(await received(again)).toBe(7);
     expect(await get()).toMatchObject({
-      ...{ name: "Checkout", flushAt: 30, flushAfter: 90_000, wire: "v2.0", strict: false, endpoint: null },
+      ...{
+        name: "Checkout",
+        flushAt: 30,
+        flushAfter: 90_000,
+        wire: "v2.0",
+        strict: false,
+        endpoint: null,
+      },
       ...{ queued: 0, underWay: 0, counts: { calls: 0 }, url: `${again.ingestUrl}/v1/batch` },
     });
     await trackAgain(1);
@@ -184,7 +249,9 @@ describe("a restart", () => {
 });
 
 describe("calls made by itself", () => {
-  test("come at a pace of the clock, the same for the same seed, until they are stopped", async ({ start }) => {
+  test("come at a pace of the clock, the same for the same seed, until they are stopped", async ({
+    start,
+  }) => {
     const events = async (): Promise<unknown[]> => {
       const { app, id, get } = await startWithClient(start, { flushAfter: 60_000 });
       expect(await app.call("clients.generate", { id, count: 12, perSecond: 2 })).toMatchObject({
@@ -214,7 +281,11 @@ describe("calls made by itself", () => {
     await app.call("clients.generate", { id, count: 500, perSecond: 1000 });
     await app.advance({ byMs: 6000 });
     await app.settle();
-    expect(await get()).toMatchObject({ generating: null, queued: 0, counts: { calls: 500, sent: 500, failed: 0 } });
+    expect(await get()).toMatchObject({
+      generating: null,
+      queued: 0,
+      counts: { calls: 500, sent: 500, failed: 0 },
+    });
     const { messages } = await app.call("stats.get", {});
     expect(messages.byState).toMatchObject({ filtered: 500 });
     expect(Object.keys(messages.byType).toSorted()).toEqual(["identify", "page", "track"]);
@@ -229,26 +300,43 @@ describe("the record", () => {
     expect(await get()).toMatchObject({ counts: { calls: 260, batches: 260 } });
     const first = await app.call("clients.batches", { id, limit: 150 });
     expect(first).toMatchObject({ total: 200, dropped: 60 });
-    expect(first.items.map(({ number }) => number)).toEqual(Array.from({ length: 150 }, (_, place) => 260 - place));
-    const second = await app.call("clients.batches", { id, limit: 150, cursor: first.nextCursor ?? "" });
-    expect(second.items.map(({ number }) => number)).toEqual(Array.from({ length: 50 }, (_, place) => 110 - place));
+    expect(first.items.map(({ number }) => number)).toEqual(
+      Array.from({ length: 150 }, (_, place) => 260 - place),
+    );
+    const second = await app.call("clients.batches", {
+      id,
+      limit: 150,
+      cursor: first.nextCursor ?? "",
+    });
+    expect(second.items.map(({ number }) => number)).toEqual(
+      Array.from({ length: 50 }, (_, place) => 110 - place),
+    );
     expect(second.nextCursor).toBeNull();
 
     const log = await app.call("clients.log", { id, limit: 999 });
     expect(log).toMatchObject({ total: 1000, dropped: 40 });
     const rest = await app.call("clients.log", { id, limit: 999, cursor: log.nextCursor ?? "" });
     expect(rest).toMatchObject({ items: [{ number: 41 }], nextCursor: null });
-    expect(await app.refused("clients.log", { id, cursor: "first" })).toEqual({ status: 400, code: "invalid" });
+    expect(await app.refused("clients.log", { id, cursor: "first" })).toEqual({
+      status: 400,
+      code: "invalid",
+    });
   });
 
-  test("lists what is queued behind a batch that is tried again, however much it is, and a full queue refuses calls", async ({ start }) => {
+  test("lists what is queued behind a batch that is tried again, however much it is, and a full queue refuses calls", async ({
+    start,
+  }) => {
     const { app, id, source, get } = await startWithClient(start, { flushAt: 10 });
     await app.call("sources.update", { id: source.id, faults: unavailable });
     const text = "x".repeat(32_000);
     let status = 201;
     let made = 0;
     for (; status < 400; made += 1) {
-      ({ status } = await app.answer("clients.call", { id, type: "track", call: { userId: "u", event: "Big", properties: { text } } }));
+      ({ status } = await app.answer("clients.call", {
+        id,
+        type: "track",
+        call: { userId: "u", event: "Big", properties: { text } },
+      }));
     }
     expect([status, made]).toEqual([409, expect.any(Number)]);
     expect(made).toBeGreaterThan(250);
@@ -268,12 +356,22 @@ test("the configuration carries them to another installation, once", async ({ st
   const { app } = await startWithClient(start, { flushAt: 7, endpoint: "http://127.0.0.1:9/a" });
   const document = await app.call("configuration.export", {});
   expect(document.clients).toEqual([
-    { name: "Checkout", writeKey: "key", wire: "v2.1", flushAt: 7, flushAfter: 5000, endpoint: "http://127.0.0.1:9/a", strict: true },
+    {
+      name: "Checkout",
+      writeKey: "key",
+      wire: "v2.1",
+      flushAt: 7,
+      flushAfter: 5000,
+      endpoint: "http://127.0.0.1:9/a",
+      strict: true,
+    },
   ]);
   const other = await start.app();
   expect(await other.call("configuration.import", document)).toEqual({ created: 2, updated: 1 });
   expect(await other.call("configuration.import", document)).toEqual({ created: 0, updated: 3 });
-  expect((await other.call("clients.list", {})).items).toMatchObject([{ name: "Checkout", flushAt: 7, sourceId: "src_000000001" }]);
+  expect((await other.call("clients.list", {})).items).toMatchObject([
+    { name: "Checkout", flushAt: 7, sourceId: "src_000000001" },
+  ]);
 });
 
 test("every change of them is in the feed, many close together as one", async ({ start }) => {

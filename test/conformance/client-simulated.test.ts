@@ -1,4 +1,7 @@
-/** Simulated clients in the whole pipeline: on its clock, through its ingest port, against its test endpoints. */
+/**
+ * Simulated clients in the whole pipeline: on its clock, through its ingest port, against its test
+ * endpoints.
+ */
 
 import { test as base, describe, expect } from "vitest";
 import type { InputOf } from "../../src/contract/contract.ts";
@@ -8,7 +11,9 @@ import { received, startWithClient } from "../support/simulated-client.ts";
 const test = base.extend("start", starting);
 
 describe("the queue", () => {
-  test("of 20 waits with 19 until five seconds of the clock have passed, and not of real time", async ({ start }) => {
+  test("of 20 waits with 19 until five seconds of the clock have passed, and not of real time", async ({
+    start,
+  }) => {
     const { app, track, get, batches, lines } = await startWithClient(start);
     const at = await app.toWholeSecond();
     await app.advance({ byMs: 1000 });
@@ -57,7 +62,11 @@ describe("the queue", () => {
   test("is flushed by the 20th call, which is told so", async ({ start }) => {
     const { app, id, track, batches } = await startWithClient(start);
     await track(19);
-    const last = await app.call("clients.call", { id, type: "identify", call: { userId: "u1", traits: { plan: "pro" } } });
+    const last = await app.call("clients.call", {
+      id,
+      type: "identify",
+      call: { userId: "u1", traits: { plan: "pro" } },
+    });
     expect(last.client).toMatchObject({ queued: 0, nextFlushAt: null, underWay: 1 });
     await app.settle();
     const [batch] = await batches();
@@ -66,11 +75,20 @@ describe("the queue", () => {
     expect(arrived.items).toMatchObject([{ type: "identify", messageId: last.messageId }]);
   });
 
-  test("of more than the new size goes out at once, and a size that is not reached changes nothing", async ({ start }) => {
+  test("of more than the new size goes out at once, and a size that is not reached changes nothing", async ({
+    start,
+  }) => {
     const { app, id, track, batches } = await startWithClient(start);
     await track(7);
-    expect(await app.call("clients.update", { id, flushAt: 8 })).toMatchObject({ queued: 7, flushAt: 8 });
-    expect(await app.call("clients.update", { id, flushAt: 5 })).toMatchObject({ queued: 0, flushAt: 5, underWay: 1 });
+    expect(await app.call("clients.update", { id, flushAt: 8 })).toMatchObject({
+      queued: 7,
+      flushAt: 8,
+    });
+    expect(await app.call("clients.update", { id, flushAt: 5 })).toMatchObject({
+      queued: 0,
+      flushAt: 5,
+      underWay: 1,
+    });
     await app.settle();
     expect(await batches()).toMatchObject([{ reason: "size", messages: 7 }]);
     expect(await received(app)).toBe(7);
@@ -91,7 +109,10 @@ describe("the queue", () => {
       nextFlushAt: new Date(madeAt + 40_000).toISOString(),
     });
     // More has passed already.
-    expect(await app.call("clients.update", { id, flushAfter: 10_000 })).toMatchObject({ queued: 0, underWay: 1 });
+    expect(await app.call("clients.update", { id, flushAfter: 10_000 })).toMatchObject({
+      queued: 0,
+      underWay: 1,
+    });
     await app.settle();
     expect(await received(app)).toBe(3);
   });
@@ -139,8 +160,12 @@ describe("the queue", () => {
 });
 
 describe("trouble", () => {
-  test("at the ingest port is retried on the clock, and each try is on record with its answer", async ({ start }) => {
-    const { app, source, track, get, batches, lines } = await startWithClient(start, { flushAt: 2 });
+  test("at the ingest port is retried on the clock, and each try is on record with its answer", async ({
+    start,
+  }) => {
+    const { app, source, track, get, batches, lines } = await startWithClient(start, {
+      flushAt: 2,
+    });
     await app.call("sources.update", {
       id: source.id,
       faults: [
@@ -161,18 +186,33 @@ describe("trouble", () => {
     const delay = Date.parse(first.nextTryAt ?? "") - started;
     expect(delay).toBeGreaterThanOrEqual(50);
     expect(delay).toBeLessThanOrEqual(100);
-    expect(await batches()).toMatchObject([{ number: 2, state: "queued", tries: [] }, { number: 1 }]);
+    expect(await batches()).toMatchObject([
+      { number: 2, state: "queued", tries: [] },
+      { number: 1 },
+    ]);
     expect(await app.call("clock.get", {})).toMatchObject({ nextDueAt: first.nextTryAt });
 
     await app.advance({ to: "next-due" });
     await app.advance({ to: "next-due" });
     await app.settle();
     const asked = await get();
-    expect(Date.parse(asked.nextTryAt ?? "") - Date.parse(asked.current?.tries[2]?.startedAt ?? "")).toBe(30_000);
+    expect(
+      Date.parse(asked.nextTryAt ?? "") - Date.parse(asked.current?.tries[2]?.startedAt ?? ""),
+    ).toBe(30_000);
     await app.advance({ byMs: 31_000 });
     await app.settle();
-    expect(await get()).toMatchObject({ queued: 0, underWay: 0, counts: { calls: 5, sent: 5, failed: 0, batches: 3, retries: 3 } });
-    expect((await batches()).map(({ number, state, tries }) => [number, state, tries.map(({ outcome }) => outcome)])).toEqual([
+    expect(await get()).toMatchObject({
+      queued: 0,
+      underWay: 0,
+      counts: { calls: 5, sent: 5, failed: 0, batches: 3, retries: 3 },
+    });
+    expect(
+      (await batches()).map(({ number, state, tries }) => [
+        number,
+        state,
+        tries.map(({ outcome }) => outcome),
+      ]),
+    ).toEqual([
       [3, "sent", ["success"]],
       [2, "sent", ["success"]],
       [1, "sent", ["http_error", "connection_error", "http_error", "success"]],
@@ -183,7 +223,9 @@ describe("trouble", () => {
     expect(written[2]).toMatch(/^analytics batch .*, try 3: the answer was 429; again in 30 s$/);
   });
 
-  test("is tried again at the same times for the same seed, and at others for another", async ({ start }) => {
+  test("is tried again at the same times for the same seed, and at others for another", async ({
+    start,
+  }) => {
     const delays = async (seed: number): Promise<number[]> => {
       const { app, source, track, get } = await startWithClient(start, { flushAt: 1 });
       await app.call("settings.update", { seed });
@@ -194,7 +236,8 @@ describe("trouble", () => {
         await app.advance({ to: "next-due" });
         await app.settle();
       }
-      const starts = (await get()).current?.tries.map(({ startedAt }) => Date.parse(startedAt)) ?? [];
+      const starts =
+        (await get()).current?.tries.map(({ startedAt }) => Date.parse(startedAt)) ?? [];
       return starts.slice(1).map((at, place) => at - (starts[place] ?? 0));
     };
     const first = await delays(1);
@@ -203,8 +246,13 @@ describe("trouble", () => {
     expect(await delays(2)).not.toEqual(first);
   });
 
-  test("with a write key that no source has fails the batch, which can be adopted", async ({ start }) => {
-    const { app, id, track, batches, get } = await startWithClient(start, { writeKey: "nobody's", flushAt: 2 });
+  test("with a write key that no source has fails the batch, which can be adopted", async ({
+    start,
+  }) => {
+    const { app, id, track, batches, get } = await startWithClient(start, {
+      writeKey: "nobody's",
+      flushAt: 2,
+    });
     expect(await get()).toMatchObject({ sourceId: null, writeKey: "nobody's" });
     await track(2);
     await app.settle();
@@ -228,7 +276,10 @@ describe("trouble", () => {
     await app.call("sources.delete", { id: source.id });
     await track(1);
     await app.settle();
-    expect(await batches()).toMatchObject([{ state: "failed", tries: [{ status: 401 }] }, { state: "sent" }]);
+    expect(await batches()).toMatchObject([
+      { state: "failed", tries: [{ status: 401 }] },
+      { state: "sent" },
+    ]);
   });
 
   test("of a test endpoint that hangs takes its ten seconds on the clock", async ({ start }) => {
@@ -239,9 +290,14 @@ describe("trouble", () => {
     });
     const base = endpoint.url.replace(`/${endpoint.path}`, "");
     await app.call("endpoints.update", { id: endpoint.id, path: "v1/batch" });
-    expect(await app.call("clients.update", { id, endpoint: base })).toMatchObject({ endpoint: base, url: `${base}/v1/batch` });
+    expect(await app.call("clients.update", { id, endpoint: base })).toMatchObject({
+      endpoint: base,
+      url: `${base}/v1/batch`,
+    });
     await track(1);
-    await until(async () => (await app.call("endpoints.get", { id: endpoint.id })).position.received === 1);
+    await until(
+      async () => (await app.call("endpoints.get", { id: endpoint.id })).position.received === 1,
+    );
     expect(await app.settle()).toMatchObject({ settled: true });
     expect(await get()).toMatchObject({ current: { state: "sending" } });
 
@@ -251,7 +307,12 @@ describe("trouble", () => {
       {
         state: "sent",
         tries: [
-          { outcome: "timeout", durationMs: 10_000, simulated: true, failure: "no answer within 10000 ms" },
+          {
+            outcome: "timeout",
+            durationMs: 10_000,
+            simulated: true,
+            failure: "no answer within 10000 ms",
+          },
           { outcome: "success", durationMs: 3000, simulated: true },
         ],
       },
@@ -268,17 +329,28 @@ describe("trouble", () => {
     expect(await received(app)).toBe(1);
   });
 
-  test("a certificate that nobody vouches for is a tls_error, and one of the local authority is none", async ({ start }) => {
+  test("a certificate that nobody vouches for is a tls_error, and one of the local authority is none", async ({
+    start,
+  }) => {
     const { app, id, track, get, batches } = await startWithClient(start, { flushAt: 1 });
-    const endpoint = await app.call("endpoints.create", { name: "TLS", path: "v1/batch", steps: [{ do: "answer" }] });
+    const endpoint = await app.call("endpoints.create", {
+      name: "TLS",
+      path: "v1/batch",
+      steps: [{ do: "answer" }],
+    });
     const selfSigned = endpoint.tlsUrl.replace("/v1/batch", "");
     await app.call("clients.update", { id, endpoint: selfSigned });
     await track(1);
     await app.settle();
-    expect((await get()).current).toMatchObject({ state: "waiting", tries: [{ outcome: "tls_error", status: null }] });
+    expect((await get()).current).toMatchObject({
+      state: "waiting",
+      tries: [{ outcome: "tls_error", status: null }],
+    });
     await app.call("clients.update", { id, endpoint: selfSigned.replace("self-signed", "valid") });
     await app.advance({ to: "next-due" });
     await app.settle();
-    expect(await batches()).toMatchObject([{ state: "sent", tries: [{ outcome: "tls_error" }, { outcome: "success" }] }]);
+    expect(await batches()).toMatchObject([
+      { state: "sent", tries: [{ outcome: "tls_error" }, { outcome: "success" }] },
+    ]);
   });
 });

@@ -1,4 +1,7 @@
-/** What the client sends is what the Go library sent, byte for byte, for the same calls, ids and times. */
+/**
+ * What the client sends is what the Go library sent, byte for byte, for the same calls, ids and
+ * times.
+ */
 
 import { readFileSync } from "node:fs";
 import { Agent } from "node:http";
@@ -14,7 +17,9 @@ afterEach(stopAll);
 process.env["TZ"] = "UTC";
 
 function capturedRequest(name: string): string {
-  const requests = readFileSync(new URL(`./wire/${name}.http`, import.meta.url), "latin1").split(/\n(?=POST )/);
+  const requests = readFileSync(new URL(`./wire/${name}.http`, import.meta.url), "latin1").split(
+    /\n(?=POST )/,
+  );
   return (requests[0] ?? "").trimEnd();
 }
 
@@ -32,12 +37,22 @@ function agentTo(port: number): Agent {
   return agent;
 }
 
-async function requestOf(name: string, options: AnalyticsOptions, make: (client: Analytics) => void): Promise<string> {
+async function requestOf(
+  name: string,
+  options: AnalyticsOptions,
+  make: (client: Analytics) => void,
+): Promise<string> {
   const { ids, at } = idsAndTime(capturedRequest(name));
   const receiver = await answering(ok);
   const agent = agentTo(receiver.port);
   const time = { now: () => at, schedule: () => ({ cancel() {} }) };
-  const client = new Analytics("wk_test", { endpoint: "http://127.0.0.1:9911", agent, time, newId: () => ids.shift() ?? "", ...options });
+  const client = new Analytics("wk_test", {
+    endpoint: "http://127.0.0.1:9911",
+    agent,
+    time,
+    newId: () => ids.shift() ?? "",
+    ...options,
+  });
   make(client);
   await client.close();
   agent.destroy();
@@ -51,9 +66,19 @@ function fullCalls(integrations?: Record<string, unknown>): (client: Analytics) 
   return (client) => {
     const common = { userId: "user-0", context, integrations };
     client.identify({ ...common, traits: { plan: "pro", email: "user-0@example.com", age: 42 } });
-    client.track({ ...common, event: "Order Completed", properties: { revenue: 19.95, html: "<a&b>", currency: "USD" } });
+    client.track({
+      ...common,
+      event: "Order Completed",
+      properties: { revenue: 19.95, html: "<a&b>", currency: "USD" },
+    });
     const properties = { url: "https://example.com/", title: "Home", referrer: "", path: "/" };
-    client.page({ ...common, anonymousId: "anon-user-0", category: "Docs", name: "Home", properties });
+    client.page({
+      ...common,
+      anonymousId: "anon-user-0",
+      category: "Docs",
+      name: "Home",
+      properties,
+    });
     client.group({ ...common, groupId: "acme", traits: { name: "Acme", employees: 12 } });
     client.alias({ userId: "user-0", previousId: "anon-user-0" });
   };
@@ -89,7 +114,10 @@ test.each([
 
 test("v2.0 closed with nothing queued sends nothing, where the original sent an empty batch", async () => {
   const receiver = await answering(ok);
-  const client = new Analytics("wk_test", { endpoint: `http://127.0.0.1:${receiver.port}`, wire: "v2.0" });
+  const client = new Analytics("wk_test", {
+    endpoint: `http://127.0.0.1:${receiver.port}`,
+    wire: "v2.0",
+  });
   await client.close();
   expect(receiver.sockets).toEqual([]);
 });

@@ -9,11 +9,16 @@ const test = base.extend("start", starting);
 
 const hour = 3_600_000;
 
-/** An app whose receiver keeps a request until `answer` is called, so that an advance that waits for it does not end. */
+/**
+ * An app whose receiver keeps a request until `answer` is called, so that an advance that waits for
+ * it does not end.
+ */
 async function stuck(start: Start) {
   const app = await start.app({ clock: "paused" });
   const kept: (() => void)[] = [];
-  const receiver = await start.receiver((response) => void kept.push(() => response.writeHead(503).end()));
+  const receiver = await start.receiver(
+    (response) => void kept.push(() => response.writeHead(503).end()),
+  );
   await app.destination([receiver.url]);
   await app.send();
   await until(() => kept.length > 0);
@@ -21,18 +26,28 @@ async function stuck(start: Start) {
 }
 
 /** Until the advance is under way. */
-const underWay = (app: RunningApp) => until(async () => (await app.call("clock.get", {})).advance ?? false);
+const underWay = (app: RunningApp) =>
+  until(async () => (await app.call("clock.get", {})).advance ?? false);
 
 describe("an advance that waits for a receiver", () => {
-  test("ends at once when the clock is set, and says so and where the clock stands", async ({ start }) => {
+  test("ends at once when the clock is set, and says so and where the clock stands", async ({
+    start,
+  }) => {
     const { app, answer } = await stuck(start);
     const { now } = await app.call("clock.get", {});
     const advancing = app.advance({ byMs: hour });
     const waiting = app.advance({ byMs: hour });
     await underWay(app);
-    expect(await app.call("clock.set", { mode: "real" })).toMatchObject({ mode: "real", advance: null });
+    expect(await app.call("clock.set", { mode: "real" })).toMatchObject({
+      mode: "real",
+      advance: null,
+    });
     for (const ended of [await advancing, await waiting]) {
-      expect(ended).toMatchObject({ mode: "real", ran: { attempts: 0 }, endedEarly: { code: "clock_set" } });
+      expect(ended).toMatchObject({
+        mode: "real",
+        ran: { attempts: 0 },
+        endedEarly: { code: "clock_set" },
+      });
       expect(Date.parse(ended.now) - Date.parse(now)).toBeLessThan(hour);
     }
     const again = await app.call("clock.get", {});
@@ -44,14 +59,22 @@ describe("an advance that waits for a receiver", () => {
     const { app, answer } = await stuck(start);
     const advancing = app.advance({ to: "idle" });
     await underWay(app);
-    expect(await app.call("clock.cancelAdvance", {})).toMatchObject({ mode: "paused", advance: null });
-    expect((await advancing).endedEarly).toEqual({ code: "cancelled", message: "The advance was cancelled." });
+    expect(await app.call("clock.cancelAdvance", {})).toMatchObject({
+      mode: "paused",
+      advance: null,
+    });
+    expect((await advancing).endedEarly).toEqual({
+      code: "cancelled",
+      message: "The advance was cancelled.",
+    });
     answer();
     expect(await app.advance({ byMs: 1 })).toMatchObject({ endedEarly: null });
     expect(await app.call("clock.cancelAdvance", {})).toMatchObject({ advance: null });
   });
 
-  test("ends when its caller goes away, and one whose caller has gone never starts", async ({ start }) => {
+  test("ends when its caller goes away, and one whose caller has gone never starts", async ({
+    start,
+  }) => {
     const { app, answer } = await stuck(start);
     const { now } = await app.call("clock.get", {});
     const first = new AbortController();
@@ -73,7 +96,8 @@ describe("an advance that waits for a receiver", () => {
     const { promise: answered, resolve } = Promise.withResolvers<unknown>();
     const api = {
       changes: app.changes,
-      call: (...call: Parameters<typeof app.answer>) => app.answer(...call).finally(() => resolve(undefined)),
+      call: (...call: Parameters<typeof app.answer>) =>
+        app.answer(...call).finally(() => resolve(undefined)),
     };
     const port = createPortApi({ api, send: () => undefined });
     port.receive(JSON.stringify({ id: 1, name: "clock.advance", input: { byMs: hour } }));
@@ -90,7 +114,10 @@ describe("an advance that waits for a receiver", () => {
     await underWay(app);
     await app.stop();
     expect((await advancing).endedEarly?.code).toBe("stopping");
-    expect(await app.refused("clock.advance", { byMs: 1 })).toMatchObject({ status: 409, code: "stopping" });
+    expect(await app.refused("clock.advance", { byMs: 1 })).toMatchObject({
+      status: 409,
+      code: "stopping",
+    });
   });
 });
 
@@ -98,7 +125,9 @@ test("progress is reported while it goes on, and its end", async ({ start }) => 
   const { app, answer } = await stuck(start);
   const { now } = await app.call("clock.get", {});
   const heard: Change[] = [];
-  const stopListening = app.changes.subscribe((changes) => heard.push(...changes.filter(({ area }) => area === "clock")));
+  const stopListening = app.changes.subscribe((changes) =>
+    heard.push(...changes.filter(({ area }) => area === "clock")),
+  );
   const to = new Date(Date.parse(now) + hour).toISOString();
   const advancing = app.advance({ byMs: hour });
   const advance = { from: now, to, now, attempts: 0 };

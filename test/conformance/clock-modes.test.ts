@@ -12,7 +12,8 @@ const modes = [
   { mode: "paused" },
 ] as const;
 
-const nowOf = async (app: RunningApp): Promise<number> => Date.parse((await app.call("clock.get", {})).now);
+const nowOf = async (app: RunningApp): Promise<number> =>
+  Date.parse((await app.call("clock.get", {})).now);
 
 describe("the clock", () => {
   test.for([
@@ -20,17 +21,20 @@ describe("the clock", () => {
     [{ mode: "faster", speed: 10 }, 10],
     [{ mode: "faster", speed: 60 }, 60],
     [{ mode: "faster", speed: 600 }, 600],
-  ] as const)("in the mode %o runs %i times as fast as real time", async ([mode, speed], { start }) => {
-    const app = await start.app();
-    expect(await app.call("clock.set", mode)).toMatchObject(mode);
-    const before = Date.now();
-    const clock = await nowOf(app);
-    const after = Date.now();
-    await until(() => Date.now() >= after + 200);
-    const went = (await nowOf(app)) - clock;
-    expect(went).toBeGreaterThanOrEqual(199 * speed);
-    expect(went).toBeLessThanOrEqual((Date.now() - before + 1) * speed);
-  });
+  ] as const)(
+    "in the mode %o runs %i times as fast as real time",
+    async ([mode, speed], { start }) => {
+      const app = await start.app();
+      expect(await app.call("clock.set", mode)).toMatchObject(mode);
+      const before = Date.now();
+      const clock = await nowOf(app);
+      const after = Date.now();
+      await until(() => Date.now() >= after + 200);
+      const went = (await nowOf(app)) - clock;
+      expect(went).toBeGreaterThanOrEqual(199 * speed);
+      expect(went).toBeLessThanOrEqual((Date.now() - before + 1) * speed);
+    },
+  );
 
   test("stands still when it is paused, and what is due now still runs", async ({ start }) => {
     const app = await start.app();
@@ -41,19 +45,25 @@ describe("the clock", () => {
     const second = await app.send();
     expect(await app.settle()).toEqual({ settled: true, queued: 0, sending: 0 });
     expect(receiver.requests).toHaveLength(2);
-    for (const id of [first, second]) expect((await app.delivery(id)).attempts).toMatchObject([{ startedAt: now }]);
+    for (const id of [first, second])
+      expect((await app.delivery(id)).attempts).toMatchObject([{ startedAt: now }]);
     expect((await app.call("clock.get", {})).now).toBe(now);
     expect((await app.message(first)).receivedAt).toBe(now);
 
     const { id: deliveryId } = await app.delivery(first);
     await app.call("deliveries.retry", { id: deliveryId });
     await app.settle();
-    expect((await app.delivery(first)).attempts).toMatchObject([{ startedAt: now }, { startedAt: now }]);
+    expect((await app.delivery(first)).attempts).toMatchObject([
+      { startedAt: now },
+      { startedAt: now },
+    ]);
   });
 
   test("runs due retries by itself when it is fast", async ({ start }) => {
     const app = await start.app();
-    const receiver = await start.receiver((response, _, count) => response.writeHead(count <= 3 ? 503 : 200).end());
+    const receiver = await start.receiver((response, _, count) =>
+      response.writeHead(count <= 3 ? 503 : 200).end(),
+    );
     await app.destination([receiver.url]);
     await app.call("clock.set", { mode: "faster", speed: 600 });
     const id = await app.send();
@@ -62,7 +72,8 @@ describe("the clock", () => {
     const { attempts, transitions } = await app.delivery(id);
     expect(attempts.map(outcomeOf)).toEqual(["1: 503", "2: 503", "3: 503", "4: success"]);
     for (const [index, { nextAttemptAt }] of transitions.entries()) {
-      const late = Date.parse(attempts[index + 1]?.startedAt ?? "") - Date.parse(nextAttemptAt ?? "");
+      const late =
+        Date.parse(attempts[index + 1]?.startedAt ?? "") - Date.parse(nextAttemptAt ?? "");
       expect(late).toBeGreaterThanOrEqual(0);
       expect(late).toBeLessThan(600 * 1000);
     }
@@ -76,7 +87,13 @@ describe("the clock", () => {
     for (const mode of [...modes, ...modes.toReversed()]) {
       await app.call("clock.set", mode);
       await look();
-      await Promise.all([app.advance({ byMs: 1500 }), look(), app.advance({ to: "idle" }), look(), app.advance({ to: "next-due" })]);
+      await Promise.all([
+        app.advance({ byMs: 1500 }),
+        look(),
+        app.advance({ to: "idle" }),
+        look(),
+        app.advance({ to: "next-due" }),
+      ]);
       await look();
     }
     expect(seen).toEqual(seen.toSorted((one, other) => one - other));
@@ -87,10 +104,23 @@ describe("the clock", () => {
     const app = await start.app({ clock: "paused" });
     const { now } = await app.call("clock.get", {});
     const wrong = [{ mode: "backwards" }, { mode: "faster", speed: 7 }, {}];
-    for (const input of wrong) expect(await app.refused("clock.set", input as never), JSON.stringify(input)).toMatchObject({ status: 400 });
-    const wrongTargets = [{ byMs: -1 }, { byMs: 1.5 }, { byMs: 9e15 }, { to: "yesterday" }, {}, { byMs: 5, to: "idle" }];
+    for (const input of wrong)
+      expect(await app.refused("clock.set", input as never), JSON.stringify(input)).toMatchObject({
+        status: 400,
+      });
+    const wrongTargets = [
+      { byMs: -1 },
+      { byMs: 1.5 },
+      { byMs: 9e15 },
+      { to: "yesterday" },
+      {},
+      { byMs: 5, to: "idle" },
+    ];
     for (const input of wrongTargets) {
-      expect(await app.refused("clock.advance", input as never), JSON.stringify(input)).toMatchObject({ status: 400 });
+      expect(
+        await app.refused("clock.advance", input as never),
+        JSON.stringify(input),
+      ).toMatchObject({ status: 400 });
     }
     expect((await app.call("clock.get", {})).now).toBe(now);
   });
@@ -157,7 +187,9 @@ describe("advances", () => {
     await app.destination([receiver.url]);
     const before = await nowOf(app);
     const id = await app.send();
-    const answers = await Promise.all([1, 2, 3, 4].map((minutes) => app.advance({ byMs: minutes * 60_000 })));
+    const answers = await Promise.all(
+      [1, 2, 3, 4].map((minutes) => app.advance({ byMs: minutes * 60_000 })),
+    );
     expect(answers.map(({ now }) => (Date.parse(now) - before) / 60_000)).toEqual([1, 3, 6, 10]);
     const ran = answers.reduce((sum, answer) => sum + answer.ran.attempts, 0);
     expect(ran).toBe((await app.delivery(id)).attempts.length);
@@ -166,12 +198,18 @@ describe("advances", () => {
   test("with nothing to do answer at once and leave the clock where it is", async ({ start }) => {
     const app = await start.app({ clock: "paused" });
     const { now } = await app.call("clock.get", {});
-    expect(await app.advance({ to: "idle" })).toMatchObject({ now, nextDueAt: null, ran: { attempts: 0 } });
+    expect(await app.advance({ to: "idle" })).toMatchObject({
+      now,
+      nextDueAt: null,
+      ran: { attempts: 0 },
+    });
     expect(await app.advance({ to: "next-due" })).toMatchObject({ now, ran: { attempts: 0 } });
     expect(await app.advance({ byMs: 0 })).toMatchObject({ now });
   });
 
-  test("stand still until what started has ended, whoever takes long to answer", async ({ start }) => {
+  test("stand still until what started has ended, whoever takes long to answer", async ({
+    start,
+  }) => {
     const app = await start.app({ clock: "paused" });
     const receiver = await start.receiver((response, _, count) => {
       setTimeout(() => response.writeHead(count < 3 ? 503 : 200).end(), 150);
@@ -182,7 +220,9 @@ describe("advances", () => {
     const { attempts, transitions, state } = await app.delivery(id);
     expect(state).toBe("delivered");
     expect(attempts.map(outcomeOf)).toEqual(["1: 503", "2: 503", "3: success"]);
-    expect(attempts.slice(1).map(({ startedAt }) => startedAt)).toEqual(transitions.map(({ nextAttemptAt }) => nextAttemptAt));
+    expect(attempts.slice(1).map(({ startedAt }) => startedAt)).toEqual(
+      transitions.map(({ nextAttemptAt }) => nextAttemptAt),
+    );
     for (const { durationMs, simulated } of attempts) {
       expect(durationMs).toBeGreaterThanOrEqual(140);
       expect(simulated).toBe(false);
@@ -217,7 +257,9 @@ describe("settle", () => {
 
   test("waits for everything that was accepted before it", async ({ start }) => {
     const app = await start.app();
-    const receiver = await start.receiver((response) => setTimeout(() => response.writeHead(200).end(), 20));
+    const receiver = await start.receiver((response) =>
+      setTimeout(() => response.writeHead(200).end(), 20),
+    );
     await app.destination([receiver.url]);
     await app.sendMany(300);
     expect(await app.settle()).toEqual({ settled: true, queued: 0, sending: 0 });
@@ -228,7 +270,9 @@ describe("settle", () => {
   test("waits for siblings of a delivery that is delivered already", async ({ start }) => {
     const app = await start.app();
     const quick = await start.receiver(200);
-    const slow = await start.receiver((response) => setTimeout(() => response.writeHead(503).end(), 400));
+    const slow = await start.receiver((response) =>
+      setTimeout(() => response.writeHead(503).end(), 400),
+    );
     await app.destination([quick.url, slow.url]);
     const id = await app.send();
     expect(await app.settle()).toMatchObject({ settled: true });

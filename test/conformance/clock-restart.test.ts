@@ -4,27 +4,30 @@ import type { Delivery, RunningApp, Start } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
 
-const nowOf = async (app: RunningApp): Promise<number> => Date.parse((await app.call("clock.get", {})).now);
+const nowOf = async (app: RunningApp): Promise<number> =>
+  Date.parse((await app.call("clock.get", {})).now);
 
 describe("the clock after a restart", () => {
-  test.for([{ mode: "real" }, { mode: "faster", speed: 60 }, { mode: "faster", speed: 600 }, { mode: "paused" }] as const)(
-    "is in the mode %o again, and not behind where it was",
-    async (mode, { start }) => {
-      const data = await start.directory();
-      const app = await start.app({ data });
-      await app.call("clock.set", mode);
-      await app.advance({ byMs: 86_400_000 });
-      const began = Date.now();
-      const before = await nowOf(app);
-      await app.stop();
-      const again = await start.app({ data });
-      const after = await nowOf(again);
-      expect(await again.call("clock.get", {})).toMatchObject(mode);
-      if (mode.mode === "paused") expect(after).toBe(before);
-      else expect(after).toBeGreaterThanOrEqual(before);
-      if (mode.mode === "real") expect(after - before).toBeLessThanOrEqual(Date.now() - began + 1);
-    },
-  );
+  test.for([
+    { mode: "real" },
+    { mode: "faster", speed: 60 },
+    { mode: "faster", speed: 600 },
+    { mode: "paused" },
+  ] as const)("is in the mode %o again, and not behind where it was", async (mode, { start }) => {
+    const data = await start.directory();
+    const app = await start.app({ data });
+    await app.call("clock.set", mode);
+    await app.advance({ byMs: 86_400_000 });
+    const began = Date.now();
+    const before = await nowOf(app);
+    await app.stop();
+    const again = await start.app({ data });
+    const after = await nowOf(again);
+    expect(await again.call("clock.get", {})).toMatchObject(mode);
+    if (mode.mode === "paused") expect(after).toBe(before);
+    else expect(after).toBeGreaterThanOrEqual(before);
+    if (mode.mode === "real") expect(after - before).toBeLessThanOrEqual(Date.now() - began + 1);
+  });
 
   test("runs due retries at the times they had", async ({ start }) => {
     const data = await start.directory();
@@ -43,17 +46,27 @@ describe("the clock after a restart", () => {
     receiver.answer = 200;
     await again.advance({ to: "next-due" });
     const delivery = await again.delivery(id);
-    expect(delivery.attempts.at(-1)).toMatchObject({ outcome: "success", startedAt: before.nextAttemptAt, round: before.rounds + 1 });
+    expect(delivery.attempts.at(-1)).toMatchObject({
+      outcome: "success",
+      startedAt: before.nextAttemptAt,
+      round: before.rounds + 1,
+    });
     expect(delivery.attempts.slice(0, -1)).toEqual(before.attempts);
     // The window goes on from the first attempt, not from the restart.
     expect(delivery.firstAttemptAt).toBe(before.firstAttemptAt);
   });
 });
 
-const seen = ({ attempts, transitions }: Delivery): string => [...attempts.map(outcomeOf), transitions.at(-1)?.reason].join(", ");
+const seen = ({ attempts, transitions }: Delivery): string =>
+  [...attempts.map(outcomeOf), transitions.at(-1)?.reason].join(", ");
 
-/** Thirty waiting deliveries whose times pass while nothing runs: at speed 600 a restart is ten minutes. Answers after the start. */
-async function overdue(start: Start): Promise<{ app: RunningApp; deliveries: () => Promise<Delivery[]> }> {
+/**
+ * Thirty waiting deliveries whose times pass while nothing runs: at speed 600 a restart is ten
+ * minutes. Answers after the start.
+ */
+async function overdue(
+  start: Start,
+): Promise<{ app: RunningApp; deliveries: () => Promise<Delivery[]> }> {
   const data = await start.directory();
   const receiver = await start.receiver(503);
   const before = await start.app({ data, clock: "paused" });
@@ -78,7 +91,11 @@ describe("deliveries that are overdue after a restart", () => {
     const waiting = (await deliveries()).filter(({ state }) => state === "waiting");
     expect(waiting.length).toBeGreaterThan(20);
     for (const delivery of waiting) {
-      expect(delivery.transitions.at(-1)).toMatchObject({ state: "waiting", reason: "overdue", nextAttemptAt: delivery.nextAttemptAt });
+      expect(delivery.transitions.at(-1)).toMatchObject({
+        state: "waiting",
+        reason: "overdue",
+        nextAttemptAt: delivery.nextAttemptAt,
+      });
       expect(Date.parse(delivery.nextAttemptAt ?? "") % 1000).toBe(0);
     }
     await app.advance({ to: "idle" });
@@ -92,7 +109,9 @@ describe("deliveries that are overdue after a restart", () => {
     expect(Math.max(...starts)).toBeLessThanOrEqual(now + 60_000);
   });
 
-  test("expire without another attempt when their window has closed meanwhile", async ({ start }) => {
+  test("expire without another attempt when their window has closed meanwhile", async ({
+    start,
+  }) => {
     const data = await start.directory();
     const receiver = await start.receiver(503);
     const before = await start.app({ data, clock: "paused" });
@@ -107,7 +126,11 @@ describe("deliveries that are overdue after a restart", () => {
 
     const app = await start.app({ data, clock: "paused" });
     await app.advance({ to: "idle" });
-    expect(await app.delivery(id)).toMatchObject({ state: "expired", nextAttemptAt: null, attempts: [{ round: 1 }] });
+    expect(await app.delivery(id)).toMatchObject({
+      state: "expired",
+      nextAttemptAt: null,
+      attempts: [{ round: 1 }],
+    });
     expect(receiver.requests).toHaveLength(1);
   });
 });
@@ -120,7 +143,9 @@ describe("the wall clock", () => {
     await run().finally(() => spy.mockRestore());
   }
 
-  test("goes on after a sleep: what was due meanwhile runs once each, spread out", async ({ start }) => {
+  test("goes on after a sleep: what was due meanwhile runs once each, spread out", async ({
+    start,
+  }) => {
     const app = await start.app();
     const receiver = await start.receiver(503);
     const schedule = { kind: "list" as const, delaysMs: [1000, 3_600_000] };
@@ -133,7 +158,9 @@ describe("the wall clock", () => {
       await app.advance({ byMs: 60_000 });
       const { items } = await app.call("messages.list", { limit: 500 });
       const deliveries = await Promise.all(items.map(({ id }) => app.delivery(id)));
-      expect(new Set(deliveries.map(({ attempts }) => attempts.map(outcomeOf).join()))).toEqual(new Set(["1: 503,2: 503"]));
+      expect(new Set(deliveries.map(({ attempts }) => attempts.map(outcomeOf).join()))).toEqual(
+        new Set(["1: 503,2: 503"]),
+      );
       const starts = deliveries.map(({ attempts }) => attempts[1]?.startedAt);
       expect(new Set(starts).size).toBeGreaterThanOrEqual(7);
     });

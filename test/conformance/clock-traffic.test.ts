@@ -7,7 +7,10 @@ const test = base.extend("start", starting);
 
 const hour = 3_600_000;
 
-/** Messages one by one, `perSecond` of them, until it is stopped. Answers the ids of the messages' users. */
+/**
+ * Messages one by one, `perSecond` of them, until it is stopped. Answers the ids of the messages'
+ * users.
+ */
 function traffic(app: RunningApp, perSecond: number): { stop: () => Promise<number> } {
   let sent = 0;
   const underWay = new Set<Promise<unknown>>();
@@ -15,7 +18,9 @@ function traffic(app: RunningApp, perSecond: number): { stop: () => Promise<numb
     () => {
       for (let n = 0; n < Math.max(1, perSecond / 50); n += 1) {
         sent += 1;
-        const request = app.ingest("/v1/track", { userId: `live${sent}`, event: "Seen" }).finally(() => underWay.delete(request));
+        const request = app
+          .ingest("/v1/track", { userId: `live${sent}`, event: "Seen" })
+          .finally(() => underWay.delete(request));
         underWay.add(request);
       }
     },
@@ -33,7 +38,9 @@ function traffic(app: RunningApp, perSecond: number): { stop: () => Promise<numb
 describe("an advance under steady traffic", () => {
   test("ends at its target while a receiver always has requests under way", async ({ start }) => {
     const app = await start.app();
-    const receiver = await start.receiver((response) => setTimeout(() => response.writeHead(200).end(), 300));
+    const receiver = await start.receiver((response) =>
+      setTimeout(() => response.writeHead(200).end(), 300),
+    );
     await app.destination([receiver.url]);
     const running = traffic(app, 20);
     await until(() => receiver.requests.length > 10);
@@ -47,7 +54,9 @@ describe("an advance under steady traffic", () => {
     await running.stop();
   });
 
-  test("makes due retries at their times, in four hours at 200 messages a second", async ({ start }) => {
+  test("makes due retries at their times, in four hours at 200 messages a second", async ({
+    start,
+  }) => {
     const app = await start.app({ clock: "paused" });
     const receiver = await start.receiver((response, { body }) => {
       const { userId } = JSON.parse(body) as { userId: string };
@@ -67,13 +76,19 @@ describe("an advance under steady traffic", () => {
     expect(attempts.slice(1).map(({ startedAt }) => startedAt)).toEqual(due);
     expect(attempts.length).toBeGreaterThan(10);
     await app.settle();
-    expect((await app.call("stats.get", {})).deliveries.byState).toMatchObject({ delivered: sent, expired: 1 });
+    expect((await app.call("stats.get", {})).deliveries.byState).toMatchObject({
+      delivered: sent,
+      expired: 1,
+    });
   });
 
   test("ends when everything fails and is retried, what comes in included", async ({ start }) => {
     const app = await start.app({ clock: "paused" });
-    const receiver = await start.receiver((response) => setTimeout(() => response.writeHead(503).end(), 50));
-    // What comes in adds due times, and a busy machine makes more of them pass; a short window bounds them.
+    const receiver = await start.receiver((response) =>
+      setTimeout(() => response.writeHead(503).end(), 50),
+    );
+    // What comes in adds due times, and a busy machine makes more of them pass; a short window
+    // bounds them.
     await app.call("retryProfiles.create", { name: "short", windowMs: 300_000 });
     await app.destination([receiver.url], { retryProfile: "short" });
     const id = await app.send();
@@ -86,7 +101,10 @@ describe("an advance under steady traffic", () => {
 
   test("jumps over nothing that a test endpoint holds", async ({ start }) => {
     const app = await start.app({ clock: "paused" });
-    const endpoint = await app.call("endpoints.create", { name: "Slow", steps: [{ do: "answer", delayMs: 300 }] });
+    const endpoint = await app.call("endpoints.create", {
+      name: "Slow",
+      steps: [{ do: "answer", delayMs: 300 }],
+    });
     await app.destination([endpoint.url]);
     const running = traffic(app, 100);
     await until(async () => (await app.call("endpoints.requests", { id: endpoint.id })).total > 5);

@@ -1,4 +1,7 @@
-/** Computed traits: their values are sent when they change, and are gone when nothing is left to compute. */
+/**
+ * Computed traits: their values are sent when they change, and are gone when nothing is left to
+ * compute.
+ */
 
 import { expect, test as base } from "vitest";
 import { starting } from "../support/running-app.ts";
@@ -12,8 +15,16 @@ const total = { aggregate: "sum", event: "Bought", property: "total" } as const;
 test("made, it tells every user's value, and later only those that changed", async ({ start }) => {
   const app = await openShop(start);
   await batch(app, [bought("ada", 10), bought("ada", 2.5), bought("bob", 1)]);
-  const trait = await app.call("computedTraits.create", { name: "Total Spent", computation: total });
-  expect(trait).toMatchObject({ key: "total_spent", users: 2, sync: "manual", lastSync: { entered: 2, left: 0 } });
+  const trait = await app.call("computedTraits.create", {
+    name: "Total Spent",
+    computation: total,
+  });
+  expect(trait).toMatchObject({
+    key: "total_spent",
+    users: 2,
+    sync: "manual",
+    lastSync: { entered: 2, left: 0 },
+  });
   await batch(app, [bought("bob", 1), bought("eve", 7)]);
   expect(await app.call("computedTraits.sync", { id: trait.id })).toEqual({ entered: 2, left: 0 });
   expect(await app.call("computedTraits.sync", { id: trait.id })).toEqual({ entered: 0, left: 0 });
@@ -21,13 +32,25 @@ test("made, it tells every user's value, and later only those that changed", asy
   const [identify] = (await app.call("messages.list", { sourceId: trait.sourceId })).items;
   expect(JSON.parse((await app.message(identify?.id ?? "")).raw as string)).toMatchObject({
     type: "identify",
-    context: { personas: { computation_class: "computed_trait", computation_key: "total_spent", computation_id: trait.id } },
+    context: {
+      personas: {
+        computation_class: "computed_trait",
+        computation_key: "total_spent",
+        computation_id: trait.id,
+      },
+    },
   });
 });
 
-test("one that follows each event changes with it and with time, and is null when nothing is left", async ({ start }) => {
+test("one that follows each event changes with it and with time, and is null when nothing is left", async ({
+  start,
+}) => {
   const app = await openShop(start);
-  await app.call("computedTraits.create", { name: "Week", computation: { ...total, withinDays: 7 }, sync: "each-event" });
+  await app.call("computedTraits.create", {
+    name: "Week",
+    computation: { ...total, withinDays: 7 },
+    sync: "each-event",
+  });
   await batch(app, [bought("ada", 10)]);
   expect(await told(app, "week")).toEqual({ ada: [10] });
   await app.advance({ byMs: 4 * dayMs });
@@ -50,10 +73,13 @@ test("a value whose members came in another order is the same value", async ({ s
   await app.call("computedTraits.sync", { id });
   await batch(app, [item({ size: "L", sku: 1 })]);
   await app.call("computedTraits.sync", { id });
-  for (const key of ["live", "by_hand"]) expect(await told(app, key)).toEqual({ ada: [{ sku: 1, size: "L" }] });
+  for (const key of ["live", "by_hand"])
+    expect(await told(app, key)).toEqual({ ada: [{ sku: 1, size: "L" }] });
 });
 
-test("a preview computes and sends nothing; a change of the computation is sent at the next sync", async ({ start }) => {
+test("a preview computes and sends nothing; a change of the computation is sent at the next sync", async ({
+  start,
+}) => {
   const app = await openShop(start);
   await batch(app, [bought("ada", 10), bought("ada", 20)]);
   const preview = await app.call("computedTraits.preview", { computation: total });
@@ -64,7 +90,9 @@ test("a preview computes and sends nothing; a change of the computation is sent 
   await app.call("computedTraits.sync", { id });
   expect(await told(app, "spent")).toEqual({ ada: [30, 20] });
   const [ada] = (await app.call("profiles.list", {})).items;
-  expect((await app.call("profiles.get", { id: ada?.id ?? "" })).computed).toMatchObject([{ id, name: "Spent", key: "spent", value: 20 }]);
+  expect((await app.call("profiles.get", { id: ada?.id ?? "" })).computed).toMatchObject([
+    { id, name: "Spent", key: "spent", value: 20 },
+  ]);
   expect(await app.call("computedTraits.delete", { id })).toEqual({ id });
   expect((await app.call("profiles.get", { id: ada?.id ?? "" })).computed).toEqual([]);
 });

@@ -19,7 +19,12 @@ test("a document with a bad entry at its end changes nothing", async ({ start })
     ],
     endpoints: [{ name: "Receiver", steps: [{ do: "answer" as const }] }],
     destinations: [
-      { name: "Shop", sources: ["k"], webhooks: [{ url: "http://a.localhost/" }], retryProfile: "quick" },
+      {
+        name: "Shop",
+        sources: ["k"],
+        webhooks: [{ url: "http://a.localhost/" }],
+        retryProfile: "quick",
+      },
       { name: "Bad", sources: ["n"], webhooks: [{ url: "ftp://a.localhost/" }] },
     ],
   };
@@ -27,8 +32,14 @@ test("a document with a bad entry at its end changes nothing", async ({ start })
   expect(await app.call("configuration.export", { secrets: true })).toEqual(before);
 
   const [good] = document.destinations;
-  await app.call("configuration.import", { ...document, destinations: good === undefined ? [] : [good] });
-  expect((await app.call("sources.list", {})).items.map(({ name }) => name).toSorted()).toEqual(["New", "Renamed"]);
+  await app.call("configuration.import", {
+    ...document,
+    destinations: good === undefined ? [] : [good],
+  });
+  expect((await app.call("sources.list", {})).items.map(({ name }) => name).toSorted()).toEqual([
+    "New",
+    "Renamed",
+  ]);
 });
 
 test("an export has no credentials unless they are asked for; read back, they stay as they are, and what nobody knows is named", async ({
@@ -37,17 +48,30 @@ test("an export has no credentials unless they are asked for; read back, they st
   const app = await start.app();
   const source = await app.call("sources.create", { name: "Web", writeKey: "k" });
   const webhooks = [
-    { url: "https://ada:s3cr3t@a.localhost/?token=s3cr3t&x=1", headers: { Authorization: "Bearer s3cr3t", "X-Team": "a" } },
+    {
+      url: "https://ada:s3cr3t@a.localhost/?token=s3cr3t&x=1",
+      headers: { Authorization: "Bearer s3cr3t", "X-Team": "a" },
+    },
   ];
-  await app.call("destinations.create", { name: "Shop", sourceIds: [source.id], webhooks, sharedSecret: "s3cr3t" });
+  await app.call("destinations.create", {
+    name: "Shop",
+    sourceIds: [source.id],
+    webhooks,
+    sharedSecret: "s3cr3t",
+  });
   const document = await app.call("configuration.export", {});
   expect(JSON.stringify(document)).not.toContain("s3cr3t");
   expect(document.destinations?.[0]?.webhooks).toEqual([
-    { url: "https://left-out:left-out@a.localhost/?token=left-out&x=1", headers: { Authorization: "left-out", "X-Team": "a" } },
+    {
+      url: "https://left-out:left-out@a.localhost/?token=left-out&x=1",
+      headers: { Authorization: "left-out", "X-Team": "a" },
+    },
   ]);
 
   expect(await app.call("configuration.import", document)).toEqual({ created: 0, updated: 3 });
-  expect((await app.call("destinations.list", {})).items).toMatchObject([{ webhooks, hasSharedSecret: true }]);
+  expect((await app.call("destinations.list", {})).items).toMatchObject([
+    { webhooks, hasSharedSecret: true },
+  ]);
 
   await app.call("pipeline.reset", { what: "everything" });
   const { missing } = await app.call("configuration.import", document);

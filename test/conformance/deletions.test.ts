@@ -1,8 +1,17 @@
-/** Deletion: who hears of it, what goes, what is rejected afterwards, and how the request follows its deliveries. */
+/**
+ * Deletion: who hears of it, what goes, what is rejected afterwards, and how the request follows
+ * its deliveries.
+ */
 
 import { expect, test as base } from "vitest";
 import type { AnswerOf, InputOf } from "../../src/contract/contract.ts";
-import { starting, until, type Message, type RunningApp, type Start } from "../support/running-app.ts";
+import {
+  starting,
+  until,
+  type Message,
+  type RunningApp,
+  type Start,
+} from "../support/running-app.ts";
 import type { Answer } from "../support/webhook-receiver.ts";
 
 const test = base.extend("start", starting);
@@ -12,45 +21,73 @@ async function openShop(start: Start, answer?: Answer, data = ":memory:") {
   const app = await start.app({ clock: "paused", data });
   const webhook = await start.receiver(answer);
   const sources: AnswerOf<"sources.create">[] = [];
-  for (const name of ["Web", "Server", "App"]) sources.push(await app.call("sources.create", { name, writeKey: name.toLowerCase() }));
+  for (const name of ["Web", "Server", "App"])
+    sources.push(await app.call("sources.create", { name, writeKey: name.toLowerCase() }));
   const connect = (more: Partial<InputOf<"destinations.create">> = {}) =>
-    app.call("destinations.create", { name: "CRM", sourceIds: sources.map(({ id }) => id), webhooks: [{ url: webhook.url }], ...more });
+    app.call("destinations.create", {
+      name: "CRM",
+      sourceIds: sources.map(({ id }) => id),
+      webhooks: [{ url: webhook.url }],
+      ...more,
+    });
   return { ...app, webhook, sources, connect };
 }
 
-const track = (app: RunningApp, key: string, userId: string) => app.ingest("/v1/track", { userId, event: "Bought" }, key);
+const track = (app: RunningApp, key: string, userId: string) =>
+  app.ingest("/v1/track", { userId, event: "Bought" }, key);
 
 const deletes = (bodies: { body: string }[]): Message[] =>
   bodies.map(({ body }) => JSON.parse(body) as Message).filter(({ type }) => type === "delete");
 
-test("each source that knows the user sends one delete of exactly three members, and no other source does", async ({ start }) => {
+test("each source that knows the user sends one delete of exactly three members, and no other source does", async ({
+  start,
+}) => {
   const app = await openShop(start);
   await app.connect();
   for (const key of ["web", "server"]) await track(app, key, "ada");
   for (const key of ["web", "server", "app"]) await track(app, key, "bob");
   const deletion = await app.call("deletions.create", { userIds: ["ada"] });
   const [web, server] = app.sources;
-  expect(deletion.users).toMatchObject([{ userId: "ada", known: true, sourceIds: [web?.id, server?.id] }]);
-  expect(deletion.users[0]?.detail).toBe("The profile was removed. A delete message was created for Web and Server.");
+  expect(deletion.users).toMatchObject([
+    { userId: "ada", known: true, sourceIds: [web?.id, server?.id] },
+  ]);
+  expect(deletion.users[0]?.detail).toBe(
+    "The profile was removed. A delete message was created for Web and Server.",
+  );
   await app.settle();
   const { now } = await app.call("clock.get", {});
-  expect(deletes(app.webhook.requests)).toEqual([1, 2].map(() => ({ type: "delete", userId: "ada", timestamp: now })));
-  const messages = await Promise.all((deletion.users[0]?.messageIds ?? []).map((id) => app.message(id)));
-  expect(messages).toMatchObject([web, server].map((source) => ({ type: "delete", sourceId: source?.id, state: "delivered" })));
-  expect(await app.call("deletions.get", { id: deletion.id })).toMatchObject({ state: "delivered" });
+  expect(deletes(app.webhook.requests)).toEqual(
+    [1, 2].map(() => ({ type: "delete", userId: "ada", timestamp: now })),
+  );
+  const messages = await Promise.all(
+    (deletion.users[0]?.messageIds ?? []).map((id) => app.message(id)),
+  );
+  expect(messages).toMatchObject(
+    [web, server].map((source) => ({ type: "delete", sourceId: source?.id, state: "delivered" })),
+  );
+  expect(await app.call("deletions.get", { id: deletion.id })).toMatchObject({
+    state: "delivered",
+  });
   const { items } = await app.call("profiles.list", {});
   expect(items.map(({ userId }) => userId)).toEqual(["bob"]);
 });
 
-test("later messages of the user are rejected and on record, until the suppression is lifted", async ({ start }) => {
+test("later messages of the user are rejected and on record, until the suppression is lifted", async ({
+  start,
+}) => {
   const app = await openShop(start);
   await app.connect();
   await track(app, "web", "ada");
   const { id } = await app.call("deletions.create", { userIds: ["ada"] });
-  expect(await track(app, "web", "ada")).toMatchObject({ success: true, rejected: [{ reason: "suppressed" }] });
+  expect(await track(app, "web", "ada")).toMatchObject({
+    success: true,
+    rejected: [{ reason: "suppressed" }],
+  });
   const [rejected] = (await app.call("messages.list", { state: "rejected" })).items;
   expect(rejected).toMatchObject({ reason: "suppressed", userId: "ada" });
-  expect((await app.call("suppressions.list", {})).items).toMatchObject([{ userId: "ada", deletionId: id }]);
+  expect((await app.call("suppressions.list", {})).items).toMatchObject([
+    { userId: "ada", deletionId: id },
+  ]);
   await app.call("suppressions.lift", { userId: "ada" });
   await track(app, "web", "ada");
   await app.settle();
@@ -67,28 +104,47 @@ test("it is an option: without it later messages make a new profile", async ({ s
   expect((await app.call("profiles.list", {})).items).toMatchObject([{ userId: "ada", events: 1 }]);
 });
 
-test("a user whom nobody knows is said to be unknown, and is suppressed all the same", async ({ start }) => {
+test("a user whom nobody knows is said to be unknown, and is suppressed all the same", async ({
+  start,
+}) => {
   const app = await openShop(start);
   await app.connect();
   const deletion = await app.call("deletions.create", { userIds: ["nobody", "nobody"] });
   expect(deletion).toMatchObject({
     state: "nothing_to_send",
-    users: [{ userId: "nobody", known: false, detail: "No profile has this userId, so there was nothing to delete.", messageIds: [] }],
+    users: [
+      {
+        userId: "nobody",
+        known: false,
+        detail: "No profile has this userId, so there was nothing to delete.",
+        messageIds: [],
+      },
+    ],
   });
   expect(await track(app, "web", "nobody")).toMatchObject({ rejected: [{ reason: "suppressed" }] });
 });
 
-test("without a destination that is enabled nothing is sent, and the request says why", async ({ start }) => {
+test("without a destination that is enabled nothing is sent, and the request says why", async ({
+  start,
+}) => {
   const app = await openShop(start);
   await app.connect({ enabled: false });
   await track(app, "web", "ada");
   const deletion = await app.call("deletions.create", { userIds: ["ada"] });
-  expect(deletion).toMatchObject({ state: "nothing_to_send", users: [{ known: true, sourceIds: [], messageIds: [] }] });
-  expect(deletion.users[0]?.detail).toContain("No source that knows the user has an enabled destination");
+  expect(deletion).toMatchObject({
+    state: "nothing_to_send",
+    users: [{ known: true, sourceIds: [], messageIds: [] }],
+  });
+  expect(deletion.users[0]?.detail).toContain(
+    "No source that knows the user has an enabled destination",
+  );
 });
 
 test("the request's state follows its deliveries, over retries to their end", async ({ start }) => {
-  const app = await openShop(start, (response, _, count) => void response.writeHead(count < 3 ? 503 : 200).end());
+  const app = await openShop(
+    start,
+    (response, _, count) => void response.writeHead(count < 3 ? 503 : 200).end(),
+  );
   await track(app, "web", "ada");
   await app.settle();
   await app.connect();
@@ -102,7 +158,9 @@ test("the request's state follows its deliveries, over retries to their end", as
   expect(await app.refused("deletions.get", { id })).toEqual({ status: 404, code: "not_found" });
 });
 
-test("leaving an audience by deletion sends no identify, and the user is no member any more", async ({ start }) => {
+test("leaving an audience by deletion sends no identify, and the user is no member any more", async ({
+  start,
+}) => {
   const app = await openShop(start);
   await app.connect();
   await track(app, "web", "ada");
@@ -113,20 +171,29 @@ test("leaving an audience by deletion sends no identify, and the user is no memb
   expect(await app.call("audiences.sync", { id })).toEqual({ entered: 0, left: 0 });
   expect(await app.call("audiences.get", { id })).toMatchObject({ size: 0 });
   await app.settle();
-  const identifies = app.webhook.requests.map(({ body }) => JSON.parse(body) as Message).filter(({ type }) => type === "identify");
+  const identifies = app.webhook.requests
+    .map(({ body }) => JSON.parse(body) as Message)
+    .filter(({ type }) => type === "identify");
   expect(identifies).toMatchObject([{ userId: "ada", traits: { buyers: true } }]);
 });
 
-test("two userIds of one profile, both named, are both deleted; one that is not named is mentioned", async ({ start }) => {
+test("two userIds of one profile, both named, are both deleted; one that is not named is mentioned", async ({
+  start,
+}) => {
   const app = await openShop(start);
   await app.connect();
   for (const userId of ["old", "new"]) await track(app, "web", userId);
   await app.ingest("/v1/alias", { userId: "new", previousId: "old" }, "web");
   const between = Array.from({ length: 120 }, (_, nth) => `nobody ${nth}`);
   const both = await app.call("deletions.create", { userIds: ["old", ...between, "new"] });
-  expect(both.users.filter(({ known }) => known).map(({ userId }) => userId)).toEqual(["old", "new"]);
+  expect(both.users.filter(({ known }) => known).map(({ userId }) => userId)).toEqual([
+    "old",
+    "new",
+  ]);
   await app.settle();
-  expect(new Set(deletes(app.webhook.requests).map(({ userId }) => userId))).toEqual(new Set(["new", "old"]));
+  expect(new Set(deletes(app.webhook.requests).map(({ userId }) => userId))).toEqual(
+    new Set(["new", "old"]),
+  );
 
   for (const userId of ["first", "second"]) await track(app, "web", userId);
   await app.ingest("/v1/alias", { userId: "second", previousId: "first" }, "web");
@@ -134,7 +201,9 @@ test("two userIds of one profile, both named, are both deleted; one that is not 
   expect(one.users[0]?.detail).toContain('The profile also had the userId "first"');
 });
 
-test("what is on its way in when a deletion is asked for does not come back behind it", async ({ start }) => {
+test("what is on its way in when a deletion is asked for does not come back behind it", async ({
+  start,
+}) => {
   const app = await openShop(start);
   await app.connect();
   await track(app, "web", "ada");
@@ -156,7 +225,9 @@ test("a delete can be sent again, though its user is suppressed", async ({ start
   expect(deletes(app.webhook.requests)).toHaveLength(2);
 });
 
-test("whatever a userId is made of, it can be told, deleted and suppressed, over a restart too", async ({ start }) => {
+test("whatever a userId is made of, it can be told, deleted and suppressed, over a restart too", async ({
+  start,
+}) => {
   const data = await start.directory();
   const app = await openShop(start, 200, data);
   await app.connect();
@@ -168,18 +239,26 @@ test("whatever a userId is made of, it can be told, deleted and suppressed, over
   expect(deletion.users.map(({ known }) => known)).toEqual(users.map(() => true));
   await app.stop();
   const again = await start.app({ data });
-  for (const userId of users) expect(await track(again, "web", userId), userId).toMatchObject({ rejected: [{ reason: "suppressed" }] });
+  for (const userId of users)
+    expect(await track(again, "web", userId), userId).toMatchObject({
+      rejected: [{ reason: "suppressed" }],
+    });
 });
 
 test("who watches the changes hears when a request has come to its end", async ({ start }) => {
-  const app = await openShop(start, (response, _, count) => void response.writeHead(count < 2 ? 503 : 200).end());
+  const app = await openShop(
+    start,
+    (response, _, count) => void response.writeHead(count < 2 ? 503 : 200).end(),
+  );
   await track(app, "web", "ada");
   await app.settle();
   await app.connect();
   const seen: string[] = [];
-  const look = async (id: string) => void seen.push((await app.call("deletions.get", { id })).state);
+  const look = async (id: string) =>
+    void seen.push((await app.call("deletions.get", { id })).state);
   app.changes.subscribe((lines) => {
-    for (const { area, ids } of lines) if (area === "deletions") for (const id of ids) void look(id);
+    for (const { area, ids } of lines)
+      if (area === "deletions") for (const id of ids) void look(id);
   });
   await app.call("deletions.create", { userIds: ["ada"] });
   await until(() => seen.at(-1) === "waiting");

@@ -1,4 +1,7 @@
-/** The five seconds toward addresses outside, in real time: the cases run at the same time, and the file takes as long as the slowest. */
+/**
+ * The five seconds toward addresses outside, in real time: the cases run at the same time, and the
+ * file takes as long as the slowest.
+ */
 
 import type { ServerResponse } from "node:http";
 import { describe, expect, test as base } from "vitest";
@@ -10,7 +13,10 @@ const test = base.extend("start", starting);
 const never = (): void => {};
 const answerLate = (response: ServerResponse): unknown => response.writeHead(200).end("late");
 
-/** Counted from when the request was seen, which on a busy machine is some time after the attempt started. */
+/**
+ * Counted from when the request was seen, which on a busy machine is some time after the attempt
+ * started.
+ */
 const after =
   (ms: number) =>
   (response: ServerResponse): void =>
@@ -25,7 +31,9 @@ const afterMessage =
   };
 
 describe.concurrent("the five seconds", () => {
-  test("accept an answer after 3 s and end an attempt whose answer takes 5.5 s", async ({ start }) => {
+  test("accept an answer after 3 s and end an attempt whose answer takes 5.5 s", async ({
+    start,
+  }) => {
     const app = await start.app();
     const late = await start.receiver(afterMessage(3000));
     const tooLate = await start.receiver(after(5500));
@@ -42,7 +50,15 @@ describe.concurrent("the five seconds", () => {
     expect(accepted?.attempts[0]?.durationMs).toBeGreaterThanOrEqual(2500);
     expect(timedOut).toMatchObject({
       state: "waiting",
-      attempts: [{ outcome: "timeout", retryable: true, simulated: false, error: { code: "timeout" }, response: null }],
+      attempts: [
+        {
+          outcome: "timeout",
+          retryable: true,
+          simulated: false,
+          error: { code: "timeout" },
+          response: null,
+        },
+      ],
     });
     expect(timedOut?.attempts[0]?.durationMs).toBeGreaterThanOrEqual(4990);
     expect(timedOut?.attempts[0]?.error?.message).toBe(
@@ -50,7 +66,9 @@ describe.concurrent("the five seconds", () => {
     );
   });
 
-  test("hold for the whole answer: a body that drips is a timeout, and what came of it is on record", async ({ start }) => {
+  test("hold for the whole answer: a body that drips is a timeout, and what came of it is on record", async ({
+    start,
+  }) => {
     const app = await start.app();
     const receiver = await start.receiver((response) => {
       response.writeHead(200, { "Content-Length": 1000 });
@@ -63,16 +81,25 @@ describe.concurrent("the five seconds", () => {
     const delivery = await app.delivery(id);
     const [attempt] = delivery.attempts;
     expect(delivery.state).toBe("waiting");
-    expect(attempt).toMatchObject({ outcome: "timeout", response: { status: 200, body: expect.stringMatching(/^\.{1,25}$/) } });
+    expect(attempt).toMatchObject({
+      outcome: "timeout",
+      response: { status: 200, body: expect.stringMatching(/^\.{1,25}$/) },
+    });
     expect(attempt?.durationMs).toBeGreaterThanOrEqual(4990);
-    expect(attempt?.phases).toMatchObject({ sent: expect.any(Number), firstByte: expect.any(Number) });
+    expect(attempt?.phases).toMatchObject({
+      sent: expect.any(Number),
+      firstByte: expect.any(Number),
+    });
     expect(attempt?.phases).not.toHaveProperty("done");
   });
 
   test("are the same where nobody speaks", async ({ start }) => {
     const app = await start.app();
     const silent = await start.rawReceiver({ onConnection: (socket) => socket.pause() });
-    await app.destination([`http://127.0.0.1:${silent.port}/`, `https://127.0.0.1:${silent.port}/`]);
+    await app.destination([
+      `http://127.0.0.1:${silent.port}/`,
+      `https://127.0.0.1:${silent.port}/`,
+    ]);
     const id = await app.send();
     await app.settle();
     expect((await app.delivery(id)).attempts.map(outcomeOf)).toEqual(["1: timeout", "1: timeout"]);
@@ -85,7 +112,10 @@ describe.concurrent("the five seconds", () => {
     const sibling = await start.receiver(200);
     const other = await start.receiver(200);
     // No attempt ends while the test runs, however long it takes.
-    const { name } = await app.call("retryProfiles.create", { name: "patient", timeoutMs: 600_000 });
+    const { name } = await app.call("retryProfiles.create", {
+      name: "patient",
+      timeoutMs: 600_000,
+    });
     await app.destination([hanging.url, sibling.url], { retryProfile: name });
     await app.destination([other.url]);
     await app.sendMany(200);
@@ -114,8 +144,13 @@ describe.concurrent("the five seconds", () => {
         return seen.attempts.length === 2 && seen;
       });
       expect(delivery.state).toBe("delivered");
-      expect(outcomesByWebhook(delivery, [hanging.url, sibling.url])).toEqual([["1: timeout"], ["1: success"]]);
-      expect(delivery.attempts.find(({ outcome }) => outcome === "timeout")?.durationMs).toBeGreaterThanOrEqual(4990);
+      expect(outcomesByWebhook(delivery, [hanging.url, sibling.url])).toEqual([
+        ["1: timeout"],
+        ["1: success"],
+      ]);
+      expect(
+        delivery.attempts.find(({ outcome }) => outcome === "timeout")?.durationMs,
+      ).toBeGreaterThanOrEqual(4990);
     }
   });
 });
@@ -132,11 +167,16 @@ describe.concurrent("a stop", () => {
 
     const again = await start.app({ data });
     await again.settle();
-    expect(await again.delivery(id)).toMatchObject({ state: "delivered", attempts: [{ outcome: "success" }] });
+    expect(await again.delivery(id)).toMatchObject({
+      state: "delivered",
+      attempts: [{ outcome: "success" }],
+    });
     expect(receiver.requests).toHaveLength(1);
   });
 
-  test("gives up an attempt that goes on, which is made again after the start", async ({ start }) => {
+  test("gives up an attempt that goes on, which is made again after the start", async ({
+    start,
+  }) => {
     const data = await start.directory();
     const app = await start.app({ data });
     const receiver = await start.receiver(never);

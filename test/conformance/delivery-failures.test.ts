@@ -20,7 +20,9 @@ async function attemptAt(app: RunningApp, url: string): Promise<Attempt> {
   const { id: destinationId } = await app.destination([url]);
   const id = await app.send();
   await app.settle();
-  const delivery = (await app.message(id)).deliveries.find((one) => one.destinationId === destinationId);
+  const delivery = (await app.message(id)).deliveries.find(
+    (one) => one.destinationId === destinationId,
+  );
   expect(delivery?.attempts).toHaveLength(1);
   return delivery?.attempts[0] as Attempt;
 }
@@ -39,7 +41,8 @@ describe("a connection error", () => {
         if (!fails) socket.write("HTTP/1.1 204 No Content\r\n\r\n");
         else if (does === "reset") socket.resetAndDestroy();
         else if (does === "end") socket.end();
-        else if (does === "truncate") socket.end("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
+        else if (does === "truncate")
+          socket.end("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
         else socket.end("SSH-2.0-OpenSSH_9.6\r\n");
       },
     });
@@ -48,12 +51,17 @@ describe("a connection error", () => {
     await app.settle();
     const delivery = await app.delivery(id);
     expect(delivery.state).toBe("waiting");
-    expect(delivery.attempts).toMatchObject([{ outcome: "connection_error", retryable: true, request: { sent: true } }]);
+    expect(delivery.attempts).toMatchObject([
+      { outcome: "connection_error", retryable: true, request: { sent: true } },
+    ]);
     if (code !== undefined) expect(delivery.attempts[0]?.error?.code).toBe(code);
     expect(delivery.attempts[0]?.error?.message).toMatch(/^[A-Z].*\.$/);
     fails = false;
     await app.advance({ to: "next-due" });
-    expect((await app.delivery(id)).attempts.map(outcomeOf)).toEqual(["1: connection_error", "2: success"]);
+    expect((await app.delivery(id)).attempts.map(outcomeOf)).toEqual([
+      "1: connection_error",
+      "2: success",
+    ]);
   });
 
   test("is what a refused connection is, and not one byte counts as sent", async ({ start }) => {
@@ -74,11 +82,17 @@ describe("a connection error", () => {
   test("is what a name without an address is", async ({ start }) => {
     const app = await start.app({ clock: "paused" });
     const attempt = await attemptAt(app, "http://receiver.invalid/");
-    expect(attempt).toMatchObject({ outcome: "connection_error", retryable: true, request: { sent: false } });
+    expect(attempt).toMatchObject({
+      outcome: "connection_error",
+      retryable: true,
+      request: { sent: false },
+    });
     expect(attempt.error?.code).toMatch(/^(ENOTFOUND|EAI_AGAIN)$/);
     expect(attempt.error?.message).toContain("receiver.invalid");
     await app.advance({ to: "next-due" });
-    expect((await app.call("deliveries.list", {})).items).toMatchObject([{ state: "waiting", rounds: 2 }]);
+    expect((await app.call("deliveries.list", {})).items).toMatchObject([
+      { state: "waiting", rounds: 2 },
+    ]);
   });
 });
 
@@ -86,12 +100,20 @@ describe("a redirect", () => {
   test.for([301, 302, 303, 307, 308])("%i is not followed and final", async (status, { start }) => {
     const app = await start.app({ clock: "paused" });
     const elsewhere = await start.receiver(200);
-    const receiver = await start.receiver((response) => response.writeHead(status, { Location: elsewhere.url }).end());
+    const receiver = await start.receiver((response) =>
+      response.writeHead(status, { Location: elsewhere.url }).end(),
+    );
     const attempt = await attemptAt(app, receiver.url);
-    expect(attempt).toMatchObject({ outcome: "http_error", retryable: false, response: { status } });
+    expect(attempt).toMatchObject({
+      outcome: "http_error",
+      retryable: false,
+      response: { status },
+    });
     expect(attempt.response?.headers).toContainEqual(["Location", elsewhere.url]);
     await app.advance({ to: "idle" });
-    expect((await app.call("deliveries.list", {})).items).toMatchObject([{ state: "failed", rounds: 1 }]);
+    expect((await app.call("deliveries.list", {})).items).toMatchObject([
+      { state: "failed", rounds: 1 },
+    ]);
     expect(elsewhere.requests).toEqual([]);
     expect(receiver.requests).toHaveLength(1);
   });
@@ -101,7 +123,9 @@ describe("the answer's body", () => {
   test("is recorded up to 64 KB, with its full length", async ({ start }) => {
     const app = await start.app();
     const body = "0123456789abcdef".repeat(20_000);
-    const counted = await start.receiver((response) => response.writeHead(200, { "Content-Length": body.length }).end(body));
+    const counted = await start.receiver((response) =>
+      response.writeHead(200, { "Content-Length": body.length }).end(body),
+    );
     const chunked = await start.receiver((response) => {
       response.write(body.slice(0, 100_000));
       response.end(body.slice(100_000));
@@ -118,7 +142,13 @@ describe("the answer's body", () => {
     const bytes = Buffer.from([0xff, 0x00, 0xfe]);
     const short = await start.receiver((response) => response.writeHead(503).end("Grüße"));
     const binary = await start.receiver((response) => response.writeHead(503).end(bytes));
-    expect((await attemptAt(app, short.url)).response).toMatchObject({ body: "Grüße", bodyLength: 7 });
-    expect((await attemptAt(app, binary.url)).response).toMatchObject({ body: { base64: bytes.toString("base64") }, bodyLength: 3 });
+    expect((await attemptAt(app, short.url)).response).toMatchObject({
+      body: "Grüße",
+      bodyLength: 7,
+    });
+    expect((await attemptAt(app, binary.url)).response).toMatchObject({
+      body: { base64: bytes.toString("base64") },
+      bodyLength: 3,
+    });
   });
 });

@@ -4,7 +4,9 @@ import { outcomeOf, outcomesByWebhook, starting } from "../support/running-app.t
 const test = base.extend("start", starting);
 
 describe("five webhooks", () => {
-  test("are delivered if and only if any one succeeds, in all 32 combinations", async ({ start }) => {
+  test("are delivered if and only if any one succeeds, in all 32 combinations", async ({
+    start,
+  }) => {
     const app = await start.app({ clock: "paused" });
     const receivers = await Promise.all(
       [0, 1, 2, 3, 4].map((place) =>
@@ -26,20 +28,28 @@ describe("five webhooks", () => {
 
     for (const { id, succeed } of sent) {
       const delivery = await app.delivery(id);
-      expect(delivery.state, JSON.stringify(succeed)).toBe(succeed.includes(true) ? "delivered" : "waiting");
-      expect(outcomesByWebhook(delivery, urls)).toEqual(succeed.map((success) => [success ? "1: success" : "1: 503"]));
+      expect(delivery.state, JSON.stringify(succeed)).toBe(
+        succeed.includes(true) ? "delivered" : "waiting",
+      );
+      expect(outcomesByWebhook(delivery, urls)).toEqual(
+        succeed.map((success) => [success ? "1: success" : "1: 503"]),
+      );
     }
     await app.advance({ byMs: 60_000 });
     for (const { id, succeed } of sent) {
       const delivery = await app.delivery(id);
       const rounds = Math.max(...delivery.attempts.map(({ round }) => round));
-      expect(delivery.attempts, JSON.stringify(succeed)).toHaveLength(succeed.includes(true) ? 5 : 5 * rounds);
+      expect(delivery.attempts, JSON.stringify(succeed)).toHaveLength(
+        succeed.includes(true) ? 5 : 5 * rounds,
+      );
       if (!succeed.includes(true)) expect(rounds).toBeGreaterThan(1);
     }
     for (const { requests } of receivers) {
       const bodies = Map.groupBy(requests, ({ body }) => body);
       const delivered = [...bodies].filter(([body]) =>
-        (JSON.parse(body) as { properties: { succeed: boolean[] } }).properties.succeed.includes(true),
+        (JSON.parse(body) as { properties: { succeed: boolean[] } }).properties.succeed.includes(
+          true,
+        ),
       );
       expect(delivered).toHaveLength(31);
       for (const [, times] of delivered) expect(times).toHaveLength(1);
@@ -55,22 +65,35 @@ describe("an answer", () => {
     const id = await app.send();
     await app.settle();
     const delivery = await app.delivery(id);
-    expect(delivery).toMatchObject({ state: "delivered", nextAttemptAt: null, reason: "succeeded" });
-    expect(delivery.attempts).toMatchObject([{ round: 1, outcome: "success", error: null, response: { status } }]);
+    expect(delivery).toMatchObject({
+      state: "delivered",
+      nextAttemptAt: null,
+      reason: "succeeded",
+    });
+    expect(delivery.attempts).toMatchObject([
+      { round: 1, outcome: "success", error: null, response: { status } },
+    ]);
   });
 
-  test.for([300, 304, 400, 401, 404, 408, 410, 429, 499])("of %i is final", async (status, { start }) => {
-    const app = await start.app({ clock: "paused" });
-    const receiver = await start.receiver(status);
-    await app.destination([receiver.url]);
-    const id = await app.send();
-    await app.advance({ to: "idle" });
-    const delivery = await app.delivery(id);
-    expect(delivery).toMatchObject({ state: "failed", nextAttemptAt: null });
-    expect(delivery.attempts.map(outcomeOf)).toEqual([`1: ${status}`]);
-    expect(receiver.requests).toHaveLength(1);
-    expect(await app.message(id)).toMatchObject({ state: "failed", attempts: 1, lastStatus: status });
-  });
+  test.for([300, 304, 400, 401, 404, 408, 410, 429, 499])(
+    "of %i is final",
+    async (status, { start }) => {
+      const app = await start.app({ clock: "paused" });
+      const receiver = await start.receiver(status);
+      await app.destination([receiver.url]);
+      const id = await app.send();
+      await app.advance({ to: "idle" });
+      const delivery = await app.delivery(id);
+      expect(delivery).toMatchObject({ state: "failed", nextAttemptAt: null });
+      expect(delivery.attempts.map(outcomeOf)).toEqual([`1: ${status}`]);
+      expect(receiver.requests).toHaveLength(1);
+      expect(await app.message(id)).toMatchObject({
+        state: "failed",
+        attempts: 1,
+        lastStatus: status,
+      });
+    },
+  );
 
   test.for([500, 501, 502, 503, 504, 505, 599])("of %i is retried", async (status, { start }) => {
     const app = await start.app({ clock: "paused" });
@@ -78,35 +101,50 @@ describe("an answer", () => {
     await app.destination([receiver.url]);
     const id = await app.send();
     await app.settle();
-    expect(await app.delivery(id)).toMatchObject({ state: "waiting", nextAttemptAt: expect.any(String) });
+    expect(await app.delivery(id)).toMatchObject({
+      state: "waiting",
+      nextAttemptAt: expect.any(String),
+    });
     receiver.answer = 200;
     await app.advance({ to: "next-due" });
-    expect((await app.delivery(id)).attempts.map(outcomeOf)).toEqual([`1: ${status}`, "2: success"]);
+    expect((await app.delivery(id)).attempts.map(outcomeOf)).toEqual([
+      `1: ${status}`,
+      "2: success",
+    ]);
   });
 });
 
 describe("an answer beyond HTTP's own statuses", () => {
-  test("is final, retried where the profile says so, and found by its status and by its hundred", async ({ start }) => {
+  test("is final, retried where the profile says so, and found by its status and by its hundred", async ({
+    start,
+  }) => {
     const app = await start.app({ clock: "paused" });
     const receiver = await start.receiver(700);
     const { id } = await app.destination([receiver.url]);
     const final = await app.send();
     await app.settle();
-    expect(await app.delivery(final)).toMatchObject({ state: "failed", attempts: [{ outcome: "http_error", response: { status: 700 } }] });
+    expect(await app.delivery(final)).toMatchObject({
+      state: "failed",
+      attempts: [{ outcome: "http_error", response: { status: 700 } }],
+    });
 
     await app.call("destinations.update", { id, retryProfile: "svix" });
     const retried = await app.send();
     await app.settle();
     expect(await app.delivery(retried)).toMatchObject({ state: "waiting" });
     for (const status of ["700", "7xx"]) {
-      expect((await app.call("messages.list", { status })).items.map((message) => message.id)).toEqual([retried, final]);
+      expect(
+        (await app.call("messages.list", { status })).items.map((message) => message.id),
+      ).toEqual([retried, final]);
     }
     expect((await app.call("messages.list", { status: "8xx" })).items).toEqual([]);
   });
 });
 
 describe("mixed failures", () => {
-  test("are retried at the webhook that may be retried only, and failed once none is left", async ({ start }) => {
+  test("are retried at the webhook that may be retried only, and failed once none is left", async ({
+    start,
+  }) => {
     const app = await start.app({ clock: "paused" });
     const gone = await start.receiver(410);
     const busy = await start.receiver(503);
@@ -120,7 +158,10 @@ describe("mixed failures", () => {
     await app.advance({ to: "next-due" });
     const delivery = await app.delivery(id);
     expect(delivery).toMatchObject({ state: "failed", nextAttemptAt: null });
-    expect(outcomesByWebhook(delivery, [gone.url, busy.url])).toEqual([["1: 410"], ["1: 503", "2: 503", "3: 400"]]);
+    expect(outcomesByWebhook(delivery, [gone.url, busy.url])).toEqual([
+      ["1: 410"],
+      ["1: 503", "2: 503", "3: 400"],
+    ]);
     expect(await app.call("clock.get", {})).toMatchObject({ nextDueAt: null });
   });
 
@@ -139,13 +180,18 @@ describe("mixed failures", () => {
   test("are delivered when the one that is retried succeeds", async ({ start }) => {
     const app = await start.app({ clock: "paused" });
     const gone = await start.receiver(410);
-    const busy = await start.receiver((response, _, count) => response.writeHead(count < 3 ? 500 : 200).end());
+    const busy = await start.receiver((response, _, count) =>
+      response.writeHead(count < 3 ? 500 : 200).end(),
+    );
     await app.destination([gone.url, busy.url]);
     const id = await app.send();
     await app.advance({ to: "idle" });
     const delivery = await app.delivery(id);
     expect(delivery.state).toBe("delivered");
-    expect(outcomesByWebhook(delivery, [gone.url, busy.url])).toEqual([["1: 410"], ["1: 500", "2: 500", "3: success"]]);
+    expect(outcomesByWebhook(delivery, [gone.url, busy.url])).toEqual([
+      ["1: 410"],
+      ["1: 500", "2: 500", "3: success"],
+    ]);
   });
 });
 
@@ -158,7 +204,8 @@ describe("states", () => {
     for (const { url } of [good, wrong, busy]) await app.destination([url]);
     const id = await app.send();
     await app.settle();
-    const states = async (): Promise<string[]> => (await app.message(id)).deliveries.map(({ state }) => state);
+    const states = async (): Promise<string[]> =>
+      (await app.message(id)).deliveries.map(({ state }) => state);
     const ofMessage = async (): Promise<string> => (await app.message(id)).state;
     expect(await states()).toEqual(["delivered", "failed", "waiting"]);
     expect(await ofMessage()).toBe("waiting");
@@ -178,11 +225,24 @@ describe("states", () => {
     await app.settle();
     expect(await ofMessage()).toBe("delivered");
     const stats = await app.call("stats.get", {});
-    expect(stats.messages.byState).toMatchObject({ delivered: 1, waiting: 0, failed: 0, cancelled: 0 });
-    expect(stats.deliveries.byState).toMatchObject({ delivered: 3, waiting: 0, failed: 0, cancelled: 0, sending: 0 });
+    expect(stats.messages.byState).toMatchObject({
+      delivered: 1,
+      waiting: 0,
+      failed: 0,
+      cancelled: 0,
+    });
+    expect(stats.deliveries.byState).toMatchObject({
+      delivered: 3,
+      waiting: 0,
+      failed: 0,
+      cancelled: 0,
+      sending: 0,
+    });
   });
 
-  test("are recorded append-only, so that the record alone tells the timeline", async ({ start }) => {
+  test("are recorded append-only, so that the record alone tells the timeline", async ({
+    start,
+  }) => {
     const app = await start.app({ clock: "paused" });
     const receiver = await start.receiver(503);
     await app.destination([receiver.url]);
@@ -208,7 +268,9 @@ describe("states", () => {
     });
 
     for (const [index, transitions] of recorded.entries()) {
-      expect(transitions.slice(0, recorded[index - 1]?.length ?? 0)).toEqual(recorded[index - 1] ?? []);
+      expect(transitions.slice(0, recorded[index - 1]?.length ?? 0)).toEqual(
+        recorded[index - 1] ?? [],
+      );
     }
     const { attempts, transitions, state } = await app.delivery(id);
     expect(state).toBe("delivered");

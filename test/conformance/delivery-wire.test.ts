@@ -13,9 +13,17 @@ describe("the request", () => {
     const app = await start.app();
     const raw = await start.rawReceiver({ onRequest: (socket) => socket.write(noContent) });
     const url = `http://127.0.0.1:${raw.port}/some/path%20here?q=1&r=%C3%BC&empty=#fragment`;
-    await app.destination([{ url, headers: { "X-Team": "growth; a=b", Authorization: "Bearer t0ken", "x-lower": "Grüße" } }], {
-      sharedSecret: "s3cr3t",
-    });
+    await app.destination(
+      [
+        {
+          url,
+          headers: { "X-Team": "growth; a=b", Authorization: "Bearer t0ken", "x-lower": "Grüße" },
+        },
+      ],
+      {
+        sharedSecret: "s3cr3t",
+      },
+    );
     const id = await app.send({ event: "Größe gewählt" });
     await app.settle();
     const delivery = await app.delivery(id);
@@ -43,7 +51,9 @@ describe("the request", () => {
       method: "POST",
       url,
       startLine: lines[0],
-      headers: lines.slice(1).map((line) => [line.slice(0, line.indexOf(": ")), line.slice(line.indexOf(": ") + 2)]),
+      headers: lines
+        .slice(1)
+        .map((line) => [line.slice(0, line.indexOf(": ")), line.slice(line.indexOf(": ") + 2)]),
       body,
     });
     expect(attempt?.response).toEqual({
@@ -75,7 +85,9 @@ describe("the request", () => {
     expect(receiver.requests[0]?.headers).toContainEqual(["User-Agent", "Acme-Corp/1.0"]);
   });
 
-  test("is the same on every attempt and to every webhook but for its headers", async ({ start }) => {
+  test("is the same on every attempt and to every webhook but for its headers", async ({
+    start,
+  }) => {
     const app = await start.app({ clock: "paused" });
     const [one, other] = [await start.receiver(503), await start.receiver(503)];
     await app.destination([one.url, other.url]);
@@ -97,11 +109,19 @@ describe("the request", () => {
   });
 });
 
-const common = { messageId: "m1", timestamp: "2026-11-21T03:16:19.987654Z", context: { locale: "de" } };
+const common = {
+  messageId: "m1",
+  timestamp: "2026-11-21T03:16:19.987654Z",
+  context: { locale: "de" },
+};
 const context = { locale: "de", ip: "127.0.0.1", library: { name: "unit", version: "1" } };
 const delivered = { version: 1, messageId: "m1", timestamp: "2026-11-21T03:16:19.987Z", context };
 
-const device = { device: { model: "m", type: "ios" }, os: { name: "iOS", version: "20" }, app: { build: "1", name: "Shop", version: "2" } };
+const device = {
+  device: { model: "m", type: "ios" },
+  os: { name: "iOS", version: "20" },
+  app: { build: "1", name: "Shop", version: "2" },
+};
 const page = { path: "/p", referrer: "", title: "P", url: "https://shop.example/p", extra: [1] };
 
 /** What comes in, and exactly what goes out. */
@@ -109,7 +129,14 @@ const shapes: { name: string; sent: Message; body: Message }[] = [
   {
     name: "page",
     sent: { type: "page", userId: "u1", name: "Home", category: "Docs", properties: page },
-    body: { ...delivered, type: "page", userId: "u1", name: "Home", category: "Docs", properties: page },
+    body: {
+      ...delivered,
+      type: "page",
+      userId: "u1",
+      name: "Home",
+      category: "Docs",
+      properties: page,
+    },
   },
   {
     name: "page without properties",
@@ -119,12 +146,25 @@ const shapes: { name: string; sent: Message; body: Message }[] = [
   {
     name: "screen",
     sent: { type: "screen", userId: "u1", name: "Cart", context: { ...common.context, ...device } },
-    body: { ...delivered, type: "screen", userId: "u1", name: "Cart", properties: {}, context: { ...context, ...device } },
+    body: {
+      ...delivered,
+      type: "screen",
+      userId: "u1",
+      name: "Cart",
+      properties: {},
+      context: { ...context, ...device },
+    },
   },
   {
     name: "identify",
     sent: { type: "identify", userId: "u1", anonymousId: "a1", traits: { plan: "pro", seats: 3 } },
-    body: { ...delivered, type: "identify", userId: "u1", anonymousId: "a1", traits: { plan: "pro", seats: 3 } },
+    body: {
+      ...delivered,
+      type: "identify",
+      userId: "u1",
+      anonymousId: "a1",
+      traits: { plan: "pro", seats: 3 },
+    },
   },
   {
     name: "identify without traits",
@@ -134,7 +174,13 @@ const shapes: { name: string; sent: Message; body: Message }[] = [
   {
     name: "track",
     sent: { type: "track", userId: "u1", event: "Bought", properties: { total: 9.5 } },
-    body: { ...delivered, type: "track", userId: "u1", event: "Bought", properties: { total: 9.5 } },
+    body: {
+      ...delivered,
+      type: "track",
+      userId: "u1",
+      event: "Bought",
+      properties: { total: 9.5 },
+    },
   },
   {
     name: "anonymous track",
@@ -158,20 +204,34 @@ const shapes: { name: string; sent: Message; body: Message }[] = [
   },
 ];
 
-async function deliveredBody(start: Start, sent: Message, payload?: "full"): Promise<{ body: Message; app: RunningApp; id: string }> {
+async function deliveredBody(
+  start: Start,
+  sent: Message,
+  payload?: "full",
+): Promise<{ body: Message; app: RunningApp; id: string }> {
   const app = await start.app({ clock: "paused" });
   const receiver = await start.receiver(200);
   await app.destination([receiver.url], payload === undefined ? {} : { payload });
-  await app.ingest("/v1/batch", { batch: [{ ...common, ...sent }], context: { library: context.library } });
+  await app.ingest("/v1/batch", {
+    batch: [{ ...common, ...sent }],
+    context: { library: context.library },
+  });
   await app.settle();
   const { items } = await app.call("messages.list", {});
-  return { app, body: JSON.parse(receiver.requests[0]?.body ?? "") as Message, id: items[0]?.id ?? "" };
+  return {
+    app,
+    body: JSON.parse(receiver.requests[0]?.body ?? "") as Message,
+    id: items[0]?.id ?? "",
+  };
 }
 
 describe("the documented payload", () => {
-  test.for(shapes)("of $name has exactly the members of its type", async ({ sent, body }, { start }) => {
-    expect((await deliveredBody(start, sent)).body).toEqual(body);
-  });
+  test.for(shapes)(
+    "of $name has exactly the members of its type",
+    async ({ sent, body }, { start }) => {
+      expect((await deliveredBody(start, sent)).body).toEqual(body);
+    },
+  );
 
   test("takes nothing along that only Hookyard has a use for", async ({ start }) => {
     const sent = {
@@ -184,23 +244,36 @@ describe("the documented payload", () => {
       odd: 1,
     };
     const { body, app, id } = await deliveredBody(start, sent);
-    expect(body).toEqual({ ...delivered, type: "track", userId: "u1", event: "Bought", properties: {} });
+    expect(body).toEqual({
+      ...delivered,
+      type: "track",
+      userId: "u1",
+      event: "Bought",
+      properties: {},
+    });
     expect((await app.message(id)).raw).toContain('"odd":1');
   });
 });
 
 describe("the full payload", () => {
-  test.for(shapes)("of $name adds five members, and to a delete none", async ({ sent, body }, { start }) => {
-    const more = { sentAt: "2026-11-21T03:16:20Z", integrations: { Other: false }, channel: "server" };
-    const { body: full, app, id } = await deliveredBody(start, { ...sent, ...more }, "full");
-    const { receivedAt } = await app.message(id);
-    const added = {
-      receivedAt,
-      sentAt: "2026-11-21T03:16:20.000Z",
-      originalTimestamp: delivered.timestamp,
-      integrations: { Other: false },
-      channel: "server",
-    };
-    expect(full).toEqual(sent["type"] === "delete" ? body : { ...body, ...added });
-  });
+  test.for(shapes)(
+    "of $name adds five members, and to a delete none",
+    async ({ sent, body }, { start }) => {
+      const more = {
+        sentAt: "2026-11-21T03:16:20Z",
+        integrations: { Other: false },
+        channel: "server",
+      };
+      const { body: full, app, id } = await deliveredBody(start, { ...sent, ...more }, "full");
+      const { receivedAt } = await app.message(id);
+      const added = {
+        receivedAt,
+        sentAt: "2026-11-21T03:16:20.000Z",
+        originalTimestamp: delivered.timestamp,
+        integrations: { Other: false },
+        channel: "server",
+      };
+      expect(full).toEqual(sent["type"] === "delete" ? body : { ...body, ...added });
+    },
+  );
 });

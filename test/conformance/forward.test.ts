@@ -12,10 +12,16 @@ async function behind(app: RunningApp, to: string, steps: Partial<Step>[]) {
     steps: steps.map((step) => ({ do: "forward" as const, to, ...step })),
   });
   await app.destination([endpoint.url], { sharedSecret: "s" });
-  return { endpoint, requests: async () => (await app.call("endpoints.requests", { id: endpoint.id })).items.toReversed() };
+  return {
+    endpoint,
+    requests: async () =>
+      (await app.call("endpoints.requests", { id: endpoint.id })).items.toReversed(),
+  };
 }
 
-test("a lost answer is retried: the receiver gets the same signed bytes twice", async ({ start }) => {
+test("a lost answer is retried: the receiver gets the same signed bytes twice", async ({
+  start,
+}) => {
   const app = await start.app({ clock: "paused" });
   const receiver = await start.receiver();
   const { requests } = await behind(app, receiver.url, [{ lose: "answer", times: 1 }, {}]);
@@ -27,15 +33,24 @@ test("a lost answer is retried: the receiver gets the same signed bytes twice", 
   expect(receiver.requests.map(({ body }) => body)).toEqual([delivery.payload, delivery.payload]);
   const signature = receiver.requests[0]?.headers.find(([name]) => name === "X-Signature")?.[1];
   expect(signature).toMatch(/^[0-9a-f]{40}$/);
-  expect((await requests()).map(({ status, forwarded }) => [status, forwarded.map(({ outcome }) => outcome)])).toEqual([
+  expect(
+    (await requests()).map(({ status, forwarded }) => [
+      status,
+      forwarded.map(({ outcome }) => outcome),
+    ]),
+  ).toEqual([
     [null, ["success"]],
     [200, ["success"]],
   ]);
 });
 
-test("what a forward waits is clock time, and an advance waits for the receiver", async ({ start }) => {
+test("what a forward waits is clock time, and an advance waits for the receiver", async ({
+  start,
+}) => {
   const app = await start.app({ clock: "paused" });
-  const receiver = await start.receiver((response) => void setTimeout(() => response.end("ok"), 50));
+  const receiver = await start.receiver(
+    (response) => void setTimeout(() => response.end("ok"), 50),
+  );
   await behind(app, receiver.url, [{ delayMs: 1_000, delayAfterMs: 3_000 }]);
   const id = await app.send();
   await app.settle();
@@ -49,7 +64,9 @@ test("what a forward waits is clock time, and an advance waits for the receiver"
   expect(attempt?.durationMs).toBeLessThan(5_000);
 });
 
-test("an answer that is delayed beyond the deadline is a timeout on the clock, and the receiver has done its work", async ({ start }) => {
+test("an answer that is delayed beyond the deadline is a timeout on the clock, and the receiver has done its work", async ({
+  start,
+}) => {
   const app = await start.app({ clock: "paused" });
   const receiver = await start.receiver();
   await behind(app, receiver.url, [{ delayAfterMs: 6_000, times: 1 }, {}]);
@@ -68,19 +85,26 @@ test("a request that is delayed beyond the deadline arrives after its retry", as
   expect((await app.delivery(id)).attempts.map(outcomeOf)).toEqual(["1: timeout", "2: success"]);
   expect(receiver.requests).toHaveLength(2);
   const [late, retried] = await requests();
-  expect(Date.parse(late?.forwarded[0]?.startedAt ?? "")).toBeGreaterThan(Date.parse(retried?.forwarded[0]?.startedAt ?? ""));
+  expect(Date.parse(late?.forwarded[0]?.startedAt ?? "")).toBeGreaterThan(
+    Date.parse(retried?.forwarded[0]?.startedAt ?? ""),
+  );
 });
 
 test("a forward to another test endpoint that waits is held with it", async ({ start }) => {
   const app = await start.app({ clock: "paused" });
-  const slow = await app.call("endpoints.create", { name: "Slow", steps: [{ do: "answer", delayMs: 2_000 }] });
+  const slow = await app.call("endpoints.create", {
+    name: "Slow",
+    steps: [{ do: "answer", delayMs: 2_000 }],
+  });
   const { requests } = await behind(app, slow.url, [{ copies: 2, together: true }]);
   const id = await app.send();
   await app.settle();
   const from = Date.parse((await app.call("clock.get", {})).now);
   const { now } = await app.call("clock.advance", { to: "idle" });
   expect(Date.parse(now) - from).toBe(2_000);
-  expect((await app.delivery(id)).attempts).toMatchObject([{ outcome: "success", simulated: true, durationMs: 2_000 }]);
+  expect((await app.delivery(id)).attempts).toMatchObject([
+    { outcome: "success", simulated: true, durationMs: 2_000 },
+  ]);
   expect((await requests())[0]?.forwarded).toMatchObject([
     { outcome: "success", simulated: true },
     { outcome: "success", simulated: true },
@@ -96,7 +120,9 @@ test("held deliveries arrive in reverse", async ({ start }) => {
     await app.settle();
   }
   await until(() => receiver.requests.length === 3);
-  expect(receiver.requests.map(({ body }) => (JSON.parse(body) as { userId: string }).userId)).toEqual(["cyd", "bob", "ada"]);
+  expect(
+    receiver.requests.map(({ body }) => (JSON.parse(body) as { userId: string }).userId),
+  ).toEqual(["cyd", "bob", "ada"]);
   await app.settle();
   expect(await app.call("deliveries.list", { state: "delivered" })).toMatchObject({ total: 3 });
 });
@@ -104,7 +130,10 @@ test("held deliveries arrive in reverse", async ({ start }) => {
 test("a forward that leads back to its own endpoint ends at once", async ({ start }) => {
   const app = await start.app({ clock: "paused" });
   const endpoint = await app.call("endpoints.create", { name: "Loop", steps: [{ do: "answer" }] });
-  await app.call("endpoints.update", { id: endpoint.id, steps: [{ do: "forward", to: endpoint.url }] });
+  await app.call("endpoints.update", {
+    id: endpoint.id,
+    steps: [{ do: "forward", to: endpoint.url }],
+  });
   await app.destination([endpoint.url]);
   const id = await app.send();
   await app.settle();

@@ -1,4 +1,7 @@
-/** Whatever is sent to the ingest port: an answer, or nothing worse, and the next good message is accepted. */
+/**
+ * Whatever is sent to the ingest port: an answer, or nothing worse, and the next good message is
+ * accepted.
+ */
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -10,23 +13,58 @@ function expectAnswer({ status, text }: Answer): void {
   const body = JSON.parse(text) as Record<string, unknown>;
   if (status === 200) {
     expect(body).toMatchObject({ success: true });
-    for (const { index, reason, message } of (body["rejected"] ?? []) as { index: number; reason: unknown; message: unknown }[]) {
-      expect([index, reason, message]).toEqual([expect.any(Number), expect.stringMatching(/^[a-z0-9_]+$/), expect.stringMatching(/\.$/)]);
+    for (const { index, reason, message } of (body["rejected"] ?? []) as {
+      index: number;
+      reason: unknown;
+      message: unknown;
+    }[]) {
+      expect([index, reason, message]).toEqual([
+        expect.any(Number),
+        expect.stringMatching(/^[a-z0-9_]+$/),
+        expect.stringMatching(/\.$/),
+      ]);
     }
     return;
   }
   expect(status).toBeGreaterThanOrEqual(400);
   expect(status).toBeLessThan(500);
-  expect([body["code"], body["message"]]).toEqual([expect.stringMatching(/^[a-z0-9_]+$/), expect.stringMatching(/\w/)]);
+  expect([body["code"], body["message"]]).toEqual([
+    expect.stringMatching(/^[a-z0-9_]+$/),
+    expect.stringMatching(/\w/),
+  ]);
 }
 
 async function expectAlive(app: IngestApp): Promise<void> {
-  expect(await app.send("/v1/track", { userId: "u", event: "Still here" })).toMatchObject({ status: 200, text: `{"success":true}` });
+  expect(await app.send("/v1/track", { userId: "u", event: "Still here" })).toMatchObject({
+    status: 200,
+    text: `{"success":true}`,
+  });
 }
 
 const member = fc.constantFrom(
-  ...["type", "userId", "anonymousId", "event", "groupId", "previousId", "name", "messageId", "writeKey"],
-  ...["context", "integrations", "traits", "properties", "timestamp", "sentAt", "batch", "__proto__", "constructor", "toString"],
+  ...[
+    "type",
+    "userId",
+    "anonymousId",
+    "event",
+    "groupId",
+    "previousId",
+    "name",
+    "messageId",
+    "writeKey",
+  ],
+  ...[
+    "context",
+    "integrations",
+    "traits",
+    "properties",
+    "timestamp",
+    "sentAt",
+    "batch",
+    "__proto__",
+    "constructor",
+    "toString",
+  ],
 );
 const value = fc.oneof(
   fc.constantFrom<fc.JsonValue>(
@@ -51,7 +89,8 @@ const value = fc.oneof(
   fc.jsonValue(),
 );
 /** Written by hand, so that `__proto__` and doubled members are what JSON makes of them. */
-const spelled = ([key, json]: [string, fc.JsonValue]): string => `${JSON.stringify(key)}:${JSON.stringify(json)}`;
+const spelled = ([key, json]: [string, fc.JsonValue]): string =>
+  `${JSON.stringify(key)}:${JSON.stringify(json)}`;
 const object = fc
   .array(fc.tuple(fc.oneof(member, fc.string()), value), { maxLength: 12 })
   .map((pairs) => `{${pairs.map(spelled).join(",")}}`);
@@ -72,7 +111,10 @@ const body = fc.oneof(
   message,
   fc
     .tuple(fc.array(message, { maxLength: 8 }), object)
-    .map(([items, rest]) => `{"batch":[${items.join(",")}]${rest === "{}" ? "}" : `,${rest.slice(1)}`}`),
+    .map(
+      ([items, rest]) =>
+        `{"batch":[${items.join(",")}]${rest === "{}" ? "}" : `,${rest.slice(1)}`}`,
+    ),
   message.map((json) => `{"batch":${json}}`),
 );
 const path = fc.constantFrom(
@@ -89,9 +131,15 @@ const path = fc.constantFrom(
 
 test("any JSON, as a message, in a batch and as the whole body, gets an answer, also when it is delivered", async () => {
   const app = await startIngestApp();
-  const destination = await app.destination({ sourceIds: [app.source.id], payload: "full", sharedSecret: "s" });
+  const destination = await app.destination({
+    sourceIds: [app.source.id],
+    payload: "full",
+    sharedSecret: "s",
+  });
   const requests = fc.sample(fc.tuple(path, body), { numRuns: 500, seed: 4700 });
-  const bytes = requests.map(([target, json]) => post(target, json, { Authorization: basic(writeKey) }));
+  const bytes = requests.map(([target, json]) =>
+    post(target, json, { Authorization: basic(writeKey) }),
+  );
   const { answers } = await talk(app.port, [Buffer.concat(bytes)], { answers: requests.length });
   expect(answers).toHaveLength(requests.length);
   for (const answer of answers) expectAnswer(answer);
@@ -112,16 +160,20 @@ test("three hundred connections with random bytes, or with a request that was da
     "Content-Encoding": "identity",
   });
   const cut = fc.integer({ min: 1, max: good.length - 1 }).map((size) => good.subarray(0, size));
-  const damaged = fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { minLength: 1, maxLength: 6 }).map((changes) => {
-    const bytes = Buffer.from(good);
-    for (const [at, byte] of changes) bytes[at] = byte;
-    return bytes;
-  });
+  const damaged = fc
+    .array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { minLength: 1, maxLength: 6 })
+    .map((changes) => {
+      const bytes = Buffer.from(good);
+      for (const [at, byte] of changes) bytes[at] = byte;
+      return bytes;
+    });
   const random = fc.uint8Array({ minLength: 1, maxLength: 400 }).map((bytes) => Buffer.from(bytes));
   const cases = fc.sample(fc.oneof(random, cut, damaged), { numRuns: 300, seed: 4701 });
   const statuses = new Map<number, number>();
   for (let at = 0; at < cases.length; at += 20) {
-    const talks = await Promise.all(cases.slice(at, at + 20).map((bytes) => talk(app.port, [bytes], { halfClose: true })));
+    const talks = await Promise.all(
+      cases.slice(at, at + 20).map((bytes) => talk(app.port, [bytes], { halfClose: true })),
+    );
     for (const { answers, rest } of talks) {
       expect(rest).toBe("");
       // Damage can make of one request several, and a HEAD or a 204 has no body.

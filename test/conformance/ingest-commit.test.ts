@@ -1,4 +1,7 @@
-/** Success is answered after the commit, requests that arrive together share one, and without a commit there is no success. */
+/**
+ * Success is answered after the commit, requests that arrive together share one, and without a
+ * commit there is no success.
+ */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -30,22 +33,38 @@ function open(data: string): Database.Database {
 }
 
 /** The status of the answer to one track, or the error's code. */
-function statusOf(port: number, agent: Agent, message: object): Promise<number | string | undefined> {
+function statusOf(
+  port: number,
+  agent: Agent,
+  message: object,
+): Promise<number | string | undefined> {
   return new Promise((resolve) => {
     const headers = { Authorization: basic(writeKey) };
-    const sent = request({ port, host: "127.0.0.1", method: "POST", path: "/v1/track", headers, agent }, (response) => {
-      response.resume().on("end", () => resolve(response.statusCode));
-    });
-    sent.on("error", (error: NodeJS.ErrnoException) => resolve(error.code)).end(JSON.stringify(message));
+    const sent = request(
+      { port, host: "127.0.0.1", method: "POST", path: "/v1/track", headers, agent },
+      (response) => {
+        response.resume().on("end", () => resolve(response.statusCode));
+      },
+    );
+    sent
+      .on("error", (error: NodeJS.ErrnoException) => resolve(error.code))
+      .end(JSON.stringify(message));
   });
 }
 
-const numbered = (n: number) => ({ type: "track", userId: "u", event: `Event ${n}`, messageId: `m${n}` });
+const numbered = (n: number) => ({
+  type: "track",
+  userId: "u",
+  event: `Event ${n}`,
+  messageId: `m${n}`,
+});
 
 test("two hundred single calls at the same time are all answered, and are all there", async () => {
   const data = dataDirectory();
   const app = await startIngestApp({ data });
-  const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => app.send("/v1/track", numbered(n))));
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, n) => app.send("/v1/track", numbered(n))),
+  );
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   // What was answered is in the file, for anybody to read.
   expect(open(data).prepare("SELECT count(*) FROM messages").pluck().get()).toBe(200);
@@ -56,7 +75,10 @@ test("requests that arrive together share a commit", async () => {
   const data = dataDirectory();
   const app = await startIngestApp({ data });
   const db = open(data);
-  /** A commit writes each page that it changed to the log once, so the size of the log tells commits apart. */
+  /**
+   * A commit writes each page that it changed to the log once, so the size of the log tells commits
+   * apart.
+   */
   async function pagesLogged(requests: Buffer): Promise<number> {
     const count = requests.toString("latin1").split("POST ").length - 1;
     db.pragma("wal_checkpoint(TRUNCATE)");
@@ -64,9 +86,12 @@ test("requests that arrive together share a commit", async () => {
     const [checkpoint] = db.pragma("wal_checkpoint(PASSIVE)") as { log: number }[];
     return checkpoint?.log ?? 0;
   }
-  const request = (n: number) => post("/v1/track", JSON.stringify(numbered(n)), { Authorization: basic(writeKey) });
+  const request = (n: number) =>
+    post("/v1/track", JSON.stringify(numbered(n)), { Authorization: basic(writeKey) });
   const one = await pagesLogged(request(1000));
-  const together = await pagesLogged(Buffer.concat(Array.from({ length: 40 }, (_, n) => request(n))));
+  const together = await pagesLogged(
+    Buffer.concat(Array.from({ length: 40 }, (_, n) => request(n))),
+  );
   expect(one).toBeGreaterThan(1);
   expect(together).toBeLessThan(one * 10);
 });
@@ -89,21 +114,42 @@ test("while the data file is locked the answer is 503, nothing is written, and t
     app.send("/v1/track", {}, { key: "lost" }),
   ]);
   for (const { status, json } of refused) {
-    expect([status, json]).toEqual([503, { success: false, code: "store_unavailable", message: expect.stringMatching(/locked.*\.$/) }]);
+    expect([status, json]).toEqual([
+      503,
+      { success: false, code: "store_unavailable", message: expect.stringMatching(/locked.*\.$/) },
+    ]);
   }
-  expect(await app.call("stats.get", {})).toMatchObject({ trouble: expect.stringMatching(/locked.*\.$/) });
+  expect(await app.call("stats.get", {})).toMatchObject({
+    trouble: expect.stringMatching(/locked.*\.$/),
+  });
   db.exec("ROLLBACK");
 
-  expect(await app.call("stats.get", {})).toMatchObject({ messages: before.messages, deliveries: before.deliveries });
+  expect(await app.call("stats.get", {})).toMatchObject({
+    messages: before.messages,
+    deliveries: before.deliveries,
+  });
   expect(await app.messages()).toHaveLength(1);
   expect(await app.call("unknownKeys.list", {})).toEqual({ items: [] });
   // Nothing half-remembered: the same ids are no duplicates.
-  expect((await app.send("/v1/batch", batch)).json).toMatchObject({ rejected: [{ index: 2 }], duplicates: [] });
+  expect((await app.send("/v1/batch", batch)).json).toMatchObject({
+    rejected: [{ index: 2 }],
+    duplicates: [],
+  });
   expect(await app.call("stats.get", {})).toMatchObject({ trouble: null });
   expect((await app.send("/v1/track", numbered(3))).json).toEqual({ success: true });
-  expect((await app.send("/v1/track", numbered(0))).json).toMatchObject({ duplicates: [{ messageId: "m0" }] });
-  expect((await destination.received()).map(({ event }) => event ?? "").toSorted()).toEqual(["Event 0", "Event 1", "Event 2", "Event 3"]);
-  expect((await app.call("stats.get", {})).messages).toMatchObject({ total: 6, byState: { delivered: 4, rejected: 1, duplicate: 1 } });
+  expect((await app.send("/v1/track", numbered(0))).json).toMatchObject({
+    duplicates: [{ messageId: "m0" }],
+  });
+  expect((await destination.received()).map(({ event }) => event ?? "").toSorted()).toEqual([
+    "Event 0",
+    "Event 1",
+    "Event 2",
+    "Event 3",
+  ]);
+  expect((await app.call("stats.get", {})).messages).toMatchObject({
+    total: 6,
+    byState: { delivered: 4, rejected: 1, duplicate: 1 },
+  });
 });
 
 test("stopping answers what has arrived", async () => {
@@ -111,19 +157,28 @@ test("stopping answers what has arrived", async () => {
   const app = await startIngestApp({ data });
   const answers = Promise.all(
     Array.from({ length: 50 }, (_, n) =>
-      talk(app.port, [post("/v1/track", JSON.stringify(numbered(n)), { Authorization: basic(writeKey) })]).catch(() => null),
+      talk(app.port, [
+        post("/v1/track", JSON.stringify(numbered(n)), { Authorization: basic(writeKey) }),
+      ]).catch(() => null),
     ),
   );
   await app.send("/v1/track", numbered(1000));
   await app.stop();
-  const succeeded = (await answers).flatMap((talked, n) => (talked?.answers[0]?.status === 200 ? [`Event ${n}`] : []));
+  const succeeded = (await answers).flatMap((talked, n) =>
+    talked?.answers[0]?.status === 200 ? [`Event ${n}`] : [],
+  );
   const again = await startIngestApp({ data });
-  expect((await again.messages()).map(({ event }) => event)).toEqual(expect.arrayContaining(succeeded));
+  expect((await again.messages()).map(({ event }) => event)).toEqual(
+    expect.arrayContaining(succeeded),
+  );
 });
 
 test("stopping ends a busy connection with the answer that is under way", async () => {
   const data = dataDirectory();
-  const app = await startIngestApp({ data, source: { faults: [{ do: "delay", delayMs: 200, times: 1 }] } });
+  const app = await startIngestApp({
+    data,
+    source: { faults: [{ do: "delay", delayMs: 200, times: 1 }] },
+  });
   // One connection, so that the second goes out when the first has been answered.
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const outcomes = [0, 1].map((n) => statusOf(app.port, agent, numbered(n)));

@@ -30,7 +30,13 @@ test("a repeat is recorded, shown as such, answered with 200 and not delivered a
   });
   expect(await destination.received()).toHaveLength(1);
   const [original, repeat] = await app.messages();
-  expect(repeat).toMatchObject({ state: "duplicate", reason: "duplicate", duplicateOf: original?.id, decisions: [], deliveries: [] });
+  expect(repeat).toMatchObject({
+    state: "duplicate",
+    reason: "duplicate",
+    duplicateOf: original?.id,
+    decisions: [],
+    deliveries: [],
+  });
 });
 
 test("in one batch, and in requests that share a commit", async () => {
@@ -38,8 +44,13 @@ test("in one batch, and in requests that share a commit", async () => {
   const other = { ...message, messageId: "m2" };
   const { json } = await app.send("/v1/batch", { batch: [message, other, message, message] });
   expect(json).toMatchObject({ duplicates: [{ index: 2 }, { index: 3 }] });
-  await Promise.all(Array.from({ length: 20 }, () => app.send("/v1/track", { ...message, messageId: "m3" })));
-  expect((await app.call("stats.get", {})).messages.byState).toMatchObject({ filtered: 3, duplicate: 21 });
+  await Promise.all(
+    Array.from({ length: 20 }, () => app.send("/v1/track", { ...message, messageId: "m3" })),
+  );
+  expect((await app.call("stats.get", {})).messages.byState).toMatchObject({
+    filtered: 3,
+    duplicate: 21,
+  });
 });
 
 test("24 hours go by the clock, and count from the message that was accepted", async () => {
@@ -53,7 +64,13 @@ test("24 hours go by the clock, and count from the message that was accepted", a
   await app.call("clock.advance", { byMs: 1 });
   await app.send("/v1/track", message);
   await app.send("/v1/track", message);
-  expect(await states(app)).toEqual(["filtered", "duplicate", "duplicate", "filtered", "duplicate"]);
+  expect(await states(app)).toEqual([
+    "filtered",
+    "duplicate",
+    "duplicate",
+    "filtered",
+    "duplicate",
+  ]);
 });
 
 test("another source's message with the same messageId is another message", async () => {
@@ -84,7 +101,19 @@ test("a rejected message is no original, and is itself rejected each time", asyn
 
 test("ids of any characters are told apart", async () => {
   const app = await startIngestApp();
-  const ids = ["ß", "ss", "m\u0000", "m", "\u0000", "M", "m ", "é", "e\u0301", "x".repeat(20_000), "\ud83d\ude00"];
+  const ids = [
+    "ß",
+    "ss",
+    "m\u0000",
+    "m",
+    "\u0000",
+    "M",
+    "m ",
+    "é",
+    "e\u0301",
+    "x".repeat(20_000),
+    "\ud83d\ude00",
+  ];
   const batch = ids.map((messageId) => ({ ...message, messageId }));
   await app.send("/v1/batch", { batch });
   await app.send("/v1/batch", { batch });
@@ -108,7 +137,10 @@ test("across a restart, and everything else is still there too", async () => {
   const before = await startIngestApp({ data });
   const destination = await before.destination({ sourceIds: [before.source.id] });
   await before.call("clock.set", { mode: "paused" });
-  const batch = [...Array.from({ length: 300 }, (_, place) => ({ ...message, messageId: `m${place}` })), { type: "track" }];
+  const batch = [
+    ...Array.from({ length: 300 }, (_, place) => ({ ...message, messageId: `m${place}` })),
+    { type: "track" },
+  ];
   await before.send("/v1/batch", { batch });
   await before.send("/v1/track", message, { key: "nobody" });
   await destination.received();
@@ -117,8 +149,13 @@ test("across a restart, and everything else is still there too", async () => {
 
   const after = await startIngestApp({ data });
   expect(await after.messages()).toEqual(record);
-  expect(record.map(({ state }) => state)).toEqual([...Array.from({ length: 300 }, () => "delivered"), "rejected"]);
-  expect((await after.call("unknownKeys.list", {})).items).toMatchObject([{ writeKey: "nobody", requests: 1 }]);
+  expect(record.map(({ state }) => state)).toEqual([
+    ...Array.from({ length: 300 }, () => "delivered"),
+    "rejected",
+  ]);
+  expect((await after.call("unknownKeys.list", {})).items).toMatchObject([
+    { writeKey: "nobody", requests: 1 },
+  ]);
   await after.send("/v1/batch", { batch: [batch[0], batch[299]] });
   await after.call("clock.advance", { byMs: 24 * hourMs + 1 });
   await after.send("/v1/batch", { batch: [batch[0], { ...message, messageId: "new" }] });

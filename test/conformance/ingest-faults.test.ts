@@ -44,7 +44,9 @@ test.each(tables)("%s", async (_, faults, expected) => {
 });
 
 test("an answer carries a code, a sentence and Retry-After", async () => {
-  const app = await startIngestApp({ source: { faults: [{ do: "answer", status: 429, retryAfter: 7, times: 1 }] } });
+  const app = await startIngestApp({
+    source: { faults: [{ do: "answer", status: 429, retryAfter: 7, times: 1 }] },
+  });
   const { status, headers, json } = await app.send("/v1/track", body);
   expect([status, headers.get("retry-after"), json]).toEqual([
     429,
@@ -69,7 +71,10 @@ test("a delay lasts, goes with the other kinds, and adds up", async () => {
   expect(took[0]).toBeGreaterThanOrEqual(78);
   expect(took[1]).toBeGreaterThanOrEqual(38);
   // Others are not held up by it.
-  await app.call("sources.update", { id: app.source.id, faults: [{ do: "delay", delayMs: 10_000 }] });
+  await app.call("sources.update", {
+    id: app.source.id,
+    faults: [{ do: "delay", delayMs: 10_000 }],
+  });
   await app.call("sources.create", { name: "Quick", writeKey: "quick" });
   const slow = talk(app.port, [request]);
   expect(await app.send("/v1/track", body, { key: "quick" })).toMatchObject({ status: 200 });
@@ -79,7 +84,9 @@ test("a delay lasts, goes with the other kinds, and adds up", async () => {
 
 test("a share is drawn from the seed: the same again with the same seed, another with another", async () => {
   const draw = async (seed: number): Promise<(number | null)[]> => {
-    const app = await startIngestApp({ source: { faults: [{ do: "answer", status: 503, chance: 0.3 }] } });
+    const app = await startIngestApp({
+      source: { faults: [{ do: "answer", status: 503, chance: 0.3 }] },
+    });
     await app.call("settings.update", { seed });
     return statuses(app, 60);
   };
@@ -95,8 +102,14 @@ test("they meet whatever the source's clients send, however they name it, and no
   const app = await startIngestApp({ source: { faults: [{ do: "answer", status: 503 }] } });
   await app.call("sources.create", { name: "Other", writeKey: "other" });
   expect(await app.send("/v1/batch", `{"batch":[${body}]}`)).toMatchObject({ status: 503 });
-  expect(await app.send("/v1/track", JSON.stringify({ userId: "u", event: "e", writeKey }), { key: null })).toMatchObject({ status: 503 });
-  expect(await app.send(`/v1/track?writeKey=${writeKey}`, body, { key: null })).toMatchObject({ status: 503 });
+  expect(
+    await app.send("/v1/track", JSON.stringify({ userId: "u", event: "e", writeKey }), {
+      key: null,
+    }),
+  ).toMatchObject({ status: 503 });
+  expect(await app.send(`/v1/track?writeKey=${writeKey}`, body, { key: null })).toMatchObject({
+    status: 503,
+  });
   expect(await app.send("/v1/track", "no JSON")).toMatchObject({ status: 503 });
   expect(await app.send("/v1/track", body, { key: "other" })).toMatchObject({ status: 200 });
   expect(await app.messages()).toHaveLength(1);

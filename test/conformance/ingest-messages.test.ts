@@ -34,7 +34,11 @@ describe("one bad message never costs its neighbours", () => {
     expect(status).toBe(200);
     expect(json).toEqual({
       success: true,
-      rejected: bad.map(([, reason], place) => ({ index: place * 2 + 1, reason, message: expect.stringMatching(/\.$/) })),
+      rejected: bad.map(([, reason], place) => ({
+        index: place * 2 + 1,
+        reason,
+        message: expect.stringMatching(/\.$/),
+      })),
       duplicates: [],
     });
     expect(await destination.received()).toHaveLength(bad.length + 1);
@@ -48,14 +52,25 @@ describe("one bad message never costs its neighbours", () => {
         messageId: expect.stringMatching(/.{36}/),
       });
     }
-    expect((await app.messages({ reason: "missing_event" })).map(({ type, userId }) => [type, userId])).toEqual([["track", "u"]]);
+    expect(
+      (await app.messages({ reason: "missing_event" })).map(({ type, userId }) => [type, userId]),
+    ).toEqual([["track", "u"]]);
   });
 
   test("in production: success, and the reasons show only in the record", async () => {
     const app = await startIngestApp({ source: { mode: "production" } });
-    expect(await app.send("/v1/batch", { batch })).toMatchObject({ status: 200, text: `{"success":true}` });
-    expect((await app.call("stats.get", {})).messages.byState).toMatchObject({ rejected: bad.length, filtered: bad.length + 1 });
-    expect(await app.send("/v1/track", {})).toMatchObject({ status: 200, text: `{"success":true}` });
+    expect(await app.send("/v1/batch", { batch })).toMatchObject({
+      status: 200,
+      text: `{"success":true}`,
+    });
+    expect((await app.call("stats.get", {})).messages.byState).toMatchObject({
+      rejected: bad.length,
+      filtered: bad.length + 1,
+    });
+    expect(await app.send("/v1/track", {})).toMatchObject({
+      status: 200,
+      text: `{"success":true}`,
+    });
     expect(await app.send("/v1/batch", "[]")).toMatchObject({ status: 400 });
   });
 });
@@ -77,13 +92,19 @@ describe("a single call", () => {
       status: 400,
       json: { success: false, code: reason, message: expect.stringMatching(/\.$/) },
     });
-    expect(await app.messages()).toMatchObject([{ state: "rejected", reason, type: path.slice(4) }]);
+    expect(await app.messages()).toMatchObject([
+      { state: "rejected", reason, type: path.slice(4) },
+    ]);
   });
 
   test("takes its type from its path, whatever it says of itself", async () => {
     const app = await startIngestApp();
-    expect(await app.send("/v1/track", { ...track, type: "identify" })).toMatchObject({ status: 200 });
-    expect(await app.messages()).toMatchObject([{ type: "track", warnings: [expect.stringContaining('"identify"')] }]);
+    expect(await app.send("/v1/track", { ...track, type: "identify" })).toMatchObject({
+      status: 200,
+    });
+    expect(await app.messages()).toMatchObject([
+      { type: "track", warnings: [expect.stringContaining('"identify"')] },
+    ]);
   });
 });
 
@@ -95,7 +116,9 @@ describe("the record", () => {
       `{ "type" : "track",\n\t"event":"\\u0041\\/\\ud83d", "userId":"\\ud800","2":1,"1":2,"__proto__":{"x":1},"z":{"y":[]} , "_metadata":{} }`,
       `{"type":"page","userId":"u","userId":"second"}`,
     ];
-    expect(await app.send("/v1/batch", `{"batch":[ ${items.join(" ,\n")} ],"unknown":[1]}`)).toMatchObject({ status: 200 });
+    expect(
+      await app.send("/v1/batch", `{"batch":[ ${items.join(" ,\n")} ],"unknown":[1]}`),
+    ).toMatchObject({ status: 200 });
     const messages = await app.messages();
     expect(messages.map(({ raw }) => raw)).toEqual(items);
     expect(messages[2]?.userId).toBe("second");
@@ -109,17 +132,29 @@ describe("the record", () => {
     const other = JSON.stringify(track);
     const body = `{"x":{"batch":[${other}]},"batch":[1,2],"\\u0062atch":[{"type":"track","userId":"real","event":"]},[\\\\"}],"y":[${other}]}`;
     expect(await app.send("/v1/batch", body)).toMatchObject({ status: 200 });
-    expect(await app.messages()).toMatchObject([{ userId: "real", raw: `{"type":"track","userId":"real","event":"]},[\\\\"}` }]);
+    expect(await app.messages()).toMatchObject([
+      { userId: "real", raw: `{"type":"track","userId":"real","event":"]},[\\\\"}` },
+    ]);
   });
 
   test("keeps the request: method, path, headers in order, size", async () => {
     const app = await startIngestApp();
     const body = JSON.stringify({ batch: [track, track] });
     await talk(app.port, [
-      post("/v1/batch?x=1", body, { Authorization: basic(writeKey), "X-Twice": "a", "x-twice": "b", "User-Agent": "t/1" }),
+      post("/v1/batch?x=1", body, {
+        Authorization: basic(writeKey),
+        "X-Twice": "a",
+        "x-twice": "b",
+        "User-Agent": "t/1",
+      }),
     ]);
     const [message] = await app.messages();
-    expect(message?.request).toMatchObject({ method: "POST", path: "/v1/batch?x=1", size: body.length, messages: 2 });
+    expect(message?.request).toMatchObject({
+      method: "POST",
+      path: "/v1/batch?x=1",
+      size: body.length,
+      messages: 2,
+    });
     expect(message?.request.headers.slice(2)).toEqual([
       ["X-Twice", "a"],
       ["x-twice", "b"],
@@ -135,7 +170,11 @@ describe("what a message gets from around it", () => {
     const destination = await app.destination({ sourceIds: [app.source.id], payload: "full" });
     await app.send("/v1/batch", {
       batch: [
-        { ...track, context: { app: { version: "2" }, own: true }, integrations: { A: true, C: false } },
+        {
+          ...track,
+          context: { app: { version: "2" }, own: true },
+          integrations: { A: true, C: false },
+        },
         { ...track, event: "bare" },
         { ...track, event: "none", context: null, integrations: null },
       ],
@@ -144,18 +183,36 @@ describe("what a message gets from around it", () => {
     });
     const received = await destination.received();
     const common = { ip: "203.0.113.7", locale: "en", library: { name: "node", version: "" } };
-    expect(Object.fromEntries(received.map(({ event, context, integrations }) => [event, { context, integrations }]))).toEqual({
-      e: { context: { ...common, app: { version: "2" }, own: true }, integrations: { A: true, B: false, C: false } },
-      bare: { context: { ...common, app: { name: "batch" } }, integrations: { A: false, B: false } },
-      none: { context: { ...common, app: { name: "batch" } }, integrations: { A: false, B: false } },
+    expect(
+      Object.fromEntries(
+        received.map(({ event, context, integrations }) => [event, { context, integrations }]),
+      ),
+    ).toEqual({
+      e: {
+        context: { ...common, app: { version: "2" }, own: true },
+        integrations: { A: true, B: false, C: false },
+      },
+      bare: {
+        context: { ...common, app: { name: "batch" } },
+        integrations: { A: false, B: false },
+      },
+      none: {
+        context: { ...common, app: { name: "batch" } },
+        integrations: { A: false, B: false },
+      },
     });
   });
 
   test("a single call is its own message: nothing is merged from around it", async () => {
     const app = await startIngestApp();
     const destination = await app.destination({ sourceIds: [app.source.id] });
-    await app.send("/v1/track", { ...track, context: { a: 1, ip: "::9", library: { name: "own" } } });
-    expect(await destination.received()).toMatchObject([{ context: { a: 1, ip: "::9", library: { name: "own" } } }]);
+    await app.send("/v1/track", {
+      ...track,
+      context: { a: 1, ip: "::9", library: { name: "own" } },
+    });
+    expect(await destination.received()).toMatchObject([
+      { context: { a: 1, ip: "::9", library: { name: "own" } } },
+    ]);
   });
 
   test.each([
@@ -165,23 +222,36 @@ describe("what a message gets from around it", () => {
   ])("the connection's address, and the library of User-Agent %j", async (userAgent, library) => {
     const app = await startIngestApp();
     const destination = await app.destination({ sourceIds: [app.source.id] });
-    const headers = { Authorization: basic(writeKey), ...(userAgent === null ? {} : { "User-Agent": userAgent }) };
+    const headers = {
+      Authorization: basic(writeKey),
+      ...(userAgent === null ? {} : { "User-Agent": userAgent }),
+    };
     await talk(app.port, [post("/v1/track", JSON.stringify(track), headers)]);
     const [payload] = await destination.received();
-    expect(payload?.["context"]).toEqual({ ip: "127.0.0.1", ...(library === undefined ? {} : { library }) });
+    expect(payload?.["context"]).toEqual({
+      ip: "127.0.0.1",
+      ...(library === undefined ? {} : { library }),
+    });
   });
 
   test("a messageId, one of its own for each message", async () => {
     const app = await startIngestApp();
     const destination = await app.destination({ sourceIds: [app.source.id] });
     await app.send("/v1/batch", {
-      batch: [track, { ...track, messageId: "" }, { ...track, messageId: null }, { ...track, messageId: "mine" }],
+      batch: [
+        track,
+        { ...track, messageId: "" },
+        { ...track, messageId: null },
+        { ...track, messageId: "mine" },
+      ],
       messageId: "batch",
     });
     const ids = (await app.messages()).map(({ messageId }) => messageId);
     expect(new Set(ids).size).toBe(4);
     expect(ids).toContain("mine");
-    expect((await destination.received()).map(({ messageId }) => messageId).toSorted()).toEqual(ids.toSorted());
+    expect((await destination.received()).map(({ messageId }) => messageId).toSorted()).toEqual(
+      ids.toSorted(),
+    );
   });
 });
 
@@ -205,26 +275,48 @@ describe("times", () => {
     const app = await startIngestApp();
     const destination = await app.destination({ sourceIds: [app.source.id] });
     const batch = given.map(([timestamp], place) => ({ ...track, event: `e${place}`, timestamp }));
-    expect((await app.send("/v1/batch", { batch, sentAt: "2026-11-21T05:00:00Z" })).json).toEqual(success);
-    expect((await app.messages()).map(({ timestamp, warnings }) => ({ timestamp, warnings }))).toEqual(
-      given.map(([, timestamp]) => ({ timestamp, warnings: [] })),
+    expect((await app.send("/v1/batch", { batch, sentAt: "2026-11-21T05:00:00Z" })).json).toEqual(
+      success,
     );
+    expect(
+      (await app.messages()).map(({ timestamp, warnings }) => ({ timestamp, warnings })),
+    ).toEqual(given.map(([, timestamp]) => ({ timestamp, warnings: [] })));
     const received = (await destination.received()).toSorted(
-      (one, other) => Number(String(one["event"]).slice(1)) - Number(String(other["event"]).slice(1)),
+      (one, other) =>
+        Number(String(one["event"]).slice(1)) - Number(String(other["event"]).slice(1)),
     );
-    expect(received.map(({ timestamp }) => timestamp)).toEqual(given.map(([, timestamp]) => timestamp));
+    expect(received.map(({ timestamp }) => timestamp)).toEqual(
+      given.map(([, timestamp]) => timestamp),
+    );
   });
 
-  const junk = ["yesterday", "2026-02-30T00:00:00Z", "2026-11-21T25:00:00Z", true, {}, [], 1e300, "", "20261121", -1e20];
+  const junk = [
+    "yesterday",
+    "2026-02-30T00:00:00Z",
+    "2026-11-21T25:00:00Z",
+    true,
+    {},
+    [],
+    1e300,
+    "",
+    "20261121",
+    -1e20,
+  ];
   test("missing is the clock's; junk is too, with a warning, and never rejects", async () => {
     const app = await startIngestApp();
     await app.call("clock.set", { mode: "paused" });
     await app.call("clock.advance", { byMs: 3_600_000 });
     const clock = await app.call("clock.get", {});
-    const batch = [track, { ...track, timestamp: null }, ...junk.map((timestamp) => ({ ...track, timestamp }))];
+    const batch = [
+      track,
+      { ...track, timestamp: null },
+      ...junk.map((timestamp) => ({ ...track, timestamp })),
+    ];
     expect((await app.send("/v1/batch", { batch })).json).toEqual(success);
     const messages = await app.messages();
-    expect(messages.map(({ timestamp, receivedAt }) => [timestamp, receivedAt])).toEqual(batch.map(() => [clock.now, clock.now]));
+    expect(messages.map(({ timestamp, receivedAt }) => [timestamp, receivedAt])).toEqual(
+      batch.map(() => [clock.now, clock.now]),
+    );
     expect(clock.now).toMatch(now);
     expect(messages.map(({ warnings }) => warnings.length)).toEqual([0, 0, ...junk.map(() => 1)]);
     expect(messages[2]?.warnings[0]).toContain('`timestamp` is "yesterday"');
@@ -241,7 +333,9 @@ describe("times", () => {
     await app.send("/v1/batch", { batch: [{ ...track, timestamp }], sentAt });
     await app.send("/v1/track", { ...track, timestamp, sentAt });
     await app.send("/v1/track", { ...track, timestamp });
-    expect((await app.messages()).map((message) => Date.parse(message.timestamp) - now)).toEqual([-7000, -7000, 86_393_000]);
+    expect((await app.messages()).map((message) => Date.parse(message.timestamp) - now)).toEqual([
+      -7000, -7000, 86_393_000,
+    ]);
     expect((await destination.received())[0]).toMatchObject({
       originalTimestamp: timestamp,
       sentAt,
@@ -258,7 +352,8 @@ describe("times", () => {
     const destination = await app.destination({ sourceIds: [app.source.id] });
     const far = { ...track, timestamp: "9999-12-31T23:59:59Z", sentAt: "0001-01-01T00:00:00Z" };
     const back = { ...track, timestamp: "0001-01-01T00:00:00Z", sentAt: "9999-12-31T23:59:59Z" };
-    for (const message of [far, back]) expect(await app.send("/v1/track", message)).toMatchObject({ status: 200 });
+    for (const message of [far, back])
+      expect(await app.send("/v1/track", message)).toMatchObject({ status: 200 });
     const messages = await app.messages();
     expect(messages.map(({ timestamp, warnings }) => [timestamp, warnings])).toEqual([
       ["9999-12-31T23:59:59.000Z", [expect.stringContaining("`sentAt`")]],
@@ -283,5 +378,11 @@ test("the list says of an identify what it sets, and only of an identify", async
     ],
   });
   const { items } = await app.call("messages.list", {});
-  expect(items.map(({ traits }) => traits)).toEqual([null, null, null, "big_spenders: false", "email, plan"]);
+  expect(items.map(({ traits }) => traits)).toEqual([
+    null,
+    null,
+    null,
+    "big_spenders: false",
+    "email, plan",
+  ]);
 });

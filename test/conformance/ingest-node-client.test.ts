@@ -1,4 +1,7 @@
-/** The client library for Node, as it is published: what it sends is delivered, and its own retry brings everything in, once. */
+/**
+ * The client library for Node, as it is published: what it sends is delivered, and its own retry
+ * brings everything in, once.
+ */
 
 import { Analytics, Context } from "@segment/analytics-node";
 import { expect, test } from "vitest";
@@ -34,8 +37,18 @@ test("all its calls arrive and are delivered", async () => {
   const timestamp = new Date("2019-05-06T07:08:09.123Z");
   const context = { ip: "203.0.113.7", locale: "de-DE" };
   client.identify({ userId: "u", traits: { plan: "pro", größe: 1.5 }, timestamp, context });
-  client.track({ userId: "u", event: "Order Completed", properties: { revenue: 19.95, html: "<a&b>" }, messageId: "own-id" });
-  client.page({ userId: "u", category: "Docs", name: "Home", properties: { url: "https://example.com/" } });
+  client.track({
+    userId: "u",
+    event: "Order Completed",
+    properties: { revenue: 19.95, html: "<a&b>" },
+    messageId: "own-id",
+  });
+  client.page({
+    userId: "u",
+    category: "Docs",
+    name: "Home",
+    properties: { url: "https://example.com/" },
+  });
   client.screen({ anonymousId: "a", name: "Main", properties: { tab: 1 } });
   client.group({ userId: "u", groupId: "acme", traits: { employees: 12 } });
   client.alias({ userId: "u", previousId: "a" });
@@ -48,7 +61,12 @@ test("all its calls arrive and are delivered", async () => {
   const byType = Object.fromEntries(received.map((payload) => [payload["type"], payload]));
   expect(received).toHaveLength(6);
   expect(byType).toMatchObject({
-    identify: { userId: "u", traits: { plan: "pro", größe: 1.5 }, timestamp: timestamp.toISOString(), context: { ...context, library } },
+    identify: {
+      userId: "u",
+      traits: { plan: "pro", größe: 1.5 },
+      timestamp: timestamp.toISOString(),
+      context: { ...context, library },
+    },
     track: {
       messageId: "own-id",
       event: "Order Completed",
@@ -60,12 +78,20 @@ test("all its calls arrive and are delivered", async () => {
     group: { groupId: "acme", userId: "u", traits: { employees: 12 } },
     alias: { "Previous ID": "a", "User ID": "u" },
   });
-  expect((await app.messages()).map(({ state }) => state)).toEqual([...Array.from({ length: 6 }, () => "delivered"), "filtered"]);
+  expect((await app.messages()).map(({ state }) => state)).toEqual([
+    ...Array.from({ length: 6 }, () => "delivered"),
+    "filtered",
+  ]);
 });
 
 type Faults = NonNullable<InputOf<"sources.create">["faults"]>;
 
-const troubles: { trouble: string; faults: Faults; answers: number[]; retryCounts: (string | null)[] }[] = [
+const troubles: {
+  trouble: string;
+  faults: Faults;
+  answers: number[];
+  retryCounts: (string | null)[];
+}[] = [
   {
     trouble: "503 twice",
     faults: [{ do: "answer", status: 503, times: 2 }],
@@ -78,25 +104,49 @@ const troubles: { trouble: string; faults: Faults; answers: number[]; retryCount
     answers: [429, 200],
     retryCounts: [null, "1"],
   },
-  { trouble: "a cut connection", faults: [{ do: "cut", times: 1 }], answers: [200], retryCounts: [null, "1"] },
+  {
+    trouble: "a cut connection",
+    faults: [{ do: "cut", times: 1 }],
+    answers: [200],
+    retryCounts: [null, "1"],
+  },
 ];
 
-test.each(troubles)("$trouble makes it try again, and nothing is lost or there twice", async ({ faults, answers, retryCounts }) => {
-  const app = await startIngestApp({ source: { faults } });
-  const destination = await app.destination({ sourceIds: [app.source.id] });
-  const seen = clientOf(app);
-  const outcomes: Promise<unknown>[] = [];
-  for (let i = 0; i < 5; i += 1) {
-    outcomes.push(new Promise((resolve) => seen.client.track({ userId: "u", event: `Event ${i}` }, (_error, context) => resolve(context))));
-  }
-  await seen.client.closeAndFlush();
-  expect(await Promise.all(outcomes)).toEqual(outcomes.map(() => expect.any(Context)));
-  expect([seen.answers, seen.retryCounts, seen.errors]).toEqual([answers, retryCounts, []]);
+test.each(troubles)(
+  "$trouble makes it try again, and nothing is lost or there twice",
+  async ({ faults, answers, retryCounts }) => {
+    const app = await startIngestApp({ source: { faults } });
+    const destination = await app.destination({ sourceIds: [app.source.id] });
+    const seen = clientOf(app);
+    const outcomes: Promise<unknown>[] = [];
+    for (let i = 0; i < 5; i += 1) {
+      outcomes.push(
+        new Promise((resolve) =>
+          seen.client.track({ userId: "u", event: `Event ${i}` }, (_error, context) =>
+            resolve(context),
+          ),
+        ),
+      );
+    }
+    await seen.client.closeAndFlush();
+    expect(await Promise.all(outcomes)).toEqual(outcomes.map(() => expect.any(Context)));
+    expect([seen.answers, seen.retryCounts, seen.errors]).toEqual([answers, retryCounts, []]);
 
-  const received = await destination.received();
-  expect(received.map(({ event }) => event ?? "").toSorted()).toEqual(["Event 0", "Event 1", "Event 2", "Event 3", "Event 4"]);
-  expect((await app.call("stats.get", {})).messages.byState).toMatchObject({ delivered: 5, duplicate: 0, rejected: 0 });
-});
+    const received = await destination.received();
+    expect(received.map(({ event }) => event ?? "").toSorted()).toEqual([
+      "Event 0",
+      "Event 1",
+      "Event 2",
+      "Event 3",
+      "Event 4",
+    ]);
+    expect((await app.call("stats.get", {})).messages.byState).toMatchObject({
+      delivered: 5,
+      duplicate: 0,
+      rejected: 0,
+    });
+  },
+);
 
 test("an answer that is lost after the commit makes it send everything again: recorded as duplicates, delivered once", async () => {
   const app = await startIngestApp();
@@ -114,6 +164,14 @@ test("an answer that is lost after the commit makes it send everything again: re
   client.track({ userId: "u", event: "Once" });
   client.identify({ userId: "u" });
   await client.closeAndFlush();
-  expect((await destination.received()).map(({ type }) => type).toSorted()).toEqual(["identify", "track"]);
-  expect((await app.messages()).map(({ state }) => state)).toEqual(["delivered", "delivered", "duplicate", "duplicate"]);
+  expect((await destination.received()).map(({ type }) => type).toSorted()).toEqual([
+    "identify",
+    "track",
+  ]);
+  expect((await app.messages()).map(({ state }) => state)).toEqual([
+    "delivered",
+    "delivered",
+    "duplicate",
+    "duplicate",
+  ]);
 });

@@ -1,4 +1,7 @@
-/** How a request reaches the ingest port: its path, method and write key, and what a browser wants besides. */
+/**
+ * How a request reaches the ingest port: its path, method and write key, and what a browser wants
+ * besides.
+ */
 
 import { describe, expect, test } from "vitest";
 import { startIngestApp, writeKey } from "../support/ingest-app.ts";
@@ -22,9 +25,13 @@ describe("a path", () => {
   test.each(batches)("%s takes a batch", async (path) => {
     const app = await startIngestApp();
     // Byte by byte, since a client may tidy up a path.
-    const { answers } = await talk(app.port, [post(path, JSON.stringify({ batch: [track] }), { Authorization: basic(writeKey) })]);
+    const { answers } = await talk(app.port, [
+      post(path, JSON.stringify({ batch: [track] }), { Authorization: basic(writeKey) }),
+    ]);
     expect(answers).toMatchObject([{ status: 200, text: `{"success":true}` }]);
-    expect(await app.messages()).toMatchObject([{ type: "track", event: "Order Completed", request: { path } }]);
+    expect(await app.messages()).toMatchObject([
+      { type: "track", event: "Order Completed", request: { path } },
+    ]);
   });
 
   test.each([
@@ -38,7 +45,9 @@ describe("a path", () => {
     const app = await startIngestApp();
     for (const path of paths.split(" ")) {
       const { answers } = await talk(app.port, [
-        post(path, `{"userId":"u","event":"e","groupId":"g","previousId":"p"}`, { Authorization: basic(writeKey) }),
+        post(path, `{"userId":"u","event":"e","groupId":"g","previousId":"p"}`, {
+          Authorization: basic(writeKey),
+        }),
       ]);
       expect(answers).toMatchObject([{ status: 200 }]);
     }
@@ -48,7 +57,9 @@ describe("a path", () => {
   test("/v1/m takes metrics, whoever sends them, and drops them", async () => {
     const app = await startIngestApp();
     for (const key of [writeKey, "nobody", null]) {
-      expect(await app.send("/v1/m", { series: [{ type: "Counter", metric: "x", value: 1 }] }, { key })).toMatchObject({
+      expect(
+        await app.send("/v1/m", { series: [{ type: "Counter", metric: "x", value: 1 }] }, { key }),
+      ).toMatchObject({
         status: 200,
         json: success,
       });
@@ -60,47 +71,82 @@ describe("a path", () => {
   test("may be a whole URL, as a proxy sends it", async () => {
     const app = await startIngestApp();
     const { answers } = await talk(app.port, [
-      post("http://api.example.com/v1/track", JSON.stringify(track), { Authorization: basic(writeKey) }),
+      post("http://api.example.com/v1/track", JSON.stringify(track), {
+        Authorization: basic(writeKey),
+      }),
     ]);
     expect(answers).toMatchObject([{ status: 200 }]);
   });
 
-  test.each(["/", "/v1", "/v1/", "/v1/delete", "/v1/toString", "/v1/batch/more", "/v2/batch", "/api/sources", "/v1/projects/x", "*"])(
-    "%s is nowhere: 404",
-    async (path) => {
-      const app = await startIngestApp();
-      const { answers } = await talk(app.port, [post(path, "{}", { Authorization: basic(writeKey) })]);
-      expect(answers).toMatchObject([{ status: 404 }]);
-      expect(JSON.parse(answers[0]?.text ?? "")).toMatchObject({ code: "unknown_path", message: expect.stringContaining("/v1/batch") });
-      expect(await app.messages()).toEqual([]);
-    },
-  );
+  test.each([
+    "/",
+    "/v1",
+    "/v1/",
+    "/v1/delete",
+    "/v1/toString",
+    "/v1/batch/more",
+    "/v2/batch",
+    "/api/sources",
+    "/v1/projects/x",
+    "*",
+  ])("%s is nowhere: 404", async (path) => {
+    const app = await startIngestApp();
+    const { answers } = await talk(app.port, [
+      post(path, "{}", { Authorization: basic(writeKey) }),
+    ]);
+    expect(answers).toMatchObject([{ status: 404 }]);
+    expect(JSON.parse(answers[0]?.text ?? "")).toMatchObject({
+      code: "unknown_path",
+      message: expect.stringContaining("/v1/batch"),
+    });
+    expect(await app.messages()).toEqual([]);
+  });
 });
 
 describe("a method", () => {
   test("PUT is taken like POST", async () => {
     const app = await startIngestApp();
-    expect(await app.send("/v1/track", track, { method: "PUT" })).toMatchObject({ status: 200, json: success });
+    expect(await app.send("/v1/track", track, { method: "PUT" })).toMatchObject({
+      status: 200,
+      json: success,
+    });
     expect(await app.messages()).toMatchObject([{ request: { method: "PUT" } }]);
   });
 
-  test.each(["GET", "DELETE", "PATCH", "HEAD", "SEARCH"])("%s is 405 and says what is allowed", async (method) => {
-    const app = await startIngestApp();
-    const { status, headers, json } = await app.send("/v1/track", undefined, { method });
-    expect([status, headers.get("allow")]).toEqual([405, "POST, PUT, OPTIONS"]);
-    if (method !== "HEAD") expect(json).toMatchObject({ code: "method_not_allowed", message: expect.stringContaining(method) });
-  });
+  test.each(["GET", "DELETE", "PATCH", "HEAD", "SEARCH"])(
+    "%s is 405 and says what is allowed",
+    async (method) => {
+      const app = await startIngestApp();
+      const { status, headers, json } = await app.send("/v1/track", undefined, { method });
+      expect([status, headers.get("allow")]).toEqual([405, "POST, PUT, OPTIONS"]);
+      if (method !== "HEAD")
+        expect(json).toMatchObject({
+          code: "method_not_allowed",
+          message: expect.stringContaining(method),
+        });
+    },
+  );
 
   test("CONNECT is answered too", async () => {
     const app = await startIngestApp();
-    const { answers } = await talk(app.port, ["CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n"]);
+    const { answers } = await talk(app.port, [
+      "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n",
+    ]);
     expect(answers).toMatchObject([{ status: 405 }]);
-    expect(JSON.parse(answers[0]?.text ?? "")).toMatchObject({ code: "method_not_allowed", message: expect.any(String) });
+    expect(JSON.parse(answers[0]?.text ?? "")).toMatchObject({
+      code: "method_not_allowed",
+      message: expect.any(String),
+    });
   });
 
   test("an offer to change the protocol is passed over", async () => {
     const app = await startIngestApp();
-    const upgrade = { Authorization: basic(writeKey), Connection: "Upgrade, HTTP2-Settings", Upgrade: "h2c", "HTTP2-Settings": "AAMAAABk" };
+    const upgrade = {
+      Authorization: basic(writeKey),
+      Connection: "Upgrade, HTTP2-Settings",
+      Upgrade: "h2c",
+      "HTTP2-Settings": "AAMAAABk",
+    };
     const { answers } = await talk(app.port, [post("/v1/track", JSON.stringify(track), upgrade)]);
     expect(answers).toMatchObject([{ status: 200 }]);
   });
@@ -119,22 +165,38 @@ describe("a method", () => {
   test("a client that expects something else is answered in JSON", async () => {
     const app = await startIngestApp();
     const { answers } = await talk(app.port, [
-      post("/v1/track", JSON.stringify(track), { Authorization: basic(writeKey), Expect: "a-miracle" }),
+      post("/v1/track", JSON.stringify(track), {
+        Authorization: basic(writeKey),
+        Expect: "a-miracle",
+      }),
     ]);
     expect(answers).toMatchObject([{ status: 417 }]);
-    expect(JSON.parse(answers[0]?.text ?? "")).toMatchObject({ code: "unknown_expectation", message: expect.any(String) });
+    expect(JSON.parse(answers[0]?.text ?? "")).toMatchObject({
+      code: "unknown_expectation",
+      message: expect.any(String),
+    });
   });
 });
 
 describe("the write key", () => {
   const places: [string, string, Record<string, string>, string][] = [
     ["as the Basic user", "", { Authorization: basic(writeKey) }, ""],
-    ["as the Basic user with a password", "", { Authorization: `Basic ${btoa(`${writeKey}:secret:more`)}` }, ""],
+    [
+      "as the Basic user with a password",
+      "",
+      { Authorization: `Basic ${btoa(`${writeKey}:secret:more`)}` },
+      "",
+    ],
     ["as the Basic user without a colon", "", { Authorization: `basic  ${btoa(writeKey)}` }, ""],
     ["in the body", "", {}, writeKey],
     ["in the body, with an empty Basic user", "", { Authorization: basic("") }, writeKey],
     ["in the query", `?writeKey=${writeKey}`, {}, ""],
-    ["in the query, with an authorization of another kind", `?writeKey=${writeKey}`, { Authorization: "Bearer abc" }, ""],
+    [
+      "in the query, with an authorization of another kind",
+      `?writeKey=${writeKey}`,
+      { Authorization: "Bearer abc" },
+      "",
+    ],
     ["in all three", `?writeKey=${writeKey}`, { Authorization: basic(writeKey) }, writeKey],
     ["in the header before the body", "", { Authorization: basic(writeKey) }, "another"],
   ];
@@ -154,9 +216,14 @@ describe("the write key", () => {
   ];
   test.each(missing)("that %s is 401", async (_, headers, members) => {
     const app = await startIngestApp();
-    const { answers } = await talk(app.port, [post("/v1/track", JSON.stringify({ ...track, ...members }), headers)]);
+    const { answers } = await talk(app.port, [
+      post("/v1/track", JSON.stringify({ ...track, ...members }), headers),
+    ]);
     expect(answers).toMatchObject([{ status: 401 }]);
-    expect(JSON.parse(answers[0]?.text ?? "")).toMatchObject({ code: "missing_write_key", message: expect.any(String) });
+    expect(JSON.parse(answers[0]?.text ?? "")).toMatchObject({
+      code: "missing_write_key",
+      message: expect.any(String),
+    });
     expect(await app.call("unknownKeys.list", {})).toEqual({ items: [] });
   });
 
@@ -164,7 +231,9 @@ describe("the write key", () => {
     const app = await startIngestApp();
     await app.call("sources.create", { name: "Short", writeKey: "a" });
     expect(await app.send("/v1/track", track, { key: "a:b" })).toMatchObject({ status: 200 });
-    expect((await app.call("messages.list", {})).items).toMatchObject([{ sourceId: expect.not.stringMatching(app.source.id) }]);
+    expect((await app.call("messages.list", {})).items).toMatchObject([
+      { sourceId: expect.not.stringMatching(app.source.id) },
+    ]);
     expect((await app.api("sources.create", { name: "Colon", writeKey: "a:b" })).status).toBe(400);
   });
 });
@@ -174,7 +243,11 @@ describe("a browser", () => {
 
   test("may send from any origin, with credentials, and also sees errors", async () => {
     const app = await startIngestApp();
-    const cors = { "access-control-allow-origin": origin, "access-control-allow-credentials": "true", vary: "Origin" };
+    const cors = {
+      "access-control-allow-origin": origin,
+      "access-control-allow-credentials": "true",
+      vary: "Origin",
+    };
     const cases: [string, string | null, number][] = [
       ["/v1/t", writeKey, 200],
       ["/v1/t", "nobody", 401],
@@ -183,7 +256,10 @@ describe("a browser", () => {
     ];
     for (const [path, key, status] of cases) {
       const answer = await app.send(path, track, { key, headers: { origin } });
-      expect([answer.status, Object.fromEntries(answer.headers)]).toEqual([status, expect.objectContaining(cors)]);
+      expect([answer.status, Object.fromEntries(answer.headers)]).toEqual([
+        status,
+        expect.objectContaining(cors),
+      ]);
     }
     const silent = await app.send("/v1/t", track);
     expect(silent.headers.get("access-control-allow-origin")).toBeNull();
@@ -223,20 +299,30 @@ describe("a browser", () => {
 
   test("gets its settings, which send it back to this port", async () => {
     const app = await startIngestApp();
-    const { status, json } = await app.send(`/v1/projects/${writeKey}/settings`, undefined, { method: "GET", key: null });
+    const { status, json } = await app.send(`/v1/projects/${writeKey}/settings`, undefined, {
+      method: "GET",
+      key: null,
+    });
     expect(status).toBe(200);
     expect(json).toMatchObject({
-      integrations: { "Segment.io": { apiKey: writeKey, apiHost: `127.0.0.1:${app.port}/v1`, protocol: "http" } },
+      integrations: {
+        "Segment.io": { apiKey: writeKey, apiHost: `127.0.0.1:${app.port}/v1`, protocol: "http" },
+      },
       plan: { track: { __default: { enabled: true } } },
     });
-    const odd = await app.send("//V1/projects/a%22%2F%E2%9C%93/settings/", undefined, { method: "GET", key: null });
+    const odd = await app.send("//V1/projects/a%22%2F%E2%9C%93/settings/", undefined, {
+      method: "GET",
+      key: null,
+    });
     expect(odd.json).toMatchObject({ integrations: { "Segment.io": { apiKey: 'a"/✓' } } });
   });
 
   test("that sends text/plain, to be spared a preflight, is understood", async () => {
     const app = await startIngestApp();
     const body = JSON.stringify({ ...track, writeKey });
-    expect(await app.send("/v1/t", body, { key: null, headers: { "content-type": "text/plain" } })).toMatchObject({ status: 200 });
+    expect(
+      await app.send("/v1/t", body, { key: null, headers: { "content-type": "text/plain" } }),
+    ).toMatchObject({ status: 200 });
     expect(await app.messages()).toHaveLength(1);
   });
 });

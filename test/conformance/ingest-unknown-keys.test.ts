@@ -16,7 +16,11 @@ test("are 401 and listed, with their key and how often it came", async () => {
   await app.send("/v1/batch", { batch: [track] }, { key: "lost" });
   await app.send("/v1/t", { ...track, writeKey: "in/the body?" }, { key: null });
   await app.send("/v1/t?writeKey=in%20query", track, { key: null });
-  expect((await app.call("unknownKeys.list", {})).items.toSorted((one, other) => (one.writeKey < other.writeKey ? -1 : 1))).toMatchObject([
+  expect(
+    (await app.call("unknownKeys.list", {})).items.toSorted((one, other) =>
+      one.writeKey < other.writeKey ? -1 : 1,
+    ),
+  ).toMatchObject([
     { writeKey: "in query", requests: 1, lastPath: "/v1/t?writeKey=in%20query" },
     { writeKey: "in/the body?", requests: 1 },
     { writeKey: "lost", requests: 2, lastPath: "/v1/batch" },
@@ -34,7 +38,9 @@ test("adopting the key makes it a source and takes them in, in order, as they ca
   ];
   const headers = { Authorization: basic("lost"), "User-Agent": "t/1" };
   await talk(app.port, [post("/prefix/v1/track/", bodies[0] ?? "", headers)]);
-  await talk(app.port, [post("/v1/batch", gzipSync(bodies[1] ?? ""), { ...headers, "Content-Encoding": "gzip" })]);
+  await talk(app.port, [
+    post("/v1/batch", gzipSync(bodies[1] ?? ""), { ...headers, "Content-Encoding": "gzip" }),
+  ]);
   await app.call("clock.advance", { byMs: 60_000 });
 
   const source = await app.call("unknownKeys.adopt", { writeKey: "lost", name: "Found" });
@@ -49,10 +55,14 @@ test("adopting the key makes it a source and takes them in, in order, as they ca
   expect(messages[0]?.timestamp).toBe(now);
   expect(messages[0]?.request).toMatchObject({ method: "POST", path: "/prefix/v1/track/" });
   expect(await app.call("unknownKeys.list", {})).toEqual({ items: [] });
-  expect((await app.api("unknownKeys.adopt", { writeKey: "lost", name: "Again" })).status).toBe(404);
+  expect((await app.api("unknownKeys.adopt", { writeKey: "lost", name: "Again" })).status).toBe(
+    404,
+  );
 
   const destination = await app.destination({ sourceIds: [source.id] });
-  expect(await app.send("/v1/track", { ...track, event: "third" }, { key: "lost" })).toMatchObject({ status: 200 });
+  expect(await app.send("/v1/track", { ...track, event: "third" }, { key: "lost" })).toMatchObject({
+    status: 200,
+  });
   expect(await destination.received()).toMatchObject([{ event: "third" }]);
 });
 
@@ -69,7 +79,9 @@ test("what an adopted key accepts is routed like any other message", async () =>
   const [message] = await app.messages();
   const destination = await app.destination({ sourceIds: [message?.sourceId ?? ""] });
   await app.call("messages.replay", { id: message?.id ?? "" });
-  expect(await destination.received()).toMatchObject([{ event: "e", context: { ip: "203.0.113.1" } }]);
+  expect(await destination.received()).toMatchObject([
+    { event: "e", context: { ip: "203.0.113.1" } },
+  ]);
 });
 
 test("a key can be forgotten", async () => {
@@ -82,19 +94,32 @@ test("a key can be forgotten", async () => {
 test("in production they are answered with success, and listed all the same", async () => {
   const app = await startIngestApp();
   await app.call("settings.update", { unknownKeys: "production" });
-  expect(await app.send("/v1/track", track, { key: "lost" })).toMatchObject({ status: 200, text: `{"success":true}` });
+  expect(await app.send("/v1/track", track, { key: "lost" })).toMatchObject({
+    status: 200,
+    text: `{"success":true}`,
+  });
   expect(await app.send("/v1/track", track, { key: null })).toMatchObject({ status: 200 });
   expect(await app.send("/v1/track", "{", { key: "lost" })).toMatchObject({ status: 400 });
-  expect((await app.call("unknownKeys.list", {})).items).toMatchObject([{ writeKey: "lost", requests: 1 }]);
+  expect((await app.call("unknownKeys.list", {})).items).toMatchObject([
+    { writeKey: "lost", requests: 1 },
+  ]);
 });
 
 test("the newest thousand are kept", async () => {
   const app = await startIngestApp();
-  const first = post("/v1/track", JSON.stringify({ ...track, event: "first" }), { Authorization: basic("lost") });
+  const first = post("/v1/track", JSON.stringify({ ...track, event: "first" }), {
+    Authorization: basic("lost"),
+  });
   const other = post("/v1/track", JSON.stringify(track), { Authorization: basic("lost") });
-  const { answers } = await talk(app.port, [first, Buffer.concat(Array.from({ length: 1000 }, () => other))], { answers: 1001 });
+  const { answers } = await talk(
+    app.port,
+    [first, Buffer.concat(Array.from({ length: 1000 }, () => other))],
+    { answers: 1001 },
+  );
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 401));
-  expect((await app.call("unknownKeys.list", {})).items).toMatchObject([{ writeKey: "lost", requests: 1000 }]);
+  expect((await app.call("unknownKeys.list", {})).items).toMatchObject([
+    { writeKey: "lost", requests: 1000 },
+  ]);
   await app.call("unknownKeys.adopt", { writeKey: "lost", name: "Found" });
   expect((await app.call("messages.list", { event: "first" })).items).toEqual([]);
 });

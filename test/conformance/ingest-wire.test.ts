@@ -30,7 +30,15 @@ const files = [
     warnings: 0,
     path: "/v1/import",
   },
-  { name: "v200", requests: 2, types: "identify track page group alias", library: go("2.0.0"), routed: 5, warnings: 0, path: "/v1/batch" },
+  {
+    name: "v200",
+    requests: 2,
+    types: "identify track page group alias",
+    library: go("2.0.0"),
+    routed: 5,
+    warnings: 0,
+    path: "/v1/batch",
+  },
   {
     name: "v211-bare",
     requests: 1,
@@ -40,7 +48,15 @@ const files = [
     warnings: 0,
     path: "/v1/batch",
   },
-  { name: "v211", requests: 1, types: "identify track page group alias", library: go("2.1.0"), routed: 1, warnings: 0, path: "/v1/batch" },
+  {
+    name: "v211",
+    requests: 1,
+    types: "identify track page group alias",
+    library: go("2.1.0"),
+    routed: 1,
+    warnings: 0,
+    path: "/v1/batch",
+  },
   {
     name: "v330",
     requests: 1,
@@ -61,64 +77,77 @@ const files = [
   },
 ];
 
-test.each(files)("$name.http ends as the right messages", async ({ name, requests, types, library, routed, warnings, path }) => {
-  const app = await startIngestApp();
-  const destination = await app.destination({ sourceIds: [app.source.id] });
+test.each(files)(
+  "$name.http ends as the right messages",
+  async ({ name, requests, types, library, routed, warnings, path }) => {
+    const app = await startIngestApp();
+    const destination = await app.destination({ sourceIds: [app.source.id] });
 
-  const { answers } = await talk(app.port, [wire(name)], { answers: requests });
-  expect(answers.map(({ status, text }) => [status, text])).toEqual(Array.from({ length: requests }, () => [200, `{"success":true}`]));
+    const { answers } = await talk(app.port, [wire(name)], { answers: requests });
+    expect(answers.map(({ status, text }) => [status, text])).toEqual(
+      Array.from({ length: requests }, () => [200, `{"success":true}`]),
+    );
 
-  const sent = bodies(name).flatMap(({ batch }) => batch ?? []);
-  expect(sent.map(({ type }) => type).join(" ")).toBe(types);
-  const received = await destination.received();
-  const messages = await app.messages();
-  expect(messages.map(({ raw }) => raw)).toEqual(
-    // Each message is kept as the very bytes that came, which JSON.stringify need not write.
-    messages.map((_, place) => expect.toSatisfy((raw) => wire(name).includes(String(raw)) && same(raw, sent[place]))),
-  );
-  expect(
-    messages.map(({ type, messageId, userId, anonymousId, event, timestamp, sourceId }) => {
-      return { type, messageId, userId, anonymousId, event, timestamp, sourceId };
-    }),
-  ).toEqual(
-    sent.map((message) => ({
-      type: message["type"],
-      messageId: message["messageId"],
-      userId: message["userId"] ?? null,
-      anonymousId: message["anonymousId"] ?? null,
-      event:
-        { track: message["event"], page: message["name"], screen: message["name"], group: message["groupId"] }[String(message["type"])] ??
-        null,
-      timestamp: isoOf(String(message["timestamp"])),
-      sourceId: app.source.id,
-    })),
-  );
-  expect(messages.map(({ request }) => request)).toEqual(
-    messages.map(() => expect.objectContaining({ method: "POST", path, messages: messages.length })),
-  );
+    const sent = bodies(name).flatMap(({ batch }) => batch ?? []);
+    expect(sent.map(({ type }) => type).join(" ")).toBe(types);
+    const received = await destination.received();
+    const messages = await app.messages();
+    expect(messages.map(({ raw }) => raw)).toEqual(
+      // Each message is kept as the very bytes that came, which JSON.stringify need not write.
+      messages.map((_, place) =>
+        expect.toSatisfy((raw) => wire(name).includes(String(raw)) && same(raw, sent[place])),
+      ),
+    );
+    expect(
+      messages.map(({ type, messageId, userId, anonymousId, event, timestamp, sourceId }) => {
+        return { type, messageId, userId, anonymousId, event, timestamp, sourceId };
+      }),
+    ).toEqual(
+      sent.map((message) => ({
+        type: message["type"],
+        messageId: message["messageId"],
+        userId: message["userId"] ?? null,
+        anonymousId: message["anonymousId"] ?? null,
+        event:
+          {
+            track: message["event"],
+            page: message["name"],
+            screen: message["name"],
+            group: message["groupId"],
+          }[String(message["type"])] ?? null,
+        timestamp: isoOf(String(message["timestamp"])),
+        sourceId: app.source.id,
+      })),
+    );
+    expect(messages.map(({ request }) => request)).toEqual(
+      messages.map(() =>
+        expect.objectContaining({ method: "POST", path, messages: messages.length }),
+      ),
+    );
 
-  const decisions = messages.flatMap((message) => message.decisions);
-  expect(decisions).toHaveLength(messages.length);
-  expect(decisions.filter((decision) => decision.routed)).toHaveLength(routed);
-  expect(new Set(decisions.map(({ reason }) => reason))).toEqual(
-    new Set(routed === messages.length ? ["routed"] : ["routed", "integrations_all_false"]),
-  );
-  const warned = decisions.flatMap((decision) => decision.warnings);
-  expect(warned).toHaveLength(warnings);
-  for (const warning of warned) expect(warning).toMatch(/`all`.*`All: false` was probably meant/);
+    const decisions = messages.flatMap((message) => message.decisions);
+    expect(decisions).toHaveLength(messages.length);
+    expect(decisions.filter((decision) => decision.routed)).toHaveLength(routed);
+    expect(new Set(decisions.map(({ reason }) => reason))).toEqual(
+      new Set(routed === messages.length ? ["routed"] : ["routed", "integrations_all_false"]),
+    );
+    const warned = decisions.flatMap((decision) => decision.warnings);
+    expect(warned).toHaveLength(warnings);
+    for (const warning of warned) expect(warning).toMatch(/`all`.*`All: false` was probably meant/);
 
-  expect(received).toHaveLength(routed);
-  expect(new Set(received.map(({ messageId }) => messageId)).size).toBe(routed);
-  for (const payload of received) {
-    const message = sent.find(({ messageId }) => messageId === payload["messageId"]);
-    expect(payload).toMatchObject({
-      type: message?.["type"],
-      version: 1,
-      timestamp: isoOf(String(message?.["timestamp"])),
-      context: { ...(message?.["context"] as object), library },
-    });
-  }
-});
+    expect(received).toHaveLength(routed);
+    expect(new Set(received.map(({ messageId }) => messageId)).size).toBe(routed);
+    for (const payload of received) {
+      const message = sent.find(({ messageId }) => messageId === payload["messageId"]);
+      expect(payload).toMatchObject({
+        type: message?.["type"],
+        version: 1,
+        timestamp: isoOf(String(message?.["timestamp"])),
+        context: { ...(message?.["context"] as object), library },
+      });
+    }
+  },
+);
 
 test("the batches of a client come in one after the other over one connection, and a file sent again is all duplicates", async () => {
   const app = await startIngestApp();

@@ -4,7 +4,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Activity } from "../../src/engine/clock/activity.ts";
 import { Follower, type FollowerOptions } from "../../src/engine/profiles/follower.ts";
 import { monotonic } from "../../src/engine/real-time.ts";
-import { openTestStore, request, type MessageDraft, type TestStore } from "../../src/store/store.fixture.ts";
+import {
+  openTestStore,
+  request,
+  type MessageDraft,
+  type TestStore,
+} from "../../src/store/store.fixture.ts";
 
 let one: TestStore;
 let activity: Activity;
@@ -30,7 +35,8 @@ function start(onApplied: FollowerOptions["onApplied"] = () => {}, now = monoton
     changes: {
       note() {},
       noteGone() {},
-      noteMany: (area, items, idOf) => void noted.push(...items.map((item) => `${area} ${idOf(item)}`)),
+      noteMany: (area, items, idOf) =>
+        void noted.push(...items.map((item) => `${area} ${idOf(item)}`)),
     },
     onApplied,
     report: (error) => void reported.push(error instanceof Error ? error.message : error),
@@ -150,7 +156,8 @@ test("while others need the event loop, profiles take little of it; when they do
     await new Promise((resolve) => setImmediate(resolve));
   };
   const commitMany = (): void => {
-    for (let n = 0; n < 10; n += 1) commit(...Array.from({ length: 1000 }, (_, user) => bought(`user ${n} ${user}`)));
+    for (let n = 0; n < 10; n += 1)
+      commit(...Array.from({ length: 1000 }, (_, user) => bought(`user ${n} ${user}`)));
   };
 
   commitMany();

@@ -1,4 +1,7 @@
-/** Random messages of few users and devices, followed in random slices, against profiles that are reckoned plainly. */
+/**
+ * Random messages of few users and devices, followed in random slices, against profiles that are
+ * reckoned plainly.
+ */
 
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
@@ -42,12 +45,23 @@ const drafts: fc.Arbitrary<Draft[]> = fc.array(
   }),
   { minLength: 1, maxLength: 25 },
 );
-const slices = fc.array(fc.record({ limit: fc.integer({ min: 1, max: 8 }), stopAfter: fc.integer({ min: 1, max: 8 }) }), {
-  minLength: 1,
-  maxLength: 5,
-});
+const slices = fc.array(
+  fc.record({ limit: fc.integer({ min: 1, max: 8 }), stopAfter: fc.integer({ min: 1, max: 8 }) }),
+  {
+    minLength: 1,
+    maxLength: 5,
+  },
+);
 
-function messageOf({ type, userId, anonymousId, previousId, name, value, at }: Draft): MessageDraft & { type: MessageType } {
+function messageOf({
+  type,
+  userId,
+  anonymousId,
+  previousId,
+  name,
+  value,
+  at,
+}: Draft): MessageDraft & { type: MessageType } {
   const own = {
     identify: { traits: { [name]: value } },
     track: { event: name, properties: { value } },
@@ -81,14 +95,29 @@ function reckon(all: readonly Draft[]): Person[] {
   let people: Person[] = [];
   const withId = (id: string) => people.find(({ ids }) => ids.has(id));
   const made = (id: string): Person => {
-    const person: Person = { userId: null, ids: new Set([id]), traits: new Map(), events: [], groups: new Set() };
+    const person: Person = {
+      userId: null,
+      ids: new Set([id]),
+      traits: new Map(),
+      events: [],
+      groups: new Set(),
+    };
     people.push(person);
     return person;
   };
   const one = (id: string): Person => withId(id) ?? made(id);
-  const put = (person: Person, name: string, given: { value: number | null; at: number; row: number }): void => {
+  const put = (
+    person: Person,
+    name: string,
+    given: { value: number | null; at: number; row: number },
+  ): void => {
     const known = person.traits.get(name);
-    if (known === undefined || given.at > known.at || (given.at === known.at && given.row >= known.row)) person.traits.set(name, given);
+    if (
+      known === undefined ||
+      given.at > known.at ||
+      (given.at === known.at && given.row >= known.row)
+    )
+      person.traits.set(name, given);
   };
   const join = (from: Person, into: Person): Person => {
     people = people.filter((person) => person !== from);
@@ -133,7 +162,8 @@ function reckon(all: readonly Draft[]): Person[] {
         const now = withId(`user ${userId}`);
         person = now === undefined || now === before ? before : join(before, now);
         person.ids.add(`user ${userId}`);
-      } else if (withId(`anonymous ${previousId}`) !== undefined) person = device(userId, previousId);
+      } else if (withId(`anonymous ${previousId}`) !== undefined)
+        person = device(userId, previousId);
       else {
         person = known(userId);
         person.ids.add(`user ${previousId}`).add(`anonymous ${previousId}`);
@@ -160,33 +190,56 @@ function reckon(all: readonly Draft[]): Person[] {
 type Told = {
   people: unknown[];
   users: Map<string, number>;
-  byProfile: Map<number, { userId: string | null; traits: Map<string, string>; events: Map<string, number> }>;
+  byProfile: Map<
+    number,
+    { userId: string | null; traits: Map<string, string>; events: Map<string, number> }
+  >;
 };
 
 function look({ db }: TestStore): Told {
   const column = (sql: string, id: number): string[] => db.prepare(sql).pluck().all(id) as string[];
-  const rows = db.prepare("SELECT id, user_id FROM profiles ORDER BY id").all() as { id: number; user_id: string | null }[];
+  const rows = db.prepare("SELECT id, user_id FROM profiles ORDER BY id").all() as {
+    id: number;
+    user_id: string | null;
+  }[];
   const byProfile: Told["byProfile"] = new Map();
   const people = rows.map(({ id, user_id }) => {
-    const traits = db.prepare("SELECT name, value, at, message_id AS row FROM profile_traits WHERE profile_id = ? ORDER BY name").all(id);
-    const events = db.prepare("SELECT event AS name, at, id AS row FROM profile_events WHERE profile_id = ? ORDER BY id").all(id) as {
+    const traits = db
+      .prepare(
+        "SELECT name, value, at, message_id AS row FROM profile_traits WHERE profile_id = ? ORDER BY name",
+      )
+      .all(id);
+    const events = db
+      .prepare(
+        "SELECT event AS name, at, id AS row FROM profile_events WHERE profile_id = ? ORDER BY id",
+      )
+      .all(id) as {
       name: string;
     }[];
     const counts = new Map<string, number>();
     for (const { name } of events) counts.set(name, (counts.get(name) ?? 0) + 1);
     const values = new Map(
-      (traits as { name: string; value: string }[]).flatMap(({ name, value }) => (value === "null" ? [] : [[name, value] as const])),
+      (traits as { name: string; value: string }[]).flatMap(({ name, value }) =>
+        value === "null" ? [] : [[name, value] as const],
+      ),
     );
     byProfile.set(id, { userId: user_id, traits: values, events: counts });
     return {
       userId: user_id,
-      ids: column("SELECT iif(kind = 0, 'user ', 'anonymous ') || value FROM identities WHERE profile_id = ? ORDER BY 1", id),
+      ids: column(
+        "SELECT iif(kind = 0, 'user ', 'anonymous ') || value FROM identities WHERE profile_id = ? ORDER BY 1",
+        id,
+      ),
       traits,
       events,
       groups: column("SELECT group_id FROM profile_groups WHERE profile_id = ? ORDER BY 1", id),
     };
   });
-  return { people, users: new Map(rows.flatMap(({ id, user_id }) => (user_id === null ? [] : [[user_id, id]]))), byProfile };
+  return {
+    people,
+    users: new Map(rows.flatMap(({ id, user_id }) => (user_id === null ? [] : [[user_id, id]]))),
+    byProfile,
+  };
 }
 
 const plain = (people: readonly Person[]): unknown[] =>
@@ -213,12 +266,15 @@ function expectTold(before: Told, after: Told, changes: readonly ProfileChange[]
     if (change?.rejoined === true && !isNew) continue;
     if (userId !== null && !isNew) expect(was?.userId).toBe(userId);
     for (const name of names) {
-      if (was?.traits.get(name) !== traits.get(name)) expect([...(change?.traits ?? [])]).toContain(name);
-      if (was?.events.get(name) !== events.get(name)) expect([...(change?.events ?? [])]).toContain(name);
+      if (was?.traits.get(name) !== traits.get(name))
+        expect([...(change?.traits ?? [])]).toContain(name);
+      if (was?.events.get(name) !== events.get(name))
+        expect([...(change?.events ?? [])]).toContain(name);
     }
   }
   const former = changes.flatMap(({ formerUserIds }) => formerUserIds);
-  for (const userId of before.users.keys()) if (!after.users.has(userId)) expect(former).toContain(userId);
+  for (const userId of before.users.keys())
+    if (!after.users.has(userId)) expect(former).toContain(userId);
   for (const userId of former) expect(after.users.has(userId)).toBe(false);
 }
 
@@ -234,16 +290,23 @@ test("profiles are as reckoned plainly, however the messages are cut into slices
       }
 
       follow({ store: whole.store, limit: 1000, isTimeUp: () => false });
-      for (let slice = 0, before = look(one); one.store.followed().upTo < one.store.followed().newest; slice += 1) {
+      for (
+        let slice = 0, before = look(one);
+        one.store.followed().upTo < one.store.followed().newest;
+        slice += 1
+      ) {
         const { limit, stopAfter } = cuts[slice % cuts.length] ?? { limit: 1, stopAfter: 1 };
         let messages = 0;
-        const { changes } = one.store.atomically(() => follow({ store: one.store, limit, isTimeUp: () => (messages += 1) >= stopAfter }));
+        const { changes } = one.store.atomically(() =>
+          follow({ store: one.store, limit, isTimeUp: () => (messages += 1) >= stopAfter }),
+        );
         const after = look(one);
         expectTold(before, after, changes);
         before = after;
       }
 
-      const byText = (a: unknown, b: unknown): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
+      const byText = (a: unknown, b: unknown): number =>
+        JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
       expect(look(one).people.toSorted(byText)).toEqual(plain(reckon(all)).toSorted(byText));
       expect(tables(one)).toEqual(tables(whole));
       expectConsistent(one.db);
@@ -252,20 +315,34 @@ test("profiles are as reckoned plainly, however the messages are cut into slices
   );
 });
 
-const followAll = ({ store }: TestStore): void => void follow({ store, limit: 1000, isTimeUp: () => false });
+const followAll = ({ store }: TestStore): void =>
+  void follow({ store, limit: 1000, isTimeUp: () => false });
 
 test("what retention removes is gone from the profiles as an event; traits, groups, identities and history stay", () => {
   const one = openTestStore();
   const draft = { userId: "u1", anonymousId: "a1", previousId: "", value: 1, at: 0 };
-  const track = (event: string, at: number): Draft => ({ ...draft, type: "track", name: event, at });
+  const track = (event: string, at: number): Draft => ({
+    ...draft,
+    type: "track",
+    name: event,
+    at,
+  });
   one.store.commit([
-    request([messageOf({ ...draft, type: "identify", name: "plan" }), messageOf({ ...draft, type: "group", name: "acme" })]),
+    request([
+      messageOf({ ...draft, type: "identify", name: "plan" }),
+      messageOf({ ...draft, type: "group", name: "acme" }),
+    ]),
   ]);
-  one.store.commit([request([track("Viewed", 1), track("Bought", 2), track("Bought", 3)].map(messageOf))]);
+  one.store.commit([
+    request([track("Viewed", 1), track("Bought", 2), track("Bought", 3)].map(messageOf)),
+  ]);
   followAll(one);
   const profile = one.store.profileWithUser("u1");
   if (profile === null) throw new Error("u1 has no profile");
-  expect(one.store.profileDetails(profile)).toMatchObject({ events: 3, eventList: [{ event: "Bought", count: 2 }, { event: "Viewed" }] });
+  expect(one.store.profileDetails(profile)).toMatchObject({
+    events: 3,
+    eventList: [{ event: "Bought", count: 2 }, { event: "Viewed" }],
+  });
   one.store.removeOld({ maxMessages: 1, olderThanWall: null }, 100);
   expectConsistent(one.db);
   expect(one.store.profileDetails(profile)).toMatchObject({
@@ -282,7 +359,10 @@ test("what retention removes is gone from the profiles as an event; traits, grou
   const again = one.restarted();
   again.store.commit([request([messageOf(track("Bought", 4))])]);
   followAll(again);
-  expect(again.store.profileDetails(profile)).toMatchObject({ events: 1, eventList: [{ lastMessageId: 6 }] });
+  expect(again.store.profileDetails(profile)).toMatchObject({
+    events: 1,
+    eventList: [{ lastMessageId: 6 }],
+  });
 });
 
 test("retention leaves what the profiles have not looked at yet", () => {

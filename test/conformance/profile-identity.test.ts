@@ -6,16 +6,29 @@ import { starting, type RunningApp } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
 
-const viewed = (who: object, second = 1) => ({ type: "track", event: "Viewed", ...who, timestamp: at(second) });
-const identify = (who: object, traits: object = {}, second = 10) => ({ type: "identify", ...who, traits, timestamp: at(second) });
+const viewed = (who: object, second = 1) => ({
+  type: "track",
+  event: "Viewed",
+  ...who,
+  timestamp: at(second),
+});
+const identify = (who: object, traits: object = {}, second = 10) => ({
+  type: "identify",
+  ...who,
+  traits,
+  timestamp: at(second),
+});
 
 const all = async (app: RunningApp) => (await app.call("profiles.list", {})).items;
 const identities = ({ identities: of }: Awaited<ReturnType<typeof profileOf>>) =>
   of.map(({ kind, value }) => `${kind} ${value}`).toSorted();
-const history = ({ history: of }: Awaited<ReturnType<typeof profileOf>>) => of.map(({ kind }) => kind);
+const history = ({ history: of }: Awaited<ReturnType<typeof profileOf>>) =>
+  of.map(({ kind }) => kind);
 
 describe("an identify with both ids", () => {
-  test("makes the anonymous profile the user's: what was done before it counts for the user", async ({ start }) => {
+  test("makes the anonymous profile the user's: what was done before it counts for the user", async ({
+    start,
+  }) => {
     const app = await shop(start);
     await batch(app, [viewed({ anonymousId: "a1" }, 1), viewed({ anonymousId: "a1" }, 2)]);
     await app.settle();
@@ -32,7 +45,8 @@ describe("an identify with both ids", () => {
         {
           kind: "identified",
           at: at(10),
-          detail: 'An identify linked anonymousId "a1" to userId "ada". Earlier events count for the user.',
+          detail:
+            'An identify linked anonymousId "a1" to userId "ada". Earlier events count for the user.',
         },
       ],
     });
@@ -40,7 +54,9 @@ describe("an identify with both ids", () => {
     expect(await all(app)).toHaveLength(1);
   });
 
-  test("joins the anonymous profile to the one that the user has, with all that is newer in either", async ({ start }) => {
+  test("joins the anonymous profile to the one that the user has, with all that is newer in either", async ({
+    start,
+  }) => {
     const app = await shop(start);
     await app.call("sources.create", { name: "App", writeKey: "app" });
     await batch(app, [
@@ -51,9 +67,17 @@ describe("an identify with both ids", () => {
       { type: "group", anonymousId: "a1", groupId: "globex", timestamp: at(6) },
     ]);
     await app.ingest("/v1/track", viewed({ anonymousId: "a1" }, 7), "app");
-    await batch(app, [viewed({ userId: "ada" }, 8), { type: "page", userId: "ada", anonymousId: "a1", name: "Home", timestamp: at(9) }]);
+    await batch(app, [
+      viewed({ userId: "ada" }, 8),
+      { type: "page", userId: "ada", anonymousId: "a1", name: "Home", timestamp: at(9) },
+    ]);
     const ada = await profileOf(app, "ada");
-    expect(ada).toMatchObject({ traits: { plan: "team", city: "London" }, events: 2, firstSeenAt: at(2), lastSeenAt: at(9) });
+    expect(ada).toMatchObject({
+      traits: { plan: "team", city: "London" },
+      events: 2,
+      firstSeenAt: at(2),
+      lastSeenAt: at(9),
+    });
     expect(ada.groups.map(({ groupId }) => groupId).toSorted()).toEqual(["acme", "globex"]);
     expect(ada.sourceIds).toHaveLength(2);
     expect(identities(ada)).toEqual(["anonymousId a1", "userId ada"]);
@@ -64,7 +88,9 @@ describe("an identify with both ids", () => {
     expect(await all(app)).toHaveLength(1);
   });
 
-  test("takes a device that two users share on to the second, and what the first did stays the first's", async ({ start }) => {
+  test("takes a device that two users share on to the second, and what the first did stays the first's", async ({
+    start,
+  }) => {
     const app = await shop(start);
     await batch(app, [
       viewed({ anonymousId: "tv" }, 1),
@@ -79,9 +105,14 @@ describe("an identify with both ids", () => {
     expect(identities(bob)).toEqual(["anonymousId tv", "userId bob"]);
     expect(history(ada)).toEqual(["created", "identified", "moved"]);
     expect(history(bob)).toEqual(["created", "moved"]);
-    expect(bob.history.at(-1)?.detail).toContain('moved anonymousId "tv" from userId "ada" to userId "bob"');
+    expect(bob.history.at(-1)?.detail).toContain(
+      'moved anonymousId "tv" from userId "ada" to userId "bob"',
+    );
     // And back again: a person signs in where somebody else just was.
-    await batch(app, [viewed({ userId: "ada", anonymousId: "tv" }, 6), viewed({ anonymousId: "tv" }, 7)]);
+    await batch(app, [
+      viewed({ userId: "ada", anonymousId: "tv" }, 6),
+      viewed({ anonymousId: "tv" }, 7),
+    ]);
     expect((await profileOf(app, "ada")).events).toBe(4);
     expect((await profileOf(app, "bob")).events).toBe(1);
   });
@@ -90,16 +121,26 @@ describe("an identify with both ids", () => {
     const app = await shop(start);
     await batch(
       app,
-      ["phone", "laptop", "tv"].flatMap((anonymousId) => [viewed({ anonymousId }), identify({ userId: "ada", anonymousId })]),
+      ["phone", "laptop", "tv"].flatMap((anonymousId) => [
+        viewed({ anonymousId }),
+        identify({ userId: "ada", anonymousId }),
+      ]),
     );
     const ada = await profileOf(app, "ada");
-    expect(identities(ada)).toEqual(["anonymousId laptop", "anonymousId phone", "anonymousId tv", "userId ada"]);
+    expect(identities(ada)).toEqual([
+      "anonymousId laptop",
+      "anonymousId phone",
+      "anonymousId tv",
+      "userId ada",
+    ]);
     expect(ada.events).toBe(3);
   });
 });
 
 describe("an alias", () => {
-  test("joins two known users: all counts for the new id, and both ids lead to the one profile", async ({ start }) => {
+  test("joins two known users: all counts for the new id, and both ids lead to the one profile", async ({
+    start,
+  }) => {
     const app = await shop(start);
     await batch(app, [
       identify({ userId: "old" }, { plan: "pro" }, 1),
@@ -117,18 +158,30 @@ describe("an alias", () => {
 
   test("gives a user who is known by an old id alone the new one", async ({ start }) => {
     const app = await shop(start);
-    await batch(app, [viewed({ userId: "old" }), { type: "alias", userId: "new", previousId: "old", timestamp: at(2) }]);
-    expect(await profileOf(app, "new")).toMatchObject({ userId: "new", events: 1, history: [{ kind: "created" }, { kind: "identified" }] });
+    await batch(app, [
+      viewed({ userId: "old" }),
+      { type: "alias", userId: "new", previousId: "old", timestamp: at(2) },
+    ]);
+    expect(await profileOf(app, "new")).toMatchObject({
+      userId: "new",
+      events: 1,
+      history: [{ kind: "created" }, { kind: "identified" }],
+    });
   });
 
   test("of an anonymousId makes what it did the user's", async ({ start }) => {
     const app = await shop(start);
-    await batch(app, [viewed({ anonymousId: "a1" }), { type: "alias", userId: "ada", previousId: "a1", timestamp: at(2) }]);
+    await batch(app, [
+      viewed({ anonymousId: "a1" }),
+      { type: "alias", userId: "ada", previousId: "a1", timestamp: at(2) },
+    ]);
     expect(await profileOf(app, "ada")).toMatchObject({ userId: "ada", events: 1 });
     expect(await all(app)).toHaveLength(1);
   });
 
-  test("of an id that nobody has used yet is remembered, whatever it turns out to be", async ({ start }) => {
+  test("of an id that nobody has used yet is remembered, whatever it turns out to be", async ({
+    start,
+  }) => {
     const app = await shop(start);
     await batch(app, [
       { type: "alias", userId: "ada", previousId: "was-user", timestamp: at(1) },
@@ -142,7 +195,10 @@ describe("an alias", () => {
 
   test("of a user to the same user changes nothing", async ({ start }) => {
     const app = await shop(start);
-    await batch(app, [viewed({ userId: "ada" }), { type: "alias", userId: "ada", previousId: "ada", timestamp: at(2) }]);
+    await batch(app, [
+      viewed({ userId: "ada" }),
+      { type: "alias", userId: "ada", previousId: "ada", timestamp: at(2) },
+    ]);
     expect(history(await profileOf(app, "ada"))).toEqual(["created"]);
   });
 });

@@ -9,7 +9,9 @@ const test = base.extend("start", starting);
 const eventsOf = async (app: RunningApp): Promise<(string | null)[]> =>
   (await app.call("messages.list", {})).items.map(({ event }) => event);
 
-test("the settings say how many messages are kept; the oldest go by themselves, and a pinned one stays", async ({ start }) => {
+test("the settings say how many messages are kept; the oldest go by themselves, and a pinned one stays", async ({
+  start,
+}) => {
   const data = await start.directory();
   const app = await start.app({ data });
   const receiver = await start.receiver(200);
@@ -27,7 +29,9 @@ test("the settings say how many messages are kept; the oldest go by themselves, 
   expect((await again.call("deliveries.list", {})).total).toBe(3);
 });
 
-test("they say how old a message may be, in wall-clock time: a clock that is far ahead makes nothing older", async ({ start }) => {
+test("they say how old a message may be, in wall-clock time: a clock that is far ahead makes nothing older", async ({
+  start,
+}) => {
   const data = await start.directory();
   const app = await start.app({ data });
   const receiver = await start.receiver(200);

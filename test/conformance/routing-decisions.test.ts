@@ -1,4 +1,7 @@
-/** For each message and each destination connected to its source: a decision with its reason, and what follows from it. */
+/**
+ * For each message and each destination connected to its source: a decision with its reason, and
+ * what follows from it.
+ */
 
 import { describe, expect, test } from "vitest";
 import { startIngestApp, type IngestApp } from "../support/ingest-app.ts";
@@ -6,7 +9,10 @@ import { startIngestApp, type IngestApp } from "../support/ingest-app.ts";
 const track = { type: "track", userId: "u", event: "e" };
 
 async function decisionOf(app: IngestApp, body: object) {
-  expect(await app.send("/v1/batch", body)).toMatchObject({ status: 200, text: `{"success":true}` });
+  expect(await app.send("/v1/batch", body)).toMatchObject({
+    status: 200,
+    text: `{"success":true}`,
+  });
   const { items } = await app.call("messages.list", { limit: 1 });
   const message = await app.call("messages.get", { id: items[0]?.id ?? "" });
   expect(message.decisions).toHaveLength(1);
@@ -17,7 +23,11 @@ type Place = "message" | "context" | "batch";
 /** The same integrations object, wherever a client may put it. */
 function placed(place: Place, integrations: unknown): object {
   if (place === "batch") return { batch: [track], integrations };
-  return { batch: [{ ...track, ...(place === "message" ? { integrations } : { context: { integrations } }) }] };
+  return {
+    batch: [
+      { ...track, ...(place === "message" ? { integrations } : { context: { integrations } }) },
+    ],
+  };
 }
 
 const routed = "routed";
@@ -65,19 +75,37 @@ describe.each<Place>(["message", "context", "batch"])("integrations in the %s", 
     for (const [integrations, reason, warnings] of table) {
       const { message, decision } = await decisionOf(app, placed(place, integrations));
       const spelled = JSON.stringify(integrations);
-      expect([spelled, decision?.reason, decision?.routed]).toEqual([spelled, reason, reason === routed]);
-      expect([spelled, decision?.destinationId, decision?.detail]).toEqual([spelled, destination.id, expect.stringMatching(/^[A-Z].*\.$/)]);
-      expect([spelled, decision?.warnings]).toEqual([spelled, warnings.map((warning) => expect.stringMatching(warning))]);
-      expect([spelled, message.deliveries.length, message.reason]).toEqual(reason === routed ? [spelled, 1, null] : [spelled, 0, reason]);
+      expect([spelled, decision?.reason, decision?.routed]).toEqual([
+        spelled,
+        reason,
+        reason === routed,
+      ]);
+      expect([spelled, decision?.destinationId, decision?.detail]).toEqual([
+        spelled,
+        destination.id,
+        expect.stringMatching(/^[A-Z].*\.$/),
+      ]);
+      expect([spelled, decision?.warnings]).toEqual([
+        spelled,
+        warnings.map((warning) => expect.stringMatching(warning)),
+      ]);
+      expect([spelled, message.deliveries.length, message.reason]).toEqual(
+        reason === routed ? [spelled, 1, null] : [spelled, 0, reason],
+      );
     }
-    expect(await destination.received()).toHaveLength(table.filter(([, reason]) => reason === routed).length);
+    expect(await destination.received()).toHaveLength(
+      table.filter(([, reason]) => reason === routed).length,
+    );
   });
 });
 
 test("a member __proto__ in the integrations is a name like any other", async () => {
   const app = await startIngestApp();
   await app.destination({ sourceIds: [app.source.id] });
-  await app.send("/v1/track", `{"userId":"u","event":"e","integrations":{"__proto__":{"All":false,"Webhooks":false}}}`);
+  await app.send(
+    "/v1/track",
+    `{"userId":"u","event":"e","integrations":{"__proto__":{"All":false,"Webhooks":false}}}`,
+  );
   expect(await app.messages()).toMatchObject([{ decisions: [{ reason: routed }] }]);
 });
 
@@ -107,15 +135,24 @@ describe("the message's own come before the context's, and those before the batc
   test("also when the batch has them in its context", async () => {
     const app = await startIngestApp();
     await app.destination({ sourceIds: [app.source.id] });
-    const { decision } = await decisionOf(app, { batch: [track], context: { integrations: { All: false } }, integrations: { All: true } });
+    const { decision } = await decisionOf(app, {
+      batch: [track],
+      context: { integrations: { All: false } },
+      integrations: { All: true },
+    });
     expect(decision?.reason).toBe(allFalse);
   });
 
   test("and what is no object there changes nothing, with a warning on the message", async () => {
     const app = await startIngestApp();
     await app.destination({ sourceIds: [app.source.id] });
-    const { message, decision } = await decisionOf(app, { batch: [{ ...track, context: { integrations: false } }] });
-    expect([decision?.reason, message.warnings]).toEqual([routed, [expect.stringContaining("`context.integrations`")]]);
+    const { message, decision } = await decisionOf(app, {
+      batch: [{ ...track, context: { integrations: false } }],
+    });
+    expect([decision?.reason, message.warnings]).toEqual([
+      routed,
+      [expect.stringContaining("`context.integrations`")],
+    ]);
   });
 });
 
@@ -125,7 +162,9 @@ describe("without a delivery a message is filtered", () => {
     const other = await app.call("sources.create", { name: "Other", writeKey: "other" });
     const destination = await app.destination({ sourceIds: [other.id] });
     await app.send("/v1/track", track);
-    expect(await app.messages()).toMatchObject([{ state: "filtered", reason: "no_destination", decisions: [], deliveries: [] }]);
+    expect(await app.messages()).toMatchObject([
+      { state: "filtered", reason: "no_destination", decisions: [], deliveries: [] },
+    ]);
     expect(await destination.received()).toEqual([]);
   });
 
@@ -140,7 +179,9 @@ describe("without a delivery a message is filtered", () => {
       {
         state: "filtered",
         reason: "disabled",
-        decisions: [{ routed: false, reason: "disabled", detail: expect.stringContaining("Warehouse") }],
+        decisions: [
+          { routed: false, reason: "disabled", detail: expect.stringContaining("Warehouse") },
+        ],
       },
       { state: "delivered", reason: null, decisions: [{ routed: true, reason: "routed" }] },
     ]);
@@ -153,17 +194,24 @@ describe("with several destinations", () => {
     const other = await app.call("sources.create", { name: "Other", writeKey: "other" });
     const both = await app.destination({ name: "Both", sourceIds: [app.source.id, other.id] });
     const off = await app.destination({ name: "Off", sourceIds: [app.source.id], enabled: false });
-    const full = await app.destination({ name: "Full", sourceIds: [app.source.id], payload: "full" });
+    const full = await app.destination({
+      name: "Full",
+      sourceIds: [app.source.id],
+      payload: "full",
+    });
     await app.send("/v1/track", track);
     await app.send("/v1/track", { ...track, event: "other" }, { key: "other" });
     await app.send("/v1/track", { ...track, event: "none", integrations: { All: false } });
 
-    expect((await both.received()).map(({ event }) => event).toSorted((one = "", two = "") => (one < two ? -1 : 1))).toEqual([
-      "e",
-      "other",
-    ]);
+    expect(
+      (await both.received())
+        .map(({ event }) => event)
+        .toSorted((one = "", two = "") => (one < two ? -1 : 1)),
+    ).toEqual(["e", "other"]);
     expect(await off.received()).toEqual([]);
-    expect(await full.received()).toMatchObject([{ event: "e", receivedAt: expect.any(String), integrations: {} }]);
+    expect(await full.received()).toMatchObject([
+      { event: "e", receivedAt: expect.any(String), integrations: {} },
+    ]);
     const messages = await app.messages();
     expect(
       messages.map(({ event, state, decisions }) => [
@@ -176,7 +224,9 @@ describe("with several destinations", () => {
       ["other", "delivered", { [both.id]: routed }],
       ["none", "filtered", { [both.id]: allFalse, [off.id]: "disabled", [full.id]: allFalse }],
     ]);
-    expect(messages[0]?.deliveries.map(({ destinationId }) => destinationId).toSorted()).toEqual([both.id, full.id].toSorted());
+    expect(messages[0]?.deliveries.map(({ destinationId }) => destinationId).toSorted()).toEqual(
+      [both.id, full.id].toSorted(),
+    );
   });
 
   test("a changed connection counts for later messages, and decisions stay what they were", async () => {
@@ -186,7 +236,12 @@ describe("with several destinations", () => {
     await destination.received();
     await app.call("destinations.update", { id: destination.id, sourceIds: [] });
     await app.send("/v1/track", { ...track, event: "after" });
-    expect((await app.messages()).map(({ state, decisions }) => [state, decisions.map(({ reason }) => reason)])).toEqual([
+    expect(
+      (await app.messages()).map(({ state, decisions }) => [
+        state,
+        decisions.map(({ reason }) => reason),
+      ]),
+    ).toEqual([
       ["delivered", [routed]],
       ["filtered", []],
     ]);
@@ -197,11 +252,28 @@ test("all seven types go through, with what their payload is made of", async () 
   const app = await startIngestApp();
   const destination = await app.destination({ sourceIds: [app.source.id] });
   const types = ["identify", "track", "page", "screen", "group", "alias", "delete"];
-  const common = { userId: "u", event: "e", groupId: "g", previousId: "p", name: "n", category: "c", messageId: undefined };
-  await app.send("/v1/batch", { batch: types.map((type) => ({ ...common, type, timestamp: "2019-05-06T07:08:09Z" })) });
-  const byType = Object.fromEntries((await destination.received()).map((payload) => [payload.type, payload]));
+  const common = {
+    userId: "u",
+    event: "e",
+    groupId: "g",
+    previousId: "p",
+    name: "n",
+    category: "c",
+    messageId: undefined,
+  };
+  await app.send("/v1/batch", {
+    batch: types.map((type) => ({ ...common, type, timestamp: "2019-05-06T07:08:09Z" })),
+  });
+  const byType = Object.fromEntries(
+    (await destination.received()).map((payload) => [payload.type, payload]),
+  );
   const context = { ip: "127.0.0.1", library: { name: "node", version: "" } };
-  const base = { version: 1, messageId: expect.any(String) as string, timestamp: "2019-05-06T07:08:09.000Z", context };
+  const base = {
+    version: 1,
+    messageId: expect.any(String) as string,
+    timestamp: "2019-05-06T07:08:09.000Z",
+    context,
+  };
   expect(byType).toEqual({
     identify: { ...base, type: "identify", userId: "u", traits: {} },
     track: { ...base, type: "track", userId: "u", event: "e", properties: {} },
@@ -215,9 +287,17 @@ test("all seven types go through, with what their payload is made of", async () 
 
 test("only cloud mode exists: device mode is refused with a sentence", async () => {
   const app = await startIngestApp();
-  const draft = { name: "D", sourceIds: [app.source.id], webhooks: [{ url: "http://127.0.0.1:9/" }] };
-  expect(await app.call("destinations.create", { ...draft, connectionMode: "cloud" })).toMatchObject({ connectionMode: "cloud" });
-  expect(await app.api("destinations.create", { ...draft, connectionMode: "device" })).toMatchObject({
+  const draft = {
+    name: "D",
+    sourceIds: [app.source.id],
+    webhooks: [{ url: "http://127.0.0.1:9/" }],
+  };
+  expect(
+    await app.call("destinations.create", { ...draft, connectionMode: "cloud" }),
+  ).toMatchObject({ connectionMode: "cloud" });
+  expect(
+    await app.api("destinations.create", { ...draft, connectionMode: "device" }),
+  ).toMatchObject({
     status: 400,
     body: { code: expect.any(String), message: expect.stringMatching(/cloud.*\./i) },
   });

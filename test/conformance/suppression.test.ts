@@ -1,4 +1,7 @@
-/** Messages of users who are suppressed are rejected, whatever names them, until the suppression is lifted. */
+/**
+ * Messages of users who are suppressed are rejected, whatever names them, until the suppression is
+ * lifted.
+ */
 
 import { expect, test as base } from "vitest";
 import { openStore } from "../../src/store/sqlite-store.ts";
@@ -19,22 +22,31 @@ async function startSuppressing(start: Start, mode: "explain" | "production" = "
 
 const reason = { reason: "suppressed" };
 
-test("a single call stays 200 and says why it was not accepted; the record says it too", async ({ start }) => {
+test("a single call stays 200 and says why it was not accepted; the record says it too", async ({
+  start,
+}) => {
   const app = await startSuppressing(start);
   const answer = await app.ingest("/v1/track", { userId: "gone", event: "Bought" });
   expect(answer).toMatchObject({ success: true, rejected: [{ index: 0, ...reason }] });
   const [message] = (await app.call("messages.list", {})).items;
   expect(message).toMatchObject({ state: "rejected", ...reason, userId: "gone", event: "Bought" });
-  expect(await app.message(message?.id ?? "")).toMatchObject({ detail: expect.stringContaining("suppress") as string, decisions: [] });
+  expect(await app.message(message?.id ?? "")).toMatchObject({
+    detail: expect.stringContaining("suppress") as string,
+    decisions: [],
+  });
 });
 
 test("in production mode the answer says nothing", async ({ start }) => {
   const app = await startSuppressing(start, "production");
-  expect(await app.ingest("/v1/track", { userId: "gone", event: "Bought" })).toEqual({ success: true });
+  expect(await app.ingest("/v1/track", { userId: "gone", event: "Bought" })).toEqual({
+    success: true,
+  });
   expect((await app.call("messages.list", { state: "rejected" })).items).toMatchObject([reason]);
 });
 
-test("a batch loses the user's messages and no others; an alias is one when it names the user at either end", async ({ start }) => {
+test("a batch loses the user's messages and no others; an alias is one when it names the user at either end", async ({
+  start,
+}) => {
   const app = await startSuppressing(start);
   const batch: Message[] = [
     { type: "track", userId: "stays", event: "Bought" },
@@ -49,7 +61,9 @@ test("a batch loses the user's messages and no others; an alias is one when it n
   expect(rejected).toMatchObject([1, 3, 4, 5, 6].map((index) => ({ index, ...reason })));
 });
 
-test("a rejected message keeps its messageId for later, and is accepted once the suppression is lifted", async ({ start }) => {
+test("a rejected message keeps its messageId for later, and is accepted once the suppression is lifted", async ({
+  start,
+}) => {
   const app = await startSuppressing(start);
   const message = { userId: "gone", event: "Bought", messageId: "m1" };
   await app.ingest("/v1/track", message);
@@ -59,5 +73,8 @@ test("a rejected message keeps its messageId for later, and is accepted once the
   expect(await app.call("suppressions.lift", { userId: "gone" })).toEqual({ userId: "gone" });
   expect(await app.ingest("/v1/track", message)).toEqual({ success: true });
   expect((await app.call("suppressions.list", {})).items).toEqual([]);
-  expect(await app.refused("suppressions.lift", { userId: "gone" })).toEqual({ status: 404, code: "not_found" });
+  expect(await app.refused("suppressions.lift", { userId: "gone" })).toEqual({
+    status: 404,
+    code: "not_found",
+  });
 });

@@ -1,4 +1,7 @@
-/** One suite for the inspector's two transports: over each, the same calls have the same answers, errors and changes. */
+/**
+ * One suite for the inspector's two transports: over each, the same calls have the same answers,
+ * errors and changes.
+ */
 
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
@@ -25,17 +28,28 @@ afterEach(async () => {
 const httpFile: string = "../../src/renderer/transport/http.ts";
 
 async function overHttp(): Promise<Host> {
-  const { createHttpTransport } = (await import(httpFile)) as { createHttpTransport(options: { token: string }): Transport };
+  const { createHttpTransport } = (await import(httpFile)) as {
+    createHttpTransport(options: { token: string }): Transport;
+  };
   const token = "t".repeat(43);
   const port = await freePort();
   const fetchAnywhere = globalThis.fetch;
   vi.stubGlobal("window", globalThis);
-  vi.stubGlobal("fetch", (path: string, init: RequestInit) => fetchAnywhere(`http://127.0.0.1:${port}${path}`, init));
+  vi.stubGlobal("fetch", (path: string, init: RequestInit) =>
+    fetchAnywhere(`http://127.0.0.1:${port}${path}`, init),
+  );
   let control: ReturnType<typeof createControlPort> | null = null;
   const host: Host = {
     transport: createHttpTransport({ token }),
     async serve({ api }) {
-      control = createControlPort({ api, token, pages: createStaticPages([]), host: "127.0.0.1", port, report: fail });
+      control = createControlPort({
+        api,
+        token,
+        pages: createStaticPages([]),
+        host: "127.0.0.1",
+        port,
+        report: fail,
+      });
       await control.start();
     },
     async leave() {
@@ -77,7 +91,12 @@ async function overPort(): Promise<Host> {
 }
 
 function startApp(): App {
-  const app = createApp({ data: ":memory:", ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, report: fail, version: "1.2.3" });
+  const app = createApp({
+    data: ":memory:",
+    ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+    report: fail,
+    version: "1.2.3",
+  });
   stops.push(() => app.stop());
   return app;
 }
@@ -150,9 +169,17 @@ describe.each([
 
   test("commands make, change and remove; a member that is undefined is not there", async () => {
     const { transport } = await opened();
-    const made = await transport.call("sources.create", { name: "Shop", writeKey: "key", kind: "web" });
+    const made = await transport.call("sources.create", {
+      name: "Shop",
+      writeKey: "key",
+      kind: "web",
+    });
     expect(made).toMatchObject({ name: "Shop", writeKey: "key", kind: "web" });
-    const changed = await transport.call("sources.update", { id: made.id, name: undefined, kind: "mobile" });
+    const changed = await transport.call("sources.update", {
+      id: made.id,
+      name: undefined,
+      kind: "mobile",
+    });
     expect(changed).toEqual({ ...made, kind: "mobile" });
     await transport.call("sources.delete", { id: made.id });
     expect(await transport.call("sources.list", {})).toEqual({ items: [] });
@@ -162,10 +189,18 @@ describe.each([
     const { app, transport } = await opened();
     await app.start();
     const source = await transport.call("sources.create", { name: "Shop" });
-    const { id } = await transport.call("clients.create", { name: "Checkout", sourceId: source.id, flushAt: 2 });
+    const { id } = await transport.call("clients.create", {
+      name: "Checkout",
+      sourceId: source.id,
+      flushAt: 2,
+    });
     const watcher = watching(transport);
     await watcher.hears(["connected"]);
-    const call = { userId: "u", event: "‮<b>\u0000 \ud800", properties: { __proto__: 1, total: 1.5, none: null } };
+    const call = {
+      userId: "u",
+      event: "‮<b>\u0000 \ud800",
+      properties: { __proto__: 1, total: 1.5, none: null },
+    };
     await transport.call("clients.call", { id, type: "track", call });
     const { batchId } = await transport.call("clients.call", { id, type: "track", call });
     // One line with its creation, when both fall into one moment.
@@ -174,7 +209,9 @@ describe.each([
       .toContainEqual({ ...(changeOf("clients", id) as object), added: expect.any(Number) });
     await transport.call("pipeline.settle", {});
     const { items } = await transport.call("clients.batches", { id });
-    expect(items).toMatchObject([{ id: batchId, state: "sent", calls: [{ event: "‮<b>\u0000 \ud800" }, {}] }]);
+    expect(items).toMatchObject([
+      { id: batchId, state: "sent", calls: [{ event: "‮<b>\u0000 \ud800" }, {}] },
+    ]);
     const log = await transport.call("clients.log", { id, limit: 3 });
     expect(log.items.map(({ event }) => event)).toEqual(["sent", "sending", "flushed"]);
   });
@@ -184,12 +221,25 @@ describe.each([
     await app.start();
     const sharedSecret = "s3cret of the shop";
     // It accepts every signature.
-    const { url } = await transport.call("endpoints.create", { name: "Receiver", steps: [{ do: "answer", status: 200 }] });
-    const shop = await transport.call("destinations.create", { name: "Shop", sourceIds: [], webhooks: [{ url }], sharedSecret });
+    const { url } = await transport.call("endpoints.create", {
+      name: "Receiver",
+      steps: [{ do: "answer", status: 200 }],
+    });
+    const shop = await transport.call("destinations.create", {
+      name: "Shop",
+      sourceIds: [],
+      webhooks: [{ url }],
+      sharedSecret,
+    });
     const watcher = watching(transport);
     await watcher.hears(["connected"]);
     const only = ["signature-wrong", "duplicate"];
-    const { id, checks } = await transport.call("checks.start", { url, useSecretOf: shop.id, only, seed: 7 });
+    const { id, checks } = await transport.call("checks.start", {
+      url,
+      useSecretOf: shop.id,
+      only,
+      seed: 7,
+    });
     await expect.poll(async () => (await transport.call("checks.get", { id })).state).toBe("done");
     await expect
       .poll(() => watcher.heard, { interval: 5 })
@@ -197,8 +247,19 @@ describe.each([
     expect(checks.map(({ id: check }) => check)).toEqual(expect.arrayContaining(only));
     const [listed] = (await transport.call("checks.list", {})).items;
     const states = Object.fromEntries(listed?.checks.map((check) => [check.id, check.state]) ?? []);
-    expect(states).toMatchObject({ answers: "pass", "signature-wrong": "fail", duplicate: "skipped" });
-    expect(listed).toMatchObject({ id, url, seed: 7, state: "done", hasEffects: false, problem: null });
+    expect(states).toMatchObject({
+      answers: "pass",
+      "signature-wrong": "fail",
+      duplicate: "skipped",
+    });
+    expect(listed).toMatchObject({
+      id,
+      url,
+      seed: 7,
+      state: "done",
+      hasEffects: false,
+      problem: null,
+    });
 
     const result = await transport.call("checks.result", { id, check: "signature-wrong" });
     expect(result).toMatchObject({
@@ -207,7 +268,9 @@ describe.each([
       scenario: expect.stringContaining("signature: other-secret"),
     });
     expect(result.requests[0]).toMatchObject({ status: 200, sentAs: "signature other-secret" });
-    const reports = await Promise.all((["html", "json", "junit"] as const).map((as) => transport.call("checks.report", { id, as })));
+    const reports = await Promise.all(
+      (["html", "json", "junit"] as const).map((as) => transport.call("checks.report", { id, as })),
+    );
     expect(reports.map(({ file, next }) => [file, next])).toEqual([
       ["check.html", null],
       ["check.json", null],
@@ -217,8 +280,13 @@ describe.each([
     expect(JSON.stringify([listed, result, reports])).not.toContain(sharedSecret);
 
     const second = await transport.call("checks.start", { url, secret: sharedSecret });
-    expect(await transport.call("checks.stop", { id: second.id })).toMatchObject({ id: second.id, state: "stopped" });
-    expect((await transport.call("checks.list", {})).items.map((one) => [one.id, one.state])).toEqual([
+    expect(await transport.call("checks.stop", { id: second.id })).toMatchObject({
+      id: second.id,
+      state: "stopped",
+    });
+    expect(
+      (await transport.call("checks.list", {})).items.map((one) => [one.id, one.state]),
+    ).toEqual([
       [second.id, "stopped"],
       [id, "done"],
     ]);
@@ -285,7 +353,13 @@ describe.each([
     await app.api.call("sources.update", { id, name: "Store" });
     await expect.poll(() => app.api.changes.sequence(), { interval: 5 }).toBeGreaterThan(before);
     await host.serve(app);
-    await watcher.hears(["connected", changeOf("sources", id), "lost", "connected", changeOf("sources", id)]);
+    await watcher.hears([
+      "connected",
+      changeOf("sources", id),
+      "lost",
+      "connected",
+      changeOf("sources", id),
+    ]);
     expect(await transport.call("sources.get", { id })).toMatchObject({ name: "Store" });
   });
 

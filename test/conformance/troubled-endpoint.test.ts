@@ -18,8 +18,12 @@ type Attempt = {
 };
 type Details = { receivedAt: string; deliveries: { state: string; attempts: Attempt[] }[] };
 
-/** `503 ×3 → hang → reset → 200`; answers what is on record, in clock time since the message came. */
-async function runProgram(seed: number): Promise<{ times: number[]; attempts: object[]; state: string; hang: Attempt | undefined }> {
+/**
+ * `503 ×3 → hang → reset → 200`; answers what is on record, in clock time since the message came.
+ */
+async function runProgram(
+  seed: number,
+): Promise<{ times: number[]; attempts: object[]; state: string; hang: Attempt | undefined }> {
   const errors: unknown[] = [];
   const app = createApp({
     data: ":memory:",
@@ -39,11 +43,30 @@ async function runProgram(seed: number): Promise<{ times: number[]; attempts: ob
   const source = await call<{ id: string }>("sources.create", { name: "Shop", writeKey: "wk" });
   const endpoint = await call<{ url: string }>("endpoints.create", {
     name: "Troubled",
-    steps: [{ do: "answer", status: 503, times: 3 }, { do: "hang" }, { do: "reset" }, { do: "answer", status: 200 }],
+    steps: [
+      { do: "answer", status: 503, times: 3 },
+      { do: "hang" },
+      { do: "reset" },
+      { do: "answer", status: 200 },
+    ],
   });
-  await call("destinations.create", { name: "Orders", sourceIds: [source.id], webhooks: [{ url: endpoint.url }], sharedSecret: "secret" });
-  const body = JSON.stringify({ userId: "ada", event: "Order Completed", messageId: "m-1", timestamp: "2026-11-21T00:00:00Z" });
-  await fetch(`${ingestUrl}/v1/track`, { method: "POST", body, headers: { authorization: `Basic ${btoa("wk:")}` } });
+  await call("destinations.create", {
+    name: "Orders",
+    sourceIds: [source.id],
+    webhooks: [{ url: endpoint.url }],
+    sharedSecret: "secret",
+  });
+  const body = JSON.stringify({
+    userId: "ada",
+    event: "Order Completed",
+    messageId: "m-1",
+    timestamp: "2026-11-21T00:00:00Z",
+  });
+  await fetch(`${ingestUrl}/v1/track`, {
+    method: "POST",
+    body,
+    headers: { authorization: `Basic ${btoa("wk:")}` },
+  });
   await call("clock.advance", { to: "idle" });
   const { items } = await call<{ items: { id: string }[] }>("messages.list", {});
   const details = await call<Details>("messages.get", { id: items[0]?.id ?? "" });
@@ -51,8 +74,17 @@ async function runProgram(seed: number): Promise<{ times: number[]; attempts: ob
   const [delivery] = details.deliveries;
   const attempts = delivery?.attempts ?? [];
   return {
-    times: attempts.map(({ startedAt }) => Math.round(Date.parse(startedAt) / 1000) - Math.round(Date.parse(details.receivedAt) / 1000)),
-    attempts: attempts.map(({ round, outcome, simulated, response }) => ({ round, outcome, simulated, status: response?.status ?? null })),
+    times: attempts.map(
+      ({ startedAt }) =>
+        Math.round(Date.parse(startedAt) / 1000) -
+        Math.round(Date.parse(details.receivedAt) / 1000),
+    ),
+    attempts: attempts.map(({ round, outcome, simulated, response }) => ({
+      round,
+      outcome,
+      simulated,
+      status: response?.status ?? null,
+    })),
     state: delivery?.state ?? "none",
     hang: attempts.find(({ outcome }) => outcome === "timeout"),
   };
@@ -80,8 +112,10 @@ test("ten runs with one seed have the same attempts at the same clock times", as
   const [first] = runs;
   for (const run of runs) {
     expect(run.attempts).toEqual(expected);
-    // The message comes at a moment of real time, so its first round may start in either half of a second.
-    for (const [place, time] of run.times.entries()) expect(Math.abs(time - (first?.times[place] ?? -1))).toBeLessThanOrEqual(1);
+    // The message comes at a moment of real time, so its first round may start in either half of a
+    // second.
+    for (const [place, time] of run.times.entries())
+      expect(Math.abs(time - (first?.times[place] ?? -1))).toBeLessThanOrEqual(1);
   }
 });
 
@@ -90,6 +124,8 @@ test("another seed moves the jitter and nothing else", async () => {
   expect(other.attempts).toEqual(one.attempts);
   expect(other.times).not.toEqual(one.times);
   for (const [place, nominal] of [0, 10, 30, 70, 150, 310].entries()) {
-    expect(Math.abs((other.times[place] ?? 0) - nominal)).toBeLessThanOrEqual(nominal * 0.1 + place + 1);
+    expect(Math.abs((other.times[place] ?? 0) - nominal)).toBeLessThanOrEqual(
+      nominal * 0.1 + place + 1,
+    );
   }
 });

@@ -43,8 +43,16 @@ async function whenReady(hookyard: HookyardProcess): Promise<Addresses> {
 }
 
 async function configure(addresses: Addresses, url: string): Promise<void> {
-  const source = await call<{ id: string }>(addresses, "POST", "sources", { name: "Shop", writeKey });
-  await call(addresses, "POST", "destinations", { name: "Out", sourceIds: [source.id], webhooks: [{ url }], sharedSecret: "secret" });
+  const source = await call<{ id: string }>(addresses, "POST", "sources", {
+    name: "Shop",
+    writeKey,
+  });
+  await call(addresses, "POST", "destinations", {
+    name: "Out",
+    sourceIds: [source.id],
+    webhooks: [{ url }],
+    sharedSecret: "secret",
+  });
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -54,7 +62,8 @@ const messageIdOf = (body: string): string => (JSON.parse(body) as { messageId: 
 /** All bodies that came, by the message they carry. */
 function byMessage(bodies: string[]): Map<string, string[]> {
   const found = new Map<string, string[]>();
-  for (const body of bodies) found.set(messageIdOf(body), [...(found.get(messageIdOf(body)) ?? []), body]);
+  for (const body of bodies)
+    found.set(messageIdOf(body), [...(found.get(messageIdOf(body)) ?? []), body]);
   return found;
 }
 
@@ -94,8 +103,12 @@ test(
         const { ingestUrl } = await whenReady(hookyard);
         load = startLoad({ ingestUrl, writeKey, prefix: `life-${kill}`, accepted });
         const watched = readData(data);
-        // So that the load is one on any machine, a life ends by what was done in it. The moment within is any.
-        const goal = { accepted: accepted.size + 15 + draw() * 120, attempts: attempts.size + 5 + draw() * 60 };
+        // So that the load is one on any machine, a life ends by what was done in it. The moment
+        // within is any.
+        const goal = {
+          accepted: accepted.size + 15 + draw() * 120,
+          attempts: attempts.size + 5 + draw() * 60,
+        };
         while (accepted.size < goal.accepted || attempts.size < goal.attempts) {
           await pause(5);
           watched.noteAttempts(attempts);
@@ -150,7 +163,8 @@ test(
 test("asked to end, it lets what is being sent come to its end, and sends the rest after the next start: each message once", async () => {
   const data = await dataDirectory();
   const out = await receiver();
-  out.answer = (response) => setTimeout(() => response.writeHead(200, { "Content-Length": 0 }).end(), 300);
+  out.answer = (response) =>
+    setTimeout(() => response.writeHead(200, { "Content-Length": 0 }).end(), 300);
 
   const first = start(data);
   const addresses = await whenReady(first);

@@ -8,7 +8,11 @@ import { createConfiguration } from "../../src/engine/configuration.ts";
 import { DeliveryScheduler } from "../../src/engine/deliver/delivery-scheduler.ts";
 import { createTrust } from "../../src/engine/deliver/dial.ts";
 import { Ingest } from "../../src/engine/ingest/ingest.ts";
-import { expectConsistent, openTestStore, temporaryDirectory } from "../../src/store/store.fixture.ts";
+import {
+  expectConsistent,
+  openTestStore,
+  temporaryDirectory,
+} from "../../src/store/store.fixture.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";
 
 /** Ingest and delivery on a store whose database is in hand, so that it can be given less room. */
@@ -31,7 +35,13 @@ async function startOnSmallDisk(url: string) {
     onChange: () => {},
     report,
   });
-  const configuration = createConfiguration({ store, now: () => clock.now(), changes, onChange: () => {}, onDestinationDeleted: () => {} });
+  const configuration = createConfiguration({
+    store,
+    now: () => clock.now(),
+    changes,
+    onChange: () => {},
+    onDestinationDeleted: () => {},
+  });
   const scheduler: DeliveryScheduler = new DeliveryScheduler({
     store,
     configuration,
@@ -58,7 +68,11 @@ async function startOnSmallDisk(url: string) {
 
   const source = configuration.createSource({ name: "Shop", writeKey: "key" });
   if (isProblem(source)) throw new Error(source.message);
-  configuration.createDestination({ name: "Out", sourceIds: [source.id], webhooks: [{ url, headers: {} }] });
+  configuration.createDestination({
+    name: "Out",
+    sourceIds: [source.id],
+    webhooks: [{ url, headers: {} }],
+  });
   const ingestUrl = await ingest.start();
   scheduler.start();
   onTestFinished(async () => {
@@ -93,11 +107,14 @@ async function startOnSmallDisk(url: string) {
         body: JSON.stringify({ batch }),
       });
       const { code } = (await response.json()) as { code?: string };
-      (response.status === 200 ? accepted : refused).push(...batch.map(({ messageId }) => messageId));
+      (response.status === 200 ? accepted : refused).push(
+        ...batch.map(({ messageId }) => messageId),
+      );
       return { status: response.status, ...(code === undefined ? {} : { code }) };
     },
     /** As a disk that is full to the last page. */
-    leaveNoRoom: (): void => void db.pragma(`max_page_count = ${Number(db.pragma("page_count", { simple: true }))}`),
+    leaveNoRoom: (): void =>
+      void db.pragma(`max_page_count = ${Number(db.pragma("page_count", { simple: true }))}`),
     makeRoom: (): void => void db.pragma("max_page_count = 1000000"),
     messageIds: () => db.prepare("SELECT message_id FROM messages ORDER BY id").pluck().all(),
     attempts: () => db.prepare("SELECT count(*) FROM attempts").pluck().get(),
@@ -126,8 +143,11 @@ test("on a full disk ingest answers 503 and keeps nothing by halves; attempts ar
   out.answer = 200;
   const underWay = held.splice(0);
   const before = disk.attempts();
-  for (const response of underWay) response.writeHead(200, { "Content-Type": "text/plain" }).end("y".repeat(3000));
-  await expect.poll(() => disk.reported).toContainEqual(expect.objectContaining({ code: "SQLITE_FULL" }));
+  for (const response of underWay)
+    response.writeHead(200, { "Content-Type": "text/plain" }).end("y".repeat(3000));
+  await expect
+    .poll(() => disk.reported)
+    .toContainEqual(expect.objectContaining({ code: "SQLITE_FULL" }));
   expect(disk.attempts()).toBe(before);
   expect(disk.store.countByState()).toMatchObject({ delivered: 0 });
   expectConsistent(disk.db);
@@ -137,12 +157,21 @@ test("on a full disk ingest answers 503 and keeps nothing by halves; attempts ar
   expect(await disk.send(3)).toMatchObject({ status: 200 });
   await disk.settled();
   expect(disk.messageIds()).toEqual(disk.accepted);
-  expect(disk.store.countByState()).toMatchObject({ delivered: disk.accepted.length, queued: 0, sending: 0, waiting: 0 });
+  expect(disk.store.countByState()).toMatchObject({
+    delivered: disk.accepted.length,
+    queued: 0,
+    sending: 0,
+    waiting: 0,
+  });
   expect(disk.attempts()).toBe(disk.accepted.length);
-  expect(out.requests.map(({ body }) => (JSON.parse(body) as { messageId: string }).messageId).toSorted()).toEqual(
-    disk.accepted.toSorted(),
+  expect(
+    out.requests
+      .map(({ body }) => (JSON.parse(body) as { messageId: string }).messageId)
+      .toSorted(),
+  ).toEqual(disk.accepted.toSorted());
+  expect(disk.reported.every((error) => (error as { code?: string }).code === "SQLITE_FULL")).toBe(
+    true,
   );
-  expect(disk.reported.every((error) => (error as { code?: string }).code === "SQLITE_FULL")).toBe(true);
   expectConsistent(disk.db);
 });
 
@@ -172,12 +201,19 @@ test("a clock whose time cannot be stored does not move, says why, and moves whe
   const disk = await startOnSmallDisk(out.url);
   const { now } = disk.clock.set("paused") as { now: number };
   disk.db.pragma("query_only = ON");
-  await expect(disk.clock.advance({ byMs: 1000 })).rejects.toMatchObject({ code: "SQLITE_READONLY" });
-  expect(() => disk.clock.set("real")).toThrow(expect.objectContaining({ code: "SQLITE_READONLY" }));
+  await expect(disk.clock.advance({ byMs: 1000 })).rejects.toMatchObject({
+    code: "SQLITE_READONLY",
+  });
+  expect(() => disk.clock.set("real")).toThrow(
+    expect.objectContaining({ code: "SQLITE_READONLY" }),
+  );
   expect(disk.clock.state()).toMatchObject({ now, mode: "paused", advance: null });
   expect(disk.clock.trouble).toMatchObject({ status: 503, code: "store_unavailable" });
 
   disk.db.pragma("query_only = OFF");
-  expect(await disk.clock.advance({ byMs: 1000 })).toMatchObject({ state: { now: now + 1000 }, endedEarly: null });
+  expect(await disk.clock.advance({ byMs: 1000 })).toMatchObject({
+    state: { now: now + 1000 },
+    endedEarly: null,
+  });
   expect(disk.clock.trouble).toBeNull();
 });

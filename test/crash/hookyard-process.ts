@@ -6,7 +6,9 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
-const anyPorts = ["--ingest-port", "--ui-port", "--endpoints-port", "--endpoints-tls-port"].flatMap((flag) => [flag, "0"]);
+const anyPorts = ["--ingest-port", "--ui-port", "--endpoints-port", "--endpoints-tls-port"].flatMap(
+  (flag) => [flag, "0"],
+);
 
 export type Addresses = { ingestUrl: string; uiUrl: string; token: string };
 
@@ -44,10 +46,18 @@ export function startHookyard(data: string, flags: readonly string[] = []): Hook
 }
 
 /** A call of the control API. */
-export async function call<Answer>({ uiUrl, token }: Addresses, method: "GET" | "POST", path: string, body?: unknown): Promise<Answer> {
+export async function call<Answer>(
+  { uiUrl, token }: Addresses,
+  method: "GET" | "POST",
+  path: string,
+  body?: unknown,
+): Promise<Answer> {
   const response = await fetch(`${uiUrl}/api/${path}`, {
     method,
-    headers: { Authorization: `Bearer ${token}`, ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
+    headers: {
+      Authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();

@@ -1,4 +1,7 @@
-/** Clients that send single and batch calls at the same time until told to stop, and know which messages were answered with 200. */
+/**
+ * Clients that send single and batch calls at the same time until told to stop, and know which
+ * messages were answered with 200.
+ */
 
 export type Load = { accepted: Set<string>; stop(): Promise<void> };
 
@@ -35,10 +38,14 @@ export function startLoad({
   async function send(path: string, messageIds: string[], body: unknown): Promise<void> {
     const response = await fetch(ingestUrl + path, {
       method: "POST",
-      headers: { Authorization: `Basic ${btoa(`${writeKey}:`)}`, "Content-Type": "application/json" },
+      headers: {
+        Authorization: `Basic ${btoa(`${writeKey}:`)}`,
+        "Content-Type": "application/json",
+      },
       body: JSON.stringify(body),
     });
-    // The answer is the status line: what is accepted is accepted, even if the connection breaks in its body.
+    // The answer is the status line: what is accepted is accepted, even if the connection breaks in
+    // its body.
     if (response.status === 200) for (const id of messageIds) accepted.add(id);
     await response.arrayBuffer();
   }

@@ -31,13 +31,23 @@ function visit(made: number): Record<string, unknown> {
   const userId = `user-${made % 17}`;
   switch (made % 7) {
     case 0:
-      return { type: "identify", anonymousId, userId, traits: { visits: made, plan: ["free", "pro"][made % 2] } };
+      return {
+        type: "identify",
+        anonymousId,
+        userId,
+        traits: { visits: made, plan: ["free", "pro"][made % 2] },
+      };
     case 1:
       return made % 5 === 0
         ? { type: "alias", userId: `member-${made % 3}`, previousId: userId }
         : { type: "group", userId, groupId: `team-${made % 4}`, traits: { seats: made } };
     default:
-      return { type: "track", ...(made % 2 === 0 ? { anonymousId } : { userId }), event: `Event ${made % 3}`, properties: { made } };
+      return {
+        type: "track",
+        ...(made % 2 === 0 ? { anonymousId } : { userId }),
+        event: `Event ${made % 3}`,
+        properties: { made },
+      };
   }
 }
 
@@ -59,9 +69,16 @@ test(`killed ${kills} times while profiles follow, each message counts in them e
   for (let kill = 0; kill < kills; kill += 1) {
     const hookyard = start(data);
     const { ingestUrl } = await whenReady(hookyard);
-    const load = startLoad({ ingestUrl, writeKey, prefix: `life-${kill}`, accepted, members: visit });
+    const load = startLoad({
+      ingestUrl,
+      writeKey,
+      prefix: `life-${kill}`,
+      accepted,
+      members: visit,
+    });
     // So that there is something to follow on any machine, a life ends by what was accepted in it.
-    for (const goal = accepted.size + 60 + drawUnit(seed, kill, 1) * 150; accepted.size < goal;) await pause(1);
+    for (const goal = accepted.size + 60 + drawUnit(seed, kill, 1) * 150; accepted.size < goal;)
+      await pause(1);
     hookyard.kill("SIGKILL");
     expect(await hookyard.ended).toMatchObject({ signal: "SIGKILL", errors: "" });
     await load.stop();
@@ -87,11 +104,17 @@ test(`killed ${kills} times while profiles follow, each message counts in them e
   const one = openTestStore(copy);
   const { upTo, newest } = one.store.followed();
   expect(upTo).toBe(newest);
-  const profiles = () => Object.fromEntries(Object.entries(tables(one)).filter(([name]) => profileTables.test(name)));
+  const profiles = () =>
+    Object.fromEntries(Object.entries(tables(one)).filter(([name]) => profileTables.test(name)));
   const through = profiles();
   expect(through["profile_events"]?.length).toBeGreaterThan(200);
-  for (const name of Object.keys(through)) if (!/^(meta|sqlite_sequence)$/.test(name)) one.db.exec(`DELETE FROM ${name}`);
-  one.db.exec("DELETE FROM sqlite_sequence WHERE name = 'profiles'; UPDATE meta SET value = '0' WHERE key = 'followed'");
-  one.store.atomically(() => follow({ store: one.store, limit: Number.MAX_SAFE_INTEGER, isTimeUp: () => false }));
+  for (const name of Object.keys(through))
+    if (!/^(meta|sqlite_sequence)$/.test(name)) one.db.exec(`DELETE FROM ${name}`);
+  one.db.exec(
+    "DELETE FROM sqlite_sequence WHERE name = 'profiles'; UPDATE meta SET value = '0' WHERE key = 'followed'",
+  );
+  one.store.atomically(() =>
+    follow({ store: one.store, limit: Number.MAX_SAFE_INTEGER, isTimeUp: () => false }),
+  );
   expect(profiles()).toEqual(through);
 });

@@ -61,7 +61,10 @@ test("with the lock file deleted a second process does not start, and the first 
   await call(addresses, "POST", "sources", { name: "Shop", writeKey: "key" });
   await rm(join(data, "hookyard.lock"));
   const second = startHookyard(data);
-  expect(await second.ended).toMatchObject({ code: 1, errors: expect.stringMatching(/^\S+ is in use .*\n$/) });
+  expect(await second.ended).toMatchObject({
+    code: 1,
+    errors: expect.stringMatching(/^\S+ is in use .*\n$/),
+  });
   expect(await send(addresses)).toBe(200);
   expect(await trouble(addresses)).toBeNull();
 });

@@ -1,4 +1,7 @@
-/** A first sync and a deletion of many users, killed again and again in the middle: each user hears of it once. */
+/**
+ * A first sync and a deletion of many users, killed again and again in the middle: each user hears
+ * of it once.
+ */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -29,23 +32,43 @@ async function start(data: string): Promise<{ hookyard: HookyardProcess; address
 }
 
 /** A shop whose users are all known, with one webhook. */
-async function startFilled(data: string): Promise<{ hookyard: HookyardProcess; addresses: Addresses; out: WebhookReceiver }> {
+async function startFilled(
+  data: string,
+): Promise<{ hookyard: HookyardProcess; addresses: Addresses; out: WebhookReceiver }> {
   const out = await startReceiver(200);
   onTestFinished(() => out.stop());
   const { hookyard, addresses } = await start(data);
-  const source = await call<{ id: string }>(addresses, "POST", "sources", { name: "Shop", writeKey });
+  const source = await call<{ id: string }>(addresses, "POST", "sources", {
+    name: "Shop",
+    writeKey,
+  });
   for (let at = 0; at < users; at += 500) {
-    const batch = everybody.slice(at, at + 500).map((userId) => ({ type: "identify", userId, traits: { plan: "pro" } }));
+    const batch = everybody
+      .slice(at, at + 500)
+      .map((userId) => ({ type: "identify", userId, traits: { plan: "pro" } }));
     const headers = { Authorization: `Basic ${btoa(`${writeKey}:`)}` };
-    await fetch(`${addresses.ingestUrl}/v1/batch`, { method: "POST", headers, body: JSON.stringify({ batch }) });
+    await fetch(`${addresses.ingestUrl}/v1/batch`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ batch }),
+    });
   }
   await call(addresses, "POST", "settle", { timeoutMs: 30_000 });
-  await call(addresses, "POST", "destinations", { name: "Out", sourceIds: [source.id], webhooks: [{ url: out.url }] });
+  await call(addresses, "POST", "destinations", {
+    name: "Out",
+    sourceIds: [source.id],
+    webhooks: [{ url: out.url }],
+  });
   return { hookyard, addresses, out };
 }
 
 /** Kills it as soon as so many rows are there. */
-async function killWhen(hookyard: HookyardProcess, data: string, sql: string, least: number): Promise<number> {
+async function killWhen(
+  hookyard: HookyardProcess,
+  data: string,
+  sql: string,
+  least: number,
+): Promise<number> {
   const db = new Database(join(data, "hookyard.db"), { readonly: true });
   const count = db.prepare<[], number>(sql).pluck();
   while ((count.get() ?? 0) < least) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -58,7 +81,9 @@ async function killWhen(hookyard: HookyardProcess, data: string, sql: string, le
 
 async function endWell(data: string): Promise<void> {
   const { hookyard, addresses } = await start(data);
-  expect(await call(addresses, "POST", "settle", { timeoutMs: 60_000 })).toMatchObject({ settled: true });
+  expect(await call(addresses, "POST", "settle", { timeoutMs: 60_000 })).toMatchObject({
+    settled: true,
+  });
   hookyard.kill("SIGTERM");
   expect(await hookyard.ended).toEqual({ code: 0, signal: null, errors: "" });
   const left = readData(data);
@@ -69,7 +94,10 @@ async function endWell(data: string): Promise<void> {
 /** Users whom a message of this type was accepted for, one entry for each message. */
 function usersOfMessages(data: string, where: string): string[] {
   const db = new Database(join(data, "hookyard.db"), { readonly: true });
-  const found = db.prepare<[], string>(`SELECT user_id FROM messages WHERE ${where} ORDER BY user_id`).pluck().all();
+  const found = db
+    .prepare<[], string>(`SELECT user_id FROM messages WHERE ${where} ORDER BY user_id`)
+    .pluck()
+    .all();
   db.close();
   return found;
 }
@@ -93,14 +121,18 @@ test("a first sync: every member has exactly one accepted identify, and has been
 
   const ofAudience = "source_id = (SELECT source_id FROM audiences)";
   expect(usersOfMessages(data, ofAudience)).toEqual(everybody);
-  const heard = out.requests.map(({ body }) => JSON.parse(body) as { userId: string; messageId: string; traits: object });
+  const heard = out.requests.map(
+    ({ body }) => JSON.parse(body) as { userId: string; messageId: string; traits: object },
+  );
   expect(new Set(heard.map(({ userId }) => userId))).toEqual(new Set(everybody));
   expect(heard.every(({ traits }) => JSON.stringify(traits) === '{"pros":true}')).toBe(true);
   // Sent again after a crash is the same message again.
   expect(new Set(heard.map(({ messageId }) => messageId)).size).toBe(users);
   const { hookyard: last, addresses: now } = await start(data);
   const { items } = await call<{ items: object[] }>(now, "GET", "audiences");
-  expect(items).toMatchObject([{ size: users, syncing: null, lastSync: { entered: users, left: 0 } }]);
+  expect(items).toMatchObject([
+    { size: users, syncing: null, lastSync: { entered: users, left: 0 } },
+  ]);
   last.kill("SIGTERM");
   await last.ended;
 });
@@ -113,7 +145,10 @@ test("a deletion: every user has exactly one accepted delete, and is gone", asyn
   const deleted = "SELECT count(*) FROM deletion_users WHERE body IS NOT NULL";
   let running = hookyard;
   for (const share of [0.1, 0.5]) {
-    expect(await killWhen(running, data, deleted, named.length * share), "it was in the middle").toBeLessThan(named.length);
+    expect(
+      await killWhen(running, data, deleted, named.length * share),
+      "it was in the middle",
+    ).toBeLessThan(named.length);
     ({ hookyard: running } = await start(data));
   }
   expect(await made).toBeNull();
@@ -126,7 +161,11 @@ test("a deletion: every user has exactly one accepted delete, and is gone", asyn
   expect(new Set(heard.map(({ userId }) => userId))).toEqual(new Set(named));
   expect(heard.every((body) => Object.keys(body).join() === "type,userId,timestamp")).toBe(true);
   const { hookyard: last, addresses: now } = await start(data);
-  const { items } = await call<{ items: { state: string; users: object[] }[] }>(now, "GET", "deletions");
+  const { items } = await call<{ items: { state: string; users: object[] }[] }>(
+    now,
+    "GET",
+    "deletions",
+  );
   expect(items).toMatchObject([{ state: "delivered" }]);
   const profiles = await call<{ total: number }>(now, "GET", "profiles?limit=1");
   expect(profiles.total).toBe(users - named.length);

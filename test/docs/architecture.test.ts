@@ -15,7 +15,8 @@ test("each file in a picture is in its folder", () => {
     let folder = "";
     for (const line of picture.split("\n")) {
       folder = /^ ([a-z/]+\/) /.exec(line)?.[1] ?? folder;
-      for (const [name] of line.matchAll(/[\w/-]+\.ts\b/g)) named.push(name.includes("/") ? name : folder + name);
+      for (const [name] of line.matchAll(/[\w/-]+\.ts\b/g))
+        named.push(name.includes("/") ? name : folder + name);
     }
   }
   expect(named.length).toBeGreaterThan(20);
@@ -25,21 +26,29 @@ test("each file in a picture is in its folder", () => {
 test("each file in the text exists", () => {
   const named = [...page.matchAll(/`([\w-]+\/[\w/-]+\.ts)`/g)].map(([, path = ""]) => path);
   expect(named.length).toBeGreaterThan(10);
-  expect(named.filter((path) => !existsSync(src + path) && !existsSync(`${src}../${path}`))).toEqual([]);
+  expect(
+    named.filter((path) => !existsSync(src + path) && !existsSync(`${src}../${path}`)),
+  ).toEqual([]);
 });
 
 test("each folder of the program and of the engine is on the page", () => {
   const foldersIn = (path: string): string[] =>
-    readdirSync(src + path, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [`${path}${entry.name}/`] : []));
-  const missing = [...foldersIn(""), ...foldersIn("engine/")].filter((folder) => !page.includes(folder));
+    readdirSync(src + path, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [`${path}${entry.name}/`] : [],
+    );
+  const missing = [...foldersIn(""), ...foldersIn("engine/")].filter(
+    (folder) => !page.includes(folder),
+  );
   expect(missing).toEqual([]);
 });
 
 test("the table of imports is the one that the structure check holds", () => {
-  const rows = [...page.matchAll(/^\| `([\w.-]+)` +\| (.*?) +\|$/gm)].map(([, room = "", cell = ""]) => [
-    room,
-    [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name),
-  ]);
+  const rows = [...page.matchAll(/^\| `([\w.-]+)` +\| (.*?) +\|$/gm)].map(
+    ([, room = "", cell = ""]) => [
+      room,
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name),
+    ],
+  );
   const held = Object.entries(rooms).map(([room, { rooms: others }]) => [room, others]);
   expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(held));
 });

@@ -36,11 +36,18 @@ function idsOf({ checks }: CheckReport, verdict: "fail" | "warn"): string[] {
 
 test("the wrong receiver fails the checks that its table names", async () => {
   const [, table = ""] = /four kinds of mistakes in this receiver:\n([^]*?)\n\n/.exec(page) ?? [];
-  const named = table.split("\n").flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`([a-z-]+)`/g)].map(([, id]) => id));
+  const named = table
+    .split("\n")
+    .flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`([a-z-]+)`/g)].map(([, id]) => id));
   expect(named).toHaveLength(5);
   const report = await reportOn("wrong");
-  expect([...idsOf(report, "fail"), ...idsOf(report, "warn")]).toEqual(expect.arrayContaining(named));
-  expect(report.checks.find(({ id }) => id === "duplicate")).toMatchObject({ brief: "took effect twice", advice: "idempotency" });
+  expect([...idsOf(report, "fail"), ...idsOf(report, "warn")]).toEqual(
+    expect.arrayContaining(named),
+  );
+  expect(report.checks.find(({ id }) => id === "duplicate")).toMatchObject({
+    brief: "took effect twice",
+    advice: "idempotency",
+  });
 });
 
 test("the right receiver fails none, and gets the two warnings", async () => {
@@ -48,11 +55,15 @@ test("the right receiver fails none, and gets the two warnings", async () => {
   expect(idsOf(report, "fail")).toEqual([]);
   expect(idsOf(report, "warn")).toEqual(["signature-restringified", "wrong-content-type"]);
   // Its effects list every message.
-  expect(report.checks.filter(({ verdict }) => verdict === "skipped").map(({ id }) => id)).toEqual(["order"]);
+  expect(report.checks.filter(({ verdict }) => verdict === "skipped").map(({ id }) => id)).toEqual([
+    "order",
+  ]);
 });
 
 test("the page names every check", () => {
   const [, table = ""] = /## All checks\n([^]*)$/.exec(page) ?? [];
-  const named = [...table.matchAll(/`([a-z-]+)`/g)].map(([, id]) => id).filter((id) => checks.some((check) => check.id === id));
+  const named = [...table.matchAll(/`([a-z-]+)`/g)]
+    .map(([, id]) => id)
+    .filter((id) => checks.some((check) => check.id === id));
   expect(new Set(named)).toEqual(new Set(checks.map(({ id }) => id)));
 });

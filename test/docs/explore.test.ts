@@ -1,4 +1,7 @@
-/** `docs/explore.md`: its file finds what the page says in the wrong receiver, and nothing in the right one. */
+/**
+ * `docs/explore.md`: its file finds what the page says in the wrong receiver, and nothing in the
+ * right one.
+ */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -31,7 +34,9 @@ async function search(code: string): Promise<{ explored: Explored; steps: string
     await once(child, "close");
   });
   for await (const url of createInterface({ input: child.stdout })) {
-    const exploration = readExploration(block("yaml explore").replaceAll("http://127.0.0.1:8080", url));
+    const exploration = readExploration(
+      block("yaml explore").replaceAll("http://127.0.0.1:8080", url),
+    );
     if ("problems" in exploration) throw new Error(JSON.stringify(exploration.problems));
     const explored = await explore({ exploration, secret: null, seed: 1, runs: 100, minutes: 1 });
     return { explored, steps: scheduleTexts(explored.finding?.schedule ?? [], exploration) };
@@ -48,7 +53,9 @@ test("the wrong receiver fails as the page shows", async () => {
 
 test("with the right line, every schedule holds", async () => {
   const lines = block("js wrong").split("\n");
-  const right = lines.map((line) => (line.includes('"Order Cancelled"') ? block("js right") : line)).join("\n");
+  const right = lines
+    .map((line) => (line.includes('"Order Cancelled"') ? block("js right") : line))
+    .join("\n");
   const { explored } = await search(right);
   expect(explored).toMatchObject({ schedules: 100, finding: null, unsteady: [] });
 });

@@ -20,7 +20,9 @@ test.each(blocks)("%#: the scenario of the page passes", async (text) => {
     },
   });
   expect(report.problems).toEqual([]);
-  expect(report.steps.flatMap(({ expectations }) => expectations).filter(({ passed }) => !passed)).toEqual([]);
+  expect(
+    report.steps.flatMap(({ expectations }) => expectations).filter(({ passed }) => !passed),
+  ).toEqual([]);
   expect(report.state).toBe("passed");
 });
 
@@ -29,7 +31,9 @@ test("the test that the page shows is one that runs", () => {
   expect(code).toBe(readFileSync(new URL("test/testing/outage.test.ts", root), "utf8"));
 });
 
-type Schema = { properties?: Record<string, Schema>; definitions?: Record<string, Schema> } & { [key: string]: unknown };
+type Schema = { properties?: Record<string, Schema>; definitions?: Record<string, Schema> } & {
+  [key: string]: unknown;
+};
 
 describe("the page names every member of a scenario", () => {
   const names = new Set<string>();
@@ -42,7 +46,8 @@ describe("the page names every member of a scenario", () => {
       look(member);
     }
     // What an audience's rule is made of is told on a page of its own.
-    for (const [name, member] of Object.entries(definitions)) if (name.startsWith("Scenario")) look(member);
+    for (const [name, member] of Object.entries(definitions))
+      if (name.startsWith("Scenario")) look(member);
     Object.values(rest).forEach(look);
   };
   look(JSON.parse(readFileSync(new URL("resources/scenario.schema.json", root), "utf8")));

@@ -1,4 +1,7 @@
-/** The page of all settings has those of the contract and of the command line, with their defaults, and no others. */
+/**
+ * The page of all settings has those of the contract and of the command line, with their defaults,
+ * and no others.
+ */
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test as base } from "vitest";
@@ -16,12 +19,17 @@ const page = readFileSync(new URL("../../docs/settings.md", import.meta.url), "u
 /** The rows of the table below a heading, by their first cell. */
 function rowsBelow(heading: string): Map<string, string[]> {
   const section = page.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
-  const rows = [...section.matchAll(/^\| `(.+)$/gm)].map(([line]) => line.split("|").map((cell) => cell.trim()));
+  const rows = [...section.matchAll(/^\| `(.+)$/gm)].map(([line]) =>
+    line.split("|").map((cell) => cell.trim()),
+  );
   return new Map(rows.map(([, name = "", ...rest]) => [name.replaceAll("`", ""), rest]));
 }
 
-const { components } = openApiDocument("0.0.0") as { components: { schemas: Record<string, { properties?: object }> } };
-const membersOf = (schema: string): string[] => Object.keys(components.schemas[schema]?.properties ?? {}).toSorted();
+const { components } = openApiDocument("0.0.0") as {
+  components: { schemas: Record<string, { properties?: object }> };
+};
+const membersOf = (schema: string): string[] =>
+  Object.keys(components.schemas[schema]?.properties ?? {}).toSorted();
 const namesBelow = (heading: string): string[] => [...rowsBelow(heading).keys()].toSorted();
 
 test.for([
@@ -51,7 +59,10 @@ describe("defaults", () => {
       sourceIds: [source.id],
       webhooks: [{ url: app.endpointsUrl }],
     });
-    const endpoint = await app.call("endpoints.create", { name: "Receiver", steps: [{ do: "answer" }] });
+    const endpoint = await app.call("endpoints.create", {
+      name: "Receiver",
+      steps: [{ do: "answer" }],
+    });
     const client = await app.call("clients.create", { name: "Server", sourceId: source.id });
     const made = {
       "Of a source": source,
@@ -62,7 +73,9 @@ describe("defaults", () => {
     for (const [heading, one] of Object.entries(made)) {
       for (const [name, [cell = ""]] of rowsBelow(heading)) {
         if (!cell.startsWith("`") || name === "sharedSecret") continue;
-        expect(`${name}: ${cell}`).toBe(`${name}: \`${JSON.stringify((one as Record<string, unknown>)[name])}\``);
+        expect(`${name}: ${cell}`).toBe(
+          `${name}: \`${JSON.stringify((one as Record<string, unknown>)[name])}\``,
+        );
       }
     }
   });
@@ -85,6 +98,10 @@ test("the defaults of ports are those of the help, and of the desktop", () => {
   for (const flag of ["ingest-port", "ui-port", "endpoints-port", "endpoints-tls-port"])
     expect(serveHelp).toMatch(new RegExp(`--${flag} N .*Default ${port(flag)}[.;]`));
   expect(parseAppFlags([], {})).toMatchObject({
-    ports: { ingest: port("ingest-port"), endpoints: port("endpoints-port"), endpointsTls: port("endpoints-tls-port") },
+    ports: {
+      ingest: port("ingest-port"),
+      endpoints: port("endpoints-port"),
+      endpointsTls: port("endpoints-tls-port"),
+    },
   });
 });

@@ -1,4 +1,7 @@
-/** What the pages tell to type into a shell does what they say: their blocks are run, one after the other, against a program on free ports. */
+/**
+ * What the pages tell to type into a shell does what they say: their blocks are run, one after the
+ * other, against a program on free ports.
+ */
 
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -16,9 +19,21 @@ const token = "t".repeat(43);
 async function startProgram() {
   const reported: unknown[] = [];
   const report = (error: unknown): void => void reported.push(error);
-  const app = createApp({ data: ":memory:", ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, version: "0.0.0", report });
+  const app = createApp({
+    data: ":memory:",
+    ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+    version: "0.0.0",
+    report,
+  });
   const addresses = await app.start();
-  const control = createControlPort({ api: app.api, token, pages: createStaticPages([]), host: "127.0.0.1", port: 0, report });
+  const control = createControlPort({
+    api: app.api,
+    token,
+    pages: createStaticPages([]),
+    host: "127.0.0.1",
+    port: 0,
+    report,
+  });
   const uiUrl = await control.start();
   const folder = mkdtempSync(join(tmpdir(), "hookyard-shell-"));
   onTestFinished(async () => {
@@ -35,9 +50,15 @@ async function startProgram() {
     [/~\/\.local\/share\/hookyard/g, folder],
   ];
   return {
-    /** Runs the blocks in one shell, where each may use what those before it set; answers what was printed, which must hold no refusal. */
+    /**
+     * Runs the blocks in one shell, where each may use what those before it set; answers what was
+     * printed, which must hold no refusal.
+     */
     async type(blocks: string[]): Promise<string> {
-      const script = here.reduce((text, [usual, ours]) => text.replaceAll(usual, ours), blocks.join("\n"));
+      const script = here.reduce(
+        (text, [usual, ours]) => text.replaceAll(usual, ours),
+        blocks.join("\n"),
+      );
       const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script]);
       return stdout;
     },
@@ -49,20 +70,32 @@ async function startProgram() {
 
 function blocksOf(path: string, heading: string | null = null): string[] {
   const text = readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
-  const section = heading === null ? text : (text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? "");
+  const section =
+    heading === null
+      ? text
+      : (text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? "");
   return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = ""]) => block);
 }
 
-const errorIn = (printed: string): string[] => [...printed.matchAll(/"code":"(\w+)"/g)].map(([, code = ""]) => code);
+const errorIn = (printed: string): string[] =>
+  [...printed.matchAll(/"code":"(\w+)"/g)].map(([, code = ""]) => code);
 
 test("the first message of the README is delivered after three 503s and a timeout", async () => {
   const program = await startProgram();
-  const printed = await program.type(blocksOf("README.md", "The first message, by script").slice(0, 1));
+  const printed = await program.type(
+    blocksOf("README.md", "The first message, by script").slice(0, 1),
+  );
   expect(errorIn(printed)).toEqual([]);
   const [delivery] = (await program.call("deliveries.list", {})).items;
   expect(delivery).toMatchObject({ state: "delivered" });
   const { attempts } = await program.call("deliveries.get", { id: delivery?.id ?? "" });
-  expect(attempts.map(({ outcome, response }) => response?.status ?? outcome)).toEqual([503, 503, 503, "timeout", 200]);
+  expect(attempts.map(({ outcome, response }) => response?.status ?? outcome)).toEqual([
+    503,
+    503,
+    503,
+    "timeout",
+    200,
+  ]);
 });
 
 test("the page about outages does what it says", async () => {
@@ -70,10 +103,13 @@ test("the page about outages does what it says", async () => {
   const printed = await program.type(blocksOf("docs/simulating-an-outage.md"));
   expect(errorIn(printed)).toEqual(["fault"]);
   const deliveries = await Promise.all(
-    (await program.call("deliveries.list", {})).items.map(({ id }) => program.call("deliveries.get", { id })),
+    (await program.call("deliveries.list", {})).items.map(({ id }) =>
+      program.call("deliveries.get", { id }),
+    ),
   );
   const courses = deliveries.map(
-    ({ state, attempts }) => `${attempts.map(({ outcome, response }) => response?.status ?? outcome).join(" ")} → ${state}`,
+    ({ state, attempts }) =>
+      `${attempts.map(({ outcome, response }) => response?.status ?? outcome).join(" ")} → ${state}`,
   );
   expect(courses.toSorted()).toEqual([
     // Both destinations take the second message; the first came before there was a second one.

@@ -4,6 +4,9 @@ import { snippetLanguages, verificationSnippet } from "../../src/domain/verifica
 
 const page = readFileSync(new URL("../../docs/signatures.md", import.meta.url), "utf8");
 
-test.for(snippetLanguages)("the page about signatures shows the program for %s, which another test runs", (language) => {
-  expect(page).toContain(`\n${verificationSnippet(language)}\`\`\`\n`);
-});
+test.for(snippetLanguages)(
+  "the page about signatures shows the program for %s, which another test runs",
+  (language) => {
+    expect(page).toContain(`\n${verificationSnippet(language)}\`\`\`\n`);
+  },
+);

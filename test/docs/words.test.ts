@@ -1,6 +1,7 @@
 /**
- * Each thing has one name, wherever it is named: in the inspector, in the API, in sentences of the program and on the pages. Held here are
- * the other names that such things commonly have; words that also mean something else (event, request, retry) cannot be.
+ * Each thing has one name, wherever it is named: in the inspector, in the API, in sentences of the
+ * program and on the pages. Held here are the other names that such things commonly have; words
+ * that also mean something else (event, request, retry) cannot be.
  */
 
 import { globSync, readFileSync } from "node:fs";
@@ -26,7 +27,10 @@ const otherNames: Record<string, RegExp> = {
   clock: /\b(virtual|simulated|fake|mock) (clock|time)\b|\btime travel\b/i,
 };
 
-/** Ordinary technical words, and the odd ones that they replaced: the texts and the names of these folders are held to them. */
+/**
+ * Ordinary technical words, and the odd ones that they replaced: the texts and the names of these
+ * folders are held to them.
+ */
 const oddWords: Record<string, RegExp> = {
   "accepted, claimed, requeued": /\b(taken (in|up)|takes? (in|up))\b/i,
   "notified, sent": /\b(told|tells)\b/i,
@@ -54,7 +58,8 @@ const oddWords: Record<string, RegExp> = {
   "empty state": /\bnothing[- ]here\b/i,
   "use debounced": /\buse rested\b/i,
   "saved scale, cached rows, now axis": /\b(kept[- ]scale|held[- ]rows|around-now)\b/i,
-  "max…": /\bmost (shown|held|columns|lanes|exported|ticks|rounds|beads|suggestions|lines|steps)\b/i,
+  "max…":
+    /\bmost (shown|held|columns|lanes|exported|ticks|rounds|beads|suggestions|lines|steps)\b/i,
 };
 
 const oddWordsOfPeople: Record<string, RegExp> = {
@@ -87,7 +92,10 @@ const oddSentences: Record<string, RegExp> = {
 
 type Text = { at: string; text: string };
 
-/** Pages are held to `oddWords` too, and to these, which in code are somebody's names or too common to find there. */
+/**
+ * Pages are held to `oddWords` too, and to these, which in code are somebody's names or too common
+ * to find there.
+ */
 const oddProse: Record<string, RegExp> = {
   "error codes and fixes": /\bcures?\b/i,
   fixed: /\bmended\b/i,
@@ -95,7 +103,8 @@ const oddProse: Record<string, RegExp> = {
   "not a clause as a subject":
     /^\s*([-*] )?(What|Whoever|Whatever|Whom) (is|are|was|were|comes?|came|goes|has|had)\b[^?]*\.|\bwh(at|o) (came|comes?) of\b/,
   forever: /\bfor ever\b/i,
-  "the ordinary word": /\b(whyever|whosoever|reckon(s|ed)?|came to nothing|all the same|in vain|before one's eyes)\b/i,
+  "the ordinary word":
+    /\b(whyever|whosoever|reckon(s|ed)?|came to nothing|all the same|in vain|before one's eyes)\b/i,
   continues: /\bgo(es)? on (by|as|with)\b/i,
   "by the clock, in real time": /\bgo(es)? by the\b|\bby the wall\b/i,
   unknown: /\bnobody knows\b|\bknows nobody\b/i,
@@ -125,7 +134,8 @@ function textsOfSource(path: string, names = path.startsWith("src/contract/")): 
     if (isText && typeof text === "string") found.push({ at, text });
     if (type === "Identifier" && names) found.push({ at, text: words(name as string) });
     for (const member of Object.values(node)) {
-      for (const child of Array.isArray(member) ? member : [member]) if (isSyntaxNode(child)) walk(child);
+      for (const child of Array.isArray(member) ? member : [member])
+        if (isSyntaxNode(child)) walk(child);
     }
   };
   walk(parseSync(path, source).program as unknown as SyntaxNode);
@@ -145,7 +155,9 @@ function words(name: string): string {
 }
 
 function isSyntaxNode(value: unknown): value is SyntaxNode {
-  return typeof value === "object" && value !== null && typeof (value as SyntaxNode)["type"] === "string";
+  return (
+    typeof value === "object" && value !== null && typeof (value as SyntaxNode)["type"] === "string"
+  );
 }
 
 function otherNamesIn(texts: readonly Text[], wrong = otherNames): string[] {
@@ -157,11 +169,21 @@ function otherNamesIn(texts: readonly Text[], wrong = otherNames): string[] {
   );
 }
 
-const filesIn = (patterns: string[]): string[] => globSync(patterns, { cwd: root }).map((path) => path.replaceAll("\\", "/"));
+const filesIn = (patterns: string[]): string[] =>
+  globSync(patterns, { cwd: root }).map((path) => path.replaceAll("\\", "/"));
 
 test("another name is found in prose, in strings, in JSX and in names, and not inside a word or somebody's code", () => {
-  const found = (...texts: string[]): number => otherNamesIn(texts.map((text) => ({ at: "", text }))).length;
-  expect(found("the dead-letter queue", "a mock server", "redelivered", words("signingKeys"), "two API keys")).toBe(5);
+  const found = (...texts: string[]): number =>
+    otherNamesIn(texts.map((text) => ({ at: "", text }))).length;
+  expect(
+    found(
+      "the dead-letter queue",
+      "a mock server",
+      "redelivered",
+      words("signingKeys"),
+      "two API keys",
+    ),
+  ).toBe(5);
   expect(found("spending", "synchronous sinking", "a monkey", "resending")).toBe(0);
 });
 
@@ -172,18 +194,23 @@ test("no page gives another name to a thing that has one", () => {
 });
 
 test("the pages are written in plain technical English: an odd word that was replaced is found when it comes back", () => {
-  const found = (text: string): string[] => otherNamesIn([{ at: "", text }], { ...oddWords, ...oddProse });
+  const found = (text: string): string[] =>
+    otherNamesIn([{ at: "", text }], { ...oddWords, ...oddProse });
   expect(found("What was accepted is safe.")).toHaveLength(1);
   expect(found("Every code, and its cure")).toHaveLength(1);
   expect(found("Receivers are told of it")).toHaveLength(1);
   expect(found("Certificates are made anew")).toHaveLength(1);
   expect(found("What is sent? Accepted messages, and what they contain.")).toEqual([]);
   const pages = filesIn(["*.md", "docs/**/*.md"]);
-  expect(pages.flatMap((path) => otherNamesIn(textsOfPage(path), { ...oddWords, ...oddProse }))).toEqual([]);
+  expect(
+    pages.flatMap((path) => otherNamesIn(textsOfPage(path), { ...oddWords, ...oddProse })),
+  ).toEqual([]);
 });
 
 test("no text of the program gives another name to a thing that has one", () => {
-  const files = filesIn(["src/**/*.{ts,tsx}"]).filter((path) => !/\.(test|fixture)\.tsx?$/.test(path));
+  const files = filesIn(["src/**/*.{ts,tsx}"]).filter(
+    (path) => !/\.(test|fixture)\.tsx?$/.test(path),
+  );
   const texts = files.flatMap((path) => textsOfSource(path));
   expect(texts.length).toBeGreaterThan(10_000);
   expect(otherNamesIn(texts)).toEqual([]);
@@ -195,7 +222,9 @@ test("sentences of the program and of the pages name the subject first: one that
   expect(found("The header X-A is there twice.")).toHaveLength(1);
   expect(found("Check its rights.")).toHaveLength(1);
   expect(found("Another Hookyard is running, and the file exists.")).toEqual([]);
-  const files = filesIn(["src/**/*.{ts,tsx}"]).filter((path) => !/\.(test|fixture)\.tsx?$/.test(path));
+  const files = filesIn(["src/**/*.{ts,tsx}"]).filter(
+    (path) => !/\.(test|fixture)\.tsx?$/.test(path),
+  );
   expect(
     otherNamesIn(
       files.flatMap((path) => textsOfSource(path, false)),
@@ -207,7 +236,13 @@ test("sentences of the program and of the pages name the subject first: one that
 });
 
 test("the program is written in plain technical English: an odd word that was replaced is found when it comes back", () => {
-  const odd = [words("useRested"), "Make an audience", "What receivers were told", "gone for good", words("mostShown")];
+  const odd = [
+    words("useRested"),
+    "Make an audience",
+    "What receivers were told",
+    "gone for good",
+    words("mostShown"),
+  ];
   expect(
     otherNamesIn(
       odd.map((text) => ({ at: "", text })),
@@ -222,12 +257,19 @@ test("the program is written in plain technical English: an odd word that was re
   ];
   const files = filesIn(plain).filter((path) => !/\.(test|fixture)\.tsx?$/.test(path));
   const names = files.map((path) => ({ at: path, text: path.replaceAll("-", " ") }));
-  expect(otherNamesIn([...names, ...files.flatMap((path) => textsOfSource(path, true))], oddWords)).toEqual([]);
+  expect(
+    otherNamesIn([...names, ...files.flatMap((path) => textsOfSource(path, true))], oddWords),
+  ).toEqual([]);
 });
 
 test("profiles, audiences and what is beside them are written in plain technical English, comments included", () => {
-  const files = filesIn(["src/engine/{audiences,profiles,deletions,clients,endpoints,workspaces}/*.ts", "src/engine/profile-*.ts"]);
-  const texts = files.filter((path) => !path.endsWith(".test.ts")).flatMap((path) => [...textsOfSource(path, true), ...commentsOf(path)]);
+  const files = filesIn([
+    "src/engine/{audiences,profiles,deletions,clients,endpoints,workspaces}/*.ts",
+    "src/engine/profile-*.ts",
+  ]);
+  const texts = files
+    .filter((path) => !path.endsWith(".test.ts"))
+    .flatMap((path) => [...textsOfSource(path, true), ...commentsOf(path)]);
   expect(texts.length).toBeGreaterThan(3_000);
   expect(otherNamesIn(texts, { ...oddWords, ...oddWordsOfPeople })).toEqual([]);
 });

@@ -32,12 +32,19 @@ describe("an audience", () => {
     await view.rule.value.fill("50");
     await view.matching.filter({ hasText: "1 of 2 known users" }).waitFor();
     await view.sampled("ana").click();
-    await view.why("ana").getByText("did Order Completed within 7 days, with total greater than 50").waitFor();
+    await view
+      .why("ana")
+      .getByText("did Order Completed within 7 days, with total greater than 50")
+      .waitFor();
 
     await view.make.click();
     await view.editor("Big Spenders!").waitFor();
     await view.size.filter({ hasText: "1 user in the audience" }).waitFor();
-    await view.sent.filter({ hasText: "ana" }).filter({ hasText: "true" }).filter({ hasText: "delivered" }).waitFor();
+    await view.sent
+      .filter({ hasText: "ana" })
+      .filter({ hasText: "true" })
+      .filter({ hasText: "delivered" })
+      .waitFor();
 
     await page.getByRole("textbox", { name: "User", exact: true }).fill("ben");
     await view.does(/^does Order Completed/).click();
@@ -46,12 +53,18 @@ describe("an audience", () => {
 
     await view.daysPass.click();
     await view.size.filter({ hasText: "0 users in the audience" }).waitFor();
-    await view.sent.filter({ hasText: "ana" }).filter({ hasText: "false" }).filter({ hasText: "delivered" }).waitFor();
+    await view.sent
+      .filter({ hasText: "ana" })
+      .filter({ hasText: "false" })
+      .filter({ hasText: "delivered" })
+      .waitFor();
     await view.sent.filter({ hasText: "ben" }).filter({ hasText: "false" }).waitFor();
     expect(await view.sent.count()).toBe(4);
 
     const { items } = await inspector.call("endpoints.requests", { id: endpoint.id });
-    const said = items.map(({ body }) => JSON.parse(body as string)).filter(({ type }) => type === "identify");
+    const said = items
+      .map(({ body }) => JSON.parse(body as string))
+      .filter(({ type }) => type === "identify");
     expect(said.map(({ userId, traits }) => [userId, traits.big_spenders])).toEqual(
       expect.arrayContaining([
         ["ana", true],
@@ -61,10 +74,15 @@ describe("an audience", () => {
       ]),
     );
     const clock = await inspector.call("clock.get", {});
-    expect(Date.parse(clock.now) - Date.parse(said.at(-1).timestamp)).toBeGreaterThan(7 * 24 * hour);
+    expect(Date.parse(clock.now) - Date.parse(said.at(-1).timestamp)).toBeGreaterThan(
+      7 * 24 * hour,
+    );
   });
 
-  test("is made by keyboard alone, denied conditions and groups included", async ({ open, inspector }) => {
+  test("is made by keyboard alone, denied conditions and groups included", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     await inspector.send([
       { type: "identify", userId: "ana", traits: { plan: "pro", seats: 5 } },
@@ -98,7 +116,10 @@ describe("an audience", () => {
     await view.editor("Paying").waitFor();
     const { items } = await inspector.call("audiences.list", {});
     expect(items[0]?.rule).toEqual({
-      all: [{ not: { trait: "plan", op: "is", value: "free" } }, { any: [{ trait: "seats", op: "greater", value: 4.5 }] }],
+      all: [
+        { not: { trait: "plan", op: "is", value: "free" } },
+        { any: [{ trait: "seats", op: "greater", value: 4.5 }] },
+      ],
     });
   });
 
@@ -108,13 +129,18 @@ describe("an audience", () => {
     const view = audiencesPage(page);
     await view.matching.filter({ hasText: "needs an event name" }).waitFor();
     await view.name.fill("big_Spenders");
-    await view.problems.filter({ hasText: "The key big_spenders is already used by Big spenders" }).waitFor();
+    await view.problems
+      .filter({ hasText: "The key big_spenders is already used by Big spenders" })
+      .waitFor();
     await view.make.click();
     expect((await inspector.call("audiences.list", {})).items).toHaveLength(1);
   });
 });
 
-test("a computed trait shows its values before it is made, and tells them", async ({ open, inspector }) => {
+test("a computed trait shows its values before it is made, and tells them", async ({
+  open,
+  inspector,
+}) => {
   await inspector.shop();
   await inspector.send([
     { userId: "ana", event: "Order Completed", properties: { total: 80 } },
@@ -136,7 +162,11 @@ test("a computed trait shows its values before it is made, and tells them", asyn
     button.click();
   });
   await view.trait("Lifetime value").waitFor();
-  await view.sent.filter({ hasText: "ana" }).filter({ hasText: "100.5" }).filter({ hasText: "delivered" }).waitFor();
+  await view.sent
+    .filter({ hasText: "ana" })
+    .filter({ hasText: "100.5" })
+    .filter({ hasText: "delivered" })
+    .waitFor();
 
   await view.name.fill("Value of a life");
   await view.save.waitFor();
@@ -145,10 +175,15 @@ test("a computed trait shows its values before it is made, and tells them", asyn
   await view.name.fill("Value of all orders");
   await view.save.click();
   await view.trait("Value of all orders").waitFor();
-  expect((await inspector.call("computedTraits.list", {})).items.map(({ name }) => name)).toEqual(["Value of all orders"]);
+  expect((await inspector.call("computedTraits.list", {})).items.map(({ name }) => name)).toEqual([
+    "Value of all orders",
+  ]);
 });
 
-test("a profile shows how an anonymous visitor became a user, and that what was done before counts", async ({ open, inspector }) => {
+test("a profile shows how an anonymous visitor became a user, and that what was done before counts", async ({
+  open,
+  inspector,
+}) => {
   await inspector.shop();
   await inspector.send([
     { anonymousId: "a1", event: "Product Viewed", properties: { sku: "GRND-02" } },

@@ -1,4 +1,7 @@
-/** The client library for browsers, as it is published, built into a page of another origin by the lines that the inspector shows. */
+/**
+ * The client library for browsers, as it is published, built into a page of another origin by the
+ * lines that the inspector shows.
+ */
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -22,12 +25,19 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-test("its calls arrive, and it asks nobody else for anything", async ({ start, onTestFinished }) => {
+test("its calls arrive, and it asks nobody else for anything", async ({
+  start,
+  onTestFinished,
+}) => {
   const app = await start.app();
   await app.call("sources.create", { name: "Shop", kind: "web", writeKey: "wk_web" });
   const program = clientSnippet("browser", { ingestUrl: app.ingestUrl, writeKey: "wk_web" });
   expect(program).toContain(library);
-  const shop = await serve(await built(`${program}analytics.identify("u_1042", { plan: "pro" });\nanalytics.page("Docs", "Home");\n`));
+  const shop = await serve(
+    await built(
+      `${program}analytics.identify("u_1042", { plan: "pro" });\nanalytics.page("Docs", "Home");\n`,
+    ),
+  );
   onTestFinished(shop.stop);
 
   const page = await browser.newPage();
@@ -40,25 +50,47 @@ test("its calls arrive, and it asks nobody else for anything", async ({ start, o
   });
   await page.close();
 
-  expect(items.map(({ type, event }) => `${type} ${event}`).toSorted()).toEqual(["identify null", "page Home", "track Order Completed"]);
+  expect(items.map(({ type, event }) => `${type} ${event}`).toSorted()).toEqual([
+    "identify null",
+    "page Home",
+    "track Order Completed",
+  ]);
   expect(new Set(asked)).toEqual(new Set([shop.url, app.ingestUrl]));
 });
 
-/** The files of a page with this program, by their paths. Built inside the project, where its packages are found. */
+/**
+ * The files of a page with this program, by their paths. Built inside the project, where its
+ * packages are found.
+ */
 async function built(program: string): Promise<Map<string, string>> {
   const folder = await mkdtemp(join(out, "browser-client-"));
   try {
     await writeFile(join(folder, "main.js"), program);
-    await writeFile(join(folder, "index.html"), `<!doctype html><title>Shop</title><script type="module" src="./main.js"></script>`);
-    const result = await build({ configFile: false, logLevel: "silent", root: folder, build: { write: false } });
+    await writeFile(
+      join(folder, "index.html"),
+      `<!doctype html><title>Shop</title><script type="module" src="./main.js"></script>`,
+    );
+    const result = await build({
+      configFile: false,
+      logLevel: "silent",
+      root: folder,
+      build: { write: false },
+    });
     if (!("output" in result)) throw new Error("vite built something else than a page");
-    return new Map(result.output.map((file) => [`/${file.fileName}`, file.type === "chunk" ? file.code : String(file.source)]));
+    return new Map(
+      result.output.map((file) => [
+        `/${file.fileName}`,
+        file.type === "chunk" ? file.code : String(file.source),
+      ]),
+    );
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function serve(files: Map<string, string>): Promise<{ url: string; stop: () => Promise<void> }> {
+async function serve(
+  files: Map<string, string>,
+): Promise<{ url: string; stop: () => Promise<void> }> {
   const server = createServer((request, response) => {
     const path = request.url === "/" ? "/index.html" : (request.url ?? "");
     response.setHeader("Content-Type", path.endsWith(".js") ? "text/javascript" : "text/html");

@@ -10,21 +10,35 @@ async function fail(inspector: RunningInspector, count: number): Promise<void> {
   await inspector.call("clock.set", { mode: "paused" });
   for (let sent = 0; sent < count; sent += 1000) {
     await inspector.send(
-      Array.from({ length: Math.min(1000, count - sent) }, (_, nth) => ({ userId: `u_${sent + nth}`, event: "Order Completed" })),
+      Array.from({ length: Math.min(1000, count - sent) }, (_, nth) => ({
+        userId: `u_${sent + nth}`,
+        event: "Order Completed",
+      })),
     );
   }
   await inspector.call("pipeline.settle", { timeoutMs: 200_000 });
-  await inspector.call("endpoints.update", { id: endpoint.id, steps: [{ do: "answer", status: 200 }] });
+  await inspector.call("endpoints.update", {
+    id: endpoint.id,
+    steps: [{ do: "answer", status: 200 }],
+  });
 }
 
 /** Number in the first heading like `1,200 deliveries`. */
-const numberIn = (text: string | null): number => Number(/[\d,]+/.exec(text ?? "")?.[0].replaceAll(",", ""));
+const numberIn = (text: string | null): number =>
+  Number(/[\d,]+/.exec(text ?? "")?.[0].replaceAll(",", ""));
 
 const states = async (page: Page): Promise<number[]> =>
-  Promise.all((["waiting", "failed"] as const).map(async (state) => numberIn(await retriesPage(page).state(state).textContent())));
+  Promise.all(
+    (["waiting", "failed"] as const).map(async (state) =>
+      numberIn(await retriesPage(page).state(state).textContent()),
+    ),
+  );
 
 describe("many deliveries", () => {
-  test("are retried together: counted first, then with progress to the end", async ({ open, inspector }) => {
+  test("are retried together: counted first, then with progress to the end", async ({
+    open,
+    inspector,
+  }) => {
     await fail(inspector, 40);
     const { page } = await open("/retries?state=failed");
     const retries = retriesPage(page);
@@ -37,7 +51,9 @@ describe("many deliveries", () => {
     await retries.close.click();
     await inspector.call("clock.advance", { to: "idle" });
     await expect.poll(() => states(page)).toEqual([0, 0]);
-    await expect.poll(async () => (await inspector.call("deliveries.list", { state: "delivered" })).total).toBe(40);
+    await expect
+      .poll(async () => (await inspector.call("deliveries.list", { state: "delivered" })).total)
+      .toBe(40);
   });
 
   test("are cancelled on the way, and the rest stay as they were", async ({ open, inspector }) => {
@@ -60,7 +76,10 @@ describe("many deliveries", () => {
     await expect.poll(() => states(page)).toEqual([0, count - taken]);
   });
 
-  test("are walked with j and k, retried with r and opened with Enter", async ({ open, inspector }) => {
+  test("are walked with j and k, retried with r and opened with Enter", async ({
+    open,
+    inspector,
+  }) => {
     await fail(inspector, 3);
     const { page } = await open("/retries?state=failed");
     const retries = retriesPage(page);
@@ -73,15 +92,24 @@ describe("many deliveries", () => {
     await page.getByRole("region", { name: "Message details" }).waitFor();
   });
 
-  test("stand in the order of their due times, as far as one scrolls, and leave when their time has come", async ({ open, inspector }) => {
+  test("stand in the order of their due times, as far as one scrolls, and leave when their time has come", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop({ steps: [{ do: "answer", status: 503 }] });
     await inspector.call("clock.set", { mode: "paused" });
-    await inspector.send(Array.from({ length: 700 }, (_, nth) => ({ userId: `u_${nth}`, event: "Order Completed" })));
+    await inspector.send(
+      Array.from({ length: 700 }, (_, nth) => ({ userId: `u_${nth}`, event: "Order Completed" })),
+    );
     await inspector.call("pipeline.settle", { timeoutMs: 200_000 });
     const { page } = await open("/retries");
     const retries = retriesPage(page);
     await expect.poll(() => states(page)).toEqual([700, 0]);
-    const due = await inspector.call("deliveries.list", { state: "waiting", order: "due", limit: 1000 });
+    const due = await inspector.call("deliveries.list", {
+      state: "waiting",
+      order: "due",
+      limit: 1000,
+    });
     const users = due.items.map(({ userId }) => userId);
     const first = retries.rows.first().locator("code");
     await expect.poll(() => first.textContent()).toBe(users[0]);
@@ -92,7 +120,11 @@ describe("many deliveries", () => {
     await page.keyboard.press("Home");
     await expect.poll(() => retries.active.locator("code").textContent()).toBe(users[0]);
     await inspector.call("clock.advance", { to: "next-due" });
-    const next = await inspector.call("deliveries.list", { state: "waiting", order: "due", limit: 1 });
+    const next = await inspector.call("deliveries.list", {
+      state: "waiting",
+      order: "due",
+      limit: 1,
+    });
     expect(next.items[0]?.userId).not.toBe(users[0]);
     await expect.poll(() => first.textContent()).toBe(next.items[0]?.userId);
   });

@@ -3,10 +3,13 @@ import { seriousFindings } from "./support/axe.ts";
 import { test } from "./support/inspector-test.ts";
 import { layoutFindings } from "./support/layout.ts";
 
-const add = (markup: string): string => `document.querySelector("main").insertAdjacentHTML("beforeend", ${JSON.stringify(markup)})`;
+const add = (markup: string): string =>
+  `document.querySelector("main").insertAdjacentHTML("beforeend", ${JSON.stringify(markup)})`;
 
 describe("the checks of these tests", () => {
-  test("notice errors, exceptions, what the content security policy forbids, and requests to others", async ({ open }) => {
+  test("notice errors, exceptions, what the content security policy forbids, and requests to others", async ({
+    open,
+  }) => {
     const guarded = await open("/clients");
     const { page, problems } = guarded;
     expect(problems()).toEqual([]);
@@ -16,7 +19,9 @@ describe("the checks of these tests", () => {
     await page.evaluate(add(`<img src="http://127.0.0.1:9/picture.png">`));
     await expect.poll(() => problems().join("\n")).toMatch(/an error[\s\S]*an exception/);
     await expect.poll(() => problems().join("\n")).toMatch(/policy: script-src-attr/);
-    await expect.poll(() => problems().join("\n")).toMatch(/policy: img-src http:\/\/127\.0\.0\.1:9/);
+    await expect
+      .poll(() => problems().join("\n"))
+      .toMatch(/policy: img-src http:\/\/127\.0\.0\.1:9/);
     guarded.expect(/an error|an exception|policy: |Content Security Policy|127\.0\.0\.1:9/);
   });
 
@@ -24,16 +29,30 @@ describe("the checks of these tests", () => {
     const { page } = await open("/clients");
     expect(await layoutFindings(page)).toEqual([]);
     expect(await seriousFindings(page)).toEqual([]);
-    await page.evaluate(add(`<div class="cut"><button><svg></svg></button></div><p class="wide">${"W".repeat(400)}</p>`));
+    await page.evaluate(
+      add(
+        `<div class="cut"><button><svg></svg></button></div><p class="wide">${"W".repeat(400)}</p>`,
+      ),
+    );
     expect(await seriousFindings(page)).toEqual([expect.stringContaining("button-name")]);
     expect(await seriousFindings(page, "colours")).toEqual([]);
     await page.evaluate("document.querySelector('.wide').style.color = 'rgb(250, 250, 250)'");
-    expect(await seriousFindings(page, "colours")).toEqual([expect.stringContaining("color-contrast")]);
-    await page.evaluate("Object.assign(document.querySelector('.wide').style, { position: 'absolute', left: '100px', top: '100px' })");
-    expect((await layoutFindings(page)).join("\n")).toMatch(/sticks out of the window|the page is \d+ px wide/);
+    expect(await seriousFindings(page, "colours")).toEqual([
+      expect.stringContaining("color-contrast"),
+    ]);
+    await page.evaluate(
+      "Object.assign(document.querySelector('.wide').style, { position: 'absolute', left: '100px', top: '100px' })",
+    );
+    expect((await layoutFindings(page)).join("\n")).toMatch(
+      /sticks out of the window|the page is \d+ px wide/,
+    );
     await page.evaluate("document.querySelector('.wide').remove()");
-    await page.evaluate("Object.assign(document.querySelector('.cut').style, { width: '40px', overflow: 'hidden' })");
-    await page.evaluate("Object.assign(document.querySelector('.cut button').style, { width: '200px' })");
+    await page.evaluate(
+      "Object.assign(document.querySelector('.cut').style, { width: '40px', overflow: 'hidden' })",
+    );
+    await page.evaluate(
+      "Object.assign(document.querySelector('.cut button').style, { width: '200px' })",
+    );
     expect((await layoutFindings(page)).join("\n")).toMatch(/cuts off/);
   });
 });

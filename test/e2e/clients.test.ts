@@ -32,14 +32,24 @@ describe("a simulated client", () => {
 
     await inspector.call("clock.advance", { byMs: 2000 });
     await view.queue.getByText("0 of 20", { exact: true }).waitFor();
-    await view.batch(1).filter({ hasText: "7 calls" }).filter({ hasText: "interval elapsed" }).filter({ hasText: "sent, 200" }).waitFor();
+    await view
+      .batch(1)
+      .filter({ hasText: "7 calls" })
+      .filter({ hasText: "interval elapsed" })
+      .filter({ hasText: "sent, 200" })
+      .waitFor();
     expect((await inspector.call("messages.list", { state: "delivered" })).total).toBe(7);
 
     await view.flushAt.fill("3");
     await view.flushAt.press("Enter");
     await view.queue.getByText("0 of 3", { exact: true }).waitFor();
     for (let nth = 0; nth < 3; nth += 1) await view.make.click();
-    await view.batch(2).filter({ hasText: "3 calls" }).filter({ hasText: "queue full" }).filter({ hasText: "sent, 200" }).waitFor();
+    await view
+      .batch(2)
+      .filter({ hasText: "3 calls" })
+      .filter({ hasText: "queue full" })
+      .filter({ hasText: "sent, 200" })
+      .waitFor();
     await view.batch(2).getByRole("button").click();
     expect(await view.sentCalls.count()).toBe(3);
     await view.log.filter({ hasText: /200/ }).first().waitFor();
@@ -51,7 +61,10 @@ describe("a simulated client", () => {
   test("shows its retries, and what is wrong with a call", async ({ open, inspector }) => {
     const { source } = await inspector.shop();
     await inspector.call("clock.set", { mode: "paused" });
-    await inspector.call("sources.update", { id: source.id, faults: [{ do: "answer", status: 503, times: 2 }] });
+    await inspector.call("sources.update", {
+      id: source.id,
+      faults: [{ do: "answer", status: 503, times: 2 }],
+    });
     await inspector.call("clients.create", { name: "Worker", sourceId: source.id, flushAt: 1 });
     const guarded = await open("/clients");
     const { page } = guarded;

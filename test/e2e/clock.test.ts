@@ -8,7 +8,10 @@ import { test } from "./support/inspector-test.ts";
 const minute = 60_000;
 
 describe("the clock bar", () => {
-  test("shows a clock that is not real time differently, in each of its modes", async ({ open, inspector }) => {
+  test("shows a clock that is not real time differently, in each of its modes", async ({
+    open,
+    inspector,
+  }) => {
     const { page } = await open();
     const frame = framePage(page);
     await frame.clock.getByText("real time").waitFor();
@@ -34,7 +37,10 @@ describe("the clock bar", () => {
     await expect.poll(() => frame.now()).toBeGreaterThan(stands);
   });
 
-  test("is paused and run again with Space, but not from a field or a button", async ({ open, inspector }) => {
+  test("is paused and run again with Space, but not from a field or a button", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     await inspector.send([{ userId: "u_1", event: "Seen" }]);
     const { page } = await open();
@@ -63,11 +69,18 @@ describe("the clock bar", () => {
     expect((await inspector.call("clock.get", {})).mode).toBe("faster");
   });
 
-  test("shows how far an advance has come that takes longer than a moment, with a way to cancel it", async ({ open, inspector }) => {
+  test("shows how far an advance has come that takes longer than a moment, with a way to cancel it", async ({
+    open,
+    inspector,
+  }) => {
     const receiver = await startReceiver(() => undefined);
     onTestFinished(() => receiver.stop());
     const { source } = await inspector.shop();
-    await inspector.call("destinations.create", { name: "Silent", sourceIds: [source.id], webhooks: [{ url: receiver.url }] });
+    await inspector.call("destinations.create", {
+      name: "Silent",
+      sourceIds: [source.id],
+      webhooks: [{ url: receiver.url }],
+    });
     await inspector.call("clock.set", { mode: "paused" });
     await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
     const { page } = await open();
@@ -89,7 +102,10 @@ describe("the clock bar", () => {
     expect(await frame.now()).toBe(stands);
   });
 
-  test("advances by a duration, steps to what is due, and runs until nothing is", async ({ open, inspector }) => {
+  test("advances by a duration, steps to what is due, and runs until nothing is", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop({ steps: [{ do: "answer", status: 503 }] });
     await inspector.call("clock.set", { mode: "paused" });
     const { page } = await open();

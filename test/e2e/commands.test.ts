@@ -56,7 +56,10 @@ describe("the keyboard alone", () => {
     }
   });
 
-  test("does on Live what the pointer does: walk, open, go back, retry, open the attempt", async ({ open, inspector }) => {
+  test("does on Live what the pointer does: walk, open, go back, retry, open the attempt", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop({ steps: [{ do: "answer", status: 410, times: 2 }, { do: "answer" }] });
     await inspector.send([
       { userId: "u_1", event: "First" },
@@ -86,10 +89,14 @@ describe("the keyboard alone", () => {
     await expect.poll(() => live.grid.evaluate((grid) => grid.matches(":focus"))).toBe(true);
   });
 
-  test("reaches every control of every view with Tab, and none of them holds the focus", async ({ open, inspector }) => {
+  test("reaches every control of every view with Tab, and none of them holds the focus", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     await inspector.send([{ userId: "u_1", event: "First" }]);
-    // The marks of the timeline are controls too: none may appear after the focus has passed its place.
+    // The marks of the timeline are controls too: none may appear after the focus has passed its
+    // place.
     await inspector.call("pipeline.settle", {});
     const { items } = await inspector.call("messages.list", {});
     const { page } = await open();
@@ -105,10 +112,17 @@ describe("the keyboard alone", () => {
     ];
     for (const [place, heading] of places) {
       await page.evaluate(`location.hash = ${JSON.stringify(`#${place}`)}`);
-      await page.getByRole("main").getByRole("heading", { name: heading }).first().waitFor({ state: "attached" });
+      await page
+        .getByRole("main")
+        .getByRole("heading", { name: heading })
+        .first()
+        .waitFor({ state: "attached" });
       await page.evaluate("document.activeElement?.blur()");
-      await page.evaluate("document.querySelectorAll('[data-seen]').forEach((each) => each.removeAttribute('data-seen'))");
-      // Round once, wherever the focus begins; between the last control and the first one nothing has it.
+      await page.evaluate(
+        "document.querySelectorAll('[data-seen]').forEach((each) => each.removeAttribute('data-seen'))",
+      );
+      // Round once, wherever the focus begins; between the last control and the first one nothing
+      // has it.
       for (let presses = 0; presses < 150; presses += 1) {
         await page.keyboard.press("Tab");
         const isBack = await page.evaluate<boolean>(
@@ -134,7 +148,23 @@ describe("what lies over the views", () => {
     await page.keyboard.press("?");
     await shortcuts.waitFor();
     const words = await shortcuts.innerText();
-    for (const key of ["j", "k", "Enter", "Esc", "/", "f", "r", "c", "[", "]", "Space", ".", "n", "?"]) expect(words).toContain(key);
+    for (const key of [
+      "j",
+      "k",
+      "Enter",
+      "Esc",
+      "/",
+      "f",
+      "r",
+      "c",
+      "[",
+      "]",
+      "Space",
+      ".",
+      "n",
+      "?",
+    ])
+      expect(words).toContain(key);
     await page.keyboard.press("n");
     expect(await composerPage(page).dialog.count()).toBe(0);
     await page.keyboard.press("Escape");

@@ -12,7 +12,9 @@ describe("the composer", () => {
     await page.getByRole("heading", { name: "Send the first message" }).waitFor();
     await page.keyboard.press("n");
     await composer.type("group").click();
-    await composer.body.fill(`{"userId": "u_7", "groupId": "acme", "traits": {"seats": 1.50, "big": 12345678901234567890}}`);
+    await composer.body.fill(
+      `{"userId": "u_7", "groupId": "acme", "traits": {"seats": 1.50, "big": 12345678901234567890}}`,
+    );
     await composer.send.click();
     await composer.answer.filter({ hasText: "accepted" }).waitFor();
     await composer.seeInLive.click();
@@ -44,7 +46,10 @@ describe("the composer", () => {
       .waitFor();
   });
 
-  test("shows the same call for each client, with the real address and write key", async ({ open, inspector }) => {
+  test("shows the same call for each client, with the real address and write key", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     const { page } = await open();
     const composer = composerPage(page);
@@ -56,13 +61,20 @@ describe("the composer", () => {
     expect(kinds).toEqual(expect.arrayContaining(["cURL", "Node", "Go"]));
     for (const kind of kinds) {
       await composer.as(kind).click();
-      await expect.poll(() => composer.snippet.textContent(), { message: kind }).toContain("wk_shop");
-      expect(await composer.snippet.textContent(), kind).toContain(new URL(inspector.ingestUrl).host);
+      await expect
+        .poll(() => composer.snippet.textContent(), { message: kind })
+        .toContain("wk_shop");
+      expect(await composer.snippet.textContent(), kind).toContain(
+        new URL(inspector.ingestUrl).host,
+      );
       expect(await composer.snippet.textContent(), kind).toContain("u_1042");
     }
   });
 
-  test("walks its types with the arrows, keeps a draft of each, and gives the focus back on Esc", async ({ open, inspector }) => {
+  test("walks its types with the arrows, keeps a draft of each, and gives the focus back on Esc", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     await inspector.send([{ userId: "u_1", event: "Seen" }]);
     const { page } = await open();

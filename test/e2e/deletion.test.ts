@@ -3,7 +3,10 @@ import { deletionsPage } from "./pages/deletions.ts";
 import { test } from "./support/inspector-test.ts";
 
 describe("a deletion", () => {
-  test("is followed from the request to its end, and its suppression lifted", async ({ open, inspector }) => {
+  test("is followed from the request to its end, and its suppression lifted", async ({
+    open,
+    inspector,
+  }) => {
     const { destination } = await inspector.shop({
       steps: [{ times: 1, match: { type: "delete" }, do: "answer", status: 503 }, { do: "answer" }],
     });
@@ -27,7 +30,11 @@ describe("a deletion", () => {
 
     await page.keyboard.press("Escape");
     await page.keyboard.press(".");
-    await view.messagesOf("ana").filter({ hasText: "Billing" }).filter({ hasText: "delivered" }).waitFor();
+    await view
+      .messagesOf("ana")
+      .filter({ hasText: "Billing" })
+      .filter({ hasText: "delivered" })
+      .waitFor();
     await view.state.getByText("Every receiver has accepted").waitFor();
     expect(destination.name).toBe("Billing");
 
@@ -38,7 +45,9 @@ describe("a deletion", () => {
     await view.lift("ana").click();
     await view.lift("ana").waitFor({ state: "detached" });
     await inspector.send([{ userId: "ana", event: "Order Completed" }]);
-    expect((await inspector.call("messages.list", { userId: "ana", state: ["rejected"] })).items).toHaveLength(1);
+    expect(
+      (await inspector.call("messages.list", { userId: "ana", state: ["rejected"] })).items,
+    ).toHaveLength(1);
   });
 
   test("is asked for by keyboard alone", async ({ open, inspector }) => {

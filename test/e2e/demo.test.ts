@@ -17,10 +17,16 @@ test("the demo tells of a shop's big spenders in five clicks: who is in, who com
 
   await page.getByRole("textbox", { name: "User", exact: true }).fill("u_newcomer");
   await view.does(/^does Order Completed/).click();
-  await view.sent.filter({ hasText: "u_newcomer" }).filter({ hasText: "true" }).filter({ hasText: "delivered" }).waitFor();
+  await view.sent
+    .filter({ hasText: "u_newcomer" })
+    .filter({ hasText: "true" })
+    .filter({ hasText: "delivered" })
+    .waitFor();
 
   await view.daysPass.click();
-  await expect.poll(async () => (await inspector.call("audiences.list", {})).items[0]?.size).toBe(0);
+  await expect
+    .poll(async () => (await inspector.call("audiences.list", {})).items[0]?.size)
+    .toBe(0);
   await view.sent.filter({ hasText: "false" }).filter({ hasText: "delivered" }).first().waitFor();
   await view.sent.first().getByRole("link").click();
   await page.getByRole("region", { name: "Message details" }).waitFor();

@@ -3,7 +3,10 @@ import { destinationsPage } from "./pages/destinations.ts";
 import { test } from "./support/inspector-test.ts";
 
 describe("a destination", () => {
-  test("is set up in steps: from the catalog, its sources, five URLs, headers, a secret, and it is on", async ({ open, inspector }) => {
+  test("is set up in steps: from the catalog, its sources, five URLs, headers, a secret, and it is on", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.call("sources.create", { name: "Shop web", writeKey: inspector.writeKey });
     await inspector.call("sources.create", { name: "Back office" });
     const { page } = await open("/destinations");
@@ -21,24 +24,33 @@ describe("a destination", () => {
     await headers.add.click();
     await headers.name(1).fill("Host");
     await headers.value(1).fill("billing");
-    await destinations.fresh.getByText("Hookyard sets the header Host itself.", { exact: false }).waitFor();
+    await destinations.fresh
+      .getByText("Hookyard sets the header Host itself.", { exact: false })
+      .waitFor();
     await headers.name(1).fill("X-Team");
     await destinations.secret.fill("s3cret");
     await destinations.make.click();
     await destinations.editor("Billing").waitFor();
 
     const { items } = await inspector.call("destinations.list", {});
-    expect(items).toMatchObject([{ name: "Billing", enabled: true, hasSharedSecret: true, sourceIds: [expect.any(String)] }]);
-    expect(items[0]?.webhooks.map(({ url, headers: own }) => [new URL(url).pathname, own])).toEqual([
-      ["/1", {}],
-      ["/2", { "X-Team": "billing" }],
-      ["/3", {}],
-      ["/4", {}],
-      ["/5", {}],
+    expect(items).toMatchObject([
+      { name: "Billing", enabled: true, hasSharedSecret: true, sourceIds: [expect.any(String)] },
     ]);
+    expect(items[0]?.webhooks.map(({ url, headers: own }) => [new URL(url).pathname, own])).toEqual(
+      [
+        ["/1", {}],
+        ["/2", { "X-Team": "billing" }],
+        ["/3", {}],
+        ["/4", {}],
+        ["/5", {}],
+      ],
+    );
   });
 
-  test("that could not be saved leaves the focus on the button that saves", async ({ open, inspector }) => {
+  test("that could not be saved leaves the focus on the button that saves", async ({
+    open,
+    inspector,
+  }) => {
     const { destination } = await inspector.shop();
     const guarded = await open(`/destinations/${destination.id}`);
     const { page } = guarded;

@@ -2,7 +2,17 @@
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect } from "vitest";
@@ -12,7 +22,16 @@ import { framePage } from "./pages/frame.ts";
 import { openGuarded } from "./support/guarded-page.ts";
 import { test } from "./support/inspector-test.ts";
 
-const freePorts = ["--ingest-port", "0", "--ui-port", "0", "--endpoints-port", "0", "--endpoints-tls-port", "0"];
+const freePorts = [
+  "--ingest-port",
+  "0",
+  "--ui-port",
+  "0",
+  "--endpoints-port",
+  "0",
+  "--endpoints-tls-port",
+  "0",
+];
 
 const copies: string[] = [];
 const running: ChildProcess[] = [];
@@ -29,10 +48,19 @@ afterEach(async () => {
 function copySources() {
   const copy = realpathSync(mkdtempSync(join(tmpdir(), "hookyard-dev-")));
   copies.push(copy);
-  for (const part of ["src", "resources/scenarios", "resources/bare", "package.json", "package-lock.json", "tsconfig.json"])
+  for (const part of [
+    "src",
+    "resources/scenarios",
+    "resources/bare",
+    "package.json",
+    "package-lock.json",
+    "tsconfig.json",
+  ])
     cpSync(join(root, part), join(copy, part), { recursive: true });
   mkdirSync(join(copy, "node_modules"));
-  for (const name of readdirSync(join(root, "node_modules")).filter((name) => !name.startsWith(".")))
+  for (const name of readdirSync(join(root, "node_modules")).filter(
+    (name) => !name.startsWith("."),
+  ))
     symlinkSync(join(root, "node_modules", name), join(copy, "node_modules", name));
   return {
     directory: copy,
@@ -46,13 +74,18 @@ function copySources() {
 }
 
 async function startLoop(directory: string) {
-  const child = spawn(process.execPath, [join(directory, "src", "launch", "dev.ts"), "--data", ":memory:", ...freePorts], {
-    cwd: directory,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(
+    process.execPath,
+    [join(directory, "src", "launch", "dev.ts"), "--data", ":memory:", ...freePorts],
+    {
+      cwd: directory,
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   running.push(child);
   let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text: string) => (output += text));
   await expect.poll(() => output).toMatch(/\n {2}Data +in memory only\n/);
   const address = /Inspector +(\S+)/.exec(output)?.[1] ?? "";
   const ingest = /Ingest +(\S+)/.exec(output)?.[1] ?? "";
@@ -63,11 +96,16 @@ async function startLoop(directory: string) {
     address,
     origin,
     ingest,
-    call: (path: string) => fetch(`${origin}${path}`, { headers: { Authorization: `Bearer ${hash.replace("#token=", "")}` } }),
+    call: (path: string) =>
+      fetch(`${origin}${path}`, {
+        headers: { Authorization: `Bearer ${hash.replace("#token=", "")}` },
+      }),
   };
 }
 
-test("an edit of the inspector reaches the open page, which keeps its state", async ({ browser }) => {
+test("an edit of the inspector reaches the open page, which keeps its state", async ({
+  browser,
+}) => {
   const copy = copySources();
   const loop = await startLoop(copy.directory);
   const guarded = await openGuarded(browser, loop.origin);
@@ -82,16 +120,24 @@ test("an edit of the inspector reaches the open page, which keeps its state", as
   copy.edit("src/renderer/features/composer/composer.tsx", "Compose a message", "Write a message");
   const renamed = page.getByRole("dialog", { name: "Write a message" });
   await renamed.waitFor();
-  expect(await renamed.getByRole("textbox", { name: "The call" }).inputValue()).toBe('{ "userId": "typed" }');
+  expect(await renamed.getByRole("textbox", { name: "The call" }).inputValue()).toBe(
+    '{ "userId": "typed" }',
+  );
 
   copy.edit("src/renderer/kit/tokens.css", ":root {", ":root { --edited: yes;");
-  await expect.poll(() => page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--edited')")).toBe("yes");
+  await expect
+    .poll(() =>
+      page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--edited')"),
+    )
+    .toBe("yes");
   expect(await page.evaluate("window.isSamePage")).toBe(true);
   expect(guarded.problems()).toEqual([]);
   await guarded.close();
 });
 
-test("an edit of the engine restarts it on its ports, and the open page goes on with its token", async ({ browser }) => {
+test("an edit of the engine restarts it on its ports, and the open page goes on with its token", async ({
+  browser,
+}) => {
   const copy = copySources();
   const loop = await startLoop(copy.directory);
   const guarded = await openGuarded(browser, loop.origin);
@@ -104,7 +150,9 @@ test("an edit of the engine restarts it on its ports, and the open page goes on 
   await page.evaluate("window.isSamePage = true");
 
   copy.edit("src/headless/http-api.ts", "No call has this path.", "Nobody answers this call.");
-  await expect.poll(async () => (await loop.call("/api/nothing")).text()).toContain("Nobody answers this call.");
+  await expect
+    .poll(async () => (await loop.call("/api/nothing")).text())
+    .toContain("Nobody answers this call.");
   expect((await fetch(`${loop.ingest}/v1/batch`, { method: "POST", body: "{}" })).status).toBe(400);
   await frame.mode("paused").click();
   await expect.poll(() => frame.mode("paused").getAttribute("aria-checked")).toBe("true");
@@ -118,28 +166,34 @@ test("an edit of the engine restarts it on its ports, and the open page goes on 
   await guarded.close();
 });
 
-test.for(["SIGINT", "SIGTERM", "SIGKILL"] as const)("%s ends the engine with the loop", async (signal) => {
-  const copy = copySources();
-  const loop = await startLoop(copy.directory);
-  expect((await loop.call("/api/stats")).status).toBe(200);
-  const ended = once(loop.child, "exit");
-  loop.child.kill(signal);
-  expect(await ended).toEqual(signal === "SIGKILL" ? [null, "SIGKILL"] : [0, null]);
-  for (const url of [loop.origin, loop.ingest])
-    await expect
-      .poll(() =>
-        fetch(url).then(
-          () => "open",
-          () => "closed",
-        ),
-      )
-      .toBe("closed");
-});
+test.for(["SIGINT", "SIGTERM", "SIGKILL"] as const)(
+  "%s ends the engine with the loop",
+  async (signal) => {
+    const copy = copySources();
+    const loop = await startLoop(copy.directory);
+    expect((await loop.call("/api/stats")).status).toBe(200);
+    const ended = once(loop.child, "exit");
+    loop.child.kill(signal);
+    expect(await ended).toEqual(signal === "SIGKILL" ? [null, "SIGKILL"] : [0, null]);
+    for (const url of [loop.origin, loop.ingest])
+      await expect
+        .poll(() =>
+          fetch(url).then(
+            () => "open",
+            () => "closed",
+          ),
+        )
+        .toBe("closed");
+  },
+);
 
 test("pages of other origins and callers without the token get nothing of the API", async () => {
   const loop = await startLoop(root);
   expect((await fetch(`${loop.origin}/api/stats`)).status).toBe(401);
-  expect((await fetch(`${loop.origin}/api/stats`, { headers: { Origin: "http://localhost:3000" } })).status).toBe(403);
+  expect(
+    (await fetch(`${loop.origin}/api/stats`, { headers: { Origin: "http://localhost:3000" } }))
+      .status,
+  ).toBe(403);
   const page = await fetch(loop.origin, { headers: { Origin: "http://localhost:3000" } });
   expect(page.headers.get("access-control-allow-origin")).toBe(null);
 });

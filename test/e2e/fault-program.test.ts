@@ -8,7 +8,10 @@ import { livePage } from "./pages/live.ts";
 import { test } from "./support/inspector-test.ts";
 
 describe("a fault program", () => {
-  test("is made in the editor, fails deliveries as it says, and is stepped to recovery on the timeline", async ({ open, inspector }) => {
+  test("is made in the editor, fails deliveries as it says, and is stepped to recovery on the timeline", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.call("sources.create", { name: "Shop web", writeKey: inspector.writeKey });
     await inspector.call("clock.set", { mode: "paused" });
     const { page } = await open("/endpoints");
@@ -87,7 +90,10 @@ describe("a fault program", () => {
     await endpoints.step(1).getByText("next", { exact: true }).waitFor();
   });
 
-  test("is edited as steps too: what each does, added, moved with the arrows, and refused with a sentence", async ({ open, inspector }) => {
+  test("is edited as steps too: what each does, added, moved with the arrows, and refused with a sentence", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     const { page } = await open("/endpoints");
     const endpoints = endpointsPage(page);
@@ -104,7 +110,10 @@ describe("a fault program", () => {
     await expect.poll(() => endpoints.program.inputValue()).toMatch(/^drip.* → 503$/);
   });
 
-  test("has its rounds on a log or a linear axis, whichever was chosen last", async ({ open, inspector }) => {
+  test("has its rounds on a log or a linear axis, whichever was chosen last", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop({ steps: [{ do: "answer", status: 503 }] });
     await inspector.call("clock.set", { mode: "paused" });
     await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
@@ -117,7 +126,10 @@ describe("a fault program", () => {
       .click();
     /** How far from the first round to the end of the window the newest stands. */
     const newest = async (): Promise<number> => {
-      const [mark, axis] = [await details.mark(/^Round 9: http_error/).boundingBox(), await details.timeline.boundingBox()];
+      const [mark, axis] = [
+        await details.mark(/^Round 9: http_error/).boundingBox(),
+        await details.timeline.boundingBox(),
+      ];
       return ((mark?.x ?? 0) - (axis?.x ?? 0)) / (axis?.width ?? 1);
     };
     await details.scale("log").click();
@@ -129,7 +141,10 @@ describe("a fault program", () => {
     expect(await details.scale("linear").getAttribute("aria-checked")).toBe("true");
   });
 
-  test("walks the timeline's marks with the arrows and opens an attempt with Enter", async ({ open, inspector }) => {
+  test("walks the timeline's marks with the arrows and opens an attempt with Enter", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop({ steps: [{ do: "answer", status: 503 }] });
     await inspector.call("clock.set", { mode: "paused" });
     await inspector.send([{ userId: "u_1", event: "Order Completed" }]);

@@ -21,10 +21,14 @@ async function fill(inspector: RunningInspector): Promise<void> {
   await inspector.call("pipeline.settle", {});
 }
 
-const hash = (page: Page): Promise<string> => page.evaluate<string>("decodeURIComponent(location.hash)");
+const hash = (page: Page): Promise<string> =>
+  page.evaluate<string>("decodeURIComponent(location.hash)");
 
 describe("the filter", () => {
-  test("narrows the list by chips, several values of one meaning any", async ({ open, inspector }) => {
+  test("narrows the list by chips, several values of one meaning any", async ({
+    open,
+    inspector,
+  }) => {
     await fill(inspector);
     const { page } = await open();
     const live = livePage(page);
@@ -45,7 +49,10 @@ describe("the filter", () => {
     await expect.poll(() => live.count()).toBe(12);
   });
 
-  test("can be written, chosen, taken back and left with keys alone", async ({ open, inspector }) => {
+  test("can be written, chosen, taken back and left with keys alone", async ({
+    open,
+    inspector,
+  }) => {
     await fill(inspector);
     const { page } = await open();
     const live = livePage(page);
@@ -83,7 +90,10 @@ describe("the filter", () => {
     await live.selected.filter({ hasText: "Cart Viewed" }).waitFor();
   });
 
-  test("is pressed on the stages as well, which show what is pressed", async ({ open, inspector }) => {
+  test("is pressed on the stages as well, which show what is pressed", async ({
+    open,
+    inspector,
+  }) => {
     await fill(inspector);
     const { page } = await open();
     const live = livePage(page);
@@ -101,7 +111,10 @@ describe("the filter", () => {
     await expect.poll(() => live.count()).toBe(12);
   });
 
-  test("searches reasons, attempts and statuses, and says when nothing matches", async ({ open, inspector }) => {
+  test("searches reasons, attempts and statuses, and says when nothing matches", async ({
+    open,
+    inspector,
+  }) => {
     await fill(inspector);
     const { page } = await open();
     const live = livePage(page);
@@ -123,7 +136,10 @@ describe("the filter", () => {
     await expect.poll(() => live.count()).toBe(12);
   });
 
-  test("is saved by name of what it says and chosen again after a reload", async ({ open, inspector }) => {
+  test("is saved by name of what it says and chosen again after a reload", async ({
+    open,
+    inspector,
+  }) => {
     await fill(inspector);
     const { page } = await open();
     const live = livePage(page);

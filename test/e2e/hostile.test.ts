@@ -10,7 +10,8 @@ import { layoutFindings } from "./support/layout.ts";
 import { fullScreens, show } from "./support/screens.ts";
 
 const markup = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script><a href="javascript:window.hacked=1">"'&amp;{{7*7}}`;
-const bidi = "\u202Egnirts\u202C \u2066left\u2067right\u2069 \u200Bzero\u200Dwidth\uFEFF \u0000\u0007\u001B[31m";
+const bidi =
+  "\u202Egnirts\u202C \u2066left\u2067right\u2069 \u200Bzero\u200Dwidth\uFEFF \u0000\u0007\u001B[31m";
 const combining = `Z${"\u0351".repeat(400)}algo`;
 const long = "W".repeat(30_000);
 const lines = "one\r\ntwo\u2028three\tfour";
@@ -18,7 +19,10 @@ const lines = "one\r\ntwo\u2028three\tfour";
 const hacked = (page: Page): Promise<unknown> => page.evaluate("window.hacked ?? null");
 
 describe("strings from outside", () => {
-  test("are text in every view: markup, directions, what takes no room, 30,000 letters", async ({ open, inspector }) => {
+  test("are text in every view: markup, directions, what takes no room, 30,000 letters", async ({
+    open,
+    inspector,
+  }) => {
     const workspace = await fillWorkspace(inspector, {
       source: `${markup}${bidi}`,
       destination: `${markup}${"W".repeat(200)}`.slice(0, 200),
@@ -48,16 +52,24 @@ describe("strings from outside", () => {
         const findings = await layoutFindings(page);
         if (findings.length > 0) wrong[`${screen.name}, ${size.width}`] = findings;
       }
-      expect(await page.locator("main img, main script, main a[href^=javascript]").count(), screen.name).toBe(0);
+      expect(
+        await page.locator("main img, main script, main a[href^=javascript]").count(),
+        screen.name,
+      ).toBe(0);
       expect(await hacked(page), screen.name).toBe(null);
     }
     expect(wrong).toEqual({});
   });
 
-  test("are not lost: what is shown can be read, selected and copied whole", async ({ open, inspector }) => {
+  test("are not lost: what is shown can be read, selected and copied whole", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     const event = `${markup}\u202Eevil\u200B`;
-    await inspector.send([{ userId: "u_1", event, messageId: markup, properties: { long, combining } }]);
+    await inspector.send([
+      { userId: "u_1", event, messageId: markup, properties: { long, combining } },
+    ]);
     await inspector.call("pipeline.settle", {});
     const { page } = await open();
     const details = detailsPage(page);
@@ -71,7 +83,9 @@ describe("strings from outside", () => {
     await details.mark(/^Round 1: success/).click();
     await attemptPage(page).request.getByText("onerror", { exact: false }).first().waitFor();
     await page.keyboard.press("c");
-    await expect.poll(() => page.evaluate<string>("navigator.clipboard.readText()")).toContain(long);
+    await expect
+      .poll(() => page.evaluate<string>("navigator.clipboard.readText()"))
+      .toContain(long);
     await palettePage(page).open();
     await palettePage(page).input.fill(markup);
     await palettePage(page).chosen.filter({ hasText: markup }).waitFor();
@@ -81,18 +95,28 @@ describe("strings from outside", () => {
     expect(await layoutFindings(page)).toEqual([]);
   });
 
-  test("with 10,000 members or 400 levels are drawn a window at a time, and answer at once", async ({ open, inspector }) => {
+  test("with 10,000 members or 400 levels are drawn a window at a time, and answer at once", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     const members = (count: number): Record<string, number> =>
       Object.fromEntries(Array.from({ length: count }, (_, nth) => [`k${nth}`, nth]));
     await inspector.send([
       { userId: "u_1", event: "Many", properties: members(2_400) },
-      { userId: "u_2", event: "Deep", properties: { deep: JSON.parse(`${"[".repeat(400)}1${"]".repeat(400)}`) as unknown } },
+      {
+        userId: "u_2",
+        event: "Deep",
+        properties: { deep: JSON.parse(`${"[".repeat(400)}1${"]".repeat(400)}`) as unknown },
+      },
       { userId: "u_3", event: "W".repeat(30_000) },
       { userId: "W".repeat(30_000), event: "Too many", properties: members(10_000) },
     ]);
     const [endpoint] = (await inspector.call("endpoints.list", {})).items;
-    await inspector.call("endpoints.update", { id: endpoint?.id ?? "", steps: [{ do: "answer", body: JSON.stringify(members(5_000)) }] });
+    await inspector.call("endpoints.update", {
+      id: endpoint?.id ?? "",
+      steps: [{ do: "answer", body: JSON.stringify(members(5_000)) }],
+    });
     await inspector.send([{ userId: "u_4", event: "Answered" }]);
     await inspector.call("pipeline.settle", {});
     const { page } = await open();
@@ -104,7 +128,8 @@ describe("strings from outside", () => {
       await details.tab("Raw").click();
       for (const look of ["text", "hex", "tree"] as const) await details.look(look).click();
       const folded = details.panel.getByRole("button", { expanded: false });
-      for (let unfolded = 0; unfolded < 5 && (await folded.count()) > 0; unfolded += 1) await folded.first().click();
+      for (let unfolded = 0; unfolded < 5 && (await folded.count()) > 0; unfolded += 1)
+        await folded.first().click();
       expect(await page.locator("main *").count(), event).toBeLessThan(6_000);
       expect(await layoutFindings(page), event).toEqual([]);
     }
@@ -112,7 +137,10 @@ describe("strings from outside", () => {
     await details.heading.filter({ hasText: "Answered" }).waitFor();
     await details.mark(/^Round 1: success/).click();
     await attemptPage(page).response.waitFor();
-    await page.getByRole("radiogroup", { name: "Show the response's body as" }).getByRole("radio", { name: "tree" }).click();
+    await page
+      .getByRole("radiogroup", { name: "Show the response's body as" })
+      .getByRole("radio", { name: "tree" })
+      .click();
     expect(await page.locator("main *").count()).toBeLessThan(6_000);
     expect(await layoutFindings(page)).toEqual([]);
   });

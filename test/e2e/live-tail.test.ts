@@ -6,10 +6,15 @@ import { test } from "./support/inspector-test.ts";
 import type { RunningInspector } from "./support/running-inspector.ts";
 
 const send = (inspector: RunningInspector, event: string, count: number): Promise<number> =>
-  inspector.send(Array.from({ length: count }, (_, nth) => ({ userId: `u_${nth}`, event: `${event} ${nth}` })));
+  inspector.send(
+    Array.from({ length: count }, (_, nth) => ({ userId: `u_${nth}`, event: `${event} ${nth}` })),
+  );
 
 describe("the live tail", () => {
-  test("follows until the user scrolls, counts what is new, and catches up with one press", async ({ open, inspector }) => {
+  test("follows until the user scrolls, counts what is new, and catches up with one press", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     await send(inspector, "Early", 200);
     const { page } = await open();
@@ -36,7 +41,10 @@ describe("the live tail", () => {
     await live.row(/Last 0 of/).waitFor();
   });
 
-  test("is held when the keys move, keeps the selected row under them, and goes on with f", async ({ open, inspector }) => {
+  test("is held when the keys move, keeps the selected row under them, and goes on with f", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     await send(inspector, "Early", 60);
     const { page } = await open();
@@ -71,7 +79,10 @@ describe("the live tail", () => {
     expect(await live.rows.count()).toBeLessThan(80);
   });
 
-  test("shares its room with the details by a line that is dragged, moved with the arrows, and kept", async ({ open, inspector }) => {
+  test("shares its room with the details by a line that is dragged, moved with the arrows, and kept", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     await send(inspector, "Early", 1);
     const { page } = await open();
@@ -96,7 +107,10 @@ describe("the live tail", () => {
     await expect.poll(width).toBe(before);
   });
 
-  test("is exported as NDJSON and as HAR: the selected message, or what matches", async ({ open, inspector }) => {
+  test("is exported as NDJSON and as HAR: the selected message, or what matches", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     await send(inspector, "Early", 3);
     await inspector.call("pipeline.settle", {});
@@ -121,6 +135,8 @@ describe("the live tail", () => {
     const all = await saved("The newest 1,000 messages, as HAR");
     expect(all.name).toMatch(/\.har$/);
     const har = JSON.parse(all.text) as { log: { entries: object[] } };
-    expect(har.log.entries).toMatchObject(Array(3).fill({ request: { method: "POST" }, response: { status: 200 } }));
+    expect(har.log.entries).toMatchObject(
+      Array(3).fill({ request: { method: "POST" }, response: { status: 200 } }),
+    );
   });
 });

@@ -24,7 +24,10 @@ describe("a newcomer", () => {
     await signatureOf(page).right.waitFor();
 
     await framePage(page).viewLink("Test endpoints").click();
-    await endpointsPage(page).received.filter({ hasText: "Order Completed" }).filter({ hasText: "verifies" }).waitFor();
+    await endpointsPage(page)
+      .received.filter({ hasText: "Order Completed" })
+      .filter({ hasText: "verifies" })
+      .waitFor();
   });
 
   test.skipIf(!hasCurl)("can run the cURL that the page shows as it stands", async ({ open }) => {
@@ -44,14 +47,18 @@ describe("a newcomer", () => {
     await expect.poll(() => welcome.sendSample.isEnabled()).toBe(true);
     await page.keyboard.press("c");
     await framePage(page).toast.filter({ hasText: "Copied as cURL" }).waitFor();
-    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(await welcome.snippet.textContent());
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
+      await welcome.snippet.textContent(),
+    );
     await page.keyboard.press("Enter");
     await livePage(page)
       .row(/Order Completed/)
       .waitFor();
   });
 
-  test("opens the demo workspace: a shop with users, events and a webhook that fails", async ({ open }) => {
+  test("opens the demo workspace: a shop with users, events and a webhook that fails", async ({
+    open,
+  }) => {
     const { page } = await open();
     const live = livePage(page);
     await welcomePage(page).openDemo.click();
@@ -73,8 +80,11 @@ describe("a newcomer", () => {
 
 function sh(command: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    execFile("sh", ["-c", command], { env: { ...process.env, NO_PROXY: "*", no_proxy: "*" } }, (error) =>
-      error === null ? resolve() : reject(error),
+    execFile(
+      "sh",
+      ["-c", command],
+      { env: { ...process.env, NO_PROXY: "*", no_proxy: "*" } },
+      (error) => (error === null ? resolve() : reject(error)),
     );
   });
 }

@@ -6,7 +6,10 @@ import { livePage } from "./pages/live.ts";
 import { test } from "./support/inspector-test.ts";
 
 describe("the place", () => {
-  test("is kept by a reload: the view, the open message, its tab, the filter", async ({ open, inspector }) => {
+  test("is kept by a reload: the view, the open message, its tab, the filter", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     await inspector.send([
       { userId: "u_1", event: "Order Completed" },
@@ -54,7 +57,10 @@ describe("the place", () => {
     await details.heading.waitFor();
   });
 
-  test("that is nowhere, or an address that was cut, says so or falls back, and never leaves a blank page", async ({ open, inspector }) => {
+  test("that is nowhere, or an address that was cut, says so or falls back, and never leaves a blank page", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
     const guarded = await open();
@@ -74,7 +80,11 @@ describe("the place", () => {
       await page.goto(`${inspector.url}/${address}`);
       await page.reload();
       await framePage(page).clock.waitFor();
-      await expect.poll(async () => (await page.getByRole("main").innerText()).trim().length, { message: address }).toBeGreaterThan(20);
+      await expect
+        .poll(async () => (await page.getByRole("main").innerText()).trim().length, {
+          message: address,
+        })
+        .toBeGreaterThan(20);
     }
   });
 });

@@ -1,4 +1,7 @@
-/** Check a receiver: start it, see the first finding with its proof, walk the findings, stop, export, run a failure as a scenario. */
+/**
+ * Check a receiver: start it, see the first finding with its proof, walk the findings, stop,
+ * export, run a failure as a scenario.
+ */
 
 import { readFile } from "node:fs/promises";
 import { describe, expect } from "vitest";
@@ -16,14 +19,20 @@ type WrongReceiver = { url: string; effectsUrl: string; secret: string };
 const test = base.extend<{ receiver: WrongReceiver }>({
   // oxlint-disable-next-line no-empty-pattern -- vitest reads from it that nothing is needed
   receiver: async ({}, use) => {
-    const running = await startReceiver({ language: "node", bug: "marks-after-answer" } as Parameters<typeof startReceiver>[0]);
+    const running = await startReceiver({
+      language: "node",
+      bug: "marks-after-answer",
+    } as Parameters<typeof startReceiver>[0]);
     await use(running);
     await running.stop();
   },
 });
 
 /** Over the API, until it has ended. */
-async function checked(inspector: RunningInspector, input: InputOf<"checks.start">): Promise<string> {
+async function checked(
+  inspector: RunningInspector,
+  input: InputOf<"checks.start">,
+): Promise<string> {
   const { id } = await inspector.call("checks.start", input);
   await expect.poll(async () => (await inspector.call("checks.get", { id })).state).toBe("done");
   return id;
@@ -33,7 +42,10 @@ async function checked(inspector: RunningInspector, input: InputOf<"checks.start
 const only = ["duplicate", "retry-after-lost-answer", "wrong-content-type"];
 
 describe("a check of a receiver", () => {
-  test("starts from the form, opens the first failed check once, and stops with Escape", async ({ open, receiver }) => {
+  test("starts from the form, opens the first failed check once, and stops with Escape", async ({
+    open,
+    receiver,
+  }) => {
     const { page } = await open("/receivers");
     const receivers = receiversPage(page);
     await page.getByRole("heading", { name: "Is your receiver right?" }).waitFor();
@@ -57,15 +69,28 @@ describe("a check of a receiver", () => {
     expect(await receivers.status.textContent()).toMatch(/^stopped, \d+ of 34/);
   });
 
-  test("shows each failure with its proof, and the findings are walked with keys", async ({ open, inspector, receiver }) => {
-    const id = await checked(inspector, { url: receiver.url, secret: receiver.secret, effects: { url: receiver.effectsUrl }, only });
+  test("shows each failure with its proof, and the findings are walked with keys", async ({
+    open,
+    inspector,
+    receiver,
+  }) => {
+    const id = await checked(inspector, {
+      url: receiver.url,
+      secret: receiver.secret,
+      effects: { url: receiver.effectsUrl },
+      only,
+    });
     const { page } = await open(`/receivers/${id}`);
     const receivers = receiversPage(page);
     await receivers.current.filter({ hasText: "retry-after-lost-answer" }).waitFor();
     await receivers.sentence.filter({ hasText: "took effect twice" }).waitFor();
-    expect(await receivers.sequence.getAttribute("aria-label")).toMatch(/answer lost.*200.*took effect twice/);
+    expect(await receivers.sequence.getAttribute("aria-label")).toMatch(
+      /answer lost.*200.*took effect twice/,
+    );
     expect(await receivers.requests.count()).toBeGreaterThan(1);
-    expect(await receivers.effectsBox.textContent()).toMatch(/2 with the token, 1 expected.*once.*twice!/);
+    expect(await receivers.effectsBox.textContent()).toMatch(
+      /2 with the token, 1 expected.*once.*twice!/,
+    );
     await receivers.fix.getByRole("radio", { name: "Go", exact: true }).click();
     expect(await receivers.fix.locator("pre").textContent()).toContain("tx.Exec");
     expect(await page.content()).not.toContain(receiver.secret);
@@ -74,9 +99,14 @@ describe("a check of a receiver", () => {
     expect([...(await seriousFindings(page)), ...(await layoutFindings(page))]).toEqual([]);
 
     const { checks } = await inspector.call("checks.get", { id });
-    const findings = checks.filter(({ state }) => state === "fail" || state === "warn").map((check) => check.id);
+    const findings = checks
+      .filter(({ state }) => state === "fail" || state === "warn")
+      .map((check) => check.id);
     expect(findings).toContain("wrong-content-type");
-    for (const finding of [...findings.slice(findings.indexOf("retry-after-lost-answer") + 1), ...findings]) {
+    for (const finding of [
+      ...findings.slice(findings.indexOf("retry-after-lost-answer") + 1),
+      ...findings,
+    ]) {
       await page.keyboard.press("]");
       await receivers.current.filter({ hasText: finding }).waitFor();
     }
@@ -84,8 +114,17 @@ describe("a check of a receiver", () => {
     await receivers.current.filter({ hasText: findings.at(-2) ?? "" }).waitFor();
   });
 
-  test("is exported, and a failure is opened as a scenario", async ({ open, inspector, receiver }) => {
-    const id = await checked(inspector, { url: receiver.url, secret: receiver.secret, effects: { url: receiver.effectsUrl }, only });
+  test("is exported, and a failure is opened as a scenario", async ({
+    open,
+    inspector,
+    receiver,
+  }) => {
+    const id = await checked(inspector, {
+      url: receiver.url,
+      secret: receiver.secret,
+      effects: { url: receiver.effectsUrl },
+      only,
+    });
     const { page } = await open(`/receivers/${id}/retry-after-lost-answer`);
     const receivers = receiversPage(page);
     await receivers.sentence.filter({ hasText: "took effect twice" }).waitFor();
@@ -94,20 +133,32 @@ describe("a check of a receiver", () => {
       return [download.suggestedFilename(), await readFile(await download.path(), "utf8")];
     };
     const [html, document] = await exported(() => receivers.exportHtml.click());
-    expect([html, document]).toEqual(["check.html", expect.stringContaining("retry-after-lost-answer")]);
+    expect([html, document]).toEqual([
+      "check.html",
+      expect.stringContaining("retry-after-lost-answer"),
+    ]);
     await receivers.exportMore.click();
     const [json, report] = await exported(() => receivers.menuItem(/^JSON/).click());
-    expect([json, (JSON.parse(report) as { verdict: string }).verdict]).toEqual(["check.json", "fail"]);
+    expect([json, (JSON.parse(report) as { verdict: string }).verdict]).toEqual([
+      "check.json",
+      "fail",
+    ]);
     await receivers.exportMore.click();
     const [junit, xml] = await exported(() => receivers.menuItem(/^JUnit/).click());
-    expect([junit, xml]).toEqual(["check.xml", expect.stringContaining('<testcase name="retry-after-lost-answer"')]);
+    expect([junit, xml]).toEqual([
+      "check.xml",
+      expect.stringContaining('<testcase name="retry-after-lost-answer"'),
+    ]);
 
     await page.keyboard.press("r");
     await scenariosPage(page).title.filter({ hasText: "retry-after-lost-answer" }).waitFor();
     expect(await scenariosPage(page).file.inputValue()).toContain("hangUp: when-sent");
   });
 
-  test("starts at a webhook, with the shared secret of its destination", async ({ open, inspector }) => {
+  test("starts at a webhook, with the shared secret of its destination", async ({
+    open,
+    inspector,
+  }) => {
     const { destination } = await inspector.shop();
     const { page } = await open(`/destinations/${destination.id}`);
     const receivers = receiversPage(page);

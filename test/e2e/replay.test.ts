@@ -25,8 +25,13 @@ describe("a message", () => {
     await details.pane.getByText("first-of-all").first().waitFor();
   });
 
-  test("is retried now with r, which opens a new window when the last one is over", async ({ open, inspector }) => {
-    const { endpoint } = await inspector.shop({ steps: [{ do: "answer", status: 410 }, { do: "answer" }] });
+  test("is retried now with r, which opens a new window when the last one is over", async ({
+    open,
+    inspector,
+  }) => {
+    const { endpoint } = await inspector.shop({
+      steps: [{ do: "answer", status: 410 }, { do: "answer" }],
+    });
     await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
     await inspector.call("pipeline.settle", {});
     const { page } = await open();

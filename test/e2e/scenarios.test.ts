@@ -1,4 +1,7 @@
-/** Scenarios: run one and see each step, a failure with what is behind it, a file of one's own, one that was recorded. */
+/**
+ * Scenarios: run one and see each step, a failure with what is behind it, a file of one's own, one
+ * that was recorded.
+ */
 
 import { describe, expect } from "vitest";
 import { livePage } from "./pages/live.ts";
@@ -25,7 +28,9 @@ describe("a scenario that comes with Hookyard", () => {
 });
 
 describe("a scenario of one's own", () => {
-  test("fails with expected against actual, the attempts behind it, and the line of the file", async ({ open }) => {
+  test("fails with expected against actual, the attempts behind it, and the line of the file", async ({
+    open,
+  }) => {
     const { page } = await open("/scenarios/outage.yaml");
     const scenarios = scenariosPage(page);
     await scenarios.editCopy.click();
@@ -53,7 +58,9 @@ describe("a scenario of one's own", () => {
     await page.locator(".scenario-file .pointed").waitFor();
   });
 
-  test("says what is wrong with it while it is written, with line and column, and stays over a reload", async ({ open }) => {
+  test("says what is wrong with it while it is written, with line and column, and stays over a reload", async ({
+    open,
+  }) => {
     const { page } = await open("/scenarios");
     const scenarios = scenariosPage(page);
     await palettePage(page).open();
@@ -83,7 +90,11 @@ describe("a scenario of one's own", () => {
     const scenarios = scenariosPage(page);
     await scenarios.entry(/An outage/).waitFor();
     const text = "name: From a file\nsteps:\n  - advance: 1h\n";
-    await scenarios.chooser.setInputFiles({ name: "mine.yaml", mimeType: "application/yaml", buffer: Buffer.from(text) });
+    await scenarios.chooser.setInputFiles({
+      name: "mine.yaml",
+      mimeType: "application/yaml",
+      buffer: Buffer.from(text),
+    });
     await scenarios.title.filter({ hasText: "From a file" }).waitFor();
     await scenarios.more.click();
     const download = page.waitForEvent("download");
@@ -93,7 +104,10 @@ describe("a scenario of one's own", () => {
 });
 
 describe("a recorded scenario", () => {
-  test("is made of what Live shows, can be read and edited, and runs", async ({ open, inspector }) => {
+  test("is made of what Live shows, can be read and edited, and runs", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.call("clock.set", { mode: "paused" });
     await inspector.shop({ steps: [{ times: 2, do: "answer", status: 503 }, { do: "answer" }] });
     await inspector.send([
@@ -129,7 +143,9 @@ describe("a recorded scenario", () => {
   });
 });
 
-test("a file with strings that are meant to hurt is text, and the page keeps its layout", async ({ open }) => {
+test("a file with strings that are meant to hurt is text, and the page keeps its layout", async ({
+  open,
+}) => {
   const hurt = `<img src=x onerror="window.hacked=1"><b>${"W".repeat(5_000)}</b>\u202Egnirts`;
   const text = [
     `name: ${JSON.stringify(hurt)}`,
@@ -143,7 +159,11 @@ test("a file with strings that are meant to hurt is text, and the page keeps its
   const { page } = await open("/scenarios");
   const scenarios = scenariosPage(page);
   await scenarios.entry(/An outage/).waitFor();
-  await scenarios.chooser.setInputFiles({ name: "hurt.yaml", mimeType: "application/yaml", buffer: Buffer.from(text) });
+  await scenarios.chooser.setInputFiles({
+    name: "hurt.yaml",
+    mimeType: "application/yaml",
+    buffer: Buffer.from(text),
+  });
   await scenarios.title.filter({ hasText: "<img src=x" }).waitFor();
   await scenarios.run.click();
   await scenarios.result.filter({ hasText: "failed" }).waitFor();

@@ -1,6 +1,7 @@
 /**
- * `npm run screenshots`: pictures of every view, full and empty, light and dark, wide and narrow, into `out/screenshots`,
- * and the few of them that the documentation shows into `docs/screenshots`. With names (`npm run screenshots -- message-waiting`) those views alone.
+ * `npm run screenshots`: pictures of every view, full and empty, light and dark, wide and narrow,
+ * into `out/screenshots`, and the few of them that the documentation shows into `docs/screenshots`.
+ * With names (`npm run screenshots -- message-waiting`) those views alone.
  */
 
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -38,8 +39,15 @@ const wanted = process.argv.slice(2);
 const asWanted = (screens: readonly Screen[]): readonly Screen[] =>
   wanted.length === 0 ? screens : screens.filter(({ name }) => wanted.includes(name));
 
-async function picture(browser: Browser, inspector: RunningInspector, screens: readonly Screen[], prefix: string): Promise<void> {
-  const { page, problems, close } = await openGuarded(browser, inspector.url, { viewport: sizes.wide });
+async function picture(
+  browser: Browser,
+  inspector: RunningInspector,
+  screens: readonly Screen[],
+  prefix: string,
+): Promise<void> {
+  const { page, problems, close } = await openGuarded(browser, inspector.url, {
+    viewport: sizes.wide,
+  });
   await goInto(page, inspector.address, "/settings");
   for (const screen of screens) {
     await show(page, screen);
@@ -52,7 +60,10 @@ async function picture(browser: Browser, inspector: RunningInspector, screens: r
         const title = shown[name];
         if (title !== undefined) writeFileSync(join(chosen, `${title}.png`), smallPng(png));
         if (name === part.of)
-          writeFileSync(join(chosen, `${part.name}.png`), smallPng(await page.locator(part.selector).last().screenshot()));
+          writeFileSync(
+            join(chosen, `${part.name}.png`),
+            smallPng(await page.locator(part.selector).last().screenshot()),
+          );
       }
     }
     await page.setViewportSize(sizes.wide);

@@ -13,7 +13,10 @@ import { test } from "./support/inspector-test.ts";
 import { startInspector } from "./support/running-inspector.ts";
 
 describe("when the program is gone", () => {
-  test("the page keeps what it has and says so, and goes on by itself when it is back", async ({ open, inspector }) => {
+  test("the page keeps what it has and says so, and goes on by itself when it is back", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     await inspector.send([{ userId: "u_1", event: "Before" }]);
     const guarded = await open();
@@ -30,7 +33,10 @@ describe("when the program is gone", () => {
     await live.row(/Before/).waitFor();
     await page.keyboard.press("n");
     await composer.send.click();
-    await composer.dialog.getByRole("alert").filter({ hasText: "Hookyard does not respond" }).waitFor();
+    await composer.dialog
+      .getByRole("alert")
+      .filter({ hasText: "Hookyard does not respond" })
+      .waitFor();
     await page.keyboard.press("Escape");
     await inspector.send([{ userId: "u_2", event: "Meanwhile" }]);
 
@@ -42,7 +48,9 @@ describe("when the program is gone", () => {
   });
 });
 
-test("when the data file takes nothing in, the page says so and why, until it does again", async ({ browser }) => {
+test("when the data file takes nothing in, the page says so and why, until it does again", async ({
+  browser,
+}) => {
   const data = mkdtempSync(join(tmpdir(), "hookyard-locked-"));
   const inspector = await startInspector({ data });
   const guarded = await openGuarded(browser, inspector.url);
@@ -53,7 +61,10 @@ test("when the data file takes nothing in, the page says so and why, until it do
   const other = new Database(join(data, dataFileName));
   other.exec("BEGIN IMMEDIATE");
   expect(await inspector.send([{ userId: "u_1", event: "Refused" }])).toBe(503);
-  await frame.trouble.filter({ hasText: "locked by another program" }).filter({ hasText: "503" }).waitFor();
+  await frame.trouble
+    .filter({ hasText: "locked by another program" })
+    .filter({ hasText: "503" })
+    .waitFor();
   other.exec("ROLLBACK");
   other.close();
   expect(await inspector.send([{ userId: "u_1", event: "Taken in" }])).toBe(200);

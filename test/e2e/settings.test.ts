@@ -6,7 +6,10 @@ import { welcomePage } from "./pages/welcome.ts";
 import { test } from "./support/inspector-test.ts";
 
 describe("settings", () => {
-  test("are saved when a field is left, refused with a sentence, and put back with Esc", async ({ open, inspector }) => {
+  test("are saved when a field is left, refused with a sentence, and put back with Esc", async ({
+    open,
+    inspector,
+  }) => {
     const { page } = await open("/settings/delivery");
     const settings = settingsPage(page);
     const frame = framePage(page);
@@ -23,7 +26,8 @@ describe("settings", () => {
   test("keep the theme over a reload, whatever the system has", async ({ open }) => {
     const { page } = await open("/settings/appearance", { colorScheme: "light" });
     const settings = settingsPage(page);
-    const ink = (): Promise<string> => page.evaluate<string>("getComputedStyle(document.body).color");
+    const ink = (): Promise<string> =>
+      page.evaluate<string>("getComputedStyle(document.body).color");
     const light = await ink();
     await settings.theme("dark").click();
     await expect.poll(ink).not.toBe(light);
@@ -35,7 +39,10 @@ describe("settings", () => {
     await expect.poll(ink).toBe(light);
   });
 
-  test("save the configuration as a file, without secrets unless asked, and read one", async ({ open, inspector }) => {
+  test("save the configuration as a file, without secrets unless asked, and read one", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     const { page } = await open("/settings/configuration");
     const settings = settingsPage(page);
@@ -45,27 +52,48 @@ describe("settings", () => {
       return readFile(await (await download).path(), "utf8");
     };
     const text = await saved();
-    expect(JSON.parse(text)).toMatchObject({ sources: [{ name: "Shop web" }], destinations: [{ name: "Billing" }] });
+    expect(JSON.parse(text)).toMatchObject({
+      sources: [{ name: "Shop web" }],
+      destinations: [{ name: "Billing" }],
+    });
     expect(text).not.toContain("s3cret");
     await settings.withSecrets.check();
     expect(await saved()).toContain("s3cret");
 
     const changed = text.replaceAll("Billing", "Invoices");
-    await settings.configurationFile.setInputFiles({ name: "mine.json", mimeType: "application/json", buffer: Buffer.from(changed) });
-    await settings.view.getByRole("status").filter({ hasText: "Imported mine.json: 1 created" }).waitFor();
-    expect((await inspector.call("destinations.list", {})).items.map(({ name }) => name).toSorted()).toEqual(["Billing", "Invoices"]);
-    await settings.configurationFile.setInputFiles({ name: "none.json", mimeType: "application/json", buffer: Buffer.from("{") });
+    await settings.configurationFile.setInputFiles({
+      name: "mine.json",
+      mimeType: "application/json",
+      buffer: Buffer.from(changed),
+    });
+    await settings.view
+      .getByRole("status")
+      .filter({ hasText: "Imported mine.json: 1 created" })
+      .waitFor();
+    expect(
+      (await inspector.call("destinations.list", {})).items.map(({ name }) => name).toSorted(),
+    ).toEqual(["Billing", "Invoices"]);
+    await settings.configurationFile.setInputFiles({
+      name: "none.json",
+      mimeType: "application/json",
+      buffer: Buffer.from("{"),
+    });
     await settings.view.getByRole("alert").filter({ hasText: "none.json" }).waitFor();
   });
 
-  test("remove all messages after saying what is lost, and Live begins anew", async ({ open, inspector }) => {
+  test("remove all messages after saying what is lost, and Live begins anew", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
     await inspector.call("pipeline.settle", {});
     const { page } = await open("/settings/reset");
     const settings = settingsPage(page);
     await settings.removeMessages.click();
-    await settings.dialog.filter({ hasText: "1 message, pinned ones too, and 1 delivery" }).waitFor();
+    await settings.dialog
+      .filter({ hasText: "1 message, pinned ones too, and 1 delivery" })
+      .waitFor();
     await settings.keep.click();
     await settings.dialog.waitFor({ state: "detached" });
     expect((await inspector.call("stats.get", {})).messages.total).toBe(1);

@@ -7,8 +7,13 @@ import { livePage } from "./pages/live.ts";
 import { test, type OpenInspector } from "./support/inspector-test.ts";
 import type { RunningInspector } from "./support/running-inspector.ts";
 
-/** Opens the attempt of a message whose bytes are easily respelled: an umlaut, a `<`, a fraction. */
-async function openAttempt(inspector: RunningInspector, open: OpenInspector): Promise<{ page: Page; body: string }> {
+/**
+ * Opens the attempt of a message whose bytes are easily respelled: an umlaut, a `<`, a fraction.
+ */
+async function openAttempt(
+  inspector: RunningInspector,
+  open: OpenInspector,
+): Promise<{ page: Page; body: string }> {
   const { endpoint } = await inspector.shop();
   await inspector.send([{ userId: "u_1", event: "Käufe <b>", properties: { total: 184.5 } }]);
   await inspector.call("pipeline.settle", {});
@@ -21,11 +26,18 @@ async function openAttempt(inspector: RunningInspector, open: OpenInspector): Pr
   return { page, body: items[0]?.body as string };
 }
 
-const hmac = (text: string, secret = "s3cret", algorithm = "sha1", encoding: "hex" | "base64" = "hex"): string =>
-  createHmac(algorithm, secret).update(text).digest(encoding);
+const hmac = (
+  text: string,
+  secret = "s3cret",
+  algorithm = "sha1",
+  encoding: "hex" | "base64" = "hex",
+): string => createHmac(algorithm, secret).update(text).digest(encoding);
 
 describe("a signature", () => {
-  test("is explained step by step, with the secret hidden until it is asked for", async ({ open, inspector }) => {
+  test("is explained step by step, with the secret hidden until it is asked for", async ({
+    open,
+    inspector,
+  }) => {
     const { page, body } = await openAttempt(inspector, open);
     const signature = signatureOf(page);
     await signature.right.waitFor();
@@ -37,7 +49,10 @@ describe("a signature", () => {
     await page.getByText("s3cret", { exact: true }).waitFor();
   });
 
-  test("that a receiver computed otherwise is told why, with the first differing byte", async ({ open, inspector }) => {
+  test("that a receiver computed otherwise is told why, with the first differing byte", async ({
+    open,
+    inspector,
+  }) => {
     const { page, body } = await openAttempt(inspector, open);
     const { digest, found, firstDifference, causes } = signatureOf(page);
 

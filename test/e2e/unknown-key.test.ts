@@ -5,11 +5,16 @@ import { sourcesPage } from "./pages/sources.ts";
 import { test } from "./support/inspector-test.ts";
 
 describe("an unknown write key", () => {
-  test("is counted beside Sources, listed, and adopted as a source with the requests that were kept", async ({ open, inspector }) => {
+  test("is counted beside Sources, listed, and adopted as a source with the requests that were kept", async ({
+    open,
+    inspector,
+  }) => {
     const { page } = await open();
     const frame = framePage(page);
     const sources = sourcesPage(page);
-    expect(await inspector.send([{ userId: "u_1", event: "Order Completed" }], "wk_nobody")).toBe(401);
+    expect(await inspector.send([{ userId: "u_1", event: "Order Completed" }], "wk_nobody")).toBe(
+      401,
+    );
     expect(await inspector.send([{ userId: "u_2", event: "Cart Viewed" }], "wk_nobody")).toBe(401);
     await frame.viewLink("Sources").filter({ hasText: "1" }).click();
     await page

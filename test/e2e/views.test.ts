@@ -22,7 +22,10 @@ async function check(page: Page, screens: readonly Screen[]): Promise<Record<str
     note(`${screen.name}, dark`, await seriousFindings(page, "colours"));
     note(`${screen.name}, 1440`, await layoutFindings(page));
     await page.setViewportSize(narrow);
-    note(`${screen.name}, 1100`, [...(await layoutFindings(page)), ...(await seriousFindings(page, "structure"))]);
+    note(`${screen.name}, 1100`, [
+      ...(await layoutFindings(page)),
+      ...(await seriousFindings(page, "structure")),
+    ]);
     await page.setViewportSize(wide);
     await page.emulateMedia({ colorScheme: "light" });
   }
@@ -30,12 +33,17 @@ async function check(page: Page, screens: readonly Screen[]): Promise<Record<str
 }
 
 describe("every view", () => {
-  test("is without a serious finding of axe and fits its window, while there is nothing to show", async ({ open }) => {
+  test("is without a serious finding of axe and fits its window, while there is nothing to show", async ({
+    open,
+  }) => {
     const { page } = await open("/settings");
     expect(await check(page, emptyScreens)).toEqual({});
   });
 
-  test("is without a serious finding of axe and fits its window, when it is full", async ({ open, inspector }) => {
+  test("is without a serious finding of axe and fits its window, when it is full", async ({
+    open,
+    inspector,
+  }) => {
     const workspace = await fillWorkspace(inspector);
     expect(Object.keys(workspace.messages)).toHaveLength(9);
     const { page } = await open("/settings");

@@ -4,11 +4,23 @@ import { destinationsPage } from "./pages/destinations.ts";
 import { endpointsPage } from "./pages/endpoints.ts";
 import { test } from "./support/inspector-test.ts";
 
-test("a fault is put in front of a webhook, seen, edited and undone, by keyboard alone", async ({ open, inspector, onTestFinished }) => {
+test("a fault is put in front of a webhook, seen, edited and undone, by keyboard alone", async ({
+  open,
+  inspector,
+  onTestFinished,
+}) => {
   const receiver = await startReceiver();
   onTestFinished(() => receiver.stop());
-  const source = await inspector.call("sources.create", { name: "Shop web", kind: "web", writeKey: inspector.writeKey });
-  await inspector.call("destinations.create", { name: "Billing", sourceIds: [source.id], webhooks: [{ url: receiver.url }] });
+  const source = await inspector.call("sources.create", {
+    name: "Shop web",
+    kind: "web",
+    writeKey: inspector.writeKey,
+  });
+  await inspector.call("destinations.create", {
+    name: "Billing",
+    sourceIds: [source.id],
+    webhooks: [{ url: receiver.url }],
+  });
   await inspector.call("clock.set", { mode: "paused" });
   const host = `In front of ${new URL(receiver.url).host}`;
 
@@ -33,7 +45,11 @@ test("a fault is put in front of a webhook, seen, edited and undone, by keyboard
   await endpoints.editor(host).waitFor();
   await expect.poll(() => endpoints.program.inputValue()).toBe("forward lose answer → forward");
   await expect.poll(() => endpoints.received.count()).toBe(2);
-  await endpoints.sentOn.getByText("POST / HTTP/1.1").or(endpoints.sentOn.getByText("POST /")).first().waitFor();
+  await endpoints.sentOn
+    .getByText("POST / HTTP/1.1")
+    .or(endpoints.sentOn.getByText("POST /"))
+    .first()
+    .waitFor();
   await endpoints.cameBack.getByText("HTTP/1.1 200 OK").waitFor();
   await endpoints.program.fill("forward lose answer as timeout ×2 → forward copies 3 together");
   await page.keyboard.press("Enter");
@@ -45,12 +61,17 @@ test("a fault is put in front of a webhook, seen, edited and undone, by keyboard
     ]);
   await endpoints.step(2).getByRole("button", { expanded: false }).last().focus();
   await page.keyboard.press("Enter");
-  await endpoints.step(2).getByRole("combobox", { name: "Tamper with" }).selectOption("reserialise");
+  await endpoints
+    .step(2)
+    .getByRole("combobox", { name: "Tamper with" })
+    .selectOption("reserialise");
   await endpoints.step(2).getByRole("textbox", { name: "Hold" }).fill("4");
   await page.keyboard.press("Enter");
   await expect
     .poll(() => endpoints.program.inputValue())
-    .toBe("forward lose answer as timeout ×2 → forward hold 4 tamper reserialise copies 3 together");
+    .toBe(
+      "forward lose answer as timeout ×2 → forward hold 4 tamper reserialise copies 3 together",
+    );
 
   await page.goBack();
   await destinations.undo.focus();

@@ -1,4 +1,7 @@
-/** Which test reaches which mutant: measured for a test file when it is first needed, and kept in a file until something behind that test changes. */
+/**
+ * Which test reaches which mutant: measured for a test file when it is first needed, and kept in a
+ * file until something behind that test changes.
+ */
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -14,9 +17,16 @@ export type TestFile = {
 };
 type Measure = (path: string) => Promise<TestFile>;
 
-/** Tests of text, of what is built and of how it is started: none runs the sources that are mutated but through a build. */
-const otherTests = /^(?:test\/(?:docs|structure|mutate|testing|e2e)|src\/(?:launch|renderer|main|client|testing))\//;
-/** These take minutes, and kill their processes at random moments: what only they notice counts as alive. */
+/**
+ * Tests of text, of what is built and of how it is started: none runs the sources that are mutated
+ * but through a build.
+ */
+const otherTests =
+  /^(?:test\/(?:docs|structure|mutate|testing|e2e)|src\/(?:launch|renderer|main|client|testing))\//;
+/**
+ * These take minutes, and kill their processes at random moments: what only they notice counts as
+ * alive.
+ */
 const slowTests = /^test\/(?:crash|simulation|attack)\//;
 
 export class Coverage {
@@ -40,13 +50,14 @@ export class Coverage {
     this.#switched = options.switched;
     this.#cacheFile = options.cacheFile;
     for (const [path, before] of Object.entries(this.#readCache())) {
-      if (this.#sources.has(path) && before.hash === this.#hashOf(path, before)) this.#known.set(path, Promise.resolve(before));
+      if (this.#sources.has(path) && before.hash === this.#hashOf(path, before))
+        this.#known.set(path, Promise.resolve(before));
     }
   }
 
   /**
-   * The test files that can reach a source: those beside it, then those with the fewest imports between; of those with as many, first the
-   * ones whose names begin like its folder's or its own.
+   * The test files that can reach a source: those beside it, then those with the fewest imports
+   * between; of those with as many, first the ones whose names begin like its folder's or its own.
    */
   testsNear(file: string): string[] {
     const words = file
@@ -59,8 +70,13 @@ export class Coverage {
       const distance = this.#distancesFrom(path).get(file);
       if (distance === undefined) continue;
       const isBeside = dirname(path) === dirname(file);
-      const isNamedAlike = words.some((word) => path.split("/").some((part) => part.startsWith(word)));
-      near.push({ path, distance: (isBeside ? distance / 2 : distance) - (isNamedAlike ? 0.25 : 0) });
+      const isNamedAlike = words.some((word) =>
+        path.split("/").some((part) => part.startsWith(word)),
+      );
+      near.push({
+        path,
+        distance: (isBeside ? distance / 2 : distance) - (isNamedAlike ? 0.25 : 0),
+      });
     }
     return near.toSorted((a, b) => a.distance - b.distance).map(({ path }) => path);
   }
@@ -95,14 +111,22 @@ export class Coverage {
     }
   }
 
-  /** Of everything that decides what was measured: the mutated files that were reached, and every other file behind the test. */
+  /**
+   * Of everything that decides what was measured: the mutated files that were reached, and every
+   * other file behind the test.
+   */
   #hashOf(test: string, { loading, tests }: TestFile): string {
-    const reached = new Set([loading, ...tests.map((one) => one.reached)].flatMap((one) => Object.keys(one)));
+    const reached = new Set(
+      [loading, ...tests.map((one) => one.reached)].flatMap((one) => Object.keys(one)),
+    );
     const hash = createHash("sha256");
-    for (const path of [...this.#distancesFrom(test).keys()].filter((one) => !this.#switched.has(one)).toSorted()) {
+    for (const path of [...this.#distancesFrom(test).keys()]
+      .filter((one) => !this.#switched.has(one))
+      .toSorted()) {
       hash.update(path).update(this.#texts.get(path) ?? "");
     }
-    for (const path of [...reached].toSorted()) hash.update(path).update(this.#switched.get(path) ?? "");
+    for (const path of [...reached].toSorted())
+      hash.update(path).update(this.#switched.get(path) ?? "");
     return hash.digest("hex");
   }
 
@@ -113,7 +137,9 @@ export class Coverage {
       const found = new Map<string, number>();
       let open = [test];
       for (let distance = 0; open.length > 0; distance += 1) {
-        const here = [...new Set(open)].filter((path) => this.#sources.has(path) && !found.has(path));
+        const here = [...new Set(open)].filter(
+          (path) => this.#sources.has(path) && !found.has(path),
+        );
         for (const path of here) found.set(path, distance);
         open = here.flatMap((path) => this.#behind(path));
       }
@@ -128,7 +154,9 @@ export class Coverage {
       const { imports, names } = this.#sources.get(path) as SourceFile;
       const named = names.flatMap((name) => [name, posix.join(posix.dirname(path), name)]);
       const ends = names.filter((name) => name.includes("/")).map((name) => `/${name}`);
-      const found = [...this.#sources.keys()].filter((one) => named.includes(one) || ends.some((end) => one.endsWith(end)));
+      const found = [...this.#sources.keys()].filter(
+        (one) => named.includes(one) || ends.some((end) => one.endsWith(end)),
+      );
       this.#directlyBehind.set(path, (behind = [...imports.keys(), ...found]));
     }
     return behind;

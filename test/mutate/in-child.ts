@@ -1,4 +1,7 @@
-/** Loaded by Node in every process that a test starts: the sources that it loads are the switched ones, and the mutant that is on is on here too. */
+/**
+ * Loaded by Node in every process that a test starts: the sources that it loads are the switched
+ * ones, and the mutant that is on is on here too.
+ */
 
 import { appendFileSync, readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -22,8 +25,13 @@ if (state !== undefined) {
   registerHooks({
     load(url, context, nextLoad) {
       const path = url.startsWith("file:") ? relative(root, fileURLToPath(url)) : "";
-      if (!mine.has(path) || (active !== null && active.file !== path)) return nextLoad(url, context);
-      return { format: "module-typescript", source: readFileSync(switchedPath(state, path), "utf8"), shortCircuit: true };
+      if (!mine.has(path) || (active !== null && active.file !== path))
+        return nextLoad(url, context);
+      return {
+        format: "module-typescript",
+        source: readFileSync(switchedPath(state, path), "utf8"),
+        shortCircuit: true,
+      };
     },
   });
   // The worker that started it may have been killed because it hung.

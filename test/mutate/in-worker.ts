@@ -1,6 +1,7 @@
 /**
- * Loaded before each test file in vitest's worker: answers the switched sources which mutant is on, and when coverage is measured, writes
- * down what each test reaches. Child processes inherit the question by their environment.
+ * Loaded before each test file in vitest's worker: answers the switched sources which mutant is on,
+ * and when coverage is measured, writes down what each test reaches. Child processes inherit the
+ * question by their environment.
  */
 
 import { appendFileSync, writeFileSync } from "node:fs";
@@ -16,15 +17,21 @@ setSwitch(active, hits);
 
 writeFileSync(join(state, "worker"), String(process.pid));
 const hook = `--import=${new URL("./in-child.ts", import.meta.url).href}`;
-if (process.env["NODE_OPTIONS"]?.includes(hook) !== true) process.env["NODE_OPTIONS"] = `${process.env["NODE_OPTIONS"] ?? ""} ${hook}`;
+if (process.env["NODE_OPTIONS"]?.includes(hook) !== true)
+  process.env["NODE_OPTIONS"] = `${process.env["NODE_OPTIONS"] ?? ""} ${hook}`;
 
 if (active === null) {
   const file = expect.getState().testPath ?? fileURLToPath(import.meta.url);
   // What is reached while the file loads and in its first hooks counts for all of its tests.
   let test: string | null = null;
   const flush = (): void => {
-    const reached = Object.fromEntries([...hits].filter(([, set]) => set.size > 0).map(([path, set]) => [path, [...set]]));
-    appendFileSync(join(state, "hits", `${process.pid}`), `${JSON.stringify({ file, test, reached })}\n`);
+    const reached = Object.fromEntries(
+      [...hits].filter(([, set]) => set.size > 0).map(([path, set]) => [path, [...set]]),
+    );
+    appendFileSync(
+      join(state, "hits", `${process.pid}`),
+      `${JSON.stringify({ file, test, reached })}\n`,
+    );
     for (const set of hits.values()) set.clear();
   };
   const isNow = (name: string | null): void => {

@@ -1,6 +1,7 @@
 /**
- * `npm run mutate`: changes the sources in one small place at a time and runs the tests that reach it. A change that no test notices is
- * printed. docs/decisions/0017-mutation-testing.md says what counts.
+ * `npm run mutate`: changes the sources in one small place at a time and runs the tests that reach
+ * it. A change that no test notices is printed. docs/decisions/0017-mutation-testing.md says what
+ * counts.
  */
 
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -69,10 +70,13 @@ async function main(): Promise<number> {
   const mutated = [...texts.keys()]
     .filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)) && !isForTests(path))
     .toSorted();
-  const mutants = new Map(mutated.map((path) => [path, mutationsOf(path, texts.get(path) ?? "").mutants]));
+  const mutants = new Map(
+    mutated.map((path) => [path, mutationsOf(path, texts.get(path) ?? "").mutants]),
+  );
   const known = readKnown(join(root, "test/mutate/known.json"));
   const chosen = choose(mutants, known);
-  for (const stale of staleIn(known, mutants)) say(`known.json: ${stale.file} has no "${stale.change}" in ${stale.within} any more.`);
+  for (const stale of staleIn(known, mutants))
+    say(`known.json: ${stale.file} has no "${stale.change}" in ${stale.within} any more.`);
   if (chosen.length === 0) {
     process.stderr.write("No mutants there. npm run mutate -- --help\n");
     return 2;
@@ -96,7 +100,15 @@ async function main(): Promise<number> {
   const tests = new RegExp(flags.tests);
   const suites = await Promise.all(
     Array.from({ length: Number(flags.jobs) }, (_, i) =>
-      Suite.start({ root, state: join(state, String(i)), coverage, switched: code, maxFiles: Number(flags.files), tests, say }),
+      Suite.start({
+        root,
+        state: join(state, String(i)),
+        coverage,
+        switched: code,
+        maxFiles: Number(flags.files),
+        tests,
+        say,
+      }),
     ),
   );
   try {
@@ -108,17 +120,27 @@ async function main(): Promise<number> {
   }
 }
 
-function choose(mutants: ReadonlyMap<string, readonly Mutant[]>, known: readonly Known[]): Chosen[] {
-  const places = positionals.length === 0 ? folders : positionals.map((place) => place.replace(/\/$/, ""));
+function choose(
+  mutants: ReadonlyMap<string, readonly Mutant[]>,
+  known: readonly Known[],
+): Chosen[] {
+  const places =
+    positionals.length === 0 ? folders : positionals.map((place) => place.replace(/\/$/, ""));
   return places.flatMap((folder, i) => {
     const all = [...mutants]
       .filter(([file]) => file === folder || file.startsWith(`${folder}/`))
-      .flatMap(([file, some]) => some.map((mutant) => ({ folder, file, mutant, known: knownOf(known, file, mutant) })))
+      .flatMap(([file, some]) =>
+        some.map((mutant) => ({ folder, file, mutant, known: knownOf(known, file, mutant) })),
+      )
       .filter(({ mutant }) => flags.kind === undefined || mutant.kind === flags.kind)
-      .filter(({ mutant }) => flags.change === undefined || new RegExp(flags.change).test(mutant.change))
+      .filter(
+        ({ mutant }) => flags.change === undefined || new RegExp(flags.change).test(mutant.change),
+      )
       .filter((one) => flags.known || one.known?.verdict !== "equivalent");
     if (flags.sample === undefined) return all;
-    const drawn = all.map((one, at) => ({ one, draw: drawUnit(Number(flags.seed), i, at) })).toSorted((a, b) => a.draw - b.draw);
+    const drawn = all
+      .map((one, at) => ({ one, draw: drawUnit(Number(flags.seed), i, at) }))
+      .toSorted((a, b) => a.draw - b.draw);
     // In the order of the files, so that a reader sees what belongs together.
     const some = new Set(drawn.slice(0, Number(flags.sample)).map(({ one }) => one));
     return all.filter((one) => some.has(one));
@@ -134,7 +156,8 @@ async function tryAll(chosen: readonly Chosen[], suites: readonly Suite[]): Prom
       const startedAt = performance.now();
       const verdict = await suite.try({ file: one.file, n: one.mutant.n });
       tried[i] = { ...one, verdict };
-      if (flags.json !== undefined) writeFileSync(flags.json, `${JSON.stringify(tried.filter(Boolean), null, 2)}\n`);
+      if (flags.json !== undefined)
+        writeFileSync(flags.json, `${JSON.stringify(tried.filter(Boolean), null, 2)}\n`);
       say(
         `${tried.filter(Boolean).length}/${chosen.length} ${verdict.killed ? "killed  " : "SURVIVED"} ${sentence(one)} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`,
       );
@@ -161,10 +184,14 @@ function report(tried: readonly Tried[]): void {
 
 function fate({ verdict, known }: Tried): string {
   if (known !== undefined) return `${known.verdict}: ${known.reason}`;
-  return verdict.killed || verdict.tests === 0 ? "no test reaches it" : `survives ${verdict.tests} tests`;
+  return verdict.killed || verdict.tests === 0
+    ? "no test reaches it"
+    : `survives ${verdict.tests} tests`;
 }
 
-function scoresOf(tried: readonly Tried[]): { folder: string; killed: number; counted: number; score: number }[] {
+function scoresOf(
+  tried: readonly Tried[],
+): { folder: string; killed: number; counted: number; score: number }[] {
   return [...Map.groupBy(tried, ({ folder }) => folder)].map(([folder, all]) => {
     const counted = all.filter(({ known }) => known?.verdict !== "equivalent");
     const killed = counted.filter(({ verdict }) => verdict.killed).length;

@@ -14,10 +14,18 @@ function changesOf(source: string): string[] {
 }
 
 test.each([
-  ["if (a < b) f();", ["bound: a < b → a <= b", "negated: a < b → a >= b", "removed statement: f(); → nothing"]],
+  [
+    "if (a < b) f();",
+    ["bound: a < b → a <= b", "negated: a < b → a >= b", "removed statement: f(); → nothing"],
+  ],
   [
     "x = a && !b;",
-    ["removed statement: x = a && !b; → nothing", "dropped operand: a && !b → !b", "dropped operand: a && !b → a", "negated: !b → b"],
+    [
+      "removed statement: x = a && !b; → nothing",
+      "dropped operand: a && !b → !b",
+      "dropped operand: a && !b → a",
+      "negated: !b → b",
+    ],
   ],
   [
     "const x = a?.b?.(c).d ?? 1;",
@@ -29,7 +37,10 @@ test.each([
     ],
   ],
   ["const x: 5 = y as 5;", []],
-  ["const x = [2, 1000, true] as const;", ["constant: 2 → 3", "constant: 1000 → 2000", "boolean: true → false"]],
+  [
+    "const x = [2, 1000, true] as const;",
+    ["constant: 2 → 3", "constant: 1000 → 2000", "boolean: true → false"],
+  ],
   ["const x = `${a} b` + c + 'd';", []],
   [
     "const rows = all('SELECT a FROM t WHERE b < ? ORDER BY c DESC');",
@@ -61,7 +72,9 @@ test("with all mutants in it and none on, a source does what it did, and with on
   const { mutants } = mutationsOf("a.js", source);
   const run = (active: number | null): unknown => {
     const use = 'const log = ["start"]; JSON.stringify([of([1, 2], log), of([1, 2, 3], log), log])';
-    return runInNewContext(`${switched("a.js", source)}; ${use}`, { mutationSwitch: () => (n: number) => n === active });
+    return runInNewContext(`${switched("a.js", source)}; ${use}`, {
+      mutationSwitch: () => (n: number) => n === active,
+    });
   };
   const original = '[[1],[2,3],["start","short","long"]]';
   expect(run(null)).toEqual(original);
@@ -101,7 +114,13 @@ test("a known mutant is found again on another line, and is stale once its code 
   ];
   const of = (source: string) => mutationsOf("a.ts", source).mutants;
   const moved = of("\n\nfunction f() {\n  return a < b;\n}");
-  expect(moved.filter((mutant) => knownOf(known, "a.ts", mutant) !== undefined).map(({ change }) => change)).toEqual(["a < b → a <= b"]);
+  expect(
+    moved
+      .filter((mutant) => knownOf(known, "a.ts", mutant) !== undefined)
+      .map(({ change }) => change),
+  ).toEqual(["a < b → a <= b"]);
   expect(staleIn(known, new Map([["a.ts", moved]]))).toEqual([]);
-  expect(staleIn(known, new Map([["a.ts", of("function f() {\n  return a < c;\n}")]]))).toEqual(known);
+  expect(staleIn(known, new Map([["a.ts", of("function f() {\n  return a < c;\n}")]]))).toEqual(
+    known,
+  );
 });

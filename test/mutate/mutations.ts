@@ -1,8 +1,29 @@
-/** The mutants of a source file: each is one small change, of the kind that a slip of the hand makes. What the types rule out is left out where the syntax shows it. */
+/**
+ * The mutants of a source file: each is one small change, of the kind that a slip of the hand
+ * makes. What the types rule out is left out where the syntax shows it.
+ */
 
 import { parseSync } from "vite";
-import { arithmetic, assignments, comparisons, largeNumber, leftOut, looksLikeSql, otherMethods, sqlSwaps } from "./slips.ts";
-import { answersValue, bare, callsForAnswers, isNode, isText, next, type Node, withinOf } from "./syntax.ts";
+import {
+  arithmetic,
+  assignments,
+  comparisons,
+  largeNumber,
+  leftOut,
+  looksLikeSql,
+  otherMethods,
+  sqlSwaps,
+} from "./slips.ts";
+import {
+  answersValue,
+  bare,
+  callsForAnswers,
+  isNode,
+  isText,
+  next,
+  type Node,
+  withinOf,
+} from "./syntax.ts";
 
 export type Mutant = {
   /** Counts from 0 within its file. */
@@ -18,12 +39,23 @@ export type Mutant = {
   change: string;
 };
 
-/** Where the mutants of a node go: an expression becomes a choice, a statement is skipped, a body returns at once. */
-export type Place = { form: "expression" | "statement" | "entry"; start: number; end: number; mutants: { n: number; code: string }[] };
+/**
+ * Where the mutants of a node go: an expression becomes a choice, a statement is skipped, a body
+ * returns at once.
+ */
+export type Place = {
+  form: "expression" | "statement" | "entry";
+  start: number;
+  end: number;
+  mutants: { n: number; code: string }[];
+};
 
 type Around = {
   within: string;
-  /** A link of an optional chain, or a chain that is called or deleted: a choice around it would change what it means. */
+  /**
+   * A link of an optional chain, or a chain that is called or deleted: a choice around it would
+   * change what it means.
+   */
   fixed: boolean;
   /** An argument of a method of arrays that calls it for its answer. */
   forItsAnswer: boolean;
@@ -54,15 +86,29 @@ class Finder {
       if (isNode(node["expression"])) this.visit(node["expression"], around);
       return;
     }
-    if (type === "ImportDeclaration" || (type.startsWith("Export") && isNode(node["source"]))) return;
-    const inner = { within: withinOf(node, around.within), fixed: false, forItsAnswer: callsForAnswers(node) };
+    if (type === "ImportDeclaration" || (type.startsWith("Export") && isNode(node["source"])))
+      return;
+    const inner = {
+      within: withinOf(node, around.within),
+      fixed: false,
+      forItsAnswer: callsForAnswers(node),
+    };
     this.#mutate(node, { ...around, within: inner.within });
     for (const [member, value] of Object.entries(node)) {
       if ((member === "key" || member === "property") && node["computed"] !== true) continue;
-      const inChain = type === "ChainExpression" || (around.fixed && (member === "object" || member === "callee"));
-      const isOperand = member === "callee" || member === "tag" || (type === "UnaryExpression" && node["operator"] === "delete");
+      const inChain =
+        type === "ChainExpression" ||
+        (around.fixed && (member === "object" || member === "callee"));
+      const isOperand =
+        member === "callee" ||
+        member === "tag" ||
+        (type === "UnaryExpression" && node["operator"] === "delete");
       for (const child of Array.isArray(value) ? value : [value]) {
-        if (isNode(child)) this.visit(child, { ...inner, fixed: inChain || (isOperand && bare(child).type === "ChainExpression") });
+        if (isNode(child))
+          this.visit(child, {
+            ...inner,
+            fixed: inChain || (isOperand && bare(child).type === "ChainExpression"),
+          });
       }
     }
   }
@@ -79,25 +125,34 @@ class Finder {
 
   #statement(node: Node, around: Around): void {
     const { type } = node;
-    if (type === "ExpressionStatement" && typeof node["directive"] !== "string" && !/^super\b/.test(this.#text(node))) {
+    if (
+      type === "ExpressionStatement" &&
+      typeof node["directive"] !== "string" &&
+      !/^super\b/.test(this.#text(node))
+    ) {
       this.#skip(node, "removed statement", around);
     }
     if (type === "ThrowStatement") this.#skip(node, "removed throw", around);
-    if (type === "BreakStatement" || type === "ContinueStatement") this.#skip(node, `removed ${type.slice(0, -9).toLowerCase()}`, around);
-    if (type === "TryStatement" && isNode(node["finalizer"])) this.#emptied(node["finalizer"], "emptied finally", around);
+    if (type === "BreakStatement" || type === "ContinueStatement")
+      this.#skip(node, `removed ${type.slice(0, -9).toLowerCase()}`, around);
+    if (type === "TryStatement" && isNode(node["finalizer"]))
+      this.#emptied(node["finalizer"], "emptied finally", around);
     for (const member of ["consequent", "alternate", "body"]) {
       const body = node[member];
       if (type === "BlockStatement" || !isNode(body)) continue;
-      // The end of a function answers what its type wants; what is inside of a condition is left early.
+      // The end of a function answers what its type wants; what is inside of a condition is left
+      // early.
       for (const one of body.type === "BlockStatement" ? (body["body"] as Node[]) : [body]) {
         if (one.type === "ReturnStatement") this.#skip(one, "removed return", around);
       }
-      if (body.type === "BlockStatement" && (body["body"] as Node[]).length > 1) this.#emptied(body, "emptied block", around);
+      if (body.type === "BlockStatement" && (body["body"] as Node[]).length > 1)
+        this.#emptied(body, "emptied block", around);
     }
   }
 
   #emptied(block: Node, kind: string, around: Around): void {
-    if ((block["body"] as Node[]).length > 0) this.#add({ node: block, form: "statement", kind, code: "", shown: "{}", around });
+    if ((block["body"] as Node[]).length > 0)
+      this.#add({ node: block, form: "statement", kind, code: "", shown: "{}", around });
   }
 
   #skip(node: Node, kind: string, around: Around): void {
@@ -108,27 +163,56 @@ class Finder {
     const body = node["body"];
     if (!isNode(body)) return;
     if (body.type !== "BlockStatement") {
-      if (!around.forItsAnswer && (body.type === "CallExpression" || body.type === "AssignmentExpression")) {
-        this.#add({ node: body, form: "expression", kind: "emptied body", code: "undefined", around });
+      if (
+        !around.forItsAnswer &&
+        (body.type === "CallExpression" || body.type === "AssignmentExpression")
+      ) {
+        this.#add({
+          node: body,
+          form: "expression",
+          kind: "emptied body",
+          code: "undefined",
+          around,
+        });
       }
       return;
     }
     const statements = body["body"] as Node[];
     // One that answers something could not answer nothing.
-    if (statements.length < 2 || answersValue(body) || statements.some((one) => /^super\b/.test(this.#text(one)))) return;
+    if (
+      statements.length < 2 ||
+      answersValue(body) ||
+      statements.some((one) => /^super\b/.test(this.#text(one)))
+    )
+      return;
     const entry = { ...body, start: body.start + 1, end: body.start + 1 };
-    this.#add({ node: entry, form: "entry", kind: "emptied body", code: "return;", shown: "{}", from: "body", around });
+    this.#add({
+      node: entry,
+      form: "entry",
+      kind: "emptied body",
+      code: "return;",
+      shown: "{}",
+      from: "body",
+      around,
+    });
   }
 
   #condition(test: Node, around: Around): void {
     const { type } = bare(test);
     if (type === "LogicalExpression" || type === "BinaryExpression" || type === "Literal") return;
     if (type === "UnaryExpression" && bare(test)["operator"] === "!") return;
-    this.#add({ node: test, form: "expression", kind: "negated", code: `!(${this.#text(test)})`, around });
+    this.#add({
+      node: test,
+      form: "expression",
+      kind: "negated",
+      code: `!(${this.#text(test)})`,
+      around,
+    });
   }
 
   #expression(node: Node, around: Around): void {
-    const add = (kind: string, code: string): void => this.#add({ node, form: "expression", kind, code, around });
+    const add = (kind: string, code: string): void =>
+      this.#add({ node, form: "expression", kind, code, around });
     switch (node.type) {
       case "BinaryExpression":
         return this.#binary(node, add);
@@ -138,7 +222,10 @@ class Finder {
         return add(node["operator"] === "??" ? "nullish" : "dropped operand", left);
       }
       case "UnaryExpression":
-        if (node["operator"] === "!" || (node["operator"] === "-" && bare(node["argument"] as Node).type !== "Literal")) {
+        if (
+          node["operator"] === "!" ||
+          (node["operator"] === "-" && bare(node["argument"] as Node).type !== "Literal")
+        ) {
           add("negated", this.#text(node["argument"]));
         }
         return;
@@ -150,7 +237,10 @@ class Finder {
       case "AssignmentExpression": {
         const other = assignments[String(node["operator"])];
         if (other === undefined || isText(node["right"] as Node)) return;
-        return add("assignment", `${this.#text(node["left"])} ${other} ${this.#text(node["right"])}`);
+        return add(
+          "assignment",
+          `${this.#text(node["left"])} ${other} ${this.#text(node["right"])}`,
+        );
       }
       case "AwaitExpression":
         return add("dropped await", this.#text(node["argument"]));
@@ -168,21 +258,33 @@ class Finder {
   #binary(node: Node, add: (kind: string, code: string) => void): void {
     const operator = String(node["operator"]);
     const [left, right] = [node["left"] as Node, node["right"] as Node];
-    const withOperator = (other: string): string => `${this.#text(left)} ${other} ${this.#text(right)}`;
+    const withOperator = (other: string): string =>
+      `${this.#text(left)} ${other} ${this.#text(right)}`;
     for (const other of comparisons[operator] ?? []) {
-      add(operator.length < 3 && other.startsWith(operator[0] ?? "") ? "bound" : "negated", withOperator(other));
+      add(
+        operator.length < 3 && other.startsWith(operator[0] ?? "") ? "bound" : "negated",
+        withOperator(other),
+      );
     }
     if (operator === "in" || operator === "instanceof") add("negated", `!(${this.#text(node)})`);
     const other = arithmetic[operator];
-    if (other !== undefined && !isText(left) && !isText(right)) add("arithmetic", withOperator(other));
+    if (other !== undefined && !isText(left) && !isText(right))
+      add("arithmetic", withOperator(other));
   }
 
   #chain(node: Node, add: (kind: string, code: string) => void): void {
-    for (let link: Node | undefined = node["expression"] as Node; link !== undefined; link = next(link)) {
+    for (
+      let link: Node | undefined = node["expression"] as Node;
+      link !== undefined;
+      link = next(link)
+    ) {
       if (link["optional"] !== true) continue;
       const at = this.#source.indexOf("?.", (next(link) as Node).end);
       const rest = this.#source.slice(at + 2, node.end);
-      add("optional chain", `${this.#source.slice(node.start, at)}${/^[([]/.test(rest) ? "" : "."}${rest}`);
+      add(
+        "optional chain",
+        `${this.#source.slice(node.start, at)}${/^[([]/.test(rest) ? "" : "."}${rest}`,
+      );
     }
   }
 
@@ -207,7 +309,10 @@ class Finder {
     const name = String(property["name"]);
     const other = otherMethods.get(name);
     if (other !== undefined) {
-      add("other method", `${this.#source.slice(node.start, property.start)}${other}${this.#source.slice(property.end, node.end)}`);
+      add(
+        "other method",
+        `${this.#source.slice(node.start, property.start)}${other}${this.#source.slice(property.end, node.end)}`,
+      );
     }
     if (leftOut.has(name)) add("left out call", this.#text(callee["object"]));
   }
@@ -288,12 +393,18 @@ const maxShown = 100;
 
 /** Without what is the same at both ends, where that is long. */
 function shortChange(before: string, after: string): string {
-  if (before.length <= maxShown && after.length <= maxShown) return `${before} → ${after === "" ? "nothing" : after}`;
-  if (after === "" || after === "{}") return `${before.slice(0, maxShown)}… → ${after === "" ? "nothing" : after}`;
+  if (before.length <= maxShown && after.length <= maxShown)
+    return `${before} → ${after === "" ? "nothing" : after}`;
+  if (after === "" || after === "{}")
+    return `${before.slice(0, maxShown)}… → ${after === "" ? "nothing" : after}`;
   let start = 0;
   while (start < before.length && before[start] === after[start]) start += 1;
   let end = 0;
-  while (end < Math.min(before.length, after.length) - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  while (
+    end < Math.min(before.length, after.length) - start &&
+    before.at(-1 - end) === after.at(-1 - end)
+  )
+    end += 1;
   const cut = (text: string): string => {
     const from = Math.max(0, start - 30);
     const to = Math.min(text.length, text.length - end + 30);

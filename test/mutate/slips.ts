@@ -1,6 +1,9 @@
 /** What a slip of the hand makes of an operator, a number, a method or a piece of SQL. */
 
-/** From here on a number is a size or a duration, and is doubled: whether one more counts is what the mutants of its comparison ask. */
+/**
+ * From here on a number is a size or a duration, and is doubled: whether one more counts is what
+ * the mutants of its comparison ask.
+ */
 export const largeNumber = 100;
 
 export const comparisons: Record<string, readonly string[]> = {
@@ -22,7 +25,14 @@ export const arithmetic: Record<string, string> = {
   "<<": ">>",
   ">>": "<<",
 };
-export const assignments: Record<string, string> = { "+=": "-=", "-=": "+=", "*=": "/=", "??=": "=", "||=": "=", "&&=": "=" };
+export const assignments: Record<string, string> = {
+  "+=": "-=",
+  "-=": "+=",
+  "*=": "/=",
+  "??=": "=",
+  "||=": "=",
+  "&&=": "=",
+};
 export const otherMethods = new Map(
   Object.entries({
     min: "max",

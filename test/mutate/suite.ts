@@ -1,8 +1,18 @@
-/** The project's tests as vitest runs them, in one vitest that stays: measures what a test file reaches, and runs the tests that reach a mutant until one fails. */
+/**
+ * The project's tests as vitest runs them, in one vitest that stays: measures what a test file
+ * reaches, and runs the tests that reach a mutant until one fails.
+ */
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { BaseSequencer, createVitest, type Reporter, type TestModule, type TestSpecification, type Vitest } from "vitest/node";
+import {
+  BaseSequencer,
+  createVitest,
+  type Reporter,
+  type TestModule,
+  type TestSpecification,
+  type Vitest,
+} from "vitest/node";
 import settings from "../../vitest.config.ts";
 import { type Coverage, type Reached, type TestFile } from "./coverage.ts";
 import { stateVariable, switchedPath, type Active } from "./switch.ts";
@@ -57,7 +67,10 @@ export class Suite {
         ...parts.test,
         isolate: false,
         retry: 0,
-        setupFiles: [...[parts.test.setupFiles ?? []].flat(), join(root, "test/mutate/in-worker.ts")],
+        setupFiles: [
+          ...[parts.test.setupFiles ?? []].flat(),
+          join(root, "test/mutate/in-worker.ts"),
+        ],
         env: { [stateVariable]: state },
         execArgv: ["--max-old-space-size=1500"],
         sequence: { sequencer: AsGiven },
@@ -84,8 +97,13 @@ export class Suite {
     const measured: TestFile = { hash: "", loading: {}, tests: [] };
     for (const test of modules.flatMap((module) => [...module.children.allTests()])) {
       if (test.result().state === "passed")
-        measured.tests.push({ name: test.fullName, ms: Math.ceil(test.diagnostic()?.duration ?? 0), reached: {} });
-      else if (test.result().state === "failed") this.#say(`  left out, because it fails without a mutant: ${test.fullName}`);
+        measured.tests.push({
+          name: test.fullName,
+          ms: Math.ceil(test.diagnostic()?.duration ?? 0),
+          reached: {},
+        });
+      else if (test.result().state === "failed")
+        this.#say(`  left out, because it fails without a mutant: ${test.fullName}`);
     }
     const byName = Map.groupBy(measured.tests, ({ name }) => name);
     for (const file of readdirSync(hits)) {
@@ -97,15 +115,23 @@ export class Suite {
         const isHit = line[0] !== "{";
         if (!isHit) about = JSON.parse(line) as { test: string | null; reached?: Reached };
         const [name = "", n = ""] = line.split("#");
-        const reached: Reached = isHit ? { [name]: [Number(n)] } : ((about as { reached?: Reached }).reached ?? {});
-        const targets = about.test === null ? [measured.loading] : (byName.get(about.test) ?? []).map((test) => test.reached);
+        const reached: Reached = isHit
+          ? { [name]: [Number(n)] }
+          : ((about as { reached?: Reached }).reached ?? {});
+        const targets =
+          about.test === null
+            ? [measured.loading]
+            : (byName.get(about.test) ?? []).map((test) => test.reached);
         for (const target of targets) merge(target, reached);
       }
     }
     return measured;
   }
 
-  /** Runs the tests that reach a mutant, the nearest and those already measured first, until one fails. */
+  /**
+   * Runs the tests that reach a mutant, the nearest and those already measured first, until one
+   * fails.
+   */
   async try(active: Active): Promise<Verdict> {
     const all = this.#coverage.testsNear(active.file).filter((path) => this.#tests.test(path));
     const near = all.slice(0, this.#maxFiles);
@@ -124,14 +150,18 @@ export class Suite {
   }
 
   async #tryIn(paths: readonly string[], active: Active): Promise<Verdict> {
-    const reaches = (reached: Reached): boolean => reached[active.file]?.includes(active.n) === true;
+    const reaches = (reached: Reached): boolean =>
+      reached[active.file]?.includes(active.n) === true;
     const files: { path: string; names: string[]; rank: number; slowestMs: number }[] = [];
     for (const path of paths) {
       const { loading, tests } = await this.#coverage.of(path, (one) => this.#measure(one));
       const some = reaches(loading) ? tests : tests.filter(({ reached }) => reaches(reached));
       if (some.length === 0) continue;
-      // What only the loading of the file reaches may matter to any test; those that use the rest of its source come first.
-      const isNear = tests.some(({ reached }) => active.file in reached) || path.startsWith(dirname(active.file));
+      // What only the loading of the file reaches may matter to any test; those that use the rest
+      // of its source come first.
+      const isNear =
+        tests.some(({ reached }) => active.file in reached) ||
+        path.startsWith(dirname(active.file));
       const ms = some.reduce((sum, one) => sum + one.ms, 0);
       files.push({
         path,
@@ -143,28 +173,45 @@ export class Suite {
     if (files.length === 0) return { killed: false, tests: 0 };
     const inOrder = files.toSorted((a, b) => a.rank - b.rank);
     this.#write(active);
-    const modules = await this.#run(inOrder, patienceMs + 4 * Math.max(...files.map(({ slowestMs }) => slowestMs)), 1);
+    const modules = await this.#run(
+      inOrder,
+      patienceMs + 4 * Math.max(...files.map(({ slowestMs }) => slowestMs)),
+      1,
+    );
     const failure = this.#watch.hung ?? failureIn(modules) ?? this.#watch.error;
     if (failure !== null) return { killed: true, by: failure.by, how: failure.how };
     return { killed: false, tests: files.reduce((sum, { names }) => sum + names.length, 0) };
   }
 
-  async #run(files: readonly { path: string; names?: readonly string[] }[], timeoutMs: number, bail: number): Promise<TestModule[]> {
+  async #run(
+    files: readonly { path: string; names?: readonly string[] }[],
+    timeoutMs: number,
+    bail: number,
+  ): Promise<TestModule[]> {
     const [project] = this.#vitest.projects;
     if (project === undefined) throw new Error("Vitest has no project.");
     Object.assign(project.config, { testTimeout: timeoutMs, hookTimeout: timeoutMs, bail });
     Object.assign(this.#vitest.config, { testTimeout: timeoutMs, hookTimeout: timeoutMs, bail });
     this.#watch.patienceMs = 2 * timeoutMs + 5000;
     const specifications = files.map(({ path, names }) =>
-      project.createSpecification(join(this.#root, path), names === undefined ? {} : { testNames: [...names] }),
+      project.createSpecification(
+        join(this.#root, path),
+        names === undefined ? {} : { testNames: [...names] },
+      ),
     );
     this.#watch.begin();
     const timer = setInterval(() => this.#watch.look(), 500);
     try {
       const { testModules } = await this.#vitest.runTestSpecifications(specifications);
-      return testModules.filter(({ moduleId }) => files.some(({ path }) => relative(this.#root, moduleId) === path));
+      return testModules.filter(({ moduleId }) =>
+        files.some(({ path }) => relative(this.#root, moduleId) === path),
+      );
     } catch (error) {
-      if (this.#watch.hung === null) this.#watch.error ??= { by: "", how: error instanceof Error ? error.message : String(error) };
+      if (this.#watch.hung === null)
+        this.#watch.error ??= {
+          by: "",
+          how: error instanceof Error ? error.message : String(error),
+        };
       return [];
     } finally {
       clearInterval(timer);
@@ -183,7 +230,10 @@ type Options = {
   coverage: Coverage;
   /** The mutated sources, as they are run. */
   switched: ReadonlyMap<string, string>;
-  /** A constant of a module is reached by every test that loads it: so many test files are asked, those with the fewest imports between. */
+  /**
+   * A constant of a module is reached by every test that loads it: so many test files are asked,
+   * those with the fewest imports between.
+   */
   maxFiles: number;
   /** Only files with such paths are asked. */
   tests: RegExp;
@@ -252,7 +302,10 @@ function failureIn(modules: readonly TestModule[]): Failure | null {
     for (const test of module.children.allTests("failed")) {
       return { by: test.fullName, how: test.result().errors?.[0]?.message ?? "" };
     }
-    const [error] = [...module.errors(), ...[...module.children.allSuites()].flatMap((suite) => suite.errors())];
+    const [error] = [
+      ...module.errors(),
+      ...[...module.children.allSuites()].flatMap((suite) => suite.errors()),
+    ];
     if (error !== undefined) return { by: module.moduleId, how: error.message };
   }
   return null;
@@ -268,9 +321,12 @@ function partsOf(config: typeof settings) {
 }
 
 function merge(target: Reached, more: Reached): void {
-  for (const [path, numbers] of Object.entries(more)) target[path] = [...new Set([...(target[path] ?? []), ...numbers])];
+  for (const [path, numbers] of Object.entries(more))
+    target[path] = [...new Set([...(target[path] ?? []), ...numbers])];
 }
 
 function chunksOf<T>(all: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, i) =>
+    all.slice(i * size, (i + 1) * size),
+  );
 }

@@ -1,9 +1,15 @@
-/** What the tool, the worker and child processes agree on: where the state lies, and the function that switched sources ask. */
+/**
+ * What the tool, the worker and child processes agree on: where the state lies, and the function
+ * that switched sources ask.
+ */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Names of environment variables: the directory of the state, and the test that a child process was started by. */
+/**
+ * Names of environment variables: the directory of the state, and the test that a child process was
+ * started by.
+ */
 export const stateVariable = "HOOKYARD_MUTATE";
 export const testVariable = "HOOKYARD_MUTATE_TEST";
 
@@ -23,7 +29,11 @@ export function switchedPath(state: string, path: string): string {
 /** A mutant that is asked for so often is in a loop that does not end. */
 const endless = 20_000_000;
 
-export function setSwitch(active: Active | null, hits: Hits, onFirst?: (path: string, n: number) => void): void {
+export function setSwitch(
+  active: Active | null,
+  hits: Hits,
+  onFirst?: (path: string, n: number) => void,
+): void {
   const never = (): boolean => false;
   let asked = 0;
   const isActive = (n: number): boolean => {

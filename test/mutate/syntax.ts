@@ -5,17 +5,26 @@ export type Node = { type: string; start: number; end: number; [member: string]:
 export function withinOf(node: Node, within: string): string {
   const { type } = node;
   const named = node["id"] ?? node["key"];
-  const names = /^(ClassDeclaration|FunctionDeclaration|MethodDefinition|PropertyDefinition|VariableDeclarator)$/.test(type);
+  const names =
+    /^(ClassDeclaration|FunctionDeclaration|MethodDefinition|PropertyDefinition|VariableDeclarator)$/.test(
+      type,
+    );
   if (!names || !isNode(named)) return within;
   const name = named.type === "PrivateIdentifier" ? `#${String(named["name"])}` : named["name"];
   if (typeof name !== "string") return within;
   return within === "" ? name : `${within}.${name}`;
 }
 
-const answered = /^(map|flatMap|filter|some|every|find|findLast|findIndex|sort|toSorted|reduce|groupBy|from|fromEntries)$/;
+const answered =
+  /^(map|flatMap|filter|some|every|find|findLast|findIndex|sort|toSorted|reduce|groupBy|from|fromEntries)$/;
 
 export function callsForAnswers({ type, callee }: Node): boolean {
-  return type === "CallExpression" && isNode(callee) && isNode(callee["property"]) && answered.test(String(callee["property"]["name"]));
+  return (
+    type === "CallExpression" &&
+    isNode(callee) &&
+    isNode(callee["property"]) &&
+    answered.test(String(callee["property"]["name"]))
+  );
 }
 
 /** Whether a function with this body returns a value, not counting functions within. */
@@ -29,7 +38,9 @@ export function answersValue(node: Node): boolean {
 
 /** The part of a chain that stands before a link. */
 export function next(link: Node): Node | undefined {
-  return (link["object"] ?? link["callee"] ?? (link.type === "TSNonNullExpression" ? link["expression"] : undefined)) as Node | undefined;
+  return (link["object"] ??
+    link["callee"] ??
+    (link.type === "TSNonNullExpression" ? link["expression"] : undefined)) as Node | undefined;
 }
 
 export function bare(node: Node): Node {
@@ -38,12 +49,18 @@ export function bare(node: Node): Node {
 
 export function isText(node: Node): boolean {
   const { type } = bare(node);
-  if (type === "BinaryExpression") return isText(bare(node)["left"] as Node) || isText(bare(node)["right"] as Node);
-  return type === "TemplateLiteral" || (type === "Literal" && typeof bare(node)["value"] === "string");
+  if (type === "BinaryExpression")
+    return isText(bare(node)["left"] as Node) || isText(bare(node)["right"] as Node);
+  return (
+    type === "TemplateLiteral" || (type === "Literal" && typeof bare(node)["value"] === "string")
+  );
 }
 
 export function isNode(value: unknown): value is Node {
   return (
-    typeof value === "object" && value !== null && typeof (value as Node).type === "string" && typeof (value as Node).start === "number"
+    typeof value === "object" &&
+    value !== null &&
+    typeof (value as Node).type === "string" &&
+    typeof (value as Node).start === "number"
   );
 }

@@ -4,9 +4,15 @@ import type { ReceiverClient } from "./receiver-client.ts";
 
 type Proof = {
   shows(client: ReceiverClient): Promise<boolean>;
-  /** How long a second of the receiver takes: short where it is slow, long where the bug needs an overlap. */
+  /**
+   * How long a second of the receiver takes: short where it is slow, long where the bug needs an
+   * overlap.
+   */
   secondMs?: number;
-  /** It shows that the receiver takes long; that another one does not, it cannot show on a busy machine. */
+  /**
+   * It shows that the receiver takes long; that another one does not, it cannot show on a busy
+   * machine.
+   */
   isLowerBound?: boolean;
 };
 
@@ -22,7 +28,9 @@ function answers(wanted: number, type: string, members: object = {}): Proof {
 
 /** The receiver answers so to this body, with a valid signature. */
 function answersBody(wanted: number, bodyOf: (message: string) => string): Proof {
-  return { shows: async (client) => (await client.post(bodyOf(client.message("track")))) === wanted };
+  return {
+    shows: async (client) => (await client.post(bodyOf(client.message("track")))) === wanted,
+  };
 }
 
 /** The receiver accepts a message with this signature. */
@@ -36,7 +44,11 @@ function accepts(signatureOf: (valid: string) => string): Proof {
 }
 
 /** The message takes effect this often, after it was sent as given. */
-function takesEffect(times: number, send: (client: ReceiverClient, body: string) => Promise<unknown>, proof: Partial<Proof> = {}): Proof {
+function takesEffect(
+  times: number,
+  send: (client: ReceiverClient, body: string) => Promise<unknown>,
+  proof: Partial<Proof> = {},
+): Proof {
   return {
     async shows(client) {
       const token = client.token();
@@ -47,8 +59,12 @@ function takesEffect(times: number, send: (client: ReceiverClient, body: string)
   };
 }
 
-const twice = async (client: ReceiverClient, body: string): Promise<unknown> => [await client.post(body), await client.post(body)];
-const together = (client: ReceiverClient, body: string): Promise<unknown> => Promise.all([client.post(body), client.post(body)]);
+const twice = async (client: ReceiverClient, body: string): Promise<unknown> => [
+  await client.post(body),
+  await client.post(body),
+];
+const together = (client: ReceiverClient, body: string): Promise<unknown> =>
+  Promise.all([client.post(body), client.post(body)]);
 
 async function hangUpAndRetry(client: ReceiverClient, body: string): Promise<void> {
   await client.hangUp(body);
@@ -76,7 +92,9 @@ export const proofs: Readonly<Record<string, Proof>> = {
     async shows(client) {
       const seen = client.message("track");
       await client.post(seen);
-      return isGood(await client.post(client.message("track"), { "x-signature": client.sign(seen) }));
+      return isGood(
+        await client.post(client.message("track"), { "x-signature": client.sign(seen) }),
+      );
     },
   },
   "verifies-after-work": takesEffect(1, (client, body) => client.post(body, { "x-signature": "" })),
@@ -87,7 +105,10 @@ export const proofs: Readonly<Record<string, Proof>> = {
   "verifies-latin1": answers(401, "track", { event: "Größe" }),
   "verifies-ascii": answers(401, "track", { event: "Größe" }),
   "ascii-only": answers(500, "track", { event: "Größe" }),
-  "content-type-crash": { shows: async (client) => (await client.post(client.message("track"), { "content-type": "text/plain" })) === 500 },
+  "content-type-crash": {
+    shows: async (client) =>
+      (await client.post(client.message("track"), { "content-type": "text/plain" })) === 500,
+  },
 
   "unknown-type-crash": answers(500, "warehouse"),
   "unknown-type-panic": answers(0, "warehouse"),
@@ -112,21 +133,27 @@ export const proofs: Readonly<Record<string, Proof>> = {
   "delete-not-found": answers(404, "delete", { messageId: undefined }),
   "alias-refused": {
     async shows(client) {
-      return (await client.post(client.message("alias", { userId: undefined, "User ID": "new", "Previous ID": "old" }))) === 422;
+      return (
+        (await client.post(
+          client.message("alias", { userId: undefined, "User ID": "new", "Previous ID": "old" }),
+        )) === 422
+      );
     },
   },
   "group-ignored": {
     async shows(client) {
       const token = client.token();
       return (
-        isGood(await client.post(client.message("group", { groupId: "g", traits: { token } }))) && (await client.effectsOf(token)) === 0
+        isGood(await client.post(client.message("group", { groupId: "g", traits: { token } }))) &&
+        (await client.effectsOf(token)) === 0
       );
     },
   },
   "delete-without-id": {
     async shows(client) {
       const users = [client.token(), client.token()];
-      for (const userId of users) await client.post(client.message("delete", { messageId: undefined, userId }));
+      for (const userId of users)
+        await client.post(client.message("delete", { messageId: undefined, userId }));
       return (await client.effectsOf(users[1] ?? "")) === 0;
     },
   },
@@ -144,12 +171,17 @@ export const proofs: Readonly<Record<string, Proof>> = {
     for (let count = 0; count < 100; count++) await client.post(client.message("track"));
     await client.post(body);
   }),
-  "fails-after-work": takesEffect(2, (client, body) => twice(client, JSON.stringify({ ...JSON.parse(body), type: "group" }))),
-  "claimed-then-failed": takesEffect(0, (client, body) => twice(client, JSON.stringify({ ...JSON.parse(body), type: "screen" }))),
+  "fails-after-work": takesEffect(2, (client, body) =>
+    twice(client, JSON.stringify({ ...JSON.parse(body), type: "group" })),
+  ),
+  "claimed-then-failed": takesEffect(0, (client, body) =>
+    twice(client, JSON.stringify({ ...JSON.parse(body), type: "screen" })),
+  ),
   "older-identify-wins": {
     async shows(client) {
       const [userId, older, newer] = [client.token(), client.token(), client.token()];
-      const identify = (token: string, timestamp: string): string => client.message("identify", { userId, timestamp, traits: { token } });
+      const identify = (token: string, timestamp: string): string =>
+        client.message("identify", { userId, timestamp, traits: { token } });
       await client.post(identify(newer, "2026-11-22T12:00:01.000Z"));
       await client.post(identify(older, "2026-11-22T12:00:00.000Z"));
       return (await client.effectsOf(older)) === 1;
@@ -159,8 +191,12 @@ export const proofs: Readonly<Record<string, Proof>> = {
   "too-slow": slowTogether(1),
   "global-lock": slowTogether(20),
   "connection-limit": { shows: async (client) => (await client.onManyConnections(60)).includes(0) },
-  "second-request-reset": { shows: async (client) => String(await client.onOneConnection(2)) === "200,0" },
-  "no-content-with-body": { shows: async (client) => (await client.onOneConnection(2)).includes(0) },
+  "second-request-reset": {
+    shows: async (client) => String(await client.onOneConnection(2)) === "200,0",
+  },
+  "no-content-with-body": {
+    shows: async (client) => (await client.onOneConnection(2)).includes(0),
+  },
   "leaks-when-hung-up": {
     secondMs: longSecondMs,
     async shows(client) {
@@ -169,10 +205,13 @@ export const proofs: Readonly<Record<string, Proof>> = {
       return (await client.post(client.message("track"))) === 503;
     },
   },
-  "connection-close-reset": { shows: async (client) => String(await client.onOneConnection(1, "close")) === "0" },
+  "connection-close-reset": {
+    shows: async (client) => String(await client.onOneConnection(1, "close")) === "0",
+  },
   "leaks-when-refusing": {
     async shows(client) {
-      for (let count = 0; count < 4; count++) await client.post(client.message("track"), { "x-signature": "" });
+      for (let count = 0; count < 4; count++)
+        await client.post(client.message("track"), { "x-signature": "" });
       return (await client.post(client.message("track"))) === 503;
     },
   },

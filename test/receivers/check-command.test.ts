@@ -1,4 +1,7 @@
-/** `hookyard check` from outside: exit codes, reports, scenarios that show a failure again, and receivers that cannot be checked. */
+/**
+ * `hookyard check` from outside: exit codes, reports, scenarios that show a failure again, and
+ * receivers that cannot be checked.
+ */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
@@ -32,8 +35,17 @@ async function listening(handler: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
 }
 
-async function answersOf(url: string, headers: Record<string, string> = {}): Promise<CheckReport["checks"][number]> {
-  const report = await runCheck({ url, headers, only: ["answers"], skip: ["in-time"], secret: "s3cret" });
+async function answersOf(
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<CheckReport["checks"][number]> {
+  const report = await runCheck({
+    url,
+    headers,
+    only: ["answers"],
+    skip: ["in-time"],
+    secret: "s3cret",
+  });
   const [answers] = report.checks;
   if (answers === undefined) throw new Error("There is no result.");
   return answers;
@@ -46,8 +58,24 @@ describe("the command", () => {
     const file = (name: string): string => join(into, name);
     const { code, out, err } = await runHookyard(
       [
-        ...["check", there.url, "--effects", there.effectsUrl, "--only", "signature-truncated,signature-wrong,get"],
-        ...["--json", file("report.json"), "--junit", file("report.xml"), "--html", file("report.html"), "--scenarios", file("scenarios")],
+        ...[
+          "check",
+          there.url,
+          "--effects",
+          there.effectsUrl,
+          "--only",
+          "signature-truncated,signature-wrong,get",
+        ],
+        ...[
+          "--json",
+          file("report.json"),
+          "--junit",
+          file("report.xml"),
+          "--html",
+          file("report.html"),
+          "--scenarios",
+          file("scenarios"),
+        ],
       ],
       { env: { HOOKYARD_SECRET: there.secret } },
     );
@@ -58,8 +86,13 @@ describe("the command", () => {
     const report = JSON.parse(readFileSync(file("report.json"), "utf8")) as CheckReport;
     expect(report).toMatchObject({ url: there.url, verdict: "fail", score: 80 });
     const failed = report.checks.find(({ id }) => id === "signature-truncated");
-    expect(failed?.requests[0]).toMatchObject({ status: expect.any(Number), sentAs: "signature truncated" });
-    expect(failed?.requests[0]?.head).toMatch(/^POST \/hooks HTTP\/1.1\r\n[^]*X-Signature: [0-9a-f]{8}\r\n/);
+    expect(failed?.requests[0]).toMatchObject({
+      status: expect.any(Number),
+      sentAs: "signature truncated",
+    });
+    expect(failed?.requests[0]?.head).toMatch(
+      /^POST \/hooks HTTP\/1.1\r\n[^]*X-Signature: [0-9a-f]{8}\r\n/,
+    );
     expect(readFileSync(file("report.xml"), "utf8")).toMatch(
       /<failure message="The receiver answered 2\d\d to a message with the beginning of the right signature/,
     );
@@ -67,7 +100,12 @@ describe("the command", () => {
     expect(page).toContain("default-src 'none'");
     expect(page).toContain("timingSafeEqual");
     expect(readdirSync(file("scenarios"))).toEqual(["signature-truncated.yaml"]);
-    for (const name of ["report.json", "report.xml", "report.html", "scenarios/signature-truncated.yaml"])
+    for (const name of [
+      "report.json",
+      "report.xml",
+      "report.html",
+      "scenarios/signature-truncated.yaml",
+    ])
       expect(readFileSync(file(name), "utf8")).not.toContain(there.secret);
   });
 
@@ -96,7 +134,10 @@ describe("the command", () => {
     [["check", "ftp://there/"], /is not a full http or https URL/],
     [["check", "http://127.0.0.1:1/", "--only", "signatures"], /No check is called signatures/],
     [["check", "http://127.0.0.1:1/", "--header", "nonsense"], /--header needs "Name: value"/],
-    [["check", "http://127.0.0.1:1/", "--effects", "http://127.0.0.1:1/effects"], /cannot be asked for effects/],
+    [
+      ["check", "http://127.0.0.1:1/", "--effects", "http://127.0.0.1:1/effects"],
+      /cannot be asked for effects/,
+    ],
     [["check", "http://127.0.0.1:1/", "--timeout", "1"], /--timeout needs milliseconds/],
   ])("%j ends with 2", async (args, message) => {
     const { code, err } = await runHookyard(args);
@@ -119,7 +160,16 @@ describe("a failed check as a scenario", () => {
     const into = folder();
     const wrong = await started(name);
     const right = await started("node: keep-alive");
-    const args = ["check", wrong.url, "--effects", wrong.effectsUrl, "--only", id, "--scenarios", into];
+    const args = [
+      "check",
+      wrong.url,
+      "--effects",
+      wrong.effectsUrl,
+      "--only",
+      id,
+      "--scenarios",
+      into,
+    ];
     const env = { HOOKYARD_SECRET: wrong.secret };
     expect((await runHookyard(args, { env })).code).toBe(1);
     const file = join(into, `${id}.yaml`);
@@ -153,7 +203,9 @@ describe("a receiver that cannot be checked gets a sentence that says why:", () 
   });
 
   test("a redirect to a login page", async () => {
-    const url = await listening((_request, response) => response.writeHead(302, { Location: "/login?next=/hooks" }).end());
+    const url = await listening((_request, response) =>
+      response.writeHead(302, { Location: "/login?next=/hooks" }).end(),
+    );
     expect(await answersOf(url)).toMatchObject({
       verdict: "fail",
       detail: expect.stringMatching(/302, a redirect to \/login.*looks like a login page/),
@@ -161,8 +213,13 @@ describe("a receiver that cannot be checked gets a sentence that says why:", () 
   });
 
   test("a header of its own is needed, and given", async () => {
-    const url = await listening(({ headers }, response) => response.writeHead(headers["x-api-key"] === "k3y" ? 204 : 403).end());
-    expect(await answersOf(url)).toMatchObject({ verdict: "fail", detail: expect.stringMatching(/with 403.*--header "Name: value"/) });
+    const url = await listening(({ headers }, response) =>
+      response.writeHead(headers["x-api-key"] === "k3y" ? 204 : 403).end(),
+    );
+    expect(await answersOf(url)).toMatchObject({
+      verdict: "fail",
+      detail: expect.stringMatching(/with 403.*--header "Name: value"/),
+    });
     const answers = await answersOf(url, { "X-Api-Key": "k3y" });
     expect(answers.verdict).toBe("pass");
     expect(JSON.stringify(answers)).not.toContain("k3y");
@@ -170,10 +227,14 @@ describe("a receiver that cannot be checked gets a sentence that says why:", () 
 
   test("HTTPS with a self-signed certificate", async () => {
     const certificates = new URL("../support/certificates/", import.meta.url);
-    const [key, cert] = ["self-signed-key.pem", "self-signed.pem"].map((name) => readFileSync(new URL(name, certificates)));
+    const [key, cert] = ["self-signed-key.pem", "self-signed.pem"].map((name) =>
+      readFileSync(new URL(name, certificates)),
+    );
     const receiver = await startRawReceiver({ tls: { key, cert } });
     onTestFinished(() => receiver.stop());
-    const { verdict, detail } = await answersOf(`https://self-signed.localhost:${receiver.port}/hooks`);
+    const { verdict, detail } = await answersOf(
+      `https://self-signed.localhost:${receiver.port}/hooks`,
+    );
     expect(verdict).toBe("fail");
     expect(detail).toMatch(/is self-signed.*NODE_EXTRA_CA_CERTS/);
   });

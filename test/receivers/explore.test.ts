@@ -1,4 +1,7 @@
-/** `hookyard explore` against shops: what it finds, how small that is, and that `hookyard run` shows it every time. */
+/**
+ * `hookyard explore` against shops: what it finds, how small that is, and that `hookyard run` shows
+ * it every time.
+ */
 
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
@@ -12,7 +15,13 @@ import { readExploration, type Exploration } from "../../src/explore/explore-fil
 import { scenarioOf } from "../../src/explore/scenario.ts";
 import { draw } from "../../src/explore/schedule.ts";
 import { runHookyard } from "../scenarios/run-hookyard.ts";
-import { shops, startShop, type RunningReceiver, type ShopEntry, type ShopOptions } from "./receivers.ts";
+import {
+  shops,
+  startShop,
+  type RunningReceiver,
+  type ShopEntry,
+  type ShopOptions,
+} from "./receivers.ts";
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), "hookyard-explore-"));
@@ -42,7 +51,10 @@ const fiveMessages = `
     - { type: track, event: Cart Updated }
     - { type: identify, traits: { plan: pro } }`;
 
-function fileOf({ url }: RunningReceiver, { restart, messages = fiveMessages, always = "{}" }: Explore = {}): string {
+function fileOf(
+  { url }: RunningReceiver,
+  { restart, messages = fiveMessages, always = "{}" }: Explore = {},
+): string {
   const { origin } = new URL(url);
   return `name: Shop
 explore:
@@ -95,7 +107,9 @@ async function outcomesOf(scenario: string, wrong: RunningReceiver): Promise<str
   for (const file of files) writeFileSync(file, scenario);
   const mended = join(into, "right.yaml");
   writeFileSync(mended, scenario.replaceAll(new URL(wrong.url).host, new URL(right.url).host));
-  const { out } = await runHookyard(["run", ...files, mended], { env: { HOOKYARD_SECRET: wrong.secret } });
+  const { out } = await runHookyard(["run", ...files, mended], {
+    env: { HOOKYARD_SECRET: wrong.secret },
+  });
   expect(out, out).not.toContain("unusable");
   return /\d+ passed.*failed/.exec(out)?.[0] ?? out;
 }
@@ -117,7 +131,11 @@ test.each([
 
 test("right: 300 schedules hold, and every order and every fault at every message was among them", async () => {
   const shop = await start("right");
-  const { explored } = await search(fileOf(shop, { always: "{ state: same, effects: once }" }), shop, { runs: 300 });
+  const { explored } = await search(
+    fileOf(shop, { always: "{ state: same, effects: once }" }),
+    shop,
+    { runs: 300 },
+  );
   expect(explored).toMatchObject({ schedules: 300, finding: null, unsteady: [] });
   for (const { seen, of } of explored.coverage.faults) expect(seen / of).toBeGreaterThan(0.8);
 });
@@ -135,22 +153,31 @@ test("a lost answer before a real restart is found, and its scenario restarts th
   await new Promise<void>((resolve) => void supervisor.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void supervisor.close());
   const restart = `${process.execPath} -e "fetch('http://127.0.0.1:${(supervisor.address() as AddressInfo).port}')"`;
-  const text = fileOf(shop, { restart: JSON.stringify(restart), messages: "\n    - { type: track, event: Paid }" });
+  const text = fileOf(shop, {
+    restart: JSON.stringify(restart),
+    messages: "\n    - { type: track, event: Paid }",
+  });
   const { explored, scenario } = await search(text.replace(/ {4}reset: .*\n/, ""), shop);
   expect(explored.finding?.schedule).toHaveLength(3);
   const file = join(folder(), "found.yaml");
   writeFileSync(file, scenario);
   const { out, code } = await runHookyard(["run", file], { env: { HOOKYARD_SECRET: shop.secret } });
-  expect(out).toMatch(/The receiver restarts: command .* ended with 0\n[^]*expected {2}1 effect of \S+\n.*actual {4}2 effects/);
+  expect(out).toMatch(
+    /The receiver restarts: command .* ended with 0\n[^]*expected {2}1 effect of \S+\n.*actual {4}2 effects/,
+  );
   expect(code).toBe(1);
 });
 
 test("an end state of the wrong order is found where every effect is there once", async () => {
   const shop = await start("order of identifies");
-  const messages = "\n    - { type: identify }\n    - { type: track, event: Paid }\n    - { type: identify }";
+  const messages =
+    "\n    - { type: identify }\n    - { type: track, event: Paid }\n    - { type: identify }";
   const text = fileOf(shop, { messages, always: "{ effects: any number, state: same }" });
   const { explored, scenario } = await search(text, shop);
-  expect(explored.finding).toMatchObject({ violations: [{ kind: "state" }], schedule: [{ message: 2 }, { message: 0 }] });
+  expect(explored.finding).toMatchObject({
+    violations: [{ kind: "state" }],
+    schedule: [{ message: 2 }, { message: 0 }],
+  });
   expect(await outcomesOf(scenario, shop)).toBe("1 passed, 3 failed");
 });
 
@@ -158,13 +185,16 @@ test("an expectation of one's own is found to fail", async () => {
   const shop = await start("right");
   const always = '{ expect: [{ effects: { token: "{{user}}", times: { atMost: 2 } } }] }';
   const { explored } = await search(fileOf(shop, { always }), shop);
-  expect(explored.finding?.violations.map(({ text }) => text)).toEqual(["u took effect 3 times, and not at most 2 times."]);
+  expect(explored.finding?.violations.map(({ text }) => text)).toEqual([
+    "u took effect 3 times, and not at most 2 times.",
+  ]);
   expect(explored.finding?.schedule).toHaveLength(3);
 });
 
 test("the same seed draws the same schedules, and another one others", () => {
   const exploration = read(fileOf({ url: "http://127.0.0.1:1/hooks" } as RunningReceiver));
-  const drawn = (seed: number): unknown => Array.from({ length: 50 }, (_, number) => draw(exploration, seed, number));
+  const drawn = (seed: number): unknown =>
+    Array.from({ length: 50 }, (_, number) => draw(exploration, seed, number));
   expect(drawn(7)).toEqual(drawn(7));
   expect(drawn(7)).not.toEqual(drawn(8));
 });
@@ -179,11 +209,16 @@ describe("the command", () => {
   test("ends with 1, and writes what it found where it should", async () => {
     const shop = await start("race");
     const out = join(folder(), "found");
-    const ended = await runHookyard(["explore", written(fileOf(shop)), "--out", out, "--seed", "5"], {
-      env: { HOOKYARD_SECRET: shop.secret },
-    });
+    const ended = await runHookyard(
+      ["explore", written(fileOf(shop)), "--out", out, "--seed", "5"],
+      {
+        env: { HOOKYARD_SECRET: shop.secret },
+      },
+    );
     expect(ended.err).toBe("");
-    expect(ended.out).toMatch(/✗ \S+ \S+ took effect twice, and not once\.\n {2}1\. .* copies at the same time\n/);
+    expect(ended.out).toMatch(
+      /✗ \S+ \S+ took effect twice, and not once\.\n {2}1\. .* copies at the same time\n/,
+    );
     expect(ended.out).toMatch(/schedules in \d+\.\d s, \d+ a minute/);
     expect(readdirSync(out)).toEqual(["shop-seed-5.yaml"]);
     expect(readFileSync(join(out, "shop-seed-5.yaml"), "utf8")).not.toContain(shop.secret);
@@ -192,26 +227,47 @@ describe("the command", () => {
 
   test("ends with 0 when every schedule held", async () => {
     const shop = await start("right");
-    const { out, code } = await runHookyard(["explore", written(fileOf(shop)), "--runs", "20"], { env: { HOOKYARD_SECRET: shop.secret } });
+    const { out, code } = await runHookyard(["explore", written(fileOf(shop)), "--runs", "20"], {
+      env: { HOOKYARD_SECRET: shop.secret },
+    });
     expect(out).toMatch(/^20 schedules in [^]*✓ Every schedule held\./m);
     expect(code).toBe(0);
   });
 
   test("ends with 2 where not even one message works", async () => {
     const shop = await start("right");
-    const { err, code } = await runHookyard(["explore", written(fileOf(shop))], { env: { HOOKYARD_SECRET: "another" } });
-    expect(err).toMatch(/^Not even a single message works: identify \(message 1\) was answered 401\./);
+    const { err, code } = await runHookyard(["explore", written(fileOf(shop))], {
+      env: { HOOKYARD_SECRET: "another" },
+    });
+    expect(err).toMatch(
+      /^Not even a single message works: identify \(message 1\) was answered 401\./,
+    );
     expect(code).toBe(2);
   });
 
   test.each([
-    ["name: A\nsteps: []", "1:1  The file has no explore section. hookyard run runs scenarios without one."],
+    [
+      "name: A\nsteps: []",
+      "1:1  The file has no explore section. hookyard run runs scenarios without one.",
+    ],
     ["name: A\nexplore:\n  reciever: {}\n", "3:3  reciever is unknown. Did you mean receiver?"],
-    [fileWith("messages: [{ type: track, event: A, userId: u_1 }]"), "4:47  userId must be new in each schedule"],
+    [
+      fileWith("messages: [{ type: track, event: A, userId: u_1 }]"),
+      "4:47  userId must be new in each schedule",
+    ],
     [fileWith("messages: [{ type: track }]"), "4:14  "],
-    [fileWith("messages: [{ type: page }]\n  vary: { duplicates: { of: [2] } }"), "5:30  There is no message 2: there are 1."],
-    [fileWith("messages: [{ type: page }]\n  vary: { restarts: 1 }"), "5:21  Say how the receiver is restarted"],
-    [fileWith("messages: [{ type: page }]\n  always: { effects: once }"), "5:22  Say where the receiver lists its effects"],
+    [
+      fileWith("messages: [{ type: page }]\n  vary: { duplicates: { of: [2] } }"),
+      "5:30  There is no message 2: there are 1.",
+    ],
+    [
+      fileWith("messages: [{ type: page }]\n  vary: { restarts: 1 }"),
+      "5:21  Say how the receiver is restarted",
+    ],
+    [
+      fileWith("messages: [{ type: page }]\n  always: { effects: once }"),
+      "5:22  Say where the receiver lists its effects",
+    ],
   ])("ends with 2 for a file that is wrong: %j", async (text, problem) => {
     const file = written(text);
     const { err, code } = await runHookyard(["explore", file]);
@@ -243,8 +299,12 @@ async function startListOfUsers(isRight: boolean): Promise<string> {
     if (request.url === "/rows") return void response.end(JSON.stringify(rows));
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { messageId, userId, event } = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, string>;
-    if (!isRight || !seen.has(messageId ?? "")) rows.push({ id: rows.length, userId, event, at: `time ${rows.length}` });
+    const { messageId, userId, event } = JSON.parse(Buffer.concat(chunks).toString()) as Record<
+      string,
+      string
+    >;
+    if (!isRight || !seen.has(messageId ?? ""))
+      rows.push({ id: rows.length, userId, event, at: `time ${rows.length}` });
     seen.add(messageId ?? "");
     response.writeHead(204).end();
   });
@@ -256,13 +316,25 @@ async function startListOfUsers(isRight: boolean): Promise<string> {
 test("effects without tokens of messages are compared with those of the same messages once each, but for ids and times", async () => {
   const fileAt = (origin: string): string =>
     `name: List\nexplore:\n  receiver: { url: ${origin}/, effects: ${origin}/rows }\n  messages: [{ type: track, event: A }, { type: track, event: B }]\n`;
-  const found = await explore({ exploration: read(fileAt(await startListOfUsers(false))), secret: null, seed: 1, runs: 100, minutes: 1 });
+  const found = await explore({
+    exploration: read(fileAt(await startListOfUsers(false))),
+    secret: null,
+    seed: 1,
+    runs: 100,
+    minutes: 1,
+  });
   expect(found.notes).toEqual([
     expect.stringMatching(/^The effects show users, and not the tokens of messages/),
     "Not compared, because they differ from run to run: id, at.",
   ]);
   expect(found.finding).toMatchObject({ violations: [{ kind: "state" }] });
-  const right = await explore({ exploration: read(fileAt(await startListOfUsers(true))), secret: null, seed: 1, runs: 100, minutes: 1 });
+  const right = await explore({
+    exploration: read(fileAt(await startListOfUsers(true))),
+    secret: null,
+    seed: 1,
+    runs: 100,
+    minutes: 1,
+  });
   expect(right).toMatchObject({ schedules: 100, finding: null, unsteady: [] });
 });
 
@@ -274,7 +346,10 @@ async function startForgetful(isRight: boolean): Promise<string> {
   const receive = async (request: IncomingMessage): Promise<number> => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { messageId = "" } = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, string>;
+    const { messageId = "" } = JSON.parse(Buffer.concat(chunks).toString()) as Record<
+      string,
+      string
+    >;
     if (known.has(messageId)) return 200;
     if (!isRight) known.add(messageId);
     await Promise.race([working.promise, wait(100)]);
@@ -308,5 +383,9 @@ test("a restart while the receiver works for a sender that has hung up is found"
     violations: [{ kind: "never" }],
     schedule: [{ do: "lose", hangUp: "when-sent" }, { do: "restart" }, { do: "send" }],
   });
-  expect(await searchIn(await startForgetful(true), 40)).toMatchObject({ schedules: 40, finding: null, unsteady: [] });
+  expect(await searchIn(await startForgetful(true), 40)).toMatchObject({
+    schedules: 40,
+    finding: null,
+    unsteady: [],
+  });
 });

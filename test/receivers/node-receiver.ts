@@ -5,7 +5,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { isSigned, keyOf, knownTypes, listen, type Message, parseMessage, readBody } from "./node-server.ts";
+import {
+  isSigned,
+  keyOf,
+  knownTypes,
+  listen,
+  type Message,
+  parseMessage,
+  readBody,
+} from "./node-server.ts";
 
 const { bug, style, port, secret, ...given } = parseArgs({
   options: {
@@ -38,7 +46,9 @@ function isValid(body: Buffer, signature: string | undefined): boolean {
     case "verifies-after-work":
       return true;
     case "signature-prefix":
-      return signature !== undefined && signature !== "" && digest(body.toString()).startsWith(signature);
+      return (
+        signature !== undefined && signature !== "" && digest(body.toString()).startsWith(signature)
+      );
     case "verifies-restringified":
       return signature === digest(JSON.stringify(parseMessage(body)));
     case "verifies-latin1":
@@ -51,7 +61,15 @@ function isValid(body: Buffer, signature: string | undefined): boolean {
   }
 }
 
-function add({ type, userId, anonymousId, timestamp, properties, traits, ...message }: Message): void {
+function add({
+  type,
+  userId,
+  anonymousId,
+  timestamp,
+  properties,
+  traits,
+  ...message
+}: Message): void {
   const user = userId ?? message["User ID"] ?? anonymousId;
   effects.push({ type, userId: user, token: properties?.token ?? traits?.token, at: timestamp });
 }
@@ -69,7 +87,8 @@ const handlers: Record<string, (message: Message) => void> = {
     const user = userId ?? anonymousId;
     const known = profiles.get(user);
     const isNewer = known === undefined || Date.parse(known.at) <= Date.parse(at);
-    if (isNewer || bug === "older-identify-wins") profiles.set(user, { type, userId: user, token: traits?.token, at });
+    if (isNewer || bug === "older-identify-wins")
+      profiles.set(user, { type, userId: user, token: traits?.token, at });
   },
   delete(message) {
     profiles.delete(message.userId);
@@ -97,9 +116,11 @@ async function takeEffect(message: Message, key: string, response: ServerRespons
   if (done.has(key) && bug !== "duplicate-race") return;
   handlers[message.type]?.(message);
   done.set(key, message.timestamp);
-  if (bug === "hundred-ids") for (const oldest of [...done.keys()].slice(0, -100)) done.delete(oldest);
+  if (bug === "hundred-ids")
+    for (const oldest of [...done.keys()].slice(0, -100)) done.delete(oldest);
   if (bug === "ten-minute-memory") {
-    for (const [key, timestamp] of done) if (Date.parse(timestamp) < Date.now() - 600_000) done.delete(key);
+    for (const [key, timestamp] of done)
+      if (Date.parse(timestamp) < Date.now() - 600_000) done.delete(key);
   }
 }
 
@@ -109,7 +130,8 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
   const requests = (requestsOf.get(socket) ?? 0) + 1;
   requestsOf.set(socket, requests);
   const isRefused =
-    (bug === "second-request-reset" && requests > 1) || (bug === "connection-close-reset" && headers.connection === "close");
+    (bug === "second-request-reset" && requests > 1) ||
+    (bug === "connection-close-reset" && headers.connection === "close");
   if (isRefused) {
     socket.destroy();
     return 0;
@@ -146,7 +168,9 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
 
 const server = createServer((request, response) => {
   if (request.method === "GET" && request.url === "/effects") {
-    response.setHeader("content-type", "application/json").end(JSON.stringify([...profiles.values(), ...effects]));
+    response
+      .setHeader("content-type", "application/json")
+      .end(JSON.stringify([...profiles.values(), ...effects]));
     return;
   }
   const answer = (status: number): void => {

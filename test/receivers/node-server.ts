@@ -1,4 +1,7 @@
-/** What the receivers on `node:http` share. Each is a program: it prints its port, and ends with its standard input. */
+/**
+ * What the receivers on `node:http` share. Each is a program: it prints its port, and ends with its
+ * standard input.
+ */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, Server } from "node:http";
@@ -26,14 +29,18 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
 
 export function isSigned(body: Buffer, given: string | undefined, secret: string): boolean {
   const expected = createHmac("sha1", secret).update(body).digest("hex");
-  return given?.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected));
+  return (
+    given?.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected))
+  );
 }
 
 /** Null when the body is no JSON object. */
 export function parseMessage(body: Buffer): Message | null {
   try {
     const value: unknown = JSON.parse(body.toString("utf8"));
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Message) : null;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Message)
+      : null;
   } catch {
     return null;
   }

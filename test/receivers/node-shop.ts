@@ -1,13 +1,22 @@
 /**
- * A shop's receiver on `node:http`, for searches: its bugs need two or three steps. Its rows are on disk (`--data`) and survive a restart,
- * either a real one or `POST /restart`, which forgets what is only in memory. `POST /reset` empties it.
+ * A shop's receiver on `node:http`, for searches: its bugs need two or three steps. Its rows are on
+ * disk (`--data`) and survive a restart, either a real one or `POST /restart`, which forgets what
+ * is only in memory. `POST /reset` empties it.
  */
 
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { isSigned, keyOf, knownTypes, listen, type Message, parseMessage, readBody } from "./node-server.ts";
+import {
+  isSigned,
+  keyOf,
+  knownTypes,
+  listen,
+  type Message,
+  parseMessage,
+  readBody,
+} from "./node-server.ts";
 
 const { bug, port, secret, data, ...given } = parseArgs({
   options: {
@@ -15,12 +24,21 @@ const { bug, port, secret, data, ...given } = parseArgs({
     port: { type: "string", default: "0" },
     secret: { type: "string", default: "" },
     data: { type: "string" },
-    /** How long a user's first message takes: long enough that a copy sent together with it arrives. */
+    /**
+     * How long a user's first message takes: long enough that a copy sent together with it arrives.
+     */
     "account-ms": { type: "string", default: "20" },
   },
 }).values;
 
-type Row = { key: string; type: string; event: string | undefined; userId: string; token: string | undefined; at: string };
+type Row = {
+  key: string;
+  type: string;
+  event: string | undefined;
+  userId: string;
+  token: string | undefined;
+  at: string;
+};
 
 let rows: Row[] = [];
 let memory = read();
@@ -39,7 +57,8 @@ function read(): {
       .filter(Boolean)
       .map((line) => JSON.parse(line));
   const known = bug === "remembers-in-memory" ? [] : rows;
-  const usersWith = (event: string): Set<string> => new Set(rows.filter((row) => row.event === event).map(({ userId }) => userId));
+  const usersWith = (event: string): Set<string> =>
+    new Set(rows.filter((row) => row.event === event).map(({ userId }) => userId));
   return {
     work: new Map(known.map(({ key }) => [key, Promise.resolve()])),
     users: new Set(rows.map(({ userId }) => userId)),
@@ -62,14 +81,27 @@ async function createAccount(userId: string): Promise<void> {
   memory.users.add(userId);
 }
 
-function apply({ type, userId, anonymousId, timestamp, event, properties, traits, ...message }: Message, key: string): void {
+function apply(
+  { type, userId, anonymousId, timestamp, event, properties, traits, ...message }: Message,
+  key: string,
+): void {
   const user = userId ?? message["User ID"] ?? anonymousId ?? "";
-  const row = { key, type, event, userId: user, token: properties?.token ?? traits?.token, at: timestamp };
+  const row = {
+    key,
+    type,
+    event,
+    userId: user,
+    token: properties?.token ?? traits?.token,
+    at: timestamp,
+  };
   save(row);
   if (bug === "refunds-twice") settleRefunds(row);
 }
 
-/** A refund that arrives before its order waits for it; with the first cart of the user, those that still wait are settled. */
+/**
+ * A refund that arrives before its order waits for it; with the first cart of the user, those that
+ * still wait are settled.
+ */
 function settleRefunds(row: Row): void {
   const { carts, completed, refunds } = memory;
   const { userId, event } = row;
@@ -113,7 +145,12 @@ function effects(): Row[] {
   const users = new Map<string, Row>();
   for (const row of rows.filter(({ type }) => type === "identify")) {
     const known = users.get(row.userId);
-    if (bug === "older-identify-wins" || known === undefined || Date.parse(known.at) <= Date.parse(row.at)) users.set(row.userId, row);
+    if (
+      bug === "older-identify-wins" ||
+      known === undefined ||
+      Date.parse(known.at) <= Date.parse(row.at)
+    )
+      users.set(row.userId, row);
   }
   return [...users.values(), ...rows.filter(({ type }) => type !== "identify")];
 }
@@ -138,7 +175,8 @@ const server = createServer((request, response) => {
   const answer = (status: number): void => void response.writeHead(status).end();
   const { url } = request;
   if (url === "/hooks") receive(request).then(answer, () => answer(500));
-  else if (url === "/effects") response.setHeader("content-type", "application/json").end(JSON.stringify(effects()));
+  else if (url === "/effects")
+    response.setHeader("content-type", "application/json").end(JSON.stringify(effects()));
   else if (url === "/restart" || url === "/reset") {
     if (url === "/reset") clear();
     memory = read();

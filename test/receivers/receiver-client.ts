@@ -8,7 +8,10 @@ import type { RunningReceiver } from "./receivers.ts";
 type Headers = Record<string, string>;
 
 /** `once` of Node would also end with an error of the connection, which is followed by its end. */
-function happens(socket: Socket, ...events: readonly ("connect" | "data" | "close")[]): Promise<void> {
+function happens(
+  socket: Socket,
+  ...events: readonly ("connect" | "data" | "close")[]
+): Promise<void> {
   return new Promise((resolve) => {
     for (const event of events) socket.once(event, () => resolve());
   });
@@ -32,7 +35,15 @@ export class ReceiverClient {
     const token = this.token();
     const timestamp = new Date().toISOString();
     const messageId = `message of ${token}`;
-    return JSON.stringify({ version: 1, type, messageId, timestamp, userId: `user of ${token}`, context: {}, ...members });
+    return JSON.stringify({
+      version: 1,
+      type,
+      messageId,
+      timestamp,
+      userId: `user of ${token}`,
+      context: {},
+      ...members,
+    });
   }
 
   sign(body: string): string {
@@ -73,7 +84,10 @@ export class ReceiverClient {
     return (await answer.text()).split(token).length - 1;
   }
 
-  /** Sends a whole request and ends the connection without waiting for the answer; resolves when the receiver has ended it too. */
+  /**
+   * Sends a whole request and ends the connection without waiting for the answer; resolves when the
+   * receiver has ended it too.
+   */
   async hangUp(body: string): Promise<void> {
     const socket = this.#connect();
     socket.end(this.#request(body)).resume();
@@ -88,11 +102,15 @@ export class ReceiverClient {
     return statuses;
   }
 
-  /** The statuses of one request on each of many connections, which stay open until all have ended. */
+  /**
+   * The statuses of one request on each of many connections, which stay open until all have ended.
+   */
   async onManyConnections(count: number): Promise<number[]> {
     const sockets = Array.from({ length: count }, () => this.#connect());
     await Promise.all(sockets.map((socket) => happens(socket, "connect", "close")));
-    const statuses = await Promise.all(sockets.map((socket) => this.#exchange(socket, 1, "keep-alive")));
+    const statuses = await Promise.all(
+      sockets.map((socket) => this.#exchange(socket, 1, "keep-alive")),
+    );
     for (const socket of sockets) socket.destroy();
     return statuses.flat();
   }
@@ -109,7 +127,8 @@ export class ReceiverClient {
         [...received.matchAll(/HTTP\/1\.\d (\d{3}) /g)].map(({ index, 1: status = "" }) =>
           /[^\n]/.test(received.charAt(index - 1)) ? "0" : status,
         );
-      while (answers().length <= statuses.length && !socket.closed) await happens(socket, "data", "close");
+      while (answers().length <= statuses.length && !socket.closed)
+        await happens(socket, "data", "close");
       statuses.push(Number(answers()[statuses.length] ?? 0));
     }
     return statuses;
@@ -127,7 +146,9 @@ export class ReceiverClient {
       "content-length": String(Buffer.byteLength(body)),
       connection,
     };
-    const lines = Object.entries({ ...headers, "x-signature": this.sign(body) }).map(([name, value]) => `${name}: ${value}\r\n`);
+    const lines = Object.entries({ ...headers, "x-signature": this.sign(body) }).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    );
     return `POST /hooks HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
   }
 }

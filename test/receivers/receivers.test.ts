@@ -1,7 +1,15 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { proofs } from "./bug-proofs.ts";
 import { ReceiverClient } from "./receiver-client.ts";
-import { languages, missing, type ReceiverEntry, receivers, removeBuilds, type RunningReceiver, startReceiver } from "./receivers.ts";
+import {
+  languages,
+  missing,
+  type ReceiverEntry,
+  receivers,
+  removeBuilds,
+  type RunningReceiver,
+  startReceiver,
+} from "./receivers.ts";
 
 const running = new Map<ReceiverEntry, RunningReceiver>();
 afterAll(async () => {
@@ -64,10 +72,20 @@ describe.each(languages)("in %s", (language) => {
     expect(await client.onManyConnections(100)).toEqual(Array.from({ length: 100 }, () => isGood));
   });
 
-  test.skipIf(reason !== null).for(wrong.filter(inLanguage))("$name has its bug, which a right receiver has not", async (entry) => {
-    const { shows, secondMs, isLowerBound = false } = proofs[entry.bug ?? ""] ?? expect.unreachable();
-    expect(await shows(await start(entry, secondMs))).toBe(true);
-    await stop(entry);
-    if (!isLowerBound) expect(await shows(await start(right.find(inLanguage) ?? expect.unreachable()))).toBe(false);
-  });
+  test.skipIf(reason !== null).for(wrong.filter(inLanguage))(
+    "$name has its bug, which a right receiver has not",
+    async (entry) => {
+      const {
+        shows,
+        secondMs,
+        isLowerBound = false,
+      } = proofs[entry.bug ?? ""] ?? expect.unreachable();
+      expect(await shows(await start(entry, secondMs))).toBe(true);
+      await stop(entry);
+      if (!isLowerBound)
+        expect(await shows(await start(right.find(inLanguage) ?? expect.unreachable()))).toBe(
+          false,
+        );
+    },
+  );
 });

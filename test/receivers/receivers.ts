@@ -1,6 +1,7 @@
 /**
- * Receivers that `hookyard check` is tested against: right ones of different style, and wrong ones with one bug each. Every program
- * prints its port on the first line, and ends with its standard input.
+ * Receivers that `hookyard check` is tested against: right ones of different style, and wrong ones
+ * with one bug each. Every program prints its port on the first line, and ends with its standard
+ * input.
  */
 
 import { execFile, spawn, spawnSync } from "node:child_process";
@@ -32,10 +33,44 @@ const always = ["signature-restringified", "wrong-content-type"];
 
 /** A bug that any request may meet. */
 const anything = [
-  ...["answers", "in-time", "in-time-under-load", "types", "unknown-type", "unknown-members", "empty-properties", "no-user-id"],
-  ...["big", "unicode", "deep", "numbers", "signature-wrong", "signature-missing", "signature-of-other-body", "signature-truncated"],
-  ...["signature-raw-body", "bad-json", "empty-body", "get", "duplicate", "duplicate-together", "retry-after-lost-answer"],
-  ...["retry-after-timeout", "failed-means-not-done", "order", "alive-after", "keep-alive", "connection-per-request", "slow-request"],
+  ...[
+    "answers",
+    "in-time",
+    "in-time-under-load",
+    "types",
+    "unknown-type",
+    "unknown-members",
+    "empty-properties",
+    "no-user-id",
+  ],
+  ...[
+    "big",
+    "unicode",
+    "deep",
+    "numbers",
+    "signature-wrong",
+    "signature-missing",
+    "signature-of-other-body",
+    "signature-truncated",
+  ],
+  ...[
+    "signature-raw-body",
+    "bad-json",
+    "empty-body",
+    "get",
+    "duplicate",
+    "duplicate-together",
+    "retry-after-lost-answer",
+  ],
+  ...[
+    "retry-after-timeout",
+    "failed-means-not-done",
+    "order",
+    "alive-after",
+    "keep-alive",
+    "connection-per-request",
+    "slow-request",
+  ],
   ...["many-connections", "replayed-late"],
 ];
 
@@ -43,12 +78,28 @@ function right(language: Language, style: string): ReceiverEntry {
   return { name: `${language}: ${style}`, language, bug: null, style, finds: [], allowed: always };
 }
 
-function wrong(language: Language, bug: string, finds: readonly string[], allowed: readonly string[] = []): ReceiverEntry {
+function wrong(
+  language: Language,
+  bug: string,
+  finds: readonly string[],
+  allowed: readonly string[] = [],
+): ReceiverEntry {
   return { name: `${language}: ${bug}`, language, bug, finds, allowed: [...always, ...allowed] };
 }
 
-const everySignature = ["signature-wrong", "signature-missing", "signature-of-other-body", "signature-truncated"];
-const everyCopy = ["duplicate", "duplicate-together", "retry-after-lost-answer", "retry-after-timeout", "replayed-late"];
+const everySignature = [
+  "signature-wrong",
+  "signature-missing",
+  "signature-of-other-body",
+  "signature-truncated",
+];
+const everyCopy = [
+  "duplicate",
+  "duplicate-together",
+  "retry-after-lost-answer",
+  "retry-after-timeout",
+  "replayed-late",
+];
 
 export const receivers: readonly ReceiverEntry[] = [
   right("node", "keep-alive"),
@@ -76,7 +127,12 @@ export const receivers: readonly ReceiverEntry[] = [
   wrong("node", "delete-not-found", ["types"]),
   wrong("node", "fails-after-work", ["failed-means-not-done", "types"]),
   wrong("node", "marks-after-answer", ["retry-after-lost-answer"], ["retry-after-timeout"]),
-  wrong("node", "duplicate-race", ["duplicate-together"], ["retry-after-lost-answer", "retry-after-timeout"]),
+  wrong(
+    "node",
+    "duplicate-race",
+    ["duplicate-together"],
+    ["retry-after-lost-answer", "retry-after-timeout"],
+  ),
   wrong("node", "ten-minute-memory", ["replayed-late"]),
   wrong("node", "hundred-ids", ["replayed-late"]),
   wrong("node", "older-identify-wins", ["order"]),
@@ -91,7 +147,12 @@ export const receivers: readonly ReceiverEntry[] = [
   wrong("python", "ascii-only", ["unicode"], ["signature-raw-body"]),
   wrong("python", "group-ignored", ["types"]),
   wrong("python", "claimed-then-failed", ["types"], ["failed-means-not-done"]),
-  wrong("python", "duplicate-race", ["duplicate-together"], ["retry-after-lost-answer", "retry-after-timeout"]),
+  wrong(
+    "python",
+    "duplicate-race",
+    ["duplicate-together"],
+    ["retry-after-lost-answer", "retry-after-timeout"],
+  ),
   wrong("python", "global-lock", ["in-time-under-load"], ["many-connections", "alive-after"]),
   wrong("python", "get-not-implemented", ["get"]),
   wrong("python", "no-content-with-body", ["keep-alive"], anything),
@@ -131,10 +192,26 @@ export type ShopEntry = {
 /** For searches: bugs that need several steps. */
 export const shops: readonly ShopEntry[] = [
   { name: "right", bug: null, needs: "nothing is wrong in any schedule" },
-  { name: "race", bug: "marks-after-account", needs: "the first message of a user, which takes 20 ms, and a copy of it together with it" },
-  { name: "lost answer", bug: "remembers-in-memory", needs: "a message whose answer is lost, a restart, its retry" },
-  { name: "order of identifies", bug: "older-identify-wins", needs: "an identify, and then an older one of the same user" },
-  { name: "order of three", bug: "refunds-twice", needs: "Order Refunded, Order Completed, Cart Updated of one user, in this order" },
+  {
+    name: "race",
+    bug: "marks-after-account",
+    needs: "the first message of a user, which takes 20 ms, and a copy of it together with it",
+  },
+  {
+    name: "lost answer",
+    bug: "remembers-in-memory",
+    needs: "a message whose answer is lost, a restart, its retry",
+  },
+  {
+    name: "order of identifies",
+    bug: "older-identify-wins",
+    needs: "an identify, and then an older one of the same user",
+  },
+  {
+    name: "order of three",
+    bug: "refunds-twice",
+    needs: "Order Refunded, Order Completed, Cart Updated of one user, in this order",
+  },
 ];
 
 const folder = fileURLToPath(new URL("./", import.meta.url));
@@ -150,7 +227,9 @@ const versionOf: Record<Language, readonly [string, string]> = {
 /** Why the receivers in this language cannot run here, or null. */
 export function missing(language: Language): string | null {
   const [command, flag] = versionOf[language];
-  return spawnSync(command, [flag]).status === 0 ? null : `The receivers in ${language} are not tried, because ${command} is not here.`;
+  return spawnSync(command, [flag]).status === 0
+    ? null
+    : `The receivers in ${language} are not tried, because ${command} is not here.`;
 }
 
 let builds: { into: string; go?: Promise<unknown>; java?: Promise<unknown> } | null = null;
@@ -176,7 +255,15 @@ async function commandOf(language: Language): Promise<readonly [string, ...strin
   }
   await (builds.java ??= build("javac", ["-d", into, join(folder, "Receiver.java")]));
   // These three make it start in half of the time.
-  return ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-cp", into, "Receiver"];
+  return [
+    "java",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Xshare:auto",
+    "-cp",
+    into,
+    "Receiver",
+  ];
 }
 
 /** Go and Java are built once, for the first receiver that needs it. */
@@ -185,10 +272,18 @@ export function removeBuilds(): void {
   builds = null;
 }
 
-export type RunningReceiver = { url: string; effectsUrl: string; secret: string; stop(): Promise<void> };
+export type RunningReceiver = {
+  url: string;
+  effectsUrl: string;
+  secret: string;
+  stop(): Promise<void>;
+};
 
 /** With `secondMs`, its seconds are shorter or longer. */
-export async function startReceiver({ language, bug, style }: ReceiverEntry, secondMs = 1000): Promise<RunningReceiver> {
+export async function startReceiver(
+  { language, bug, style }: ReceiverEntry,
+  secondMs = 1000,
+): Promise<RunningReceiver> {
   const named = { bug, style, "second-ms": String(secondMs) };
   return startProgram(await commandOf(language), named);
 }
@@ -202,7 +297,10 @@ export type ShopOptions = {
 };
 
 /** With `port` and `data` it can be started again where it was. */
-export function startShop({ bug }: ShopEntry, { port, data, accountMs }: ShopOptions = {}): Promise<RunningReceiver> {
+export function startShop(
+  { bug }: ShopEntry,
+  { port, data, accountMs }: ShopOptions = {},
+): Promise<RunningReceiver> {
   const named = { bug, data, port: port?.toString(), "account-ms": accountMs?.toString() };
   return startProgram([process.execPath, join(folder, "node-shop.ts")], named);
 }
@@ -233,5 +331,7 @@ async function startProgram(
     };
   }
   await closed;
-  throw new Error(`${command} ${[...first, ...flags].join(" ")} ended before it listened: ${errors}`);
+  throw new Error(
+    `${command} ${[...first, ...flags].join(" ")} ended before it listened: ${errors}`,
+  );
 }

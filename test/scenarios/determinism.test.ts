@@ -1,4 +1,6 @@
-/** The same file and the same seed give the same report, byte for byte, however busy the machine is. */
+/**
+ * The same file and the same seed give the same report, byte for byte, however busy the machine is.
+ */
 
 import { expect, test } from "vitest";
 import { startInMemory } from "../../src/app.ts";
@@ -7,7 +9,10 @@ import { readScenario } from "../../src/scenarios/file/read-scenario.ts";
 import { runRead } from "../../src/scenarios/run/run-scenario.ts";
 import { runHookyard } from "./run-hookyard.ts";
 
-/** Everything that could differ: webhooks beside each other, draws, held attempts, cut connections, ids that the pipeline makes, ports in sentences, and expectations that fail. */
+/**
+ * Everything that could differ: webhooks beside each other, draws, held attempts, cut connections,
+ * ids that the pipeline makes, ports in sentences, and expectations that fail.
+ */
 const eventful = `name: Eventful
 endpoints:
   Flaky: [{ status: 503, chance: 0.4 }, { status: 200 }]

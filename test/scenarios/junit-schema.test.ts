@@ -18,8 +18,18 @@ describe("the check of JUnit XML", () => {
 
   test.each([
     ["a missing attribute", 'hostname="ci" ', "", "testsuite lacks hostname"],
-    ["a time with a zone", "09:00:00", "09:00:00Z", 'testsuite has timestamp="2026-11-21T09:00:00Z"'],
-    ["an unknown attribute", 'classname="A" ', 'classname="A" line="3" ', 'testcase may not have line="3"'],
+    [
+      "a time with a zone",
+      "09:00:00",
+      "09:00:00Z",
+      'testsuite has timestamp="2026-11-21T09:00:00Z"',
+    ],
+    [
+      "an unknown attribute",
+      'classname="A" ',
+      'classname="A" line="3" ',
+      'testcase may not have line="3"',
+    ],
     ["a wrong count", 'failures="1"', 'failures="0"', "failures is 0, and there are 1"],
     [
       "a wrong order",
@@ -27,7 +37,12 @@ describe("the check of JUnit XML", () => {
       "<system-err></system-err><system-out></system-out>",
       "testsuite has 0 system-out",
     ],
-    ["an unknown element", '<property name="seed" value="1"/>', "<seed/>", "properties has seed in a wrong place"],
+    [
+      "an unknown element",
+      '<property name="seed" value="1"/>',
+      "<seed/>",
+      "properties has seed in a wrong place",
+    ],
   ])("refuses %s", (_, part, instead, wrong) => {
     expect(wrongWithJunit(good.replace(part, instead))).toContain(wrong);
   });
@@ -39,6 +54,8 @@ describe("the check of JUnit XML", () => {
     ["a quote in an attribute", 'name="A"', 'name="A"B"'],
     ["half a character", "why", "\ud83d"],
   ])("throws at %s", (_, part, instead) => {
-    expect(() => wrongWithJunit(good.replace(part, instead))).toThrow(/entity|allow|closes|There is no tag/);
+    expect(() => wrongWithJunit(good.replace(part, instead))).toThrow(
+      /entity|allow|closes|There is no tag/,
+    );
   });
 });

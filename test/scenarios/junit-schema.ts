@@ -1,9 +1,15 @@
 /**
- * JUnit XML has no official schema. The two that CI systems go by are the one of Ant's reports and the one of Jenkins'
- * xUnit plugin; this holds a document against the stricter rules of both, and answers what is wrong with it.
+ * JUnit XML has no official schema. The two that CI systems go by are the one of Ant's reports and
+ * the one of Jenkins' xUnit plugin; this holds a document against the stricter rules of both, and
+ * answers what is wrong with it.
  */
 
-type XmlElement = { name: string; attributes: Map<string, string>; children: XmlElement[]; text: string };
+type XmlElement = {
+  name: string;
+  attributes: Map<string, string>;
+  children: XmlElement[];
+  text: string;
+};
 
 type Rule = {
   /** Required ones, with what their values must look like. */
@@ -18,7 +24,12 @@ const token = /^\S(?:.*\S)?$/;
 const whole = /^\d+$/;
 const decimal = /^\d+\.\d+$/;
 const any = Number.POSITIVE_INFINITY;
-const reason: Rule = { attributes: { type: token }, optional: { message: /./ }, children: [], text: true };
+const reason: Rule = {
+  attributes: { type: token },
+  optional: { message: /./ },
+  children: [],
+  text: true,
+};
 
 const rules: Record<string, Rule> = {
   testsuites: { attributes: {}, children: [["testsuite", 0, any]] },
@@ -44,7 +55,10 @@ const rules: Record<string, Rule> = {
   },
   properties: { attributes: {}, children: [["property", 0, any]] },
   property: { attributes: { name: token, value: /^/ }, children: [] },
-  testcase: { attributes: { name: token, classname: token, time: decimal }, children: [["skipped|error|failure", 0, 1]] },
+  testcase: {
+    attributes: { name: token, classname: token, time: decimal },
+    children: [["skipped|error|failure", 0, 1]],
+  },
   skipped: { attributes: {}, optional: { message: /./ }, children: [] },
   error: reason,
   failure: reason,
@@ -75,7 +89,8 @@ function wrongWith({ name, attributes, children, text }: XmlElement): string[] {
   }
   for (const [key, value] of attributes) {
     if (key in rule.attributes) continue;
-    if (rule.optional?.[key]?.test(value) !== true) wrong.push(`${name} may not have ${key}="${value}"`);
+    if (rule.optional?.[key]?.test(value) !== true)
+      wrong.push(`${name} may not have ${key}="${value}"`);
   }
   if (rule.text !== true && text.trim() !== "") wrong.push(`${name} has text in it`);
   const rest = children.map((child) => child.name);
@@ -93,7 +108,8 @@ function wrongWith({ name, attributes, children, text }: XmlElement): string[] {
 
 function wrongCounts({ attributes, children }: XmlElement): string[] {
   const cases = children.filter(({ name }) => name === "testcase");
-  const having = (name: string): number => cases.filter((one) => one.children.some((child) => child.name === name)).length;
+  const having = (name: string): number =>
+    cases.filter((one) => one.children.some((child) => child.name === name)).length;
   const counts: [string, number][] = [
     ["tests", cases.length],
     ["failures", having("failure")],
@@ -101,7 +117,9 @@ function wrongCounts({ attributes, children }: XmlElement): string[] {
     ["skipped", having("skipped")],
   ];
   return counts.flatMap(([key, count]) =>
-    attributes.get(key) === String(count) ? [] : [`${key} is ${attributes.get(key)}, and there are ${count}`],
+    attributes.get(key) === String(count)
+      ? []
+      : [`${key} is ${attributes.get(key)}, and there are ${count}`],
   );
 }
 

@@ -12,6 +12,8 @@ const files = readdirSync(directory).filter((file) => file.endsWith(".yaml"));
 test(`all ${files.length} of them pass`, async () => {
   const { code, out } = await runHookyard(["run", "--json", ...files], { cwd: directory });
   const { scenarios } = JSON.parse(out) as { scenarios: ScenarioReport[] };
-  expect(scenarios.map(({ file, state }) => `${file}: ${state}`)).toEqual(files.map((file) => `${file}: passed`));
+  expect(scenarios.map(({ file, state }) => `${file}: ${state}`)).toEqual(
+    files.map((file) => `${file}: passed`),
+  );
   expect(code).toBe(0);
 });

@@ -68,7 +68,8 @@ describe("hookyard run", () => {
     await write({ "b.yaml": failing });
     const { code, out } = await run("b.yaml");
     expect(code).toBe(1);
-    const timeout = "timeout after 5s  No complete response within 5 s: timed out before any byte of the response arrived.";
+    const timeout =
+      "timeout after 5s  No complete response within 5 s: timed out before any byte of the response arrived.";
     const attempts = `        00:00:00  round  1  Receiver  503
         00:00:10  round  2  Receiver  503
         00:00:30  round  3  Receiver  ${timeout}`;
@@ -101,7 +102,13 @@ ${[request, request, request].join("\n")}
   });
 
   test("runs several files side by side, each in a pipeline of its own, and tells of them in their order", async () => {
-    await write({ "a.yaml": passing, "b.yaml": failing, "c.yaml": broken, "d.yaml": passing, "e.yaml": "name: 1\nsteps: []\n" });
+    await write({
+      "a.yaml": passing,
+      "b.yaml": failing,
+      "c.yaml": broken,
+      "d.yaml": passing,
+      "e.yaml": "name: 1\nsteps: []\n",
+    });
     const { code, out } = await run("a.yaml", "b.yaml", "c.yaml", "d.yaml", "e.yaml");
     expect(out.match(/^[✓✗] .*$/gm)).toEqual([
       "✓ It arrives  a.yaml",
@@ -113,33 +120,58 @@ ${[request, request, request].join("\n")}
     expect(out).toContain(
       "  e.yaml:1:7  name must be a text, but it is 1.\n  e.yaml:2:8  steps must be a list with at least one step, but it is an empty list.\n",
     );
-    expect(out).toContain("      c.yaml:3:5  There is no delivery to retry: of 0, none was selected.\n  – 00:00:00  advance 1h\n");
+    expect(out).toContain(
+      "      c.yaml:3:5  There is no delivery to retry: of 0, none was selected.\n  – 00:00:00  advance 1h\n",
+    );
     expect(out).toMatch(/2 passed, 2 failed, 1 unusable {2}5 scenarios in/);
     expect(code).toBe(1);
   });
 
   test("writes JUnit XML that holds against the schema, whatever is in names and answers", async () => {
-    const strange = failing.replace("event: Order Completed", 'event: "\\u0007 ]]> <b> & \\uD83D \u{1F600}"');
-    await write({ "a.yaml": passing, "b.yaml": failing, "c.yaml": broken, "d.yaml": "name: [\n", "e.yaml": strange });
-    const { code, out } = await run("a.yaml", "b.yaml", "c.yaml", "d.yaml", "e.yaml", "--junit", "report.xml");
+    const strange = failing.replace(
+      "event: Order Completed",
+      'event: "\\u0007 ]]> <b> & \\uD83D \u{1F600}"',
+    );
+    await write({
+      "a.yaml": passing,
+      "b.yaml": failing,
+      "c.yaml": broken,
+      "d.yaml": "name: [\n",
+      "e.yaml": strange,
+    });
+    const { code, out } = await run(
+      "a.yaml",
+      "b.yaml",
+      "c.yaml",
+      "d.yaml",
+      "e.yaml",
+      "--junit",
+      "report.xml",
+    );
     const xml = await readFile(join(directory, "report.xml"), "utf8");
     expect([code, wrongWithJunit(xml)]).toEqual([1, []]);
     expect(out).toContain("✗ It does not arrive");
     const suites = readXml(xml).children;
     const counts = ["name", "package", "tests", "failures", "errors", "skipped"] as const;
-    expect(suites.slice(0, 4).map(({ attributes }) => counts.map((key) => attributes.get(key)))).toEqual([
+    expect(
+      suites.slice(0, 4).map(({ attributes }) => counts.map((key) => attributes.get(key))),
+    ).toEqual([
       ["It arrives", "a.yaml", "2", "0", "0", "0"],
       ["It does not arrive", "b.yaml", "4", "1", "0", "0"],
       ["It cannot go on", "c.yaml", "2", "0", "1", "1"],
       ["d.yaml", "d.yaml", "1", "0", "1", "0"],
     ]);
     for (const { attributes, children } of suites.slice(0, 3)) {
-      const times = children.filter(({ name }) => name === "testcase").map((one) => Number(one.attributes.get("time")));
+      const times = children
+        .filter(({ name }) => name === "testcase")
+        .map((one) => Number(one.attributes.get("time")));
       const sum = times.reduce((all, time) => all + time);
       expect(sum).toBeGreaterThan(0);
       expect(sum).toBeLessThan(Number(attributes.get("time")) + 0.01);
     }
-    const failure = suites[1]?.children.flatMap(({ children }) => children).find(({ name }) => name === "failure");
+    const failure = suites[1]?.children
+      .flatMap(({ children }) => children)
+      .find(({ name }) => name === "failure");
     expect(failure?.attributes.get("message")).toContain(
       "deliveries: state delivered: expected every delivery: state delivered, actual 1 delivery: state waiting",
     );
@@ -160,7 +192,13 @@ ${[request, request, request].join("\n")}
       expected: "every delivery: state delivered",
       actual: "1 delivery: state waiting",
       differences: [
-        { attempts: [{ elapsedMs: 0, result: "503" }, { elapsedMs: 10_000 }, { elapsedMs: 30_000, result: "timeout", heldMs: 5000 }] },
+        {
+          attempts: [
+            { elapsedMs: 0, result: "503" },
+            { elapsedMs: 10_000 },
+            { elapsedMs: 30_000, result: "timeout", heldMs: 5000 },
+          ],
+        },
       ],
     });
   });
@@ -216,8 +254,13 @@ ${[request, request, request].join("\n")}
     await write({ "a.yaml": passing });
     const kept = startHookyard(["run", "a.yaml", "--keep"], { cwd: directory });
     const address = /(http:\/\/\S+)\/#token=(\S+)/.exec(await kept.errSays(/#token=\S+\n/));
-    const response = await fetch(`${address?.[1]}/api/messages`, { headers: { Authorization: `Bearer ${address?.[2]}` } });
-    expect(await response.json()).toMatchObject({ total: 1, items: [{ userId: "u_1", state: "delivered" }] });
+    const response = await fetch(`${address?.[1]}/api/messages`, {
+      headers: { Authorization: `Bearer ${address?.[2]}` },
+    });
+    expect(await response.json()).toMatchObject({
+      total: 1,
+      items: [{ userId: "u_1", state: "delivered" }],
+    });
     kept.end();
     expect(await kept.ended).toMatchObject({ code: 0 });
   });

@@ -7,7 +7,10 @@ const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url))
 
 type Ended = { code: number | null; out: string; err: string };
 
-export function runHookyard(args: string[], options: { cwd?: string; env?: Record<string, string> } = {}): Promise<Ended> {
+export function runHookyard(
+  args: string[],
+  options: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<Ended> {
   return startHookyard(args, options).ended;
 }
 
@@ -36,7 +39,9 @@ export function startHookyard(
         };
         look();
         child.stderr.on("data", look);
-        child.on("close", () => reject(new Error(`It ended without having said ${pattern}: ${err}`)));
+        child.on("close", () =>
+          reject(new Error(`It ended without having said ${pattern}: ${err}`)),
+        );
       }),
     end: () => void child.kill("SIGTERM"),
   };

@@ -30,5 +30,6 @@ export type MessageRow = {
 };
 
 export function expect(sentence: string, expected: unknown, actual: unknown): void {
-  if (JSON.stringify(expected) !== JSON.stringify(actual)) throw new Broken(sentence, expected, actual);
+  if (JSON.stringify(expected) !== JSON.stringify(actual))
+    throw new Broken(sentence, expected, actual);
 }

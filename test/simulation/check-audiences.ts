@@ -1,4 +1,7 @@
-/** Audiences and computed traits: what was sent of a user alternates, and adds up to what the messages make of the user. */
+/**
+ * Audiences and computed traits: what was sent of a user alternates, and adds up to what the
+ * messages make of the user.
+ */
 
 import type { Database } from "better-sqlite3";
 import { messageStates, messageTypes } from "../../src/domain/states.ts";
@@ -21,8 +24,13 @@ export function checkAudiences(sim: Simulation, db: Database, fresh: readonly Me
     const before = model.synced.get(audience.sourceId);
     model.synced.set(audience.sourceId, { at, sent });
     if (audience.rule === null || audience.syncing !== null) model.synced.delete(audience.sourceId);
-    else if (at !== null && (audience.sync === "each-event" || (before !== undefined && before.at !== at && !model.moved))) {
-      const members = Object.fromEntries(model.people.members(audience.rule, at).map((userId) => [userId, true]));
+    else if (
+      at !== null &&
+      (audience.sync === "each-event" || (before !== undefined && before.at !== at && !model.moved))
+    ) {
+      const members = Object.fromEntries(
+        model.people.members(audience.rule, at).map((userId) => [userId, true]),
+      );
       expect(`what was sent of the audience ${audience.name} is its members`, members, sent);
     } else if (before?.at === at && !model.forgot)
       expect(`nothing is sent of the audience ${audience.name} without a sync`, before.sent, sent);
@@ -32,24 +40,39 @@ export function checkAudiences(sim: Simulation, db: Database, fresh: readonly Me
   for (const trait of computedTraits.list()) {
     if (trait.sync !== "each-event") continue;
     const values = model.people.values(trait.computation, model.now);
-    expect(`what was sent of the computed trait ${trait.name} is its values`, sorted(values), lastSent(sim, db, trait, null));
+    expect(
+      `what was sent of the computed trait ${trait.name} is its values`,
+      sorted(values),
+      lastSent(sim, db, trait, null),
+    );
   }
 }
 
 /** The people of the model follow the same messages, in the order of their rows. */
 function follow({ model }: Simulation, db: Database, fresh: readonly MessageRow[]): void {
   for (const row of fresh) {
-    const extra = row.extra === null ? {} : (JSON.parse(row.extra) as { replayOf?: number; computed?: boolean });
+    const extra =
+      row.extra === null
+        ? {}
+        : (JSON.parse(row.extra) as { replayOf?: number; computed?: boolean });
     const type = messageTypes[row.type];
-    if (ignored.has(row.state) || extra.replayOf !== undefined || extra.computed === true || type === "delete" || type === undefined)
+    if (
+      ignored.has(row.state) ||
+      extra.replayOf !== undefined ||
+      extra.computed === true ||
+      type === "delete" ||
+      type === undefined
+    )
       continue;
     const members = JSON.parse(String(row.raw)) as SentMessage;
     const message: SentMessage = { type: members.type, timestamp: formatTimestamp(row.timestamp) };
     if (members.userId !== undefined) message.userId = members.userId;
     if (members.anonymousId !== undefined) message.anonymousId = members.anonymousId;
-    if (type === "alias" && members.previousId !== undefined) message.previousId = members.previousId;
+    if (type === "alias" && members.previousId !== undefined)
+      message.previousId = members.previousId;
     if (type === "identify" && members.traits !== undefined) message.traits = members.traits;
-    if (type === "track" && members.event !== undefined) Object.assign(message, { event: members.event, properties: members.properties });
+    if (type === "track" && members.event !== undefined)
+      Object.assign(message, { event: members.event, properties: members.properties });
     model.people.send(message);
     model.moved = true;
   }
@@ -70,7 +93,12 @@ function follow({ model }: Simulation, db: Database, fresh: readonly MessageRow[
 type Computed = { name: string; key: string; sourceId: number };
 
 /** What receivers know of each user by now; `nothing` says that it is over. */
-function lastSent({ model }: Simulation, db: Database, { name, key, sourceId }: Computed, nothing: false | null): Record<string, unknown> {
+function lastSent(
+  { model }: Simulation,
+  db: Database,
+  { name, key, sourceId }: Computed,
+  nothing: false | null,
+): Record<string, unknown> {
   const rows = db
     .prepare<[number], { id: number; user_id: string; raw: Buffer }>(
       `SELECT m.id, m.user_id, substr(r.body, m.offset + 1, m.size) AS raw FROM messages AS m JOIN requests AS r ON r.id = m.request_id
@@ -82,7 +110,10 @@ function lastSent({ model }: Simulation, db: Database, { name, key, sourceId }: 
     if (id <= (model.forgottenFrom.get(user_id) ?? 0)) continue;
     const value = (JSON.parse(String(raw)) as { traits: Record<string, unknown> }).traits[key];
     if (value === (values.has(user_id) ? values.get(user_id) : nothing))
-      throw new Broken(`${name} tells of a user only what has changed`, "another value", { user_id, value });
+      throw new Broken(`${name} tells of a user only what has changed`, "another value", {
+        user_id,
+        value,
+      });
     values.set(user_id, value);
   }
   return sorted(Object.fromEntries([...values].filter(([, value]) => value !== nothing)));

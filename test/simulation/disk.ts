@@ -1,14 +1,18 @@
 /**
- * The disk that a simulated Hookyard writes to: better-sqlite3 with failures. A statement may be the last thing that the process
- * does (`killAt`), before it is carried out or right after; or the disk may refuse statements for a while (`fail`).
- * Databases that `open` has made are the simulation's own, and nothing happens to them.
+ * The disk that a simulated Hookyard writes to: better-sqlite3 with failures. A statement may be
+ * the last thing that the process does (`killAt`), before it is carried out or right after; or the
+ * disk may refuse statements for a while (`fail`). Databases that `open` has made are the
+ * simulation's own, and nothing happens to them.
  */
 
 import Database from "better-sqlite3";
 import { Killed } from "./platform.ts";
 import { Random } from "./random.ts";
 
-type DiskFailure = { code: "SQLITE_FULL" | "SQLITE_IOERR_WRITE" | "SQLITE_IOERR_READ"; chance: number };
+type DiskFailure = {
+  code: "SQLITE_FULL" | "SQLITE_IOERR_WRITE" | "SQLITE_IOERR_READ";
+  chance: number;
+};
 
 type Statement = { database: Database.Database; readonly: boolean; source: string };
 
@@ -31,9 +35,13 @@ export class Disk {
   constructor(onKill: () => void) {
     this.#onKill = onKill;
     const probe = new Database(":memory:");
-    const statement = Object.getPrototypeOf(probe.prepare("SELECT 1")) as Record<string, (this: Statement, ...args: unknown[]) => unknown>;
+    const statement = Object.getPrototypeOf(probe.prepare("SELECT 1")) as Record<
+      string,
+      (this: Statement, ...args: unknown[]) => unknown
+    >;
     probe.close();
-    const meet = (one: Statement, run: () => unknown): unknown => (this.#own.has(one.database) ? run() : this.#carryOut(one, run));
+    const meet = (one: Statement, run: () => unknown): unknown =>
+      this.#own.has(one.database) ? run() : this.#carryOut(one, run);
     for (const method of ["run", "get", "all", "iterate"]) {
       const original = statement[method] as (this: Statement, ...args: unknown[]) => unknown;
       statement[method] = function (this: Statement, ...args: unknown[]): unknown {
@@ -47,7 +55,9 @@ export class Disk {
       return prepare.call(this, sql);
     } as typeof prepare;
     Database.prototype.exec = function (this: Database.Database, sql: string) {
-      return meet({ database: this, readonly: false, source: sql }, () => exec.call(this, sql)) as Database.Database;
+      return meet({ database: this, readonly: false, source: sql }, () =>
+        exec.call(this, sql),
+      ) as Database.Database;
     };
   }
 
@@ -111,22 +121,36 @@ export class Disk {
       throw new Killed("The process is dead.");
     }
     const { failure } = this;
-    if (failure !== null && this.#meets(failure, readonly, source) && this.#random.chance(failure.chance)) {
+    if (
+      failure !== null &&
+      this.#meets(failure, readonly, source) &&
+      this.#random.chance(failure.chance)
+    ) {
       this.refused += 1;
       this.refusedAt = performance.now();
       // SQLite may end the whole transaction, or leave that to the program.
       if (database.inTransaction && this.#random.chance(0.5)) this.#aside(database, "ROLLBACK");
-      throw new Database.SqliteError(failure.code === "SQLITE_FULL" ? "database or disk is full" : "disk I/O error", failure.code);
+      throw new Database.SqliteError(
+        failure.code === "SQLITE_FULL" ? "database or disk is full" : "disk I/O error",
+        failure.code,
+      );
     }
     const result = run();
-    // Only the machine could lose what the disk has not been told to keep, and it does not die here.
-    if (source.startsWith("PRAGMA synchronous = ")) this.#aside(database, "PRAGMA synchronous = OFF");
+    // Only the machine could lose what the disk has not been told to keep, and it does not die
+    // here.
+    if (source.startsWith("PRAGMA synchronous = "))
+      this.#aside(database, "PRAGMA synchronous = OFF");
     return result;
   }
 
-  /** Reading does not need room. SQLite calls what ends a transaction read-only, though that writes. */
+  /**
+   * Reading does not need room. SQLite calls what ends a transaction read-only, though that writes.
+   */
   #meets({ code }: DiskFailure, readonly: boolean, source: string): boolean {
-    return !source.startsWith("ROLLBACK") && (code === "SQLITE_IOERR_READ" || !readonly || source === "COMMIT");
+    return (
+      !source.startsWith("ROLLBACK") &&
+      (code === "SQLITE_IOERR_READ" || !readonly || source === "COMMIT")
+    );
   }
 
   #aside(database: Database.Database, sql: string): void {

@@ -1,11 +1,16 @@
 /**
- * What the simulation knows by itself: what it sent and how that was answered, what is configured, whom it had deleted. Nothing
- * here is read from the data file but the rows that were seen before.
+ * What the simulation knows by itself: what it sent and how that was answered, what is configured,
+ * whom it had deleted. Nothing here is read from the data file but the rows that were seen before.
  */
 
 import type { AnswerOf } from "../../src/contract/contract.ts";
 import type { RetryProfile } from "../../src/domain/configuration.ts";
-import { destinationIds, sourceIds, type DestinationId, type SourceId } from "../../src/domain/ids.ts";
+import {
+  destinationIds,
+  sourceIds,
+  type DestinationId,
+  type SourceId,
+} from "../../src/domain/ids.ts";
 import { People } from "../support/people.ts";
 import type { Simulation } from "./simulation.ts";
 
@@ -15,7 +20,10 @@ export type Destination = AnswerOf<"destinations.list">["items"][number];
 /** A message as it was sent, once or several times. */
 export type Sent = {
   text: string;
-  /** What becomes of it, unless it is a duplicate: rejected, or by destination the reason of its decision. */
+  /**
+   * What becomes of it, unless it is a duplicate: rejected, or by destination the reason of its
+   * decision.
+   */
   expected: "rejected" | "suppressed" | ReadonlyMap<string, string>;
   accepted: number;
   /** Sent without hearing whether it was accepted. */
@@ -24,7 +32,9 @@ export type Sent = {
 
 type SeenMessage = { id: number; key: string; received_at: number; state: number };
 
-/** How a destination was configured at any time: a round may have begun before the newest change. */
+/**
+ * How a destination was configured at any time: a round may have begun before the newest change.
+ */
 type Past = { secrets: Set<string | null>; profiles: Map<string, RetryProfile> };
 
 export class Model {
@@ -47,7 +57,10 @@ export class Model {
   messages = new Map<number, SeenMessage>();
   /** By destination: the ids of its webhooks, and until when they may have been others. */
   readonly webhooks = new Map<number, { ids: readonly number[]; since: number }>();
-  /** Audiences that do not follow each event: when they were synced last, and what receivers knew then. */
+  /**
+   * Audiences that do not follow each event: when they were synced last, and what receivers knew
+   * then.
+   */
   readonly synced = new Map<number, { at: number | null; sent: unknown }>();
   moved = true;
   /** Deliveries that wait for a later round, and when that is. */
@@ -62,7 +75,10 @@ export class Model {
   deletions = 0;
   resetting = false;
   wasReset = false;
-  /** Enough real time has passed since the newest step for everything that does not wait for the clock. */
+  /**
+   * Enough real time has passed since the newest step for everything that does not wait for the
+   * clock.
+   */
   settled = false;
   finished = false;
   /** Webhooks have or had so few connections that a round may wait for one. */
@@ -72,13 +88,18 @@ export class Model {
     return `${this.messages.size} messages, ${this.destinations.size} destinations`;
   }
 
-  /** Takes over the configuration from the process, after changes and when it is not known which of them were made. */
+  /**
+   * Takes over the configuration from the process, after changes and when it is not known which of
+   * them were made.
+   */
   async reread(sim: Simulation): Promise<void> {
     const sources = await sim.done("sources.list", {});
     const destinations = await sim.done("destinations.list", {});
     const profiles = await sim.done("retryProfiles.list", {});
     this.sources = new Map(sources.items.map((source) => [source.id, source]));
-    this.destinations = new Map(destinations.items.map((destination) => [destination.id, destination]));
+    this.destinations = new Map(
+      destinations.items.map((destination) => [destination.id, destination]),
+    );
     for (const { id, retryProfile } of destinations.items) {
       const past = this.past.get(id) ?? { secrets: new Set(), profiles: new Map() };
       const { sharedSecret } = await sim.done("destinations.secret", { id });
@@ -88,7 +109,11 @@ export class Model {
       if (profile !== undefined) past.profiles.set(retryProfile, profile);
       this.past.set(id, past);
     }
-    this.suppressed = new Set(sim.look(({ suppressions }) => suppressions.list("", 100, null)).items.map(({ userId }) => userId));
+    this.suppressed = new Set(
+      sim
+        .look(({ suppressions }) => suppressions.list("", 100, null))
+        .items.map(({ userId }) => userId),
+    );
   }
 
   /** After a reset. */

@@ -1,7 +1,8 @@
 /**
- * The machine that a simulated Hookyard runs on. Time, timers and random ids are replaced beneath the whole program, so that they
- * follow from the seed alone; sockets are real. Timers fire when the driver moves the time, one by one, and never while an
- * event of a socket or a turn of the event loop is outstanding. Imported before the program under test.
+ * The machine that a simulated Hookyard runs on. Time, timers and random ids are replaced beneath
+ * the whole program, so that they follow from the seed alone; sockets are real. Timers fire when
+ * the driver moves the time, one by one, and never while an event of a socket or a turn of the
+ * event loop is outstanding. Imported before the program under test.
  *
  * `die` is the death of the process: its sockets, servers and timers are gone at that moment.
  */
@@ -15,7 +16,10 @@ import { Random } from "./random.ts";
 
 type VirtualTimer = { at: number; order: number; run: () => void };
 
-/** A promise that is open after this much real time never settles: hundreds of requests that hang one after the other take less. */
+/**
+ * A promise that is open after this much real time never settles: hundreds of requests that hang
+ * one after the other take less.
+ */
 const patienceMs = 7_200_000;
 
 /** Turns of the event loop without any event after which nothing more comes by itself. */
@@ -48,10 +52,13 @@ export class Platform {
     Date.now = () => Math.floor(start + this.#skew + this.#elapsed);
     performance.now = () => this.#elapsed;
     performance.eventLoopUtilization = () => ({ idle: 1, active: 0, utilization: 0 });
-    const setVirtual = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => this.#set(() => run(...args), ms);
+    const setVirtual = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
+      this.#set(() => run(...args), ms);
     globalThis.setTimeout = setVirtual as unknown as typeof setTimeout;
-    globalThis.clearTimeout = ((timer?: { id: number }) => this.#timers.delete(timer?.id ?? 0)) as typeof clearTimeout;
-    globalThis.setImmediate = ((run: () => void) => this.#soon(run)) as unknown as typeof setImmediate;
+    globalThis.clearTimeout = ((timer?: { id: number }) =>
+      this.#timers.delete(timer?.id ?? 0)) as typeof clearTimeout;
+    globalThis.setImmediate = ((run: () => void) =>
+      this.#soon(run)) as unknown as typeof setImmediate;
     crypto.randomUUID = () => {
       const hex = Array.from({ length: 32 }, () => this.#random.below(16).toString(16)).join("");
       return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
@@ -65,7 +72,9 @@ export class Platform {
     };
     subscribe("net.client.socket", (message) => keep(message as { socket: Socket }));
     subscribe("net.server.socket", (message) => keep(message as { socket: Socket }));
-    subscribe("tracing:net.server.listen:asyncEnd", (message) => this.#servers.add((message as { server: Server }).server));
+    subscribe("tracing:net.server.listen:asyncEnd", (message) =>
+      this.#servers.add((message as { server: Server }).server),
+    );
   }
 
   /** A machine as new, for the next run. */
@@ -120,7 +129,10 @@ export class Platform {
       const { events } = performance.nodeTiming.uvMetricsInfo;
       const busy = this.#immediates > 0;
       await new Promise<void>((resolve) => this.#turn(resolve));
-      idle = busy || this.#immediates > 0 || performance.nodeTiming.uvMetricsInfo.events !== events ? 0 : idle + 1;
+      idle =
+        busy || this.#immediates > 0 || performance.nodeTiming.uvMetricsInfo.events !== events
+          ? 0
+          : idle + 1;
     }
   }
 
@@ -151,7 +163,12 @@ export class Platform {
   #fireNext(until: number): boolean {
     let next: VirtualTimer | undefined;
     for (const timer of this.#timers.values()) {
-      if (next === undefined || timer.at < next.at || (timer.at === next.at && timer.order < next.order)) next = timer;
+      if (
+        next === undefined ||
+        timer.at < next.at ||
+        (timer.at === next.at && timer.order < next.order)
+      )
+        next = timer;
     }
     if (next === undefined || next.at > until) return false;
     this.#timers.delete(next.order);

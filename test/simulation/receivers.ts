@@ -1,6 +1,7 @@
 /**
- * Customers' receivers: one server outside Hookyard that outlives its death. Each webhook has a path of its own; how a request
- * is answered follows from the seed, the mood and how often this request was made, not from the order of arrival.
+ * Customers' receivers: one server outside Hookyard that outlives its death. Each webhook has a
+ * path of its own; how a request is answered follows from the seed, the mood and how often this
+ * request was made, not from the order of arrival.
  */
 
 import { createHash } from "node:crypto";
@@ -21,7 +22,12 @@ export const moods: Record<string, Partial<Record<Behaviour, number>>> = {
   refusing: { "404": 1 },
 };
 
-export type Received = { path: string; body: string; signature: string | null; team: string | undefined };
+export type Received = {
+  path: string;
+  body: string;
+  signature: string | null;
+  team: string | undefined;
+};
 
 export class Receivers {
   port = 0;
@@ -38,7 +44,10 @@ export class Receivers {
     request.on("error", () => {});
     request.on("end", () => {
       const body = Buffer.concat(chunks).toString("utf8");
-      const { "x-signature": signature = null, "x-team": team } = request.headers as Record<string, string | undefined>;
+      const { "x-signature": signature = null, "x-team": team } = request.headers as Record<
+        string,
+        string | undefined
+      >;
       this.#take({ path: request.url ?? "", body, signature, team }, response);
     });
   });
@@ -85,7 +94,8 @@ export class Receivers {
 
   #draw(hash: number, times: number): Behaviour {
     const shares = Object.entries(moods[this.mood] ?? {}) as [Behaviour, number][];
-    let left = drawUnit(this.#seed, hash, times) * shares.reduce((sum, [, share]) => sum + share, 0);
+    let left =
+      drawUnit(this.#seed, hash, times) * shares.reduce((sum, [, share]) => sum + share, 0);
     for (const [behaviour, share] of shares) if ((left -= share) < 0) return behaviour;
     return "200";
   }

@@ -1,6 +1,7 @@
 /**
- * `npm run simulate -- --seed 7 --hours 100 --runs 20`: runs with the seeds 7 to 26, each until its clock has gone on for 100
- * hours. Ends with 1 at the first that fails, and says how to run it again. `--log` prints each step.
+ * `npm run simulate -- --seed 7 --hours 100 --runs 20`: runs with the seeds 7 to 26, each until its
+ * clock has gone on for 100 hours. Ends with 1 at the first that fails, and says how to run it
+ * again. `--log` prints each step.
  */
 
 import { parseArgs } from "node:util";
@@ -31,16 +32,28 @@ for (let run = 0; run < Number(values.runs); run += 1) {
   const seed = first + run;
   platform.begin(new Random(seed, 2));
   disk.begin(new Random(seed, 3));
-  const simulation = new Simulation({ seed, hours, platform, disk, log: values.log ? print : null });
-  process.removeAllListeners("uncaughtException").on("uncaughtException", (error) => simulation.crash(error));
-  process.removeAllListeners("unhandledRejection").on("unhandledRejection", (error) => simulation.crash(error));
+  const simulation = new Simulation({
+    seed,
+    hours,
+    platform,
+    disk,
+    log: values.log ? print : null,
+  });
+  process
+    .removeAllListeners("uncaughtException")
+    .on("uncaughtException", (error) => simulation.crash(error));
+  process
+    .removeAllListeners("unhandledRejection")
+    .on("unhandledRejection", (error) => simulation.crash(error));
   try {
     const digest = await simulation.run();
     print(
       `seed ${seed}: ${Math.round(simulation.hours)} hours, ${simulation.step} steps, ${simulation.deaths} deaths, ${disk.statements} statements, ${digest}`,
     );
   } catch (error) {
-    print(`seed ${seed} fails at step ${simulation.step}, after ${Math.round(simulation.hours)} hours:`);
+    print(
+      `seed ${seed} fails at step ${simulation.step}, after ${Math.round(simulation.hours)} hours:`,
+    );
     if (error instanceof Broken) {
       print(
         `  broken: ${error.message}\n  expected: ${JSON.stringify(error.expected)}\n  actual: ${error.actual instanceof Error ? error.actual.stack : JSON.stringify(error.actual)}`,

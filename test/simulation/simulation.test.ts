@@ -5,27 +5,38 @@ import { expect, test } from "vitest";
 function simulate(...args: string[]): Promise<{ passed: boolean; output: string }> {
   return new Promise((resolve) => {
     const { TZ: _zone, ...env } = process.env;
-    execFile(process.execPath, ["test/simulation/simulate.ts", ...args], { env }, (error, stdout, stderr) => {
-      resolve({ passed: error === null, output: `${stdout}${stderr}` });
-    });
+    execFile(
+      process.execPath,
+      ["test/simulation/simulate.ts", ...args],
+      { env },
+      (error, stdout, stderr) => {
+        resolve({ passed: error === null, output: `${stdout}${stderr}` });
+      },
+    );
   });
 }
 
-test("everything holds in simulated hours of seeds that were looked at, and of fresh ones", { timeout: 120_000 }, async () => {
-  const fresh = String(Date.now() % 1_000_000_000);
-  const runs = [
-    ["--seed", "1001", "--hours", "100", "--runs", "3"],
-    ["--seed", fresh, "--hours", "20", "--runs", "3"],
-  ];
-  for (const run of runs) {
-    const { passed, output } = await simulate(...run);
-    expect(passed, output).toBe(true);
-  }
-});
+test(
+  "everything holds in simulated hours of seeds that were looked at, and of fresh ones",
+  { timeout: 120_000 },
+  async () => {
+    const fresh = String(Date.now() % 1_000_000_000);
+    const runs = [
+      ["--seed", "1001", "--hours", "100", "--runs", "3"],
+      ["--seed", fresh, "--hours", "20", "--runs", "3"],
+    ];
+    for (const run of runs) {
+      const { passed, output } = await simulate(...run);
+      expect(passed, output).toBe(true);
+    }
+  },
+);
 
 test("a seed gives the same course every time", { timeout: 60_000 }, async () => {
   const course = async (): Promise<string | undefined> =>
-    (await simulate("--seed", "30", "--hours", "20")).output.split("\n").find((line) => line.startsWith("seed"));
+    (await simulate("--seed", "30", "--hours", "20")).output
+      .split("\n")
+      .find((line) => line.startsWith("seed"));
   const first = await course();
   expect(first).toMatch(/ [0-9a-f]{16}$/);
   expect(await course()).toBe(first);

@@ -1,6 +1,7 @@
 /**
- * One run: a Hookyard on a simulated machine, what is done to it step by step, and what must be true after each step. All draws
- * come from the seed, so that a run that fails fails again at the same step.
+ * One run: a Hookyard on a simulated machine, what is done to it step by step, and what must be
+ * true after each step. All draws come from the seed, so that a run that fails fails again at the
+ * same step.
  */
 
 import { createHash, type Hash } from "node:crypto";
@@ -26,12 +27,21 @@ const hourMs = 3_600_000;
 /** A step counts for this much at most, or one jump over a quiet week would be most of a run. */
 const longestStepHours = 4;
 
-export type Answer<Name extends CallName> = { status: number; body: AnswerOf<Name> & { code?: string } };
+export type Answer<Name extends CallName> = {
+  status: number;
+  body: AnswerOf<Name> & { code?: string };
+};
 
 /** What the disk refused is tried again within this time, and until then the program may say so. */
 const retryMs = 2000;
 
-type Options = { seed: number; hours: number; platform: Platform; disk: Disk; log: ((line: string) => void) | null };
+type Options = {
+  seed: number;
+  hours: number;
+  platform: Platform;
+  disk: Disk;
+  log: ((line: string) => void) | null;
+};
 
 export class Simulation {
   readonly platform: Platform;
@@ -89,14 +99,16 @@ export class Simulation {
       this.platform.revive();
       this.receivers.stop();
       this.#agent.destroy();
-      for (const directory of this.#directories) rmSync(directory, { recursive: true, force: true });
+      for (const directory of this.#directories)
+        rmSync(directory, { recursive: true, force: true });
     }
   }
 
   /** An unexpected error of the process. What a dead one says is of no interest. */
   report(error: unknown): void {
     const { code } = error as { code?: unknown };
-    const isDisks = typeof code === "string" && /^SQLITE_(FULL|IOERR)/.test(code) && this.disk.refused > 0;
+    const isDisks =
+      typeof code === "string" && /^SQLITE_(FULL|IOERR)/.test(code) && this.disk.refused > 0;
     if (!this.disk.dead && !(error instanceof Killed) && !isDisks) this.#unexpected.push(error);
   }
 
@@ -106,18 +118,26 @@ export class Simulation {
   }
 
   /** Null when the disk refused it; refusals by the rules are answers. */
-  async call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<Answer<Name> | null> {
+  async call<Name extends CallName>(
+    name: Name,
+    input: InputOf<Name>,
+  ): Promise<Answer<Name> | null> {
     const { status, body } = await this.platform.until(name, this.app.api.call(name, input));
     this.trace(`${name} ${status}`);
     if (status >= 500 && performance.now() - this.disk.refusedAt > retryMs)
-      throw new Broken(`${name} answers ${status} though nothing is wrong with the disk`, "an answer", body);
+      throw new Broken(
+        `${name} answers ${status} though nothing is wrong with the disk`,
+        "an answer",
+        body,
+      );
     return status >= 500 ? null : { status, body: body as Answer<Name>["body"] };
   }
 
   /** For calls that nothing speaks against. */
   async done<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> {
     const answer = await this.call(name, input);
-    if (answer === null || answer.status >= 400) throw new Broken(`${name} is refused`, input, answer);
+    if (answer === null || answer.status >= 400)
+      throw new Broken(`${name} is refused`, input, answer);
     return answer.body;
   }
 
@@ -130,18 +150,31 @@ export class Simulation {
   }
 
   /** Null when no answer came. */
-  post(path: string, writeKey: string, body: string): Promise<{ status: number; body: string } | null> {
+  post(
+    path: string,
+    writeKey: string,
+    body: string,
+  ): Promise<{ status: number; body: string } | null> {
     return new Promise((resolve) => {
       const headers = {
         authorization: `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`,
         "content-length": Buffer.byteLength(body),
       };
-      const request = httpRequest(`${this.#ingestUrl}${path}`, { method: "POST", agent: this.#agent, headers }, (response) => {
-        const chunks: Buffer[] = [];
-        response.on("data", (chunk: Buffer) => chunks.push(chunk));
-        response.on("error", () => resolve(null));
-        response.on("end", () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") }));
-      });
+      const request = httpRequest(
+        `${this.#ingestUrl}${path}`,
+        { method: "POST", agent: this.#agent, headers },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on("data", (chunk: Buffer) => chunks.push(chunk));
+          response.on("error", () => resolve(null));
+          response.on("end", () =>
+            resolve({
+              status: response.statusCode ?? 0,
+              body: Buffer.concat(chunks).toString("utf8"),
+            }),
+          );
+        },
+      );
       request.on("error", () => resolve(null));
       request.end(body);
     });
@@ -174,7 +207,9 @@ export class Simulation {
   async #take(name: StepName | "finish"): Promise<void> {
     this.step += 1;
     this.log?.(`${this.step} ${name}`);
-    this.isHandled = ["retry", "retryAll", "cancel", "destination", "reset", "finish"].includes(name);
+    this.isHandled = ["retry", "retryAll", "cancel", "destination", "reset", "finish"].includes(
+      name,
+    );
     try {
       await (name === "finish" ? finish(this) : steps[name](this));
       const ms = this.random.pick([1, 60, 1500, 8000]);
@@ -199,10 +234,15 @@ export class Simulation {
     const file = this.#file;
     this.look(() => checkAll(this, file));
     const [unexpected] = this.#unexpected.splice(0);
-    if (unexpected !== undefined) throw new Broken("an unexpected error is reported", "none", unexpected);
+    if (unexpected !== undefined)
+      throw new Broken("an unexpected error is reported", "none", unexpected);
     if (before > 0) this.hours += Math.min(longestStepHours, (this.model.now - before) / hourMs);
-    this.trace(`${this.step} ${this.model.now} ${this.disk.statements} ${this.receivers.received.length}`);
-    this.log?.(`   clock ${new Date(this.model.now).toISOString()}, ${this.disk.statements} statements, ${this.model.summary()}`);
+    this.trace(
+      `${this.step} ${this.model.now} ${this.disk.statements} ${this.receivers.received.length}`,
+    );
+    this.log?.(
+      `   clock ${new Date(this.model.now).toISOString()}, ${this.disk.statements} statements, ${this.model.summary()}`,
+    );
   }
 
   /** A new process finds the files as the dead one left them. */
@@ -220,7 +260,10 @@ export class Simulation {
     this.#file = null;
     const before = this.#directories.at(-1) ?? "";
     const after = mkdtempSync(join(tmpdir(), "hookyard-simulation-"));
-    cpSync(before, after, { recursive: true, filter: (path) => !path.endsWith("-shm") && !path.endsWith("hookyard.lock") });
+    cpSync(before, after, {
+      recursive: true,
+      filter: (path) => !path.endsWith("-shm") && !path.endsWith("hookyard.lock"),
+    });
     this.disk.revive();
     this.platform.revive();
     rmSync(before, { recursive: true });
@@ -245,8 +288,14 @@ export class Simulation {
       version: "0.0.0",
       report: (error) => this.report(error),
     });
-    const { ingestUrl, endpointsUrl, endpointsTlsUrl } = await this.platform.until("the start", this.app.start());
+    const { ingestUrl, endpointsUrl, endpointsTlsUrl } = await this.platform.until(
+      "the start",
+      this.app.start(),
+    );
     this.#ingestUrl = ingestUrl;
-    this.#endpointsPorts = { endpoints: Number(new URL(endpointsUrl).port), endpointsTls: Number(new URL(endpointsTlsUrl).port) };
+    this.#endpointsPorts = {
+      endpoints: Number(new URL(endpointsUrl).port),
+      endpointsTls: Number(new URL(endpointsTlsUrl).port),
+    };
   }
 }

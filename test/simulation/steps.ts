@@ -29,7 +29,9 @@ const integrations: readonly [object | undefined, string][] = [
 function draftMessage(sim: Simulation, source: Source): Draft {
   const { random, model } = sim;
   const type = random.weighted({ track: 8, identify: 4, page: 1, screen: 1, group: 1, alias: 0.6 });
-  const messageId = random.chance(0.12) ? `m-${random.between(Math.max(1, model.made - 60), model.made)}` : `m-${(model.made += 1)}`;
+  const messageId = random.chance(0.12)
+    ? `m-${random.between(Math.max(1, model.made - 60), model.made)}`
+    : `m-${(model.made += 1)}`;
   const key = `${source.id} ${messageId}`;
   const before = model.sent.get(key);
   if (before !== undefined) {
@@ -39,9 +41,12 @@ function draftMessage(sim: Simulation, source: Source): Draft {
   const userId = random.pick(userNames);
   const anonymous = random.chance(0.3) ? { anonymousId: random.pick(["phone", "desk"]) } : {};
   const malformed = random.chance(0.06);
-  const named = random.chance(0.12) && type !== "alias" && "anonymousId" in anonymous ? {} : { userId };
+  const named =
+    random.chance(0.12) && type !== "alias" && "anonymousId" in anonymous ? {} : { userId };
   const at = sim.now() - random.pick([0, 0, 0, 5000, hour, 30 * hour, 200 * hour]);
-  const time = random.chance(0.3) ? {} : { timestamp: random.chance(0.1) ? "soon" : new Date(at).toISOString() };
+  const time = random.chance(0.3)
+    ? {}
+    : { timestamp: random.chance(0.1) ? "soon" : new Date(at).toISOString() };
   const [object] = random.pick(integrations);
   const members = {
     track: { event: random.pick(eventNames), properties: { total: random.below(100), unit: "€" } },
@@ -51,24 +56,64 @@ function draftMessage(sim: Simulation, source: Source): Draft {
     group: { groupId: "acme", traits: { size: random.below(50) } },
     alias: { previousId: random.pick([...userNames, "phone", "new"]) },
   }[type];
-  const spoilt = malformed ? (type === "track" ? { event: undefined } : { userId: 7, anonymousId: undefined }) : {};
+  const spoilt = malformed
+    ? type === "track"
+      ? { event: undefined }
+      : { userId: 7, anonymousId: undefined }
+    : {};
   const chosen = object === undefined ? {} : { integrations: object };
-  const message = { type, messageId, ...named, ...anonymous, ...time, ...members, ...chosen, ...spoilt };
-  const sent = { text: JSON.stringify(message), expected: "rejected" as const, accepted: 0, unanswered: 0 };
+  const message = {
+    type,
+    messageId,
+    ...named,
+    ...anonymous,
+    ...time,
+    ...members,
+    ...chosen,
+    ...spoilt,
+  };
+  const sent = {
+    text: JSON.stringify(message),
+    expected: "rejected" as const,
+    accepted: 0,
+    unanswered: 0,
+  };
   model.sent.set(key, sent);
-  return { text: sent.text, path: `/v1/${type}`, key, sent: malformed ? sent : restated(sim, sent, source), source };
+  return {
+    text: sent.text,
+    path: `/v1/${type}`,
+    key,
+    sent: malformed ? sent : restated(sim, sent, source),
+    source,
+  };
 }
 
 /** With what is to be expected of it now. */
 function restated(sim: Simulation, sent: Sent, source: Source): Sent {
-  const message = JSON.parse(sent.text) as { type: string; userId?: unknown; event?: unknown; previousId?: string; integrations?: object };
-  const isMalformed = message.userId === 7 || (message.type === "track" && message.event === undefined);
+  const message = JSON.parse(sent.text) as {
+    type: string;
+    userId?: unknown;
+    event?: unknown;
+    previousId?: string;
+    integrations?: object;
+  };
+  const isMalformed =
+    message.userId === 7 || (message.type === "track" && message.event === undefined);
   if (isMalformed) sent.expected = "rejected";
-  else if ([message.userId, message.previousId].some((name) => typeof name === "string" && sim.model.suppressed.has(name)))
+  else if (
+    [message.userId, message.previousId].some(
+      (name) => typeof name === "string" && sim.model.suppressed.has(name),
+    )
+  )
     sent.expected = "suppressed";
   else {
-    const found = integrations.find(([object]) => JSON.stringify(object) === JSON.stringify(message.integrations))?.[1] ?? "routed";
-    const connected = [...sim.model.destinations.values()].filter(({ sourceIds }) => sourceIds.includes(source.id));
+    const found =
+      integrations.find(
+        ([object]) => JSON.stringify(object) === JSON.stringify(message.integrations),
+      )?.[1] ?? "routed";
+    const connected = [...sim.model.destinations.values()].filter(({ sourceIds }) =>
+      sourceIds.includes(source.id),
+    );
     sent.expected = new Map(connected.map(({ id, enabled }) => [id, enabled ? found : "disabled"]));
   }
   return sent;
@@ -105,16 +150,23 @@ async function traffic(sim: Simulation, most: number): Promise<void> {
   for (let left = random.between(1, most); left > 0; left -= 1) {
     const source = anySource(sim);
     const asBatch = random.chance(0.3);
-    const drafts = Array.from({ length: asBatch ? random.between(1, 6) : 1 }, () => draftMessage(sim, source));
+    const drafts = Array.from({ length: asBatch ? random.between(1, 6) : 1 }, () =>
+      draftMessage(sim, source),
+    );
     requests.push(send(sim, drafts, asBatch));
     if (random.chance(0.5)) await sim.platform.until("a request", Promise.all(requests.splice(0)));
   }
-  const others = random.chance(0.2) ? [sim.app.api.call("clock.advance", { byMs: random.below(hour) })] : [];
+  const others = random.chance(0.2)
+    ? [sim.app.api.call("clock.advance", { byMs: random.below(hour) })]
+    : [];
   for (const request of requests) await sim.platform.until("a request", request);
   for (const other of others) await sim.platform.until("an advance", other);
 }
 
-async function anyOf(sim: Simulation, list: "deliveries.list" | "messages.list"): Promise<string | null> {
+async function anyOf(
+  sim: Simulation,
+  list: "deliveries.list" | "messages.list",
+): Promise<string | null> {
   const items: { id: string }[] = (await sim.call(list, { limit: 50 }))?.body.items ?? [];
   return items.length === 0 ? null : sim.random.pick(items).id;
 }
@@ -125,7 +177,8 @@ async function configure(sim: Simulation, change: () => Promise<unknown>): Promi
   await sim.model.reread(sim);
 }
 
-const advance = async (sim: Simulation, target: InputOf<"clock.advance">): Promise<void> => void (await sim.call("clock.advance", target));
+const advance = async (sim: Simulation, target: InputOf<"clock.advance">): Promise<void> =>
+  void (await sim.call("clock.advance", target));
 
 export const steps = {
   async traffic(sim) {
@@ -135,15 +188,21 @@ export const steps = {
     await traffic(sim, 25);
   },
   async advance(sim) {
-    await advance(sim, { byMs: sim.random.pick([1000, 30_000, 10 * minute, hour, hour, 3 * hour, 26 * hour]) });
+    await advance(sim, {
+      byMs: sim.random.pick([1000, 30_000, 10 * minute, hour, hour, 3 * hour, 26 * hour]),
+    });
   },
   async nextDue(sim) {
-    for (let times = sim.random.between(1, 6); times > 0; times -= 1) await advance(sim, { to: "next-due" });
+    for (let times = sim.random.between(1, 6); times > 0; times -= 1)
+      await advance(sim, { to: "next-due" });
   },
   idle: (sim) => advance(sim, { to: "idle" }),
   async clockMode(sim) {
     const mode = sim.random.pick(["paused", "paused", "real", "faster"] as const);
-    await sim.call("clock.set", mode === "faster" ? { mode, speed: sim.random.pick([10, 60, 600] as const) } : { mode });
+    await sim.call(
+      "clock.set",
+      mode === "faster" ? { mode, speed: sim.random.pick([10, 60, 600] as const) } : { mode },
+    );
   },
   /** Time passes by itself, by as much as the mode makes of it. */
   async wait(sim) {
@@ -165,26 +224,51 @@ export const steps = {
     const what =
       found.length === 0
         ? "create"
-        : random.weighted({ create: 1, enabled: 3, sharedSecret: 2, webhooks: 2, retryProfile: 2, payload: 1, delete: 0.4 });
+        : random.weighted({
+            create: 1,
+            enabled: 3,
+            sharedSecret: 2,
+            webhooks: 2,
+            retryProfile: 2,
+            payload: 1,
+            delete: 0.4,
+          });
     await configure(sim, async () => {
       const draft = await destinationDraft(sim);
-      if (what === "create") return found.length < 5 ? sim.call("destinations.create", draft) : null;
+      if (what === "create")
+        return found.length < 5 ? sim.call("destinations.create", draft) : null;
       const id = random.pick(found);
       if (what === "delete") return sim.call("destinations.delete", { id });
-      return sim.call("destinations.update", { id, [what]: what === "webhooks" ? await webhooks(sim) : draft[what] });
+      return sim.call("destinations.update", {
+        id,
+        [what]: what === "webhooks" ? await webhooks(sim) : draft[what],
+      });
     });
   },
   async ingestFaults(sim) {
     const { id } = anySource(sim);
-    const fault = sim.random.pick([{ do: "answer", status: 503 }, { do: "cut" }, { do: "delay", delayMs: 2000 }] as const);
-    await configure(sim, () => sim.call("sources.update", { id, faults: sim.random.chance(0.5) ? [] : [{ ...fault, chance: 0.3 }] }));
+    const fault = sim.random.pick([
+      { do: "answer", status: 503 },
+      { do: "cut" },
+      { do: "delay", delayMs: 2000 },
+    ] as const);
+    await configure(sim, () =>
+      sim.call("sources.update", {
+        id,
+        faults: sim.random.chance(0.5) ? [] : [{ ...fault, chance: 0.3 }],
+      }),
+    );
   },
   async settings(sim) {
     const { random } = sim;
     const laneConnections = random.pick([1, 2, 64]);
     const change = random.pick(["jitter", "lanes", "sync"] as const);
     if (change === "lanes") sim.model.hasNarrowLanes ||= laneConnections < 64;
-    const changes = { jitter: { jitter: random.chance(0.5) }, lanes: { laneConnections }, sync: { synchronous: "FULL" as const } }[change];
+    const changes = {
+      jitter: { jitter: random.chance(0.5) },
+      lanes: { laneConnections },
+      sync: { synchronous: "FULL" as const },
+    }[change];
     await sim.call("settings.update", changes);
   },
   async retry(sim) {
@@ -192,7 +276,9 @@ export const steps = {
     if (id !== null) await sim.call("deliveries.retry", { id });
   },
   async retryAll(sim) {
-    await sim.call("deliveries.retryAll", { filter: sim.random.pick([{}, { state: "waiting" }, { state: "expired" }] as const) });
+    await sim.call("deliveries.retryAll", {
+      filter: sim.random.pick([{}, { state: "waiting" }, { state: "expired" }] as const),
+    });
   },
   async cancel(sim) {
     const id = await anyOf(sim, "deliveries.list");
@@ -220,7 +306,9 @@ export const steps = {
   },
   async audience(sim) {
     const items = (await sim.call("audiences.list", {}))?.body.items ?? [];
-    const [id] = items.map((audience) => audience.id).slice(sim.random.below(Math.max(1, items.length)));
+    const [id] = items
+      .map((audience) => audience.id)
+      .slice(sim.random.below(Math.max(1, items.length)));
     if (id === undefined) return;
     if (sim.random.chance(0.7)) return void (await sim.call("audiences.sync", { id }));
     sim.model.moved = true;
@@ -242,7 +330,11 @@ export const steps = {
   },
   async badDisk(sim) {
     sim.failingSteps = sim.random.between(1, 3);
-    const code = sim.random.pick(["SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_READ"] as const);
+    const code = sim.random.pick([
+      "SQLITE_FULL",
+      "SQLITE_IOERR_WRITE",
+      "SQLITE_IOERR_READ",
+    ] as const);
     sim.disk.failure = { code, chance: sim.random.pick([0.02, 0.3, 1]) };
   },
   async reset(sim) {
@@ -286,7 +378,8 @@ export async function finish(sim: Simulation): Promise<void> {
   sim.failingSteps = 0;
   sim.receivers.mood = "well";
   await sim.rest(10_000);
-  for (const { id } of sim.model.destinations.values()) await sim.done("destinations.update", { id, enabled: true });
+  for (const { id } of sim.model.destinations.values())
+    await sim.done("destinations.update", { id, enabled: true });
   await sim.model.reread(sim);
   await sim.done("clock.set", { mode: "paused" });
   await sim.done("clock.advance", { to: "idle" });

@@ -1,4 +1,7 @@
-/** What a run begins with, drawn from its seed: settings, sources, test endpoints, destinations, audiences. */
+/**
+ * What a run begins with, drawn from its seed: settings, sources, test endpoints, destinations,
+ * audiences.
+ */
 
 import type { InputOf } from "../../src/contract/contract.ts";
 import type { Rule } from "../../src/domain/rules.ts";
@@ -9,12 +12,23 @@ type DestinationDraft = InputOf<"destinations.create">;
 
 const programs: Steps[] = [
   [{ do: "answer", status: 200 }],
-  [{ do: "answer", status: 503, times: 3 }, { do: "hang" }, { do: "reset" }, { do: "answer", status: 200 }],
+  [
+    { do: "answer", status: 503, times: 3 },
+    { do: "hang" },
+    { do: "reset" },
+    { do: "answer", status: 200 },
+  ],
   [
     { do: "answer", status: 503, chance: 0.5 },
     { do: "answer", status: 200, delayMs: 1200 },
   ],
-  [{ do: "hang", forMs: 3000 }, { do: "drip", forMs: 4000 }, { do: "truncate" }, { do: "garbage" }, { do: "redirect", status: 302 }],
+  [
+    { do: "hang", forMs: 3000 },
+    { do: "drip", forMs: 4000 },
+    { do: "truncate" },
+    { do: "garbage" },
+    { do: "redirect", status: 302 },
+  ],
   [
     { do: "hang", chance: 0.3 },
     { do: "close", chance: 0.3 },
@@ -24,14 +38,27 @@ const programs: Steps[] = [
 
 const minute = 60_000;
 const profiles: InputOf<"retryProfiles.create">[] = [
-  { name: "quick", schedule: { kind: "exponential", firstMs: 2000, factor: 3, capMs: 5 * minute }, windowMs: 30 * minute, jitter: 0.5 },
-  { name: "listed", schedule: { kind: "list", delaysMs: [1000, 30_000, 10 * minute] }, windowMs: 60 * minute, retryTimeouts: false },
+  {
+    name: "quick",
+    schedule: { kind: "exponential", firstMs: 2000, factor: 3, capMs: 5 * minute },
+    windowMs: 30 * minute,
+    jitter: 0.5,
+  },
+  {
+    name: "listed",
+    schedule: { kind: "list", delaysMs: [1000, 30_000, 10 * minute] },
+    windowMs: 60 * minute,
+    retryTimeouts: false,
+  },
 ];
 
 export const userNames = ["ada", "bob", "cyd", "dot", "eve"];
 export const eventNames = ["Bought", "Viewed", "Signed Up"];
 
-/** A world either forgets old messages or has audiences: what retention takes from audiences is not modelled. */
+/**
+ * A world either forgets old messages or has audiences: what retention takes from audiences is not
+ * modelled.
+ */
 export async function furnish(sim: Simulation): Promise<void> {
   const { random, model } = sim;
   const hasAudiences = random.chance(0.5);
@@ -46,15 +73,26 @@ export async function furnish(sim: Simulation): Promise<void> {
   });
   for (const profile of profiles) await sim.done("retryProfiles.create", profile);
   for (const name of ["Web", "Server", "Phone"].slice(0, random.between(1, 3))) {
-    const draft = { name, writeKey: `wk_${name}`, mode: random.pick(["explain", "production"] as const), deduplicate: random.chance(0.8) };
+    const draft = {
+      name,
+      writeKey: `wk_${name}`,
+      mode: random.pick(["explain", "production"] as const),
+      deduplicate: random.chance(0.8),
+    };
     await sim.done("sources.create", draft);
   }
   for (const [place, steps] of random.some(programs, 1).entries()) {
-    const draft = { name: `Endpoint ${place}`, path: `e${place}`, steps, after: random.pick(["repeat-last", "start-over"] as const) };
+    const draft = {
+      name: `Endpoint ${place}`,
+      path: `e${place}`,
+      steps,
+      after: random.pick(["repeat-last", "start-over"] as const),
+    };
     await sim.done("endpoints.create", draft);
   }
   await model.reread(sim);
-  for (let place = random.between(1, 2); place > 0; place -= 1) await sim.done("destinations.create", await destinationDraft(sim));
+  for (let place = random.between(1, 2); place > 0; place -= 1)
+    await sim.done("destinations.create", await destinationDraft(sim));
   if (hasAudiences) await audiences(sim);
   await model.reread(sim);
   const mode = random.pick(["paused", "paused", "real", "faster"] as const);
@@ -63,7 +101,9 @@ export async function furnish(sim: Simulation): Promise<void> {
 
 export async function destinationDraft(sim: Simulation): Promise<DestinationDraft> {
   const { random, model } = sim;
-  const sources = [...model.sources.values()].filter(({ kind }) => kind !== "audience").map(({ id }) => id);
+  const sources = [...model.sources.values()]
+    .filter(({ kind }) => kind !== "audience")
+    .map(({ id }) => id);
   return {
     name: `Destination ${(model.made += 1)}`,
     sourceIds: random.some(sources, 1),
@@ -81,7 +121,12 @@ export async function webhooks(sim: Simulation): Promise<DestinationDraft["webho
   return Array.from({ length: random.pick([1, 1, 2, 3, 5]) }, () => {
     sim.model.made += 1;
     const own = random.chance(0.3) ? random.pick(endpoints) : undefined;
-    const url = own === undefined ? receivers.url(`/w${sim.model.made}`) : random.chance(0.05) ? own.tlsUrl : own.url;
+    const url =
+      own === undefined
+        ? receivers.url(`/w${sim.model.made}`)
+        : random.chance(0.05)
+          ? own.tlsUrl
+          : own.url;
     return { url, ...(random.chance(0.2) ? { headers: { "X-Team": "blue" } } : {}) };
   });
 }
@@ -107,10 +152,19 @@ export const drawRule = (sim: Simulation): Rule => sim.random.pick(rules);
 
 async function audiences(sim: Simulation): Promise<void> {
   const { random } = sim;
-  await sim.done("audiences.create", { name: "Live Ones", rule: drawRule(sim), sync: "each-event" });
-  if (random.chance(0.5)) await sim.done("audiences.create", { name: "By Hand", rule: drawRule(sim), sync: "manual" });
+  await sim.done("audiences.create", {
+    name: "Live Ones",
+    rule: drawRule(sim),
+    sync: "each-event",
+  });
   if (random.chance(0.5))
-    await sim.done("audiences.create", { name: "Every Six", rule: drawRule(sim), sync: { everyMs: 6 * 60 * minute } });
+    await sim.done("audiences.create", { name: "By Hand", rule: drawRule(sim), sync: "manual" });
+  if (random.chance(0.5))
+    await sim.done("audiences.create", {
+      name: "Every Six",
+      rule: drawRule(sim),
+      sync: { everyMs: 6 * 60 * minute },
+    });
   await sim.done("computedTraits.create", {
     name: "Times Bought",
     computation: { aggregate: "count", event: "Bought" },

@@ -1,4 +1,7 @@
-/** At the end of the soak: whether every message that was answered for is there, in a state that it may have. */
+/**
+ * At the end of the soak: whether every message that was answered for is there, in a state that it
+ * may have.
+ */
 
 import { messageIds } from "../../src/domain/ids.ts";
 import type { AnswerOf } from "../../src/contract/contract.ts";
@@ -13,23 +16,37 @@ type Stats = AnswerOf<"stats.get">;
 
 const ends: readonly string[] = ["delivered", "failed", "expired", "cancelled"];
 
-export const sum = (counts: Record<string, number>): number => Object.values(counts).reduce((total, n) => total + n, 0);
+export const sum = (counts: Record<string, number>): number =>
+  Object.values(counts).reduce((total, n) => total + n, 0);
 
 async function keptMessages(program: Program): Promise<Item[]> {
   const items: Item[] = [];
   let cursor: string | null = null;
   do {
-    const page: Page = await program.call<Page>("GET", `/api/messages?limit=500${cursor === null ? "" : `&cursor=${cursor}`}`);
+    const page: Page = await program.call<Page>(
+      "GET",
+      `/api/messages?limit=500${cursor === null ? "" : `&cursor=${cursor}`}`,
+    );
     items.push(...page.items);
     cursor = page.nextCursor;
   } while (cursor !== null);
   return items;
 }
 
-type AccountsOptions = { program: Program; load: Load; destinationsOf: ReadonlyMap<string, number>; maxMessages: number };
+type AccountsOptions = {
+  program: Program;
+  load: Load;
+  destinationsOf: ReadonlyMap<string, number>;
+  maxMessages: number;
+};
 
 /** The pipeline is idle, and retention has been. */
-export async function checkAccounts({ program, load, destinationsOf, maxMessages }: AccountsOptions): Promise<Check[]> {
+export async function checkAccounts({
+  program,
+  load,
+  destinationsOf,
+  maxMessages,
+}: AccountsOptions): Promise<Check[]> {
   const { messages, deliveries } = await program.call<Stats>("GET", "/api/stats");
   const items = await keptMessages(program);
   const numbers = items.map(({ id }) => messageIds.parse(id) ?? 0);
@@ -41,14 +58,24 @@ export async function checkAccounts({ program, load, destinationsOf, maxMessages
   const accepted = sum(load.accepted);
   const wrong = items.filter((item) => !isAsSent(item, load));
   const routed = items.filter(({ state }) => ends.includes(state));
-  const wanted = routed.reduce((total, { sourceId }) => total + (destinationsOf.get(sourceId) ?? 0), 0);
+  const wanted = routed.reduce(
+    (total, { sourceId }) => total + (destinationsOf.get(sourceId) ?? 0),
+    0,
+  );
   return [
     // Numbers are given out one by one, so the newest one's is how many there have ever been.
-    { what: "every accepted message was committed", found: `${accepted} accepted, ${newest} committed`, passed: accepted === newest },
+    {
+      what: "every accepted message was committed",
+      found: `${accepted} accepted, ${newest} committed`,
+      passed: accepted === newest,
+    },
     {
       what: "retention took the oldest and nothing else",
       found: `${removed} removed, ${items.length} kept of at most ${maxMessages}, ${passedOver.length} older ones that were waiting among them`,
-      passed: removed > 0 && items.length === maxMessages && passedOver.every(({ attempts }) => attempts > 1),
+      passed:
+        removed > 0 &&
+        items.length === maxMessages &&
+        passedOver.every(({ attempts }) => attempts > 1),
     },
     {
       what: "the states add up to what is kept",
@@ -63,12 +90,17 @@ export async function checkAccounts({ program, load, destinationsOf, maxMessages
     {
       what: "each routed message has all its deliveries, each at its end",
       found: `${deliveries.total} deliveries, ${wanted} wanted: ${JSON.stringify(deliveries.byState)}`,
-      passed: deliveries.total === wanted && Object.entries(deliveries.byState).every(([state, n]) => n === 0 || ends.includes(state)),
+      passed:
+        deliveries.total === wanted &&
+        Object.entries(deliveries.byState).every(([state, n]) => n === 0 || ends.includes(state)),
     },
   ];
 }
 
-/** Of numbers in descending order, the highest one below the first that is not there; 0 when there are all. */
+/**
+ * Of numbers in descending order, the highest one below the first that is not there; 0 when there
+ * are all.
+ */
 function newestMissing(numbers: readonly number[]): number {
   const first = numbers[0] ?? 0;
   const place = numbers.findIndex((number, at) => number !== first - at);

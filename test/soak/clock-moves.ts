@@ -2,7 +2,12 @@
 
 import type { Program } from "../bench/children.ts";
 
-type Move = { name: string; path: "/api/clock" | "/api/clock/advance"; body: object; thenWaitMs: number };
+type Move = {
+  name: string;
+  path: "/api/clock" | "/api/clock/advance";
+  body: object;
+  thenWaitMs: number;
+};
 
 const set = (body: { mode: string; speed?: number }, thenWaitMs: number): Move => ({
   name: body.speed === undefined ? body.mode : `×${body.speed}`,
@@ -10,7 +15,12 @@ const set = (body: { mode: string; speed?: number }, thenWaitMs: number): Move =
   body,
   thenWaitMs,
 });
-const advance = (name: string, body: object): Move => ({ name, path: "/api/clock/advance", body, thenWaitMs: 300 });
+const advance = (name: string, body: object): Move => ({
+  name,
+  path: "/api/clock/advance",
+  body,
+  thenWaitMs: 300,
+});
 const step = advance("step", { to: "next-due" });
 
 /** Pauses are short: attempts that a test endpoint holds stay on their connections meanwhile. */

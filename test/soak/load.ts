@@ -1,4 +1,7 @@
-/** Sends the mixed load at its pace, in batches and single calls, and keeps the book of what was answered for. */
+/**
+ * Sends the mixed load at its pace, in batches and single calls, and keeps the book of what was
+ * answered for.
+ */
 
 import { Pool } from "undici";
 import { seeded, type Random } from "../bench/messages.ts";
@@ -25,24 +28,55 @@ export type Load = {
   stop(): Promise<void>;
 };
 
-export function startLoad({ ingestUrl, senders, keep }: { ingestUrl: string; senders: readonly Sender[]; keep: number }): Load {
+export function startLoad({
+  ingestUrl,
+  senders,
+  keep,
+}: {
+  ingestUrl: string;
+  senders: readonly Sender[];
+  keep: number;
+}): Load {
   const pool = new Pool(ingestUrl, { connections });
   const random: Random = seeded(19);
   const mixers = senders.map(() => createMixer(random));
-  const accepted: Load["accepted"] = { routed: 0, unrouted: 0, rejected: 0, garbage: 0, duplicate: 0 };
+  const accepted: Load["accepted"] = {
+    routed: 0,
+    unrouted: 0,
+    rejected: 0,
+    garbage: 0,
+    duplicate: 0,
+  };
   const book: Map<string, Exclude<Kind, "garbage" | "duplicate">> = new Map();
   const problems: string[] = [];
   const underWay = new Set<Promise<void>>();
 
-  async function request(at: number, path: string, body: unknown, items: readonly Mixed[]): Promise<void> {
+  async function request(
+    at: number,
+    path: string,
+    body: unknown,
+    items: readonly Mixed[],
+  ): Promise<void> {
     const sender = senders[at];
     const mixer = mixers[at];
     if (sender === undefined || mixer === undefined) throw new Error(`there is no sender ${at}`);
-    const headers = { authorization: `Basic ${btoa(`${sender.writeKey}:`)}`, "content-type": "application/json" };
-    const answer = await pool.request({ path, method: "POST", headers, body: JSON.stringify(body) });
+    const headers = {
+      authorization: `Basic ${btoa(`${sender.writeKey}:`)}`,
+      "content-type": "application/json",
+    };
+    const answer = await pool.request({
+      path,
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+    });
     const text = await answer.body.text();
-    const isRefused = path !== "/v1/batch" && sender.mode === "explain" && items.some(({ kind }) => kind === "rejected");
-    if (answer.statusCode !== (isRefused ? 400 : 200)) problems.push(`${path}: ${answer.statusCode} ${text.slice(0, 300)}`);
+    const isRefused =
+      path !== "/v1/batch" &&
+      sender.mode === "explain" &&
+      items.some(({ kind }) => kind === "rejected");
+    if (answer.statusCode !== (isRefused ? 400 : 200))
+      problems.push(`${path}: ${answer.statusCode} ${text.slice(0, 300)}`);
     for (const { kind, messageId, message } of items) {
       accepted[kind] += 1;
       if (kind === "garbage" || kind === "duplicate") continue;
@@ -56,7 +90,9 @@ export function startLoad({ ingestUrl, senders, keep }: { ingestUrl: string; sen
   }
 
   function start(run: Promise<void>): void {
-    const all = run.catch((error: unknown) => void problems.push(String(error))).finally(() => underWay.delete(all));
+    const all = run
+      .catch((error: unknown) => void problems.push(String(error)))
+      .finally(() => underWay.delete(all));
     underWay.add(all);
   }
 

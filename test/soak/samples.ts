@@ -25,13 +25,28 @@ export type Sample = {
 /** The states that the messages of the soak come through, collected over all samples. */
 type Seen = Set<string>;
 
-type Watched = { program: Program; inspector: InspectorPage; load: Load; startedAt: number; seen: Seen };
+type Watched = {
+  program: Program;
+  inspector: InspectorPage;
+  load: Load;
+  startedAt: number;
+  seen: Seen;
+};
 
-export async function takeSample({ program, inspector, load, startedAt, seen }: Watched): Promise<Sample> {
+export async function takeSample({
+  program,
+  inspector,
+  load,
+  startedAt,
+  seen,
+}: Watched): Promise<Sample> {
   program.send({});
   const loop = await program.answer<LoopDelay>();
   const { heapBytes, nodes } = await inspector.memory();
-  const { messages, deliveries, queueDepth } = await program.call<AnswerOf<"stats.get">>("GET", "/api/stats");
+  const { messages, deliveries, queueDepth } = await program.call<AnswerOf<"stats.get">>(
+    "GET",
+    "/api/stats",
+  );
   const { mode, speed } = await program.call<AnswerOf<"clock.get">>("GET", "/api/clock");
   for (const [state, n] of Object.entries(messages.byState)) if (n > 0) seen.add(state);
   return {
@@ -64,7 +79,8 @@ const columns: readonly { head: string; width: number; of: (sample: Sample) => s
 ];
 
 export const tableHead = columns.map(({ head, width }) => head.padStart(width)).join("  ");
-export const tableRow = (sample: Sample): string => columns.map(({ of, width }) => of(sample).padStart(width)).join("  ");
+export const tableRow = (sample: Sample): string =>
+  columns.map(({ of, width }) => of(sample).padStart(width)).join("  ");
 
 /** A page that grows by what it has shown would pass this in half an hour. */
 const mostHeapMb = 200;
@@ -73,7 +89,11 @@ const mostGrowthMb = 40;
 export function checkMemory(samples: readonly Sample[]): Check[] {
   const quarter = (nth: number): number => {
     const from = Math.floor((samples.length * (nth - 1)) / 4);
-    return median(samples.slice(from, Math.floor((samples.length * nth) / 4)).map(({ residentMb }) => residentMb));
+    return median(
+      samples
+        .slice(from, Math.floor((samples.length * nth) / 4))
+        .map(({ residentMb }) => residentMb),
+    );
   };
   const [second, last] = [quarter(2), quarter(4)];
   const heap = Math.max(...samples.map(({ heapMb }) => heapMb));
@@ -83,6 +103,10 @@ export function checkMemory(samples: readonly Sample[]): Check[] {
       found: `${second.toFixed(0)} MB in the second quarter, ${last.toFixed(0)} MB in the last`,
       passed: last <= second + Math.max(second * 0.2, mostGrowthMb),
     },
-    { what: "the page's memory stays small", found: `at most ${heap.toFixed(1)} MB of script memory`, passed: heap < mostHeapMb },
+    {
+      what: "the page's memory stays small",
+      found: `at most ${heap.toFixed(1)} MB of script memory`,
+      passed: heap < mostHeapMb,
+    },
   ];
 }

@@ -1,7 +1,8 @@
 /**
- * `npm run soak -- --minutes 30`: 500 messages a second of every kind into the built program, two destinations at test
- * endpoints with faults, a clock that is stepped and sped up, retention, and the inspector open on Live. Prints a look at
- * everything each ten seconds, then settles and prints what holds and what does not; ends with 1 when something does not.
+ * `npm run soak -- --minutes 30`: 500 messages a second of every kind into the built program, two
+ * destinations at test endpoints with faults, a clock that is stepped and sped up, retention, and
+ * the inspector open on Live. Prints a look at everything each ten seconds, then settles and prints
+ * what holds and what does not; ends with 1 when something does not.
  */
 
 import { parseArgs } from "node:util";
@@ -54,12 +55,23 @@ const senders: readonly Sender[] = [
   { writeKey: "soak_server", mode: "production" },
 ];
 
-/** Both sources go to the flaky endpoint, the first one to the other as well. Answers how many destinations each source has. */
+/**
+ * Both sources go to the flaky endpoint, the first one to the other as well. Answers how many
+ * destinations each source has.
+ */
 async function configure(program: Program): Promise<Map<string, number>> {
   await program.call("PATCH", "/api/settings", { maxMessages });
   const ids: string[] = [];
   for (const { writeKey, mode } of senders) {
-    ids.push((await program.call<{ id: string }>("POST", "/api/sources", { name: writeKey, writeKey, mode })).id);
+    ids.push(
+      (
+        await program.call<{ id: string }>("POST", "/api/sources", {
+          name: writeKey,
+          writeKey,
+          mode,
+        })
+      ).id,
+    );
   }
   const destination = async (
     name: string,
@@ -67,8 +79,17 @@ async function configure(program: Program): Promise<Map<string, number>> {
     after: "repeat-last" | "start-over",
     sourceIds: string[],
   ): Promise<void> => {
-    const { url } = await program.call<{ url: string }>("POST", "/api/endpoints", { name, steps, after });
-    await program.call("POST", "/api/destinations", { name, sourceIds, webhooks: [{ url }], sharedSecret: "a secret of the soak" });
+    const { url } = await program.call<{ url: string }>("POST", "/api/endpoints", {
+      name,
+      steps,
+      after,
+    });
+    await program.call("POST", "/api/destinations", {
+      name,
+      sourceIds,
+      webhooks: [{ url }],
+      sharedSecret: "a secret of the soak",
+    });
   };
   await destination("flaky", flaky, "repeat-last", ids);
   await destination("recovering", recovering, "start-over", ids.slice(0, 1));
@@ -95,7 +116,11 @@ async function checkPage({ page, problems, rowsInView }: InspectorPage): Promise
   );
   const rows = await page.locator(".live .row-list > *").count();
   return [
-    { what: "the page has no error on its console", found: listed(problems), passed: problems.length === 0 },
+    {
+      what: "the page has no error on its console",
+      found: listed(problems),
+      passed: problems.length === 0,
+    },
     {
       what: "the list in the page is up to date, and as short as the screen",
       found: `${await page.locator(".list-body").getAttribute("aria-rowcount")} rows with the head, ${rows} of them in the page`,
@@ -104,7 +129,8 @@ async function checkPage({ page, problems, rowsInView }: InspectorPage): Promise
   ];
 }
 
-const listed = (lines: readonly string[]): string => (lines.length === 0 ? "none" : `${lines.length}: ${lines.slice(0, 5).join(" | ")}`);
+const listed = (lines: readonly string[]): string =>
+  lines.length === 0 ? "none" : `${lines.length}: ${lines.slice(0, 5).join(" | ")}`;
 
 function checkLoad(load: Load, seconds: number, seen: ReadonlySet<string>): Check[] {
   const rate = sum(load.accepted) / seconds;
@@ -116,7 +142,11 @@ function checkLoad(load: Load, seconds: number, seen: ReadonlySet<string>): Chec
       found: `${rate.toFixed(0)} messages/s of ${messagesPerSecond}`,
       passed: rate >= messagesPerSecond * leastRate,
     },
-    { what: "each request was answered as it should be", found: listed(load.problems), passed: load.problems.length === 0 },
+    {
+      what: "each request was answered as it should be",
+      found: listed(load.problems),
+      passed: load.problems.length === 0,
+    },
     {
       what: "the usual states were all seen",
       found: missing.length === 0 ? [...seen].join(", ") : `not ${missing.join(", ")}`,
@@ -128,7 +158,10 @@ function checkLoad(load: Load, seconds: number, seen: ReadonlySet<string>): Chec
 async function soak(minutes: number, say: (line: string) => void): Promise<Check[]> {
   return withDirectory(async (data) => {
     const errors: string[] = [];
-    const program = await startProgram(data, { nodeFlags: watchLoop, onError: (text) => errors.push(text.trim()) });
+    const program = await startProgram(data, {
+      nodeFlags: watchLoop,
+      onError: (text) => errors.push(text.trim()),
+    });
     const browser = await launchBrowser();
     try {
       const destinationsOf = await configure(program);
@@ -140,7 +173,9 @@ async function soak(minutes: number, say: (line: string) => void): Promise<Check
       const seen = new Set<string>();
       say(tableHead);
       for (let look = 1; look * sampleMs <= minutes * 60_000; look += 1) {
-        await new Promise((resolve) => setTimeout(resolve, Math.max(0, startedAt + look * sampleMs - performance.now())));
+        await new Promise((resolve) =>
+          setTimeout(resolve, Math.max(0, startedAt + look * sampleMs - performance.now())),
+        );
         const sample = await takeSample({ program, inspector, load, startedAt, seen });
         samples.push(sample);
         say(tableRow(sample));
@@ -148,11 +183,17 @@ async function soak(minutes: number, say: (line: string) => void): Promise<Check
       await load.stop();
       const seconds = (performance.now() - startedAt) / 1000;
       await moves.stop();
-      say(`\nThe clock: ${JSON.stringify(moves.made)}, the longest move ${(moves.longestMs() / 1000).toFixed(1)} s. Coming to rest…`);
+      say(
+        `\nThe clock: ${JSON.stringify(moves.made)}, the longest move ${(moves.longestMs() / 1000).toFixed(1)} s. Coming to rest…`,
+      );
       await comeToRest(program);
       const checks = [
         ...checkLoad(load, seconds, seen),
-        { what: "each move of the clock was answered", found: listed(moves.problems), passed: moves.problems.length === 0 },
+        {
+          what: "each move of the clock was answered",
+          found: listed(moves.problems),
+          passed: moves.problems.length === 0,
+        },
         ...(await checkAccounts({ program, load, destinationsOf, maxMessages })),
         ...checkMemory(samples),
         ...(await checkPage(inspector)),
@@ -161,7 +202,11 @@ async function soak(minutes: number, say: (line: string) => void): Promise<Check
       const code = program.process.exitCode;
       return [
         ...checks,
-        { what: "the program ends when it is asked to", found: `exit code ${code}`, passed: code === 0 },
+        {
+          what: "the program ends when it is asked to",
+          found: `exit code ${code}`,
+          passed: code === 0,
+        },
         { what: "nothing on standard error", found: listed(errors), passed: errors.length === 0 },
       ];
     } finally {
@@ -171,16 +216,21 @@ async function soak(minutes: number, say: (line: string) => void): Promise<Check
   });
 }
 
-const { values: flags } = parseArgs({ options: { minutes: { type: "string", default: "5" }, help: { type: "boolean", default: false } } });
+const { values: flags } = parseArgs({
+  options: { minutes: { type: "string", default: "5" }, help: { type: "boolean", default: false } },
+});
 const minutes = Number(flags.minutes);
 if (flags.help || !(minutes >= 1)) {
-  process.stdout.write("Usage: npm run soak -- [--minutes N]\n\n  --minutes  For how long; 1 or more. Default: 5.\n");
+  process.stdout.write(
+    "Usage: npm run soak -- [--minutes N]\n\n  --minutes  For how long; 1 or more. Default: 5.\n",
+  );
   process.exitCode = flags.help ? 0 : 2;
 } else {
   await buildIfStale();
   const say = (line: string): void => void process.stdout.write(`${line}\n`);
   const checks = await soak(minutes, say);
   say("");
-  for (const { what, found, passed } of checks) say(`${passed ? "PASS" : "FAIL"}  ${what}: ${found}`);
+  for (const { what, found, passed } of checks)
+    say(`${passed ? "PASS" : "FAIL"}  ${what}: ${found}`);
   process.exitCode = checks.every(({ passed }) => passed) ? 0 : 1;
 }

@@ -42,7 +42,7 @@ test("every other import is a finding: of a room, of another file of a room, of 
 });
 
 test("an entry of the table that no file needs is a finding", () => {
-  expect(findings({ "src/api/a.ts": `import "../domain/d.ts"; import "../store/names.ts";` })).toEqual([
-    "test/structure/arrows.ts: api does not import zod: remove it from the table.",
-  ]);
+  expect(
+    findings({ "src/api/a.ts": `import "../domain/d.ts"; import "../store/names.ts";` }),
+  ).toEqual(["test/structure/arrows.ts: api does not import zod: remove it from the table."]);
 });

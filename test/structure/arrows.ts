@@ -1,6 +1,6 @@
 /**
- * Which room of `src` may import which. The table in `docs/ARCHITECTURE.md` says the same, and a test holds the two together.
- * Tests and fixtures are free.
+ * Which room of `src` may import which. The table in `docs/ARCHITECTURE.md` says the same, and a
+ * test holds the two together. Tests and fixtures are free.
  */
 
 import { isForTests, type SourceFile } from "./source-file.ts";
@@ -17,26 +17,57 @@ export const rooms: Readonly<Record<string, Room>> = {
   contract: { rooms: ["domain"], packages: ["zod"] },
   client: { rooms: [], packages: ["node:*"] },
   engine: { rooms: ["client", "domain"], packages: ["node:*"] },
-  store: { rooms: ["engine", "domain", "app-errors.ts", "data-directory.ts"], packages: ["node:*", "better-sqlite3"] },
+  store: {
+    rooms: ["engine", "domain", "app-errors.ts", "data-directory.ts"],
+    packages: ["node:*", "better-sqlite3"],
+  },
   scenarios: {
     rooms: ["receiver", "contract", "engine/deliver/dial.ts", "domain"],
     packages: ["node:*", "yaml", "zod"],
   },
   receiver: { rooms: ["engine", "domain"], packages: ["node:*"] },
-  check: { rooms: ["receiver", "scenarios", "contract", "engine", "domain"], packages: ["node:*", "yaml"] },
-  explore: { rooms: ["receiver", "scenarios", "engine", "domain"], packages: ["node:*", "yaml", "zod"] },
+  check: {
+    rooms: ["receiver", "scenarios", "contract", "engine", "domain"],
+    packages: ["node:*", "yaml"],
+  },
+  explore: {
+    rooms: ["receiver", "scenarios", "engine", "domain"],
+    packages: ["node:*", "yaml", "zod"],
+  },
   api: { rooms: ["contract", "engine", "domain"], packages: ["zod"] },
   "app-errors.ts": { rooms: [], packages: [] },
   "data-directory.ts": { rooms: ["app-errors.ts"], packages: ["node:*"] },
   "page-files.ts": { rooms: [], packages: ["node:*"] },
   "assembly.ts": { rooms: ["store", "engine", "domain", "app-errors.ts"], packages: [] },
-  "app.ts": { rooms: ["assembly.ts", "api", "check", "scenarios", "store", "engine", "domain"], packages: [] },
+  "app.ts": {
+    rooms: ["assembly.ts", "api", "check", "scenarios", "store", "engine", "domain"],
+    packages: [],
+  },
   headless: {
-    rooms: ["app.ts", "api", "check", "explore", "scenarios", "contract", "engine", "domain", "app-errors.ts", "page-files.ts"],
+    rooms: [
+      "app.ts",
+      "api",
+      "check",
+      "explore",
+      "scenarios",
+      "contract",
+      "engine",
+      "domain",
+      "app-errors.ts",
+      "page-files.ts",
+    ],
     packages: ["node:*", "zod"],
   },
   main: {
-    rooms: ["app.ts", "api", "contract", "engine", "app-errors.ts", "data-directory.ts", "page-files.ts"],
+    rooms: [
+      "app.ts",
+      "api",
+      "contract",
+      "engine",
+      "app-errors.ts",
+      "data-directory.ts",
+      "page-files.ts",
+    ],
     packages: ["node:*", "electron"],
   },
   preload: { rooms: ["contract/port-messages.ts"], packages: ["electron"] },
@@ -48,7 +79,10 @@ export const rooms: Readonly<Record<string, Room>> = {
   launch: { rooms: ["headless", "engine/real-time.ts"], packages: ["*"] },
 };
 
-export function arrowFindings(files: readonly SourceFile[], rooms: Readonly<Record<string, Room>>): string[] {
+export function arrowFindings(
+  files: readonly SourceFile[],
+  rooms: Readonly<Record<string, Room>>,
+): string[] {
   const used = new Set<string>();
   const wrong = files
     .filter(({ path }) => path.startsWith("src/") && !isForTests(path))
@@ -58,7 +92,11 @@ export function arrowFindings(files: readonly SourceFile[], rooms: Readonly<Reco
       const targets = [
         ...[...imports.keys()]
           .filter((target) => roomOf(target) !== from)
-          .map((target) => ({ target, allowed: room.rooms, names: [roomOf(target), target.replace("src/", "")] })),
+          .map((target) => ({
+            target,
+            allowed: room.rooms,
+            names: [roomOf(target), target.replace("src/", "")],
+          })),
         ...[...packages].map((target) => ({
           target,
           allowed: room.packages,
@@ -76,7 +114,10 @@ export function arrowFindings(files: readonly SourceFile[], rooms: Readonly<Reco
   const unused = Object.entries(rooms).flatMap(([from, room]) =>
     [...room.rooms, ...room.packages]
       .filter((name) => !used.has(`${from} ${name}`))
-      .map((name) => `test/structure/arrows.ts: ${from} does not import ${name}: remove it from the table.`),
+      .map(
+        (name) =>
+          `test/structure/arrows.ts: ${from} does not import ${name}: remove it from the table.`,
+      ),
   );
   return [...wrong, ...unused];
 }

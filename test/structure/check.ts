@@ -1,4 +1,7 @@
-/** The last part of `npm run check`: says what nobody needs, what grew too long and what no page explains, which lint does not see, and ends with 1. */
+/**
+ * The last part of `npm run check`: says what nobody needs, what grew too long and what no page
+ * explains, which lint does not see, and ends with 1.
+ */
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,9 +15,13 @@ import { readSourceFile, sourceExtension } from "./source-file.ts";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
-const paths = globSync(["src/**/*", "test/**/*", "*.config.ts"], { cwd: root }).map((path) => path.replaceAll("\\", "/"));
+const paths = globSync(["src/**/*", "test/**/*", "*.config.ts"], { cwd: root }).map((path) =>
+  path.replaceAll("\\", "/"),
+);
 const manifest = JSON.parse(read("package.json"));
-const files = paths.filter((path) => sourceExtension.test(path)).map((path) => readSourceFile(path, read(path)));
+const files = paths
+  .filter((path) => sourceExtension.test(path))
+  .map((path) => readSourceFile(path, read(path)));
 const findings = findingsIn({
   files,
   manifest,

@@ -15,7 +15,9 @@ test("a code that the page does not explain is found, however it is given", () =
     `class Parser { #fail() {} read() { this.#fail("not_that", "…") } }`,
     `switch (code) { case "ECONNREFUSED": break }`,
   ];
-  expect(codeFindings(program(given.join(";\n")), "").map((finding) => finding.split(" ")[1])).toEqual([
+  expect(
+    codeFindings(program(given.join(";\n")), "").map((finding) => finding.split(" ")[1]),
+  ).toEqual([
     "a_problem",
     "a_conflict",
     "a_reason",
@@ -24,7 +26,13 @@ test("a code that the page does not explain is found, however it is given", () =
     "not_that",
     "ECONNREFUSED",
   ]);
-  const all = page("`a_problem` `a_conflict`", "`a_reason`", "`cut_short` `closed_early`", "`not_that`", "`ECONNREFUSED`");
+  const all = page(
+    "`a_problem` `a_conflict`",
+    "`a_reason`",
+    "`cut_short` `closed_early`",
+    "`not_that`",
+    "`ECONNREFUSED`",
+  );
   expect(codeFindings(program(given.join(";\n")), all)).toEqual([]);
 });
 
@@ -34,7 +42,7 @@ test("what is no code is none: sentences, names of other calls, zod's own issues
 });
 
 test("a code that nothing gives is found on the page", () => {
-  expect(codeFindings(program(`const sql = "SET reason = 'restarted'"`), page("`restarted`", "`gone`"))).toEqual([
-    "docs/errors.md: gone is given by nothing.",
-  ]);
+  expect(
+    codeFindings(program(`const sql = "SET reason = 'restarted'"`), page("`restarted`", "`gone`")),
+  ).toEqual(["docs/errors.md: gone is given by nothing."]);
 });

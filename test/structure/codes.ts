@@ -1,6 +1,6 @@
 /**
- * The codes by which the program says what went wrong, or why something is as it is, and `docs/errors.md`, which explains each:
- * what the one has and the other has not is a finding.
+ * The codes by which the program says what went wrong, or why something is as it is, and
+ * `docs/errors.md`, which explains each: what the one has and the other has not is a finding.
  */
 
 import { parseSync } from "vite";
@@ -29,13 +29,23 @@ type Node = { type: string; [member: string]: unknown };
 
 const page = "docs/errors.md";
 
-export function codeFindings(files: readonly { path: string; text: string }[], text: string): string[] {
+export function codeFindings(
+  files: readonly { path: string; text: string }[],
+  text: string,
+): string[] {
   const onPage = new Set(codesOnPage(text));
-  const given = files.flatMap(({ path, text }) => codesIn(path, text).map((name) => ({ name, path })));
-  const isWritten = (name: string): boolean => files.some((file) => file.text.includes(`"${name}"`) || file.text.includes(`'${name}'`));
+  const given = files.flatMap(({ path, text }) =>
+    codesIn(path, text).map((name) => ({ name, path })),
+  );
+  const isWritten = (name: string): boolean =>
+    files.some((file) => file.text.includes(`"${name}"`) || file.text.includes(`'${name}'`));
   return [
-    ...given.filter(({ name }) => !onPage.has(name)).map(({ name, path }) => `${path}: ${name} is not explained in ${page}.`),
-    ...[...onPage].filter((name) => !isWritten(name)).map((name) => `${page}: ${name} is given by nothing.`),
+    ...given
+      .filter(({ name }) => !onPage.has(name))
+      .map(({ name, path }) => `${path}: ${name} is not explained in ${page}.`),
+    ...[...onPage]
+      .filter((name) => !isWritten(name))
+      .map((name) => `${page}: ${name} is given by nothing.`),
   ];
 }
 
@@ -52,11 +62,16 @@ function visit(node: Node, found: (code: string) => void): void {
     const argument = place === undefined ? undefined : (node["arguments"] as Node[])[place];
     if (argument !== undefined) takeTexts(argument, code, found);
   }
-  if (node.type === "Property" && ["code", "reason"].includes((node["key"] as { name?: string }).name ?? ""))
+  if (
+    node.type === "Property" &&
+    ["code", "reason"].includes((node["key"] as { name?: string }).name ?? "")
+  )
     takeTexts(node["value"] as Node, code, found);
-  if (node.type === "SwitchCase" && isNode(node["test"])) takeTexts(node["test"], systemCode, found);
+  if (node.type === "SwitchCase" && isNode(node["test"]))
+    takeTexts(node["test"], systemCode, found);
   for (const value of Object.values(node))
-    for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) visit(child, found);
+    for (const child of Array.isArray(value) ? value : [value])
+      if (isNode(child)) visit(child, found);
 }
 
 function calledName(callee: Node): string {
@@ -67,9 +82,12 @@ function calledName(callee: Node): string {
 
 /** A text, or one of two or more that a condition chooses. */
 function takeTexts(node: Node, pattern: RegExp, found: (code: string) => void): void {
-  if (node.type === "Literal" && typeof node["value"] === "string" && pattern.test(node["value"])) found(node["value"]);
-  if (node.type === "ConditionalExpression") for (const side of ["consequent", "alternate"]) takeTexts(node[side] as Node, pattern, found);
-  if (node.type === "LogicalExpression") for (const side of ["left", "right"]) takeTexts(node[side] as Node, pattern, found);
+  if (node.type === "Literal" && typeof node["value"] === "string" && pattern.test(node["value"]))
+    found(node["value"]);
+  if (node.type === "ConditionalExpression")
+    for (const side of ["consequent", "alternate"]) takeTexts(node[side] as Node, pattern, found);
+  if (node.type === "LogicalExpression")
+    for (const side of ["left", "right"]) takeTexts(node[side] as Node, pattern, found);
 }
 
 function isNode(value: unknown): value is Node {

@@ -6,13 +6,17 @@ export type ImportGraph = ReadonlyMap<string, readonly string[]>;
 
 /** Files that import each other, directly or through others. */
 export function circlesIn(graph: ImportGraph): string[][] {
-  return componentsOf(graph).filter(([first = "", ...rest]) => rest.length > 0 || graph.get(first)?.includes(first) === true);
+  return componentsOf(graph).filter(
+    ([first = "", ...rest]) => rest.length > 0 || graph.get(first)?.includes(first) === true,
+  );
 }
 
 /** The longest path of imports. A circle counts as all its files. */
 export function longestChain(graph: ImportGraph): string[] {
   const components = componentsOf(graph);
-  const componentOf = new Map(components.flatMap((files) => files.map((file) => [file, files] as const)));
+  const componentOf = new Map(
+    components.flatMap((files) => files.map((file) => [file, files] as const)),
+  );
   const chains = new Map<readonly string[], string[]>();
   // A component comes after all that it imports.
   for (const files of components) {
@@ -24,7 +28,10 @@ export function longestChain(graph: ImportGraph): string[] {
       .reduce((longest, chain) => (chain.length > longest.length ? chain : longest), []);
     chains.set(files, [...files, ...next]);
   }
-  return [...chains.values()].reduce((longest, chain) => (chain.length > longest.length ? chain : longest), []);
+  return [...chains.values()].reduce(
+    (longest, chain) => (chain.length > longest.length ? chain : longest),
+    [],
+  );
 }
 
 /** The strongly connected components (Tarjan), each after all that it imports. */
@@ -77,5 +84,7 @@ function nameOf({ id, key }: SyntaxNode): string | null {
 }
 
 function isSyntaxNode(value: unknown): value is SyntaxNode {
-  return typeof value === "object" && value !== null && typeof (value as SyntaxNode).type === "string";
+  return (
+    typeof value === "object" && value !== null && typeof (value as SyntaxNode).type === "string"
+  );
 }

@@ -25,7 +25,7 @@ type Exceptions = {
   silentPackages: Record<string, string>;
 };
 
-const maxLines = 350;
+const maxLines = 500;
 
 /** What is found about a file or a package. */
 type Finding = { about: string; sentence: string };
@@ -42,10 +42,15 @@ export function findingsIn({ files, manifest, commandsOf, exceptions }: Reposito
 
 /** An exception that nothing needs any more is a finding too. */
 function except(reasons: Record<string, string>, findings: readonly Finding[]): string[] {
-  const needless = Object.keys(reasons).filter((name) => !findings.some(({ about }) => about === name));
+  const needless = Object.keys(reasons).filter(
+    (name) => !findings.some(({ about }) => about === name),
+  );
   return [
     ...findings.filter(({ about }) => !(about in reasons)).map(({ sentence }) => sentence),
-    ...needless.map((name) => `${name} needs no exception any more: take it out of test/structure/exceptions.json.`),
+    ...needless.map(
+      (name) =>
+        `${name} needs no exception any more: take it out of test/structure/exceptions.json.`,
+    ),
   ];
 }
 
@@ -75,21 +80,38 @@ function reachOf(files: readonly SourceFile[], manifest: Manifest): Reach {
   };
 }
 
-/** The files that the manifest names, by what they are built from, and the configurations of tools. */
-function entriesOf({ main = "", bin = {}, exports = {}, scripts = {} }: Manifest, files: readonly SourceFile[]): string[] {
-  const names = [main, ...Object.values(bin), ...Object.values(exports).flatMap((one) => Object.values(one)), ...Object.values(scripts)];
+/**
+ * The files that the manifest names, by what they are built from, and the configurations of tools.
+ */
+function entriesOf(
+  { main = "", bin = {}, exports = {}, scripts = {} }: Manifest,
+  files: readonly SourceFile[],
+): string[] {
+  const names = [
+    main,
+    ...Object.values(bin),
+    ...Object.values(exports).flatMap((one) => Object.values(one)),
+    ...Object.values(scripts),
+  ];
   const words = names.flatMap((name) => name.split(/\s+/)).map((word) => word.replace(/^\.\//, ""));
   const sources = new Set(
-    words.map((word) => (word.startsWith("out/") ? word.replace(/^out/, "src").replace(/(\.d)?\.[jt]s$/, ".ts") : word)),
+    words.map((word) =>
+      word.startsWith("out/") ? word.replace(/^out/, "src").replace(/(\.d)?\.[jt]s$/, ".ts") : word,
+    ),
   );
   return paths(files).filter((path) => sources.has(path) || path.endsWith(".config.ts"));
 }
 
 function namedBy({ names }: SourceFile, files: ReadonlyMap<string, SourceFile>): string[] {
-  return names.flatMap((name) => [...files.keys()].filter((path) => path === name || path.endsWith(`/${name}`)));
+  return names.flatMap((name) =>
+    [...files.keys()].filter((path) => path === name || path.endsWith(`/${name}`)),
+  );
 }
 
-function reachedFrom(starts: readonly string[], files: ReadonlyMap<string, SourceFile>): Set<string> {
+function reachedFrom(
+  starts: readonly string[],
+  files: ReadonlyMap<string, SourceFile>,
+): Set<string> {
   const reached = new Set<string>();
   const open = [...starts];
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
@@ -101,29 +123,42 @@ function reachedFrom(starts: readonly string[], files: ReadonlyMap<string, Sourc
   return reached;
 }
 
-/** An export of the program that only tests take is alive when its own file uses it too: then it is a part that a test looks at alone. */
+/**
+ * An export of the program that only tests take is alive when its own file uses it too: then it is
+ * a part that a test looks at alone.
+ */
 function deadExports(files: readonly SourceFile[], named: ReadonlySet<string>): Finding[] {
   const takenBy = new Map<string, Set<"program" | "tests">>();
   for (const { path, imports } of files) {
     for (const [target, names] of imports) {
       for (const name of names) {
         const key = `${target} ${name}`;
-        takenBy.set(key, (takenBy.get(key) ?? new Set()).add(isForTests(path) ? "tests" : "program"));
+        takenBy.set(
+          key,
+          (takenBy.get(key) ?? new Set()).add(isForTests(path) ? "tests" : "program"),
+        );
       }
     }
   }
   const wordsFor = ({ path, uses }: SourceFile, name: string): string | null => {
-    const by = new Set([...(takenBy.get(`${path} ${name}`) ?? []), ...(takenBy.get(`${path} *`) ?? [])]);
+    const by = new Set([
+      ...(takenBy.get(`${path} ${name}`) ?? []),
+      ...(takenBy.get(`${path} *`) ?? []),
+    ]);
     if (by.has("program") || (by.has("tests") && (isForTests(path) || uses.has(name)))) return null;
     if (by.has("tests")) return "is used by tests alone.";
-    return uses.has(name) ? "is used in its own file alone, and need not be exported." : "is used by nobody.";
+    return uses.has(name)
+      ? "is used in its own file alone, and need not be exported."
+      : "is used by nobody.";
   };
   return files
     .filter(({ path }) => !named.has(path))
     .flatMap((file) =>
       file.exports.flatMap((name) => {
         const words = wordsFor(file, name);
-        return words === null ? [] : [{ about: file.path, sentence: `${file.path}: ${name} ${words}` }];
+        return words === null
+          ? []
+          : [{ about: file.path, sentence: `${file.path}: ${name} ${words}` }];
       }),
     );
 }
@@ -137,10 +172,17 @@ function unreachedFiles(files: readonly SourceFile[], { program, tests }: Reach)
 function longFiles(files: readonly SourceFile[]): Finding[] {
   return files
     .filter(({ lines }) => lines > maxLines)
-    .map(({ path, lines }) => ({ about: path, sentence: `${path} has ${lines} lines, more than ${maxLines}.` }));
+    .map(({ path, lines }) => ({
+      about: path,
+      sentence: `${path} has ${lines} lines, more than ${maxLines}.`,
+    }));
 }
 
-function unusedPackages(files: readonly SourceFile[], manifest: Manifest, commandsOf: Repository["commandsOf"]): Finding[] {
+function unusedPackages(
+  files: readonly SourceFile[],
+  manifest: Manifest,
+  commandsOf: Repository["commandsOf"],
+): Finding[] {
   const { dependencies = {}, devDependencies = {}, scripts = {} } = manifest;
   const names = Object.keys({ ...dependencies, ...devDependencies });
   const imported = new Set(files.flatMap(({ packages }) => [...packages]));
@@ -149,17 +191,30 @@ function unusedPackages(files: readonly SourceFile[], manifest: Manifest, comman
     name.startsWith("@types/")
       ? [...names, "node"].includes(name.slice("@types/".length))
       : imported.has(name) || commandsOf(name).some((command) => called.has(command));
-  return names.filter((name) => !isUsed(name)).map((name) => ({ about: name, sentence: `${name} is used by nothing.` }));
+  return names
+    .filter((name) => !isUsed(name))
+    .map((name) => ({ about: name, sentence: `${name} is used by nothing.` }));
 }
 
 /** What is not bundled for the page must come along with the package when it is installed. */
-function missingPackages(files: readonly SourceFile[], { dependencies = {} }: Manifest, { page }: Reach): Finding[] {
+function missingPackages(
+  files: readonly SourceFile[],
+  { dependencies = {} }: Manifest,
+  { page }: Reach,
+): Finding[] {
   const running = files.filter(
-    ({ path }) => path.startsWith("src/") && !path.startsWith("src/launch/") && !isForTests(path) && !page.has(path),
+    ({ path }) =>
+      path.startsWith("src/") &&
+      !path.startsWith("src/launch/") &&
+      !isForTests(path) &&
+      !page.has(path),
   );
   return running.flatMap(({ path, packages }) =>
     [...packages]
       .filter((name) => !name.startsWith("node:") && name !== "electron" && !(name in dependencies))
-      .map((name) => ({ about: path, sentence: `${path}: ${name} is needed when the program runs, and is not among the dependencies.` })),
+      .map((name) => ({
+        about: path,
+        sentence: `${path}: ${name} is needed when the program runs, and is not among the dependencies.`,
+      })),
   );
 }

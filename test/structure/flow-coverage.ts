@@ -1,7 +1,8 @@
 /**
- * `measure.ts` starts this in a process of its own. It runs the pipeline in memory, sends one event to
- * a webhook, advances the clock to a retry, and calls "retry now". It prints, as JSON, the source files
- * that executed a function during each of the three flows. Start-up and set-up do not count.
+ * `measure.ts` starts this in a process of its own. It runs the pipeline in memory, sends one event
+ * to a webhook, advances the clock to a retry, and calls "retry now". It prints, as JSON, the
+ * source files that executed a function during each of the three flows. Start-up and set-up do not
+ * count.
  */
 
 import { once } from "node:events";
@@ -40,10 +41,17 @@ receiver.listen(0, "127.0.0.1");
 await once(receiver, "listening");
 const webhook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
 
-const app = createApp({ data: ":memory:", ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, version: "0.0.0" });
+const app = createApp({
+  data: ":memory:",
+  ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+  version: "0.0.0",
+});
 const { ingestUrl } = await app.start();
 
-async function call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> {
+async function call<Name extends CallName>(
+  name: Name,
+  input: InputOf<Name>,
+): Promise<AnswerOf<Name>> {
   const { status, body } = await app.api.call(name, input);
   if (status >= 400) throw new Error(`${name} answered ${status}: ${JSON.stringify(body)}`);
   return body as AnswerOf<Name>;
@@ -59,7 +67,11 @@ async function filesOf(flow: () => Promise<unknown>): Promise<string[]> {
 }
 
 const source = await call("sources.create", { name: "Shop", writeKey: "key" });
-await call("destinations.create", { name: "Receiver", sourceIds: [source.id], webhooks: [{ url: webhook }] });
+await call("destinations.create", {
+  name: "Receiver",
+  sourceIds: [source.id],
+  webhooks: [{ url: webhook }],
+});
 
 async function send(): Promise<void> {
   const response = await fetch(`${ingestUrl}/v1/track`, {

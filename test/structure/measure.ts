@@ -1,6 +1,7 @@
 /**
- * `npm run measure`: how large the code in `src` is and how far apart its pieces are, as a table, or with
- * `--json` as JSON with the names behind the numbers. Tests and fixtures do not count, except where said.
+ * `npm run measure`: how large the code in `src` is and how far apart its pieces are, as a table,
+ * or with `--json` as JSON with the names behind the numbers. Tests and fixtures do not count,
+ * except where said.
  */
 
 import { execFileSync } from "node:child_process";
@@ -18,12 +19,20 @@ const texts = globSync("src/**/*.{ts,tsx}", { cwd: root })
   .filter((path) => !/\.test\.tsx?$/.test(path))
   .toSorted()
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
-const files = texts.filter(({ path }) => !/\.fixture\.tsx?$/.test(path)).map(({ path, text }) => readSourceFile(path, text));
+const files = texts
+  .filter(({ path }) => !/\.fixture\.tsx?$/.test(path))
+  .map(({ path, text }) => readSourceFile(path, text));
 
 const known = new Set(files.map(({ path }) => path));
-const graph = new Map(files.map(({ path, imports }) => [path, [...imports.keys()].filter((target) => known.has(target))]));
+const graph = new Map(
+  files.map(({ path, imports }) => [
+    path,
+    [...imports.keys()].filter((target) => known.has(target)),
+  ]),
+);
 const importers = new Map<string, number>();
-for (const targets of graph.values()) for (const target of targets) importers.set(target, (importers.get(target) ?? 0) + 1);
+for (const targets of graph.values())
+  for (const target of targets) importers.set(target, (importers.get(target) ?? 0) + 1);
 
 const single = files.filter(({ path }) => importers.get(path) === 1);
 const singleShort = single.filter(({ lines }) => lines < shortLines);
@@ -33,23 +42,38 @@ const longest = texts
   .map(({ path, text }) => ({ path, ...longestFunction(path, text) }))
   .reduce((most, each) => (each.lines > most.lines ? each : most));
 
-const flows = JSON.parse(execFileSync(process.execPath, [join(root, "test/structure/flow-coverage.ts")], { encoding: "utf8" })) as Record<
-  "event" | "clockStep" | "retryNow",
-  string[]
->;
+const flows = JSON.parse(
+  execFileSync(process.execPath, [join(root, "test/structure/flow-coverage.ts")], {
+    encoding: "utf8",
+  }),
+) as Record<"event" | "clockStep" | "retryNow", string[]>;
 
 const inRenderer = texts.filter(({ path }) => path.startsWith("src/renderer/"));
-const styles = globSync("src/**/*.css", { cwd: root }).map((path) => readFileSync(join(root, path), "utf8"));
+const styles = globSync("src/**/*.css", { cwd: root }).map((path) =>
+  readFileSync(join(root, path), "utf8"),
+);
 
 const figures: [name: string, value: number, note?: string][] = [
   ["files in src", texts.length, "TypeScript with fixtures, without tests"],
   ["lines in src", linesOf(texts.map(({ text }) => text))],
-  ["thousand characters in src", charactersOf(texts.map(({ text }) => text)), "without indentation: the same at every width"],
+  [
+    "thousand characters in src",
+    charactersOf(texts.map(({ text }) => text)),
+    "without indentation: the same at every width",
+  ],
   ["files in src/renderer", inRenderer.length],
   ["lines in src/renderer", linesOf(inRenderer.map(({ text }) => text))],
   ["lines of CSS", linesOf(styles), `${styles.length} files`],
-  ["files executed for one event", flows.event.length, "POST to 200 of the webhook, until all is quiet"],
-  ["files executed for a clock step", flows.clockStep.length, "clock.advance to a retry, with its attempt"],
+  [
+    "files executed for one event",
+    flows.event.length,
+    "POST to 200 of the webhook, until all is quiet",
+  ],
+  [
+    "files executed for a clock step",
+    flows.clockStep.length,
+    "clock.advance to a retry, with its attempt",
+  ],
   ["files executed for retry now", flows.retryNow.length, "deliveries.retry until it returns"],
   ["files with one importer", single.length],
   [`files with one importer under ${shortLines} lines`, singleShort.length],

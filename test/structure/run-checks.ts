@@ -1,7 +1,8 @@
 /**
- * `npm run check`: runs the scripts `check:…` of package.json, as many at a time as there are cores. Prints the output of each part
- * in one piece, and ends with the exit code of the first part in their order that failed. Two runs in one checkout may share the
- * state that tsc keeps: tsc ignores a damaged state file and checks everything.
+ * `npm run check`: runs the scripts `check:…` of package.json, as many at a time as there are
+ * cores. Prints the output of each part in one piece, and ends with the exit code of the first part
+ * in their order that failed. Two runs in one checkout may share the state that tsc keeps: tsc
+ * ignores a damaged state file and checks everything.
  */
 
 import { spawn } from "node:child_process";
@@ -12,7 +13,9 @@ import { fileURLToPath } from "node:url";
 type Part = { name: string; command: string };
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const { scripts } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { scripts: Record<string, string> };
+const { scripts } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
+  scripts: Record<string, string>;
+};
 const parts = Object.entries(scripts)
   .filter(([name]) => name.startsWith("check:"))
   .map(([name, command]): Part => ({ name, command }));
@@ -36,12 +39,15 @@ function run({ name, command }: Part): Promise<number> {
     env: { ...process.env, ...(isTTY ? { FORCE_COLOR: "1" } : {}) },
   });
   const output: Buffer[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => output.push(chunk));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => output.push(chunk));
   return new Promise((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code) => {
       const text = Buffer.concat(output).toString("utf8");
-      process.stdout.write(`${name}: ${code === 0 ? "passed" : "failed"}\n${code === 0 ? "" : text}`);
+      process.stdout.write(
+        `${name}: ${code === 0 ? "passed" : "failed"}\n${code === 0 ? "" : text}`,
+      );
       resolve(code ?? 1);
     });
   });

@@ -36,9 +36,19 @@ export function readSourceFile(path: string, text: string): SourceFile {
       imports.set(target, (imports.get(target) ?? new Set()).add(name));
     }
   };
-  const file = { path, lines: text.split("\n").length - 1, exports: [], imports, packages, uses: new Set<string>(), names: [] };
-  if (path.endsWith(".html")) for (const [, request = ""] of text.matchAll(/(?:src|href)="(\.\/[^"]+)"/g)) take(request, "*");
-  if (path.endsWith(".css")) for (const [, request = ""] of text.matchAll(/@import "([^"]+)"/g)) take(request, "*");
+  const file = {
+    path,
+    lines: text.split("\n").length - 1,
+    exports: [],
+    imports,
+    packages,
+    uses: new Set<string>(),
+    names: [],
+  };
+  if (path.endsWith(".html"))
+    for (const [, request = ""] of text.matchAll(/(?:src|href)="(\.\/[^"]+)"/g)) take(request, "*");
+  if (path.endsWith(".css"))
+    for (const [, request = ""] of text.matchAll(/@import "([^"]+)"/g)) take(request, "*");
   return /\.tsx?$/.test(path) ? { ...file, ...readScript(path, text, take) } : file;
 }
 
@@ -47,12 +57,18 @@ function readScript(path: string, text: string, take: (request: string, name: st
   if (errors[0] !== undefined) throw new Error(`${path}: ${errors[0].message}`);
   for (const { moduleRequest, entries } of module.staticImports) {
     if (entries.length === 0) take(moduleRequest.value, "*");
-    for (const { importName } of entries) take(moduleRequest.value, importName.name ?? (importName.kind === "Default" ? "default" : "*"));
+    for (const { importName } of entries)
+      take(
+        moduleRequest.value,
+        importName.name ?? (importName.kind === "Default" ? "default" : "*"),
+      );
   }
 
   const exportOf = new Map<string, string>();
   const exports: string[] = [];
-  for (const { exportName, importName, localName, moduleRequest } of module.staticExports.flatMap(({ entries }) => entries)) {
+  for (const { exportName, importName, localName, moduleRequest } of module.staticExports.flatMap(
+    ({ entries }) => entries,
+  )) {
     if (moduleRequest !== null) take(moduleRequest.value, importName.name ?? "*");
     const name = exportName.name ?? (exportName.kind === "Default" ? "default" : null);
     if (name === null) continue;
@@ -94,7 +110,10 @@ const declarations = new Set([
   "VariableDeclarator",
 ]);
 
-/** A reference is an identifier that is no key, no member behind a dot, and not what a declaration declares. */
+/**
+ * A reference is an identifier that is no key, no member behind a dot, and not what a declaration
+ * declares.
+ */
 function walk(node: SyntaxNode, visitor: Visitor): void {
   const { type } = node;
   if (type === "ImportDeclaration" || type === "ExportSpecifier") return;
@@ -106,11 +125,17 @@ function walk(node: SyntaxNode, visitor: Visitor): void {
     if (typeof value === "string") visitor.lateImport(value);
   }
   for (const [member, value] of Object.entries(node)) {
-    if ((member === "key" || member === "property") && node["computed"] === false && node["shorthand"] !== true) continue;
+    if (
+      (member === "key" || member === "property") &&
+      node["computed"] === false &&
+      node["shorthand"] !== true
+    )
+      continue;
     for (const child of Array.isArray(value) ? value : [value]) {
       if (!isSyntaxNode(child)) continue;
       // A declared name is no reference; the type written behind it may hold some.
-      const isDeclaredName = member === "id" && child.type === "Identifier" && declarations.has(type);
+      const isDeclaredName =
+        member === "id" && child.type === "Identifier" && declarations.has(type);
       walk(isDeclaredName ? { ...child, type: "DeclaredName" } : child, visitor);
     }
   }
@@ -123,7 +148,9 @@ function joinedArguments({ arguments: given }: SyntaxNode): string {
 }
 
 function isSyntaxNode(value: unknown): value is SyntaxNode {
-  return typeof value === "object" && value !== null && typeof (value as SyntaxNode)["type"] === "string";
+  return (
+    typeof value === "object" && value !== null && typeof (value as SyntaxNode)["type"] === "string"
+  );
 }
 
 function packageOf(request: string): string {

@@ -1,12 +1,24 @@
-/** A server that takes batches as a client sends them, and answers each request as it is told. Ends with the test (`afterEach(stopAll)`). */
+/**
+ * A server that takes batches as a client sends them, and answers each request as it is told. Ends
+ * with the test (`afterEach(stopAll)`).
+ */
 
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
-export type BatchAnswer = { status: number; headers?: Record<string, string>; body?: string | Buffer } | "cut" | "hang";
+export type BatchAnswer =
+  | { status: number; headers?: Record<string, string>; body?: string | Buffer }
+  | "cut"
+  | "hang";
 
-type ReceivedBatch = { url: string; body: string; ids: string[]; messages: Record<string, unknown>[]; answer: BatchAnswer };
+type ReceivedBatch = {
+  url: string;
+  body: string;
+  ids: string[];
+  messages: Record<string, unknown>[];
+  answer: BatchAnswer;
+};
 
 type BatchServer = {
   url: string;

@@ -5,7 +5,9 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { unpackChromium } from "./browser.ts";
 
-test("Chromium, unpacked by several at the same time, is there once and can be started by each of them", async ({ onTestFinished }) => {
+test("Chromium, unpacked by several at the same time, is there once and can be started by each of them", async ({
+  onTestFinished,
+}) => {
   const cache = mkdtempSync(join(tmpdir(), "hookyard-chromium-"));
   onTestFinished(() => rmSync(cache, { recursive: true }));
   const started = await Promise.all(

@@ -27,19 +27,23 @@ export async function launchBrowser(): Promise<Browser> {
 }
 
 /**
- * Unpacks Chromium once per installation of the packages, and returns its file. Processes that do so at the same time each unpack a
- * copy of their own; the first one to finish renames it to its final name, and the others use that.
+ * Unpacks Chromium once per installation of the packages, and returns its file. Processes that do
+ * so at the same time each unpack a copy of their own; the first one to finish renames it to its
+ * final name, and the others use that.
  */
 export async function unpackChromium(cache = join(modules, ".cache")): Promise<string> {
-  const { version } = JSON.parse(readFileSync(join(modules, "@sparticuz", "chromium", "package.json"), "utf8")) as { version: string };
+  const { version } = JSON.parse(
+    readFileSync(join(modules, "@sparticuz", "chromium", "package.json"), "utf8"),
+  ) as { version: string };
   const final = join(cache, `chromium-${version}`);
   const file = join(final, "chromium");
   if (existsSync(file)) return file;
   mkdirSync(cache, { recursive: true });
   const own = mkdtempSync(`${final}-`);
   try {
-    // This file as a program: the package unpacks into the temporary directory, and only a process can have one of its own. Its end
-    // closes the file: a file that any process has open for writing cannot be executed.
+    // This file as a program: the package unpacks into the temporary directory, and only a process
+    // can have one of its own. Its end closes the file: a file that any process has open for
+    // writing cannot be executed.
     const env = { ...process.env, TMPDIR: own, TEMP: own, TMP: own };
     await promisify(execFile)(process.execPath, [fileURLToPath(import.meta.url)], { env });
     renameSync(own, final);

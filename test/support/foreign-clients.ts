@@ -5,14 +5,23 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { Agent, request as undiciRequest } from "undici";
 
-export type Seen = { status: number; headers: Record<string, string>; body: string } | { failed: string };
+export type Seen =
+  | { status: number; headers: Record<string, string>; body: string }
+  | { failed: string };
 
 type AskOptions = { body?: string; method?: string; ca?: string; timeoutMs?: number };
 
-/** Node's own client; `failed` is the error's code. Names below localhost resolve to loopback, as everywhere here. */
-export function askWithNode(url: string, { body = "{}", method = "POST", ca, timeoutMs }: AskOptions = {}): Promise<Seen> {
+/**
+ * Node's own client; `failed` is the error's code. Names below localhost resolve to loopback, as
+ * everywhere here.
+ */
+export function askWithNode(
+  url: string,
+  { body = "{}", method = "POST", ca, timeoutMs }: AskOptions = {},
+): Promise<Seen> {
   return new Promise((resolve) => {
-    const fail = (error: NodeJS.ErrnoException): void => resolve({ failed: error.code ?? error.message });
+    const fail = (error: NodeJS.ErrnoException): void =>
+      resolve({ failed: error.code ?? error.message });
     const { hostname, protocol } = new URL(url);
     const tls = protocol === "https:" ? { ca, servername: hostname } : {};
     const send = protocol === "https:" ? httpsRequest : httpRequest;
@@ -21,12 +30,20 @@ export function askWithNode(url: string, { body = "{}", method = "POST", ca, tim
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("error", fail);
       response.on("end", () => {
-        const headers = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));
-        resolve({ status: response.statusCode ?? 0, headers, body: Buffer.concat(chunks).toString() });
+        const headers = Object.fromEntries(
+          Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
+        );
+        resolve({
+          status: response.statusCode ?? 0,
+          headers,
+          body: Buffer.concat(chunks).toString(),
+        });
       });
     });
     if (timeoutMs !== undefined)
-      request.setTimeout(timeoutMs, () => request.destroy(Object.assign(new Error(), { code: "CLIENT_TIMEOUT" })));
+      request.setTimeout(timeoutMs, () =>
+        request.destroy(Object.assign(new Error(), { code: "CLIENT_TIMEOUT" })),
+      );
     request.on("error", fail);
     request.end(body);
   });
@@ -39,12 +56,17 @@ const toLoopback: Lookup = (_host, options, done) => {
 };
 
 /** `failed` is the error's code; undici names a parser's error by its class. */
-export async function askWithUndici(url: string, { body = "{}", timeoutMs = 0 }: AskOptions = {}): Promise<Seen> {
+export async function askWithUndici(
+  url: string,
+  { body = "{}", timeoutMs = 0 }: AskOptions = {},
+): Promise<Seen> {
   const dispatcher = new Agent();
   const signal = timeoutMs === 0 ? undefined : AbortSignal.timeout(timeoutMs);
   try {
     const answer = await undiciRequest(url, { method: "POST", body, dispatcher, signal });
-    const headers = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
+    const headers = Object.fromEntries(
+      Object.entries(answer.headers).map(([name, value]) => [name, String(value)]),
+    );
     return { status: answer.statusCode, headers, body: await answer.body.text() };
   } catch (error) {
     const { code, name } = error as NodeJS.ErrnoException;
@@ -67,8 +89,13 @@ export const hasCurl = ((): boolean => {
 /** curl's exit code and what it printed. */
 export function curl(...args: string[]): Promise<{ exit: number; output: string }> {
   return new Promise((resolve) => {
-    execFile("curl", ["--silent", "--noproxy", "*", ...args], { encoding: "latin1" }, (error, output) => {
-      resolve({ exit: error === null ? 0 : Number(error.code), output });
-    });
+    execFile(
+      "curl",
+      ["--silent", "--noproxy", "*", ...args],
+      { encoding: "latin1" },
+      (error, output) => {
+        resolve({ exit: error === null ? 0 : Number(error.code), output });
+      },
+    );
   });
 }

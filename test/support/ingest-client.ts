@@ -24,7 +24,9 @@ type TalkOptions = {
 /** Only for what never comes: a machine with other work to do must not decide about a test. */
 const patienceMs = 60_000;
 
-/** Sends the parts one after the other and gathers the answers; fails when nothing ends the wait. */
+/**
+ * Sends the parts one after the other and gathers the answers; fails when nothing ends the wait.
+ */
 export function talk(
   port: number,
   parts: (string | Uint8Array)[],
@@ -36,7 +38,11 @@ export function talk(
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
     const patience = setTimeout(() => {
       socket.destroy();
-      reject(new Error(`no answer to ${JSON.stringify(String(parts[0]).slice(0, 60))}, but ${JSON.stringify(pending.toString("latin1"))}`));
+      reject(
+        new Error(
+          `no answer to ${JSON.stringify(String(parts[0]).slice(0, 60))}, but ${JSON.stringify(pending.toString("latin1"))}`,
+        ),
+      );
     }, patienceMs);
     const end = (closed: boolean): void => {
       clearTimeout(patience);
@@ -83,15 +89,26 @@ function takeAnswer(bytes: Buffer): { answer: Answer; size: number } | null {
   const size = end + 4 + Number(headers["content-length"] ?? 0);
   if (bytes.length < size) return null;
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1]);
-  return { answer: { status, headers, text: bytes.subarray(end + 4, size).toString("utf8") }, size };
+  return {
+    answer: { status, headers, text: bytes.subarray(end + 4, size).toString("utf8") },
+    size,
+  };
 }
 
 /** The bytes of a POST with its length, unless the headers say how the body comes. */
-export function post(path: string, body: string | Uint8Array, headers: Record<string, string> = {}): Buffer {
+export function post(
+  path: string,
+  body: string | Uint8Array,
+  headers: Record<string, string> = {},
+): Buffer {
   const all: Record<string, string> = { Host: "hookyard", ...headers };
-  if (all["Transfer-Encoding"] === undefined) all["Content-Length"] ??= String(Buffer.byteLength(body));
+  if (all["Transfer-Encoding"] === undefined)
+    all["Content-Length"] ??= String(Buffer.byteLength(body));
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.concat([Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n`, "latin1"), Buffer.from(body)]);
+  return Buffer.concat([
+    Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n`, "latin1"),
+    Buffer.from(body),
+  ]);
 }
 
 export function basic(writeKey: string): string {

@@ -39,9 +39,11 @@ export function startClient(options: AnalyticsOptions) {
     errors,
     names: () => events.map(({ event }) => event),
     /** The next event of that name. */
-    next: (name: ClientEvent["event"]) => new Promise<ClientEvent>((resolve) => waiting.push({ name, resolve })),
+    next: (name: ClientEvent["event"]) =>
+      new Promise<ClientEvent>((resolve) => waiting.push({ name, resolve })),
     track(count: number): void {
-      for (let call = 0; call < count; call += 1) client.track({ userId: "u", event: `Event ${call}` });
+      for (let call = 0; call < count; call += 1)
+        client.track({ userId: "u", event: `Event ${call}` });
     },
   };
 }

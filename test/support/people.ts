@@ -1,4 +1,7 @@
-/** Who did what, kept in the plainest way from the messages that were sent: to hold profiles and audiences against. */
+/**
+ * Who did what, kept in the plainest way from the messages that were sent: to hold profiles and
+ * audiences against.
+ */
 
 import { compute } from "../../src/domain/compute.ts";
 import { evaluate } from "../../src/domain/evaluate.ts";
@@ -20,7 +23,11 @@ export type SentMessage = {
 
 /** Of two values of one time, that of the later message counts. */
 type Trait = TraitFact & { row: number };
-type Person = { userId: string | null; traits: Map<string, Trait>; events: { name: string; fact: EventFact }[] };
+type Person = {
+  userId: string | null;
+  traits: Map<string, Trait>;
+  events: { name: string; fact: EventFact }[];
+};
 
 export class People {
   readonly #known = new Map<string, Person>();
@@ -34,11 +41,18 @@ export class People {
     this.#rows += 1;
     const at = Date.parse(message.timestamp);
     if (userId !== undefined && anonymousId !== undefined) this.#join(userId, anonymousId);
-    if (type === "alias" && userId !== undefined && previousId !== undefined) this.#alias(userId, previousId);
-    const person = userId === undefined ? this.#at(anonymous(anonymousId ?? "")) : this.#user(userId);
-    for (const [name, value] of Object.entries(message.traits ?? {})) set(person, name.toWellFormed(), { value, at, row: this.#rows });
+    if (type === "alias" && userId !== undefined && previousId !== undefined)
+      this.#alias(userId, previousId);
+    const person =
+      userId === undefined ? this.#at(anonymous(anonymousId ?? "")) : this.#user(userId);
+    for (const [name, value] of Object.entries(message.traits ?? {}))
+      set(person, name.toWellFormed(), { value, at, row: this.#rows });
     if (event === undefined) return;
-    const fact = { at, properties: message.properties ?? {}, messageId: this.#rows as MessageRowId };
+    const fact = {
+      at,
+      properties: message.properties ?? {},
+      messageId: this.#rows as MessageRowId,
+    };
     person.events.push({ name: event, fact });
   }
 
@@ -48,18 +62,24 @@ export class People {
     const person = this.#known.get(user(userId));
     const gone = [...this.#known].filter(([, one]) => one === person).map(([identity]) => identity);
     for (const identity of gone) this.#known.delete(identity);
-    return gone.flatMap((identity) => (identity.startsWith(user("")) ? [identity.slice(user("").length)] : []));
+    return gone.flatMap((identity) =>
+      identity.startsWith(user("")) ? [identity.slice(user("").length)] : [],
+    );
   }
 
   /** Those for whom the rule holds at that time. */
   members(rule: Rule, now: number): string[] {
-    const holding = this.#users().filter(([, person]) => evaluate(rule, factsOf(person), now).value);
+    const holding = this.#users().filter(
+      ([, person]) => evaluate(rule, factsOf(person), now).value,
+    );
     return holding.map(([userId]) => userId).toSorted();
   }
 
   /** Of those who have one. */
   values(computation: Computation, now: number): JsonObject {
-    const values = this.#users().map(([userId, person]) => [userId, compute(computation, factsOf(person), now).value] as const);
+    const values = this.#users().map(
+      ([userId, person]) => [userId, compute(computation, factsOf(person), now).value] as const,
+    );
     return Object.fromEntries(values.filter(([, value]) => value !== null));
   }
 
@@ -69,7 +89,9 @@ export class People {
 
   #users(): [string, Person][] {
     const persons = [...new Set(this.#known.values())];
-    return persons.flatMap((person): [string, Person][] => (person.userId === null ? [] : [[person.userId, person]]));
+    return persons.flatMap((person): [string, Person][] =>
+      person.userId === null ? [] : [[person.userId, person]],
+    );
   }
 
   #at(identity: string): Person {
@@ -84,7 +106,10 @@ export class People {
     return person;
   }
 
-  /** A visitor who belongs to another user already is a device that both share: what it does from now on is the new one's. */
+  /**
+   * A visitor who belongs to another user already is a device that both share: what it does from
+   * now on is the new one's.
+   */
   #join(userId: string, anonymousId: string): void {
     const visitor = this.#known.get(anonymous(anonymousId));
     if (visitor?.userId === null && !this.#known.has(user(userId))) {
@@ -100,8 +125,11 @@ export class People {
   #alias(userId: string, previousId: string): void {
     const person = this.#user(userId);
     const previous = this.#known.get(user(previousId));
-    if (previous === undefined && this.#known.has(anonymous(previousId))) this.#join(userId, previousId);
-    else if (previous === undefined) for (const identity of [user(previousId), anonymous(previousId)]) this.#known.set(identity, person);
+    if (previous === undefined && this.#known.has(anonymous(previousId)))
+      this.#join(userId, previousId);
+    else if (previous === undefined)
+      for (const identity of [user(previousId), anonymous(previousId)])
+        this.#known.set(identity, person);
     else if (previous !== person) this.#merge(previous, person);
     if (previousId !== userId) this.#user(userId).userId = userId;
   }
@@ -109,7 +137,8 @@ export class People {
   #merge(from: Person, into: Person): void {
     for (const [name, fact] of from.traits) set(into, name, fact);
     into.events.push(...from.events);
-    for (const [identity, person] of this.#known) if (person === from) this.#known.set(identity, into);
+    for (const [identity, person] of this.#known)
+      if (person === from) this.#known.set(identity, into);
   }
 }
 
@@ -118,13 +147,22 @@ const anonymous = (anonymousId: string): string => `anonymous ${anonymousId}`;
 
 function set({ traits }: Person, name: string, fact: Trait): void {
   const before = traits.get(name);
-  if (before === undefined || fact.at > before.at || (fact.at === before.at && fact.row > before.row)) traits.set(name, fact);
+  if (
+    before === undefined ||
+    fact.at > before.at ||
+    (fact.at === before.at && fact.row > before.row)
+  )
+    traits.set(name, fact);
 }
 
 function factsOf({ traits, events }: Person): ProfileFacts {
   const byName = Map.groupBy(events, ({ name }) => name);
   const sorted = [...byName].map(
-    ([name, list]) => [name, list.map(({ fact }) => fact).toSorted((a, b) => a.at - b.at || a.messageId - b.messageId)] as const,
+    ([name, list]) =>
+      [
+        name,
+        list.map(({ fact }) => fact).toSorted((a, b) => a.at - b.at || a.messageId - b.messageId),
+      ] as const,
   );
   return { traits, events: new Map(sorted) };
 }

@@ -7,7 +7,10 @@ import type { Message, RunningApp, Start } from "./running-app.ts";
 type Profile = AnswerOf<"profiles.get">;
 
 /** An app with the source `key`. */
-export async function shop(start: Start, options: Parameters<Start["app"]>[0] = {}): Promise<RunningApp> {
+export async function shop(
+  start: Start,
+  options: Parameters<Start["app"]>[0] = {},
+): Promise<RunningApp> {
   const app = await start.app(options);
   await app.source();
   return app;
@@ -17,7 +20,9 @@ export function batch(app: RunningApp, messages: Message[]): Promise<Message> {
   return app.ingest("/v1/batch", { batch: messages });
 }
 
-/** What the profile of a user is once everything is followed; fails when there is not exactly one. */
+/**
+ * What the profile of a user is once everything is followed; fails when there is not exactly one.
+ */
 export async function profileOf(app: RunningApp, userId: string): Promise<Profile> {
   await app.settle();
   const { items } = await app.call("profiles.list", { userId });

@@ -1,4 +1,7 @@
-/** A receiver written byte by byte on `node:net` or `node:tls`, for tests of what goes over the wire. */
+/**
+ * A receiver written byte by byte on `node:net` or `node:tls`, for tests of what goes over the
+ * wire.
+ */
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -8,7 +11,9 @@ import type { TLSSocket, TlsOptions } from "node:tls";
 
 export type RawReceiver = {
   port: number;
-  /** All bytes received on each connection, as latin1, in the order in which the connections came. */
+  /**
+   * All bytes received on each connection, as latin1, in the order in which the connections came.
+   */
   received: string[];
   sockets: Socket[];
   /** Resolves with the connection when it has come. */
@@ -19,13 +24,21 @@ export type RawReceiver = {
 export type RawReceiverOptions = {
   /** Called for each connection; `index` counts from 0. */
   onConnection?: (socket: Socket, index: number) => void;
-  /** Called for each whole request (head and counted body); `index` counts the requests of its connection from 0. */
+  /**
+   * Called for each whole request (head and counted body); `index` counts the requests of its
+   * connection from 0.
+   */
   onRequest?: (socket: Socket, index: number, request: string) => void;
   tls?: TlsOptions;
   host?: string;
 };
 
-export async function startRawReceiver({ onConnection, onRequest, tls, host = "127.0.0.1" }: RawReceiverOptions): Promise<RawReceiver> {
+export async function startRawReceiver({
+  onConnection,
+  onRequest,
+  tls,
+  host = "127.0.0.1",
+}: RawReceiverOptions): Promise<RawReceiver> {
   const received: string[] = [];
   const sockets: Socket[] = [];
   const waiting: { index: number; resolve: (socket: Socket) => void }[] = [];
@@ -69,7 +82,9 @@ export async function startRawReceiver({ onConnection, onRequest, tls, host = "1
     sockets,
     connection(index) {
       const socket = sockets[index];
-      return socket ? Promise.resolve(socket) : new Promise((resolve) => waiting.push({ index, resolve }));
+      return socket
+        ? Promise.resolve(socket)
+        : new Promise((resolve) => waiting.push({ index, resolve }));
     },
     stop() {
       for (const socket of raw) socket.destroy();
@@ -78,8 +93,11 @@ export async function startRawReceiver({ onConnection, onRequest, tls, host = "1
   };
 }
 
-export function certificate(name: "authority" | "valid" | "self-signed" | "wrong-host" | "expired"): { cert: string; key: string } {
-  const read = (file: string) => readFileSync(new URL(`./certificates/${file}.pem`, import.meta.url), "utf8");
+export function certificate(
+  name: "authority" | "valid" | "self-signed" | "wrong-host" | "expired",
+): { cert: string; key: string } {
+  const read = (file: string) =>
+    readFileSync(new URL(`./certificates/${file}.pem`, import.meta.url), "utf8");
   return { cert: read(name), key: read(`${name}-key`) };
 }
 

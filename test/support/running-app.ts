@@ -1,6 +1,7 @@
 /**
- * The whole pipeline, started for one test and stopped with it, with shorthands for what tests do all the time:
- * `const test = base.extend("start", starting)`, and then `test("…", async ({ start }) => { const app = await start.app(); … })`.
+ * The whole pipeline, started for one test and stopped with it, with shorthands for what tests do
+ * all the time: `const test = base.extend("start", starting)`, and then `test("…", async ({ start
+ * }) => { const app = await start.app(); … })`.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";
@@ -33,14 +34,20 @@ export type RunningApp = Awaited<ReturnType<typeof startApp>>;
 
 export type Start = {
   app(options?: AppOptions): Promise<RunningApp>;
-  receiver(answer?: Answer, tls?: { cert: string; key: string; host: string }): Promise<WebhookReceiver>;
+  receiver(
+    answer?: Answer,
+    tls?: { cert: string; key: string; host: string },
+  ): Promise<WebhookReceiver>;
   rawReceiver(options?: RawReceiverOptions): Promise<RawReceiver>;
   /** A data directory that goes with the test. */
   directory(): Promise<string>;
 };
 
-// oxlint-disable-next-line no-empty-pattern -- vitest reads from the pattern which other fixtures are wanted
-export async function starting({}: object, { onCleanup }: { onCleanup: (run: () => Promise<void>) => void }): Promise<Start> {
+export async function starting(
+  // oxlint-disable-next-line no-empty-pattern -- vitest reads from the pattern which other fixtures are wanted
+  {}: object,
+  { onCleanup }: { onCleanup: (run: () => Promise<void>) => void },
+): Promise<Start> {
   const stops: (() => Promise<unknown>)[] = [];
   onCleanup(async () => {
     for (const stop of stops.toReversed()) await stop();
@@ -71,7 +78,11 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
   });
   let stopped: Promise<void> | null = null;
 
-  async function call<Name extends CallName>(name: Name, input: InputOf<Name>, caller?: AbortSignal): Promise<AnswerOf<Name>> {
+  async function call<Name extends CallName>(
+    name: Name,
+    input: InputOf<Name>,
+    caller?: AbortSignal,
+  ): Promise<AnswerOf<Name>> {
     const { status, body } = await app.api.call(name, input, caller);
     if (status >= 400) throw new Error(`${name} answered ${status}: ${JSON.stringify(body)}`);
     return body as AnswerOf<Name>;
@@ -84,11 +95,15 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
   async function ingest(path: string, body: string | Message, writeKey = "key"): Promise<Message> {
     const response = await fetch(addresses.ingestUrl + path, {
       method: "POST",
-      headers: { Authorization: `Basic ${btoa(`${writeKey}:`)}`, "Content-Type": "application/json" },
+      headers: {
+        Authorization: `Basic ${btoa(`${writeKey}:`)}`,
+        "Content-Type": "application/json",
+      },
       body: typeof body === "string" ? body : JSON.stringify(body),
     });
     const answer = (await response.json()) as Message;
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${JSON.stringify(answer)}`);
+    if (!response.ok)
+      throw new Error(`${path} answered ${response.status}: ${JSON.stringify(answer)}`);
     return answer;
   }
 
@@ -99,7 +114,9 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
   }
 
   /** The first source; `key` when there is none yet. */
-  async function source(draft: Partial<InputOf<"sources.create">> = {}): Promise<AnswerOf<"sources.list">["items"][number]> {
+  async function source(
+    draft: Partial<InputOf<"sources.create">> = {},
+  ): Promise<AnswerOf<"sources.list">["items"][number]> {
     const [known] = (await call("sources.list", {})).items;
     return known ?? call("sources.create", { name: "Shop", writeKey: "key", ...draft });
   }
@@ -114,8 +131,13 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
     send,
     /** Many tracks, in one batch. */
     async sendMany(count: number): Promise<void> {
-      const batch = Array.from({ length: count }, (_, index) => ({ type: "track", userId: `u${index}`, event: "Bought" }));
-      for (let at = 0; at < count; at += 500) await ingest("/v1/batch", { batch: batch.slice(at, at + 500) });
+      const batch = Array.from({ length: count }, (_, index) => ({
+        type: "track",
+        userId: `u${index}`,
+        event: "Bought",
+      }));
+      for (let at = 0; at < count; at += 500)
+        await ingest("/v1/batch", { batch: batch.slice(at, at + 500) });
     },
     /** A destination of the first source with these webhooks. */
     async destination(
@@ -125,7 +147,9 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
       return call("destinations.create", {
         name: "Receivers",
         sourceIds: [(await source()).id],
-        webhooks: webhooks.map((webhook) => (typeof webhook === "string" ? { url: webhook } : webhook)),
+        webhooks: webhooks.map((webhook) =>
+          typeof webhook === "string" ? { url: webhook } : webhook,
+        ),
         ...more,
       });
     },
@@ -136,23 +160,33 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
       if (delivery === undefined) throw new Error(`no delivery came of the message ${id}`);
       return delivery;
     },
-    /** Fails when the pipeline does not come to rest, unless the test says how long to wait for it. */
+    /**
+     * Fails when the pipeline does not come to rest, unless the test says how long to wait for it.
+     */
     async settle(timeoutMs?: number): Promise<AnswerOf<"pipeline.settle">> {
       const answer = await call("pipeline.settle", { timeoutMs: timeoutMs ?? 60_000 });
       if (timeoutMs === undefined) expect(answer).toMatchObject({ settled: true });
       return answer;
     },
-    advance: (target: InputOf<"clock.advance">, caller?: AbortSignal) => call("clock.advance", target, caller),
-    /** To the next whole second of the clock, so that times are easy to reckon with. Answers the time. */
+    advance: (target: InputOf<"clock.advance">, caller?: AbortSignal) =>
+      call("clock.advance", target, caller),
+    /**
+     * To the next whole second of the clock, so that times are easy to reckon with. Answers the
+     * time.
+     */
     async toWholeSecond(): Promise<number> {
       const { now } = await call("clock.get", {});
       const byMs = (1000 - (Date.parse(now) % 1000)) % 1000;
       return Date.parse((await call("clock.advance", { byMs })).now);
     },
     /** The answer as it is, for calls that are refused. */
-    answer: <Name extends CallName>(name: Name, input: InputOf<Name>, caller?: AbortSignal) => app.api.call(name, input, caller),
+    answer: <Name extends CallName>(name: Name, input: InputOf<Name>, caller?: AbortSignal) =>
+      app.api.call(name, input, caller),
     /** The answer of a call that is refused. */
-    async refused<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<{ status: number; code: unknown }> {
+    async refused<Name extends CallName>(
+      name: Name,
+      input: InputOf<Name>,
+    ): Promise<{ status: number; code: unknown }> {
       const { status, body } = await app.api.call(name, input);
       return { status, code: (body as { code?: unknown }).code };
     },
@@ -168,7 +202,9 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
 
 /** What came of each attempt, by its webhook. */
 export function outcomesByWebhook(delivery: Delivery, urls: string[]): string[][] {
-  return urls.map((url) => delivery.attempts.filter((attempt) => attempt.webhookUrl === url).map(outcomeOf));
+  return urls.map((url) =>
+    delivery.attempts.filter((attempt) => attempt.webhookUrl === url).map(outcomeOf),
+  );
 }
 
 /** `2: 503`, `3: timeout`. */
@@ -176,8 +212,13 @@ export function outcomeOf({ round, outcome, response }: Attempt): string {
   return `${round}: ${outcome === "http_error" ? String(response?.status) : outcome}`;
 }
 
-/** Waits for something that comes by itself; fails with the test's time. Looks often, and leaves the processor to others in between. */
-export async function until<Value>(look: () => Promise<Value | undefined | false> | Value | undefined | false): Promise<Value> {
+/**
+ * Waits for something that comes by itself; fails with the test's time. Looks often, and leaves the
+ * processor to others in between.
+ */
+export async function until<Value>(
+  look: () => Promise<Value | undefined | false> | Value | undefined | false,
+): Promise<Value> {
   for (;;) {
     const seen = await look();
     if (seen !== undefined && seen !== false) return seen;

@@ -67,8 +67,12 @@ export async function startEndpoints(options: Partial<EndpointsOptions> = {}) {
     holds,
     url,
     tlsUrl,
-    create: (draft: Partial<EndpointDraft> & { steps: Step[] }): EndpointView => unwrap(endpoints.create({ name: "Under test", ...draft })),
-    /** Resolves when that many requests have been received since the start, and their steps have begun. */
+    create: (draft: Partial<EndpointDraft> & { steps: Step[] }): EndpointView =>
+      unwrap(endpoints.create({ name: "Under test", ...draft })),
+    /**
+     * Resolves when that many requests have been received since the start, and their steps have
+     * begun.
+     */
     whenReceived: (count: number) =>
       new Promise<void>((resolve) => {
         if (received >= count) resolve();

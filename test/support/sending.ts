@@ -1,4 +1,7 @@
-/** For tests of the sending side: receivers and senders that end with the test (`afterEach(stopAll)`), and one POST with what was seen of it. */
+/**
+ * For tests of the sending side: receivers and senders that end with the test
+ * (`afterEach(stopAll)`), and one POST with what was seen of it.
+ */
 
 import type { Socket } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -33,8 +36,14 @@ export function answering(answer: string, options: RawReceiverOptions = {}): Pro
   return receiver({ onRequest: (socket) => socket.write(answer, "latin1"), ...options });
 }
 
-/** Keeps idle connections longer than any test takes: one that closes was closed for another reason. */
-export function sender({ trust = createTrust(), idleMs = 3_600_000, ...more }: Partial<Parameters<typeof createSender>[0]> = {}): Sender {
+/**
+ * Keeps idle connections longer than any test takes: one that closes was closed for another reason.
+ */
+export function sender({
+  trust = createTrust(),
+  idleMs = 3_600_000,
+  ...more
+}: Partial<Parameters<typeof createSender>[0]> = {}): Sender {
   const created = createSender({ trust, idleMs, ...more });
   running.push({ stop: () => created.close() });
   return created;

@@ -1,13 +1,24 @@
-/** A customer's receiver as a plain `node:http` server outside the app: it keeps what came and answers as it is told. */
+/**
+ * A customer's receiver as a plain `node:http` server outside the app: it keeps what came and
+ * answers as it is told.
+ */
 
 import { createServer } from "node:http";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 
-export type ReceivedRequest = { method: string; url: string; headers: [string, string][]; body: string; at: number };
+export type ReceivedRequest = {
+  method: string;
+  url: string;
+  headers: [string, string][];
+  body: string;
+  at: number;
+};
 
-export type Answer = number | ((response: ServerResponse, received: ReceivedRequest, count: number) => void);
+export type Answer =
+  | number
+  | ((response: ServerResponse, received: ReceivedRequest, count: number) => void);
 
 export type WebhookReceiver = {
   url: string;
@@ -19,19 +30,33 @@ export type WebhookReceiver = {
   stop(): Promise<void>;
 };
 
-export async function startReceiver(answer: Answer = 200, tls?: { cert: string; key: string; host: string }): Promise<WebhookReceiver> {
+export async function startReceiver(
+  answer: Answer = 200,
+  tls?: { cert: string; key: string; host: string },
+): Promise<WebhookReceiver> {
   const waiters: { count: number; resolve: () => void }[] = [];
   const listener: RequestListener = (request, response) => {
     readBody(request, (body) => {
-      const received = { method: request.method ?? "", url: request.url ?? "", headers: pairs(request.rawHeaders), body, at: Date.now() };
+      const received = {
+        method: request.method ?? "",
+        url: request.url ?? "",
+        headers: pairs(request.rawHeaders),
+        body,
+        at: Date.now(),
+      };
       receiver.requests.push(received);
       for (const waiter of waiters) if (waiter.count <= receiver.requests.length) waiter.resolve();
-      if (typeof receiver.answer === "number") response.writeHead(receiver.answer, { "Content-Length": 0 }).end();
+      if (typeof receiver.answer === "number")
+        response.writeHead(receiver.answer, { "Content-Length": 0 }).end();
       else receiver.answer(response, received, receiver.requests.length);
     });
   };
-  // Idle connections stay longer than any test: one that ends between two requests would look like a fault.
-  const server = tls === undefined ? createServer({ keepAliveTimeout: 60_000 }, listener) : createTlsServer({ ...tls }, listener);
+  // Idle connections stay longer than any test: one that ends between two requests would look like
+  // a fault.
+  const server =
+    tls === undefined
+      ? createServer({ keepAliveTimeout: 60_000 }, listener)
+      : createTlsServer({ ...tls }, listener);
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
@@ -64,5 +89,7 @@ function readBody(request: IncomingMessage, done: (body: string) => void): void 
 }
 
 function pairs(flat: string[]): [string, string][] {
-  return flat.flatMap((name, index): [string, string][] => (index % 2 === 0 ? [[name, flat[index + 1] ?? ""]] : []));
+  return flat.flatMap((name, index): [string, string][] =>
+    index % 2 === 0 ? [[name, flat[index + 1] ?? ""]] : [],
+  );
 }

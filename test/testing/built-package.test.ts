@@ -1,7 +1,18 @@
-/** `hookyard/testing` and `hookyard/client` as they are published: built, in somebody's `node_modules`, for `import`, for `require` and for their compiler. */
+/**
+ * `hookyard/testing` and `hookyard/client` as they are published: built, in somebody's
+ * `node_modules`, for `import`, for `require` and for their compiler.
+ */
 
 import { execFile } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -17,7 +28,8 @@ beforeAll(async () => {
   ]);
   copyFileSync(join(root, "package.json"), join(installed, "hookyard", "package.json"));
   mkdirSync(join(installed, "@types"));
-  for (const name of ["better-sqlite3", "zod", "@types/node"]) symlinkSync(join(root, "node_modules", name), join(installed, name));
+  for (const name of ["better-sqlite3", "zod", "@types/node"])
+    symlinkSync(join(root, "node_modules", name), join(installed, name));
 });
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
@@ -36,7 +48,9 @@ main();
 
 function run(args: string[]): Promise<{ code: number; out: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd: project }, (error, out, err) => resolve({ code: error === null ? 0 : 1, out: out + err }));
+    execFile(process.execPath, args, { cwd: project }, (error, out, err) =>
+      resolve({ code: error === null ? 0 : 1, out: out + err }),
+    );
   });
 }
 
@@ -46,12 +60,25 @@ describe("the built library for tests", () => {
     ["test.cjs", `const { start } = require("hookyard/testing");${body}`],
   ])("works in %s", async (file, text) => {
     writeFileSync(join(project, file), text);
-    expect(await run([file])).toEqual({ code: 0, out: expect.stringMatching(/^done \d+\.\d+\.\d+$/) });
+    expect(await run([file])).toEqual({
+      code: 0,
+      out: expect.stringMatching(/^done \d+\.\d+\.\d+$/),
+    });
   });
 
   test("brings types that know every member", async () => {
-    const options = { strict: true, module: "nodenext", target: "es2024", lib: ["es2024"], types: ["node"], noEmit: true };
-    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions: options, include: ["*.mts"] }));
+    const options = {
+      strict: true,
+      module: "nodenext",
+      target: "es2024",
+      lib: ["es2024"],
+      types: ["node"],
+      noEmit: true,
+    };
+    writeFileSync(
+      join(project, "tsconfig.json"),
+      JSON.stringify({ compilerOptions: options, include: ["*.mts"] }),
+    );
     writeFileSync(
       join(project, "good.mts"),
       `import { start, type Hookyard } from "hookyard/testing";

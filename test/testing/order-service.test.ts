@@ -1,6 +1,6 @@
 /**
- * How a team tests its own webhook receiver: the real program on its real port, driven by `hookyard/testing` through
- * the four hours in which deliveries are retried.
+ * How a team tests its own webhook receiver: the real program on its real port, driven by
+ * `hookyard/testing` through the four hours in which deliveries are retried.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -15,7 +15,12 @@ let hookyard: Hookyard;
 beforeEach(async () => {
   service = await startService();
   hookyard = await start({
-    destinations: { "Order service": { webhooks: [{ url: `${service.url}/webhooks/orders` }], sharedSecret: secret } },
+    destinations: {
+      "Order service": {
+        webhooks: [{ url: `${service.url}/webhooks/orders` }],
+        sharedSecret: secret,
+      },
+    },
   });
 });
 
@@ -24,13 +29,24 @@ afterEach(async () => {
   service.process.kill();
 });
 
-const order = (total: number) => ({ type: "track" as const, event: "Order Completed", userId: "u_1", properties: { total } });
+const order = (total: number) => ({
+  type: "track" as const,
+  event: "Order Completed",
+  userId: "u_1",
+  properties: { total },
+});
 
 describe("the order service", () => {
   test("takes an order that is signed as agreed", async () => {
     await hookyard.send(order(49.9));
-    await hookyard.expect({ deliveries: { state: "delivered", attempts: 1 }, attempts: { result: 201, signature: "valid" } });
-    expect(await service.orders()).toEqual({ orders: [{ event: "Order Completed", total: 49.9 }], refused: 0 });
+    await hookyard.expect({
+      deliveries: { state: "delivered", attempts: 1 },
+      attempts: { result: 201, signature: "valid" },
+    });
+    expect(await service.orders()).toEqual({
+      orders: [{ event: "Order Completed", total: 49.9 }],
+      refused: 0,
+    });
   });
 
   test("loses nothing in an outage of three hours, and has each order once", async () => {
@@ -44,17 +60,27 @@ describe("the order service", () => {
 
     await service.setDatabase({ up: true });
     await hookyard.advance("33m");
-    await hookyard.expect({ deliveries: { count: 3, state: "delivered" }, clock: { nextDue: "nothing" } });
+    await hookyard.expect({
+      deliveries: { count: 3, state: "delivered" },
+      clock: { nextDue: "nothing" },
+    });
     const { orders, refused } = await service.orders();
-    expect(orders.map(({ total }) => total).toSorted((one, other) => one - other)).toEqual([1, 2, 3]);
+    expect(orders.map(({ total }) => total).toSorted((one, other) => one - other)).toEqual([
+      1, 2, 3,
+    ]);
     expect(refused).toBeGreaterThanOrEqual(3 * 12);
   });
 
   test("is given up on after four hours of failures, and takes the order when somebody retries", async () => {
     await service.setDatabase({ up: false });
     await hookyard.send(order(7));
-    await hookyard.expect({ deliveries: { of: { state: ["delivered", "failed"] }, never: true, within: "4h" } });
-    await hookyard.expect({ deliveries: { state: "expired", took: { atLeast: "3h20m", atMost: "4h" } }, clock: { nextDue: "nothing" } });
+    await hookyard.expect({
+      deliveries: { of: { state: ["delivered", "failed"] }, never: true, within: "4h" },
+    });
+    await hookyard.expect({
+      deliveries: { state: "expired", took: { atLeast: "3h20m", atMost: "4h" } },
+      clock: { nextDue: "nothing" },
+    });
     expect((await service.orders()).orders).toEqual([]);
 
     await service.setDatabase({ up: true });
@@ -67,12 +93,18 @@ describe("the order service", () => {
     await hookyard.change({ destinations: { "Order service": { sharedSecret: "guessed" } } });
     await hookyard.send(order(5));
     await hookyard.advance("idle");
-    await hookyard.expect({ deliveries: { state: "failed" }, attempts: { results: [401], signedWith: "guessed" } });
+    await hookyard.expect({
+      deliveries: { state: "failed" },
+      attempts: { results: [401], signedWith: "guessed" },
+    });
   });
 
   test("takes a replayed message as a new one, and a repeated one once", async () => {
     await hookyard.send({ ...order(9), messageId: "order-9" }, { resend: 2 });
-    await hookyard.expect([{ messages: { of: { state: "duplicate" }, count: 2 } }, { deliveries: { count: 1, state: "delivered" } }]);
+    await hookyard.expect([
+      { messages: { of: { state: "duplicate" }, count: 2 } },
+      { deliveries: { count: 1, state: "delivered" } },
+    ]);
     const [message] = (await hookyard.call("messages.list", { state: "delivered" })).items;
     await hookyard.during(() => hookyard.call("messages.replay", { id: message?.id ?? "" }));
     await hookyard.expect({ deliveries: { count: 2, state: "delivered" } });
@@ -99,7 +131,12 @@ async function startService(): Promise<{
   return {
     url,
     process: child,
-    orders: async () => (await fetch(`${url}/orders`)).json() as Promise<{ orders: { event: string; total: number }[]; refused: number }>,
-    setDatabase: async (state) => void (await fetch(`${url}/database`, { method: "POST", body: JSON.stringify(state) })),
+    orders: async () =>
+      (await fetch(`${url}/orders`)).json() as Promise<{
+        orders: { event: string; total: number }[];
+        refused: number;
+      }>,
+    setDatabase: async (state) =>
+      void (await fetch(`${url}/database`, { method: "POST", body: JSON.stringify(state) })),
   };
 }

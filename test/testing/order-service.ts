@@ -1,6 +1,7 @@
 /**
- * The program under test: a shop's order service that takes orders from a webhook. It checks the signature, drops
- * what it has already, answers 503 while its database is down, and says on standard output where it listens.
+ * The program under test: a shop's order service that takes orders from a webhook. It checks the
+ * signature, drops what it has already, answers 503 while its database is down, and says on
+ * standard output where it listens.
  */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
@@ -43,6 +44,8 @@ app.post("/database", (request, response) => {
   response.json(database);
 });
 
-app.get("/orders", (_request, response) => response.json({ orders: [...orders.values()], refused }));
+app.get("/orders", (_request, response) =>
+  response.json({ orders: [...orders.values()], refused }),
+);
 
 app.listen((port) => process.stdout.write(`${port}\n`));

@@ -11,7 +11,12 @@ beforeEach(async () => {
 afterEach(() => hookyard.stop());
 
 test("an order survives an outage", async () => {
-  await hookyard.send({ type: "track", event: "Order Completed", userId: "u_1", properties: { total: 49.9 } });
+  await hookyard.send({
+    type: "track",
+    event: "Order Completed",
+    userId: "u_1",
+    properties: { total: 49.9 },
+  });
   await hookyard.advance("4h");
   await hookyard.expect({
     deliveries: { state: "delivered", attempts: 6 },

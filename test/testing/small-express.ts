@@ -17,7 +17,10 @@ export function express(): {
 
   function respond(method: string, request: Request, response: Response): void {
     const handlers = stack
-      .filter((layer) => (layer.method ?? method) === method && (layer.path ?? request.path) === request.path)
+      .filter(
+        (layer) =>
+          (layer.method ?? method) === method && (layer.path ?? request.path) === request.path,
+      )
       .flatMap((layer) => layer.handlers);
     const run = (at: number): void => {
       const handler = handlers[at];
@@ -36,7 +39,11 @@ export function express(): {
         const chunks: Buffer[] = [];
         incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
         incoming.on("end", () => {
-          const request = { path: incoming.url ?? "/", headers: incoming.headers, body: Buffer.concat(chunks) };
+          const request = {
+            path: incoming.url ?? "/",
+            headers: incoming.headers,
+            body: Buffer.concat(chunks),
+          };
           respond(incoming.method ?? "GET", request, responseOn(outgoing));
         });
       });

@@ -6,7 +6,12 @@ import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
 import { createApi, type Api } from "../api.ts";
 
 const newApp = (): App =>
-  createApp({ data: ":memory:", ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, version: "1.2.3", report: () => undefined });
+  createApp({
+    data: ":memory:",
+    ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+    version: "1.2.3",
+    report: () => undefined,
+  });
 
 let app: App;
 let api: Api;
@@ -33,21 +38,34 @@ beforeEach(() => {
 });
 afterEach(() => app.stop());
 
-async function ask<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> {
+async function ask<Name extends CallName>(
+  name: Name,
+  input: InputOf<Name>,
+): Promise<AnswerOf<Name>> {
   const { status, body } = await api.call(name, input);
   expect(status, JSON.stringify(body)).toBeLessThan(300);
   return body as AnswerOf<Name>;
 }
 
-const importing = (document: object) => api.call("configuration.import", { version: 1, ...document });
+const importing = (document: object) =>
+  api.call("configuration.import", { version: 1, ...document });
 const webhooks = [{ url: "http://a.localhost/" }];
 const rule = { trait: "plan", op: "exists" };
 const computation = { aggregate: "count", event: "Bought" };
 
 test("a document makes in an empty installation what it was made from, and changes nothing the second time", async () => {
-  const source = await ask("sources.create", { name: "Web", faults: [{ do: "delay", delayMs: 5, chance: 0.5 }] });
-  await ask("retryProfiles.create", { name: "quick", schedule: { kind: "list", delaysMs: [1000] } });
-  await ask("endpoints.create", { name: "Receiver", steps: [{ do: "hang", forMs: 9, match: { type: "track" } }] });
+  const source = await ask("sources.create", {
+    name: "Web",
+    faults: [{ do: "delay", delayMs: 5, chance: 0.5 }],
+  });
+  await ask("retryProfiles.create", {
+    name: "quick",
+    schedule: { kind: "list", delaysMs: [1000] },
+  });
+  await ask("endpoints.create", {
+    name: "Receiver",
+    steps: [{ do: "hang", forMs: 9, match: { type: "track" } }],
+  });
   const webhooks = [{ url: "http://a.localhost/", headers: { "X-A": "1" } }];
   await ask("destinations.create", {
     name: "Shop",
@@ -78,13 +96,26 @@ test("a document may name sources by name, and leaves a secret alone that it doe
   await ask("configuration.import", document);
   const { sharedSecret: _, ...unmentioned } = document.destinations[0]!;
   await ask("configuration.import", { ...document, destinations: [unmentioned] });
-  expect((await ask("destinations.list", {})).items).toMatchObject([{ name: "Shop", sourceIds: ["src_000000001"], hasSharedSecret: true }]);
+  expect((await ask("destinations.list", {})).items).toMatchObject([
+    { name: "Shop", sourceIds: ["src_000000001"], hasSharedSecret: true },
+  ]);
 });
 
 test.each([
   [{ version: 2 }, "version"],
-  [{ version: 1, destinations: [{ name: "A", sources: ["nobody"], webhooks: [{ url: "http://a.localhost/" }] }] }, "destinations[0]"],
-  [{ version: 1, destinations: [{ name: "A", sources: [], webhooks: [{ url: "ftp://a" }] }] }, "destinations[0]"],
+  [
+    {
+      version: 1,
+      destinations: [
+        { name: "A", sources: ["nobody"], webhooks: [{ url: "http://a.localhost/" }] },
+      ],
+    },
+    "destinations[0]",
+  ],
+  [
+    { version: 1, destinations: [{ name: "A", sources: [], webhooks: [{ url: "ftp://a" }] }] },
+    "destinations[0]",
+  ],
   [
     {
       version: 1,
@@ -104,7 +135,18 @@ test.each([
 });
 
 test.each([
-  ["sources", { sources: [{ name: "A", writeKey: "k" }, { name: "B" }, { name: "B" }, { name: "C", writeKey: "k" }] }, "k"],
+  [
+    "sources",
+    {
+      sources: [
+        { name: "A", writeKey: "k" },
+        { name: "B" },
+        { name: "B" },
+        { name: "C", writeKey: "k" },
+      ],
+    },
+    "k",
+  ],
   ["retryProfiles", { retryProfiles: ["p", "q", "q", "p"].map((name) => ({ name })) }, "q"],
   [
     "endpoints",
@@ -116,18 +158,31 @@ test.each([
     },
     "x",
   ],
-  ["destinations", { destinations: ["D", "E", "D"].map((name) => ({ name, sources: [], webhooks })) }, "D"],
+  [
+    "destinations",
+    { destinations: ["D", "E", "D"].map((name) => ({ name, sources: [], webhooks })) },
+    "D",
+  ],
   [
     "audiences and computedTraits",
-    { audiences: [{ name: "Big spenders", rule }], computedTraits: [{ name: "x", key: "big_spenders", computation }] },
+    {
+      audiences: [{ name: "Big spenders", rule }],
+      computedTraits: [{ name: "x", key: "big_spenders", computation }],
+    },
     "big_spenders",
   ],
   ["clients", { clients: ["C", "C"].map((name) => ({ name, writeKey: "k" })) }, "C"],
-])("one of the %s that appears twice is refused by its name, and nothing is changed", async (list, document, twice) => {
-  const before = await ask("configuration.export", { secrets: true });
-  expect(await importing(document)).toEqual({ status: 400, body: { code: "invalid", message: `${list}: ${twice} appears twice.` } });
-  expect(await ask("configuration.export", { secrets: true })).toEqual(before);
-});
+])(
+  "one of the %s that appears twice is refused by its name, and nothing is changed",
+  async (list, document, twice) => {
+    const before = await ask("configuration.export", { secrets: true });
+    expect(await importing(document)).toEqual({
+      status: 400,
+      body: { code: "invalid", message: `${list}: ${twice} appears twice.` },
+    });
+    expect(await ask("configuration.export", { secrets: true })).toEqual(before);
+  },
+);
 
 test("each thing is found again by its write key, path, name or key, and keeps its id", async () => {
   const document = {
@@ -137,7 +192,9 @@ test("each thing is found again by its write key, path, name or key, and keeps i
       { name: "Receiver", path: "receiver", steps: [] },
       { name: "Other", steps: [] },
     ],
-    destinations: [{ name: "D", sources: ["k", "Shop"], webhooks, sharedSecret: "s", enabled: false }],
+    destinations: [
+      { name: "D", sources: ["k", "Shop"], webhooks, sharedSecret: "s", enabled: false },
+    ],
     audiences: [
       { name: "Users", rule, destinations: ["D"] },
       { name: "Few", members: ["u"] },
@@ -148,9 +205,16 @@ test("each thing is found again by its write key, path, name or key, and keeps i
   expect(await importing(document)).toMatchObject({ body: { created: 10, updated: 0 } });
   const ids = async () =>
     Promise.all(
-      (["sources.list", "endpoints.list", "destinations.list", "audiences.list", "computedTraits.list", "clients.list"] as const).map(
-        async (name) => (await ask(name, {})).items.map(({ id }) => id),
-      ),
+      (
+        [
+          "sources.list",
+          "endpoints.list",
+          "destinations.list",
+          "audiences.list",
+          "computedTraits.list",
+          "clients.list",
+        ] as const
+      ).map(async (name) => (await ask(name, {})).items.map(({ id }) => id)),
     );
   const before = await ids();
   const changed = {
@@ -190,8 +254,14 @@ test("each thing is found again by its write key, path, name or key, and keeps i
 });
 
 test("of several with one name a document means the first, and they stand in the way of no import", async () => {
-  await importing({ sources: [{ name: "Web", writeKey: "k" }], endpoints: [{ name: "R", path: "r", steps: [] }] });
-  await importing({ sources: [{ name: "Web", writeKey: "l" }], endpoints: [{ name: "R", path: "s", steps: [] }] });
+  await importing({
+    sources: [{ name: "Web", writeKey: "k" }],
+    endpoints: [{ name: "R", path: "r", steps: [] }],
+  });
+  await importing({
+    sources: [{ name: "Web", writeKey: "l" }],
+    endpoints: [{ name: "R", path: "s", steps: [] }],
+  });
   for (const writeKey of ["k", "l"]) await ask("clients.create", { name: "C", writeKey });
   for (const url of ["http://a.localhost/", "http://b.localhost/"])
     await ask("destinations.create", { name: "D", sourceIds: [], webhooks: [{ url }] });
@@ -203,8 +273,14 @@ test("of several with one name a document means the first, and they stand in the
     clients: [{ name: "C", writeKey: "k", flushAt: 9 }],
   });
   expect(imported).toEqual({ status: 200, body: { created: 1, updated: 4 } });
-  expect((await ask("sources.list", {})).items.map(({ mode }) => mode).slice(0, 2)).toEqual(["production", "explain"]);
-  expect((await ask("endpoints.list", {})).items.map(({ steps }) => steps[0]?.do)).toEqual(["hang", "answer"]);
+  expect((await ask("sources.list", {})).items.map(({ mode }) => mode).slice(0, 2)).toEqual([
+    "production",
+    "explain",
+  ]);
+  expect((await ask("endpoints.list", {})).items.map(({ steps }) => steps[0]?.do)).toEqual([
+    "hang",
+    "answer",
+  ]);
   const [first, second] = (await ask("destinations.list", {})).items;
   expect([first?.enabled, second?.enabled]).toEqual([false, true]);
   expect(first?.sourceIds.slice(0, 2)).toEqual(["src_000000002", "src_000000001"]);
@@ -213,7 +289,10 @@ test("of several with one name a document means the first, and they stand in the
 });
 
 test("a destination keeps the audiences that go to it, which a document does not name", async () => {
-  await importing({ sources: [{ name: "Web", writeKey: "k" }], destinations: [{ name: "D", sources: ["k"], webhooks }] });
+  await importing({
+    sources: [{ name: "Web", writeKey: "k" }],
+    destinations: [{ name: "D", sources: ["k"], webhooks }],
+  });
   const [{ id } = { id: "" }] = (await ask("destinations.list", {})).items;
   await ask("audiences.create", { name: "Users", members: ["u"], destinationIds: [id] });
   const { sourceIds } = await ask("destinations.get", { id });
@@ -225,16 +304,31 @@ test("a destination keeps the audiences that go to it, which a document does not
 });
 
 test.each([
-  [{ audiences: [{ name: "A", rule, destinations: ["nowhere"] }] }, "audiences[0]: no destination has the name nowhere."],
-  [{ computedTraits: [{ name: "A", computation, destinations: ["nowhere"] }] }, "computedTraits[0]: no destination has the name nowhere."],
-  [{ destinations: [{ name: "D", sources: ["nobody"], webhooks }] }, "destinations[0]: no source has the write key or name nobody."],
+  [
+    { audiences: [{ name: "A", rule, destinations: ["nowhere"] }] },
+    "audiences[0]: no destination has the name nowhere.",
+  ],
+  [
+    { computedTraits: [{ name: "A", computation, destinations: ["nowhere"] }] },
+    "computedTraits[0]: no destination has the name nowhere.",
+  ],
+  [
+    { destinations: [{ name: "D", sources: ["nobody"], webhooks }] },
+    "destinations[0]: no source has the write key or name nobody.",
+  ],
   [{ sources: [{ name: "a" }], clients: [{ name: "C", writeKey: "k", flushAt: 0 }] }, "clients[0]"],
-])("a reference that leads nowhere is refused with its place, and nothing is changed: %j", async (document, message) => {
-  const before = await ask("configuration.export", { secrets: true });
-  const sources = [{ name: "New", writeKey: "new" }];
-  expect(await importing({ sources, ...document })).toMatchObject({ status: 400, body: { message: expect.stringContaining(message) } });
-  expect(await ask("configuration.export", { secrets: true })).toEqual(before);
-});
+])(
+  "a reference that leads nowhere is refused with its place, and nothing is changed: %j",
+  async (document, message) => {
+    const before = await ask("configuration.export", { secrets: true });
+    const sources = [{ name: "New", writeKey: "new" }];
+    expect(await importing({ sources, ...document })).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining(message) },
+    });
+    expect(await ask("configuration.export", { secrets: true })).toEqual(before);
+  },
+);
 
 test("every rehearsal is ended, whether the document is good or not", async () => {
   await importing({ sources: [{ name: "Web" }] });
@@ -243,13 +337,24 @@ test("every rehearsal is ended, whether the document is good or not", async () =
 });
 
 test("secrets are in the document only for who asks for them", async () => {
-  const clients = [null, "http://ada:s3cret@a.localhost/"].map((endpoint, at) => ({ name: `C${at}`, writeKey: "k", endpoint }));
-  await importing({ destinations: [{ name: "D", sources: [], webhooks, sharedSecret: "s3cret" }], clients });
+  const clients = [null, "http://ada:s3cret@a.localhost/"].map((endpoint, at) => ({
+    name: `C${at}`,
+    writeKey: "k",
+    endpoint,
+  }));
+  await importing({
+    destinations: [{ name: "D", sources: [], webhooks, sharedSecret: "s3cret" }],
+    clients,
+  });
   expect((await ask("configuration.export", { secrets: false })).clients).toMatchObject([
     { endpoint: null },
     { endpoint: "http://left-out:left-out@a.localhost/" },
   ]);
   expect((await ask("configuration.export", { secrets: true })).clients).toMatchObject(clients);
-  expect(JSON.stringify(await ask("configuration.export", { secrets: false }))).not.toContain("haredSecret");
-  expect((await ask("configuration.export", { secrets: true })).destinations).toMatchObject([{ sharedSecret: "s3cret" }]);
+  expect(JSON.stringify(await ask("configuration.export", { secrets: false }))).not.toContain(
+    "haredSecret",
+  );
+  expect((await ask("configuration.export", { secrets: true })).destinations).toMatchObject([
+    { sharedSecret: "s3cret" },
+  ]);
 });

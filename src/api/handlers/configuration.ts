@@ -1,5 +1,9 @@
 import type { ConfigurationDocument } from "../../contract/configuration.ts";
-import { urlWithoutCredentials, webhookWithKnown, webhookWithoutCredentials } from "../../domain/credentials.ts";
+import {
+  urlWithoutCredentials,
+  webhookWithKnown,
+  webhookWithoutCredentials,
+} from "../../domain/credentials.ts";
 import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
 import type { Destination, Step } from "../../domain/configuration.ts";
 import type { Configuration, DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
@@ -11,7 +15,10 @@ import { snakeCase } from "../../domain/snake-case.ts";
 /** A pipeline of its own, in memory and never started, to try things on. */
 export type Rehearsal = { pipeline: Pipeline; stop(): Promise<void> };
 
-export function configurationHandlers(pipeline: Pipeline, rehearse: () => Rehearsal): HandlersOf<"configuration"> {
+export function configurationHandlers(
+  pipeline: Pipeline,
+  rehearse: () => Rehearsal,
+): HandlersOf<"configuration"> {
   return {
     "configuration.export": ({ secrets }) => exportConfiguration(pipeline, secrets),
     "configuration.import": async (document) => {
@@ -21,8 +28,14 @@ export function configurationHandlers(pipeline: Pipeline, rehearse: () => Rehear
   };
 }
 
-/** All of it or nothing: a document with anything wrong in it is found out where it changes nothing. */
-async function rehearseImport(pipeline: Pipeline, rehearsal: Rehearsal, document: ConfigurationDocument): Promise<Problem | null> {
+/**
+ * All of it or nothing: a document with anything wrong in it is found out where it changes nothing.
+ */
+async function rehearseImport(
+  pipeline: Pipeline,
+  rehearsal: Rehearsal,
+  document: ConfigurationDocument,
+): Promise<Problem | null> {
   try {
     // Here, names may be there twice: of things with one name, the rehearsal has one.
     await importEntries(rehearsal.pipeline, exportConfiguration(pipeline, true));
@@ -36,7 +49,9 @@ async function rehearseImport(pipeline: Pipeline, rehearsal: Rehearsal, document
 function exportConfiguration(pipeline: Pipeline, secrets: boolean): ConfigurationDocument {
   const { configuration, endpoints, faults, clients } = pipeline;
   const shown = (url: string): string => (secrets ? url : urlWithoutCredentials(url));
-  const exported = configuration.sources().flatMap(({ kind, ...source }) => (kind === "audience" ? [] : [{ ...source, kind }]));
+  const exported = configuration
+    .sources()
+    .flatMap(({ kind, ...source }) => (kind === "audience" ? [] : [{ ...source, kind }]));
   const writeKeys = new Map(exported.map((source) => [source.id, source.writeKey]));
   return {
     version: 1,
@@ -50,39 +65,62 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
       ...{ name, path, after },
       steps: steps.map((step) => (step.to === undefined ? step : { ...step, to: shown(step.to) })),
     })),
-    destinations: configuration.destinations().map(({ id: _, createdAt: _at, sourceIds, webhooks, sharedSecret, ...destination }) => ({
-      ...destination,
-      sources: sourceIds.flatMap((id) => writeKeys.get(id) ?? []),
-      webhooks: webhooks.map(({ id, url, headers }) => {
-        const endpoint = faults.behind(id);
-        const behind = endpoint?.inFrontOf && { endpoint: endpoint.path, url: shown(endpoint.inFrontOf.url) };
-        return { ...(secrets ? { url, headers } : webhookWithoutCredentials({ url, headers })), ...(behind ? { behind } : {}) };
-      }),
-      ...(secrets ? { sharedSecret } : {}),
-    })),
+    destinations: configuration
+      .destinations()
+      .map(({ id: _, createdAt: _at, sourceIds, webhooks, sharedSecret, ...destination }) => ({
+        ...destination,
+        sources: sourceIds.flatMap((id) => writeKeys.get(id) ?? []),
+        webhooks: webhooks.map(({ id, url, headers }) => {
+          const endpoint = faults.behind(id);
+          const behind = endpoint?.inFrontOf && {
+            endpoint: endpoint.path,
+            url: shown(endpoint.inFrontOf.url),
+          };
+          return {
+            ...(secrets ? { url, headers } : webhookWithoutCredentials({ url, headers })),
+            ...(behind ? { behind } : {}),
+          };
+        }),
+        ...(secrets ? { sharedSecret } : {}),
+      })),
     ...exportComputations(pipeline),
-    clients: clients.list().map(({ name, writeKey, wire, flushAt, flushAfter, endpoint, strict }) => ({
-      name,
-      writeKey,
-      wire,
-      flushAt,
-      flushAfter,
-      endpoint: secrets || endpoint === null ? endpoint : urlWithoutCredentials(endpoint),
-      strict,
-    })),
+    clients: clients
+      .list()
+      .map(({ name, writeKey, wire, flushAt, flushAfter, endpoint, strict }) => ({
+        name,
+        writeKey,
+        wire,
+        flushAt,
+        flushAfter,
+        endpoint: secrets || endpoint === null ? endpoint : urlWithoutCredentials(endpoint),
+        strict,
+      })),
   };
 }
 
-/** One thing of the document: what it would be in a sentence, how it is imported, and which left-out values are not known here either. */
+/**
+ * One thing of the document: what it would be in a sentence, how it is imported, and which left-out
+ * values are not known here either.
+ */
 type Entry = { what: string; exists: boolean; missing?: string[]; apply: () => unknown };
 
 type Imported = { created: number; updated: number; missing?: string[] };
 
 /** In the order in which things refer to each other. The first problem ends it. */
-async function importEntries(pipeline: Pipeline, document: ConfigurationDocument): Promise<Imported | Problem> {
+async function importEntries(
+  pipeline: Pipeline,
+  document: ConfigurationDocument,
+): Promise<Imported | Problem> {
   const done: Imported = { created: 0, updated: 0 };
   const things: ((pipeline: Pipeline, document: ConfigurationDocument) => Entry[])[] = [
-    ...[settingsEntries, profileEntries, sourceEntries, endpointEntries, destinationEntries, clientEntries],
+    ...[
+      settingsEntries,
+      profileEntries,
+      sourceEntries,
+      endpointEntries,
+      destinationEntries,
+      clientEntries,
+    ],
     ...[audienceEntries, computedTraitEntries],
   ];
   for (const entries of things) {
@@ -103,7 +141,10 @@ function repeatedIn(document: ConfigurationDocument): Problem | null {
     ["retryProfiles", (document.retryProfiles ?? []).map((profile) => profile.name)],
     ["endpoints", (document.endpoints ?? []).map((endpoint) => endpoint.path ?? endpoint.name)],
     ["destinations", (document.destinations ?? []).map((destination) => destination.name)],
-    ["audiences and computedTraits", [...(document.audiences ?? []), ...(document.computedTraits ?? [])].map(keyOf)],
+    [
+      "audiences and computedTraits",
+      [...(document.audiences ?? []), ...(document.computedTraits ?? [])].map(keyOf),
+    ],
     ["clients", (document.clients ?? []).map((client) => client.name)],
   ];
   for (const [name, keys] of lists) {
@@ -113,23 +154,37 @@ function repeatedIn(document: ConfigurationDocument): Problem | null {
   return null;
 }
 
-function settingsEntries({ configuration }: Pipeline, { settings }: ConfigurationDocument): Entry[] {
-  return settings === undefined ? [] : [{ what: "settings", exists: true, apply: () => configuration.updateSettings(settings) }];
+function settingsEntries(
+  { configuration }: Pipeline,
+  { settings }: ConfigurationDocument,
+): Entry[] {
+  return settings === undefined
+    ? []
+    : [{ what: "settings", exists: true, apply: () => configuration.updateSettings(settings) }];
 }
 
-function profileEntries({ configuration }: Pipeline, { retryProfiles = [] }: ConfigurationDocument): Entry[] {
+function profileEntries(
+  { configuration }: Pipeline,
+  { retryProfiles = [] }: ConfigurationDocument,
+): Entry[] {
   return retryProfiles.map((draft, index) => {
-    const existing = configuration.retryProfiles().find((profile) => profile.name === draft.name)?.id ?? null;
+    const existing =
+      configuration.retryProfiles().find((profile) => profile.name === draft.name)?.id ?? null;
     return {
       what: `retryProfiles[${index}]`,
       exists: existing !== null,
       apply: () =>
-        existing === null ? configuration.createRetryProfile(completeProfile(draft)) : configuration.updateRetryProfile(existing, draft),
+        existing === null
+          ? configuration.createRetryProfile(completeProfile(draft))
+          : configuration.updateRetryProfile(existing, draft),
     };
   });
 }
 
-function sourceEntries({ configuration }: Pipeline, { sources = [] }: ConfigurationDocument): Entry[] {
+function sourceEntries(
+  { configuration }: Pipeline,
+  { sources = [] }: ConfigurationDocument,
+): Entry[] {
   return sources.map((draft, index) => {
     const existing =
       draft.writeKey === undefined
@@ -138,29 +193,41 @@ function sourceEntries({ configuration }: Pipeline, { sources = [] }: Configurat
     return {
       what: `sources[${index}]`,
       exists: existing !== undefined,
-      apply: () => (existing === undefined ? configuration.createSource(draft) : configuration.updateSource(existing.id, draft)),
+      apply: () =>
+        existing === undefined
+          ? configuration.createSource(draft)
+          : configuration.updateSource(existing.id, draft),
     };
   });
 }
 
-function endpointEntries({ endpoints }: Pipeline, { endpoints: drafts = [] }: ConfigurationDocument): Entry[] {
+function endpointEntries(
+  { endpoints }: Pipeline,
+  { endpoints: drafts = [] }: ConfigurationDocument,
+): Entry[] {
   return drafts.map((draft, index) => {
     const existing = endpoints
       .list()
-      .find((endpoint) => (draft.path === undefined ? endpoint.name === draft.name : endpoint.path === draft.path));
+      .find((endpoint) =>
+        draft.path === undefined ? endpoint.name === draft.name : endpoint.path === draft.path,
+      );
     const { steps, missing } = stepsWithKnown(draft.steps, existing?.steps ?? []);
     const known = { ...draft, steps };
     return {
       what: `endpoints[${index}]`,
       exists: existing !== undefined,
       missing: missing.map((value) => `${draft.name}: ${value}`),
-      apply: () => (existing === undefined ? endpoints.create(known) : endpoints.update(existing.id, known)),
+      apply: () =>
+        existing === undefined ? endpoints.create(known) : endpoints.update(existing.id, known),
     };
   });
 }
 
 /** The URLs of receivers have their credentials left out like those of webhooks. */
-function stepsWithKnown(drafts: readonly Step[], known: readonly Step[]): { steps: Step[]; missing: string[] } {
+function stepsWithKnown(
+  drafts: readonly Step[],
+  known: readonly Step[],
+): { steps: Step[]; missing: string[] } {
   const missing: string[] = [];
   const steps = drafts.map((step) => {
     if (step.to === undefined) return step;
@@ -182,30 +249,49 @@ function urlWithKnown(url: string, known: readonly string[]): { url: string; mis
   return { url: webhook.url, missing };
 }
 
-function destinationEntries({ configuration, endpoints, faults }: Pipeline, { destinations = [] }: ConfigurationDocument): Entry[] {
+function destinationEntries(
+  { configuration, endpoints, faults }: Pipeline,
+  { destinations = [] }: ConfigurationDocument,
+): Entry[] {
   return destinations.map(({ sources, sharedSecret, webhooks, ...draft }, index) => {
-    const existing = configuration.destinations().find((destination) => destination.name === draft.name);
-    const endpointAt = (path: string | undefined) => endpoints.list().find((endpoint) => endpoint.path === path);
+    const existing = configuration
+      .destinations()
+      .find((destination) => destination.name === draft.name);
+    const endpointAt = (path: string | undefined) =>
+      endpoints.list().find((endpoint) => endpoint.path === path);
     // The address of an endpoint is another one in another installation.
     const present = webhooks.map((webhook) => {
-      const known = existing?.webhooks.find(({ id }) => webhook.behind && faults.behind(id)?.path === webhook.behind.endpoint);
+      const known = existing?.webhooks.find(
+        ({ id }) => webhook.behind && faults.behind(id)?.path === webhook.behind.endpoint,
+      );
       return { ...webhook, url: known?.url ?? webhook.url };
     });
-    const merged = webhooksFrom(present).map((webhook) => webhookWithKnown(webhook, existing?.webhooks ?? []));
+    const merged = webhooksFrom(present).map((webhook) =>
+      webhookWithKnown(webhook, existing?.webhooks ?? []),
+    );
     const missing = merged.flatMap((one) => one.missing.map((value) => `${draft.name}: ${value}`));
     const apply = () => {
       const sourceIds: DestinationDraft["sourceIds"] = [];
       for (const reference of sources) {
         const source = findSource(configuration, reference);
-        if (source === undefined) return invalid(`no source has the write key or name ${reference}.`);
+        if (source === undefined)
+          return invalid(`no source has the write key or name ${reference}.`);
         sourceIds.push(source.id);
       }
       // Audiences say by themselves where they go.
-      for (const id of existing?.sourceIds ?? []) if (configuration.source(id)?.kind === "audience") sourceIds.push(id);
-      const complete: DestinationDraft = { ...draft, sourceIds, webhooks: merged.map(({ webhook }) => webhook) };
-      if (sharedSecret !== undefined) complete.sharedSecret = sharedSecret === "" ? null : sharedSecret;
+      for (const id of existing?.sourceIds ?? [])
+        if (configuration.source(id)?.kind === "audience") sourceIds.push(id);
+      const complete: DestinationDraft = {
+        ...draft,
+        sourceIds,
+        webhooks: merged.map(({ webhook }) => webhook),
+      };
+      if (sharedSecret !== undefined)
+        complete.sharedSecret = sharedSecret === "" ? null : sharedSecret;
       const applied =
-        existing === undefined ? configuration.createDestination(complete) : configuration.updateDestination(existing.id, complete);
+        existing === undefined
+          ? configuration.createDestination(complete)
+          : configuration.updateDestination(existing.id, complete);
       return isProblem(applied) ? applied : linkAll(applied);
     };
     const linkAll = (destination: Destination) => {
@@ -213,8 +299,12 @@ function destinationEntries({ configuration, endpoints, faults }: Pipeline, { de
         const webhook = destination.webhooks[place];
         const endpoint = endpointAt(behind?.endpoint);
         if (behind === undefined || webhook === undefined) continue;
-        if (endpoint === undefined) return invalid(`there is no test endpoint at the path ${behind.endpoint}.`);
-        const { url } = urlWithKnown(behind.url, [endpoint.inFrontOf?.url ?? "", ...endpoint.steps.flatMap(({ to }) => to ?? [])]);
+        if (endpoint === undefined)
+          return invalid(`there is no test endpoint at the path ${behind.endpoint}.`);
+        const { url } = urlWithKnown(behind.url, [
+          endpoint.inFrontOf?.url ?? "",
+          ...endpoint.steps.flatMap(({ to }) => to ?? []),
+        ]);
         faults.link(endpoint.id, { destinationId: destination.id, webhookId: webhook.id, url });
       }
       return destination;
@@ -223,27 +313,39 @@ function destinationEntries({ configuration, endpoints, faults }: Pipeline, { de
   });
 }
 
-function clientEntries({ clients }: Pipeline, { clients: drafts = [] }: ConfigurationDocument): Entry[] {
+function clientEntries(
+  { clients }: Pipeline,
+  { clients: drafts = [] }: ConfigurationDocument,
+): Entry[] {
   return drafts.map((draft, index) => {
     const existing = clients.list().find((client) => client.name === draft.name);
     // What was left out of it is what is there.
-    const isSame = typeof existing?.endpoint === "string" && draft.endpoint === urlWithoutCredentials(existing.endpoint);
+    const isSame =
+      typeof existing?.endpoint === "string" &&
+      draft.endpoint === urlWithoutCredentials(existing.endpoint);
     const known = isSame ? { ...draft, endpoint: existing.endpoint } : draft;
     return {
       what: `clients[${index}]`,
       exists: existing !== undefined,
-      apply: () => (existing === undefined ? clients.create(known) : clients.update(existing.id, known)),
+      apply: () =>
+        existing === undefined ? clients.create(known) : clients.update(existing.id, known),
     };
   });
 }
 
 function findSource(configuration: Configuration, reference: string) {
-  return configuration.sourceByWriteKey(reference) ?? configuration.sources().find((source) => source.name === reference);
+  return (
+    configuration.sourceByWriteKey(reference) ??
+    configuration.sources().find((source) => source.name === reference)
+  );
 }
 
 type Exported = Pick<ConfigurationDocument, "audiences" | "computedTraits">;
 
-/** Audiences and computed traits in the configuration's document: known by their keys, with their destinations' names. */
+/**
+ * Audiences and computed traits in the configuration's document: known by their keys, with their
+ * destinations' names.
+ */
 function exportComputations({ configuration, audiences, computedTraits }: Pipeline): Exported {
   const names = new Map(configuration.destinations().map(({ id, name }) => [id, name]));
   const common = ({
@@ -251,7 +353,9 @@ function exportComputations({ configuration, audiences, computedTraits }: Pipeli
     key,
     sync,
     destinationIds,
-  }: ReturnType<typeof audiences.list>[number] | ReturnType<typeof computedTraits.list>[number]) => ({
+  }:
+    | ReturnType<typeof audiences.list>[number]
+    | ReturnType<typeof computedTraits.list>[number]) => ({
     name,
     key,
     sync,
@@ -262,26 +366,37 @@ function exportComputations({ configuration, audiences, computedTraits }: Pipeli
       ...common(audience),
       ...(audience.rule === null ? { members: audience.members ?? [] } : { rule: audience.rule }),
     })),
-    computedTraits: computedTraits.list().map((trait) => ({ ...common(trait), computation: trait.computation })),
+    computedTraits: computedTraits
+      .list()
+      .map((trait) => ({ ...common(trait), computation: trait.computation })),
   };
 }
 
-const keyOf = ({ name, key }: { name: string; key?: string | undefined }): string => key ?? snakeCase(name);
+const keyOf = ({ name, key }: { name: string; key?: string | undefined }): string =>
+  key ?? snakeCase(name);
 
-function audienceEntries({ configuration, audiences }: Pipeline, { audiences: drafts = [] }: ConfigurationDocument) {
+function audienceEntries(
+  { configuration, audiences }: Pipeline,
+  { audiences: drafts = [] }: ConfigurationDocument,
+) {
   return drafts.map(({ destinations, ...draft }, index) => {
     const existing = audiences.list().find(({ key }) => key === keyOf(draft));
     const apply = async () => {
       const to = destinationsNamed(configuration, destinations);
       if (isProblem(to)) return to;
       const { key: _, ...changes } = { ...draft, ...to };
-      return existing === undefined ? audiences.create({ ...changes, key: keyOf(draft) }) : audiences.update(existing.id, changes);
+      return existing === undefined
+        ? audiences.create({ ...changes, key: keyOf(draft) })
+        : audiences.update(existing.id, changes);
     };
     return { what: `audiences[${index}]`, exists: existing !== undefined, apply };
   });
 }
 
-function computedTraitEntries({ configuration, computedTraits }: Pipeline, { computedTraits: drafts = [] }: ConfigurationDocument) {
+function computedTraitEntries(
+  { configuration, computedTraits }: Pipeline,
+  { computedTraits: drafts = [] }: ConfigurationDocument,
+) {
   return drafts.map(({ destinations, ...draft }, index) => {
     const existing = computedTraits.list().find(({ key }) => key === keyOf(draft));
     const apply = async () => {

@@ -1,7 +1,13 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { deliveryDetails } from "../../contract/deliveries.ts";
-import type { AttemptId, DeliveryId, DestinationId, MessageRowId, WebhookId } from "../../domain/ids.ts";
+import type {
+  AttemptId,
+  DeliveryId,
+  DestinationId,
+  MessageRowId,
+  WebhookId,
+} from "../../domain/ids.ts";
 import type { Pipeline } from "../../engine/pipeline.ts";
 import type { DeliveryDetails } from "../../engine/ports.ts";
 import { deliveryShapes, messageHandlers, parseHead } from "./messages.ts";
@@ -19,7 +25,9 @@ const delivery: DeliveryDetails = {
   nextAttemptAt: 11_000,
   rounds: 1,
   payload: bytes('{"type":"track"}'),
-  transitions: [{ deliveryId: 7 as DeliveryId, at: 0, state: "queued", reason: "routed", nextAttemptAt: null }],
+  transitions: [
+    { deliveryId: 7 as DeliveryId, at: 0, state: "queued", reason: "routed", nextAttemptAt: null },
+  ],
   attempts: [
     {
       id: 1 as AttemptId,
@@ -35,7 +43,12 @@ const delivery: DeliveryDetails = {
       retryable: true,
       error: { code: "http_503", message: "The answer was 503." },
       requestHead: "POST /a HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
-      response: { status: 503, head: "HTTP/1.1 503 Busy\r\nRetry-After: 3\r\n\r\n", body: new Uint8Array([0xff, 0x00]), bodyLength: 2 },
+      response: {
+        status: 503,
+        head: "HTTP/1.1 503 Busy\r\nRetry-After: 3\r\n\r\n",
+        body: new Uint8Array([0xff, 0x00]),
+        bodyLength: 2,
+      },
     },
     {
       id: 2 as AttemptId,
@@ -63,7 +76,10 @@ function answerOf(details: DeliveryDetails) {
 }
 
 test("an attempt shows line, headers and bytes as they were on the wire", () => {
-  expect(answerOf(delivery)).toMatchObject({ nextAttemptAt: "1970-01-01T00:00:11.000Z", messageRowId: "msg_000000003" });
+  expect(answerOf(delivery)).toMatchObject({
+    nextAttemptAt: "1970-01-01T00:00:11.000Z",
+    messageRowId: "msg_000000003",
+  });
   expect(answerOf(delivery).attempts[0]).toMatchObject({
     request: {
       sent: true,
@@ -73,14 +89,23 @@ test("an attempt shows line, headers and bytes as they were on the wire", () => 
       headers: [["Host", "127.0.0.1"]],
       body: '{"type":"track"}',
     },
-    response: { status: 503, startLine: "HTTP/1.1 503 Busy", headers: [["Retry-After", "3"]], body: { base64: "/wA=" }, bodyLength: 2 },
+    response: {
+      status: 503,
+      startLine: "HTTP/1.1 503 Busy",
+      headers: [["Retry-After", "3"]],
+      body: { base64: "/wA=" },
+      bodyLength: 2,
+    },
   });
 });
 
 test("an attempt that sent nothing shows no request, and a delivery without its destination no window", () => {
   const answer = answerOf(delivery);
   expect(answer.windowEndsAt).toBeNull();
-  expect(answer.attempts[1]).toMatchObject({ request: { sent: false, startLine: "", headers: [], body: "" }, response: null });
+  expect(answer.attempts[1]).toMatchObject({
+    request: { sent: false, startLine: "", headers: [], body: "" },
+    response: null,
+  });
 });
 
 test.each([
@@ -108,10 +133,22 @@ test.each([
     },
   ],
   ["HTTP/1.0 200 OK\nA: \t b c \t\n", { startLine: "HTTP/1.0 200 OK", headers: [["A", "b c"]] }],
-  ["HTTP/1.1 200 OK\r\nLong: one\r\n  two\r\n\r\n", { startLine: "HTTP/1.1 200 OK", headers: [["Long", "one two"]] }],
-  ["HTTP/1.1 200 OK\r\nLong:\r\n one\r\n\ttwo\r\n", { startLine: "HTTP/1.1 200 OK", headers: [["Long", "one two"]] }],
-  ["HTTP/1.1 200 OK\r\n goes on\r\n\r\n", { startLine: "HTTP/1.1 200 OK", headers: [[" goes on", ""]] }],
-  ["HTTP/1.1 200 OK\r\nno colon\r\n", { startLine: "HTTP/1.1 200 OK", headers: [["no colon", ""]] }],
+  [
+    "HTTP/1.1 200 OK\r\nLong: one\r\n  two\r\n\r\n",
+    { startLine: "HTTP/1.1 200 OK", headers: [["Long", "one two"]] },
+  ],
+  [
+    "HTTP/1.1 200 OK\r\nLong:\r\n one\r\n\ttwo\r\n",
+    { startLine: "HTTP/1.1 200 OK", headers: [["Long", "one two"]] },
+  ],
+  [
+    "HTTP/1.1 200 OK\r\n goes on\r\n\r\n",
+    { startLine: "HTTP/1.1 200 OK", headers: [[" goes on", ""]] },
+  ],
+  [
+    "HTTP/1.1 200 OK\r\nno colon\r\n",
+    { startLine: "HTTP/1.1 200 OK", headers: [["no colon", ""]] },
+  ],
 ])("reads the head %j", (head, expected) => {
   expect(parseHead(head)).toEqual(expected);
 });
@@ -120,14 +157,25 @@ test.each([
   [600, 600, null],
   [601, 600, 600],
   [602, 600, 600],
-])("a page of %i messages of 1,300 bytes, counted as 1,500, has %i, because 900,000 bytes are an answer", async (found, shown, next) => {
-  const items = Array.from({ length: found }, (_, at) => ({ id: at + 1, text: "" }));
-  for (const item of items) item.text = "é".repeat(10) + "x".repeat(1280 - JSON.stringify(item).length);
-  const queries = { messages: async () => ({ items, nextCursor: null }) };
-  const handlers = messageHandlers({ queries } as unknown as Pipeline);
-  const page = (await handlers["messages.list"]({ limit: 1000 })) as unknown as { items: unknown[]; nextCursor: number | null };
-  expect([page.items.length, page.items.at(-1), page.nextCursor]).toEqual([shown, items[shown - 1], next]);
-});
+])(
+  "a page of %i messages of 1,300 bytes, counted as 1,500, has %i, because 900,000 bytes are an answer",
+  async (found, shown, next) => {
+    const items = Array.from({ length: found }, (_, at) => ({ id: at + 1, text: "" }));
+    for (const item of items)
+      item.text = "é".repeat(10) + "x".repeat(1280 - JSON.stringify(item).length);
+    const queries = { messages: async () => ({ items, nextCursor: null }) };
+    const handlers = messageHandlers({ queries } as unknown as Pipeline);
+    const page = (await handlers["messages.list"]({ limit: 1000 })) as unknown as {
+      items: unknown[];
+      nextCursor: number | null;
+    };
+    expect([page.items.length, page.items.at(-1), page.nextCursor]).toEqual([
+      shown,
+      items[shown - 1],
+      next,
+    ]);
+  },
+);
 
 test.each([
   ["a".repeat(65_536), 65_536],
@@ -135,12 +183,17 @@ test.each([
   [`${"a".repeat(65_535)}€€`, 65_535],
   [`${"a".repeat(65_534)}€€`, 65_534],
   [`${"a".repeat(65_533)}€€`, 65_536],
-])("of what was rejected, the first 65,536 bytes are shown, and no part of a character", async (text, shown) => {
-  const raw = bytes(text);
-  const handlers = messageHandlers({ queries: { message: () => ({ raw, deliveries: [] }) } } as unknown as Pipeline);
-  expect(await handlers["messages.get"]({ id: 1 as MessageRowId })).toEqual({
-    raw: raw.subarray(0, shown),
-    rawSize: raw.length,
-    deliveries: [],
-  });
-});
+])(
+  "of what was rejected, the first 65,536 bytes are shown, and no part of a character",
+  async (text, shown) => {
+    const raw = bytes(text);
+    const handlers = messageHandlers({
+      queries: { message: () => ({ raw, deliveries: [] }) },
+    } as unknown as Pipeline);
+    expect(await handlers["messages.get"]({ id: 1 as MessageRowId })).toEqual({
+      raw: raw.subarray(0, shown),
+      rawSize: raw.length,
+      deliveries: [],
+    });
+  },
+);

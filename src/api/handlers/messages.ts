@@ -3,19 +3,39 @@
 import { deliveryIds, jobIds, messageIds, type MessageRowId } from "../../domain/ids.ts";
 import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
 import type { Configuration, Pipeline, RetryJob } from "../../engine/pipeline.ts";
-import type { AttemptRecord, DeliveryDetails, DeliverySummary, MessageDetails, MessageSummary, Page } from "../../engine/ports.ts";
+import type {
+  AttemptRecord,
+  DeliveryDetails,
+  DeliverySummary,
+  MessageDetails,
+  MessageSummary,
+  Page,
+} from "../../engine/ports.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 
-/** An answer stays below 1 MB, whatever names clients choose. Ids and times are longer in it than here, by less than 200 bytes an item. */
+/**
+ * An answer stays below 1 MB, whatever names clients choose. Ids and times are longer in it than
+ * here, by less than 200 bytes an item.
+ */
 const maxPageBytes = 900_000;
 const longerInAnswer = 200;
 
-/** As many of a page's items as an answer has room for; `cursorAfter` is the cursor behind an item. None is larger than a request. */
-function withinAnswer<Item, Cursor, Answer extends Page<Item, Cursor>>(page: Answer, cursorAfter: (item: Item) => Cursor): Answer {
+/**
+ * As many of a page's items as an answer has room for; `cursorAfter` is the cursor behind an item.
+ * None is larger than a request.
+ */
+function withinAnswer<Item, Cursor, Answer extends Page<Item, Cursor>>(
+  page: Answer,
+  cursorAfter: (item: Item) => Cursor,
+): Answer {
   let bytes = 0;
-  const end = page.items.findIndex((item) => (bytes += Buffer.byteLength(JSON.stringify(item)) + longerInAnswer) > maxPageBytes);
+  const end = page.items.findIndex(
+    (item) => (bytes += Buffer.byteLength(JSON.stringify(item)) + longerInAnswer) > maxPageBytes,
+  );
   const last = page.items[end - 1];
-  return last === undefined ? page : { ...page, items: page.items.slice(0, end), nextCursor: cursorAfter(last) };
+  return last === undefined
+    ? page
+    : { ...page, items: page.items.slice(0, end), nextCursor: cursorAfter(last) };
 }
 
 /** Only what was rejected can be larger than a message may be. */
@@ -31,7 +51,8 @@ function beginningOf(bytes: Uint8Array): Uint8Array {
 export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
   const { messages, queries } = pipeline;
   const { details } = deliveryShapes(pipeline);
-  const summaryOf = (id: MessageRowId) => queries.message(id) ?? notFound("message", messageIds.format(id));
+  const summaryOf = (id: MessageRowId) =>
+    queries.message(id) ?? notFound("message", messageIds.format(id));
   const detailsOf = (message: MessageDetails) => ({
     ...message,
     raw: beginningOf(message.raw),
@@ -56,18 +77,31 @@ export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
 export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | "jobs"> {
   const { deliveries, queries } = pipeline;
   const { summary, details } = deliveryShapes(pipeline);
-  const summaryOr = (answer: DeliverySummary | Problem) => (isProblem(answer) ? answer : summary(answer));
-  const listed = <Cursor>({ items, ...page }: Page<DeliverySummary, Cursor>, cursorAfter: (delivery: DeliverySummary) => Cursor) =>
-    withinAnswer({ ...page, items: items.map((delivery) => summary(queries.listed(delivery))) }, cursorAfter);
+  const summaryOr = (answer: DeliverySummary | Problem) =>
+    isProblem(answer) ? answer : summary(answer);
+  const listed = <Cursor>(
+    { items, ...page }: Page<DeliverySummary, Cursor>,
+    cursorAfter: (delivery: DeliverySummary) => Cursor,
+  ) =>
+    withinAnswer(
+      { ...page, items: items.map((delivery) => summary(queries.listed(delivery))) },
+      cursorAfter,
+    );
   return {
     "deliveries.list": ({ order, limit, cursor = null, ...filter }) => {
       if (order === "newest") {
-        if (typeof cursor === "object" && cursor !== null) return invalid("cursor: This cursor belongs to `order: due`.");
+        if (typeof cursor === "object" && cursor !== null)
+          return invalid("cursor: This cursor belongs to `order: due`.");
         return listed(queries.deliveries(filter, limit, cursor), ({ id }) => id);
       }
-      if (filter.state !== "waiting") return invalid("order: Only waiting deliveries have a due time. Add `state: waiting`.");
-      if (typeof cursor === "number") return invalid("cursor: This cursor belongs to `order: newest`.");
-      return listed(queries.deliveriesByDue(filter, limit, cursor), ({ nextAttemptAt, id }) => ({ at: nextAttemptAt as number, id }));
+      if (filter.state !== "waiting")
+        return invalid("order: Only waiting deliveries have a due time. Add `state: waiting`.");
+      if (typeof cursor === "number")
+        return invalid("cursor: This cursor belongs to `order: newest`.");
+      return listed(queries.deliveriesByDue(filter, limit, cursor), ({ nextAttemptAt, id }) => ({
+        at: nextAttemptAt as number,
+        id,
+      }));
     },
     "deliveries.get": ({ id }) => {
       const delivery = queries.deliveryDetails(id);
@@ -76,7 +110,9 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
     "deliveries.retry": ({ id }) => summaryOr(deliveries.retry(id)),
     "deliveries.cancel": ({ id }) => summaryOr(deliveries.cancel(id)),
     "deliveries.retryAll": ({ filter, dryRun }) =>
-      dryRun === true ? { count: deliveries.countRetryable(filter) } : jobAnswer(deliveries.retryAll(filter)),
+      dryRun === true
+        ? { count: deliveries.countRetryable(filter) }
+        : jobAnswer(deliveries.retryAll(filter)),
     "jobs.list": () => ({ items: deliveries.retryJobs().map(jobAnswer) }),
     "jobs.get": ({ id }) => {
       const job = deliveries.retryJob(id);
@@ -93,20 +129,34 @@ function jobAnswer(job: RetryJob) {
   return { ...job, count: job.total };
 }
 
-/** A delivery with the end of its window, which its destination's retry profile says, and its attempts' heads in lines. */
-export function deliveryShapes({ configuration }: { configuration: Pick<Configuration, "destination" | "retryProfileOf"> }) {
+/**
+ * A delivery with the end of its window, which its destination's retry profile says, and its
+ * attempts' heads in lines.
+ */
+export function deliveryShapes({
+  configuration,
+}: {
+  configuration: Pick<Configuration, "destination" | "retryProfileOf">;
+}) {
   const summary = <Delivery extends DeliverySummary>(delivery: Delivery) => {
     const { firstAttemptAt, destinationId } = delivery;
     const destination = configuration.destination(destinationId);
     const windowEndsAt =
-      firstAttemptAt === null || destination === undefined ? null : firstAttemptAt + configuration.retryProfileOf(destination).windowMs;
+      firstAttemptAt === null || destination === undefined
+        ? null
+        : firstAttemptAt + configuration.retryProfileOf(destination).windowMs;
     return { ...delivery, messageRowId: delivery.messageRow, windowEndsAt };
   };
   const details = (delivery: DeliveryDetails) => ({
     ...summary(delivery),
     attempts: delivery.attempts.map((attempt) => ({
       ...attempt,
-      ...exchangeOf({ ...attempt, method: "POST", url: attempt.webhookUrl, body: delivery.payload }),
+      ...exchangeOf({
+        ...attempt,
+        method: "POST",
+        url: attempt.webhookUrl,
+        body: delivery.payload,
+      }),
     })),
   });
   return { summary, details };
@@ -123,7 +173,10 @@ export function exchangeOf({ method, url, requestHead, body, response }: Exchang
   };
 }
 
-/** The first line and the headers of a recorded request or response, names and order as they were on the wire. */
+/**
+ * The first line and the headers of a recorded request or response, names and order as they were on
+ * the wire.
+ */
 type Head = { startLine: string; headers: [string, string][] };
 
 export function parseHead(head: string): Head {
@@ -139,9 +192,14 @@ export function parseHead(head: string): Head {
     }
     const colon = line.indexOf(":");
     if (colon === -1) headers.push([line, ""]);
-    else headers.push([line.slice(0, colon), line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, "")]);
+    else
+      headers.push([line.slice(0, colon), line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, "")]);
   }
   return { startLine, headers };
 }
 
-type Exchanged = Pick<AttemptRecord, "requestHead" | "response"> & { method: string; url: string; body: Uint8Array };
+type Exchanged = Pick<AttemptRecord, "requestHead" | "response"> & {
+  method: string;
+  url: string;
+  body: Uint8Array;
+};

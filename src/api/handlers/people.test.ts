@@ -4,16 +4,31 @@ import { starting } from "../../../test/support/running-app.ts";
 const test = base.extend("start", starting);
 const rule = { event: "Bought" };
 
-test("an audience and a computed trait are changed by their id, and gone when the answer to their deletion is there", async ({ start }) => {
+test("an audience and a computed trait are changed by their id, and gone when the answer to their deletion is there", async ({
+  start,
+}) => {
   const app = await start.app({ clock: "paused" });
   const audience = await app.call("audiences.create", { name: "Buyers", rule });
-  expect(await app.call("audiences.update", { id: audience.id, name: "Customers" })).toMatchObject({ id: audience.id, name: "Customers" });
-  const trait = await app.call("computedTraits.create", { name: "Orders", computation: { aggregate: "count", event: "Bought" } });
-  expect(await app.call("computedTraits.update", { id: trait.id, name: "Purchases" })).toMatchObject({ id: trait.id, name: "Purchases" });
+  expect(await app.call("audiences.update", { id: audience.id, name: "Customers" })).toMatchObject({
+    id: audience.id,
+    name: "Customers",
+  });
+  const trait = await app.call("computedTraits.create", {
+    name: "Orders",
+    computation: { aggregate: "count", event: "Bought" },
+  });
+  expect(
+    await app.call("computedTraits.update", { id: trait.id, name: "Purchases" }),
+  ).toMatchObject({ id: trait.id, name: "Purchases" });
   expect(await app.call("audiences.delete", { id: audience.id })).toEqual({ id: audience.id });
   expect(await app.call("computedTraits.delete", { id: trait.id })).toEqual({ id: trait.id });
-  expect([(await app.call("audiences.list", {})).items, (await app.call("computedTraits.list", {})).items]).toEqual([[], []]);
-  expect(await app.refused("computedTraits.delete", { id: trait.id })).toMatchObject({ status: 404 });
+  expect([
+    (await app.call("audiences.list", {})).items,
+    (await app.call("computedTraits.list", {})).items,
+  ]).toEqual([[], []]);
+  expect(await app.refused("computedTraits.delete", { id: trait.id })).toMatchObject({
+    status: 404,
+  });
   expect(await app.refused("audiences.delete", { id: audience.id })).toMatchObject({ status: 404 });
 });
 
@@ -23,7 +38,9 @@ test("a preview is of a rule or of a list", async ({ start }) => {
   for (const userId of ["ada", "bob"]) await app.send({ userId });
   await app.settle();
   expect(await app.call("audiences.preview", { rule, sample: 5 })).toMatchObject({ count: 2 });
-  expect(await app.call("audiences.preview", { members: ["ada"], sample: 5 })).toMatchObject({ count: 1 });
+  expect(await app.call("audiences.preview", { members: ["ada"], sample: 5 })).toMatchObject({
+    count: 1,
+  });
 });
 
 test("a deletion that is still carried out says so of each user", async ({ start }) => {
@@ -39,20 +56,36 @@ test("a deletion that is still carried out says so of each user", async ({ start
 
 test("a retry profile that is not there can be neither changed nor deleted", async ({ start }) => {
   const app = await start.app();
-  expect(await app.refused("retryProfiles.update", { id: "gone", jitter: 0 })).toEqual({ status: 404, code: "not_found" });
-  expect(await app.refused("retryProfiles.delete", { id: "gone" })).toEqual({ status: 404, code: "not_found" });
-  expect(await app.refused("retryProfiles.delete", { id: "documented" })).toEqual({ status: 409, code: "built_in" });
+  expect(await app.refused("retryProfiles.update", { id: "gone", jitter: 0 })).toEqual({
+    status: 404,
+    code: "not_found",
+  });
+  expect(await app.refused("retryProfiles.delete", { id: "gone" })).toEqual({
+    status: 404,
+    code: "not_found",
+  });
+  expect(await app.refused("retryProfiles.delete", { id: "documented" })).toEqual({
+    status: 409,
+    code: "built_in",
+  });
 });
 
-test("the suppressed users are listed, a part of the name finds them, and each is lifted once", async ({ start }) => {
+test("the suppressed users are listed, a part of the name finds them, and each is lifted once", async ({
+  start,
+}) => {
   const app = await start.app();
   await app.call("deletions.create", { userIds: ["ada", "bob"], suppress: true });
   const listed = async (search?: string) =>
-    (await app.call("suppressions.list", search === undefined ? {} : { search })).items.map(({ userId }) => userId);
+    (await app.call("suppressions.list", search === undefined ? {} : { search })).items.map(
+      ({ userId }) => userId,
+    );
   expect([(await listed()).toSorted(), await listed("bo")]).toEqual([["ada", "bob"], ["bob"]]);
   const first = await app.call("suppressions.list", { limit: 1 });
   const second = await app.call("suppressions.list", { limit: 1, cursor: first.nextCursor ?? "" });
-  expect([...first.items, ...second.items].map(({ userId }) => userId).toSorted()).toEqual(["ada", "bob"]);
+  expect([...first.items, ...second.items].map(({ userId }) => userId).toSorted()).toEqual([
+    "ada",
+    "bob",
+  ]);
   expect(await app.call("suppressions.lift", { userId: "bob" })).toEqual({ userId: "bob" });
   expect(await listed()).toEqual(["ada"]);
   expect(await app.refused("suppressions.lift", { userId: "bob" })).toMatchObject({ status: 404 });

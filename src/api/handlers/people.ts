@@ -14,7 +14,9 @@ export function profileHandlers({ profiles }: Pipeline): HandlersOf<"profiles"> 
     },
     "profiles.get": ({ id }) => {
       const profile = profiles.get(id);
-      return profile === undefined ? notFound("profile", profileIds.format(id)) : withAudiences(profile);
+      return profile === undefined
+        ? notFound("profile", profileIds.format(id))
+        : withAudiences(profile);
     },
     "profiles.seen": () => profiles.seenNames(),
   };
@@ -33,7 +35,8 @@ export function audienceHandlers({ audiences }: Pipeline): HandlersOf<"audiences
     "audiences.delete": async ({ id }) => (await audiences.delete(id)) ?? { id },
     "audiences.sync": ({ id }) => audiences.sync(id),
     "audiences.changes": ({ id, sample }) => audiences.changes(id, sample),
-    "audiences.preview": ({ rule, members = [], sample }) => audiences.preview(rule === undefined ? { members } : { rule }, sample),
+    "audiences.preview": ({ rule, members = [], sample }) =>
+      audiences.preview(rule === undefined ? { members } : { rule }, sample),
     "audiences.explain": async ({ rule, userId }) => {
       const explained = await audiences.explain(rule, userId);
       return isProblem(explained) ? explained : { ...explained, userId };
@@ -49,11 +52,15 @@ export function computedTraitHandlers({ computedTraits }: Pipeline): HandlersOf<
     "computedTraits.update": ({ id, ...changes }) => computedTraits.update(id, changes),
     "computedTraits.delete": async ({ id }) => (await computedTraits.delete(id)) ?? { id },
     "computedTraits.sync": ({ id }) => computedTraits.sync(id),
-    "computedTraits.preview": ({ computation, sample }) => computedTraits.preview(computation, sample),
+    "computedTraits.preview": ({ computation, sample }) =>
+      computedTraits.preview(computation, sample),
   };
 }
 
-export function deletionHandlers({ deletions, suppressions }: Pipeline): HandlersOf<"deletions" | "suppressions"> {
+export function deletionHandlers({
+  deletions,
+  suppressions,
+}: Pipeline): HandlersOf<"deletions" | "suppressions"> {
   return {
     "deletions.list": ({ limit, cursor = null }) => {
       const page = deletions.list(limit, cursor);
@@ -65,10 +72,13 @@ export function deletionHandlers({ deletions, suppressions }: Pipeline): Handler
     },
     "deletions.get": ({ id }) => {
       const deletion = deletions.get(id);
-      return deletion === undefined ? notFound("deletion request", deletionIds.format(id)) : deletionAnswer(deletion);
+      return deletion === undefined
+        ? notFound("deletion request", deletionIds.format(id))
+        : deletionAnswer(deletion);
     },
     "deletions.delete": ({ id }) => deletions.delete(id) ?? { id },
-    "suppressions.list": ({ search = "", limit, cursor = null }) => suppressions.list(search, limit, cursor),
+    "suppressions.list": ({ search = "", limit, cursor = null }) =>
+      suppressions.list(search, limit, cursor),
     "suppressions.lift": ({ userId }) => suppressions.lift(userId) ?? { userId },
   };
 }

@@ -1,7 +1,17 @@
-/** What a user sets up: sources, destinations, retry profiles, test endpoints, simulated clients, workspaces. */
+/**
+ * What a user sets up: sources, destinations, retry profiles, test endpoints, simulated clients,
+ * workspaces.
+ */
 
 import type { Destination, RetryProfile } from "../../domain/configuration.ts";
-import { clientIds, destinationIds, endpointIds, retryProfileIds, sourceIds, type RetryProfileId } from "../../domain/ids.ts";
+import {
+  clientIds,
+  destinationIds,
+  endpointIds,
+  retryProfileIds,
+  sourceIds,
+  type RetryProfileId,
+} from "../../domain/ids.ts";
 import { conflict, isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import { documented } from "../../domain/retry.ts";
 import type { ForwardedExchange } from "../../engine/endpoint-pipeline.ts";
@@ -10,7 +20,10 @@ import type { DestinationChanges } from "../../contract/destinations.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import { exchangeOf } from "./messages.ts";
 
-export function sourceHandlers({ configuration, messages }: Pipeline): HandlersOf<"sources" | "unknownKeys"> {
+export function sourceHandlers({
+  configuration,
+  messages,
+}: Pipeline): HandlersOf<"sources" | "unknownKeys"> {
   return {
     "sources.list": () => ({ items: configuration.sources() }),
     "sources.create": (draft) => configuration.createSource(draft),
@@ -24,19 +37,27 @@ export function sourceHandlers({ configuration, messages }: Pipeline): HandlersO
   };
 }
 
-export function destinationHandlers({ configuration, faults }: Pipeline): HandlersOf<"destinations" | "catalog"> {
+export function destinationHandlers({
+  configuration,
+  faults,
+}: Pipeline): HandlersOf<"destinations" | "catalog"> {
   const destinationAnswer = (destination: Destination) => ({
     ...destination,
     webhooks: destination.webhooks.map((webhook) => {
       const endpoint = faults.behind(webhook.id);
       if (endpoint?.inFrontOf === null || endpoint?.inFrontOf === undefined) return webhook;
-      return { ...webhook, behind: { endpointId: endpoint.id, name: endpoint.name, url: endpoint.inFrontOf.url } };
+      return {
+        ...webhook,
+        behind: { endpointId: endpoint.id, name: endpoint.name, url: endpoint.inFrontOf.url },
+      };
     }),
     hasSharedSecret: destination.sharedSecret !== null,
     connectionMode: "cloud" as const,
   });
-  const answerTo = (destination: Destination | Problem) => (isProblem(destination) ? destination : destinationAnswer(destination));
-  const find = (id: Destination["id"]) => configuration.destination(id) ?? notFound("destination", destinationIds.format(id));
+  const answerTo = (destination: Destination | Problem) =>
+    isProblem(destination) ? destination : destinationAnswer(destination);
+  const find = (id: Destination["id"]) =>
+    configuration.destination(id) ?? notFound("destination", destinationIds.format(id));
   return {
     "catalog.list": () => ({ items: [webhooksEntry] }),
     "destinations.list": () => ({ items: configuration.destinations().map(destinationAnswer) }),
@@ -44,7 +65,9 @@ export function destinationHandlers({ configuration, faults }: Pipeline): Handle
       const changes = changesFrom(input);
       if (isProblem(changes)) return changes;
       const { name } = input;
-      return answerTo(configuration.createDestination({ name, sourceIds: [], webhooks: [], ...changes }));
+      return answerTo(
+        configuration.createDestination({ name, sourceIds: [], webhooks: [], ...changes }),
+      );
     },
     "destinations.get": ({ id }) => answerTo(find(id)),
     "destinations.update": ({ id, ...input }) => {
@@ -52,7 +75,8 @@ export function destinationHandlers({ configuration, faults }: Pipeline): Handle
       return isProblem(changes) ? changes : answerTo(configuration.updateDestination(id, changes));
     },
     "destinations.delete": ({ id }) => configuration.deleteDestination(id) ?? { id },
-    "destinations.putFault": ({ id, webhookId, ...fault }) => answerTo(faults.put(id, webhookId, fault)),
+    "destinations.putFault": ({ id, webhookId, ...fault }) =>
+      answerTo(faults.put(id, webhookId, fault)),
     "destinations.undoFault": ({ id, webhookId }) => answerTo(faults.undo(id, webhookId)),
     "destinations.secret": ({ id }) => find(id),
   };
@@ -84,7 +108,8 @@ function changesFrom(input: DestinationChanges): Partial<DestinationDraft> | Pro
 const webhooksEntry = {
   name: "Webhooks",
   title: "Webhooks",
-  description: "Sends each message as a signed POST request to up to five URLs, and retries for up to four hours.",
+  description:
+    "Sends each message as a signed POST request to up to five URLs, and retries for up to four hours.",
   connectionModes: ["cloud" as const],
   settings: [
     {
@@ -96,7 +121,8 @@ const webhooksEntry = {
     {
       name: "sharedSecret",
       title: "Shared secret",
-      description: "When set, each request carries X-Signature: the HMAC-SHA1 of its body, keyed with this secret, in hex.",
+      description:
+        "When set, each request carries X-Signature: the HMAC-SHA1 of its body, keyed with this secret, in hex.",
       required: false,
     },
     {
@@ -105,11 +131,17 @@ const webhooksEntry = {
       description: "A disabled destination gets no new messages, and its deliveries are paused.",
       required: false,
     },
-    { name: "retryProfile", title: "Retry profile", description: "What is retried, and when.", required: false },
+    {
+      name: "retryProfile",
+      title: "Retry profile",
+      description: "What is retried, and when.",
+      required: false,
+    },
     {
       name: "payload",
       title: "Payload",
-      description: "documented, or full with receivedAt, sentAt, originalTimestamp, integrations and channel.",
+      description:
+        "documented, or full with receivedAt, sentAt, originalTimestamp, integrations and channel.",
       required: false,
     },
   ],
@@ -119,15 +151,34 @@ type Profile = RetryProfile & { id: RetryProfileId | null };
 
 /** A new profile; what its draft leaves out is as in `documented`. */
 export function completeProfile(draft: Partial<RetryProfile> & { name: string }): RetryProfile {
-  const { name, schedule, jitter, windowMs, timeoutMs, retriedStatuses, retryTimeouts, retryConnectionErrors } = {
+  const {
+    name,
+    schedule,
+    jitter,
+    windowMs,
+    timeoutMs,
+    retriedStatuses,
+    retryTimeouts,
+    retryConnectionErrors,
+  } = {
     ...documented,
     ...draft,
   };
-  return { name, schedule, jitter, windowMs, timeoutMs, retriedStatuses, retryTimeouts, retryConnectionErrors };
+  return {
+    name,
+    schedule,
+    jitter,
+    windowMs,
+    timeoutMs,
+    retriedStatuses,
+    retryTimeouts,
+    retryConnectionErrors,
+  };
 }
 
 export function retryProfileHandlers({ configuration }: Pipeline): HandlersOf<"retryProfiles"> {
-  const answer = (profile: Profile | Problem) => (isProblem(profile) ? profile : { ...profile, builtIn: profile.id === null });
+  const answer = (profile: Profile | Problem) =>
+    isProblem(profile) ? profile : { ...profile, builtIn: profile.id === null };
   const find = (text: string): Profile | Problem => {
     const id = retryProfileIds.parse(text);
     const all = configuration.retryProfiles();
@@ -141,14 +192,21 @@ export function retryProfileHandlers({ configuration }: Pipeline): HandlersOf<"r
     const profile = find(text);
     if (isProblem(profile)) return profile;
     return (
-      profile.id ?? conflict("built_in", `The retry profile ${profile.name} is built in. Create a custom profile and change that one.`)
+      profile.id ??
+      conflict(
+        "built_in",
+        `The retry profile ${profile.name} is built in. Create a custom profile and change that one.`,
+      )
     );
   };
   return {
     "retryProfiles.list": () => ({
-      items: configuration.retryProfiles().map((profile) => ({ ...profile, builtIn: profile.id === null })),
+      items: configuration
+        .retryProfiles()
+        .map((profile) => ({ ...profile, builtIn: profile.id === null })),
     }),
-    "retryProfiles.create": (draft) => answer(configuration.createRetryProfile(completeProfile(draft))),
+    "retryProfiles.create": (draft) =>
+      answer(configuration.createRetryProfile(completeProfile(draft))),
     "retryProfiles.get": ({ id }) => answer(find(id)),
     "retryProfiles.update": ({ id: text, ...changes }) => {
       const id = findCustom(text);
@@ -165,7 +223,8 @@ export function endpointHandlers({ endpoints, faults }: Pipeline): HandlersOf<"e
   return {
     "endpoints.list": () => ({ items: endpoints.list() }),
     "endpoints.create": (draft) => endpoints.create(draft),
-    "endpoints.get": ({ id }) => endpoints.get(id) ?? notFound("test endpoint", endpointIds.format(id)),
+    "endpoints.get": ({ id }) =>
+      endpoints.get(id) ?? notFound("test endpoint", endpointIds.format(id)),
     "endpoints.update": ({ id, ...changes }) => {
       const updated = endpoints.update(id, changes);
       faults.refresh();
@@ -177,7 +236,10 @@ export function endpointHandlers({ endpoints, faults }: Pipeline): HandlersOf<"e
       const received = endpoints.received(id, limit, cursor);
       if (isProblem(received)) return received;
       const inLines = (exchange: ForwardedExchange) => ({ ...exchange, ...exchangeOf(exchange) });
-      return { ...received, items: received.items.map((item) => ({ ...item, forwarded: item.forwarded.map(inLines) })) };
+      return {
+        ...received,
+        items: received.items.map((item) => ({ ...item, forwarded: item.forwarded.map(inLines) })),
+      };
     },
     "endpoints.clearRequests": ({ id }) => endpoints.clearReceived(id) ?? { id },
     "endpoints.presets": () => ({ items: endpoints.presets() }),
@@ -203,5 +265,7 @@ export function clientHandlers({ clients }: Pipeline): HandlersOf<"clients"> {
 }
 
 export function workspaceHandlers({ workspaces }: Pipeline): HandlersOf<"workspaces"> {
-  return { "workspaces.open": ({ kind }) => (kind === "first" ? workspaces.first() : workspaces.demo()) };
+  return {
+    "workspaces.open": ({ kind }) => (kind === "first" ? workspaces.first() : workspaces.demo()),
+  };
 }

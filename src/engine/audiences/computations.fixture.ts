@@ -1,4 +1,7 @@
-/** Profiles with audiences and computed traits on a store in memory, which fails when a test says so. */
+/**
+ * Profiles with audiences and computed traits on a store in memory, which fails when a test says
+ * so.
+ */
 
 import { onTestFinished } from "vitest";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
@@ -40,17 +43,43 @@ export function startFailing() {
     if (failsAt === 0) throw new Error("the store failed in the middle");
     return 0;
   });
-  db.exec("CREATE TRIGGER sent_in_the_middle AFTER INSERT ON computed_values BEGIN SELECT hookyard_sent(); END");
+  db.exec(
+    "CREATE TRIGGER sent_in_the_middle AFTER INSERT ON computed_values BEGIN SELECT hookyard_sent(); END",
+  );
   const clock = createSteppedClock();
   const activity = new Activity();
   const changes = createChangeFeed();
   const reported: unknown[] = [];
-  const parts = { store, clock, activity, changes, isSuppressed: () => false, report: (error: unknown) => void reported.push(error) };
-  const configuration = createConfiguration({ ...parts, now: () => clock.now(), onChange: () => {}, onDestinationDeleted: () => {} });
+  const parts = {
+    store,
+    clock,
+    activity,
+    changes,
+    isSuppressed: () => false,
+    report: (error: unknown) => void reported.push(error),
+  };
+  const configuration = createConfiguration({
+    ...parts,
+    now: () => clock.now(),
+    onChange: () => {},
+    onDestinationDeleted: () => {},
+  });
   configuration.createSource({ name: "Shop" });
-  const internalMessages = createInternalMessages({ ...parts, configuration, onCommitted: () => {} });
-  const computations = createComputations({ ...parts, configuration, internalMessages, caughtUp: () => profiles.caughtUp() });
-  const profiles: Follower = new Follower({ ...parts, onApplied: (applied) => computations.onApplied(applied) });
+  const internalMessages = createInternalMessages({
+    ...parts,
+    configuration,
+    onCommitted: () => {},
+  });
+  const computations = createComputations({
+    ...parts,
+    configuration,
+    internalMessages,
+    caughtUp: () => profiles.caughtUp(),
+  });
+  const profiles: Follower = new Follower({
+    ...parts,
+    onApplied: (applied) => computations.onApplied(applied),
+  });
   profiles.start();
   computations.start();
   onTestFinished(() => {
@@ -78,7 +107,8 @@ export function startFailing() {
       failsAt = nth;
     },
     /** UserIds of the messages from audiences, and those that are recorded as sent. */
-    said: () => db.prepare("SELECT user_id FROM messages WHERE source_id > 1 ORDER BY user_id").pluck().all(),
+    said: () =>
+      db.prepare("SELECT user_id FROM messages WHERE source_id > 1 ORDER BY user_id").pluck().all(),
     noted: () => db.prepare("SELECT user_id FROM computed_values ORDER BY user_id").pluck().all(),
     committed,
     events: () => db.prepare("SELECT count(*) FROM profile_events").pluck().get(),

@@ -1,4 +1,7 @@
-/** A message and the record that it was sent are one commit: a failure in the middle of either leaves nothing behind. */
+/**
+ * A message and the record that it was sent are one commit: a failure in the middle of either
+ * leaves nothing behind.
+ */
 
 import { expect, test } from "vitest";
 import type { AudienceId, ComputedTraitId } from "../../domain/ids.ts";
@@ -17,10 +20,16 @@ test("a slice of a sync that fails is as if it had not begun, and the sync goes 
   expect(app.noted().length).toBeLessThan(250);
   expect(app.said()).toEqual(app.noted());
   const [interrupted] = app.audiences.list();
-  expect(interrupted).toMatchObject({ size: app.noted().length, lastSync: null, openSync: { entered: app.noted().length } });
+  expect(interrupted).toMatchObject({
+    size: app.noted().length,
+    lastSync: null,
+    openSync: { entered: app.noted().length },
+  });
 
   // It is tried again by itself.
-  await expect.poll(() => app.audiences.list()[0]?.lastSync).toMatchObject({ entered: users.length, left: 0 });
+  await expect
+    .poll(() => app.audiences.list()[0]?.lastSync)
+    .toMatchObject({ entered: users.length, left: 0 });
   expect(app.said()).toEqual(users);
   expect(app.noted()).toEqual(users);
 });
@@ -37,19 +46,30 @@ test("what follows an event is taken back with the event, and comes with it when
 
 test("an audience that cannot be made leaves no source, and its key stays free", async () => {
   const app = startFailing();
-  expect(await app.audiences.create({ name: "Buyers", rule, destinationIds: [7 as never] })).toMatchObject({ code: "invalid" });
+  expect(
+    await app.audiences.create({ name: "Buyers", rule, destinationIds: [7 as never] }),
+  ).toMatchObject({ code: "invalid" });
   expect(app.audiences.list()).toEqual([]);
-  expect(await app.audiences.create({ name: "Buyers", rule, destinationIds: [] })).toMatchObject({ key: "buyers" });
+  expect(await app.audiences.create({ name: "Buyers", rule, destinationIds: [] })).toMatchObject({
+    key: "buyers",
+  });
 });
 
 test("a change that is followed by a sync commits the sync with it, so that a start after a kill goes on with it", async () => {
   const app = startFailing();
   await app.send(users);
-  const { id } = (await app.audiences.create({ name: "Buyers", rule, sync: "each-event" })) as { id: AudienceId };
+  const { id } = (await app.audiences.create({ name: "Buyers", rule, sync: "each-event" })) as {
+    id: AudienceId;
+  };
   await app.audiences.update(id, { rule: { event: "Never" } });
-  const withRule = app.committed.flatMap((audiences) => audiences.filter((audience) => JSON.stringify(audience).includes("Never")));
+  const withRule = app.committed.flatMap((audiences) =>
+    audiences.filter((audience) => JSON.stringify(audience).includes("Never")),
+  );
   expect(withRule[0]).toMatchObject({ openSync: { entered: 0, left: 0 } });
-  expect(app.audiences.list()[0]).toMatchObject({ openSync: null, lastSync: { entered: 0, left: users.length } });
+  expect(app.audiences.list()[0]).toMatchObject({
+    openSync: null,
+    lastSync: { entered: 0, left: users.length },
+  });
 });
 
 test("a sync requested while one is running runs after it, and both end", async () => {
@@ -58,7 +78,11 @@ test("a sync requested while one is running runs after it, and both end", async 
   const made = app.audiences.create({ name: "Buyers", rule });
   const id = app.audiences.list()[0]?.id;
   if (id === undefined) throw new Error("the audience is not there at once");
-  const [first, second, third] = await Promise.all([made, app.audiences.sync(id), app.audiences.sync(id)]);
+  const [first, second, third] = await Promise.all([
+    made,
+    app.audiences.sync(id),
+    app.audiences.sync(id),
+  ]);
   expect(first).toMatchObject({ size: users.length });
   expect([second, third]).toEqual([
     { entered: 0, left: 0 },
@@ -73,7 +97,8 @@ test("a sync stops sending when its audience is deleted or changed in the middle
   const deleted = app.audiences.create({ name: "Buyers", rule });
   const changed = app.audiences.create({ name: "Others", rule });
   const [one, other] = app.audiences.list();
-  if (one === undefined || other === undefined) throw new Error("the audiences are not there at once");
+  if (one === undefined || other === undefined)
+    throw new Error("the audiences are not there at once");
   while (app.audiences.list().some(({ size }) => size === 0)) await nextTurn();
   const never = app.audiences.update(other.id, { rule: { event: "Never" } });
   await app.audiences.delete(one.id);
@@ -92,7 +117,10 @@ test("what is deleted is gone from the store, and told as what it was", async ()
   const noted: string[] = [];
   app.changes.subscribe((lines) => void noted.push(...lines.map(({ area }) => area)));
   const { id } = (await app.audiences.create({ name: "Buyers", rule })) as { id: AudienceId };
-  const trait = (await app.computedTraits.create({ name: "Orders", computation: { aggregate: "count", event: "Bought" } as never })) as {
+  const trait = (await app.computedTraits.create({
+    name: "Orders",
+    computation: { aggregate: "count", event: "Bought" } as never,
+  })) as {
     id: ComputedTraitId;
   };
   await expect.poll(() => noted).toEqual(expect.arrayContaining(["audiences", "computed-traits"]));
@@ -102,7 +130,11 @@ test("what is deleted is gone from the store, and told as what it was", async ()
   await expect.poll(() => noted).toContain("computed-traits");
   expect(noted).not.toContain("audiences");
   expect(await app.audiences.delete(id)).toBeNull();
-  expect([app.store.audiences(), app.audiences.list(), app.computedTraits.list()]).toEqual([[], [], []]);
+  expect([app.store.audiences(), app.audiences.list(), app.computedTraits.list()]).toEqual([
+    [],
+    [],
+    [],
+  ]);
   for (const gone of [
     app.audiences.get(id),
     app.computedTraits.get(trait.id),

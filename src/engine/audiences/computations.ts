@@ -1,6 +1,6 @@
 /**
- * Audiences and computed traits: assembled for `app.ts`, and as the control API sees them. Profiles call `onApplied` within
- * the transaction in which they change.
+ * Audiences and computed traits: assembled for `app.ts`, and as the control API sees them. Profiles
+ * call `onApplied` within the transaction in which they change.
  */
 
 import {
@@ -16,13 +16,31 @@ import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import { internalPayload, type InternalMessages } from "../ingest/internal-messages.ts";
 import type { Changes, Configuration, OwnSources } from "../pipeline.ts";
-import type { Audiences, ComputedTraits, ProfileValues, SyncProgress } from "../profile-pipeline.ts";
-import type { Atomically, ComputedStore, ProfileChange, ProfileStore, RuleStore } from "../profile-ports.ts";
+import type {
+  Audiences,
+  ComputedTraits,
+  ProfileValues,
+  SyncProgress,
+} from "../profile-pipeline.ts";
+import type {
+  Atomically,
+  ComputedStore,
+  ProfileChange,
+  ProfileStore,
+  RuleStore,
+} from "../profile-ports.ts";
 import { createStopping } from "../stopping.ts";
 import { createEditor, type DefinitionChange, type Draft, type Editor } from "./editor.ts";
 import { createLive, Rechecks } from "./live.ts";
 import { createNotifier, identify, type Notifier, type SyncCounts } from "./notifier.ts";
-import { createRegistry, type AudienceComputed, type Computed, type Definition, type TraitComputed, type Registry } from "./registry.ts";
+import {
+  createRegistry,
+  type AudienceComputed,
+  type Computed,
+  type Definition,
+  type TraitComputed,
+  type Registry,
+} from "./registry.ts";
 import { createPeriods, Syncs } from "./sync.ts";
 import { createWalker, type Walker } from "./walk.ts";
 import { evaluate } from "../../domain/evaluate.ts";
@@ -33,7 +51,10 @@ import { isProblem, notFound, problem, type Problem } from "../../domain/problem
 import { nextTurn } from "../real-time.ts";
 
 type ComputationsOptions = {
-  store: ComputedStore & RuleStore & Atomically & Pick<ProfileStore, "facts" | "profiles" | "profileWithUser" | "user">;
+  store: ComputedStore &
+    RuleStore &
+    Atomically &
+    Pick<ProfileStore, "facts" | "profiles" | "profileWithUser" | "user">;
   configuration: Configuration & OwnSources & { reload(): void };
   internalMessages: InternalMessages;
   clock: Clock;
@@ -112,7 +133,8 @@ export function createComputations(options: ComputationsOptions): Computations {
         const computed = registry.ofSource(sourceId);
         if (computed === undefined || value === null) continue;
         const { name, key } = computed.row;
-        if (computed.kind === "audience") values.memberships.push({ id: computed.row.id, name, key, since });
+        if (computed.kind === "audience")
+          values.memberships.push({ id: computed.row.id, name, key, since });
         else values.computed.push({ id: computed.row.id, name, key, value, since });
       }
       return values;
@@ -152,14 +174,20 @@ type FoundUser = { userId: string; profileId: ProfileId | null };
 /** Audiences and computed traits as the control API sees them. */
 function createAudiences(parts: Parts): Audiences {
   const { store, registry, walker, notifier, clock, caughtUp } = parts;
-  const find = (id: AudienceId): AudienceComputed | Problem => registry.audience(id) ?? notFound("audience", audienceIds.format(id));
+  const find = (id: AudienceId): AudienceComputed | Problem =>
+    registry.audience(id) ?? notFound("audience", audienceIds.format(id));
   const calls = createCalls(parts, {
     kind: "audience",
     find,
     view: ({ row }) => ({ ...row, size: store.countLastSent(row.sourceId) }),
   });
-  const traitsOf = (userId: string): JsonObject => store.profiles({ userId }, 1, null).items[0]?.traits ?? {};
-  const sampled = ({ userId, profileId }: FoundUser) => ({ userId, profileId, traits: traitsOf(userId) });
+  const traitsOf = (userId: string): JsonObject =>
+    store.profiles({ userId }, 1, null).items[0]?.traits ?? {};
+  const sampled = ({ userId, profileId }: FoundUser) => ({
+    userId,
+    profileId,
+    traits: traitsOf(userId),
+  });
 
   return {
     ...calls,
@@ -169,7 +197,11 @@ function createAudiences(parts: Parts): Audiences {
     },
     update(id, { rule, members, ...draft }) {
       if (rule !== undefined) return calls.update(id, draft, { rule, members: null });
-      return calls.update(id, draft, members === undefined ? {} : { rule: null, members: listOf(members) });
+      return calls.update(
+        id,
+        draft,
+        members === undefined ? {} : { rule: null, members: listOf(members) },
+      );
     },
     async changes(id, sample) {
       await caughtUp();
@@ -200,7 +232,8 @@ function createAudiences(parts: Parts): Audiences {
     },
     async preview(of, sample) {
       await caughtUp();
-      const definition: Definition = "rule" in of ? of : { members: new Set(of.members.map(nameOf)) };
+      const definition: Definition =
+        "rule" in of ? of : { members: new Set(of.members.map(nameOf)) };
       const found: FoundUser[] = [];
       let count = 0;
       for (const { values } of walker.present(definition)) {
@@ -236,8 +269,10 @@ function createComputedTraits(parts: Parts): ComputedTraits {
 
   return {
     ...calls,
-    create: ({ computation, ...draft }) => calls.create(draft, (row) => registry.insertComputedTrait({ ...row, computation })),
-    update: (id, { computation, ...draft }) => calls.update(id, draft, computation === undefined ? {} : { computation }),
+    create: ({ computation, ...draft }) =>
+      calls.create(draft, (row) => registry.insertComputedTrait({ ...row, computation })),
+    update: (id, { computation, ...draft }) =>
+      calls.update(id, draft, computation === undefined ? {} : { computation }),
     async preview(computation, sample) {
       await caughtUp();
       const definition = { computation };
@@ -272,13 +307,20 @@ function createCalls<Id, One extends Computed, View>(
     destinationIds: editor.destinationsOf(one.row.sourceId),
     syncing: syncs.progress(one.id),
   });
-  const shown = (found: Computed | Problem): Shown | Problem => (isProblem(found) ? found : show(found as One));
+  const shown = (found: Computed | Problem): Shown | Problem =>
+    isProblem(found) ? found : show(found as One);
 
   return {
-    list: (): Shown[] => registry.all().flatMap((computed) => (computed.kind === kind ? [show(computed as One)] : [])),
+    list: (): Shown[] =>
+      registry.all().flatMap((computed) => (computed.kind === kind ? [show(computed as One)] : [])),
     get: (id: Id): Shown | Problem => shown(find(id)),
-    create: async (...args: Parameters<Editor["create"]>): Promise<Shown | Problem> => shown(await editor.create(...args)),
-    async update(id: Id, draft: Partial<Draft>, definition: DefinitionChange): Promise<Shown | Problem> {
+    create: async (...args: Parameters<Editor["create"]>): Promise<Shown | Problem> =>
+      shown(await editor.create(...args)),
+    async update(
+      id: Id,
+      draft: Partial<Draft>,
+      definition: DefinitionChange,
+    ): Promise<Shown | Problem> {
       const one = find(id);
       return isProblem(one) ? one : shown(await editor.update(one, draft, definition));
     },

@@ -1,4 +1,7 @@
-/** Creates, changes and deletes audiences and computed traits: the key, the source, its destinations, the first sync. */
+/**
+ * Creates, changes and deletes audiences and computed traits: the key, the source, its
+ * destinations, the first sync.
+ */
 
 import { snakeCase } from "../../domain/snake-case.ts";
 import { destinationIds, type DestinationId, type SourceId } from "../../domain/ids.ts";
@@ -24,13 +27,30 @@ type EditorOptions = {
   onChange: () => void;
 };
 
-export type Draft = { name: string; key?: string; destinationIds?: readonly DestinationId[]; sync?: Sync };
-type Common = Pick<Audience, "name" | "key" | "sync" | "sourceId" | "createdAt" | "openSync" | "lastSync" | "nextSyncAt">;
-export type DefinitionChange = Partial<Pick<Audience, "rule" | "members"> & Pick<ComputedTrait, "computation">>;
+export type Draft = {
+  name: string;
+  key?: string;
+  destinationIds?: readonly DestinationId[];
+  sync?: Sync;
+};
+type Common = Pick<
+  Audience,
+  "name" | "key" | "sync" | "sourceId" | "createdAt" | "openSync" | "lastSync" | "nextSyncAt"
+>;
+export type DefinitionChange = Partial<
+  Pick<Audience, "rule" | "members"> & Pick<ComputedTrait, "computation">
+>;
 
 export type Editor = ReturnType<typeof createEditor>;
 
-export function createEditor({ store, configuration, registry, syncs, clock, onChange }: EditorOptions) {
+export function createEditor({
+  store,
+  configuration,
+  registry,
+  syncs,
+  clock,
+  onChange,
+}: EditorOptions) {
   let stopped = false;
 
   /** All or nothing, in the store and in memory. */
@@ -48,16 +68,21 @@ export function createEditor({ store, configuration, registry, syncs, clock, onC
     while (!stopped && store.removeLastSentBy(source, slice) === slice) await nextTurn();
   }
 
-  const nextSyncAt = (sync: Sync): number | null => (typeof sync === "string" ? null : clock.now() + sync.everyMs);
+  const nextSyncAt = (sync: Sync): number | null =>
+    typeof sync === "string" ? null : clock.now() + sync.everyMs;
 
   return {
     destinationsOf: (source: SourceId): DestinationId[] =>
-      configuration.destinations().flatMap(({ id, sourceIds }) => (sourceIds.includes(source) ? [id] : [])),
+      configuration
+        .destinations()
+        .flatMap(({ id, sourceIds }) => (sourceIds.includes(source) ? [id] : [])),
 
     /** Resolves when the first sync is committed. */
     async create(draft: Draft, insert: (row: Common) => Computed): Promise<Computed | Problem> {
       const key = draft.key ?? snakeCase(draft.name);
-      const to = draft.destinationIds ?? configuration.destinations().flatMap(({ id, enabled }) => (enabled ? [id] : []));
+      const to =
+        draft.destinationIds ??
+        configuration.destinations().flatMap(({ id, enabled }) => (enabled ? [id] : []));
       const wrong = checkKey(draft.name, key, registry) ?? checkDestinations(to, configuration);
       if (wrong !== null) return wrong;
       const { name, sync = "manual" } = draft;
@@ -66,20 +91,32 @@ export function createEditor({ store, configuration, registry, syncs, clock, onC
         const source = configuration.createOwnSource(name);
         configuration.connectOwnSource(source.id, to);
         const openSync = { startedAt: now, entered: 0, left: 0 };
-        const row = { name, key, sync, createdAt: now, openSync, lastSync: null, nextSyncAt: nextSyncAt(sync) };
+        const row = {
+          name,
+          key,
+          sync,
+          createdAt: now,
+          openSync,
+          lastSync: null,
+          nextSyncAt: nextSyncAt(sync),
+        };
         return insert({ ...row, sourceId: source.id });
       });
       await syncs.run(created.id);
       return registry.get(created.id) ?? created;
     },
 
-    /** Receivers are sent the changed values with the next sync, which runs at once for one that follows each event. */
+    /**
+     * Receivers are sent the changed values with the next sync, which runs at once for one that
+     * follows each event.
+     */
     async update(
       computed: Computed,
       { name, sync, destinationIds: to }: Partial<Draft>,
       definition: DefinitionChange,
     ): Promise<Computed | Problem> {
-      if (name !== undefined && snakeCase(name) === "") return invalid("A name needs a letter or a digit.");
+      if (name !== undefined && snakeCase(name) === "")
+        return invalid("A name needs a letter or a digit.");
       const wrong = to === undefined ? null : checkDestinations(to, configuration);
       if (isProblem(wrong)) return wrong;
       const { changed, isSynced } = atomically(() => {
@@ -117,7 +154,8 @@ export function createEditor({ store, configuration, registry, syncs, clock, onC
 
     /** Removes what a crash left behind of deleted ones. */
     async removeLeftovers(): Promise<void> {
-      for (const source of store.lastSentSources()) if (registry.ofSource(source) === undefined) await removeLastSent(source);
+      for (const source of store.lastSentSources())
+        if (registry.ofSource(source) === undefined) await removeLastSent(source);
     },
     stop(): void {
       stopped = true;
@@ -133,11 +171,19 @@ function checkKey(name: string, key: string, registry: Registry): Problem | null
   const other = registry.all().find(({ row }) => row.key === key);
   if (other === undefined) return null;
   const what = other.kind === "audience" ? "audience" : "computed trait";
-  return conflict("key_taken", `The key ${key} already belongs to the ${what} ${other.row.name}. Choose another name.`);
+  return conflict(
+    "key_taken",
+    `The key ${key} already belongs to the ${what} ${other.row.name}. Choose another name.`,
+  );
 }
 
-function checkDestinations(ids: readonly DestinationId[], configuration: Pick<Configuration, "destinations">): Problem | null {
+function checkDestinations(
+  ids: readonly DestinationId[],
+  configuration: Pick<Configuration, "destinations">,
+): Problem | null {
   const known = configuration.destinations();
   const missing = ids.find((id) => !known.some((destination) => destination.id === id));
-  return missing === undefined ? null : invalid(`There is no destination ${destinationIds.format(missing)} to connect.`);
+  return missing === undefined
+    ? null
+    : invalid(`There is no destination ${destinationIds.format(missing)} to connect.`);
 }

@@ -84,7 +84,9 @@ test("what the store refuses is reported and tried again after half a second, an
   const app = startFailing();
   await app.audiences.create(live);
   await app.send(usersOf(3));
-  app.db.exec("CREATE TRIGGER refuse BEFORE DELETE ON computed_values BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  app.db.exec(
+    "CREATE TRIGGER refuse BEFORE DELETE ON computed_values BEGIN SELECT RAISE(ABORT, 'no room'); END",
+  );
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   app.clock.advanceBy(day);
   await app.activity.whenQuiet();
@@ -131,7 +133,9 @@ test("a stop ends it between two slices, and while it waits for another try", as
   const refused = startFailing();
   await refused.audiences.create(live);
   await refused.send(["ada"]);
-  refused.db.exec("CREATE TRIGGER refuse BEFORE DELETE ON computed_values BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  refused.db.exec(
+    "CREATE TRIGGER refuse BEFORE DELETE ON computed_values BEGIN SELECT RAISE(ABORT, 'no room'); END",
+  );
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   refused.clock.advanceBy(day);
   await refused.activity.whenQuiet();
@@ -185,11 +189,19 @@ test("only what depends on a change is evaluated: a trait, an event, nothing, or
   const app = startFailing();
   const each = { sync: "each-event" } as const;
   await app.audiences.create({ name: "Event", rule: { event: "Bought" }, ...each });
-  await app.audiences.create({ name: "Trait", rule: { trait: "plan", op: "is", value: "pro" }, ...each });
+  await app.audiences.create({
+    name: "Trait",
+    rule: { trait: "plan", op: "is", value: "pro" },
+    ...each,
+  });
   await app.audiences.create({ name: "Nobody", rule: { not: { event: "Bought" } }, ...each });
   await app.audiences.create({ name: "Manual", rule: { event: "Bought" } });
   const sizes = (): number[] => app.audiences.list().map(({ size }) => size);
-  await app.send(["ada"], (userId) => ({ type: "page", userId, text: JSON.stringify({ type: "page", userId }) }));
+  await app.send(["ada"], (userId) => ({
+    type: "page",
+    userId,
+    text: JSON.stringify({ type: "page", userId }),
+  }));
   expect(sizes()).toEqual([0, 0, 1, 0]);
   await app.send(["ada"], (userId) => ({
     type: "identify",

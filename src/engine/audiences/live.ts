@@ -1,8 +1,8 @@
 /**
- * Audiences and computed traits that follow each event. They are evaluated in the transaction in which a profile changes,
- * only those that depend on what changed; and they are rechecked when time alone may change a value: an event leaves a
- * window, and the user leaves with it. Each last sent value that may change so has a `recheckAt`; one timer on the clock
- * is set to the earliest.
+ * Audiences and computed traits that follow each event. They are evaluated in the transaction in
+ * which a profile changes, only those that depend on what changed; and they are rechecked when time
+ * alone may change a value: an event leaves a window, and the user leaves with it. Each last sent
+ * value that may change so has a `recheckAt`; one timer on the clock is set to the earliest.
  */
 
 import type { Activity, Work } from "../clock/activity.ts";
@@ -26,7 +26,9 @@ type LiveOptions = {
   clock: Clock;
 };
 
-export function createLive({ store, registry, notifier, clock }: LiveOptions): { onApplied(changes: readonly ProfileChange[]): void } {
+export function createLive({ store, registry, notifier, clock }: LiveOptions): {
+  onApplied(changes: readonly ProfileChange[]): void;
+} {
   return {
     onApplied(changes) {
       const now = clock.now();
@@ -39,7 +41,8 @@ export function createLive({ store, registry, notifier, clock }: LiveOptions): {
       for (const change of changes) {
         // To receivers a former userId is a user of its own, who leaves.
         for (const userId of change.formerUserIds) {
-          for (const computed of liveOnesThatSent(userId)) add(computed, { userId, value: null, until: null });
+          for (const computed of liveOnesThatSent(userId))
+            add(computed, { userId, value: null, until: null });
         }
         const { profileId, userId } = change;
         if (userId === null) continue;
@@ -48,7 +51,8 @@ export function createLive({ store, registry, notifier, clock }: LiveOptions): {
         const facts = store.facts(profileId, needsOfAll(affected), now);
         for (const computed of affected) {
           const { definition } = computed;
-          if (!("members" in definition)) add(computed, { userId, ...valueOf(definition, facts, now) });
+          if (!("members" in definition))
+            add(computed, { userId, ...valueOf(definition, facts, now) });
         }
       }
       notifier.notify(values);
@@ -58,7 +62,9 @@ export function createLive({ store, registry, notifier, clock }: LiveOptions): {
   function liveOnesThatSent(userId: string): Computed[] {
     return store.lastSentFor(userId).flatMap(({ sourceId }) => {
       const computed = registry.ofSource(sourceId);
-      return computed !== undefined && computed.isLive && !("members" in computed.definition) ? [computed] : [];
+      return computed !== undefined && computed.isLive && !("members" in computed.definition)
+        ? [computed]
+        : [];
     });
   }
 }
@@ -104,7 +110,8 @@ export class Rechecks {
 
   /** A value may change at `at`. A recheck that finds no change does no harm. */
   note(at: number): void {
-    if (this.#stopped || this.#running !== null || (this.#timer !== null && this.#timer.at <= at)) return;
+    if (this.#stopped || this.#running !== null || (this.#timer !== null && this.#timer.at <= at))
+      return;
     this.#timer?.timer.cancel();
     const timer = this.#options.clock.schedule(at, () => {
       this.#timer = null;

@@ -1,6 +1,7 @@
 /**
- * Compares the current values of users with the values last sent to receivers, and sends an identify for each that
- * differs. Called in a transaction, so that a message and the record that it was sent are one commit: no value is sent twice.
+ * Compares the current values of users with the values last sent to receivers, and sends an
+ * identify for each that differs. Called in a transaction, so that a message and the record that it
+ * was sent are one commit: no value is sent twice.
  */
 
 import { spellingOf } from "../../domain/evaluate.ts";
@@ -29,13 +30,24 @@ export type SyncCounts = { entered: number; left: number };
 
 export type Notifier = ReturnType<typeof createNotifier>;
 
-export function createNotifier({ store, internalMessages, source, now, seed, onRecheck, onNotified }: NotifierOptions) {
+export function createNotifier({
+  store,
+  internalMessages,
+  source,
+  now,
+  seed,
+  onRecheck,
+  onNotified,
+}: NotifierOptions) {
   function space(): string {
     return store.space(() => spaceId(seed()));
   }
 
   /** Records the user's value as sent; returns whether it has to be sent. */
-  function record({ row: { sourceId }, isLive }: Computed, { userId, value, until }: UserValue): boolean {
+  function record(
+    { row: { sourceId }, isLive }: Computed,
+    { userId, value, until }: UserValue,
+  ): boolean {
     const before = store.lastSent(sourceId, userId);
     const differs = !isSame(before?.value ?? null, value);
     const recheckAt = isLive ? until : null;
@@ -51,18 +63,23 @@ export function createNotifier({ store, internalMessages, source, now, seed, onR
 
   return {
     space,
-    differs: ({ row }: Computed, { userId, value }: Pick<CurrentValue, "userId" | "value">): boolean =>
-      !isSame(store.lastSent(row.sourceId, userId)?.value ?? null, value),
+    differs: (
+      { row }: Computed,
+      { userId, value }: Pick<CurrentValue, "userId" | "value">,
+    ): boolean => !isSame(store.lastSent(row.sourceId, userId)?.value ?? null, value),
     /** Takes each user at most once for each audience or computed trait. */
     notify(values: Iterable<readonly [Computed, Iterable<UserValue>]>): SyncCounts {
       const counts = { entered: 0, left: 0 };
       const batches = [...values].flatMap(([computed, users]) => {
         const from = source(computed.row.sourceId);
-        const differing = from === undefined ? [] : [...users].filter((user) => record(computed, user));
+        const differing =
+          from === undefined ? [] : [...users].filter((user) => record(computed, user));
         if (from === undefined || differing.length === 0) return [];
         onNotified(computed);
         for (const { value } of differing) counts[value === null ? "left" : "entered"] += 1;
-        const messages = differing.map(({ userId, value }) => identify(computed, userId, value, space()));
+        const messages = differing.map(({ userId, value }) =>
+          identify(computed, userId, value, space()),
+        );
         return [{ source: from, messages }];
       });
       if (batches.length > 0) internalMessages.commit(batches);
@@ -76,7 +93,12 @@ function isSame(one: Json, other: Json): boolean {
 }
 
 /** The message that sends a user's value to receivers. */
-export function identify({ kind, id, row }: Computed, userId: string, value: Json, space: string): InternalMessage {
+export function identify(
+  { kind, id, row }: Computed,
+  userId: string,
+  value: Json,
+  space: string,
+): InternalMessage {
   const personas = {
     computation_class: kind,
     computation_key: row.key,
@@ -94,6 +116,7 @@ const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const drawsOfSpace = 0x59;
 
 function spaceId(seed: number): string {
-  const draw = (_: unknown, place: number): string => letters[Math.floor(drawUnit(seed, drawsOfSpace, place) * letters.length)] ?? "";
+  const draw = (_: unknown, place: number): string =>
+    letters[Math.floor(drawUnit(seed, drawsOfSpace, place) * letters.length)] ?? "";
   return `spa_${Array.from({ length: 27 }, draw).join("")}`;
 }

@@ -1,7 +1,17 @@
-/** All audiences and computed traits, in memory and in the store, and which of them a profile change can affect. */
+/**
+ * All audiences and computed traits, in memory and in the store, and which of them a profile change
+ * can affect.
+ */
 
 import { evaluate } from "../../domain/evaluate.ts";
-import { audienceIds, computedTraitIds, type AudienceId, type ComputedTraitId, type SourceId, type ProfileId } from "../../domain/ids.ts";
+import {
+  audienceIds,
+  computedTraitIds,
+  type AudienceId,
+  type ComputedTraitId,
+  type SourceId,
+  type ProfileId,
+} from "../../domain/ids.ts";
 import type { Changes } from "../pipeline.ts";
 import type { Audience, ComputedStore, ComputedTrait, ProfileChange } from "../profile-ports.ts";
 import { compute } from "../../domain/compute.ts";
@@ -33,13 +43,18 @@ export function createRegistry({ store, changes }: { store: ComputedStore; chang
       const { traits, events } = needsOfAll([computed]);
       for (const name of traits) byTrait.set(name, [...(byTrait.get(name) ?? []), computed.id]);
       const { definition } = computed;
-      if ("rule" in definition && evaluate(definition.rule, noFacts, 0).value) ofNobody.push(computed.id);
-      for (const name of events.keys()) byEvent.set(name, [...(byEvent.get(name) ?? []), computed.id]);
+      if ("rule" in definition && evaluate(definition.rule, noFacts, 0).value)
+        ofNobody.push(computed.id);
+      for (const name of events.keys())
+        byEvent.set(name, [...(byEvent.get(name) ?? []), computed.id]);
     }
   }
 
   function reload(): void {
-    const found = [...store.audiences().map((row) => audienceOf(row)), ...store.computedTraits().map((row) => computedTraitOf(row))];
+    const found = [
+      ...store.audiences().map((row) => audienceOf(row)),
+      ...store.computedTraits().map((row) => computedTraitOf(row)),
+    ];
     all = new Map(found.map((computed) => [computed.id, computed]));
     index();
   }
@@ -68,10 +83,14 @@ export function createRegistry({ store, changes }: { store: ComputedStore; chang
     all: (): Computed[] => [...all.values()],
     get: (id: string): Computed | undefined => all.get(id),
     audience: (id: AudienceId) => all.get(audienceIds.format(id)) as AudienceComputed | undefined,
-    computedTrait: (id: ComputedTraitId) => all.get(computedTraitIds.format(id)) as TraitComputed | undefined,
-    ofSource: (id: SourceId): Computed | undefined => [...all.values()].find(({ row }) => row.sourceId === id),
-    insertAudience: (row: Omit<Audience, "id">): Computed => keep(audienceOf(store.insertAudience(row))),
-    insertComputedTrait: (row: Omit<ComputedTrait, "id">): Computed => keep(computedTraitOf(store.insertComputedTrait(row))),
+    computedTrait: (id: ComputedTraitId) =>
+      all.get(computedTraitIds.format(id)) as TraitComputed | undefined,
+    ofSource: (id: SourceId): Computed | undefined =>
+      [...all.values()].find(({ row }) => row.sourceId === id),
+    insertAudience: (row: Omit<Audience, "id">): Computed =>
+      keep(audienceOf(store.insertAudience(row))),
+    insertComputedTrait: (row: Omit<ComputedTrait, "id">): Computed =>
+      keep(computedTraitOf(store.insertComputedTrait(row))),
     change(computed: Computed, changed: Changed): Computed {
       if (computed.kind === "computed_trait") {
         const trait = computedTraitOf({ ...computed.row, ...changed }, computed);
@@ -80,7 +99,8 @@ export function createRegistry({ store, changes }: { store: ComputedStore; chang
       }
       const audience = audienceOf({ ...computed.row, ...changed }, computed);
       store.updateAudience(audience.row);
-      if (audience.row.members !== computed.row.members) store.setMembers(audience.row.id, audience.row.members);
+      if (audience.row.members !== computed.row.members)
+        store.setMembers(audience.row.id, audience.row.members);
       return keep(audience);
     },
     remove(computed: Computed): void {
@@ -103,11 +123,15 @@ export function createRegistry({ store, changes }: { store: ComputedStore; chang
 }
 
 /**
- * What audiences and computed traits have in common: a value for each user. The value of an audience is `true` for its
- * members and null for everybody else; that of a computed trait is the computed value, or null without one. Receivers
- * are sent every value that differs from the one last sent.
+ * What audiences and computed traits have in common: a value for each user. The value of an
+ * audience is `true` for its members and null for everybody else; that of a computed trait is the
+ * computed value, or null without one. Receivers are sent every value that differs from the one
+ * last sent.
  */
-export type Definition = { rule: Rule } | { members: ReadonlySet<string> } | { computation: Computation };
+export type Definition =
+  | { rule: Rule }
+  | { members: ReadonlySet<string> }
+  | { computation: Computation };
 
 type Common = {
   /** As in the API and in its messages. */
@@ -122,13 +146,19 @@ export type TraitComputed = Common & { kind: "computed_trait"; row: ComputedTrai
 export type Computed = AudienceComputed | TraitComputed;
 
 /** The value of a user now; at `until`, time alone may change it (null: never). */
-export type CurrentValue = { userId: string; profileId: ProfileId | null; value: Json; until: number | null };
+export type CurrentValue = {
+  userId: string;
+  profileId: ProfileId | null;
+  value: Json;
+  until: number | null;
+};
 
 function audienceOf(row: Audience, before?: AudienceComputed): AudienceComputed {
   const same = before?.row.rule === row.rule && before.row.members === row.members;
   const id = audienceIds.format(row.id);
   const isLive = row.sync === "each-event";
-  if (before !== undefined && same) return { kind: "audience", id, row, definition: before.definition, isLive };
+  if (before !== undefined && same)
+    return { kind: "audience", id, row, definition: before.definition, isLive };
   const definition = row.rule === null ? { members: new Set(row.members) } : { rule: row.rule };
   return { kind: "audience", id, row, definition, isLive };
 }

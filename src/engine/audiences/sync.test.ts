@@ -7,14 +7,18 @@ import { nextTurn } from "../real-time.ts";
 import { rule, startFailing } from "./computations.fixture.ts";
 
 const hour = 60 * 60 * 1000;
-const usersOf = (count: number): string[] => Array.from({ length: count }, (_, nth) => `u${String(nth).padStart(4, "0")}`);
+const usersOf = (count: number): string[] =>
+  Array.from({ length: count }, (_, nth) => `u${String(nth).padStart(4, "0")}`);
 
 afterEach(() => void vi.useRealTimers());
 
 type App = ReturnType<typeof startFailing>;
 
 /** What is seen of the first audience turn by turn, each thing once, until nothing runs. */
-async function seenUntilQuiet<Seen>(app: App, look: (audience: AudienceView) => Seen): Promise<Seen[]> {
+async function seenUntilQuiet<Seen>(
+  app: App,
+  look: (audience: AudienceView) => Seen,
+): Promise<Seen[]> {
   const seen: Seen[] = [];
   while (!app.activity.isQuiet(true)) {
     const [audience] = app.audiences.list();
@@ -51,7 +55,9 @@ test("what walks over all users takes a turn for each fifty of them, or more", a
 
 test("a deletion removes the values that were sent in slices of 2,000, and a start those that a kill left behind", async () => {
   const app = startFailing();
-  const { id } = (await app.audiences.create({ name: "List", members: usersOf(4100) })) as { id: AudienceId };
+  const { id } = (await app.audiences.create({ name: "List", members: usersOf(4100) })) as {
+    id: AudienceId;
+  };
   const deleted = app.audiences.delete(id);
   const left: number[] = [];
   while (left.at(-1) !== 0) {
@@ -59,7 +65,13 @@ test("a deletion removes the values that were sent in slices of 2,000, and a sta
     await nextTurn();
   }
   expect([left, await deleted]).toEqual([[2100, 100, 0], null]);
-  app.store.putLastSent({ sourceId: 77 as never, userId: "left", value: true, since: 1, recheckAt: null });
+  app.store.putLastSent({
+    sourceId: 77 as never,
+    userId: "left",
+    value: true,
+    since: 1,
+    recheckAt: null,
+  });
   await app.audiences.create({ name: "Other", members: ["kept"] });
   app.start();
   await nextTurn();
@@ -69,24 +81,32 @@ test("a deletion removes the values that were sent in slices of 2,000, and a sta
 test.for([
   ["of a rule", { rule }],
   ["of a list", { members: usersOf(120) }],
-] as const)("a sync %s sends fifty users in a turn, and says how far it is", async ([, definition]) => {
-  const app = startFailing();
-  await app.send(usersOf(120));
-  const created = app.audiences.create({ name: "Buyers", ...definition });
-  const seen = await seenUntilQuiet(app, ({ size, syncing, openSync }) => [size, syncing?.done, syncing?.total, openSync?.entered]);
-  expect(seen.filter(([, done]) => done !== undefined)).toEqual([
-    [50, 50, 120, 50],
-    [100, 100, 120, 100],
-    [120, 120, 120, 120],
-  ]);
-  expect(await created).toMatchObject({
-    size: 120,
-    syncing: null,
-    openSync: null,
-    lastSync: { at: app.clock.now(), entered: 120, left: 0 },
-  });
-  expect(app.said()).toEqual(usersOf(120));
-});
+] as const)(
+  "a sync %s sends fifty users in a turn, and says how far it is",
+  async ([, definition]) => {
+    const app = startFailing();
+    await app.send(usersOf(120));
+    const created = app.audiences.create({ name: "Buyers", ...definition });
+    const seen = await seenUntilQuiet(app, ({ size, syncing, openSync }) => [
+      size,
+      syncing?.done,
+      syncing?.total,
+      openSync?.entered,
+    ]);
+    expect(seen.filter(([, done]) => done !== undefined)).toEqual([
+      [50, 50, 120, 50],
+      [100, 100, 120, 100],
+      [120, 120, 120, 120],
+    ]);
+    expect(await created).toMatchObject({
+      size: 120,
+      syncing: null,
+      openSync: null,
+      lastSync: { at: app.clock.now(), entered: 120, left: 0 },
+    });
+    expect(app.said()).toEqual(usersOf(120));
+  },
+);
 
 test("a preview counts each user once and samples the first, of a rule, a list and a computation", async () => {
   const app = startFailing();
@@ -100,24 +120,41 @@ test("a preview counts each user once and samples the first, of a rule, a list a
     };
     expect([count, profiles, sample.map(({ userId }) => userId)]).toEqual([120, 120, first]);
   }
-  const counted = await app.computedTraits.preview({ aggregate: "count", event: "Bought" } as never, 70);
-  expect(counted).toMatchObject({ count: 120, profiles: 120, sample: first.map((userId) => ({ userId, value: 1 })) });
+  const counted = await app.computedTraits.preview(
+    { aggregate: "count", event: "Bought" } as never,
+    70,
+  );
+  expect(counted).toMatchObject({
+    count: 120,
+    profiles: 120,
+    sample: first.map((userId) => ({ userId, value: 1 })),
+  });
 });
 
 test("a list that lost members, and a rule whose users were joined to others, leave in slices at a sync", async () => {
   const app = startFailing();
-  const { id } = (await app.audiences.create({ name: "List", members: usersOf(130) })) as AudienceView;
+  const { id } = (await app.audiences.create({
+    name: "List",
+    members: usersOf(130),
+  })) as AudienceView;
   await app.audiences.update(id, { members: usersOf(10) });
   const synced = app.audiences.sync(id);
   const sizes = await seenUntilQuiet(app, ({ size }) => size);
   expect(await synced).toEqual({ entered: 0, left: 120 });
   expect(sizes).toEqual([130, 90, 40, 10]);
-  expect((await app.audiences.changes(id, 5)) as object).toMatchObject({ entering: 0, leaving: 0, sample: [] });
+  expect((await app.audiences.changes(id, 5)) as object).toMatchObject({
+    entering: 0,
+    leaving: 0,
+    sample: [],
+  });
 });
 
 test("what a sync would change is counted whole and sampled, and nothing is sent", async () => {
   const app = startFailing();
-  const { id } = (await app.audiences.create({ name: "List", members: usersOf(60) })) as AudienceView;
+  const { id } = (await app.audiences.create({
+    name: "List",
+    members: usersOf(60),
+  })) as AudienceView;
   await app.audiences.update(id, { members: [...usersOf(58), "x", "y", "z"] });
   const sent = app.said();
   const { entering, leaving, sample } = (await app.audiences.changes(id, 4)) as {
@@ -126,13 +163,17 @@ test("what a sync would change is counted whole and sampled, and nothing is sent
     sample: { userId: string; change: string; payload: Uint8Array }[];
   };
   expect([entering, leaving]).toEqual([3, 2]);
-  expect(sample.map(({ userId, change }) => `${change} ${userId}`)).toEqual(["entering x", "entering y", "entering z", "leaving u0058"]);
-  expect(sample.map(({ payload }) => (JSON.parse(Buffer.from(payload).toString()) as { traits: object }).traits)).toEqual([
-    { list: true },
-    { list: true },
-    { list: true },
-    { list: false },
+  expect(sample.map(({ userId, change }) => `${change} ${userId}`)).toEqual([
+    "entering x",
+    "entering y",
+    "entering z",
+    "leaving u0058",
   ]);
+  expect(
+    sample.map(
+      ({ payload }) => (JSON.parse(Buffer.from(payload).toString()) as { traits: object }).traits,
+    ),
+  ).toEqual([{ list: true }, { list: true }, { list: true }, { list: false }]);
   expect(app.said()).toEqual(sent);
 });
 
@@ -143,10 +184,16 @@ test("what the store refuses is tried again after half a second, as often as it 
   app.db.exec(
     "CREATE TRIGGER refuse BEFORE INSERT ON computed_values WHEN NEW.user_id = 'u0055' BEGIN SELECT RAISE(ABORT, 'no room'); END",
   );
-  await expect(app.audiences.create({ name: "One", rule, sync: { everyMs: hour } })).rejects.toThrow("no room");
+  await expect(
+    app.audiences.create({ name: "One", rule, sync: { everyMs: hour } }),
+  ).rejects.toThrow("no room");
   await expect(app.audiences.create({ name: "Other", rule })).rejects.toThrow("no room");
   vi.advanceTimersByTime(60);
-  expect([app.audiences.list().map(({ size }) => size), vi.getTimerCount(), app.reported]).toEqual([[50, 50], 1, []]);
+  expect([app.audiences.list().map(({ size }) => size), vi.getTimerCount(), app.reported]).toEqual([
+    [50, 50],
+    1,
+    [],
+  ]);
   // While it waits for its retry it does not follow its period.
   expect(app.clock.scheduled()).toEqual([]);
   vi.advanceTimersByTime(440);
@@ -162,7 +209,11 @@ test("what the store refuses is tried again after half a second, as often as it 
     [60, 60],
   ]);
   vi.advanceTimersByTime(60);
-  expect([app.said().length, vi.getTimerCount(), app.clock.scheduled()]).toEqual([120, 0, [app.clock.now() + hour]]);
+  expect([app.said().length, vi.getTimerCount(), app.clock.scheduled()]).toEqual([
+    120,
+    0,
+    [app.clock.now() + hour],
+  ]);
 });
 
 test("a stop while a sync waits for another try leaves no timer", async () => {
@@ -181,8 +232,11 @@ test("periods do not shift, a missed one is not made up for, and the earliest is
   const app = startFailing();
   const start = app.clock.now();
   await app.audiences.create({ name: "Two", rule, sync: { everyMs: 2 * hour } });
-  const { id } = (await app.audiences.create({ name: "One", rule, sync: { everyMs: hour } })) as { id: AudienceId };
-  const next = (): unknown[] => app.audiences.list().map(({ nextSyncAt }) => ((nextSyncAt ?? 0) - start) / hour);
+  const { id } = (await app.audiences.create({ name: "One", rule, sync: { everyMs: hour } })) as {
+    id: AudienceId;
+  };
+  const next = (): unknown[] =>
+    app.audiences.list().map(({ nextSyncAt }) => ((nextSyncAt ?? 0) - start) / hour);
   expect([next(), app.clock.scheduled()]).toEqual([[2, 1], [start + hour]]);
   await app.send(["ada"]);
   app.clock.advanceBy(hour);
@@ -212,7 +266,10 @@ test("a period that was missed by far is synced once, and the next one is counte
   app.reload();
   clock.advanceBy(0);
   await app.activity.whenQuiet();
-  expect([app.audiences.list()[0]?.nextSyncAt, clock.scheduled()]).toEqual([clock.now() + hour, [clock.now() + hour]]);
+  expect([app.audiences.list()[0]?.nextSyncAt, clock.scheduled()]).toEqual([
+    clock.now() + hour,
+    [clock.now() + hour],
+  ]);
 });
 
 test("a start goes on with a sync that a kill interrupted, and after a stop nothing is synced", async () => {
@@ -226,7 +283,11 @@ test("a start goes on with a sync that a kill interrupted, and after a stop noth
   app.reload();
   app.start();
   await app.activity.whenQuiet();
-  expect(app.audiences.list()[0]).toMatchObject({ size: 1, openSync: null, lastSync: { entered: 5, left: 2 } });
+  expect(app.audiences.list()[0]).toMatchObject({
+    size: 1,
+    openSync: null,
+    lastSync: { entered: 5, left: 2 },
+  });
   app.stop();
   expect(await app.audiences.sync(id)).toMatchObject({ code: "stopping" });
 });

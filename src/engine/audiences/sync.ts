@@ -1,7 +1,8 @@
 /**
- * A sync sends every value that differs from the value last sent; the first one sends all. It runs in slices, each of
- * them one commit followed by a turn of the event loop. In the store, `openSync` says that a sync is running, so that
- * it starts again after a crash, and then finds only what still has to be sent.
+ * A sync sends every value that differs from the value last sent; the first one sends all. It runs
+ * in slices, each of them one commit followed by a turn of the event loop. In the store, `openSync`
+ * says that a sync is running, so that it starts again after a crash, and then finds only what
+ * still has to be sent.
  *
  * Two syncs of one audience never run at the same time: a request during a sync runs the next one.
  */
@@ -147,7 +148,8 @@ export class Syncs {
       // Checked before each slice, so that a delete or a reset does not have to wait.
       const computed = this.#current(id);
       if (computed === null) return true;
-      const isSame = computed.definition === started.definition && computed.isLive === started.isLive;
+      const isSame =
+        computed.definition === started.definition && computed.isLive === started.isLive;
       if (!isSame) return false;
       const step = walk.next();
       if (step.done === true) return true;
@@ -167,7 +169,9 @@ export class Syncs {
   /** Null when it was deleted or reset, or Hookyard is stopping. */
   #current(id: string): Computed | null {
     const computed = this.#options.registry.get(id);
-    return this.#state === "stopped" || computed === undefined || computed.row.openSync === null ? null : computed;
+    return this.#state === "stopped" || computed === undefined || computed.row.openSync === null
+      ? null
+      : computed;
   }
 
   /** Periods do not shift with the duration of a sync; a missed one is not made up for. */
@@ -180,10 +184,21 @@ export class Syncs {
   }
 }
 
-type PeriodsOptions = { registry: Registry; syncs: Syncs; clock: Clock; report: (error: unknown) => void };
+type PeriodsOptions = {
+  registry: Registry;
+  syncs: Syncs;
+  clock: Clock;
+  report: (error: unknown) => void;
+};
 
-/** Syncs on a period of the clock. The timer is a background timer: it never keeps an advance to `idle` going. */
-export function createPeriods({ registry, syncs, clock, report }: PeriodsOptions): { arm(): void; stop(): void } {
+/**
+ * Syncs on a period of the clock. The timer is a background timer: it never keeps an advance to
+ * `idle` going.
+ */
+export function createPeriods({ registry, syncs, clock, report }: PeriodsOptions): {
+  arm(): void;
+  stop(): void;
+} {
   let timer: ClockTimer | null = null;
 
   /** A running sync gets its next time when it ends, which calls `arm` again. */
@@ -191,14 +206,17 @@ export function createPeriods({ registry, syncs, clock, report }: PeriodsOptions
     timer?.cancel();
     const times = registry
       .all()
-      .flatMap(({ id, row: { nextSyncAt } }) => (nextSyncAt === null || syncs.isUnderWay(id) ? [] : [nextSyncAt]));
+      .flatMap(({ id, row: { nextSyncAt } }) =>
+        nextSyncAt === null || syncs.isUnderWay(id) ? [] : [nextSyncAt],
+      );
     if (times.length > 0) timer = clock.schedule(Math.min(...times), run, { background: true });
   }
 
   function run(): void {
     const now = clock.now();
     for (const { id, row } of registry.all()) {
-      if (row.nextSyncAt !== null && row.nextSyncAt <= now && !syncs.isUnderWay(id)) syncs.run(id).catch(report);
+      if (row.nextSyncAt !== null && row.nextSyncAt <= now && !syncs.isUnderWay(id))
+        syncs.run(id).catch(report);
     }
     arm();
   }

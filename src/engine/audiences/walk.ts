@@ -1,16 +1,34 @@
 /**
- * Iterates over the users that a sync has to evaluate, or over all that have a value, in slices. A slice is evaluated when
- * it is requested, and its values have to be sent before the event loop gets a turn.
+ * Iterates over the users that a sync has to evaluate, or over all that have a value, in slices. A
+ * slice is evaluated when it is requested, and its values have to be sent before the event loop
+ * gets a turn.
  */
 
 import type { Clock } from "../clock/clock.ts";
-import type { ComputedStore, ProfileStore, RuleStore, LastSent, WalkOptions } from "../profile-ports.ts";
-import { needsOfAll, valueOf, type Computed, type CurrentValue, type Definition } from "./registry.ts";
+import type {
+  ComputedStore,
+  ProfileStore,
+  RuleStore,
+  LastSent,
+  WalkOptions,
+} from "../profile-ports.ts";
+import {
+  needsOfAll,
+  valueOf,
+  type Computed,
+  type CurrentValue,
+  type Definition,
+} from "./registry.ts";
 
-/** Users evaluated between two turns of the event loop: a few milliseconds of work when each of them gets a message. */
+/**
+ * Users evaluated between two turns of the event loop: a few milliseconds of work when each of them
+ * gets a message.
+ */
 const slice = 50;
 
-type WalkStore = RuleStore & ComputedStore & Pick<ProfileStore, "facts" | "profileWithUser" | "user">;
+type WalkStore = RuleStore &
+  ComputedStore &
+  Pick<ProfileStore, "facts" | "profileWithUser" | "user">;
 
 export type Walker = ReturnType<typeof createWalker>;
 
@@ -31,7 +49,10 @@ export function createWalker({
     return profile !== null && store.user(profile) === userId ? profile : null;
   }
 
-  function currentValue({ definition }: Pick<Computed, "definition">, userId: string): CurrentValue {
+  function currentValue(
+    { definition }: Pick<Computed, "definition">,
+    userId: string,
+  ): CurrentValue {
     const profileId = profileOf(userId);
     if ("members" in definition) {
       const isMember = definition.members.has(userId) && !isSuppressed(userId);
@@ -43,16 +64,25 @@ export function createWalker({
     return { userId, profileId, ...valueOf(definition, facts, now) };
   }
 
-  function* ofProfiles(definition: Exclude<Definition, { members: unknown }>, options: WalkOptions): Generator<Step> {
+  function* ofProfiles(
+    definition: Exclude<Definition, { members: unknown }>,
+    options: WalkOptions,
+  ): Generator<Step> {
     const walk =
       "rule" in definition
         ? store.walkRule(definition.rule, clock.now(), options)
         : store.walkComputation(definition.computation, clock.now(), options);
     for (let step = walk.next(slice); step.seen > 0; step = walk.next(slice)) {
       const values = step.evaluated.map(({ profileId, userId, value, until }): CurrentValue => {
-        // A walk evaluates as of its start; a value that has become invalid since is evaluated again.
+        // A walk evaluates as of its start; a value that has become invalid since is evaluated
+        // again.
         if (until !== null && until <= clock.now()) return currentValue({ definition }, userId);
-        return { userId, profileId, value: "rule" in definition && value === false ? null : value, until };
+        return {
+          userId,
+          profileId,
+          value: "rule" in definition && value === false ? null : value,
+          until,
+        };
       });
       yield { seen: step.seen, values };
     }
@@ -63,7 +93,8 @@ export function createWalker({
     let seen = 0;
     for (const userId of members) {
       seen += 1;
-      if (!isSuppressed(userId)) values.push({ userId, profileId: profileOf(userId), value: true, until: null });
+      if (!isSuppressed(userId))
+        values.push({ userId, profileId: profileOf(userId), value: true, until: null });
       if (seen < slice) continue;
       yield { seen, values };
       values = [];
@@ -72,16 +103,26 @@ export function createWalker({
     if (seen > 0) yield { seen, values };
   }
 
-  /** Users who have a last sent value but no value any more: they were merged into another, or were removed from the list. */
+  /**
+   * Users who have a last sent value but no value any more: they were merged into another, or were
+   * removed from the list.
+   */
   function* ofStranded({ definition, row: { sourceId } }: Computed): Generator<Step> {
     const next = (after: string): { upTo: string | null; stranded: LastSent[] } => {
       if (!("members" in definition)) return store.strandedAfter(sourceId, after, slice);
       const sent = store.lastSentAfter(sourceId, after, slice);
-      const stranded = sent.filter(({ userId }) => !definition.members.has(userId) || isSuppressed(userId));
+      const stranded = sent.filter(
+        ({ userId }) => !definition.members.has(userId) || isSuppressed(userId),
+      );
       return { upTo: sent.at(-1)?.userId ?? null, stranded };
     };
     for (let step = next(""); step.upTo !== null; step = next(step.upTo)) {
-      const values = step.stranded.map(({ userId }) => ({ userId, profileId: null, value: null, until: null }));
+      const values = step.stranded.map(({ userId }) => ({
+        userId,
+        profileId: null,
+        value: null,
+        until: null,
+      }));
       yield { seen: 0, values };
     }
   }
@@ -93,7 +134,9 @@ export function createWalker({
       if ("members" in definition) yield* ofMembers(definition.members);
       else yield* ofProfiles(definition, { source: null, which: "present" });
     },
-    /** Users whose value may have to be sent; of a live one also those whose recheck has to move. */
+    /**
+     * Users whose value may have to be sent; of a live one also those whose recheck has to move.
+     */
     *toSync(computed: Computed): Generator<Step> {
       const { definition, row, isLive } = computed;
       const which = isLive ? "unsettled" : "differing";
@@ -102,6 +145,7 @@ export function createWalker({
       yield* ofStranded(computed);
     },
     /** The number of users to evaluate: the sum of `seen`, unless it changes meanwhile. */
-    total: (definition: Definition): number => ("members" in definition ? definition.members.size : store.countKnownUsers()),
+    total: (definition: Definition): number =>
+      "members" in definition ? definition.members.size : store.countKnownUsers(),
   };
 }

@@ -11,8 +11,16 @@ type Told<Name> = Omit<Extract<ClientEvent, { event: Name }>, "event" | "at" | "
 /** A record, with shorthands for what a client tells it, all at the time 1,000. */
 function startRecord() {
   const record = new ClientRecord();
-  const note = <Name extends ClientEvent["event"]>(event: Name, told: Told<Name>, call: Parameters<ClientRecord["note"]>[1] = null): void =>
-    record.note({ event, ...told, at: 1000, state } as unknown as ClientEvent, call, event === "failed" || event === "sent" ? took : null);
+  const note = <Name extends ClientEvent["event"]>(
+    event: Name,
+    told: Told<Name>,
+    call: Parameters<ClientRecord["note"]>[1] = null,
+  ): void =>
+    record.note(
+      { event, ...told, at: 1000, state } as unknown as ClientEvent,
+      call,
+      event === "failed" || event === "sent" ? took : null,
+    );
   return {
     record,
     queue(messageId: string, call: Parameters<ClientRecord["note"]>[1] = null): void {
@@ -20,14 +28,31 @@ function startRecord() {
     },
     flush(...batches: { batchId: string; messages: number }[]): void {
       const all = batches.reduce((sum, { messages }) => sum + messages, 0);
-      note("flushed", { reason: "size", messages: all, batches: batches.map((batch) => ({ ...batch, bytes: 7 * batch.messages })) });
+      note("flushed", {
+        reason: "size",
+        messages: all,
+        batches: batches.map((batch) => ({ ...batch, bytes: 7 * batch.messages })),
+      });
     },
-    begin: (batchId: string, tries = 1): void => note("sending", { batchId, messages: 1, batchBytes: 99, tries }),
-    send: (batchId: string, messages = 1): void => note("sent", { batchId, messages, tries: 1, answer: { ...answer, status: 200 } }),
-    fail: (batchId: string, messages = 1): void => note("failed", { batchId, messages, tries: 1, failure: "no", answer: null }),
+    begin: (batchId: string, tries = 1): void =>
+      note("sending", { batchId, messages: 1, batchBytes: 99, tries }),
+    send: (batchId: string, messages = 1): void =>
+      note("sent", { batchId, messages, tries: 1, answer: { ...answer, status: 200 } }),
+    fail: (batchId: string, messages = 1): void =>
+      note("failed", { batchId, messages, tries: 1, failure: "no", answer: null }),
     close: (): void => note("closed", {}),
     retry(batchId: string, tookThat: typeof took | null = took): void {
-      const event = { event: "retried" as const, batchId, messages: 1, tries: 1, failure: "503", answer, nextTryAt: 5000, at: 1000, state };
+      const event = {
+        event: "retried" as const,
+        batchId,
+        messages: 1,
+        tries: 1,
+        failure: "503",
+        answer,
+        nextTryAt: 5000,
+        at: 1000,
+        state,
+      };
       record.note(event, null, tookThat);
     },
   };
@@ -40,11 +65,23 @@ test("a flush moves the oldest calls of the queue into its batches, in order, an
   expect(record.queue[0]).toEqual({ type: "track", messageId: "m1", event: "E1", userId: null });
   flush({ batchId: "b1", messages: 150 }, { batchId: "b2", messages: 2 });
   const [second, first] = record.batches(10, null).items;
-  expect(first?.calls.map(({ messageId }) => messageId)).toEqual(Array.from({ length: 100 }, (_, nth) => `m${nth + 1}`));
+  expect(first?.calls.map(({ messageId }) => messageId)).toEqual(
+    Array.from({ length: 100 }, (_, nth) => `m${nth + 1}`),
+  );
   expect(second?.calls.map(({ messageId }) => messageId)).toEqual(["m151", "m152"]);
-  expect(first).toMatchObject({ id: "b1", number: 1, state: "queued", reason: "size", flushedAt: 1000, messages: 150, bytes: 1050 });
+  expect(first).toMatchObject({
+    id: "b1",
+    number: 1,
+    state: "queued",
+    reason: "size",
+    flushedAt: 1000,
+    messages: 150,
+    bytes: 1050,
+  });
   expect([second?.number, second?.tries, second?.nextTryAt]).toEqual([2, [], null]);
-  expect(record.queue.map(({ messageId }) => messageId)).toEqual(Array.from({ length: 100 }, (_, nth) => `m${nth + 153}`));
+  expect(record.queue.map(({ messageId }) => messageId)).toEqual(
+    Array.from({ length: 100 }, (_, nth) => `m${nth + 153}`),
+  );
   expect([record.underWay, record.current]).toEqual([2, null]);
 });
 
@@ -54,19 +91,49 @@ test("a batch has its tries, and what became of each", () => {
   expect(record.queue).toEqual([{ type: "track", messageId: "m1", event: null, userId: null }]);
   flush({ batchId: "b1", messages: 1 });
   begin("b1");
-  const onTheWire = { startedAt: 1000, durationMs: null, simulated: false, outcome: null, status: null, failure: null };
+  const onTheWire = {
+    startedAt: 1000,
+    durationMs: null,
+    simulated: false,
+    outcome: null,
+    status: null,
+    failure: null,
+  };
   const empty = { answer: "", answerLength: 0 };
-  expect(record.current).toMatchObject({ state: "sending", bytes: 99, nextTryAt: null, tries: [{ ...onTheWire, ...empty }] });
+  expect(record.current).toMatchObject({
+    state: "sending",
+    bytes: 99,
+    nextTryAt: null,
+    tries: [{ ...onTheWire, ...empty }],
+  });
   retry("b1");
-  const failed = { durationMs: 12, simulated: true, outcome: "http_error", status: 503, failure: "503", answer: "busy", answerLength: 4 };
-  expect(record.current).toMatchObject({ state: "waiting", nextTryAt: 5000, tries: [{ startedAt: 1000, ...failed }] });
+  const failed = {
+    durationMs: 12,
+    simulated: true,
+    outcome: "http_error",
+    status: 503,
+    failure: "503",
+    answer: "busy",
+    answerLength: 4,
+  };
+  expect(record.current).toMatchObject({
+    state: "waiting",
+    nextTryAt: 5000,
+    tries: [{ startedAt: 1000, ...failed }],
+  });
   expect(record.counts).toEqual({ calls: 1, sent: 0, failed: 0, batches: 0, retries: 1 });
   begin("b1", 2);
   expect(record.current).toMatchObject({ state: "sending", nextTryAt: null });
   send("b1");
   expect([record.underWay, record.current]).toEqual([0, null]);
   expect(record.batches(1, null)).toMatchObject({
-    items: [{ state: "sent", nextTryAt: null, tries: [failed, { ...failed, outcome: "success", status: 200, failure: null }] }],
+    items: [
+      {
+        state: "sent",
+        nextTryAt: null,
+        tries: [failed, { ...failed, outcome: "success", status: 200, failure: null }],
+      },
+    ],
     nextCursor: null,
     total: 1,
     dropped: 0,
@@ -103,7 +170,19 @@ test("an answer is kept up to its first 2,000 characters, with its length", () =
   flush({ batchId: "b1", messages: 1 });
   begin("b1");
   const body = "x".repeat(2001);
-  record.note({ event: "sent", batchId: "b1", messages: 1, tries: 1, answer: { ...answer, status: 200, body }, at: 1, state }, null, took);
+  record.note(
+    {
+      event: "sent",
+      batchId: "b1",
+      messages: 1,
+      tries: 1,
+      answer: { ...answer, status: 200, body },
+      at: 1,
+      state,
+    },
+    null,
+    took,
+  );
   const [attempt] = record.batches(1, null).items[0]?.tries ?? [];
   expect([attempt?.answer.length, attempt?.answerLength]).toEqual([2000, 2001]);
 });
@@ -160,7 +239,12 @@ describe("pages", () => {
       const { items, ...rest } = record.log(limit, before);
       return { numbers: items.map(({ number }) => number), ...rest };
     };
-    expect(page(2, null)).toEqual({ numbers: [1000, 999], nextCursor: 999, total: 1000, dropped: 0 });
+    expect(page(2, null)).toEqual({
+      numbers: [1000, 999],
+      nextCursor: 999,
+      total: 1000,
+      dropped: 0,
+    });
     expect(page(2, 3)).toEqual({ numbers: [2, 1], nextCursor: null, total: 1000, dropped: 0 });
     queue("m1001");
     expect(page(1, 3)).toEqual({ numbers: [2], nextCursor: null, total: 1000, dropped: 1 });

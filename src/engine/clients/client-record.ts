@@ -1,6 +1,6 @@
 /**
- * What one simulated client has done: its batches with their tries, and its log. In memory only, and limited to the newest.
- * Written from the client's events, after each has happened.
+ * What one simulated client has done: its batches with their tries, and its log. In memory only,
+ * and limited to the newest. Written from the client's events, after each has happened.
  *
  *   queued → sending → sent
  *                    → waiting → sending
@@ -9,7 +9,14 @@
 
 import type { ClientEvent } from "../../client/client.ts";
 import { logLine } from "../../client/client.ts";
-import type { ClientBatch, ClientCall, ClientDetails, ClientLogLine, ClientPage, ClientTry } from "../pipeline.ts";
+import type {
+  ClientBatch,
+  ClientCall,
+  ClientDetails,
+  ClientLogLine,
+  ClientPage,
+  ClientTry,
+} from "../pipeline.ts";
 import type { Took } from "./client-wire.ts";
 
 /** Batches that were sent or have failed. Enough to look back over a run. */
@@ -35,11 +42,20 @@ export class ClientRecord {
   #counts: ClientDetails["counts"] = { calls: 0, sent: 0, failed: 0, batches: 0, retries: 0 };
 
   /** `call` is the call of a `queued` event; `took` the duration of the try that an event ends. */
-  note(event: ClientEvent, call: Pick<ClientCall, "event" | "userId"> | null, took: Took | null): void {
+  note(
+    event: ClientEvent,
+    call: Pick<ClientCall, "event" | "userId"> | null,
+    took: Took | null,
+  ): void {
     this.#write(event);
     switch (event.event) {
       case "queued":
-        this.#queue.push({ type: event.type, messageId: event.messageId, event: call?.event ?? null, userId: call?.userId ?? null });
+        this.#queue.push({
+          type: event.type,
+          messageId: event.messageId,
+          event: call?.event ?? null,
+          userId: call?.userId ?? null,
+        });
         this.#counts.calls += 1;
         return;
       case "flushed":
@@ -72,27 +88,45 @@ export class ClientRecord {
 
   /** The one that is on the wire or waits for its next try. */
   get current(): ClientBatch | null {
-    for (const batch of this.#underWay.values()) return batch.tries.length === 0 ? null : copyOf(batch);
+    for (const batch of this.#underWay.values())
+      return batch.tries.length === 0 ? null : copyOf(batch);
     return null;
   }
 
   batches(limit: number, before: number | null): ClientPage<ClientBatch> {
     const below = (batch: ClientBatch): boolean => before === null || batch.number < before;
-    const newest = [...this.#settled.filter(below).slice(-limit), ...[...this.#underWay.values()].filter(below).slice(-limit)]
+    const newest = [
+      ...this.#settled.filter(below).slice(-limit),
+      ...[...this.#underWay.values()].filter(below).slice(-limit),
+    ]
       .toSorted((one, other) => other.number - one.number)
       .slice(0, limit);
     const total = this.#settled.length + this.#underWay.size;
-    const oldest = Math.min(this.#settled[0]?.number ?? Infinity, this.#underWay.values().next().value?.number ?? Infinity);
+    const oldest = Math.min(
+      this.#settled[0]?.number ?? Infinity,
+      this.#underWay.values().next().value?.number ?? Infinity,
+    );
     const last = newest.at(-1)?.number ?? oldest;
-    return { items: newest.map(copyOf), nextCursor: last > oldest ? last : null, total, dropped: this.#droppedBatches };
+    return {
+      items: newest.map(copyOf),
+      nextCursor: last > oldest ? last : null,
+      total,
+      dropped: this.#droppedBatches,
+    };
   }
 
   log(limit: number, before: number | null): ClientPage<ClientLogLine> {
     const first = this.#log[0]?.number ?? 1;
-    const end = before === null ? this.#log.length : Math.max(0, Math.min(this.#log.length, before - first));
+    const end =
+      before === null ? this.#log.length : Math.max(0, Math.min(this.#log.length, before - first));
     const start = Math.max(0, end - limit);
     const items = this.#log.slice(start, end).toReversed();
-    return { items, nextCursor: start > 0 ? (items.at(-1)?.number ?? null) : null, total: this.#log.length, dropped: first - 1 };
+    return {
+      items,
+      nextCursor: start > 0 ? (items.at(-1)?.number ?? null) : null,
+      total: this.#log.length,
+      dropped: first - 1,
+    };
   }
 
   #flushed(event: Extract<ClientEvent, { event: "flushed" }>): void {
@@ -134,7 +168,10 @@ export class ClientRecord {
     });
   }
 
-  #ended(event: Extract<ClientEvent, { event: "sent" | "retried" | "failed" }>, took: Took | null): void {
+  #ended(
+    event: Extract<ClientEvent, { event: "sent" | "retried" | "failed" }>,
+    took: Took | null,
+  ): void {
     const batch = this.#underWay.get(event.batchId);
     if (batch === undefined) return;
     // A batch that fails while it waits has no try to end.
@@ -162,13 +199,19 @@ export class ClientRecord {
     this.#lastLine += 1;
     this.#log.push({ number: this.#lastLine, at: event.at, event: event.event, line });
     this.#logCharacters += line.length;
-    while (this.#log.length > maxLines || (this.#logCharacters > maxLogCharacters && this.#log.length > 1)) {
+    while (
+      this.#log.length > maxLines ||
+      (this.#logCharacters > maxLogCharacters && this.#log.length > 1)
+    ) {
       this.#logCharacters -= this.#log.shift()?.line.length ?? 0;
     }
   }
 }
 
-function resultOf(event: Extract<ClientEvent, { event: "sent" | "retried" | "failed" }>, took: Took): Partial<ClientTry> {
+function resultOf(
+  event: Extract<ClientEvent, { event: "sent" | "retried" | "failed" }>,
+  took: Took,
+): Partial<ClientTry> {
   const { answer } = event;
   return {
     durationMs: took.durationMs,

@@ -1,4 +1,7 @@
-/** The sockets of a simulated client: what the pipeline knows of each request, and what is left of them. */
+/**
+ * The sockets of a simulated client: what the pipeline knows of each request, and what is left of
+ * them.
+ */
 
 import { createServer, request as httpRequest, type Server } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -15,7 +18,13 @@ import { createWire, type WireOptions } from "./client-wire.ts";
 afterEach(() => void vi.useRealTimers());
 
 function startWire(options: Partial<WireOptions> = {}) {
-  const parts = { clock: createSteppedClock(), activity: new Activity(), holds: new Holds(), trust: createTrust(), ...options };
+  const parts = {
+    clock: createSteppedClock(),
+    activity: new Activity(),
+    holds: new Holds(),
+    trust: createTrust(),
+    ...options,
+  };
   const wire = createWire(parts);
   onTestFinished(() => wire.close());
   return {
@@ -39,9 +48,13 @@ function startWire(options: Partial<WireOptions> = {}) {
 }
 
 /** A server that answers at once, or as `onRequest` says, with the sockets that it has. */
-async function startServer(onRequest: (socket: Socket, answer: () => void) => void = (_, answer) => answer()) {
+async function startServer(
+  onRequest: (socket: Socket, answer: () => void) => void = (_, answer) => answer(),
+) {
   const sockets = new Set<Socket>();
-  const server: Server = createServer((request, response) => onRequest(request.socket, () => void response.end()));
+  const server: Server = createServer((request, response) =>
+    onRequest(request.socket, () => void response.end()),
+  );
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
@@ -140,12 +153,18 @@ describe("a request that a test endpoint holds", () => {
   test("is given up after ten seconds of the clock, counted from its start", async () => {
     const endpoints = await startEndpoints();
     const { url } = endpoints.create({ steps: [{ do: "hang" }] });
-    const { wire, client, activity, clock } = startWire({ clock: endpoints.clock, holds: endpoints.holds });
+    const { wire, client, activity, clock } = startWire({
+      clock: endpoints.clock,
+      holds: endpoints.holds,
+    });
     wire.begin();
     const answer = client(url)();
     const start = clock.now();
     await until(() => activity.isQuiet(false));
-    expect([activity.isQuiet(true), endpoints.clock.scheduled()]).toEqual([false, [start + 10_000]]);
+    expect([activity.isQuiet(true), endpoints.clock.scheduled()]).toEqual([
+      false,
+      [start + 10_000],
+    ]);
     endpoints.clock.advanceBy(10_000);
     expect(await answer).toBe("no answer within 10000 ms");
     expect(wire.end()).toEqual({ durationMs: 10_000, simulated: true, failedBy: "timeout" });
@@ -154,9 +173,15 @@ describe("a request that a test endpoint holds", () => {
 
   test("takes the time of the clock, through several waits, and the next one on its connection does not", async () => {
     const endpoints = await startEndpoints();
-    const steps = [{ do: "drip" as const, body: "ab", forMs: 4000, times: 1 }, { do: "answer" as const }];
+    const steps = [
+      { do: "drip" as const, body: "ab", forMs: 4000, times: 1 },
+      { do: "answer" as const },
+    ];
     const { url } = endpoints.create({ steps });
-    const { wire, client, activity } = startWire({ clock: endpoints.clock, holds: endpoints.holds });
+    const { wire, client, activity } = startWire({
+      clock: endpoints.clock,
+      holds: endpoints.holds,
+    });
     const send = client(url);
     wire.begin();
     const answer = send();

@@ -1,7 +1,7 @@
 /**
- * The sockets of one client. The client library gets them from here, so that the pipeline knows of each request: an advance
- * of the clock waits for it, and a test endpoint can hold it. Its deadline is real time until it is held; from then on it
- * is clock time, counted from the same start.
+ * The sockets of one client. The client library gets them from here, so that the pipeline knows of
+ * each request: an advance of the clock waits for it, and a test endpoint can hold it. Its deadline
+ * is real time until it is held; from then on it is clock time, counted from the same start.
  */
 
 import { lookup as lookupAnywhere } from "node:dns";
@@ -19,7 +19,11 @@ const timeoutMs = 10_000;
 
 export type WireOptions = { clock: Clock; activity: Activity; holds: Holds; trust: Trust };
 
-export type Took = { durationMs: number; simulated: boolean; /** Without a response. */ failedBy: Outcome };
+export type Took = {
+  durationMs: number;
+  simulated: boolean;
+  /** Without a response. */ failedBy: Outcome;
+};
 
 type Wire = {
   /** Opens the library's connections. */
@@ -80,7 +84,8 @@ export function createWire({ clock, activity, holds, trust }: WireOptions): Wire
       stage = "secured";
     });
     socket.once("error", () => {
-      if (request !== null && secure && stage === "connected" && request.failedBy !== "timeout") request.failedBy = "tls_error";
+      if (request !== null && secure && stage === "connected" && request.failedBy !== "timeout")
+        request.failedBy = "tls_error";
     });
     socket.once("close", () => {
       sockets.delete(socket);
@@ -92,7 +97,9 @@ export function createWire({ clock, activity, holds, trust }: WireOptions): Wire
     agent(endpoint) {
       const secure = endpoint.protocol === "https:";
       const options = { keepAlive: true, maxSockets: 1, lookup };
-      const agent = secure ? new HttpsAgent({ ...options, secureContext: trust.secureContext() }) : new HttpAgent(options);
+      const agent = secure
+        ? new HttpsAgent({ ...options, secureContext: trust.secureContext() })
+        : new HttpAgent(options);
       const connect = agent.createConnection.bind(agent);
       agent.createConnection = (given, created) => {
         const socket = connect(given, created);
@@ -118,7 +125,11 @@ export function createWire({ clock, activity, holds, trust }: WireOptions): Wire
       request = null;
       deadline.cancel();
       work.end();
-      return { durationMs: simulated ? clock.now() - startedAt : clock.monotonic() - started, simulated, failedBy };
+      return {
+        durationMs: simulated ? clock.now() - startedAt : clock.monotonic() - started,
+        simulated,
+        failedBy,
+      };
     },
     close() {
       for (const agent of agents) agent.destroy();
@@ -128,7 +139,8 @@ export function createWire({ clock, activity, holds, trust }: WireOptions): Wire
 
 /** `localhost` and the names below it are loopback, whatever the machine's resolver returns. */
 const lookup: LookupFunction = (host, options, answer) => {
-  if (host !== "localhost" && !host.endsWith(".localhost")) return lookupAnywhere(host, options, answer);
+  if (host !== "localhost" && !host.endsWith(".localhost"))
+    return lookupAnywhere(host, options, answer);
   if (options.all === true) {
     answer(null, [
       { address: "127.0.0.1", family: 4 },

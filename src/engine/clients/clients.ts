@@ -1,17 +1,28 @@
 /**
- * The simulated clients, for the control API. Their settings are in the store; what they hold and have done is in memory, as
- * with the clients of other programs. What they send arrives at the ingest port like that of any client.
+ * The simulated clients, for the control API. Their settings are in the store; what they hold and
+ * have done is in memory, as with the clients of other programs. What they send arrives at the
+ * ingest port like that of any client.
  */
 
 import type { SimulatedClient } from "../../domain/configuration.ts";
 import { clientIds, sourceIds, type ClientId } from "../../domain/ids.ts";
 import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
 import type { ClientStore } from "../store-ports.ts";
-import type { Changes, ClientDetails, ClientDraft, Clients, ClientView, Configuration } from "../pipeline.ts";
+import type {
+  Changes,
+  ClientDetails,
+  ClientDraft,
+  Clients,
+  ClientView,
+  Configuration,
+} from "../pipeline.ts";
 import type { WireOptions } from "./client-wire.ts";
 import { RunningClient } from "./simulated-client.ts";
 
-/** A batch to our own port takes milliseconds; a batch that waits for a retry is lost with the process, as with any client. */
+/**
+ * A batch to our own port takes milliseconds; a batch that waits for a retry is lost with the
+ * process, as with any client.
+ */
 const stopDeadlineMs = 1500;
 
 /** The time on the clock that a deleted client has to send what it holds. */
@@ -35,7 +46,12 @@ type RunningClients = Clients & {
   reset(what: "messages" | "everything"): void;
 };
 
-export function createClients({ store, configuration, changes, ...options }: ClientsOptions): RunningClients {
+export function createClients({
+  store,
+  configuration,
+  changes,
+  ...options
+}: ClientsOptions): RunningClients {
   const { view, details } = createViews(configuration);
   const byId = new Map<ClientId, RunningClient>();
   /** Deleted clients, until they have sent what they held. */
@@ -49,11 +65,17 @@ export function createClients({ store, configuration, changes, ...options }: Cli
     return client;
   }
 
-  function withClient<Result>(id: ClientId, act: (client: RunningClient) => Result): Result | Problem {
+  function withClient<Result>(
+    id: ClientId,
+    act: (client: RunningClient) => Result,
+  ): Result | Problem {
     const client = byId.get(id);
     return client === undefined ? missing(id) : act(client);
   }
-  const detailsAfter = (id: ClientId, act: (client: RunningClient) => void): ClientDetails | Problem =>
+  const detailsAfter = (
+    id: ClientId,
+    act: (client: RunningClient) => void,
+  ): ClientDetails | Problem =>
     withClient(id, (client) => {
       act(client);
       return details(client);
@@ -101,15 +123,19 @@ export function createClients({ store, configuration, changes, ...options }: Cli
     flush: (id) => detailsAfter(id, (client) => client.flush()),
     close: (id, timeoutMs) => detailsAfter(id, (client) => void client.close(timeoutMs)),
     reopen: (id) => detailsAfter(id, (client) => client.reopen()),
-    generate: (id, count, perSecond) => withClient(id, (client) => client.generate(count, perSecond) ?? details(client)),
+    generate: (id, count, perSecond) =>
+      withClient(id, (client) => client.generate(count, perSecond) ?? details(client)),
     stopGenerating: (id) => detailsAfter(id, (client) => client.stopGenerating()),
-    batches: (id, limit, before) => withClient(id, (client) => client.record.batches(limit, before)),
+    batches: (id, limit, before) =>
+      withClient(id, (client) => client.record.batches(limit, before)),
     log: (id, limit, before) => withClient(id, (client) => client.record.log(limit, before)),
     start() {
       for (const client of byId.values()) client.useIngestUrl();
     },
     async stop() {
-      await Promise.all([...byId.values(), ...closing].map((client) => client.stop(stopDeadlineMs)));
+      await Promise.all(
+        [...byId.values(), ...closing].map((client) => client.stop(stopDeadlineMs)),
+      );
     },
     reset(what) {
       for (const client of closing) client.abandon();
@@ -131,7 +157,10 @@ function createViews(configuration: Pick<Configuration, "sourceByWriteKey">) {
   });
   return {
     view: (client: RunningClient): ClientView => ({ ...client.view(), ...sourceOf(client) }),
-    details: (client: RunningClient): ClientDetails => ({ ...client.details(), ...sourceOf(client) }),
+    details: (client: RunningClient): ClientDetails => ({
+      ...client.details(),
+      ...sourceOf(client),
+    }),
   };
 }
 
@@ -155,11 +184,14 @@ function checkClient(
 ): CheckedClient | Problem {
   const { sourceId, name = before?.name ?? "" } = draft;
   if (name.trim() === "") return invalid("A client needs a name.");
-  if (sourceId !== undefined && draft.writeKey !== undefined) return invalid("Pass either sourceId or writeKey, not both.");
+  if (sourceId !== undefined && draft.writeKey !== undefined)
+    return invalid("Pass either sourceId or writeKey, not both.");
   const source = sourceId === undefined ? undefined : configuration.source(sourceId);
-  if (sourceId !== undefined && source === undefined) return invalid(`There is no source ${sourceIds.format(sourceId)}.`);
+  if (sourceId !== undefined && source === undefined)
+    return invalid(`There is no source ${sourceIds.format(sourceId)}.`);
   const writeKey = source?.writeKey ?? draft.writeKey ?? before?.writeKey;
-  if (writeKey === undefined) return invalid("A client needs a source, or a write key: pass sourceId or writeKey.");
+  if (writeKey === undefined)
+    return invalid("A client needs a source, or a write key: pass sourceId or writeKey.");
   const { flushAt = before?.flushAt ?? 20, flushAfter = before?.flushAfter ?? 5000 } = draft;
   if (!(Number.isInteger(flushAt) && flushAt >= 1 && flushAt <= maxMessages)) {
     return invalid(`flushAt must be a whole number of messages from 1 to ${maxMessages}.`);
@@ -169,10 +201,14 @@ function checkClient(
   }
   const endpoint = draft.endpoint === undefined ? (before?.endpoint ?? null) : draft.endpoint;
   if (endpoint !== null && !isHttp(endpoint)) {
-    return invalid("endpoint must be a full http or https URL, such as http://127.0.0.1:4700, or null for Hookyard's own ingest port.");
+    return invalid(
+      "endpoint must be a full http or https URL, such as http://127.0.0.1:4700, or null for Hookyard's own ingest port.",
+    );
   }
   if (Math.max(name.length, writeKey.length, endpoint?.length ?? 0) > maxTextLength) {
-    return invalid(`The name, the write key and the endpoint may have at most ${maxTextLength} characters each.`);
+    return invalid(
+      `The name, the write key and the endpoint may have at most ${maxTextLength} characters each.`,
+    );
   }
   const { wire = before?.wire ?? "v2.1", strict = before?.strict ?? true } = draft;
   return { name, writeKey, wire, flushAt, flushAfter, endpoint, strict };

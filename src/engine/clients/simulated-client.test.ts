@@ -16,7 +16,14 @@ test("all that a client waits for on the clock is background: flushes, retries, 
   const scheduled: (ScheduleOptions | undefined)[] = [];
   const activity = new Activity();
   const settings: SimulatedClient = {
-    ...{ id: 1 as ClientId, name: "Checkout", writeKey: "key", wire: "v2.1", strict: true, createdAt: 0 },
+    ...{
+      id: 1 as ClientId,
+      name: "Checkout",
+      writeKey: "key",
+      wire: "v2.1",
+      strict: true,
+      createdAt: 0,
+    },
     ...{ flushAt: 20, flushAfter: 5000, endpoint: server.url },
   };
   const client = new RunningClient({

@@ -1,11 +1,11 @@
 /**
- * One simulated client while it runs: an `Analytics` of the client library on the pipeline's clock, and the record of what it
- * does.
+ * One simulated client while it runs: an `Analytics` of the client library on the pipeline's clock,
+ * and the record of what it does.
  *
  *   running → closing → closed → running
  *
- * A change of the write key, the wire or strictness needs a new `Analytics`; the one before it sends what it holds, and
- * its part of the record stays.
+ * A change of the write key, the wire or strictness needs a new `Analytics`; the one before it
+ * sends what it holds, and its part of the record stays.
  */
 
 import { Analytics, AnalyticsError, type Time } from "../../client/client.ts";
@@ -19,13 +19,19 @@ import { shopMessages } from "../workspaces/shop.ts";
 import { ClientRecord } from "./client-record.ts";
 import { createWire, type WireOptions } from "./client-wire.ts";
 
-/** Less than the library's 64 MB, since several clients share this process; about 20,000 usual messages. */
+/**
+ * Less than the library's 64 MB, since several clients share this process; about 20,000 usual
+ * messages.
+ */
 const maxQueueBytes = 8 * 1024 * 1024;
 
 /** The wire enforces the deadline. */
 const noTimeout = 2 ** 31 - 1;
 
-/** The ingest port is not known before it listens. Nothing listens on this one, so what is sent until then is retried. */
+/**
+ * The ingest port is not known before it listens. Nothing listens on this one, so what is sent
+ * until then is retried.
+ */
 const unknownIngestUrl = "http://127.0.0.1:0";
 
 const closedProblem = conflict("closed", "The client is closed. Reopen it to make calls.");
@@ -111,11 +117,13 @@ export class RunningClient {
   }
 
   call(type: CallType, call: unknown): { messageId: string; batchId: string | null } | Problem {
-    const { event, name, groupId, userId, anonymousId } = (typeof call === "object" && call !== null ? call : {}) as Record<
-      string,
-      unknown
-    >;
-    this.#calling = { event: textOf(event) ?? textOf(name) ?? textOf(groupId), userId: textOf(userId) ?? textOf(anonymousId) };
+    const { event, name, groupId, userId, anonymousId } = (
+      typeof call === "object" && call !== null ? call : {}
+    ) as Record<string, unknown>;
+    this.#calling = {
+      event: textOf(event) ?? textOf(name) ?? textOf(groupId),
+      userId: textOf(userId) ?? textOf(anonymousId),
+    };
     this.#flushedBatchId = null;
     try {
       this.#analytics.call(type, call);
@@ -214,7 +222,8 @@ export class RunningClient {
       random: () => drawUnit(this.#options.seed(), drawsOfClients, id, (this.#draws += 1)),
       onEvent: (event) => {
         if (event.event === "sending") sockets.begin();
-        const hasEnded = event.event === "sent" || event.event === "retried" || event.event === "failed";
+        const hasEnded =
+          event.event === "sent" || event.event === "retried" || event.event === "failed";
         record.note(event, this.#calling, hasEnded ? sockets.end() : null);
         if (event.event === "queued") this.#queuedMessageId = event.messageId;
         if (event.event === "flushed") this.#flushedBatchId = event.batches.at(-1)?.batchId ?? null;
@@ -245,7 +254,10 @@ export class RunningClient {
 
 /** Flush timers and retries are background timers: they do not keep an advance to `idle` going. */
 function timeOf(clock: Clock): Time {
-  return { now: () => clock.now(), schedule: (at, run) => clock.schedule(at, run, { background: true }) };
+  return {
+    now: () => clock.now(),
+    schedule: (at, run) => clock.schedule(at, run, { background: true }),
+  };
 }
 
 function textOf(value: unknown): string | null {
@@ -256,8 +268,16 @@ function problemOf(error: unknown): Problem {
   if (!(error instanceof AnalyticsError)) throw error;
   if (error.code === "closed") return closedProblem;
   if (error.code === "queue_full")
-    return conflict("queue_full", `${error.message} Calls are accepted again when some of them have been sent.`);
-  return problem(400, error.code, error.message, error.field === null ? undefined : { field: error.field });
+    return conflict(
+      "queue_full",
+      `${error.message} Calls are accepted again when some of them have been sent.`,
+    );
+  return problem(
+    400,
+    error.code,
+    error.message,
+    error.field === null ? undefined : { field: error.field },
+  );
 }
 
 type Generator = { progress(): { count: number; made: number; perSecond: number }; stop(): void };
@@ -292,13 +312,19 @@ function startGenerator({ clock, count, perSecond, call, ended }: GeneratorOptio
 type GeneratedCall = { type: CallType; call: Record<string, unknown> };
 
 /**
- * What a customer of the demo shop does, drawn from the seed. Without a timestamp, which the client adds itself; and a page
- * has a user, which a strict client requires.
+ * What a customer of the demo shop does, drawn from the seed. Without a timestamp, which the client
+ * adds itself; and a page has a user, which a strict client requires.
  */
 function generatedCall(seed: number, nth: number): GeneratedCall {
   const [message] = shopMessages({ seed, from: nth, count: 1, now: 0 });
   if (message === undefined) throw new Error("the shop returned no message");
-  const { type, timestamp: _timestamp, anonymousId, integrations, ...call } = message.body as Record<string, unknown>;
+  const {
+    type,
+    timestamp: _timestamp,
+    anonymousId,
+    integrations,
+    ...call
+  } = message.body as Record<string, unknown>;
   return {
     type: type as CallType,
     call: {

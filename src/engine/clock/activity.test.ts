@@ -33,13 +33,25 @@ describe("work", () => {
     expect(activity.isQuiet(false)).toBe(false);
     work.hold();
     work.hold();
-    expect([activity.isQuiet(false), activity.isQuiet(true), work.isHeld]).toEqual([true, false, true]);
+    expect([activity.isQuiet(false), activity.isQuiet(true), work.isHeld]).toEqual([
+      true,
+      false,
+      true,
+    ]);
     work.release();
     work.release();
-    expect([activity.isQuiet(false), activity.isQuiet(true), work.isHeld]).toEqual([false, false, false]);
+    expect([activity.isQuiet(false), activity.isQuiet(true), work.isHeld]).toEqual([
+      false,
+      false,
+      false,
+    ]);
     work.hold();
     work.end();
-    expect([activity.isQuiet(false), activity.isQuiet(true), work.isHeld]).toEqual([true, true, false]);
+    expect([activity.isQuiet(false), activity.isQuiet(true), work.isHeld]).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 });
 
@@ -91,7 +103,8 @@ describe("whoever waits", () => {
     const kept = new AbortController();
     const ended = new Activity();
     await ended.whenQuiet({ signal: kept.signal });
-    for (const signal of [controller.signal, kept.signal]) expect(getEventListeners(signal, "abort")).toEqual([]);
+    for (const signal of [controller.signal, kept.signal])
+      expect(getEventListeners(signal, "abort")).toEqual([]);
     expect([activity.isAwaited, ended.isAwaited]).toEqual([false, false]);
   });
 
@@ -118,7 +131,9 @@ describe("during an advance", () => {
 
   test("its own work is waited for, and arrivals are not", async () => {
     const activity = new Activity();
-    expect([activity.isAdvancing, activity.ingestOrigin, activity.begin("arrival").origin]).toEqual([false, "own", "own"]);
+    expect([activity.isAdvancing, activity.ingestOrigin, activity.begin("arrival").origin]).toEqual(
+      [false, "own", "own"],
+    );
     const before = new Activity();
     const own = before.begin();
     before.beginAdvance();
@@ -166,7 +181,11 @@ describe("during an advance", () => {
     const activity = new Activity();
     activity.beginAdvance();
     const sending = activity.beginSending();
-    expect([activity.ingestOrigin, sending.origin, activity.isQuiet(false)]).toEqual(["own", "own", false]);
+    expect([activity.ingestOrigin, sending.origin, activity.isQuiet(false)]).toEqual([
+      "own",
+      "own",
+      false,
+    ]);
     sending.hold();
     expect(activity.ingestOrigin).toBe("arrival");
     sending.release();
@@ -202,9 +221,12 @@ test("the attempt behind a connection is found by either spelling of its address
   const later = { ...attempt };
   const forget = holds.register("::ffff:127.0.0.1", 5000, attempt);
   expect(holds.find("127.0.0.1", 5000)).toBe(attempt);
-  expect([holds.find("127.0.0.1", 5001), holds.find("::1", 5000), holds.find(undefined, 5000), holds.find("127.0.0.1", undefined)]).toEqual(
-    [null, null, null, null],
-  );
+  expect([
+    holds.find("127.0.0.1", 5001),
+    holds.find("::1", 5000),
+    holds.find(undefined, 5000),
+    holds.find("127.0.0.1", undefined),
+  ]).toEqual([null, null, null, null]);
   const forgetLater = holds.register("127.0.0.1", 5000, later);
   forget();
   expect(holds.find("::ffff:127.0.0.1", 5000)).toBe(later);

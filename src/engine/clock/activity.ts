@@ -1,11 +1,13 @@
 /**
- * The work in progress. Every part of the pipeline marks work that ends without the clock, so that an advance of the clock and `settle`
- * know when everything that was started has ended. Work that only the clock can move on (an attempt held by a test endpoint)
- * is marked as held: nothing waits for it while the clock stands still.
+ * The work in progress. Every part of the pipeline marks work that ends without the clock, so that
+ * an advance of the clock and `settle` know when everything that was started has ended. Work that
+ * only the clock can move on (an attempt held by a test endpoint) is marked as held: nothing waits
+ * for it while the clock stands still.
  *
- * During an advance, work has one of two origins. Arrivals are requests at the ingest port since the advance began, and
- * what follows from them. Everything else is the advance's own, including what ran when it began. The advance waits for its
- * own work only, so steady traffic cannot stop it. Without an advance all work is own.
+ * During an advance, work has one of two origins. Arrivals are requests at the ingest port since
+ * the advance began, and what follows from them. Everything else is the advance's own, including
+ * what ran when it began. The advance waits for its own work only, so steady traffic cannot stop
+ * it. Without an advance all work is own.
  */
 
 import type { EndpointId } from "../../domain/ids.ts";
@@ -29,9 +31,15 @@ type Tally = { running: number };
 export class Activity {
   #running = 0;
   #held = 0;
-  /** Requests in progress to the ingest port from the pipeline itself: simulated clients and the demo shop. */
+  /**
+   * Requests in progress to the ingest port from the pipeline itself: simulated clients and the
+   * demo shop.
+   */
   #sending = 0;
-  /** Running arrivals of the advance under way; a fresh one for each advance, so that older arrivals count as own. */
+  /**
+   * Running arrivals of the advance under way; a fresh one for each advance, so that older arrivals
+   * count as own.
+   */
   #arrivals: Tally | null = null;
   #origin: Origin = "own";
   #waiters: Waiter[] = [];
@@ -47,7 +55,10 @@ export class Activity {
     });
   }
 
-  /** A request from the pipeline itself to the ingest port: while it runs, what is committed there is not an arrival. */
+  /**
+   * A request from the pipeline itself to the ingest port: while it runs, what is committed there
+   * is not an arrival.
+   */
   beginSending(): Work {
     return this.#begin("own", (by) => {
       this.#sending += by;
@@ -141,15 +152,23 @@ export class Activity {
     this.#onAwaited.push(run);
   }
 
-  /** Resolves once nothing runs. Checked between two turns of the event loop, so that work passed on in a callback counts. */
-  async whenQuiet({ includeHeld = false, signal }: { includeHeld?: boolean; signal?: AbortSignal } = {}): Promise<void> {
+  /**
+   * Resolves once nothing runs. Checked between two turns of the event loop, so that work passed on
+   * in a callback counts.
+   */
+  async whenQuiet({
+    includeHeld = false,
+    signal,
+  }: { includeHeld?: boolean; signal?: AbortSignal } = {}): Promise<void> {
     this.#awaited += 1;
     for (const run of this.#onAwaited) run();
     await this.#when(() => this.isQuiet(includeHeld), signal);
     this.#awaited -= 1;
   }
 
-  /** The same for the advance's own work; `waits` says whether own work still waits behind arrivals. */
+  /**
+   * The same for the advance's own work; `waits` says whether own work still waits behind arrivals.
+   */
   whenOwnQuiet({ waits, signal }: { waits: () => boolean; signal: AbortSignal }): Promise<void> {
     return this.#when(() => this.#running === (this.#arrivals?.running ?? 0) && !waits(), signal);
   }
@@ -204,18 +223,24 @@ export type Holdable = {
   received?(): void;
   /** The endpoint holds the request, since this time of the clock. */
   hold(since: number): void;
-  /** The endpoint goes on with it, as of this time: when its wait ended, not when its timer fired. */
+  /**
+   * The endpoint goes on with it, as of this time: when its wait ended, not when its timer fired.
+   */
   release(at: number): void;
 };
 
 /**
- * Finds the attempt that a test endpoint holds: both ends of a loopback connection are in this process, and the client's
- * address and port identify it on both sides. A request from another program has no entry here.
+ * Finds the attempt that a test endpoint holds: both ends of a loopback connection are in this
+ * process, and the client's address and port identify it on both sides. A request from another
+ * program has no entry here.
  */
 export class Holds {
   #byClient = new Map<string, Holdable>();
 
-  /** Called by the sending side before the first byte of a request. Returns a function that removes the entry. */
+  /**
+   * Called by the sending side before the first byte of a request. Returns a function that removes
+   * the entry.
+   */
   register(address: string, port: number, exchange: Holdable): () => void {
     const key = clientKey(address, port);
     this.#byClient.set(key, exchange);

@@ -7,7 +7,12 @@ import { midnight, startClock, useFakeTimers } from "./pipeline-clock.fixture.ts
 const hour = 3_600_000;
 
 describe("an advance", () => {
-  const work = { isPending: () => false, isWaiting: () => false, attemptsMade: () => 0, trouble: () => null };
+  const work = {
+    isPending: () => false,
+    isWaiting: () => false,
+    attemptsMade: () => 0,
+    trouble: () => null,
+  };
 
   test("says where it is ten times a second, with the attempts made since it began", async () => {
     useFakeTimers();
@@ -36,21 +41,37 @@ describe("an advance", () => {
     ]);
     expect(clock.state().advance).toEqual({ ...from, attempts: 2 });
     busy.end();
-    expect(await advancing).toMatchObject({ ran: { attempts: 2 }, endedEarly: null, state: { now: midnight + 1000 } });
+    expect(await advancing).toMatchObject({
+      ran: { attempts: 2 },
+      endedEarly: null,
+      state: { now: midnight + 1000 },
+    });
     expect(told.slice(2)).toEqual([null]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test("that could only wait for the store ends with what is wrong there", async () => {
     useFakeTimers();
-    const problem = { problem: true, status: 503, code: "store_unavailable", message: "full" } as never;
+    const problem = {
+      problem: true,
+      status: 503,
+      code: "store_unavailable",
+      message: "full",
+    } as never;
     const activity = new Activity();
     activity.begin();
-    const clock = startClock(openTestStore(), { activity, work: { ...work, trouble: () => problem } });
+    const clock = startClock(openTestStore(), {
+      activity,
+      work: { ...work, trouble: () => problem },
+    });
     const advancing = clock.advance({ to: "idle" });
     await vi.advanceTimersByTimeAsync(100);
     expect(await advancing).toBe(problem);
-    expect([clock.state().advance, activity.isAdvancing, vi.getTimerCount()]).toEqual([null, false, 0]);
+    expect([clock.state().advance, activity.isAdvancing, vi.getTimerCount()]).toEqual([
+      null,
+      false,
+      0,
+    ]);
   });
 
   test("to idle goes from due time to due time while anything is pending, and past background timers to none", async () => {
@@ -82,7 +103,9 @@ describe("an advance", () => {
     clock.set("paused");
     const left = Date.UTC(3000, 0) - clock.now();
     expect(await clock.advance({ byMs: left + 1 })).toMatchObject({ status: 400 });
-    expect(await clock.advance({ byMs: left })).toMatchObject({ state: { now: Date.UTC(3000, 0) } });
+    expect(await clock.advance({ byMs: left })).toMatchObject({
+      state: { now: Date.UTC(3000, 0) },
+    });
   });
 
   test("leaves a running clock where it ended, and running from there", async () => {

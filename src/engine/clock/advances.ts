@@ -1,12 +1,13 @@
 /**
- * Advances of the clock, one after the other. The clock stands still, jumps from due time to due time, and at each of them
- * waits until the advance's own work has ended (`Activity`): what ran when it began, what its jumps started, and what
- * follows from that. Requests that arrive at the ingest port meanwhile are handled and their due times are jumped to, but
- * the advance does not wait for them.
+ * Advances of the clock, one after the other. The clock stands still, jumps from due time to due
+ * time, and at each of them waits until the advance's own work has ended (`Activity`): what ran
+ * when it began, what its jumps started, and what follows from that. Requests that arrive at the
+ * ingest port meanwhile are handled and their due times are jumped to, but the advance does not
+ * wait for them.
  *
- * An advance ends at its target, or early: when its caller disconnects, when somebody sets the clock, when it is cancelled,
- * when the store refuses to write, when Hookyard stops. The clock is then released at once, before the work under way has
- * ended. Created and used by the clock only.
+ * An advance ends at its target, or early: when its caller disconnects, when somebody sets the
+ * clock, when it is cancelled, when the store refuses to write, when Hookyard stops. The clock is
+ * then released at once, before the work under way has ended. Created and used by the clock only.
  */
 
 import { conflict, invalid, type Problem } from "../../domain/problem.ts";
@@ -17,7 +18,10 @@ import type { AdvanceEnd, AdvanceProgress, AdvanceTarget, ClockState, EarlyEnd }
 /** A thousand years from now, so that a typing mistake cannot leave the range of dates. */
 const latestTime = Date.UTC(3000, 0);
 
-/** How often progress is reported, as fast as a number can be read, and how often the store's trouble is checked. */
+/**
+ * How often progress is reported, as fast as a number can be read, and how often the store's
+ * trouble is checked.
+ */
 const reportEveryMs = 100;
 
 export type AdvanceWork = {
@@ -48,7 +52,12 @@ type AdvancesOptions = {
 
 type Advance = { target: AdvanceTarget; end: AbortController };
 
-type UnderWay = Advance & { from: number; until: number | null; attemptsBefore: number; ticking: RealTimer | null };
+type UnderWay = Advance & {
+  from: number;
+  until: number | null;
+  attemptsBefore: number;
+  ticking: RealTimer | null;
+};
 
 const earlyEnds: Record<EarlyEnd, string> = {
   clock_set: "The advance ended because the clock was set.",
@@ -72,10 +81,18 @@ export class Advances {
     if (this.#underWay === null) return null;
     const { target, from, until, attemptsBefore } = this.#underWay;
     const to = until ?? ("to" in target ? target.to : "idle");
-    return { from, to, now: this.#options.clock.now(), attempts: this.#options.work.attemptsMade() - attemptsBefore };
+    return {
+      from,
+      to,
+      now: this.#options.clock.now(),
+      attempts: this.#options.work.attemptsMade() - attemptsBefore,
+    };
   }
 
-  /** Advances run one after the other. One whose caller has disconnected before its turn never starts. */
+  /**
+   * Advances run one after the other. One whose caller has disconnected before its turn never
+   * starts.
+   */
   run(target: AdvanceTarget, caller?: AbortSignal): Promise<AdvanceEnd | Problem> {
     if (this.#isStopped) return Promise.resolve(conflict("stopping", "Hookyard is stopping."));
     const advance: Advance = { target, end: new AbortController() };
@@ -112,7 +129,8 @@ export class Advances {
     const attemptsBefore = work.attemptsMade();
     const from = clock.now();
     const until = "byMs" in target ? from + target.byMs : null;
-    if (until !== null && until > latestTime) return invalid("The clock cannot go beyond the year 3000.");
+    if (until !== null && until > latestTime)
+      return invalid("The clock cannot go beyond the year 3000.");
     if (!end.signal.aborted) {
       this.#underWay = { ...advance, from, until, attemptsBefore, ticking: null };
       clock.stand();
@@ -127,7 +145,11 @@ export class Advances {
     const reason = end.signal.aborted ? (end.signal.reason as EarlyEnd | Problem) : null;
     if (reason !== null && typeof reason !== "string") return reason;
     const endedEarly = reason === null ? null : { code: reason, message: earlyEnds[reason] };
-    return { state: clock.state(), ran: { attempts: work.attemptsMade() - attemptsBefore }, endedEarly };
+    return {
+      state: clock.state(),
+      ran: { attempts: work.attemptsMade() - attemptsBefore },
+      endedEarly,
+    };
   }
 
   async #jumps(target: AdvanceTarget, until: number | null, signal: AbortSignal): Promise<void> {

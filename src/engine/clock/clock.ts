@@ -7,8 +7,8 @@
  *   faster  `speed` times as fast
  *   paused  stands still; what is due now still runs
  *
- * `advance` works in every mode: the clock stands still, jumps from due time to due time, and at each of
- * them waits until the work that started there has ended (`advances.ts`).
+ * `advance` works in every mode: the clock stands still, jumps from due time to due time, and at
+ * each of them waits until the work that started there has ended (`advances.ts`).
  */
 
 export type ClockMode = "real" | "faster" | "paused";
@@ -24,8 +24,15 @@ export type ClockState = {
 
 export type AdvanceTarget = { byMs: number } | { to: "next-due" } | { to: "idle" };
 
-/** Where an advance started, where it ends, the clock's current time, and the attempts made so far. */
-export type AdvanceProgress = { from: number; to: number | "next-due" | "idle"; now: number; attempts: number };
+/**
+ * Where an advance started, where it ends, the clock's current time, and the attempts made so far.
+ */
+export type AdvanceProgress = {
+  from: number;
+  to: number | "next-due" | "idle";
+  now: number;
+  attempts: number;
+};
 
 /** Why an advance ended before its target. */
 export type EarlyEnd = "clock_set" | "cancelled" | "caller_gone" | "stopping";
@@ -40,7 +47,10 @@ export type AdvanceEnd = {
 export type ClockTimer = { cancel(): void };
 
 export type ScheduleOptions = {
-  /** Background timers (periodic syncs, flush timers) fire like any other, but do not keep an advance to `idle` going. */
+  /**
+   * Background timers (periodic syncs, flush timers) fire like any other, but do not keep an
+   * advance to `idle` going.
+   */
   background?: boolean;
 };
 
@@ -52,6 +62,9 @@ export type Clock = {
   monotonic(): number;
   /** Whether time runs; a paused clock moves only in an advance. */
   isRunning(): boolean;
-  /** Runs `run` once when the clock reaches `at`; at the next turn of the event loop when that has passed. */
+  /**
+   * Runs `run` once when the clock reaches `at`; at the next turn of the event loop when that has
+   * passed.
+   */
   schedule(at: number, run: () => void, options?: ScheduleOptions): ClockTimer;
 };

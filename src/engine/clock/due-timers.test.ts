@@ -62,16 +62,19 @@ describe("what was due while nothing ran", () => {
   test.for([
     [30_000, 0],
     [30_001, 1],
-  ] as const)("is overdue when it was missed by more than half a minute: %d ms", async ([missedMs, times]) => {
-    useFakeTimers();
-    const told: string[] = [];
-    const clock = startClock(openTestStore(), { onOverdue: () => void told.push("overdue") });
-    clock.schedule(midnight + 1000, () => void told.push("fired"));
-    vi.setSystemTime(midnight + missedMs);
-    await vi.advanceTimersByTimeAsync(1000);
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(told).toEqual([...Array.from({ length: times }, () => "overdue"), "fired"]);
-  });
+  ] as const)(
+    "is overdue when it was missed by more than half a minute: %d ms",
+    async ([missedMs, times]) => {
+      useFakeTimers();
+      const told: string[] = [];
+      const clock = startClock(openTestStore(), { onOverdue: () => void told.push("overdue") });
+      clock.schedule(midnight + 1000, () => void told.push("fired"));
+      vi.setSystemTime(midnight + missedMs);
+      await vi.advanceTimersByTimeAsync(1000);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(told).toEqual([...Array.from({ length: times }, () => "overdue"), "fired"]);
+    },
+  );
 
   test("is missed by real time: a clock that runs faster is not late for being ahead", async () => {
     useFakeTimers();
@@ -92,7 +95,10 @@ describe("what was due while nothing ran", () => {
     const refuse = (): void => {
       throw new Error("the store refuses");
     };
-    const clock = startClock(openTestStore(), { onOverdue: refuse, report: (error) => reported.push(error) });
+    const clock = startClock(openTestStore(), {
+      onOverdue: refuse,
+      report: (error) => reported.push(error),
+    });
     clock.schedule(midnight + 1000, () => void (fired += 1));
     vi.setSystemTime(midnight + hour);
     await vi.advanceTimersByTimeAsync(1000);
@@ -122,7 +128,8 @@ test("what is due fires in its order, what fails is reported, and all of it is o
   const clock = startClock(openTestStore(), { activity, report: (error) => reported.push(error) });
   clock.set("paused");
   const fired: string[] = [];
-  const at = (ms: number, name: string) => clock.schedule(clock.now() + ms, () => void fired.push(name));
+  const at = (ms: number, name: string) =>
+    clock.schedule(clock.now() + ms, () => void fired.push(name));
   at(-1, "second");
   at(-5, "first");
   clock.schedule(clock.now() - 3, () => {
@@ -136,7 +143,10 @@ test("what is due fires in its order, what fails is reported, and all of it is o
   });
   expect(activity.isQuiet(true)).toBe(false);
   await activity.whenQuiet();
-  expect([fired, reported]).toEqual([["first", "second", "last", "of its own"], [new Error("odd")]]);
+  expect([fired, reported]).toEqual([
+    ["first", "second", "last", "of its own"],
+    [new Error("odd")],
+  ]);
   expect(clock.state().nextDueAt).toBe(clock.now() + 1);
 });
 

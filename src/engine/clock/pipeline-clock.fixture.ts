@@ -14,11 +14,19 @@ export function useFakeTimers(): void {
 }
 
 /** As a process that is started on what another one left; a kill is one that is never stopped. */
-export function newClock({ store }: TestStore, options: Partial<ConstructorParameters<typeof PipelineClock>[0]> = {}): PipelineClock {
+export function newClock(
+  { store }: TestStore,
+  options: Partial<ConstructorParameters<typeof PipelineClock>[0]> = {},
+): PipelineClock {
   const clock = new PipelineClock({
     store,
     activity: new Activity(),
-    work: { isPending: () => false, isWaiting: () => false, attemptsMade: () => 0, trouble: () => null },
+    work: {
+      isPending: () => false,
+      isWaiting: () => false,
+      attemptsMade: () => 0,
+      trouble: () => null,
+    },
     onOverdue: () => {},
     onChange: () => {},
     report: (error) => {
@@ -36,7 +44,10 @@ export function newClock({ store }: TestStore, options: Partial<ConstructorParam
   return clock;
 }
 
-export function startClock(one: TestStore, options: Parameters<typeof newClock>[1] = {}): PipelineClock {
+export function startClock(
+  one: TestStore,
+  options: Parameters<typeof newClock>[1] = {},
+): PipelineClock {
   const clock = newClock(one, options);
   clock.start();
   return clock;

@@ -1,6 +1,12 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { DeliveryId } from "../../domain/ids.ts";
-import { attempt, moveTo, openTestStore, request, type TestStore } from "../../store/store.fixture.ts";
+import {
+  attempt,
+  moveTo,
+  openTestStore,
+  request,
+  type TestStore,
+} from "../../store/store.fixture.ts";
 import { midnight, newClock, startClock, useFakeTimers } from "./pipeline-clock.fixture.ts";
 
 const hour = 3_600_000;
@@ -80,8 +86,10 @@ describe("after a kill the clock is not behind what it has shown", () => {
   test("when the stored time is older than what is on record", () => {
     for (const write of [
       ({ store }: TestStore, at: number) => store.commit([{ ...request([{}]), receivedAt: at }]),
-      ({ store }: TestStore, at: number) => store.record([{ ...attempt(1 as DeliveryId, { status: 503 }), startedAt: at }], []),
-      ({ store }: TestStore, at: number) => store.record([], [{ ...moveTo(1 as DeliveryId, "waiting", at + 1), at }]),
+      ({ store }: TestStore, at: number) =>
+        store.record([{ ...attempt(1 as DeliveryId, { status: 503 }), startedAt: at }], []),
+      ({ store }: TestStore, at: number) =>
+        store.record([], [{ ...moveTo(1 as DeliveryId, "waiting", at + 1), at }]),
     ]) {
       const one = openTestStore();
       one.store.commit([request([{ to: [1] }])]);
@@ -119,7 +127,9 @@ test("a mode that cannot be stored is not set", () => {
   const one = openTestStore();
   const clock = startClock(one);
   clock.set("faster", 10);
-  one.db.exec("CREATE TRIGGER refuse BEFORE UPDATE ON meta WHEN old.key = 'clock' BEGIN SELECT raise(ABORT, 'no room'); END");
+  one.db.exec(
+    "CREATE TRIGGER refuse BEFORE UPDATE ON meta WHEN old.key = 'clock' BEGIN SELECT raise(ABORT, 'no room'); END",
+  );
   expect(() => clock.set("faster", 60)).toThrow("no room");
   expect(clock.state()).toMatchObject({ mode: "faster", speed: 10 });
   expect(() => clock.set("paused")).toThrow("no room");
@@ -135,8 +145,16 @@ describe("a start takes up the time that was stored", () => {
     ["real, after a stop", { ...stored, stopped: true }, midnight - 2000],
     ["real, after a kill", { ...stored }, midnight - 2000],
     ["real, after a kill a moment ago", { ...stored, wallAt: midnight - 400 }, midnight - 6000],
-    ["real, with the machine's clock set back", { ...stored, wallAt: midnight + 5000, stopped: true }, midnight - 7000],
-    ["faster, which passed as slowly as the machine's while it was away", { ...stored, mode: "faster", speed: 20 }, midnight + 18_000],
+    [
+      "real, with the machine's clock set back",
+      { ...stored, wallAt: midnight + 5000, stopped: true },
+      midnight - 7000,
+    ],
+    [
+      "faster, which passed as slowly as the machine's while it was away",
+      { ...stored, mode: "faster", speed: 20 },
+      midnight + 18_000,
+    ],
     ["paused", { ...stored, mode: "paused" }, midnight - 7000],
   ] as const)("%s", ([, clock, now]) => {
     useFakeTimers();
@@ -144,7 +162,10 @@ describe("a start takes up the time that was stored", () => {
     one.store.saveClock(clock);
     const started = newClock(one);
     expect(started.now()).toBe(now);
-    expect(started.state()).toMatchObject({ mode: clock.mode, speed: clock.mode === "faster" ? 20 : 1 });
+    expect(started.state()).toMatchObject({
+      mode: clock.mode,
+      speed: clock.mode === "faster" ? 20 : 1,
+    });
     expect(started.isRunning()).toBe(clock.mode !== "paused");
   });
 });
@@ -162,7 +183,12 @@ describe("the time is stored", () => {
     clock.now();
     clock.now();
     expect(saves).toHaveBeenCalledTimes(1);
-    expect(one.store.loadClock()).toEqual({ now: midnight + 1001, wallAt: midnight + 1001, mode: "real", speed: 1 });
+    expect(one.store.loadClock()).toEqual({
+      now: midnight + 1001,
+      wallAt: midnight + 1001,
+      mode: "real",
+      speed: 1,
+    });
     clock.set("faster", 60);
     saves.mockClear();
     vi.setSystemTime(midnight + 2001);
@@ -218,7 +244,11 @@ describe("the time is stored", () => {
       throw full;
     });
     vi.setSystemTime(midnight + 1500);
-    expect([clock.now(), reported, clock.trouble?.code]).toEqual([midnight + 1500, [full], "store_unavailable"]);
+    expect([clock.now(), reported, clock.trouble?.code]).toEqual([
+      midnight + 1500,
+      [full],
+      "store_unavailable",
+    ]);
     vi.setSystemTime(midnight + 3000);
     expect([clock.now(), reported.length, clock.trouble]).toEqual([midnight + 3000, 1, null]);
   });
@@ -248,7 +278,13 @@ test("a speed belongs to the mode that runs faster, which is ten times as fast w
   expect(clock.set("faster")).toMatchObject({ mode: "faster", speed: 10 });
   expect(changes).toEqual([null, null]);
   vi.setSystemTime(midnight + 100);
-  expect(clock.set("paused")).toEqual({ now: midnight + 1000, mode: "paused", speed: 1, nextDueAt: null, advance: null });
+  expect(clock.set("paused")).toEqual({
+    now: midnight + 1000,
+    mode: "paused",
+    speed: 1,
+    nextDueAt: null,
+    advance: null,
+  });
   vi.setSystemTime(midnight + 200);
   expect([clock.now(), clock.isRunning()]).toEqual([midnight + 1000, false]);
 });

@@ -1,27 +1,47 @@
 /**
- * The clock that the pipeline runs on; `clock.ts` describes what it guarantees. Created by the assembly, moved by the control API.
+ * The clock that the pipeline runs on; `clock.ts` describes what it guarantees. Created by the
+ * assembly, moved by the control API.
  *
- * States: running (real or faster), paused; and on top of either, standing: an advance is under way, and time moves
- * only in jumps. Timers that are due fire in every state.
+ * States: running (real or faster), paused; and on top of either, standing: an advance is under
+ * way, and time moves only in jumps. Timers that are due fire in every state.
  */
 
 import { invalid, type Problem } from "../../domain/problem.ts";
 import type { ClockStore } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
-import { monotonic, startIdleTimer, startTimer, wallClockNow, type RealTimer } from "../real-time.ts";
+import {
+  monotonic,
+  startIdleTimer,
+  startTimer,
+  wallClockNow,
+  type RealTimer,
+} from "../real-time.ts";
 import type { Activity, Work } from "./activity.ts";
 import { Advances } from "./advances.ts";
-import type { AdvanceEnd, AdvanceProgress, AdvanceTarget, Clock, ClockMode, ClockState, ClockTimer, ScheduleOptions } from "./clock.ts";
+import type {
+  AdvanceEnd,
+  AdvanceProgress,
+  AdvanceTarget,
+  Clock,
+  ClockMode,
+  ClockState,
+  ClockTimer,
+  ScheduleOptions,
+} from "./clock.ts";
 
 /** Platform timers do not count a laptop's sleep, so a long wait is checked this often. */
 const longestWaitMs = 60_000;
 
-/** A due time missed by this much real time means that the machine slept or the process was not running. */
+/**
+ * A due time missed by this much real time means that the machine slept or the process was not
+ * running.
+ */
 const overdueAfterMs = 30_000;
 
 /**
- * The clock never shows a time that is later than the stored one by more than this much real time: it stores the time
- * first. A start after a kill adds this much, so the clock does not go back, whatever the machine's clock did meanwhile.
+ * The clock never shows a time that is later than the stored one by more than this much real time:
+ * it stores the time first. A start after a kill adds this much, so the clock does not go back,
+ * whatever the machine's clock did meanwhile.
  */
 const saveEveryMs = 1000;
 
@@ -82,7 +102,8 @@ export class PipelineClock implements Clock {
       this.#speed = stored.speed;
       const away = Math.max(0, wall - stored.wallAt);
       if (stored.mode === "paused") this.#base = stored.now;
-      else if (stored.mode === "real") this.#base = stored.now + Math.max(away, stored.stopped === true ? 0 : saveEveryMs);
+      else if (stored.mode === "real")
+        this.#base = stored.now + Math.max(away, stored.stopped === true ? 0 : saveEveryMs);
       else this.#base = stored.now + away + stored.speed * saveEveryMs;
     }
     this.#base = Math.max(this.#base, options.store.latestRecordedAt());
@@ -121,12 +142,16 @@ export class PipelineClock implements Clock {
     if (this.#standing || this.#mode === "paused") return this.#base;
     const wall = wallClockNow();
     if (wall < this.#wallSeen) {
-      // The wall clock was set back: continue from the latest time, which a jump may have moved ahead of what was shown.
+      // The wall clock was set back: continue from the latest time, which a jump may have moved
+      // ahead of what was shown.
       this.#base = Math.max(this.#base, this.#shown);
       this.#wallBase = wall;
     }
     this.#wallSeen = wall;
-    this.#shown = Math.max(this.#shown, Math.floor(this.#base + (wall - this.#wallBase) * this.#speed));
+    this.#shown = Math.max(
+      this.#shown,
+      Math.floor(this.#base + (wall - this.#wallBase) * this.#speed),
+    );
     return this.#shown;
   }
 
@@ -234,7 +259,8 @@ export class PipelineClock implements Clock {
     this.#platformTimer = startTimer(Math.min(Math.ceil(wait / this.#speed), longestWaitMs), () => {
       const due = this.#timers.next();
       try {
-        if (due !== undefined && (this.now() - due.at) / this.#speed > overdueAfterMs) this.#options.onOverdue();
+        if (due !== undefined && (this.now() - due.at) / this.#speed > overdueAfterMs)
+          this.#options.onOverdue();
       } catch (error) {
         this.#options.report(error);
       }
@@ -244,7 +270,11 @@ export class PipelineClock implements Clock {
 
   #fire(): void {
     const now = this.now();
-    for (let timer = this.#timers.takeDue(now); timer !== undefined && !this.#stopped; timer = this.#timers.takeDue(now)) {
+    for (
+      let timer = this.#timers.takeDue(now);
+      timer !== undefined && !this.#stopped;
+      timer = this.#timers.takeDue(now)
+    ) {
       try {
         timer.run();
       } catch (error) {
@@ -296,7 +326,9 @@ export class PipelineClock implements Clock {
 
 type Timer = { at: number; background: boolean; run: () => void };
 
-/** Timers in the order in which they are due; those of one time in the order in which they were set. */
+/**
+ * Timers in the order in which they are due; those of one time in the order in which they were set.
+ */
 class Timers {
   /** Latest first, so that the next one is removed from the end. */
   #sorted: Timer[] = [];

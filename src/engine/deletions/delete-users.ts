@@ -1,4 +1,7 @@
-/** Deletes users, within a transaction of the caller: sends the delete messages and removes the profiles. */
+/**
+ * Deletes users, within a transaction of the caller: sends the delete messages and removes the
+ * profiles.
+ */
 
 import type { Source } from "../../domain/configuration.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
@@ -13,24 +16,44 @@ export type DeleteUsersOptions = {
   configuration: Pick<Configuration, "source" | "destinations">;
 };
 
-type Found = { userId: string; known: boolean; others: string[]; sources: Source[]; messageIds: MessageRowId[] };
+type Found = {
+  userId: string;
+  known: boolean;
+  others: string[];
+  sources: Source[];
+  messageIds: MessageRowId[];
+};
 
 export function createDeleteUsers({ store, internalMessages, configuration }: DeleteUsersOptions) {
   function find(userId: string): (Found & { profile: ReturnType<typeof store.profileWithUser> })[] {
     const profile = store.profileWithUser(userId);
-    const found = { userId, profile, known: profile !== null, others: [], sources: [], messageIds: [] };
+    const found = {
+      userId,
+      profile,
+      known: profile !== null,
+      others: [],
+      sources: [],
+      messageIds: [],
+    };
     if (profile === null) return [found];
     const hasReceiver = ({ id, kind }: Source): boolean =>
-      kind !== "audience" && configuration.destinations().some(({ enabled, sourceIds }) => enabled && sourceIds.includes(id));
+      kind !== "audience" &&
+      configuration
+        .destinations()
+        .some(({ enabled, sourceIds }) => enabled && sourceIds.includes(id));
     const sources = store.sourcesThatKnow(profile).flatMap((id) => configuration.source(id) ?? []);
     const others = store.userIdsOf(profile).filter((other) => other !== userId);
     return [{ ...found, others, sources: sources.filter(hasReceiver) }];
   }
 
-  /** Sends one delete message for each user and each source that knows the user and has an enabled destination. */
+  /**
+   * Sends one delete message for each user and each source that knows the user and has an enabled
+   * destination.
+   */
   function send(users: readonly Found[]): void {
     const bySource = new Map<Source, Found[]>();
-    for (const user of users) for (const each of user.sources) bySource.set(each, [...(bySource.get(each) ?? []), user]);
+    for (const user of users)
+      for (const each of user.sources) bySource.set(each, [...(bySource.get(each) ?? []), user]);
     if (bySource.size === 0) return;
     const batches = [...bySource].map(([from, to]) => ({
       source: from,
@@ -45,7 +68,10 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
     }
   }
 
-  /** Users of one profile have to be in the same call, because the profile is removed with the first. */
+  /**
+   * Users of one profile have to be in the same call, because the profile is removed with the
+   * first.
+   */
   return (userIds: readonly string[]): DeletedUser[] => {
     const found = userIds.flatMap(find);
     send(found);
@@ -70,7 +96,9 @@ function sentence({ known, sources, others }: Found, named: readonly string[]): 
     names.length === 0
       ? "No source that knows the user has an enabled destination, so no delete message was created."
       : `A delete message was created for ${listed(names)}.`;
-  const also = others.filter((other) => !named.includes(other)).map((other) => JSON.stringify(other));
+  const also = others
+    .filter((other) => !named.includes(other))
+    .map((other) => JSON.stringify(other));
   const rest =
     also.length === 0
       ? ""

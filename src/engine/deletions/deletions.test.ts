@@ -1,4 +1,7 @@
-/** Deletion requests: their slices, their states as their messages go on, and what they do when the store refuses. */
+/**
+ * Deletion requests: their slices, their states as their messages go on, and what they do when the
+ * store refuses.
+ */
 
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
@@ -28,10 +31,20 @@ function startDeletions() {
   changes.subscribe((lines) => void told.push(...lines));
   const reported: unknown[] = [];
   const now = (): number => clock.now();
-  const configuration = createConfiguration({ store, now, changes, onChange: () => {}, onDestinationDeleted: () => {} });
+  const configuration = createConfiguration({
+    store,
+    now,
+    changes,
+    onChange: () => {},
+    onDestinationDeleted: () => {},
+  });
   const source = configuration.createSource({ name: "Shop" });
   if (isProblem(source)) throw new Error(source.message);
-  configuration.createDestination({ name: "D", sourceIds: [source.id], webhooks: [{ url: "http://127.0.0.1/", headers: {} }] });
+  configuration.createDestination({
+    name: "D",
+    sourceIds: [source.id],
+    webhooks: [{ url: "http://127.0.0.1/", headers: {} }],
+  });
   const suppressions = createSuppressions({ store, now, changes });
   const parts = { store, clock, activity, changes, configuration };
   const internalMessages = createInternalMessages({ ...parts, onCommitted: () => {} });
@@ -57,10 +70,15 @@ function startDeletions() {
     reported,
     /** An event of each. */
     send(users: readonly string[]): void {
-      const bought = (userId: string) => ({ userId, event: "Bought", text: JSON.stringify({ type: "track", userId, event: "Bought" }) });
+      const bought = (userId: string) => ({
+        userId,
+        event: "Bought",
+        text: JSON.stringify({ type: "track", userId, event: "Bought" }),
+      });
       store.commit([request(users.map(bought))]);
     },
-    create: async (users: readonly string[], suppress = true) => (await deletions.create(users, suppress)) as DeletionView,
+    create: async (users: readonly string[], suppress = true) =>
+      (await deletions.create(users, suppress)) as DeletionView,
     /** Requests whose change the feed tells, gathered until now. */
     noted(): string[] {
       vi.advanceTimersByTime(60);
@@ -69,9 +87,17 @@ function startDeletions() {
     },
     move(delivery: number, state: Parameters<typeof moveTo>[1]): void {
       store.record([], [moveTo(delivery as DeliveryId, state)]);
-      changes.note("messages", messageIds.format(store.deliveryDetails(delivery as DeliveryId)?.messageRow ?? (0 as never)));
+      changes.note(
+        "messages",
+        messageIds.format(
+          store.deliveryDetails(delivery as DeliveryId)?.messageRow ?? (0 as never),
+        ),
+      );
     },
-    refuse: () => db.exec("CREATE TRIGGER refuse BEFORE UPDATE ON deletion_users BEGIN SELECT RAISE(ABORT, 'no room'); END"),
+    refuse: () =>
+      db.exec(
+        "CREATE TRIGGER refuse BEFORE UPDATE ON deletion_users BEGIN SELECT RAISE(ABORT, 'no room'); END",
+      ),
     allow: () => db.exec("DROP TRIGGER refuse"),
     left: () => db.prepare("SELECT count(*) FROM deletion_users WHERE body IS NULL").pluck().get(),
   };
@@ -92,23 +118,36 @@ test("fifty users are deleted in a turn, it is work until all are, and each is n
   expect(counts).toEqual([120, 70, 20, 0]);
   const { users: deleted, state } = await created;
   expect(deleted.map(({ userId }) => userId)).toEqual(users(120));
-  expect([state, one.store.countKnownUsers(), deleted.filter(({ deleted: known }) => known?.known === true).length]).toEqual([
-    "queued",
-    0,
-    3,
+  expect([
+    state,
+    one.store.countKnownUsers(),
+    deleted.filter(({ deleted: known }) => known?.known === true).length,
+  ]).toEqual(["queued", 0, 3]);
+  expect([one.suppressions.isSuppressed("u119"), one.suppressions.isSuppressed("u120")]).toEqual([
+    true,
+    false,
   ]);
-  expect([one.suppressions.isSuppressed("u119"), one.suppressions.isSuppressed("u120")]).toEqual([true, false]);
 });
 
 test("users of one profile are deleted together, and one delete message names each", async () => {
   const one = startDeletions();
   one.send(["old", "new"]);
   one.store.commit([
-    request([{ type: "alias", userId: "new", text: JSON.stringify({ type: "alias", userId: "new", previousId: "old" }) }]),
+    request([
+      {
+        type: "alias",
+        userId: "new",
+        text: JSON.stringify({ type: "alias", userId: "new", previousId: "old" }),
+      },
+    ]),
   ]);
   const { users: deleted } = await one.create([...users(60), "old", ...users(60), "new"], false);
-  expect(deleted.filter(({ deleted: known }) => known?.known === true).map(({ userId }) => userId)).toEqual(["old", "new"]);
-  expect(one.db.prepare("SELECT user_id FROM messages ORDER BY id LIMIT 10 OFFSET 3").pluck().all()).toEqual(["old", "new"]);
+  expect(
+    deleted.filter(({ deleted: known }) => known?.known === true).map(({ userId }) => userId),
+  ).toEqual(["old", "new"]);
+  expect(
+    one.db.prepare("SELECT user_id FROM messages ORDER BY id LIMIT 10 OFFSET 3").pluck().all(),
+  ).toEqual(["old", "new"]);
   expect(one.suppressions.isSuppressed("old")).toBe(false);
 });
 
@@ -125,7 +164,10 @@ test("the state of a request follows its messages, and each change of it is told
   one.store.record([], [moveTo(1 as DeliveryId, "delivered")]);
   // A line of the feed names a hundred: of more changes any may be of a delete message.
   one.changes.noteMany("messages", users(150), () => "msg_000009999", false);
-  expect([one.noted(), one.deletions.list(10, null).items[0]?.state]).toEqual([[name], "delivered"]);
+  expect([one.noted(), one.deletions.list(10, null).items[0]?.state]).toEqual([
+    [name],
+    "delivered",
+  ]);
   one.changes.noteMany("messages", users(150), () => "msg_000009999", false);
   expect(one.noted()).toEqual([]);
 });
@@ -168,7 +210,10 @@ test("a state that cannot be read is reported, and the other listeners of the fe
   const heard: Change[] = [];
   one.changes.subscribe((lines) => void heard.push(...lines));
   vi.advanceTimersByTime(60);
-  expect([one.reported, heard.map(({ area }) => area)]).toEqual([[new Error("no file")], ["messages"]]);
+  expect([one.reported, heard.map(({ area }) => area)]).toEqual([
+    [new Error("no file")],
+    ["messages"],
+  ]);
 });
 
 test("what the store refuses is told to the caller, cannot be deleted, and goes on after half a second", async () => {
@@ -177,7 +222,11 @@ test("what the store refuses is told to the caller, cannot be deleted, and goes 
   await expect(one.create(users(3))).rejects.toThrow("no room");
   await expect(one.create(["other"])).rejects.toThrow("no room");
   const id = 1 as DeletionId;
-  expect([one.deletions.get(id)?.state, one.activity.isQuiet(true), one.reported]).toEqual(["queued", true, []]);
+  expect([one.deletions.get(id)?.state, one.activity.isQuiet(true), one.reported]).toEqual([
+    "queued",
+    true,
+    [],
+  ]);
   expect(one.deletions.delete(id)).toMatchObject({ status: 409, code: "deletion_under_way" });
   vi.advanceTimersByTime(500);
   await one.activity.whenQuiet();
@@ -187,7 +236,10 @@ test("what the store refuses is told to the caller, cannot be deleted, and goes 
   expect(one.activity.isQuiet(true)).toBe(true);
   vi.advanceTimersByTime(1);
   await one.activity.whenQuiet();
-  expect(one.deletions.list(10, null).items.map(({ state }) => state)).toEqual(["nothing_to_send", "nothing_to_send"]);
+  expect(one.deletions.list(10, null).items.map(({ state }) => state)).toEqual([
+    "nothing_to_send",
+    "nothing_to_send",
+  ]);
   expect([one.left(), one.reported.length]).toEqual([0, 2]);
   one.noted();
   expect(vi.getTimerCount()).toBe(0);
@@ -219,9 +271,14 @@ test("a request whose state cannot be read afterwards leaves no work open, and i
 
 test("a request that cannot be stored suppresses nobody", async () => {
   const one = startDeletions();
-  one.db.exec("CREATE TRIGGER refuse BEFORE INSERT ON suppressions WHEN NEW.user_id = 'u1' BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  one.db.exec(
+    "CREATE TRIGGER refuse BEFORE INSERT ON suppressions WHEN NEW.user_id = 'u1' BEGIN SELECT RAISE(ABORT, 'no room'); END",
+  );
   await expect(one.create(users(3))).rejects.toThrow("no room");
-  expect([one.suppressions.isSuppressed("u0"), one.deletions.list(10, null).items]).toEqual([false, []]);
+  expect([one.suppressions.isSuppressed("u0"), one.deletions.list(10, null).items]).toEqual([
+    false,
+    [],
+  ]);
 });
 
 test("a start goes on with requests that a kill interrupted", async () => {

@@ -1,7 +1,8 @@
 /**
- * Deletion requests: stored with the users that are still to be deleted, processed in slices of one transaction each, and
- * continued after a crash. When a request is stored, its users are suppressed, so that no later message of theirs is
- * accepted. Messages that were accepted before are first applied to the profiles.
+ * Deletion requests: stored with the users that are still to be deleted, processed in slices of one
+ * transaction each, and continued after a crash. When a request is stored, its users are
+ * suppressed, so that no later message of theirs is accepted. Messages that were accepted before
+ * are first applied to the profiles.
  */
 
 import { isSettled, type DeletionState } from "../../domain/states.ts";
@@ -47,7 +48,10 @@ export function createDeletions(options: DeletionsOptions): DeletionControl {
   const runs = createRuns(options, states);
   const stopping = createStopping();
 
-  const view = (deletion: Deletion): DeletionView => ({ ...deletion, state: states.of(deletion.id, isRunning(deletion)) });
+  const view = (deletion: Deletion): DeletionView => ({
+    ...deletion,
+    state: states.of(deletion.id, isRunning(deletion)),
+  });
   const missing = (id: DeletionId) => notFound("deletion request", deletionIds.format(id));
 
   function insert(userIds: readonly string[], suppress: boolean): DeletionId {
@@ -93,7 +97,10 @@ export function createDeletions(options: DeletionsOptions): DeletionControl {
       const deletion = store.deletion(id);
       if (deletion === null) return missing(id);
       if (isRunning(deletion)) {
-        return conflict("deletion_under_way", "The request is still running. Delete it after it has ended.");
+        return conflict(
+          "deletion_under_way",
+          "The request is still running. Delete it after it has ended.",
+        );
       }
       store.deleteDeletion(id);
       states.remove(id);
@@ -107,8 +114,15 @@ function isRunning({ users }: Deletion): boolean {
   return users.some(({ deleted }) => deleted === null);
 }
 
-/** The states of the requests, which follow from those of their delete messages. Notes each that changes. */
-function createStates({ store, changes, report }: Pick<DeletionsOptions, "store" | "changes" | "report">) {
+/**
+ * The states of the requests, which follow from those of their delete messages. Notes each that
+ * changes.
+ */
+function createStates({
+  store,
+  changes,
+  report,
+}: Pick<DeletionsOptions, "store" | "changes" | "report">) {
   /** The last known state of each request. */
   const known = new Map<DeletionId, DeletionState>();
   const requestOf = new Map<string, DeletionId>();
@@ -117,7 +131,8 @@ function createStates({ store, changes, report }: Pick<DeletionsOptions, "store"
   function stateOf(id: DeletionId, running: boolean): DeletionState {
     if (running) return "queued";
     const state = store.stateOfMessages(id);
-    const isNotSent = state === null || state === "filtered" || state === "duplicate" || state === "rejected";
+    const isNotSent =
+      state === null || state === "filtered" || state === "duplicate" || state === "rejected";
     return isNotSent ? "nothing_to_send" : state;
   }
 
@@ -134,7 +149,8 @@ function createStates({ store, changes, report }: Pick<DeletionsOptions, "store"
     const affected = new Set(ids.flatMap((id) => requestOf.get(id) ?? []));
     // With more changes than ids, any request whose messages are not settled may be affected.
     if (count > ids.length) {
-      for (const [id, state] of known) if (state !== "nothing_to_send" && !isSettled(state)) affected.add(id);
+      for (const [id, state] of known)
+        if (state !== "nothing_to_send" && !isSettled(state)) affected.add(id);
     }
     try {
       for (const id of affected) note(id);
@@ -183,7 +199,8 @@ function createRuns(options: DeletionsOptions, states: ReturnType<typeof createS
     for (const userId of userIds) {
       if (!left.has(userId)) continue;
       const profile = store.profileWithUser(userId);
-      const together = profile === null ? [] : store.userIdsOf(profile).filter((each) => left.has(each));
+      const together =
+        profile === null ? [] : store.userIdsOf(profile).filter((each) => left.has(each));
       for (const each of [userId, ...together]) {
         left.delete(each);
         users.add(each);
@@ -265,8 +282,15 @@ type SuppressionControl = Suppressions & {
   reload(): void;
 };
 
-/** Users whose messages are no longer accepted: in the store, and in memory because every message is checked. */
-export function createSuppressions({ store, now, changes }: SuppressionsOptions): SuppressionControl {
+/**
+ * Users whose messages are no longer accepted: in the store, and in memory because every message is
+ * checked.
+ */
+export function createSuppressions({
+  store,
+  now,
+  changes,
+}: SuppressionsOptions): SuppressionControl {
   let users = new Set(store.suppressedUsers());
   return {
     isSuppressed: (userId) => users.has(nameOf(userId)),
@@ -282,7 +306,8 @@ export function createSuppressions({ store, now, changes }: SuppressionsOptions)
     },
     list: (search, limit, after) => store.suppressions(search, limit, after),
     lift(userId) {
-      if (!store.lift(userId)) return problem(404, "not_found", `The user ${JSON.stringify(userId)} is not suppressed.`);
+      if (!store.lift(userId))
+        return problem(404, "not_found", `The user ${JSON.stringify(userId)} is not suppressed.`);
       users.delete(userId);
       changes.note("suppressions", userId);
       return null;

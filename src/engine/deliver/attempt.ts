@@ -1,6 +1,7 @@
 /**
- * One attempt: one request to one webhook under its deadline, and its record. The deadline uses real time, except
- * while a test endpoint holds the request: then it uses clock time. A request that a test endpoint forwards is sent as one too.
+ * One attempt: one request to one webhook under its deadline, and its record. The deadline uses
+ * real time, except while a test endpoint holds the request: then it uses clock time. A request
+ * that a test endpoint forwards is sent as one too.
  */
 
 import type { Outcome } from "../../domain/states.ts";
@@ -24,7 +25,10 @@ type AttemptOptions = {
   timeoutMs: number;
   method?: string;
   keepBody?: number;
-  /** The attempt that waits for the answer of this one, at a test endpoint that forwards it: held while this one is. */
+  /**
+   * The attempt that waits for the answer of this one, at a test endpoint that forwards it: held
+   * while this one is.
+   */
   through?: Holdable | null;
   /** The test endpoints that the request has come through. */
   via?: readonly EndpointId[];
@@ -48,7 +52,8 @@ export type RunningAttempt = {
 };
 
 export function startAttempt(options: AttemptOptions): RunningAttempt {
-  const { sender, clock, holds, work, timeoutMs, through, method, url, headers, body, keepBody } = options;
+  const { sender, clock, holds, work, timeoutMs, through, method, url, headers, body, keepBody } =
+    options;
   const startedAt = clock.now();
   const started = clock.monotonic();
   const time = new AttemptTime(clock, startedAt);
@@ -60,7 +65,8 @@ export function startAttempt(options: AttemptOptions): RunningAttempt {
   let unregister = (): void => undefined;
   let deadline: RealTimer | ClockTimer;
 
-  const stamp = (phase: Phase): void => void stamps.push({ phase, real: clock.monotonic() - started, simulated: time.elapsed() });
+  const stamp = (phase: Phase): void =>
+    void stamps.push({ phase, real: clock.monotonic() - started, simulated: time.elapsed() });
   const abort = (): void => exchange.abort({ timeoutMs });
 
   const exchange: Exchange = sender.send({
@@ -111,7 +117,9 @@ export function startAttempt(options: AttemptOptions): RunningAttempt {
     return {
       startedAt,
       durationMs: rounded(simulated ? time.elapsed() : clock.monotonic() - started),
-      phases: Object.fromEntries(stamps.map((each) => [each.phase, rounded(simulated ? each.simulated : each.real)])),
+      phases: Object.fromEntries(
+        stamps.map((each) => [each.phase, rounded(simulated ? each.simulated : each.real)]),
+      ),
       simulated,
       outcome: outcomeOf(result),
       error: result.error,
@@ -141,9 +149,10 @@ function rounded(ms: number): number {
 }
 
 /**
- * How long an attempt takes. While a test endpoint holds it, the clock time of the endpoint's program counts, to the
- * millisecond, however late timers fire in a busy process. Before and after, real time counts, but no more of it than
- * the clock has moved: none on a paused clock, and not stretched on a fast one.
+ * How long an attempt takes. While a test endpoint holds it, the clock time of the endpoint's
+ * program counts, to the millisecond, however late timers fire in a busy process. Before and after,
+ * real time counts, but no more of it than the clock has moved: none on a paused clock, and not
+ * stretched on a fast one.
  */
 class AttemptTime {
   readonly #clock: Clock;
@@ -160,7 +169,10 @@ class AttemptTime {
 
   elapsed(): number {
     const now = this.#clock.now();
-    return this.#spent + (this.#heldSince === null ? this.#onNetwork(now) : Math.max(0, now - this.#heldSince));
+    return (
+      this.#spent +
+      (this.#heldSince === null ? this.#onNetwork(now) : Math.max(0, now - this.#heldSince))
+    );
   }
 
   /** Returns the time taken so far. */

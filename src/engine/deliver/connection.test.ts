@@ -2,7 +2,15 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import type { RawReceiver } from "../../../test/support/raw-receiver.ts";
-import { answering, closed, ok, post, receiver, sender, stopAll } from "../../../test/support/sending.ts";
+import {
+  answering,
+  closed,
+  ok,
+  post,
+  receiver,
+  sender,
+  stopAll,
+} from "../../../test/support/sending.ts";
 import type { Exchange } from "./exchange.ts";
 
 afterEach(stopAll);
@@ -16,7 +24,9 @@ describe("connections", () => {
     await Promise.all([0, 1, 2].map((index) => there.connection(index)));
     const order = [1, 2, 0].map((index) => there.sockets[index]);
     for (const socket of order) {
-      const ours = exchanges.find((exchange) => exchange.sockets[0] === `127.0.0.1 ${socket?.remotePort}`);
+      const ours = exchanges.find(
+        (exchange) => exchange.sockets[0] === `127.0.0.1 ${socket?.remotePort}`,
+      );
       socket?.write(ok);
       await ours?.done;
     }
@@ -26,22 +36,33 @@ describe("connections", () => {
       [`127.0.0.1 ${order[2]?.remotePort}`],
       [`127.0.0.1 ${order[1]?.remotePort}`],
     ]);
-    expect(next.map((exchange) => exchange.phases)).toEqual(Array(2).fill(["sent", "firstByte", "done"]));
+    expect(next.map((exchange) => exchange.phases)).toEqual(
+      Array(2).fill(["sent", "firstByte", "done"]),
+    );
     expect(there.sockets).toHaveLength(3);
   });
 
   test.each([
-    ["the receiver says close", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"],
+    [
+      "the receiver says close",
+      "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+    ],
     ["the receiver speaks HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"],
     ["more came than was announced", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nmore"],
-    ["the receiver keeps idle ones too short", "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=0\r\nContent-Length: 0\r\n\r\n"],
+    [
+      "the receiver keeps idle ones too short",
+      "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=0\r\nContent-Length: 0\r\n\r\n",
+    ],
   ])("are ended when %s", async (_, answer) => {
     const there = await answering(answer);
     const from = sender();
     const url = `http://127.0.0.1:${there.port}/`;
     const first = post(from, url);
     const ended = closed(await there.connection(0));
-    expect(await first.done).toMatchObject({ outcome: "answered", response: { status: 200, bodyLength: 0 } });
+    expect(await first.done).toMatchObject({
+      outcome: "answered",
+      response: { status: 200, bodyLength: 0 },
+    });
     await ended;
     await post(from, url).done;
     expect(there.sockets).toHaveLength(2);
@@ -66,13 +87,18 @@ describe("connections", () => {
   });
 
   test("an idle one is closed after the time given, or half a second before the receiver would", async () => {
-    const [limited, usual] = [await answering("HTTP/1.1 204 No Content\r\nKeep-Alive: timeout=1\r\n\r\n"), await answering(ok)];
+    const [limited, usual] = [
+      await answering("HTTP/1.1 204 No Content\r\nKeep-Alive: timeout=1\r\n\r\n"),
+      await answering(ok),
+    ];
     const from = sender({ idleMs: 750 });
     const start = performance.now();
     const order: string[] = [];
     const closes = [limited, usual].map(async (there) => {
       await closed(await there.connection(0));
-      order.push(`${there === limited ? "limited" : "usual"} after ${performance.now() - start < 500 ? "less than" : "at least"} 500 ms`);
+      order.push(
+        `${there === limited ? "limited" : "usual"} after ${performance.now() - start < 500 ? "less than" : "at least"} 500 ms`,
+      );
     });
     await post(from, `http://127.0.0.1:${limited.port}/`).done;
     await post(from, `http://127.0.0.1:${usual.port}/`).done;
@@ -88,7 +114,9 @@ describe("connections", () => {
       import { createTrust } from ${JSON.stringify(new URL("./dial.ts", import.meta.url).href)};
       const request = { url: "http://127.0.0.1:${there.port}/", headers: [], body: new Uint8Array(0), onPhase() {}, onSocket() {} };
       await createSender({ trust: createTrust(), idleMs: 3_600_000 }).send(request).done;`;
-    const child = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: ["ignore", "inherit", "inherit"] });
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+      stdio: ["ignore", "inherit", "inherit"],
+    });
     onTestFinished(() => void child.kill("SIGKILL"));
     const socket = await there.connection(0);
     expect(await once(child, "exit")).toEqual([0, null]);
@@ -150,12 +178,15 @@ describe("abort", () => {
   });
 
   test("keeps what has arrived of the response", async () => {
-    const there = await receiver({ onRequest: (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc") });
+    const there = await receiver({
+      onRequest: (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"),
+    });
     const exchange: Exchange = sender().send({
       url: `http://127.0.0.1:${there.port}/`,
       headers: [],
       body: new Uint8Array(0),
-      onPhase: (phase) => phase === "firstByte" && setImmediate(() => exchange.abort({ timeoutMs: 5000 })),
+      onPhase: (phase) =>
+        phase === "firstByte" && setImmediate(() => exchange.abort({ timeoutMs: 5000 })),
       onSocket: () => {},
     });
     const result = await exchange.done;
@@ -171,7 +202,11 @@ describe("abort", () => {
     for (const host of ["127.0.0.1", "localhost", "no-such-host.invalid"]) {
       const exchange = post(sender(), `http://${host}:${there.port}/`);
       exchange.abort({ timeoutMs: 5000 });
-      expect(await exchange.done).toMatchObject({ outcome: "timeout", requestHead: "", response: null });
+      expect(await exchange.done).toMatchObject({
+        outcome: "timeout",
+        requestHead: "",
+        response: null,
+      });
     }
     expect(there.received.join("")).toBe("");
   });
@@ -195,14 +230,18 @@ test("many exchanges at once over few connections each get their own answer", as
   const there = await receiver({
     onRequest: (socket, _, request) => {
       const body = request.slice(request.indexOf("\r\n\r\n") + 4);
-      socket.write(`HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+      socket.write(
+        `HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      );
     },
   });
   const from = sender();
   const worker = async (name: number) => {
     for (let index = 0; index < 50; index += 1) {
       const body = `${name}-${index}`;
-      const { response } = await post(from, `http://127.0.0.1:${there.port}/`, { body: Buffer.from(body) }).done;
+      const { response } = await post(from, `http://127.0.0.1:${there.port}/`, {
+        body: Buffer.from(body),
+      }).done;
       expect(Buffer.from(response?.body ?? []).toString()).toBe(body);
     }
   };

@@ -1,13 +1,14 @@
 /**
- * One socket to a receiver, and the exchange it carries. Created by the sender; after that the socket's events drive
- * it. It carries one exchange at a time and never sends anything by itself.
+ * One socket to a receiver, and the exchange it carries. Created by the sender; after that the
+ * socket's events drive it. It carries one exchange at a time and never sends anything by itself.
  *
  * States:
  *   connecting   looking up, TCP, TLS (`stage` says which); the request waits
  *   busy         the request is being sent, or its response is arriving
  *   idle         kept for the next request; any event of the socket ends it
- *   checking     has the next request but has not written it: an end that has already arrived here is noticed first. A
- *                connection that has ended, or may end now, hands the request to a new one
+ *   checking     has the next request but has not written it: an end that has already arrived here
+ *                is noticed first. A connection that has ended, or may end now, hands the request
+ *                to a new one
  *   closed       the socket is destroyed
  */
 
@@ -15,8 +16,21 @@ import type { Socket } from "node:net";
 import { monotonic, runAfterPoll } from "../real-time.ts";
 import { dial } from "./dial.ts";
 import type { Target, Trust } from "./dial.ts";
-import { closedFailure, connectionError, deadlineFailure, keptConnectionFailure, socketFailure } from "./exchange.ts";
-import type { EndOfExchange, Exchange, ExchangeResult, Failure, SendRequest, Stage } from "./exchange.ts";
+import {
+  closedFailure,
+  connectionError,
+  deadlineFailure,
+  keptConnectionFailure,
+  socketFailure,
+} from "./exchange.ts";
+import type {
+  EndOfExchange,
+  Exchange,
+  ExchangeResult,
+  Failure,
+  SendRequest,
+  Stage,
+} from "./exchange.ts";
 import { ResponseParser } from "./response-parser.ts";
 
 /** Who keeps connections between exchanges. */
@@ -30,13 +44,18 @@ type ConnectionKeeper = {
   noteEnd(origin: string, idleForMs: number, promised: boolean): void;
 };
 
-// The usual response arrives in one read; a long one takes a few more. Each connection has its own buffer, so 64 of them are 1 MB.
+// The usual response arrives in one read; a long one takes a few more. Each connection has its own
+// buffer, so 64 of them are 1 MB.
 const readBufferSize = 16 * 1024;
 
-// Below this size head and body fit into Node's buffer pool, and one copy is cheaper than a write of two pieces.
+// Below this size head and body fit into Node's buffer pool, and one copy is cheaper than a write
+// of two pieces.
 const oneWriteLimit = 4 * 1024 - 1;
 
-/** No round trip takes longer: a connection that ends later than this after the write had delivered the request. */
+/**
+ * No round trip takes longer: a connection that ends later than this after the write had delivered
+ * the request.
+ */
 const raceMs = 1_000;
 
 export class Connection {
@@ -61,7 +80,15 @@ export class Connection {
   #promised = false;
   #writtenAt = 0;
 
-  constructor({ target, trust, keeper }: { target: Target; trust: Trust; keeper: ConnectionKeeper }) {
+  constructor({
+    target,
+    trust,
+    keeper,
+  }: {
+    target: Target;
+    trust: Trust;
+    keeper: ConnectionKeeper;
+  }) {
     this.target = target;
     this.#trust = trust;
     this.#keeper = keeper;
@@ -94,7 +121,8 @@ export class Connection {
     this.#idleForMs = monotonic() - this.#idleSince;
     runAfterPoll(() => {
       if (this.#exchange !== exchange) return;
-      if (!this.#keeper.isSafe(this.target.origin, this.#idleForMs, this.#promised)) return this.#handOver();
+      if (!this.#keeper.isSafe(this.target.origin, this.#idleForMs, this.#promised))
+        return this.#handOver();
       this.#socket.ref();
       this.#send(exchange);
     });
@@ -120,8 +148,12 @@ export class Connection {
 
   abort(exchange: RunningExchange, reason: EndOfExchange): void {
     if (this.#exchange !== exchange) return;
-    if (reason === "stopped") this.#finish(connectionError("stopped", "Hookyard was stopped while this attempt was in progress."));
-    else this.#finish(deadlineFailure(reason.timeoutMs, this.target, this.#stage, this.#progress()));
+    if (reason === "stopped")
+      this.#finish(
+        connectionError("stopped", "Hookyard was stopped while this attempt was in progress."),
+      );
+    else
+      this.#finish(deadlineFailure(reason.timeoutMs, this.target, this.#stage, this.#progress()));
   }
 
   destroy(): void {
@@ -204,9 +236,11 @@ export class Connection {
     this.#exchange = null;
     exchange.request.onPhase("done");
     const parser = this.#parser;
-    // Apache counts `max` down from response to response, Node repeats the total: neither serves more than the smallest of these sums.
+    // Apache counts `max` down from response to response, Node repeats the total: neither serves
+    // more than the smallest of these sums.
     this.#allowed = Math.min(this.#allowed, this.#carried - 1 + parser.keepAliveMax);
-    // A response that arrives before the whole request is sent leaves the rest of the request in transit.
+    // A response that arrives before the whole request is sent leaves the rest of the request in
+    // transit.
     const keeps = reusable && parser.keepAlive && !this.#sending && this.#carried < this.#allowed;
     if (keeps && this.#keeper.put(this, parser.keepAliveMs)) {
       this.#state = "idle";
@@ -217,7 +251,12 @@ export class Connection {
     } else {
       this.destroy();
     }
-    exchange.resolve({ outcome: "answered", error: null, requestHead: exchange.head, response: parser.response() });
+    exchange.resolve({
+      outcome: "answered",
+      error: null,
+      requestHead: exchange.head,
+      response: parser.response(),
+    });
   }
 
   /** The receiver has closed the connection. */
@@ -226,7 +265,11 @@ export class Connection {
     if (this.#state === "idle" || this.#state === "checking") return this.#endedIdle();
     this.#parser.end();
     if (this.#parser.complete) this.#answered(false);
-    else this.#finish(this.#race() ?? closedFailure(this.target, this.#stage, this.#parser.headComplete, this.#progress()));
+    else
+      this.#finish(
+        this.#race() ??
+          closedFailure(this.target, this.#stage, this.#parser.headComplete, this.#progress()),
+      );
   }
 
   #failed(error: Error): void {
@@ -236,7 +279,10 @@ export class Connection {
     this.#finish((failure.outcome === "connection_error" ? this.#race() : null) ?? failure);
   }
 
-  /** The failure when the end of a kept connection may have crossed the request on the network, else null. */
+  /**
+   * The failure when the end of a kept connection may have crossed the request on the network, else
+   * null.
+   */
   #race(): Failure | null {
     const exchange = this.#exchange;
     if (!exchange || this.#carried < 2 || exchange.firstByte || exchange.reached) return null;
@@ -249,7 +295,12 @@ export class Connection {
     const exchange = this.#exchange;
     this.#exchange = null;
     this.destroy();
-    exchange?.resolve({ outcome, error, requestHead: exchange.written ? exchange.head : "", response: this.#parser.response() });
+    exchange?.resolve({
+      outcome,
+      error,
+      requestHead: exchange.written ? exchange.head : "",
+      response: this.#parser.response(),
+    });
   }
 
   #progress(): string {

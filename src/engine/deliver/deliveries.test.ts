@@ -40,7 +40,8 @@ function startDeliveries(failed: number) {
       store.commit([request([{ to: [to] }])]);
       const id = store.newestRows().delivery as DeliveryId;
       if (state !== "queued") store.claim(to as DestinationId, startOfTime, 1000);
-      if (state !== "queued" && state !== "sending") store.record([], [moveTo(id, state, state === "waiting" ? startOfTime + 9000 : null)]);
+      if (state !== "queued" && state !== "sending")
+        store.record([], [moveTo(id, state, state === "waiting" ? startOfTime + 9000 : null)]);
       return id;
     },
   };
@@ -53,7 +54,8 @@ function startDeliveries(failed: number) {
   return one;
 }
 
-const countOf = ({ store }: ReturnType<typeof startDeliveries>, state: DeliveryState): number => store.countByState()[state];
+const countOf = ({ store }: ReturnType<typeof startDeliveries>, state: DeliveryState): number =>
+  store.countByState()[state];
 
 test("a retry of all requeues two hundred in a turn, newest first, as work, and says how far it is", async () => {
   const one = startDeliveries(450);
@@ -67,7 +69,11 @@ test("a retry of all requeues two hundred in a turn, newest first, as work, and 
   }
   expect(progress).toEqual([200, 400, 450]);
   expect(job).toEqual({ id, state: "done", total: 450, done: 450, retried: 450 });
-  expect([countOf(one, "queued"), one.seen.kicks, one.activity.isQuiet(true)]).toEqual([450, 3, true]);
+  expect([countOf(one, "queued"), one.seen.kicks, one.activity.isQuiet(true)]).toEqual([
+    450,
+    3,
+    true,
+  ]);
   expect(one.seen.noted).toEqual(Array.from({ length: 5 }, () => "jobs job_000000001"));
 });
 
@@ -83,7 +89,15 @@ test("newer ones come first, and those that moved meanwhile are left as they are
 
 test("it takes what can be retried, of one destination or state when the filter says so", async () => {
   const one = startDeliveries(0);
-  for (const state of ["waiting", "failed", "expired", "cancelled", "delivered", "sending"] as const) one.add(state);
+  for (const state of [
+    "waiting",
+    "failed",
+    "expired",
+    "cancelled",
+    "delivered",
+    "sending",
+  ] as const)
+    one.add(state);
   one.add("queued");
   one.add("failed", 2);
   one.add("failed", 3);
@@ -129,7 +143,9 @@ test("the newest hundred that have ended are kept, and those that run; newest fi
 
 test("a retry of all that the store refuses leaves no work open", async () => {
   const one = startDeliveries(1);
-  one.db.exec("CREATE TRIGGER full BEFORE INSERT ON transitions BEGIN SELECT RAISE(ABORT, 'full'); END");
+  one.db.exec(
+    "CREATE TRIGGER full BEFORE INSERT ON transitions BEGIN SELECT RAISE(ABORT, 'full'); END",
+  );
   const { id } = one.deliveries.retryAll({});
   await nextTurn();
   expect(one.seen.reported).toHaveLength(1);
@@ -141,16 +157,38 @@ test("a user retries what has not ended well, and cancels what has not begun", (
   const one = startDeliveries(0);
   const { deliveries } = one;
   const answers = (act: "retry" | "cancel") =>
-    (["queued", "waiting", "failed", "expired", "cancelled", "delivered", "sending"] as const).map((state) => {
-      const answer = deliveries[act](one.add(state));
-      return "code" in answer ? answer.code : answer.state;
-    });
-  expect(answers("retry")).toEqual(["queued", "queued", "queued", "queued", "queued", "already_delivered", "being_sent"]);
+    (["queued", "waiting", "failed", "expired", "cancelled", "delivered", "sending"] as const).map(
+      (state) => {
+        const answer = deliveries[act](one.add(state));
+        return "code" in answer ? answer.code : answer.state;
+      },
+    );
+  expect(answers("retry")).toEqual([
+    "queued",
+    "queued",
+    "queued",
+    "queued",
+    "queued",
+    "already_delivered",
+    "being_sent",
+  ]);
   expect(one.seen.kicks).toBe(4);
-  expect(answers("cancel")).toEqual(["cancelled", "cancelled", "already_over", "already_over", "cancelled", "already_over", "being_sent"]);
+  expect(answers("cancel")).toEqual([
+    "cancelled",
+    "cancelled",
+    "already_over",
+    "already_over",
+    "cancelled",
+    "already_over",
+    "being_sent",
+  ]);
   expect(one.seen.kicks).toBe(6);
-  for (const act of ["retry", "cancel"] as const) expect(deliveries[act](999 as DeliveryId)).toMatchObject({ status: 404 });
-  expect(deliveries.retry(one.add("failed", 3))).toMatchObject({ status: 409, code: "destination_deleted" });
+  for (const act of ["retry", "cancel"] as const)
+    expect(deliveries[act](999 as DeliveryId)).toMatchObject({ status: 404 });
+  expect(deliveries.retry(one.add("failed", 3))).toMatchObject({
+    status: 409,
+    code: "destination_deleted",
+  });
 });
 
 test("the deliveries of a deleted destination are cancelled, queued and waiting ones, however many", () => {
@@ -158,7 +196,11 @@ test("the deliveries of a deleted destination are cancelled, queued and waiting 
   one.store.record(
     [],
     Array.from({ length: 450 }, (_, nth) =>
-      moveTo((nth + 1) as DeliveryId, nth % 2 === 0 ? "queued" : "waiting", nth % 2 === 0 ? null : startOfTime),
+      moveTo(
+        (nth + 1) as DeliveryId,
+        nth % 2 === 0 ? "queued" : "waiting",
+        nth % 2 === 0 ? null : startOfTime,
+      ),
     ),
   );
   one.add("queued", 2);

@@ -1,12 +1,25 @@
 /** What a user can do with deliveries: retry one or many, cancel. */
 
-import { deliveryIds, jobIds, messageIds, type DeliveryId, type DestinationId, type JobId } from "../../domain/ids.ts";
+import {
+  deliveryIds,
+  jobIds,
+  messageIds,
+  type DeliveryId,
+  type DestinationId,
+  type JobId,
+} from "../../domain/ids.ts";
 import { conflict, notFound, type Problem } from "../../domain/problem.ts";
 import type { DeliveryState } from "../../domain/states.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes, Deliveries, RetryJob } from "../pipeline.ts";
-import type { DeliveryFilter, DeliveryStore, DeliverySummary, QueryStore, Transition } from "../ports.ts";
+import type {
+  DeliveryFilter,
+  DeliveryStore,
+  DeliverySummary,
+  QueryStore,
+  Transition,
+} from "../ports.ts";
 import type { ConfigurationStore } from "../store-ports.ts";
 import { nextTurn } from "../real-time.ts";
 
@@ -27,7 +40,10 @@ type DeliveriesOptions = {
   report: (error: unknown) => void;
 };
 
-type RetryJobs = Pick<Deliveries, "countRetryable" | "retryAll" | "retryJobs" | "retryJob" | "cancelRetryJob"> & { stop(): void };
+type RetryJobs = Pick<
+  Deliveries,
+  "countRetryable" | "retryAll" | "retryJobs" | "retryJob" | "cancelRetryJob"
+> & { stop(): void };
 
 export function createDeliveries(options: DeliveriesOptions): Deliveries & {
   cancelOf(destination: DestinationId): void;
@@ -43,11 +59,20 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
       const delivery = store.delivery(id);
       if (delivery === null) return notFound("delivery", deliveryIds.format(id));
       if (delivery.state === "sending")
-        return conflict("being_sent", "The delivery is being sent. Hookyard never sends it twice at the same time.");
+        return conflict(
+          "being_sent",
+          "The delivery is being sent. Hookyard never sends it twice at the same time.",
+        );
       if (delivery.state === "delivered")
-        return conflict("already_delivered", "The delivery has been delivered. Replay its message to send it again.");
+        return conflict(
+          "already_delivered",
+          "The delivery has been delivered. Replay its message to send it again.",
+        );
       if (destinationsOf(store, delivery).length === 0)
-        return conflict("destination_deleted", "The destination has been deleted, so this delivery cannot be sent.");
+        return conflict(
+          "destination_deleted",
+          "The destination has been deleted, so this delivery cannot be sent.",
+        );
       if (delivery.state !== "queued") record([delivery], "queued", "retry_now", options);
       return store.delivery(id) ?? notFound("delivery", deliveryIds.format(id));
     },
@@ -55,19 +80,28 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
       const delivery = store.delivery(id);
       if (delivery === null) return notFound("delivery", deliveryIds.format(id));
       if (delivery.state === "cancelled") return delivery;
-      if (delivery.state === "sending") return conflict("being_sent", "The delivery is being sent. Cancel it when the round has ended.");
+      if (delivery.state === "sending")
+        return conflict(
+          "being_sent",
+          "The delivery is being sent. Cancel it when the round has ended.",
+        );
       if (delivery.state !== "queued" && delivery.state !== "waiting") {
-        return conflict("already_over", `The delivery is ${delivery.state}, so it cannot be cancelled.`);
+        return conflict(
+          "already_over",
+          `The delivery is ${delivery.state}, so it cannot be cancelled.`,
+        );
       }
       record([delivery], "cancelled", "cancelled", options);
       return store.delivery(id) ?? notFound("delivery", deliveryIds.format(id));
     },
     cancelOrphans(known) {
-      for (const destination of store.destinationsWithWork()) if (!known.includes(destination)) this.cancelOf(destination);
+      for (const destination of store.destinationsWithWork())
+        if (!known.includes(destination)) this.cancelOf(destination);
     },
     cancelOf(destination) {
       for (const state of ["queued", "waiting"] as const) {
-        for (const page of pages(store, { destinationId: destination }, state)) record(page, "cancelled", "destination_deleted", options);
+        for (const page of pages(store, { destinationId: destination }, state))
+          record(page, "cancelled", "destination_deleted", options);
       }
     },
   };
@@ -85,7 +119,9 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
   }
 
   async function run(job: RetryJob, filter: DeliveryFilter): Promise<void> {
-    const parts = statesOf(filter).flatMap((state) => destinationsOf(store, filter).map((destinationId) => ({ destinationId, state })));
+    const parts = statesOf(filter).flatMap((state) =>
+      destinationsOf(store, filter).map((destinationId) => ({ destinationId, state })),
+    );
     for (const { destinationId, state } of parts) {
       for (const page of pages(store, { destinationId }, state)) {
         const work = options.activity.begin();
@@ -109,11 +145,21 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
   return {
     countRetryable: (filter) =>
       statesOf(filter)
-        .flatMap((state) => destinationsOf(store, filter).map((destinationId) => store.deliveries({ destinationId, state }, 1, null).total))
+        .flatMap((state) =>
+          destinationsOf(store, filter).map(
+            (destinationId) => store.deliveries({ destinationId, state }, 1, null).total,
+          ),
+        )
         .reduce((sum, total) => sum + total, 0),
     retryAll(filter) {
       const id = nextJob++ as JobId;
-      const job: RetryJob = { id, state: "running", total: this.countRetryable(filter), done: 0, retried: 0 };
+      const job: RetryJob = {
+        id,
+        state: "running",
+        total: this.countRetryable(filter),
+        done: 0,
+        retried: 0,
+      };
       forgetOldJobs();
       jobs.set(id, job);
       changes.note("jobs", jobIds.format(id), true);
@@ -138,9 +184,20 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
   };
 }
 
-function record(moved: DeliverySummary[], state: DeliveryState, reason: string, { store, clock, changes, kick }: DeliveriesOptions): void {
+function record(
+  moved: DeliverySummary[],
+  state: DeliveryState,
+  reason: string,
+  { store, clock, changes, kick }: DeliveriesOptions,
+): void {
   const at = clock.now();
-  const transitions = moved.map(({ id }): Transition => ({ deliveryId: id, at, state, reason, nextAttemptAt: null }));
+  const transitions = moved.map(({ id }): Transition => ({
+    deliveryId: id,
+    at,
+    state,
+    reason,
+    nextAttemptAt: null,
+  }));
   store.record([], transitions);
   changes.noteMany("deliveries", moved, ({ id }) => deliveryIds.format(id), false);
   changes.noteMany("messages", moved, ({ messageRow }) => messageIds.format(messageRow), false);
@@ -152,13 +209,23 @@ function statesOf({ state }: DeliveryFilter): readonly DeliveryState[] {
 }
 
 /** Deliveries of a deleted destination cannot be retried. */
-function destinationsOf(store: DeliveriesOptions["store"], { destinationId }: DeliveryFilter): DestinationId[] {
+function destinationsOf(
+  store: DeliveriesOptions["store"],
+  { destinationId }: DeliveryFilter,
+): DestinationId[] {
   const ids = store.destinations().map(({ id }) => id);
   return destinationId === undefined ? ids : ids.filter((id) => id === destinationId);
 }
 
-/** Pages of deliveries in one state, newest first, whatever happens to those of earlier pages meanwhile. */
-function* pages(store: DeliveriesOptions["store"], filter: DeliveryFilter, state: DeliveryState): Generator<DeliverySummary[]> {
+/**
+ * Pages of deliveries in one state, newest first, whatever happens to those of earlier pages
+ * meanwhile.
+ */
+function* pages(
+  store: DeliveriesOptions["store"],
+  filter: DeliveryFilter,
+  state: DeliveryState,
+): Generator<DeliverySummary[]> {
   for (let before: DeliveryId | null = null; ;) {
     const { items } = store.deliveries({ ...filter, state }, jobSlice, before);
     if (items.length > 0) yield items;

@@ -5,7 +5,14 @@ import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import type { Settings } from "../../domain/configuration.ts";
 import type { DeliveryId, DestinationId } from "../../domain/ids.ts";
 import { isProblem } from "../../domain/problem.ts";
-import { attempt, expectConsistent, moveTo, openTestStore, request, startOfTime } from "../../store/store.fixture.ts";
+import {
+  attempt,
+  expectConsistent,
+  moveTo,
+  openTestStore,
+  request,
+  startOfTime,
+} from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity, Holds } from "../clock/activity.ts";
 import { createConfiguration } from "../configuration.ts";
@@ -13,14 +20,27 @@ import { nextTurn } from "../real-time.ts";
 import { DeliveryScheduler } from "./delivery-scheduler.ts";
 import { createTrust } from "./dial.ts";
 
-/** A scheduler with two disabled destinations, each of which holds a delivery whose first attempt was at the start of time. */
+/**
+ * A scheduler with two disabled destinations, each of which holds a delivery whose first attempt
+ * was at the start of time.
+ */
 function startWithHeld() {
   const { db, store } = openTestStore();
   const clock = createSteppedClock(startOfTime);
   const changes = createChangeFeed();
-  const configuration = createConfiguration({ store, now: () => clock.now(), changes, onChange: () => {}, onDestinationDeleted: () => {} });
+  const configuration = createConfiguration({
+    store,
+    now: () => clock.now(),
+    changes,
+    onChange: () => {},
+    onDestinationDeleted: () => {},
+  });
   for (const name of ["One", "Other"]) {
-    const made = configuration.createDestination({ name, sourceIds: [], webhooks: [{ url: "http://127.0.0.1/", headers: {} }] });
+    const made = configuration.createDestination({
+      name,
+      sourceIds: [],
+      webhooks: [{ url: "http://127.0.0.1/", headers: {} }],
+    });
     if (isProblem(made)) throw new Error(made.message);
     store.commit([request([{ to: [made.id] }])]);
     const [held] = store.claim(made.id, startOfTime, 1);
@@ -48,7 +68,9 @@ test("while the store refuses records, held deliveries whose window has ended ar
   const { db, store, clock, scheduler, reported } = startWithHeld();
   scheduler.start();
   await nextTurn();
-  db.exec("CREATE TRIGGER full BEFORE INSERT ON transitions BEGIN SELECT RAISE(ABORT, 'full'); END");
+  db.exec(
+    "CREATE TRIGGER full BEFORE INSERT ON transitions BEGIN SELECT RAISE(ABORT, 'full'); END",
+  );
   clock.advanceBy(5 * 60 * 60 * 1000);
   for (let turn = 0; turn < 5; turn += 1) {
     scheduler.kick();
@@ -60,7 +82,11 @@ test("while the store refuses records, held deliveries whose window has ended ar
   scheduler.kick();
   await nextTurn();
   expect(store.countByState()).toMatchObject({ waiting: 0, expired: 2 });
-  const expired = db.prepare("SELECT delivery_id FROM transitions WHERE reason = 'window_closed_while_disabled' ORDER BY 1").pluck();
+  const expired = db
+    .prepare(
+      "SELECT delivery_id FROM transitions WHERE reason = 'window_closed_while_disabled' ORDER BY 1",
+    )
+    .pluck();
   expect(expired.all()).toEqual([1, 2]);
   expect(reported).toHaveLength(1);
   expectConsistent(db);
@@ -69,14 +95,27 @@ test("while the store refuses records, held deliveries whose window has ended ar
 afterEach(() => void vi.useRealTimers());
 
 /** A scheduler with one destination, whose receiver answers as it is told. */
-async function startScheduler(answer: Parameters<typeof startReceiver>[0], settings: Partial<Settings> = {}) {
+async function startScheduler(
+  answer: Parameters<typeof startReceiver>[0],
+  settings: Partial<Settings> = {},
+) {
   const { db, store } = openTestStore();
   const clock = createSteppedClock(startOfTime);
   const changes = createChangeFeed();
-  const configuration = createConfiguration({ store, now: () => clock.now(), changes, onChange: () => {}, onDestinationDeleted: () => {} });
+  const configuration = createConfiguration({
+    store,
+    now: () => clock.now(),
+    changes,
+    onChange: () => {},
+    onDestinationDeleted: () => {},
+  });
   configuration.updateSettings(settings);
   const receiver = await startReceiver(answer);
-  const destination = configuration.createDestination({ name: "One", sourceIds: [], webhooks: [{ url: receiver.url, headers: {} }] });
+  const destination = configuration.createDestination({
+    name: "One",
+    sourceIds: [],
+    webhooks: [{ url: receiver.url, headers: {} }],
+  });
   if (isProblem(destination)) throw new Error(destination.message);
   const reported: unknown[] = [];
   const activity = new Activity();
@@ -97,7 +136,9 @@ async function startScheduler(answer: Parameters<typeof startReceiver>[0], setti
     /** Attempts that were recorded. */
     attempts: () => attempts.reduce((sum, count) => sum + count, 0),
     commit(count: number): void {
-      const committed = store.commit([request(Array.from({ length: count }, () => ({ to: [destination.id] })))]);
+      const committed = store.commit([
+        request(Array.from({ length: count }, () => ({ to: [destination.id] }))),
+      ]);
       scheduler.onCommitted(committed.flat(), "own");
     },
     count: () => store.countByState(),
@@ -136,7 +177,12 @@ test("what fails in the middle is reported, unless it is the store's, and tried 
   expect(one.count()).toMatchObject({ queued: 0, sending: 1 });
   vi.useRealTimers();
   await one.activity.whenQuiet();
-  expect([one.count().delivered, one.receiver.requests.length, one.scheduler.attemptsMade, one.attempts()]).toEqual([1, 1, 1, 1]);
+  expect([
+    one.count().delivered,
+    one.receiver.requests.length,
+    one.scheduler.attemptsMade,
+    one.attempts(),
+  ]).toEqual([1, 1, 1, 1]);
 });
 
 test("a stop while it waits for another try leaves no timer", async () => {
@@ -177,7 +223,9 @@ test("kicks of one turn look once, and are work until then; an arrival's adds no
 
 test("three times as many are claimed as a lane has connections, 128 at once, and more as those end", async () => {
   const kept: (() => void)[] = [];
-  const one = await startScheduler((response) => void kept.push(() => response.end()), { laneConnections: 2 });
+  const one = await startScheduler((response) => void kept.push(() => response.end()), {
+    laneConnections: 2,
+  });
   one.commit(20);
   await until(() => kept.length === 2);
   expect(one.count()).toMatchObject({ sending: 6, queued: 14 });
@@ -194,7 +242,9 @@ test("three times as many are claimed as a lane has connections, 128 at once, an
   await one.activity.whenQuiet();
   expect(one.scheduler.hasQueued()).toBe(false);
 
-  const many = await startScheduler((response) => void kept.push(() => response.end()), { laneConnections: 64 });
+  const many = await startScheduler((response) => void kept.push(() => response.end()), {
+    laneConnections: 64,
+  });
   const claims: number[] = [];
   const { claim } = many.store;
   many.store.claim = (destination, now, limit) => {
@@ -212,7 +262,8 @@ test("one timer waits for the earliest due time, and moves when that does", asyn
   const { id } = one.destination;
   one.store.commit([request(Array.from({ length: 3 }, () => ({ to: [id] })))]);
   const claimed = one.store.claim(id, startOfTime, 3).map((delivery) => delivery.id);
-  const wait = (nth: number, ms: number): void => one.store.record([], [moveTo(claimed[nth] as DeliveryId, "waiting", startOfTime + ms)]);
+  const wait = (nth: number, ms: number): void =>
+    one.store.record([], [moveTo(claimed[nth] as DeliveryId, "waiting", startOfTime + ms)]);
   const look = async (): Promise<number[]> => {
     one.scheduler.kick();
     await nextTurn();
@@ -250,7 +301,11 @@ test("a start queues what was being sent, and spaces out what is overdue, four a
       claimed.map((delivery) => moveTo(delivery.id, "waiting", startOfTime - 9000)),
     );
     one.scheduler.start();
-    const dueAt = one.db.prepare("SELECT next_attempt_at FROM deliveries WHERE next_attempt_at IS NOT NULL ORDER BY 1").pluck();
+    const dueAt = one.db
+      .prepare(
+        "SELECT next_attempt_at FROM deliveries WHERE next_attempt_at IS NOT NULL ORDER BY 1",
+      )
+      .pluck();
     const times = (dueAt.all() as number[]).map((at) => at - startOfTime);
     expect([times.length, one.count().queued]).toEqual([count, 1]);
     const seconds = times.map((at) => at / 1000);
@@ -264,7 +319,9 @@ test("a start queues what was being sent, and spaces out what is overdue, four a
 test("a stop gives attempts three seconds, records those that end, and nothing of those that do not", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const kept: (() => void)[] = [];
-  const one = await startScheduler((response) => void kept.push(() => response.end()), { laneConnections: 2 });
+  const one = await startScheduler((response) => void kept.push(() => response.end()), {
+    laneConnections: 2,
+  });
   one.commit(5);
   while (kept.length < 2) await nextTurn();
   let isOver = false;
@@ -280,12 +337,18 @@ test("a stop gives attempts three seconds, records those that end, and nothing o
   vi.advanceTimersByTime(1);
   await stopped;
   expect(one.count()).toMatchObject({ delivered: 1, sending: 4 });
-  expect([one.attempts(), one.activity.isQuiet(true), vi.getTimerCount() <= 1]).toEqual([1, true, true]);
+  expect([one.attempts(), one.activity.isQuiet(true), vi.getTimerCount() <= 1]).toEqual([
+    1,
+    true,
+    true,
+  ]);
 });
 
 test("a reset stops what is under way without a record, and what is sent afterwards is delivered", async () => {
   const kept: (() => void)[] = [];
-  const one = await startScheduler((response) => void kept.push(() => response.end()), { laneConnections: 1 });
+  const one = await startScheduler((response) => void kept.push(() => response.end()), {
+    laneConnections: 1,
+  });
   one.commit(3);
   await until(() => kept.length === 1);
   await one.scheduler.clear(() => one.store.clearMessages());

@@ -1,9 +1,10 @@
 /**
- * Decides which delivery is sent when. It claims those that are queued or due, as many as keep the lanes busy, and begins
- * a round with each; the recorder stores the results in batches. Then it asks the store for the next due time and sleeps.
+ * Decides which delivery is sent when. It claims those that are queued or due, as many as keep the
+ * lanes busy, and begins a round with each; the recorder stores the results in batches. Then it
+ * asks the store for the next due time and sleeps.
  *
- * A delivery is `sending` in the store from the moment it is claimed, and has a round for as long as an attempt of it
- * is in progress: it is never claimed twice.
+ * A delivery is `sending` in the store from the moment it is claimed, and has a round for as long
+ * as an attempt of it is in progress: it is never claimed twice.
  */
 
 import type { Destination } from "../../domain/configuration.ts";
@@ -19,10 +20,16 @@ import { Recorder } from "./recorder.ts";
 import { Rounds, type RoundsOptions } from "./rounds.ts";
 import type { Trust } from "./dial.ts";
 
-/** Bodies in memory of the rounds of one destination; beyond it, no more of its deliveries are claimed. */
+/**
+ * Bodies in memory of the rounds of one destination; beyond it, no more of its deliveries are
+ * claimed.
+ */
 const maxBytesUnderWay = 32 * 1024 * 1024;
 
-/** How many deliveries are claimed at once: enough to keep the lanes busy, few enough for the event loop. */
+/**
+ * How many deliveries are claimed at once: enough to keep the lanes busy, few enough for the event
+ * loop.
+ */
 const claimAtOnce = 128;
 
 /** Overdue deliveries start this far apart, all of them within a minute. */
@@ -59,7 +66,11 @@ export class DeliveryScheduler {
   constructor(options: DeliverySchedulerOptions) {
     this.#options = options;
     const { configuration, store, trust, changes, onAttempts, report } = options;
-    this.#lanes = createLanes({ trust, connections: () => configuration.settings().laneConnections, report });
+    this.#lanes = createLanes({
+      trust,
+      connections: () => configuration.settings().laneConnections,
+      report,
+    });
     this.#recorder = new Recorder({
       store,
       changes,
@@ -71,7 +82,12 @@ export class DeliveryScheduler {
     });
     this.#own = new OwnDeliveries({ ...options, destinations: () => configuration.destinations() });
     const originOf = (message: MessageRowId): Origin => this.#own.originOf(message);
-    this.#rounds = new Rounds({ ...options, originOf, lanes: this.#lanes, recorder: this.#recorder });
+    this.#rounds = new Rounds({
+      ...options,
+      originOf,
+      lanes: this.#lanes,
+      recorder: this.#recorder,
+    });
   }
 
   get attemptsMade(): number {
@@ -85,15 +101,17 @@ export class DeliveryScheduler {
     this.kick();
   }
 
-  /** After a time in which nothing could run: spaces the overdue deliveries out, and each runs once. */
+  /**
+   * After a time in which nothing could run: spaces the overdue deliveries out, and each runs once.
+   */
   spreadOverdue(): void {
     this.#options.store.spreadOverdue(this.#options.clock.now(), overdueGapMs, overdueSpreadMs);
     this.kick();
   }
 
   /**
-   * Something may have become ready: checks in the next turn of the event loop. During a stop nothing more is claimed,
-   * but what ends is still recorded: the stop waits for that.
+   * Something may have become ready: checks in the next turn of the event loop. During a stop
+   * nothing more is claimed, but what ends is still recorded: the stop waits for that.
    */
   kick(origin: Origin = "own"): void {
     const isScheduled = this.#kicks.length > 0;
@@ -122,19 +140,25 @@ export class DeliveryScheduler {
   }
 
   /**
-   * Whether anything of an advance's own is queued, sending or waiting that the clock or the network can still move, or an
-   * attempt is in progress beside one that succeeded.
+   * Whether anything of an advance's own is queued, sending or waiting that the clock or the
+   * network can still move, or an attempt is in progress beside one that succeeded.
    */
   hasOwnWork(): boolean {
     return this.#rounds.hasOwn || this.#own.areUnsettled();
   }
 
-  /** Whether one of an advance's own deliveries could be sent now, and waits for a connection that becomes free without the clock. */
+  /**
+   * Whether one of an advance's own deliveries could be sent now, and waits for a connection that
+   * becomes free without the clock.
+   */
   hasOwnWaiting(): boolean {
     if (this.#rounds.hasOwnInLane) return true;
     return this.#options.configuration.destinations().some((destination) => {
       if (!destination.enabled || !this.#own.isRunnable(destination.id)) return false;
-      return this.#room(destination) > 0 || destination.webhooks.some(({ id }) => this.#rounds.isMoving(id));
+      return (
+        this.#room(destination) > 0 ||
+        destination.webhooks.some(({ id }) => this.#rounds.isMoving(id))
+      );
     });
   }
 
@@ -144,8 +168,12 @@ export class DeliveryScheduler {
   }
 
   #hasRunnable(): boolean {
-    const enabled = this.#options.configuration.destinations().filter((destination) => destination.enabled);
-    return enabled.some(({ id }) => this.#options.store.countRunnable(id, this.#options.clock.now(), 1) > 0);
+    const enabled = this.#options.configuration
+      .destinations()
+      .filter((destination) => destination.enabled);
+    return enabled.some(
+      ({ id }) => this.#options.store.countRunnable(id, this.#options.clock.now(), 1) > 0,
+    );
   }
 
   /** Stops all attempts without recording them, lets `empty` empty the store, and continues. */
@@ -164,8 +192,8 @@ export class DeliveryScheduler {
   }
 
   /**
-   * Nothing new starts. What is under way gets a moment to end, and is not recorded if it does not. What a test
-   * endpoint holds gets it too, unless the clock is paused: then it cannot end.
+   * Nothing new starts. What is under way gets a moment to end, and is not recorded if it does not.
+   * What a test endpoint holds gets it too, unless the clock is paused: then it cannot end.
    */
   async stop(): Promise<void> {
     const { activity, clock } = this.#options;
@@ -190,7 +218,9 @@ export class DeliveryScheduler {
     const destinations = configuration.destinations();
     const enabled = destinations.filter((destination) => destination.enabled);
     for (const destination of enabled) this.#claim(destination);
-    let next = store.nextDueAt(enabled.filter((destination) => this.#room(destination) > 0).map(({ id }) => id));
+    let next = store.nextDueAt(
+      enabled.filter((destination) => this.#room(destination) > 0).map(({ id }) => id),
+    );
     for (const destination of destinations) {
       if (destination.enabled) continue;
       const end = this.#expirePaused(destination);
@@ -198,13 +228,23 @@ export class DeliveryScheduler {
     }
     this.#sleepUntil(next);
     this.#lanes.closeUnused(destinations.flatMap(({ webhooks }) => webhooks.map(({ id }) => id)));
-    if (enabled.some((destination) => this.#room(destination) > 0 && store.countRunnable(destination.id, clock.now(), 1) > 0)) this.kick();
+    if (
+      enabled.some(
+        (destination) =>
+          this.#room(destination) > 0 && store.countRunnable(destination.id, clock.now(), 1) > 0,
+      )
+    )
+      this.kick();
   }
 
   #claim(destination: Destination): void {
     const limit = this.#room(destination);
     if (limit <= 0) return;
-    for (const delivery of this.#options.store.claim(destination.id, this.#options.clock.now(), limit))
+    for (const delivery of this.#options.store.claim(
+      destination.id,
+      this.#options.clock.now(),
+      limit,
+    ))
       this.#rounds.begin(delivery, destination);
   }
 
@@ -218,7 +258,10 @@ export class DeliveryScheduler {
     return Math.min(claimAtOnce, wanted - Math.min(wanted, ...loads));
   }
 
-  /** The deliveries of a disabled destination are paused, but their windows run on. Returns when the next window ends. */
+  /**
+   * The deliveries of a disabled destination are paused, but their windows run on. Returns when the
+   * next window ends.
+   */
   #expirePaused(destination: Destination): number | null {
     // What has expired here is still paused in the store, and would be found again.
     if (this.#recorder.failure !== null) return null;
@@ -227,7 +270,13 @@ export class DeliveryScheduler {
     const now = clock.now();
     for (const deliveryId of store.pausedPastWindow(destination.id, now, windowMs)) {
       this.#recorder.transition(
-        { deliveryId, at: now, state: "expired", reason: "window_closed_while_disabled", nextAttemptAt: null },
+        {
+          deliveryId,
+          at: now,
+          state: "expired",
+          reason: "window_closed_while_disabled",
+          nextAttemptAt: null,
+        },
         null,
       );
     }
@@ -258,9 +307,10 @@ type OwnDeliveriesOptions = {
 const noAdvance = { message: Infinity, delivery: Infinity };
 
 /**
- * Which deliveries an advance of the clock waits for: its own, which are those that existed when it began and those that the
- * pipeline created since. Deliveries of messages that arrived meanwhile are arrivals: they are sent and retried like any
- * other, but the advance does not wait for them. Without an advance all deliveries are own.
+ * Which deliveries an advance of the clock waits for: its own, which are those that existed when it
+ * began and those that the pipeline created since. Deliveries of messages that arrived meanwhile
+ * are arrivals: they are sent and retried like any other, but the advance does not wait for them.
+ * Without an advance all deliveries are own.
  */
 class OwnDeliveries {
   readonly #options: OwnDeliveriesOptions;
@@ -307,7 +357,12 @@ class OwnDeliveries {
     for (const message of this.#later) {
       const unsettled = store.unsettledOf(message);
       if (unsettled.length === 0) this.#later.delete(message);
-      if (unsettled.some(({ destinationId, state }) => state !== "queued" || enabled.has(destinationId))) return true;
+      if (
+        unsettled.some(
+          ({ destinationId, state }) => state !== "queued" || enabled.has(destinationId),
+        )
+      )
+        return true;
     }
     return false;
   }

@@ -2,7 +2,15 @@ import type { Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { certificate } from "../../../test/support/raw-receiver.ts";
 import type { RawReceiver, RawReceiverOptions } from "../../../test/support/raw-receiver.ts";
-import { answering, hasIpv6, ok, post, receiver, sender, stopAll } from "../../../test/support/sending.ts";
+import {
+  answering,
+  hasIpv6,
+  ok,
+  post,
+  receiver,
+  sender,
+  stopAll,
+} from "../../../test/support/sending.ts";
 import { createTrust, parseTarget } from "./dial.ts";
 import type { Trust } from "./dial.ts";
 import type { ExchangeResult } from "./exchange.ts";
@@ -10,7 +18,10 @@ import type { ExchangeResult } from "./exchange.ts";
 afterEach(stopAll);
 
 /** Speaks TLS with one of the fixtures. */
-function secured(name: Parameters<typeof certificate>[0], { tls, ...options }: RawReceiverOptions = {}): Promise<RawReceiver> {
+function secured(
+  name: Parameters<typeof certificate>[0],
+  { tls, ...options }: RawReceiverOptions = {},
+): Promise<RawReceiver> {
   return answering(ok, { ...options, tls: { ...certificate(name), ...tls } });
 }
 
@@ -18,7 +29,10 @@ function trusting(): Trust {
   return createTrust({ localAuthority: () => certificate("authority").cert });
 }
 
-async function exchangeWith(trust: Trust, url: string): Promise<ExchangeResult & { phases: string[] }> {
+async function exchangeWith(
+  trust: Trust,
+  url: string,
+): Promise<ExchangeResult & { phases: string[] }> {
   const exchange = post(sender({ trust }), url);
   return { ...(await exchange.done), phases: exchange.phases };
 }
@@ -27,62 +41,90 @@ describe("over TLS", () => {
   test("a certificate of an added authority is believed, for a name and for an address", async () => {
     const names: (string | false)[] = [];
     const there = await secured("valid", {
-      onConnection: (socket) => names.push("servername" in socket ? (socket.servername as string | false) : ""),
+      onConnection: (socket) =>
+        names.push("servername" in socket ? (socket.servername as string | false) : ""),
       tls: { ALPNProtocols: ["h2", "http/1.1"] },
     });
     const trust = trusting();
     for (const host of ["valid.localhost", "127.0.0.1"]) {
       const result = await exchangeWith(trust, `https://${host}:${there.port}/`);
-      expect(result).toMatchObject({ outcome: "answered", response: { status: 200, bodyLength: 2 } });
+      expect(result).toMatchObject({
+        outcome: "answered",
+        response: { status: 200, bodyLength: 2 },
+      });
       expect(result.phases).toEqual(["connect", "tls", "sent", "firstByte", "done"]);
     }
     expect(names).toEqual(["valid.localhost", false]);
-    expect(there.sockets.map((socket) => "alpnProtocol" in socket && socket.alpnProtocol)).toEqual(["http/1.1", "http/1.1"]);
+    expect(there.sockets.map((socket) => "alpnProtocol" in socket && socket.alpnProtocol)).toEqual([
+      "http/1.1",
+      "http/1.1",
+    ]);
     expect(there.received[0]).toContain(`Host: valid.localhost:${there.port}\r\n`);
   });
 
-  test.skipIf(!hasIpv6)("the server name also goes to the second address that is tried", async () => {
-    const names: unknown[] = [];
-    const there = await secured("valid", {
-      host: "::1",
-      onConnection: (socket) => names.push("servername" in socket && socket.servername),
-    });
-    expect(await exchangeWith(trusting(), `https://valid.localhost:${there.port}/`)).toMatchObject({ outcome: "answered" });
-    expect(names).toEqual(["valid.localhost"]);
-  });
+  test.skipIf(!hasIpv6)(
+    "the server name also goes to the second address that is tried",
+    async () => {
+      const names: unknown[] = [];
+      const there = await secured("valid", {
+        host: "::1",
+        onConnection: (socket) => names.push("servername" in socket && socket.servername),
+      });
+      expect(
+        await exchangeWith(trusting(), `https://valid.localhost:${there.port}/`),
+      ).toMatchObject({ outcome: "answered" });
+      expect(names).toEqual(["valid.localhost"]);
+    },
+  );
 
   test("connections are reused, and large bodies pass in both directions", async () => {
     const there = await secured("valid", {
       onRequest: (socket, _, request) =>
-        socket.write(`HTTP/1.1 200 OK\r\nKeep-Alive: timeout=3600\r\nContent-Length: ${request.length}\r\n\r\n${request}`),
+        socket.write(
+          `HTTP/1.1 200 OK\r\nKeep-Alive: timeout=3600\r\nContent-Length: ${request.length}\r\n\r\n${request}`,
+        ),
     });
     const from = sender({ trust: trusting() });
     for (const size of [10, 300_000, 10]) {
       const body = Buffer.alloc(size, "x");
-      const { response } = await post(from, `https://valid.localhost:${there.port}/`, { body }).done;
+      const { response } = await post(from, `https://valid.localhost:${there.port}/`, { body })
+        .done;
       expect(response?.bodyLength).toBeGreaterThan(size);
     }
     expect(there.sockets).toHaveLength(1);
   });
 
   test.each([
-    ["self-signed", "self-signed.localhost", "DEPTH_ZERO_SELF_SIGNED_CERT", /self-signed.*NODE_EXTRA_CA_CERTS/],
+    [
+      "self-signed",
+      "self-signed.localhost",
+      "DEPTH_ZERO_SELF_SIGNED_CERT",
+      /self-signed.*NODE_EXTRA_CA_CERTS/,
+    ],
     ["expired", "expired.localhost", "CERT_HAS_EXPIRED", /has expired. Renew it/],
-    ["wrong-host", "wrong-host.localhost", "ERR_TLS_CERT_ALTNAME_INVALID", /another host \(DNS:elsewhere.example\)/],
+    [
+      "wrong-host",
+      "wrong-host.localhost",
+      "ERR_TLS_CERT_ALTNAME_INVALID",
+      /another host \(DNS:elsewhere.example\)/,
+    ],
     ["wrong-host", "127.0.0.1", "ERR_TLS_CERT_ALTNAME_INVALID", /covers 127.0.0.1/],
-  ] as const)("%s at %s is a tls_error, and not one byte of the request is sent", async (name, host, code, message) => {
-    const there = await secured(name);
-    const result = await exchangeWith(trusting(), `https://${host}:${there.port}/`);
-    expect(result).toMatchObject({
-      outcome: "tls_error",
-      error: { code, message: expect.stringMatching(message) },
-      requestHead: "",
-      response: null,
-    });
-    expect(result.error?.message).toContain(`The certificate of ${host}`);
-    expect(result.phases).toEqual(["connect"]);
-    expect(there.received.join("")).toBe("");
-  });
+  ] as const)(
+    "%s at %s is a tls_error, and not one byte of the request is sent",
+    async (name, host, code, message) => {
+      const there = await secured(name);
+      const result = await exchangeWith(trusting(), `https://${host}:${there.port}/`);
+      expect(result).toMatchObject({
+        outcome: "tls_error",
+        error: { code, message: expect.stringMatching(message) },
+        requestHead: "",
+        response: null,
+      });
+      expect(result.error?.message).toContain(`The certificate of ${host}`);
+      expect(result.phases).toEqual(["connect"]);
+      expect(there.received.join("")).toBe("");
+    },
+  );
 
   test("the local authority is asked at the first use over TLS, once", async () => {
     const there = await secured("valid");
@@ -96,32 +138,50 @@ describe("over TLS", () => {
     await exchangeWith(trust, `http://127.0.0.1:${plain.port}/`);
     expect(asked).toBe(0);
     for (let round = 0; round < 2; round += 1) {
-      expect(await exchangeWith(trust, `https://valid.localhost:${there.port}/`)).toMatchObject({ outcome: "answered" });
+      expect(await exchangeWith(trust, `https://valid.localhost:${there.port}/`)).toMatchObject({
+        outcome: "answered",
+      });
     }
     expect(asked).toBe(1);
   });
 
   test("a certificate whose authority is unknown is a tls_error that says so", async () => {
     const there = await secured("valid");
-    expect(await exchangeWith(createTrust(), `https://valid.localhost:${there.port}/`)).toMatchObject({
+    expect(
+      await exchangeWith(createTrust(), `https://valid.localhost:${there.port}/`),
+    ).toMatchObject({
       outcome: "tls_error",
-      error: { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE", message: expect.stringContaining("authority") },
+      error: {
+        code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+        message: expect.stringContaining("authority"),
+      },
     });
   });
 
   test("a chain that ends in an unknown authority says so", async () => {
     const { cert } = certificate("authority");
     const there = await secured("valid", { tls: { cert: certificate("valid").cert + cert } });
-    expect(await exchangeWith(createTrust(), `https://valid.localhost:${there.port}/`)).toMatchObject({
+    expect(
+      await exchangeWith(createTrust(), `https://valid.localhost:${there.port}/`),
+    ).toMatchObject({
       outcome: "tls_error",
-      error: { code: "SELF_SIGNED_CERT_IN_CHAIN", message: expect.stringContaining("does not trust") },
+      error: {
+        code: "SELF_SIGNED_CERT_IN_CHAIN",
+        message: expect.stringContaining("does not trust"),
+      },
     });
   });
 
   test("plain HTTP at the port is a tls_error that says what to write instead", async () => {
-    const there = await receiver({ onConnection: (socket) => socket.write("HTTP/1.1 400 Bad Request\r\n\r\n") });
+    const there = await receiver({
+      onConnection: (socket) => socket.write("HTTP/1.1 400 Bad Request\r\n\r\n"),
+    });
     const result = await exchangeWith(trusting(), `https://valid.localhost:${there.port}/`);
-    expect(result).toMatchObject({ outcome: "tls_error", error: { message: expect.stringContaining("http://") }, requestHead: "" });
+    expect(result).toMatchObject({
+      outcome: "tls_error",
+      error: { message: expect.stringContaining("http://") },
+      requestHead: "",
+    });
   });
 
   test("a handshake that finds nothing in common is a tls_error", async () => {
@@ -132,18 +192,29 @@ describe("over TLS", () => {
     });
   });
 
-  test.each(["TLSv1.2", "TLSv1.3"] as const)("a receiver that wants our certificate is a tls_error in %s", async (maxVersion) => {
-    const there = await secured("valid", { tls: { requestCert: true, rejectUnauthorized: true, maxVersion } });
-    const result = await exchangeWith(trusting(), `https://valid.localhost:${there.port}/`);
-    expect(result).toMatchObject({ outcome: "tls_error", error: { code: expect.stringContaining("ALERT") }, response: null });
-    expect(there.received.join("")).toBe("");
-  });
+  test.each(["TLSv1.2", "TLSv1.3"] as const)(
+    "a receiver that wants our certificate is a tls_error in %s",
+    async (maxVersion) => {
+      const there = await secured("valid", {
+        tls: { requestCert: true, rejectUnauthorized: true, maxVersion },
+      });
+      const result = await exchangeWith(trusting(), `https://valid.localhost:${there.port}/`);
+      expect(result).toMatchObject({
+        outcome: "tls_error",
+        error: { code: expect.stringContaining("ALERT") },
+        response: null,
+      });
+      expect(there.received.join("")).toBe("");
+    },
+  );
 
   test.each([
     ["closed", "closed_without_answer", (socket: Socket) => socket.destroy()],
     ["reset", "ECONNRESET", (socket: Socket) => socket.resetAndDestroy()],
   ])("a connection that is %s during the handshake is a connection_error", async (_, code, end) => {
-    const there = await receiver({ onConnection: (socket) => socket.once("data", () => end(socket)) });
+    const there = await receiver({
+      onConnection: (socket) => socket.once("data", () => end(socket)),
+    });
     const result = await exchangeWith(trusting(), `https://valid.localhost:${there.port}/`);
     expect(result).toMatchObject({ outcome: "connection_error", error: { code }, requestHead: "" });
     expect(result.error?.message).toContain("during the TLS handshake");
@@ -169,6 +240,9 @@ test.each([
   ["http://:word@a.localhost/", ":word"],
   ["http://ada:50%25%@a.localhost/", "ada:50%25%"],
 ])("of %s the credentials are %j", (url, credentials) => {
-  const header = credentials === "" ? "" : `Authorization: Basic ${Buffer.from(credentials).toString("base64")}\r\n`;
+  const header =
+    credentials === ""
+      ? ""
+      : `Authorization: Basic ${Buffer.from(credentials).toString("base64")}\r\n`;
   expect(parseTarget(url)?.authorization).toBe(header);
 });

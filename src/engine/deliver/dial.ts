@@ -1,4 +1,7 @@
-/** From the URL of a webhook to an open socket: parses the target, chooses the authorities, connects. Called by the sender and its connections. */
+/**
+ * From the URL of a webhook to an open socket: parses the target, chooses the authorities,
+ * connects. Called by the sender and its connections.
+ */
 
 import { lookup } from "node:dns";
 import { connect as connectTcp, isIP } from "node:net";
@@ -18,7 +21,10 @@ export type Target = {
   loopback: boolean;
   /** The host is an address: it has no server name in TLS. */
   literal: boolean;
-  /** The rest of the first line and the `Host` after the method, and `Authorization` for the credentials of the URL. */
+  /**
+   * The rest of the first line and the `Host` after the method, and `Authorization` for the
+   * credentials of the URL.
+   */
   opening: string;
   authorization: string;
 };
@@ -64,20 +70,27 @@ function decode(text: string): string {
 }
 
 /**
- * The authorities that deliveries over TLS trust: those that Node brings along, those of `NODE_EXTRA_CA_CERTS`, those of
- * the system, and the local authority behind the test endpoints. There are no exceptions for single certificates.
+ * The authorities that deliveries over TLS trust: those that Node brings along, those of
+ * `NODE_EXTRA_CA_CERTS`, those of the system, and the local authority behind the test endpoints.
+ * There are no exceptions for single certificates.
  */
 export type Trust = {
   secureContext(): SecureContext;
 };
 
-/** `localAuthority` returns a PEM certificate. It is called at the first use, because the certificate is created then. */
+/**
+ * `localAuthority` returns a PEM certificate. It is called at the first use, because the
+ * certificate is created then.
+ */
 export function createTrust({ localAuthority }: { localAuthority?: () => string } = {}): Trust {
   let context: SecureContext | null = null;
   return {
-    // At the first use, because reading the system's store takes tens of milliseconds that most runs never need.
+    // At the first use, because reading the system's store takes tens of milliseconds that most
+    // runs never need.
     secureContext() {
-      context ??= createSecureContext({ ca: authorities(localAuthority ? [localAuthority()] : []) });
+      context ??= createSecureContext({
+        ca: authorities(localAuthority ? [localAuthority()] : []),
+      });
       return context;
     },
   };
@@ -96,8 +109,9 @@ function systemAuthorities(): string[] {
   }
 }
 
-// Loopback accepts or refuses at once. If it takes longer, this process is busy, and giving up on the address would only end in the
-// refusal of the other one. Longer than any deadline: the attempt's own decides.
+// Loopback accepts or refuses at once. If it takes longer, this process is busy, and giving up on
+// the address would only end in the refusal of the other one. Longer than any deadline: the
+// attempt's own decides.
 const loopbackAttemptMs = 2 ** 31 - 1;
 
 const loopback = [

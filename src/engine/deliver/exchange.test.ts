@@ -14,7 +14,12 @@ function webhook(url: string): Target {
 }
 
 function failed(code: string, stage: Stage): Failure {
-  return socketFailure(Object.assign(new Error(`${code} happened`), { code }), target, stage, progress);
+  return socketFailure(
+    Object.assign(new Error(`${code} happened`), { code }),
+    target,
+    stage,
+    progress,
+  );
 }
 
 describe("the outcome", () => {
@@ -40,12 +45,19 @@ describe("the outcome", () => {
   });
 
   test("of several addresses, the one that failed for want of a route is not the reason", () => {
-    const errors = ["ENETUNREACH", "ECONNREFUSED"].map((code) => Object.assign(new Error(code), { code }));
-    expect(socketFailure(new AggregateError(errors), target, "connecting", progress).error).toEqual({
-      code: "ECONNREFUSED",
-      message: "Nothing listens at [::1]:8443: the connection was refused.",
-    });
-    expect(socketFailure(new AggregateError(errors.slice(0, 1)), target, "connecting", progress).error.code).toBe("ENETUNREACH");
+    const errors = ["ENETUNREACH", "ECONNREFUSED"].map((code) =>
+      Object.assign(new Error(code), { code }),
+    );
+    expect(socketFailure(new AggregateError(errors), target, "connecting", progress).error).toEqual(
+      {
+        code: "ECONNREFUSED",
+        message: "Nothing listens at [::1]:8443: the connection was refused.",
+      },
+    );
+    expect(
+      socketFailure(new AggregateError(errors.slice(0, 1)), target, "connecting", progress).error
+        .code,
+    ).toBe("ENETUNREACH");
   });
 
   test.each([

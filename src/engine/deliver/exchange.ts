@@ -1,6 +1,6 @@
 /**
- * One exchange: a request to a receiver and its response, or the failure with its code and a sentence for the person who
- * looks at the attempt. The sender starts it, a connection carries it.
+ * One exchange: a request to a receiver and its response, or the failure with its code and a
+ * sentence for the person who looks at the attempt. The sender starts it, a connection carries it.
  */
 
 import type { Phase, RecordedResponse } from "../ports.ts";
@@ -9,9 +9,15 @@ import type { Target } from "./dial.ts";
 export type Exchange = {
   /** Always resolves, exactly once. */
   done: Promise<ExchangeResult>;
-  /** Ends it now: destroys the socket. The outcome is `timeout`, or `connection_error` for `stopped`. */
+  /**
+   * Ends it now: destroys the socket. The outcome is `timeout`, or `connection_error` for
+   * `stopped`.
+   */
   abort(reason: EndOfExchange): void;
-  /** The receiver has the request; only a test endpoint can say so. If it ends the connection now, that is its response. */
+  /**
+   * The receiver has the request; only a test endpoint can say so. If it ends the connection now,
+   * that is its response.
+   */
   markReached(): void;
 };
 
@@ -32,7 +38,9 @@ export type SendRequest = {
   /** `POST` when left out. */
   method?: string | undefined;
   url: string;
-  /** Sent unchanged, in this order. The configuration refuses those that the sender writes itself. */
+  /**
+   * Sent unchanged, in this order. The configuration refuses those that the sender writes itself.
+   */
   headers: [string, string][];
   body: Uint8Array;
   /** How much of the response's body is kept; 64 KB when left out. */
@@ -46,24 +54,44 @@ export type SendRequest = {
 /** How far a connection got. */
 export type Stage = "lookup" | "connecting" | "securing" | "open";
 
-export type Failure = { outcome: ExchangeResult["outcome"]; error: { code: string; message: string } };
+export type Failure = {
+  outcome: ExchangeResult["outcome"];
+  error: { code: string; message: string };
+};
 
 export function connectionError(code: string, message: string): Failure {
   return { outcome: "connection_error", error: { code, message } };
 }
 
-/** An error of the socket before the response was complete. `progress` says how much of it had arrived. */
-export function socketFailure(raised: unknown, target: Target, stage: Stage, progress: string): Failure {
+/**
+ * An error of the socket before the response was complete. `progress` says how much of it had
+ * arrived.
+ */
+export function socketFailure(
+  raised: unknown,
+  target: Target,
+  stage: Stage,
+  progress: string,
+): Failure {
   const error = mostSpecific(raised);
   const code = codeOf(error);
-  if (isTlsFailure(code, stage)) return { outcome: "tls_error", error: { code, message: tlsSentence(code, error, target) } };
+  if (isTlsFailure(code, stage))
+    return { outcome: "tls_error", error: { code, message: tlsSentence(code, error, target) } };
   return connectionError(code, connectionSentence(code, error, target, stage, progress));
 }
 
 /** The receiver closed the connection before the response was complete. */
-export function closedFailure(target: Target, stage: Stage, headComplete: boolean, progress: string): Failure {
+export function closedFailure(
+  target: Target,
+  stage: Stage,
+  headComplete: boolean,
+  progress: string,
+): Failure {
   if (stage !== "open") return connectionError("closed_without_answer", handshakeEnded(target));
-  return connectionError(headComplete ? "body_cut_short" : "closed_without_answer", `The receiver closed the connection ${progress}.`);
+  return connectionError(
+    headComplete ? "body_cut_short" : "closed_without_answer",
+    `The receiver closed the connection ${progress}.`,
+  );
 }
 
 /** No byte of a response arrived, on a connection that had carried requests before. */
@@ -74,7 +102,12 @@ export function keptConnectionFailure(): Failure {
   );
 }
 
-export function deadlineFailure(timeoutMs: number, target: Target, stage: Stage, progress: string): Failure {
+export function deadlineFailure(
+  timeoutMs: number,
+  target: Target,
+  stage: Stage,
+  progress: string,
+): Failure {
   const where = {
     lookup: `while the address of ${target.host} was being looked up`,
     connecting: `while connecting to ${place(target)}`,
@@ -83,7 +116,10 @@ export function deadlineFailure(timeoutMs: number, target: Target, stage: Stage,
   }[stage];
   return {
     outcome: "timeout",
-    error: { code: "timeout", message: `No complete response within ${timeoutMs / 1000} s: timed out ${where}.` },
+    error: {
+      code: "timeout",
+      message: `No complete response within ${timeoutMs / 1000} s: timed out ${where}.`,
+    },
   };
 }
 
@@ -103,15 +139,22 @@ function codeOf(error: Error): string {
 }
 
 /**
- * During the handshake every error is a TLS error, except the system's errors of the connection below it. After the
- * handshake only an alert is: in TLS 1.3 a receiver may ask for a client's certificate when the request is already on its way.
+ * During the handshake every error is a TLS error, except the system's errors of the connection
+ * below it. After the handshake only an alert is: in TLS 1.3 a receiver may ask for a client's
+ * certificate when the request is already on its way.
  */
 function isTlsFailure(code: string, stage: Stage): boolean {
   if (stage === "securing") return !/^E[A-Z0-9]+$/.test(code) || code === "EPROTO";
   return stage === "open" && /^ERR_SSL_.*ALERT/.test(code) && !code.includes("CLOSE_NOTIFY");
 }
 
-function connectionSentence(code: string, error: Error, target: Target, stage: Stage, progress: string): string {
+function connectionSentence(
+  code: string,
+  error: Error,
+  target: Target,
+  stage: Stage,
+  progress: string,
+): string {
   switch (code) {
     case "ENOTFOUND":
       return `The host name ${target.host} has no address in DNS. Check its spelling.`;
@@ -135,7 +178,8 @@ function connectionSentence(code: string, error: Error, target: Target, stage: S
     case "ENFILE":
       return "This machine allows no more open connections. Close some programs, or raise its limit for open files.";
     default:
-      if (stage === "lookup") return `The host name ${target.host} could not be looked up (${code}). Check its spelling.`;
+      if (stage === "lookup")
+        return `The host name ${target.host} could not be looked up (${code}). Check its spelling.`;
       return `The connection to ${place(target)} failed ${stage === "open" ? progress : "while connecting"}: ${error.message}.`;
   }
 }

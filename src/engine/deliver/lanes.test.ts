@@ -12,7 +12,11 @@ function startLanes(connections: number) {
   const started: string[] = [];
   const ends = new Map<string, { resolve: () => void; reject: (error: Error) => void }>();
   const settings = { connections };
-  const lanes = createLanes({ trust: createTrust(), connections: () => settings.connections, report: (error) => reported.push(error) });
+  const lanes = createLanes({
+    trust: createTrust(),
+    connections: () => settings.connections,
+    report: (error) => reported.push(error),
+  });
   return {
     lanes,
     settings,

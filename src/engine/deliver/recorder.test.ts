@@ -39,7 +39,10 @@ function startRecorder({ underWay = 1 } = {}) {
       return changes.splice(0).map(({ area, ids }) => [area, ids]);
     },
     attempts: () => db.prepare("SELECT count(*) FROM attempts").pluck().get(),
-    refuse: () => db.exec("CREATE TRIGGER full BEFORE INSERT ON attempts BEGIN SELECT RAISE(ABORT, 'full'); END"),
+    refuse: () =>
+      db.exec(
+        "CREATE TRIGGER full BEFORE INSERT ON attempts BEGIN SELECT RAISE(ABORT, 'full'); END",
+      ),
     allow: () => db.exec("DROP TRIGGER full"),
   };
 }
@@ -73,7 +76,12 @@ test("a flush writes everything once, tells what changed, and ends the work", ()
   recorder.endWhenRecorded(activity.begin());
   expect(activity.isQuiet(true)).toBe(false);
   recorder.flush();
-  expect([activity.isQuiet(true), attempts(), recorder.attempts, seen.recorded]).toEqual([true, 1, 1, [1]]);
+  expect([activity.isQuiet(true), attempts(), recorder.attempts, seen.recorded]).toEqual([
+    true,
+    1,
+    1,
+    [1],
+  ]);
   expect(noted()).toEqual([
     ["deliveries", ["dlv_000000001"]],
     ["messages", ["msg_000000001"]],
@@ -115,7 +123,12 @@ test("what the store refuses is reported once, kept, and tried again every half 
   expect(seen.ready).toBe(2);
   allow();
   recorder.flush();
-  expect([recorder.failure, attempts(), recorder.attempts, activity.isQuiet(true)]).toEqual([null, 1, 1, true]);
+  expect([recorder.failure, attempts(), recorder.attempts, activity.isQuiet(true)]).toEqual([
+    null,
+    1,
+    1,
+    true,
+  ]);
   expect(noted().map(([area]) => area)).toEqual(["deliveries", "messages"]);
   vi.advanceTimersByTime(2000);
   expect([seen.ready, vi.getTimerCount()]).toEqual([2, 0]);

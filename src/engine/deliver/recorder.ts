@@ -1,6 +1,7 @@
 /**
- * Records attempts and changes of state in batches: one transaction for those that end close together. An attempt
- * counts as work until it is recorded. What the store refuses (a full disk) is kept and written later.
+ * Records attempts and changes of state in batches: one transaction for those that end close
+ * together. An attempt counts as work until it is recorded. What the store refuses (a full disk) is
+ * kept and written later.
  */
 
 import { deliveryIds, messageIds, type MessageRowId } from "../../domain/ids.ts";
@@ -60,17 +61,25 @@ export class Recorder {
     this.soon();
   }
 
-  /** Writes with what ends in the next few milliseconds, or now if there is enough to write or nothing to wait for. */
+  /**
+   * Writes with what ends in the next few milliseconds, or now if there is enough to write or
+   * nothing to wait for.
+   */
   soon(): void {
     if (this.#failure !== null) return;
-    if (this.#attempts.length >= enough || this.#options.attemptsUnderWay() === 0) this.#options.onReady();
+    if (this.#attempts.length >= enough || this.#options.attemptsUnderWay() === 0)
+      this.#options.onReady();
     else this.#timer ??= startTimer(gatherMs, () => this.#options.onReady());
   }
 
   flush(): void {
     this.#timer?.cancel();
     this.#timer = null;
-    if (this.#stopped || (this.#attempts.length === 0 && this.#transitions.length === 0 && this.#works.length === 0)) return;
+    if (
+      this.#stopped ||
+      (this.#attempts.length === 0 && this.#transitions.length === 0 && this.#works.length === 0)
+    )
+      return;
     try {
       this.#options.store.record(this.#attempts, this.#transitions);
     } catch (error) {
@@ -82,7 +91,8 @@ export class Recorder {
     this.#failure = null;
     this.attempts += this.#attempts.length;
     this.#options.onRecorded(this.#attempts.length);
-    for (const { deliveryId } of this.#transitions) this.#options.changes.note("deliveries", deliveryIds.format(deliveryId));
+    for (const { deliveryId } of this.#transitions)
+      this.#options.changes.note("deliveries", deliveryIds.format(deliveryId));
     for (const id of this.#messages) this.#options.changes.note("messages", messageIds.format(id));
     const works = this.#works;
     this.#messages = [];
@@ -92,7 +102,10 @@ export class Recorder {
     for (const work of works) work.end();
   }
 
-  /** Why the store refused the last records, which are kept until it accepts them; null when it did not. */
+  /**
+   * Why the store refused the last records, which are kept until it accepts them; null when it did
+   * not.
+   */
   get failure(): unknown {
     return this.#failure;
   }

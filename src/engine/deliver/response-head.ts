@@ -1,4 +1,7 @@
-/** What the status line and headers of a response mean for the connection, parsed from their exact text. */
+/**
+ * What the status line and headers of a response mean for the connection, parsed from their exact
+ * text.
+ */
 
 export type ResponseHead = {
   status: number;
@@ -15,7 +18,10 @@ export type ResponseHead = {
 /** How the end of the body is found. */
 type Framing = { by: "length"; length: number } | { by: "chunks" } | { by: "close" };
 
-/** What is wrong with a head. The status is set when status line and headers are valid and only the framing is wrong. */
+/**
+ * What is wrong with a head. The status is set when status line and headers are valid and only the
+ * framing is wrong.
+ */
 export type HeadProblem = { problem: string; status: number | null };
 
 // Node's own parser stops at 2,000; no receiver comes near either.
@@ -24,7 +30,10 @@ const maxHeaders = 1_000;
 const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const statusLine = /^HTTP\/1\.(\d) ([1-9]\d\d)(?: .*)?$/;
 
-/** Reads a whole head, up to and including its empty line. Lines may end in a bare line feed, as RFC 9112 allows a recipient to accept. */
+/**
+ * Reads a whole head, up to and including its empty line. Lines may end in a bare line feed, as RFC
+ * 9112 allows a recipient to accept.
+ */
 export function parseResponseHead(text: string): ResponseHead | HeadProblem {
   const headers: [string, string][] = [];
   let status = 0;
@@ -33,7 +42,10 @@ export function parseResponseHead(text: string): ResponseHead | HeadProblem {
   for (;;) {
     const feed = text.indexOf("\n", start);
     if (feed === -1) return unreadable("the empty line is missing");
-    const line = text.slice(start, feed > start && text.charCodeAt(feed - 1) === 13 ? feed - 1 : feed);
+    const line = text.slice(
+      start,
+      feed > start && text.charCodeAt(feed - 1) === 13 ? feed - 1 : feed,
+    );
     if (line.includes("\r")) return unreadable("a line contains a carriage return");
     if (start === 0) {
       const match = statusLine.exec(line);
@@ -81,7 +93,11 @@ function isBlank(code: number): boolean {
   return code === 32 || code === 9;
 }
 
-function readFraming(status: number, minor: number, headers: [string, string][]): ResponseHead | HeadProblem {
+function readFraming(
+  status: number,
+  minor: number,
+  headers: [string, string][],
+): ResponseHead | HeadProblem {
   let length: string | null = null;
   let coding: string | null = null;
   let connection = "";
@@ -115,12 +131,19 @@ function readFraming(status: number, minor: number, headers: [string, string][])
   const keepAlive = !wantsClose && (minor >= 1 || hasToken(connection, "keep-alive"));
   const head = { status, headers, keepAlive, keepAliveMs, keepAliveMax };
 
-  if (status < 200 || status === 204 || status === 304) return { ...head, framing: { by: "length", length: 0 } };
+  if (status < 200 || status === 204 || status === 304)
+    return { ...head, framing: { by: "length", length: 0 } };
   if (coding !== null) {
-    // RFC 9112 6.3: chunked last says where the body ends, anything else runs to the end of the connection. A length beside it
-    // is overruled, and the connection is not trusted with another request.
+    // RFC 9112 6.3: chunked last says where the body ends, anything else runs to the end of the
+    // connection. A length beside it is overruled, and the connection is not trusted with another
+    // request.
     const chunked = coding === "chunked" || /,[ \t]*chunked$/.test(coding);
-    if (chunked) return { ...head, framing: { by: "chunks" }, keepAlive: keepAlive && length === null && minor >= 1 };
+    if (chunked)
+      return {
+        ...head,
+        framing: { by: "chunks" },
+        keepAlive: keepAlive && length === null && minor >= 1,
+      };
     return { ...head, framing: { by: "close" }, keepAlive: false };
   }
   if (length === null) return { ...head, framing: { by: "close" }, keepAlive: false };
@@ -135,8 +158,10 @@ function parseLength(text: string): number | string {
     const digits = part.trim();
     if (!/^\d+$/.test(digits)) return `its Content-Length is not a number: ${text.slice(0, 60)}`;
     const value = Number(digits);
-    if (!Number.isSafeInteger(value)) return `its Content-Length is too large: ${text.slice(0, 60)}`;
-    if (length !== null && length !== value) return `its Content-Length headers differ: ${text.slice(0, 60)}`;
+    if (!Number.isSafeInteger(value))
+      return `its Content-Length is too large: ${text.slice(0, 60)}`;
+    if (length !== null && length !== value)
+      return `its Content-Length headers differ: ${text.slice(0, 60)}`;
     length = value;
   }
   return length ?? 0;
@@ -144,7 +169,10 @@ function parseLength(text: string): number | string {
 
 /** A parameter such as `timeout=5` or `max = "100"`; null when it is absent or not a number. */
 function keepAliveNumber(value: string, name: "timeout" | "max"): number | null {
-  const match = new RegExp(`(?:^|[,; \\t])${name}[ \\t]{0,9}=[ \\t]{0,9}"?(\\d{1,9})(?:\\.\\d{1,9})?(?:$|[",; \\t])`, "i").exec(value);
+  const match = new RegExp(
+    `(?:^|[,; \\t])${name}[ \\t]{0,9}=[ \\t]{0,9}"?(\\d{1,9})(?:\\.\\d{1,9})?(?:$|[",; \\t])`,
+    "i",
+  ).exec(value);
   return match ? Number(match[1]) : null;
 }
 

@@ -40,7 +40,11 @@ function readText(text: string, options?: { close: boolean }): Reading {
 }
 
 function cut(bytes: Buffer, cuts: number[]): Buffer[] {
-  const places = [0, ...cuts.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+  const places = [
+    0,
+    ...cuts.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b),
+    bytes.length,
+  ];
   return places.slice(1).map((place, index) => bytes.subarray(places[index], place));
 }
 
@@ -62,7 +66,12 @@ describe("whole answers", () => {
     const reading = readText(
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n5;a="b"\r\nhello\r\n00A \r\n, world...\r\n0\r\nX-Trailer: 1\r\nY: 2\r\n\r\nrest',
     );
-    expect(reading).toMatchObject({ state: "complete", body: "hello, world...", bodyLength: 15, keepAlive: true });
+    expect(reading).toMatchObject({
+      state: "complete",
+      body: "hello, world...",
+      bodyLength: 15,
+      keepAlive: true,
+    });
   });
 
   test.each([
@@ -71,24 +80,49 @@ describe("whole answers", () => {
     ["a length of 0", "HTTP/1.1 500 \r\nContent-Length: 0\r\n\r\n"],
     ["equal lengths", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 0, 0\r\n\r\n"],
   ])("no body is waited for: %s", (_, text) => {
-    expect(readText(text)).toMatchObject({ state: "complete", body: "", bodyLength: 0, keepAlive: true });
+    expect(readText(text)).toMatchObject({
+      state: "complete",
+      body: "",
+      bodyLength: 0,
+      keepAlive: true,
+    });
   });
 
   test("an answer without length runs until the connection ends", () => {
     const text = "HTTP/1.1 200\r\n\r\nsome body";
-    expect(readText(text)).toMatchObject({ state: "open", status: 200, body: "some body", bodyLength: 9 });
-    expect(readText(text, { close: true })).toMatchObject({ state: "complete", body: "some body", keepAlive: false });
+    expect(readText(text)).toMatchObject({
+      state: "open",
+      status: 200,
+      body: "some body",
+      bodyLength: 9,
+    });
+    expect(readText(text, { close: true })).toMatchObject({
+      state: "complete",
+      body: "some body",
+      keepAlive: false,
+    });
   });
 
   test("the end of the connection completes nothing else", () => {
-    expect(readText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", { close: true })).toMatchObject({ state: "open", bodyLength: 4 });
-    expect(readText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", { close: true }).state).toBe("open");
-    expect(readText("HTTP/1.1 200 OK\r\n", { close: true })).toMatchObject({ state: "open", status: undefined });
+    expect(
+      readText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", { close: true }),
+    ).toMatchObject({ state: "open", bodyLength: 4 });
+    expect(
+      readText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", {
+        close: true,
+      }).state,
+    ).toBe("open");
+    expect(readText("HTTP/1.1 200 OK\r\n", { close: true })).toMatchObject({
+      state: "open",
+      status: undefined,
+    });
   });
 
   test("informational answers are skipped", () => {
     const final = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
-    const reading = readText(`HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${final}ok`);
+    const reading = readText(
+      `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${final}ok`,
+    );
     expect(reading).toMatchObject({ state: "complete", status: 200, head: final, body: "ok" });
   });
 
@@ -98,7 +132,9 @@ describe("whole answers", () => {
   });
 
   test("bytes beyond ASCII are kept one to one", () => {
-    expect(readText("HTTP/1.1 200 Gr\xfc\xdfe\r\nX: \xa0\xe9\r\nContent-Length: 0\r\n\r\n")).toMatchObject({
+    expect(
+      readText("HTTP/1.1 200 Gr\xfc\xdfe\r\nX: \xa0\xe9\r\nContent-Length: 0\r\n\r\n"),
+    ).toMatchObject({
       head: "HTTP/1.1 200 Gr\xfc\xdfe\r\nX: \xa0\xe9\r\nContent-Length: 0\r\n\r\n",
     });
   });
@@ -125,11 +161,16 @@ describe("whether the connection can be used again", () => {
     ["HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\n", true],
     ["HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n", false],
   ])("%j: %s", (head, expected) => {
-    expect(readText(`${head}Content-Length: 0\r\n\r\n`, { close: true })).toMatchObject({ state: "complete", keepAlive: expected });
+    expect(readText(`${head}Content-Length: 0\r\n\r\n`, { close: true })).toMatchObject({
+      state: "complete",
+      keepAlive: expected,
+    });
   });
 
   test("a length beside the chunked coding is overruled and ends the connection", () => {
-    const reading = readText("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
+    const reading = readText(
+      "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    );
     expect(reading).toMatchObject({ state: "complete", body: "hello", keepAlive: false });
   });
 
@@ -155,32 +196,62 @@ describe("what is not an answer", () => {
     ["a blank in a name", "HTTP/1.1 200 OK\r\nContent-Length : 5\r\n\r\n", "name of header 1"],
     ["a fold without a header", "HTTP/1.1 200 OK\r\n X: y\r\n\r\n", "folded"],
     ["a protocol switch", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "101"],
-    ["different lengths", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", "differ"],
+    [
+      "different lengths",
+      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+      "differ",
+    ],
     ["different lengths in one", "HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\n", "differ"],
     ["a negative length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "not a number"],
     ["a length in other digits", "HTTP/1.1 200 OK\r\nContent-Length: 0x10\r\n\r\n", "not a number"],
     ["an empty length", "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", "not a number"],
-    ["a huge length", "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", "too large"],
+    [
+      "a huge length",
+      "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+      "too large",
+    ],
     ["a chunk without size", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n", "size"],
     ["a negative chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n", "size"],
-    ["a chunk size that is no number", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5g\r\n", "hexadecimal"],
-    ["a huge chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", "too large"],
-    ["a chunk longer than it says", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n", "longer"],
+    [
+      "a chunk size that is no number",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5g\r\n",
+      "hexadecimal",
+    ],
+    [
+      "a huge chunk",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
+      "too large",
+    ],
+    [
+      "a chunk longer than it says",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n",
+      "longer",
+    ],
     ["too many headers", `HTTP/1.1 200 OK\r\n${"a: b\r\n".repeat(1_001)}\r\n`, "more than 1000"],
   ])("%s", (_, text, message) => {
     expect(readText(text).state).toContain(message);
   });
 
   test("the head is there when only its framing is wrong", () => {
-    expect(readText("HTTP/1.1 502 Bad\r\nContent-Length: x\r\n\r\n")).toMatchObject({ status: 502, body: "", bodyLength: 0 });
+    expect(readText("HTTP/1.1 502 Bad\r\nContent-Length: x\r\n\r\n")).toMatchObject({
+      status: 502,
+      body: "",
+      bodyLength: 0,
+    });
   });
 
   test("a head ends at 64 KB, trailers too", () => {
     const piece = Buffer.alloc(1_000, "x");
     const pieces = Array.from({ length: 100 }, () => piece);
     const endless = read([Buffer.from("HTTP/1.1 200 OK\r\nX: "), ...pieces]);
-    expect(endless).toMatchObject({ state: "The response head is larger than 64 KB.", used: 65_536 });
-    const trailers = read([Buffer.from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"), ...pieces]);
+    expect(endless).toMatchObject({
+      state: "The response head is larger than 64 KB.",
+      used: 65_536,
+    });
+    const trailers = read([
+      Buffer.from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"),
+      ...pieces,
+    ]);
     expect(trailers.state).toContain("trailers");
   });
 });
@@ -192,7 +263,9 @@ describe("properties", () => {
 
   const answer = fc
     .record({
-      status: fc.integer({ min: 200, max: highestStatus }).filter((status) => status !== 204 && status !== 304),
+      status: fc
+        .integer({ min: 200, max: highestStatus })
+        .filter((status) => status !== 204 && status !== 304),
       headers: fc.array(fc.tuple(token, value), { maxLength: 5 }),
       body,
       framing: fc.constantFrom("length", "chunks", "close"),
@@ -201,7 +274,10 @@ describe("properties", () => {
       informational: fc.boolean(),
     })
     .map(({ status, headers, body, framing, chunkSize, newline, informational }) => {
-      const lines = [`HTTP/1.1 ${status} Reason`, ...headers.map(([name, value]) => `${name}: ${value}`)];
+      const lines = [
+        `HTTP/1.1 ${status} Reason`,
+        ...headers.map(([name, value]) => `${name}: ${value}`),
+      ];
       const parts: Buffer[] = [];
       if (framing === "length") lines.push(`Content-Length: ${body.length}`);
       if (framing === "chunks") lines.push("Transfer-Encoding: chunked");
@@ -209,22 +285,41 @@ describe("properties", () => {
       if (framing === "chunks") {
         for (let at = 0; at < body.length; at += chunkSize) {
           const piece = body.subarray(at, at + chunkSize);
-          parts.push(Buffer.from(`${piece.length.toString(16)};x=y\r\n`), Buffer.from(piece), Buffer.from("\r\n"));
+          parts.push(
+            Buffer.from(`${piece.length.toString(16)};x=y\r\n`),
+            Buffer.from(piece),
+            Buffer.from("\r\n"),
+          );
         }
         parts.push(Buffer.from("0\r\nT: u\r\n\r\n"));
       } else parts.push(Buffer.from(body));
       const before = informational ? "HTTP/1.1 102 Processing\r\nA: b\r\n\r\n" : "";
-      return { bytes: Buffer.concat([Buffer.from(before + head, "latin1"), ...parts]), head, body, status };
+      return {
+        bytes: Buffer.concat([Buffer.from(before + head, "latin1"), ...parts]),
+        head,
+        body,
+        status,
+      };
     });
 
   test("any split of a valid answer gives the same result, and the right one", () => {
     fc.assert(
-      fc.property(answer, fc.array(fc.nat({ max: 2_000 }), { maxLength: 12 }), ({ bytes, head, body, status }, cuts) => {
-        const whole = read([bytes], { close: true });
-        expect(whole).toMatchObject({ state: "complete", status, head, body: Buffer.from(body).toString("latin1"), used: bytes.length });
-        expect(read(cut(bytes, cuts), { close: true })).toEqual(whole);
-        expect(read(cut(bytes, [...bytes.keys()]), { close: true })).toEqual(whole);
-      }),
+      fc.property(
+        answer,
+        fc.array(fc.nat({ max: 2_000 }), { maxLength: 12 }),
+        ({ bytes, head, body, status }, cuts) => {
+          const whole = read([bytes], { close: true });
+          expect(whole).toMatchObject({
+            state: "complete",
+            status,
+            head,
+            body: Buffer.from(body).toString("latin1"),
+            used: bytes.length,
+          });
+          expect(read(cut(bytes, cuts), { close: true })).toEqual(whole);
+          expect(read(cut(bytes, [...bytes.keys()]), { close: true })).toEqual(whole);
+        },
+      ),
       { numRuns: 300 },
     );
   });
@@ -252,17 +347,24 @@ describe("properties", () => {
     ];
     const noise = fc.oneof(
       fc.uint8Array({ maxLength: 400 }),
-      fc.string({ unit: fc.constantFrom("\r", "\n", ":", " ", "0", "a", ";", "\0", "HTTP/1.1 1") }).map((text) => Buffer.from(text)),
+      fc
+        .string({ unit: fc.constantFrom("\r", "\n", ":", " ", "0", "a", ";", "\0", "HTTP/1.1 1") })
+        .map((text) => Buffer.from(text)),
     );
     fc.assert(
-      fc.property(fc.constantFrom(...beginnings), noise, fc.array(fc.nat({ max: 500 }), { maxLength: 5 }), (beginning, noise, cuts) => {
-        const bytes = Buffer.concat([Buffer.from(beginning), noise]);
-        const whole = read([bytes], { close: true });
-        const split = read(cut(bytes, cuts), { close: true });
-        expect(whole.used).toBeLessThanOrEqual(bytes.length);
-        expect({ ...split, state: "" }).toEqual({ ...whole, state: "" });
-        expect(split.state === "complete").toBe(whole.state === "complete");
-      }),
+      fc.property(
+        fc.constantFrom(...beginnings),
+        noise,
+        fc.array(fc.nat({ max: 500 }), { maxLength: 5 }),
+        (beginning, noise, cuts) => {
+          const bytes = Buffer.concat([Buffer.from(beginning), noise]);
+          const whole = read([bytes], { close: true });
+          const split = read(cut(bytes, cuts), { close: true });
+          expect(whole.used).toBeLessThanOrEqual(bytes.length);
+          expect({ ...split, state: "" }).toEqual({ ...whole, state: "" });
+          expect(split.state === "complete").toBe(whole.state === "complete");
+        },
+      ),
       { numRuns: 500 },
     );
   });

@@ -1,7 +1,7 @@
 /**
- * Parses one HTTP/1 response from the bytes of a connection, split anywhere. Called by the connection with each piece
- * as it arrives. It never throws, and keeps at most a head of 64 KB and the first 64 KB of a body (or as many
- * bytes as the request asks for), whatever arrives.
+ * Parses one HTTP/1 response from the bytes of a connection, split anywhere. Called by the
+ * connection with each piece as it arrives. It never throws, and keeps at most a head of 64 KB and
+ * the first 64 KB of a body (or as many bytes as the request asks for), whatever arrives.
  *
  * States:
  *   head                           up to the empty line
@@ -41,7 +41,10 @@ export class ResponseParser {
   failure: { code: string; message: string } | null = null;
 
   #state: State = "head";
-  /** The end of a head or of trailers: a line feed with nothing but carriage returns since the last one. */
+  /**
+   * The end of a head or of trailers: a line feed with nothing but carriage returns since the last
+   * one.
+   */
   #lineIsEmpty = false;
   #headText = "";
   #headSize = 0;
@@ -60,7 +63,10 @@ export class ResponseParser {
   /** The answer to a HEAD has the head of an answer with a body. */
   readonly #isBodiless: boolean;
 
-  constructor({ method, keepBody = usualBodyKept }: { method?: string | undefined; keepBody?: number | undefined } = {}) {
+  constructor({
+    method,
+    keepBody = usualBodyKept,
+  }: { method?: string | undefined; keepBody?: number | undefined } = {}) {
     this.#bodyKept = keepBody;
     this.#isBodiless = method === "HEAD";
   }
@@ -79,7 +85,9 @@ export class ResponseParser {
       const of = this.#expected === null ? "" : ` of ${this.#expected}`;
       return `after ${this.#bodyLength}${of} bytes of the response body`;
     }
-    return this.#headSize > 0 ? "in the middle of the response head" : "before any byte of the response arrived";
+    return this.#headSize > 0
+      ? "in the middle of the response head"
+      : "before any byte of the response arrived";
   }
 
   get keepAlive(): boolean {
@@ -105,7 +113,10 @@ export class ResponseParser {
     };
   }
 
-  /** Parses the next `length` bytes and returns how many of them belong to the response. They are copied: the buffer may be reused. */
+  /**
+   * Parses the next `length` bytes and returns how many of them belong to the response. They are
+   * copied: the buffer may be reused.
+   */
   push(bytes: Buffer, length: number): number {
     let at = 0;
     while (at < length) {
@@ -138,7 +149,10 @@ export class ResponseParser {
     let at = from;
     while (this.#headSize + at - from < magic.length && at < length) {
       if (bytes[at] !== magic.charCodeAt(this.#headSize + at - from)) {
-        this.#fail("not_http", `The response is not HTTP: it begins with ${quote(this.#headText + text(bytes, from, length))}.`);
+        this.#fail(
+          "not_http",
+          `The response is not HTTP: it begins with ${quote(this.#headText + text(bytes, from, length))}.`,
+        );
         return at;
       }
       at += 1;
@@ -164,7 +178,8 @@ export class ResponseParser {
     this.#lineIsEmpty = lineIsEmpty;
     this.#headText += text(bytes, from, at);
     this.#headSize += at - from;
-    if (this.#headSize === headLimit) this.#fail("head_too_large", "The response head is larger than 64 KB.");
+    if (this.#headSize === headLimit)
+      this.#fail("head_too_large", "The response head is larger than 64 KB.");
     return at;
   }
 
@@ -177,7 +192,10 @@ export class ResponseParser {
     }
     if (parsed.status === 101) {
       this.#status = parsed.status;
-      this.#fail("not_http", "The receiver switched to another protocol (101), which Hookyard did not request.");
+      this.#fail(
+        "not_http",
+        "The receiver switched to another protocol (101), which Hookyard did not request.",
+      );
       return;
     }
     this.#lineIsEmpty = false;
@@ -217,8 +235,12 @@ export class ResponseParser {
     const wanted = Math.min(size, this.#bodyKept - this.#keptSize);
     if (wanted === 0) return;
     if (this.#kept.length < this.#keptSize + wanted) {
-      // The usual body arrives in one piece and fits exactly; one in many pieces doubles its buffer.
-      const room = this.#keptSize === 0 ? wanted : Math.min(this.#bodyKept, Math.max(this.#keptSize + wanted, this.#keptSize * 2));
+      // The usual body arrives in one piece and fits exactly; one in many pieces doubles its
+      // buffer.
+      const room =
+        this.#keptSize === 0
+          ? wanted
+          : Math.min(this.#bodyKept, Math.max(this.#keptSize + wanted, this.#keptSize * 2));
       const larger = new Uint8Array(room);
       larger.set(this.#kept.subarray(0, this.#keptSize));
       this.#kept = larger;
@@ -241,9 +263,11 @@ export class ResponseParser {
         const digit = hexDigit(byte);
         if (digit !== -1) {
           this.#remaining = this.#remaining * 16 + digit;
-          if (!Number.isSafeInteger(this.#remaining)) this.#failChunk("the size of a chunk is too large");
+          if (!Number.isSafeInteger(this.#remaining))
+            this.#failChunk("the size of a chunk is too large");
         } else if (byte === lineFeed) this.#chunkSizeEnded();
-        else if (byte === 59 || byte === 32 || byte === 9 || byte === carriageReturn) this.#state = "chunkExtension";
+        else if (byte === 59 || byte === 32 || byte === 9 || byte === carriageReturn)
+          this.#state = "chunkExtension";
         else this.#failChunk("the size of a chunk is not a hexadecimal number");
         return;
       }
@@ -260,7 +284,8 @@ export class ResponseParser {
           if (this.#lineIsEmpty) this.#state = "complete";
           this.#lineIsEmpty = true;
         } else if (byte !== carriageReturn) this.#lineIsEmpty = false;
-        if (this.#trailerSize > headLimit) this.#fail("not_http", "The trailers of the response are larger than 64 KB.");
+        if (this.#trailerSize > headLimit)
+          this.#fail("not_http", "The trailers of the response are larger than 64 KB.");
         return;
     }
   }
@@ -294,6 +319,9 @@ function text(bytes: Buffer, from: number, to: number): string {
 function quote(received: string): string {
   const shown = received
     .slice(0, 40)
-    .replace(/[^\x20-\x7e]/g, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`);
+    .replace(
+      /[^\x20-\x7e]/g,
+      (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`,
+    );
   return received.length > 40 ? `"${shown}…"` : `"${shown}"`;
 }

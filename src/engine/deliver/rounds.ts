@@ -1,6 +1,7 @@
 /**
- * The rounds in progress. A round tries one delivery: one attempt at every eligible webhook, each in its webhook's lane.
- * The delivery scheduler begins rounds with the deliveries it has claimed; their results go to the recorder.
+ * The rounds in progress. A round tries one delivery: one attempt at every eligible webhook, each
+ * in its webhook's lane. The delivery scheduler begins rounds with the deliveries it has claimed;
+ * their results go to the recorder.
  *
  * A round is over when all its attempts are. The delivery becomes
  *   delivered  at the first success, while the other attempts run to their end
@@ -11,7 +12,14 @@
 
 import { createHmac } from "node:crypto";
 import type { Destination, RetryProfile, Settings, Webhook } from "../../domain/configuration.ts";
-import { deliveryIds, messageIds, type DeliveryId, type DestinationId, type MessageRowId, type WebhookId } from "../../domain/ids.ts";
+import {
+  deliveryIds,
+  messageIds,
+  type DeliveryId,
+  type DestinationId,
+  type MessageRowId,
+  type WebhookId,
+} from "../../domain/ids.ts";
 import { isRetryable, nextRoundAt } from "../../domain/retry.ts";
 import type { DeliveryState } from "../../domain/states.ts";
 import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
@@ -74,10 +82,14 @@ export class Rounds {
     return [...this.#underWay.values()].some((round) => this.#originOf(round) === "own");
   }
 
-  /** Whether an attempt at an advance's own delivery waits for a connection that becomes free without the clock. */
+  /**
+   * Whether an attempt at an advance's own delivery waits for a connection that becomes free
+   * without the clock.
+   */
   get hasOwnInLane(): boolean {
     return [...this.#inLane].some(
-      ([webhook, rounds]) => this.isMoving(webhook) && [...rounds].some((round) => this.#originOf(round) === "own"),
+      ([webhook, rounds]) =>
+        this.isMoving(webhook) && [...rounds].some((round) => this.#originOf(round) === "own"),
     );
   }
 
@@ -95,7 +107,15 @@ export class Rounds {
     const finished = new Set(delivery.finished);
     const webhooks = destination.webhooks.filter((webhook) => !finished.has(webhook.id));
     const profile = configuration.retryProfileOf(destination);
-    const round: Round = { delivery, destination, profile, startedAt: clock.now(), open: webhooks.length, finished, succeeded: false };
+    const round: Round = {
+      delivery,
+      destination,
+      profile,
+      startedAt: clock.now(),
+      open: webhooks.length,
+      finished,
+      succeeded: false,
+    };
     changes.note("deliveries", deliveryIds.format(delivery.id));
     changes.note("messages", messageIds.format(delivery.messageRow));
     if (webhooks.length === 0) {
@@ -108,7 +128,10 @@ export class Rounds {
     const headers = headersFor(destination, configuration.settings().vendor, delivery.payload);
     for (const webhook of webhooks) {
       this.#inLaneOf(webhook).add(round);
-      lanes.of(webhook.id).add({ start: () => this.#attempt(round, webhook, [...headers, ...Object.entries(webhook.headers)]) });
+      lanes.of(webhook.id).add({
+        start: () =>
+          this.#attempt(round, webhook, [...headers, ...Object.entries(webhook.headers)]),
+      });
     }
   }
 
@@ -177,7 +200,11 @@ export class Rounds {
     }
   }
 
-  #endAttempt(round: Round, webhook: Webhook, result: (AttemptResult & { retryable: boolean }) | null): void {
+  #endAttempt(
+    round: Round,
+    webhook: Webhook,
+    result: (AttemptResult & { retryable: boolean }) | null,
+  ): void {
     const { delivery } = round;
     round.open -= 1;
     if (result !== null && !result.retryable) round.finished.add(webhook.id);
@@ -187,7 +214,10 @@ export class Rounds {
     }
     if (round.open > 0) return;
     this.#underWay.delete(delivery.id);
-    this.#bytes.set(round.destination.id, this.bytesUnderWay(round.destination.id) - delivery.payload.length);
+    this.#bytes.set(
+      round.destination.id,
+      this.bytesUnderWay(round.destination.id) - delivery.payload.length,
+    );
     if (!round.succeeded) this.#conclude(round);
     this.#options.recorder.soon();
   }
@@ -198,10 +228,12 @@ export class Rounds {
     const { seed, jitter } = configuration.settings();
     const current = configuration.destination(destination.id);
     if (current === undefined) return this.#change(delivery, "cancelled", "destination_deleted");
-    if (current.webhooks.every((webhook) => finished.has(webhook.id))) return this.#change(delivery, "failed", "not_retried");
+    if (current.webhooks.every((webhook) => finished.has(webhook.id)))
+      return this.#change(delivery, "failed", "not_retried");
     const firstAttemptAt = delivery.firstAttemptAt ?? startedAt;
     // The round may have waited so long for its lanes that the window closed before it.
-    if (clock.now() > firstAttemptAt + profile.windowMs) return this.#change(delivery, "expired", "window_closed");
+    if (clock.now() > firstAttemptAt + profile.windowMs)
+      return this.#change(delivery, "expired", "window_closed");
     const nextAttemptAt = nextRoundAt({
       profile,
       round: delivery.round - delivery.windowRound + 1,
@@ -215,18 +247,33 @@ export class Rounds {
     else this.#change(delivery, "waiting", "retry", nextAttemptAt);
   }
 
-  #change({ id, messageRow }: ClaimedDelivery, state: DeliveryState, reason: string, nextAttemptAt: number | null = null): void {
+  #change(
+    { id, messageRow }: ClaimedDelivery,
+    state: DeliveryState,
+    reason: string,
+    nextAttemptAt: number | null = null,
+  ): void {
     const { clock, recorder } = this.#options;
-    recorder.transition({ deliveryId: id, at: clock.now(), state, reason, nextAttemptAt }, messageRow);
+    recorder.transition(
+      { deliveryId: id, at: clock.now(), state, reason, nextAttemptAt },
+      messageRow,
+    );
   }
 }
 
-/** The headers that every webhook of a destination gets; those of the webhook itself follow them. */
-function headersFor({ sharedSecret }: Destination, vendor: string, body: Uint8Array): [string, string][] {
+/**
+ * The headers that every webhook of a destination gets; those of the webhook itself follow them.
+ */
+function headersFor(
+  { sharedSecret }: Destination,
+  vendor: string,
+  body: Uint8Array,
+): [string, string][] {
   const headers: [string, string][] = [
     ["User-Agent", `${vendor}/1.0`],
     ["Content-Type", "application/json"],
   ];
-  if (sharedSecret !== null) headers.push(["X-Signature", createHmac("sha1", sharedSecret).update(body).digest("hex")]);
+  if (sharedSecret !== null)
+    headers.push(["X-Signature", createHmac("sha1", sharedSecret).update(body).digest("hex")]);
   return headers;
 }

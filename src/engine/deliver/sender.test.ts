@@ -2,7 +2,15 @@ import { lookup } from "node:dns/promises";
 import type { Socket } from "node:net";
 import { hostname } from "node:os";
 import { afterEach, describe, expect, test } from "vitest";
-import { answering, hasIpv6, ok, post, receiver, sender, stopAll } from "../../../test/support/sending.ts";
+import {
+  answering,
+  hasIpv6,
+  ok,
+  post,
+  receiver,
+  sender,
+  stopAll,
+} from "../../../test/support/sending.ts";
 
 afterEach(stopAll);
 
@@ -41,7 +49,9 @@ describe("an answered exchange", () => {
 
   test.each([0, 4_000, 5_000, 1_000_000])("a body of %i bytes arrives whole", async (size) => {
     const there = await answering(ok);
-    const { outcome, requestHead } = await post(sender(), `http://127.0.0.1:${there.port}/`, { body: Buffer.alloc(size, "x") }).done;
+    const { outcome, requestHead } = await post(sender(), `http://127.0.0.1:${there.port}/`, {
+      body: Buffer.alloc(size, "x"),
+    }).done;
     expect(outcome).toBe("answered");
     expect(requestHead).toContain(`Content-Length: ${size}\r\n`);
     expect(there.received[0] === requestHead + "x".repeat(size)).toBe(true);
@@ -69,25 +79,32 @@ describe("an answered exchange", () => {
     expect(own.requestHead).toContain(`Host: 127.0.0.1:${there.port}\r\n`);
   });
 
-  test.each(hasIpv6 ? ["127.0.0.1", "::1"] : ["127.0.0.1"])("localhost and names below it reach %s, without DNS", async (host) => {
-    const there = await answering(ok, { host });
-    for (const name of ["localhost", "any.name.localhost"]) {
-      const exchange = post(sender(), `http://${name}:${there.port}/`);
-      expect(await exchange.done).toMatchObject({ outcome: "answered" });
-      expect(exchange.phases).toEqual(["connect", "sent", "firstByte", "done"]);
-      expect(there.received.at(-1)).toContain(`Host: ${name}:${there.port}\r\n`);
-    }
-  });
+  test.each(hasIpv6 ? ["127.0.0.1", "::1"] : ["127.0.0.1"])(
+    "localhost and names below it reach %s, without DNS",
+    async (host) => {
+      const there = await answering(ok, { host });
+      for (const name of ["localhost", "any.name.localhost"]) {
+        const exchange = post(sender(), `http://${name}:${there.port}/`);
+        expect(await exchange.done).toMatchObject({ outcome: "answered" });
+        expect(exchange.phases).toEqual(["connect", "sent", "firstByte", "done"]);
+        expect(there.received.at(-1)).toContain(`Host: ${name}:${there.port}\r\n`);
+      }
+    },
+  );
 
-  test.skipIf(thisMachine === null)("any other name is looked up, and the look-up is a phase", async () => {
-    const there = await answering(ok, { host: thisMachine?.address ?? "" });
-    const exchange = post(sender(), `http://${hostname()}:${there.port}/`);
-    expect(await exchange.done).toMatchObject({ outcome: "answered" });
-    expect(exchange.phases).toEqual(["dns", "connect", "sent", "firstByte", "done"]);
-  });
+  test.skipIf(thisMachine === null)(
+    "any other name is looked up, and the look-up is a phase",
+    async () => {
+      const there = await answering(ok, { host: thisMachine?.address ?? "" });
+      const exchange = post(sender(), `http://${hostname()}:${there.port}/`);
+      expect(await exchange.done).toMatchObject({ outcome: "answered" });
+      expect(exchange.phases).toEqual(["dns", "connect", "sent", "firstByte", "done"]);
+    },
+  );
 
   test("an answer that comes byte by byte is the same", async () => {
-    const answer = "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+    const answer =
+      "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
     const there = await receiver({
       onRequest: (socket) => {
         socket.setNoDelay(true);
@@ -97,11 +114,17 @@ describe("an answered exchange", () => {
       },
     });
     const { response } = await post(sender(), `http://127.0.0.1:${there.port}/`).done;
-    expect(response).toMatchObject({ status: 201, body: new Uint8Array(Buffer.from("abc")), bodyLength: 3 });
+    expect(response).toMatchObject({
+      status: 201,
+      body: new Uint8Array(Buffer.from("abc")),
+      bodyLength: 3,
+    });
   });
 
   test("a body that ends with the connection is whole", async () => {
-    const there = await receiver({ onRequest: (socket) => socket.end("HTTP/1.0 200 OK\r\n\r\nuntil the end") });
+    const there = await receiver({
+      onRequest: (socket) => socket.end("HTTP/1.0 200 OK\r\n\r\nuntil the end"),
+    });
     const result = await post(sender(), `http://127.0.0.1:${there.port}/`).done;
     expect(result).toMatchObject({ outcome: "answered", response: { bodyLength: 13 } });
   });
@@ -109,7 +132,13 @@ describe("an answered exchange", () => {
 
 describe("an exchange without a whole answer", () => {
   test.each([
-    ["a close without answer", (socket: Socket) => socket.end(), "closed_without_answer", /before any byte/, null],
+    [
+      "a close without answer",
+      (socket: Socket) => socket.end(),
+      "closed_without_answer",
+      /before any byte/,
+      null,
+    ],
     [
       "a close in the head",
       (socket: Socket) => socket.end("HTTP/1.1 200 OK\r\nX"),
@@ -126,25 +155,62 @@ describe("an exchange without a whole answer", () => {
     ],
     [
       "a close in a chunked body",
-      (socket: Socket) => socket.end("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc"),
+      (socket: Socket) =>
+        socket.end("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc"),
       "body_cut_short",
       /after 3 bytes/,
       3,
     ],
-    ["a reset", (socket: Socket) => socket.resetAndDestroy(), "ECONNRESET", /reset the connection before any byte/, null],
-    ["garbage", (socket: Socket) => socket.write("<html>no</html>"), "not_http", /begins with "<html>/, null],
-    ["a protocol switch", (socket: Socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\n"), "not_http", /101/, 0],
-    ["a bad length", (socket: Socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: no\r\n\r\n"), "not_http", /Content-Length/, 0],
-    ["an endless head", (socket: Socket) => socket.write(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(70_000)}`), "head_too_large", /64 KB/, null],
-  ])("%s is a connection error with its code and sentence", async (_, answer, code, message, bodyLength) => {
-    const there = await receiver({ onRequest: (socket) => answer(socket) });
-    const exchange = post(sender(), `http://127.0.0.1:${there.port}/`);
-    const result = await exchange.done;
-    expect(result).toMatchObject({ outcome: "connection_error", error: { code, message: expect.stringMatching(message) } });
-    expect(result.requestHead).toContain("POST / HTTP/1.1\r\n");
-    expect(result.response?.bodyLength ?? null).toBe(bodyLength);
-    expect(exchange.phases).not.toContain("done");
-  });
+    [
+      "a reset",
+      (socket: Socket) => socket.resetAndDestroy(),
+      "ECONNRESET",
+      /reset the connection before any byte/,
+      null,
+    ],
+    [
+      "garbage",
+      (socket: Socket) => socket.write("<html>no</html>"),
+      "not_http",
+      /begins with "<html>/,
+      null,
+    ],
+    [
+      "a protocol switch",
+      (socket: Socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\n"),
+      "not_http",
+      /101/,
+      0,
+    ],
+    [
+      "a bad length",
+      (socket: Socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: no\r\n\r\n"),
+      "not_http",
+      /Content-Length/,
+      0,
+    ],
+    [
+      "an endless head",
+      (socket: Socket) => socket.write(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(70_000)}`),
+      "head_too_large",
+      /64 KB/,
+      null,
+    ],
+  ])(
+    "%s is a connection error with its code and sentence",
+    async (_, answer, code, message, bodyLength) => {
+      const there = await receiver({ onRequest: (socket) => answer(socket) });
+      const exchange = post(sender(), `http://127.0.0.1:${there.port}/`);
+      const result = await exchange.done;
+      expect(result).toMatchObject({
+        outcome: "connection_error",
+        error: { code, message: expect.stringMatching(message) },
+      });
+      expect(result.requestHead).toContain("POST / HTTP/1.1\r\n");
+      expect(result.response?.bodyLength ?? null).toBe(bodyLength);
+      expect(exchange.phases).not.toContain("done");
+    },
+  );
 
   test("a reset in the body keeps what came before it", async () => {
     const there = await receiver({
@@ -177,7 +243,12 @@ describe("an exchange without a whole answer", () => {
     for (const host of ["127.0.0.1", "localhost"]) {
       const exchange = post(sender(), `http://${host}:${there.port}/`);
       const result = await exchange.done;
-      expect(result).toMatchObject({ outcome: "connection_error", error: { code: "ECONNREFUSED" }, requestHead: "", response: null });
+      expect(result).toMatchObject({
+        outcome: "connection_error",
+        error: { code: "ECONNREFUSED" },
+        requestHead: "",
+        response: null,
+      });
       expect(result.error?.message).toContain(`Nothing listens at ${host}:${there.port}`);
       expect(exchange.phases).toEqual([]);
     }
@@ -200,7 +271,12 @@ describe("an exchange without a whole answer", () => {
   ])("what cannot be a request is refused: %s %j", async (code, request) => {
     const there = await answering(ok);
     const result = await post(sender(), `http://127.0.0.1:${there.port}/`, request).done;
-    expect(result).toMatchObject({ outcome: "connection_error", error: { code }, requestHead: "", response: null });
+    expect(result).toMatchObject({
+      outcome: "connection_error",
+      error: { code },
+      requestHead: "",
+      response: null,
+    });
     expect(there.sockets).toHaveLength(0);
   });
 });

@@ -1,8 +1,8 @@
 /**
- * The sending side: HTTP/1.1 over our own sockets, one request at a time per connection. Called by a webhook's lane and by the
- * forwarding of test endpoints, which own the deadline (`abort`) and the number of exchanges in progress. It never retries, never
- * follows a redirect, and
- * records what was sent and what was received byte for byte.
+ * The sending side: HTTP/1.1 over our own sockets, one request at a time per connection. Called by
+ * a webhook's lane and by the forwarding of test endpoints, which own the deadline (`abort`) and
+ * the number of exchanges in progress. It never retries, never follows a redirect, and records what
+ * was sent and what was received byte for byte.
  */
 
 import { monotonic, runAfterPoll, startIdleTimer, type RealTimer } from "../real-time.ts";
@@ -21,14 +21,22 @@ export type Sender = {
 const knownTargets = 100;
 
 /**
- * How long a connection waits for its next request. A receiver that closes an idle connection at the moment we send on it looks like one
- * that reset the request. One second keeps a busy lane's connections open and is shorter than every common idle limit (Node 5 s, most
- * others more).
+ * How long a connection waits for its next request. A receiver that closes an idle connection at
+ * the moment we send on it looks like one that reset the request. One second keeps a busy lane's
+ * connections open and is shorter than every common idle limit (Node 5 s, most others more).
  */
 const defaultIdleMs = 1_000;
 
 /** A lane has one sender, which keeps the lane's idle connections. */
-export function createSender({ trust, maxIdle = 64, idleMs = defaultIdleMs }: { trust: Trust; maxIdle?: number; idleMs?: number }): Sender {
+export function createSender({
+  trust,
+  maxIdle = 64,
+  idleMs = defaultIdleMs,
+}: {
+  trust: Trust;
+  maxIdle?: number;
+  idleMs?: number;
+}): Sender {
   const targets = new Map<string, Target | null>();
   const idle = new IdleConnections({ maxIdle, idleMs });
 
@@ -45,11 +53,13 @@ export function createSender({ trust, maxIdle = 64, idleMs = defaultIdleMs }: { 
   return {
     send(request) {
       const target = targetOf(request.url);
-      if (!target) return refused("invalid_url", "The URL of the webhook is not a full http or https URL.");
+      if (!target)
+        return refused("invalid_url", "The URL of the webhook is not a full http or https URL.");
       const problem = headProblem(request.headers);
       if (problem) return refused("invalid_header", problem);
       const head = writeRequestHead(target, request);
-      const connection = idle.take(target.origin) ?? new Connection({ target, trust, keeper: idle });
+      const connection =
+        idle.take(target.origin) ?? new Connection({ target, trust, keeper: idle });
       return connection.carry(request, head);
     },
     close: () => idle.close(),
@@ -58,7 +68,12 @@ export function createSender({ trust, maxIdle = 64, idleMs = defaultIdleMs }: { 
 
 function refused(code: string, message: string): Exchange {
   return {
-    done: Promise.resolve({ outcome: "connection_error", error: { code, message }, requestHead: "", response: null }),
+    done: Promise.resolve({
+      outcome: "connection_error",
+      error: { code, message },
+      requestHead: "",
+      response: null,
+    }),
     abort: () => {},
     markReached: () => {},
   };
@@ -71,31 +86,49 @@ const legalValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** What would break the framing of the request; null when there is nothing. */
 function headProblem(headers: [string, string][]): string | null {
   for (const [name, value] of headers) {
-    if (!legalName.test(name)) return `The header name ${JSON.stringify(name)} is not legal in HTTP.`;
-    if (!legalValue.test(value)) return `The value of the header ${name} contains a character that is not legal in HTTP.`;
+    if (!legalName.test(name))
+      return `The header name ${JSON.stringify(name)} is not legal in HTTP.`;
+    if (!legalValue.test(value))
+      return `The value of the header ${name} contains a character that is not legal in HTTP.`;
   }
   return null;
 }
 
 function writeRequestHead(target: Target, { method = "POST", headers, body }: SendRequest): string {
   let head = `${method} ${target.opening}`;
-  if (target.authorization !== "" && !headers.some(([name]) => name.toLowerCase() === "authorization")) head += target.authorization;
+  if (
+    target.authorization !== "" &&
+    !headers.some(([name]) => name.toLowerCase() === "authorization")
+  )
+    head += target.authorization;
   for (const [name, value] of headers) head += `${name}: ${value}\r\n`;
   // A GET without a body has no length either: some servers refuse one that has.
   if (body.length > 0 || !bodiless.has(method)) head += `Content-Length: ${body.length}\r\n`;
   return `${head}Connection: keep-alive\r\n\r\n`;
 }
 
-/** How much earlier than the receiver we close a connection, when the receiver announces its limit: its response and our request both take time. */
+/**
+ * How much earlier than the receiver we close a connection, when the receiver announces its limit:
+ * its response and our request both take time.
+ */
 const marginMs = 500;
 
-/** Reused within this time without knowing anything about the origin. Longer than a busy event loop's turn, shorter than any idle limit in use. */
+/**
+ * Reused within this time without knowing anything about the origin. Longer than a busy event
+ * loop's turn, shorter than any idle limit in use.
+ */
 const unprovenMs = 20;
 
-/** The part of the time for which a connection stayed open that counts as safe: a request arrives later than we write it. */
+/**
+ * The part of the time for which a connection stayed open that counts as safe: a request arrives
+ * later than we write it.
+ */
 const provenShare = 0.75;
 
-/** After a receiver has closed an idle connection, it is not tested again for this long: its configuration seldom changes. */
+/**
+ * After a receiver has closed an idle connection, it is not tested again for this long: its
+ * configuration seldom changes.
+ */
 const endsEarlyMs = 60_000;
 
 type Idle = { connection: Connection; since: number; until: number };
@@ -114,10 +147,11 @@ type Origin = {
 /**
  * The connections of one sender that wait for their next request, by origin.
  *
- * A receiver that ends an idle connection at the moment we write to it looks as if it had failed the request, and most
- * receivers do not announce how long they wait. So a connection is used again only within a time that is safe at its
- * origin: right after a response; as long as the receiver promises; or as long as one was seen to stay open.
- * The decision is docs/decisions/0016-kept-connections.md.
+ * A receiver that ends an idle connection at the moment we write to it looks as if it had failed
+ * the request, and most receivers do not announce how long they wait. So a connection is used again
+ * only within a time that is safe at its origin: right after a response; as long as the receiver
+ * promises; or as long as one was seen to stay open. The decision is
+ * docs/decisions/0016-kept-connections.md.
  */
 class IdleConnections {
   readonly #maxIdle: number;
@@ -143,11 +177,15 @@ class IdleConnections {
     return this.take(name);
   }
 
-  /** `limitMs` is what the receiver promises. Returns false when the connection is not kept: then the caller closes it. */
+  /**
+   * `limitMs` is what the receiver promises. Returns false when the connection is not kept: then
+   * the caller closes it.
+   */
   put(connection: Connection, limitMs: number | null): boolean {
     const origin = this.#originOf(connection.target.origin);
     const now = monotonic();
-    const longest = origin.endsEarlyUntil > now ? Math.min(this.#idleMs, origin.safeMs) : this.#idleMs;
+    const longest =
+      origin.endsEarlyUntil > now ? Math.min(this.#idleMs, origin.safeMs) : this.#idleMs;
     const keepMs = limitMs === null ? longest : Math.min(longest, limitMs - marginMs);
     if (this.#closed || this.#size >= this.#maxIdle || keepMs < 1) return false;
     origin.idle.push({ connection, since: now, until: now + keepMs });
@@ -184,7 +222,8 @@ class IdleConnections {
     this.#closed = true;
     this.#timer?.cancel();
     this.#timer = null;
-    for (const { idle } of this.#origins.values()) for (const { connection } of [...idle]) connection.destroy();
+    for (const { idle } of this.#origins.values())
+      for (const { connection } of [...idle]) connection.destroy();
   }
 
   #originOf(name: string): Origin {
@@ -212,9 +251,12 @@ class IdleConnections {
   #startSweep(): void {
     if (this.#timer !== null || this.#size === 0) return;
     let earliest = Infinity;
-    for (const { idle } of this.#origins.values()) for (const { until } of idle) earliest = Math.min(earliest, until);
+    for (const { idle } of this.#origins.values())
+      for (const { until } of idle) earliest = Math.min(earliest, until);
     // A connection whose end has already arrived must not count as one that stayed open.
-    this.#timer = startIdleTimer(Math.max(1, Math.ceil(earliest - monotonic())), () => runAfterPoll(() => this.#sweep()));
+    this.#timer = startIdleTimer(Math.max(1, Math.ceil(earliest - monotonic())), () =>
+      runAfterPoll(() => this.#sweep()),
+    );
   }
 }
 
@@ -230,8 +272,9 @@ type LaneTask = {
 type LaneOptions = { sender: Sender; connections: () => number; report: (error: unknown) => void };
 
 /**
- * The lane of one webhook: its connections, and the attempts that wait for one. A webhook that hangs fills its own lane
- * and delays nothing else. A lane exists while its webhook is configured or has attempts.
+ * The lane of one webhook: its connections, and the attempts that wait for one. A webhook that
+ * hangs fills its own lane and delays nothing else. A lane exists while its webhook is configured
+ * or has attempts.
  */
 class Lane {
   readonly sender: Sender;

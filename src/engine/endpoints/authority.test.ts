@@ -1,5 +1,13 @@
 import { X509Certificate, createPrivateKey, createPublicKey } from "node:crypto";
-import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,11 +33,16 @@ afterEach(() => {
 function verdict(tlsUrl: string, servername: string | undefined, ca?: string): Promise<string> {
   return new Promise((resolve) => {
     const port = Number(new URL(tlsUrl).port);
-    const socket = connect({ port, host: "127.0.0.1", ca, ...(servername === undefined ? {} : { servername }) }, () => {
-      resolve(socket.authorized ? "authorized" : "not authorized");
-      socket.destroy();
-    });
-    socket.on("error", (error: NodeJS.ErrnoException) => resolve(error.code === "UNSPECIFIED" ? error.message : (error.code ?? "")));
+    const socket = connect(
+      { port, host: "127.0.0.1", ca, ...(servername === undefined ? {} : { servername }) },
+      () => {
+        resolve(socket.authorized ? "authorized" : "not authorized");
+        socket.destroy();
+      },
+    );
+    socket.on("error", (error: NodeJS.ErrnoException) =>
+      resolve(error.code === "UNSPECIFIED" ? error.message : (error.code ?? "")),
+    );
   });
 }
 
@@ -68,7 +81,15 @@ describe("the certificates of the HTTPS port", () => {
     const file = join(temporaryFolder(), "authority.pem");
     writeFileSync(file, testAuthority.authorityPem());
     const host = `${name}.localhost`;
-    expect(await curl("--cacert", file, "--resolve", `${host}:${port}:127.0.0.1`, `https://${host}:${port}/${path}`)).toEqual({
+    expect(
+      await curl(
+        "--cacert",
+        file,
+        "--resolve",
+        `${host}:${port}:127.0.0.1`,
+        `https://${host}:${port}/${path}`,
+      ),
+    ).toEqual({
       exit,
       output,
     });
@@ -80,11 +101,27 @@ describe("the certificates of the HTTPS port", () => {
   ])("made with a stolen key of the authority for %s: %s", async (host, expected) => {
     const dataDir = temporaryFolder();
     const ca = createAuthority({ dataDir }).authorityPem();
-    const stolen = createPrivateKey(readFileSync(join(dataDir, "certificates", "authority.key.pem")));
-    const issuer = { name: "Hookyard local authority", privateKey: stolen, publicKey: createPublicKey(stolen) };
+    const stolen = createPrivateKey(
+      readFileSync(join(dataDir, "certificates", "authority.key.pem")),
+    );
+    const issuer = {
+      name: "Hookyard local authority",
+      privateKey: stolen,
+      publicKey: createPublicKey(stolen),
+    };
     const [notBefore, notAfter] = [new Date(Date.now() - day), new Date(Date.now() + day)];
-    const { pem, privateKey } = createCertificate({ name: host, issuer, use: "server", hosts: [host], notBefore, notAfter });
-    const server = createServer({ cert: pem, key: privateKey.export({ type: "pkcs8", format: "pem" }) });
+    const { pem, privateKey } = createCertificate({
+      name: host,
+      issuer,
+      use: "server",
+      hosts: [host],
+      notBefore,
+      notAfter,
+    });
+    const server = createServer({
+      cert: pem,
+      key: privateKey.export({ type: "pkcs8", format: "pem" }),
+    });
     server.on("tlsClientError", () => {});
     const port = await new Promise<number>((resolve) =>
       server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port)),
@@ -105,7 +142,11 @@ describe("the folder of certificates", () => {
     const folder = join(dataDir, "certificates");
     expect(rights(folder)).toBe("700");
     const files = readdirSync(folder);
-    expect(files.toSorted()).toEqual(["authority", ...certificateHosts].flatMap((name) => [`${name}.key.pem`, `${name}.pem`]).toSorted());
+    expect(files.toSorted()).toEqual(
+      ["authority", ...certificateHosts]
+        .flatMap((name) => [`${name}.key.pem`, `${name}.pem`])
+        .toSorted(),
+    );
     expect(files.map((file) => rights(join(folder, file)))).toEqual(files.map(() => "600"));
     expect(readFileSync(join(folder, "authority.pem"), "utf8")).toBe(authority.authorityPem());
   });
@@ -144,7 +185,9 @@ describe("renewal", () => {
   test("replaces what runs out within a month, and the authority's certificates with the authority", () => {
     let now = Date.now();
     const authority = createAuthority({ dataDir: null, wallClockNow: () => now });
-    const [selfSigned, expired, , valid] = certificateHosts.map((host) => authority.identityFor(host));
+    const [selfSigned, expired, , valid] = certificateHosts.map((host) =>
+      authority.identityFor(host),
+    );
     const root = authority.authorityPem();
 
     now += 300 * day;

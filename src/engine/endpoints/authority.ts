@@ -1,7 +1,8 @@
 /**
- * The certificate authority of this installation and the certificates of the HTTPS port, one for each fault of a
- * certificate. Created at first use, stored as PEM in `<dataDir>/certificates/`, readable by the owner only, and renewed
- * before they expire. The sending side trusts the authority; nothing is ever installed on the machine.
+ * The certificate authority of this installation and the certificates of the HTTPS port, one for
+ * each fault of a certificate. Created at first use, stored as PEM in `<dataDir>/certificates/`,
+ * readable by the owner only, and renewed before they expire. The sending side trusts the
+ * authority; nothing is ever installed on the machine.
  */
 
 import { X509Certificate, createPrivateKey } from "node:crypto";
@@ -21,7 +22,12 @@ export type Authority = {
   identityFor(host: string | null): Identity;
 };
 
-export const certificateHosts = ["self-signed.localhost", "expired.localhost", "wrong-host.localhost", "valid.localhost"] as const;
+export const certificateHosts = [
+  "self-signed.localhost",
+  "expired.localhost",
+  "wrong-host.localhost",
+  "valid.localhost",
+] as const;
 export type CertificateHost = (typeof certificateHosts)[number];
 
 const day = 86_400_000;
@@ -39,18 +45,28 @@ type AuthorityOptions = {
   wallClockNow?: () => number;
 };
 
-export function createAuthority({ dataDir, wallClockNow = machineTime }: AuthorityOptions): Authority {
+export function createAuthority({
+  dataDir,
+  wallClockNow = machineTime,
+}: AuthorityOptions): Authority {
   const folder = createFolder(dataDir);
   const cached = new Map<string, Pair>();
 
-  const obtain = (name: string, isGood: (certificate: X509Certificate) => boolean, create: () => Certificate): Pair => {
+  const obtain = (
+    name: string,
+    isGood: (certificate: X509Certificate) => boolean,
+    create: () => Certificate,
+  ): Pair => {
     const known = cached.get(name) ?? readPair(folder.read(name));
     if (known !== null && isGood(known.certificate)) {
       cached.set(name, known);
       return known;
     }
     const { pem, privateKey } = create();
-    const identity = { cert: pem, key: privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
+    const identity = {
+      cert: pem,
+      key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    };
     const created = { identity, certificate: new X509Certificate(pem) };
     cached.set(name, created);
     folder.write(name, identity);
@@ -58,32 +74,56 @@ export function createAuthority({ dataDir, wallClockNow = machineTime }: Authori
   };
 
   const isInForce = (certificate: X509Certificate): boolean =>
-    Date.parse(certificate.validFrom) <= wallClockNow() && Date.parse(certificate.validTo) > wallClockNow() + renewBeforeDays * day;
-  const isPast = (certificate: X509Certificate): boolean => Date.parse(certificate.validTo) < wallClockNow();
-  const lifetime = (days: number) => ({ notBefore: new Date(wallClockNow() - day), notAfter: new Date(wallClockNow() + days * day) });
+    Date.parse(certificate.validFrom) <= wallClockNow() &&
+    Date.parse(certificate.validTo) > wallClockNow() + renewBeforeDays * day;
+  const isPast = (certificate: X509Certificate): boolean =>
+    Date.parse(certificate.validTo) < wallClockNow();
+  const lifetime = (days: number) => ({
+    notBefore: new Date(wallClockNow() - day),
+    notAfter: new Date(wallClockNow() + days * day),
+  });
 
   const authority = (): Pair =>
     obtain(
       "authority",
       (certificate) => certificate.ca && isInForce(certificate),
-      () => createCertificate({ name: authorityName, issuer: null, use: "authority", hosts: [], ...lifetime(authorityDays) }),
+      () =>
+        createCertificate({
+          name: authorityName,
+          issuer: null,
+          use: "authority",
+          hosts: [],
+          ...lifetime(authorityDays),
+        }),
     );
 
   const authorityAsIssuer = (): Issuer => {
     const { identity, certificate } = authority();
-    return { name: authorityName, publicKey: certificate.publicKey, privateKey: createPrivateKey(identity.key) };
+    return {
+      name: authorityName,
+      publicKey: certificate.publicKey,
+      privateKey: createPrivateKey(identity.key),
+    };
   };
 
   const selfSigned = (host: CertificateHost): Pair =>
     obtain(host, isInForce, () =>
-      createCertificate({ name: host, issuer: null, use: "server", hosts: ownNames(host), ...lifetime(serverDays) }),
+      createCertificate({
+        name: host,
+        issuer: null,
+        use: "server",
+        hosts: ownNames(host),
+        ...lifetime(serverDays),
+      }),
     );
 
   const signed = (host: CertificateHost): Pair => {
     const isExpired = host === "expired.localhost";
     return obtain(
       host,
-      (certificate) => (isExpired ? isPast : isInForce)(certificate) && certificate.verify(authority().certificate.publicKey),
+      (certificate) =>
+        (isExpired ? isPast : isInForce)(certificate) &&
+        certificate.verify(authority().certificate.publicKey),
       () =>
         createCertificate({
           name: host,
@@ -91,7 +131,12 @@ export function createAuthority({ dataDir, wallClockNow = machineTime }: Authori
           use: "server",
           hosts: host === "wrong-host.localhost" ? ["somewhere-else.localhost"] : ownNames(host),
           ...lifetime(serverDays),
-          ...(isExpired ? { notBefore: new Date(wallClockNow() - 90 * day), notAfter: new Date(wallClockNow() - day) } : {}),
+          ...(isExpired
+            ? {
+                notBefore: new Date(wallClockNow() - 90 * day),
+                notAfter: new Date(wallClockNow() - day),
+              }
+            : {}),
         }),
     );
   };
@@ -99,7 +144,8 @@ export function createAuthority({ dataDir, wallClockNow = machineTime }: Authori
   return {
     authorityPem: () => authority().identity.cert,
     identityFor(name) {
-      const host = certificateHosts.find((known) => known === name?.toLowerCase()) ?? "self-signed.localhost";
+      const host =
+        certificateHosts.find((known) => known === name?.toLowerCase()) ?? "self-signed.localhost";
       return (host === "self-signed.localhost" ? selfSigned(host) : signed(host)).identity;
     },
   };
@@ -116,7 +162,9 @@ function readPair(identity: Identity | null): Pair | null {
   if (identity === null) return null;
   try {
     const certificate = new X509Certificate(identity.cert);
-    return certificate.checkPrivateKey(createPrivateKey(identity.key)) ? { identity, certificate } : null;
+    return certificate.checkPrivateKey(createPrivateKey(identity.key))
+      ? { identity, certificate }
+      : null;
   } catch {
     return null;
   }
@@ -128,7 +176,10 @@ function createFolder(dataDir: string | null) {
     read(name: string): Identity | null {
       if (folder === null) return null;
       try {
-        return { cert: readFileSync(join(folder, `${name}.pem`), "utf8"), key: readFileSync(join(folder, `${name}.key.pem`), "utf8") };
+        return {
+          cert: readFileSync(join(folder, `${name}.pem`), "utf8"),
+          key: readFileSync(join(folder, `${name}.key.pem`), "utf8"),
+        };
       } catch {
         return null;
       }

@@ -1,4 +1,7 @@
-/** Creates one X.509 certificate on P-256 (RFC 5280). Why without a library: docs/decisions/0020-own-certificates.md. */
+/**
+ * Creates one X.509 certificate on P-256 (RFC 5280). Why without a library:
+ * docs/decisions/0020-own-certificates.md.
+ */
 
 import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
@@ -33,13 +36,24 @@ export function createCertificate(request: CertificateRequest): Certificate {
     spki(publicKey),
     explicit(3, sequence(...extensions(request, publicKey, issuer))),
   );
-  const der = sequence(content, ecdsaWithSha256, bitString(sign("sha256", content, issuer.privateKey)));
+  const der = sequence(
+    content,
+    ecdsaWithSha256,
+    bitString(sign("sha256", content, issuer.privateKey)),
+  );
   return { pem: toPem(der), publicKey, privateKey };
 }
 
-function extensions({ use, hosts }: CertificateRequest, publicKey: KeyObject, issuer: Issuer): Uint8Array[] {
+function extensions(
+  { use, hosts }: CertificateRequest,
+  publicKey: KeyObject,
+  issuer: Issuer,
+): Uint8Array[] {
   const subjectKey = extension("2.5.29.14", octetString(keyIdentifier(publicKey)));
-  const authorityKey = extension("2.5.29.35", sequence(implicit(0, keyIdentifier(issuer.publicKey))));
+  const authorityKey = extension(
+    "2.5.29.35",
+    sequence(implicit(0, keyIdentifier(issuer.publicKey))),
+  );
   if (use === "authority") {
     const signsCertificates = bitString(Buffer.from([0b0000_0110]), 1);
     const isAuthority = sequence(boolean(true), integer(Buffer.from([0])));
@@ -65,16 +79,25 @@ function extensions({ use, hosts }: CertificateRequest, publicKey: KeyObject, is
 const loopbackOnly = sequence(
   explicit(
     0,
-    Buffer.concat([sequence(implicit(2, Buffer.from("localhost"))), sequence(implicit(7, Buffer.from([127, 0, 0, 0, 255, 0, 0, 0])))]),
+    Buffer.concat([
+      sequence(implicit(2, Buffer.from("localhost"))),
+      sequence(implicit(7, Buffer.from([127, 0, 0, 0, 255, 0, 0, 0]))),
+    ]),
   ),
 );
 
 function extension(id: string, value: Uint8Array, critical?: "critical"): Uint8Array {
-  return sequence(objectIdentifier(id), ...(critical === undefined ? [] : [boolean(true)]), octetString(value));
+  return sequence(
+    objectIdentifier(id),
+    ...(critical === undefined ? [] : [boolean(true)]),
+    octetString(value),
+  );
 }
 
 function alternativeName(host: string): Uint8Array {
-  return /^[\d.]+$/.test(host) ? implicit(7, Buffer.from(host.split(".").map(Number))) : implicit(2, Buffer.from(host));
+  return /^[\d.]+$/.test(host)
+    ? implicit(7, Buffer.from(host.split(".").map(Number)))
+    : implicit(2, Buffer.from(host));
 }
 
 function commonName(name: string): Uint8Array {
@@ -142,7 +165,9 @@ function bitString(bytes: Uint8Array, unused = 0): Uint8Array {
 /** UTCTime until 2049 and GeneralizedTime from then on, as RFC 5280 requires. */
 function time(at: Date): Uint8Array {
   const digits = at.toISOString().replace(/[-:T]|\.\d+/g, "");
-  return at.getUTCFullYear() < 2050 ? tagged(0x17, Buffer.from(digits.slice(2))) : tagged(0x18, Buffer.from(digits));
+  return at.getUTCFullYear() < 2050
+    ? tagged(0x17, Buffer.from(digits.slice(2)))
+    : tagged(0x18, Buffer.from(digits));
 }
 
 /** A context tag around a whole value, `[n] EXPLICIT`, or around a sequence's members. */
@@ -168,6 +193,7 @@ function length(size: number): Uint8Array {
 
 function base128(value: number): number[] {
   const bytes = [value & 0x7f];
-  for (let rest = Math.floor(value / 128); rest > 0; rest = Math.floor(rest / 128)) bytes.unshift((rest & 0x7f) | 0x80);
+  for (let rest = Math.floor(value / 128); rest > 0; rest = Math.floor(rest / 128))
+    bytes.unshift((rest & 0x7f) | 0x80);
   return bytes;
 }

@@ -7,7 +7,14 @@ import { checkDraft, presets } from "./endpoint-draft.ts";
 const free = (): boolean => false;
 const answer: Step = { do: "answer", status: 200 };
 
-const present = { id: 1, createdAt: 0, name: "Old", path: "old", steps: [{ do: "hang" }], after: "loop" } as unknown as TestEndpoint;
+const present = {
+  id: 1,
+  createdAt: 0,
+  name: "Old",
+  path: "old",
+  steps: [{ do: "hang" }],
+  after: "loop",
+} as unknown as TestEndpoint;
 
 test("a new endpoint answers 200 for ever, at a path made of its name", () => {
   expect(checkDraft({ name: " My hook! " }, null, free)).toEqual({
@@ -17,25 +24,58 @@ test("a new endpoint answers 200 for ever, at a path made of its name", () => {
     after: "repeat-last",
     inFrontOf: null,
   });
-  const paths = ["Łódź Größe", "名前", "--a--b--", "é"].map((name) => checkDraft({ name }, null, free));
-  expect(paths).toMatchObject([{ path: "odz-gro-e" }, { path: "endpoint" }, { path: "a-b" }, { path: "e" }]);
+  const paths = ["Łódź Größe", "名前", "--a--b--", "é"].map((name) =>
+    checkDraft({ name }, null, free),
+  );
+  expect(paths).toMatchObject([
+    { path: "odz-gro-e" },
+    { path: "endpoint" },
+    { path: "a-b" },
+    { path: "e" },
+  ]);
   const taken = new Set(["hook", "hook-2", "hook-3"]);
-  expect(checkDraft({ name: "Hook" }, null, (path) => taken.has(path))).toMatchObject({ path: "hook-4" });
+  expect(checkDraft({ name: "Hook" }, null, (path) => taken.has(path))).toMatchObject({
+    path: "hook-4",
+  });
 });
 
 test("a change leaves what it does not name", () => {
   const { name, path, steps, after } = present;
-  expect(checkDraft({}, present, () => true)).toEqual({ name, path, steps, after, inFrontOf: null });
-  for (const change of [{ name: "New" }, { path: "new/er" }, { steps: [answer] }, { after: "repeat-last" as const }])
-    expect(checkDraft(change, present, free)).toEqual({ name, path, steps, after, inFrontOf: null, ...change });
+  expect(checkDraft({}, present, () => true)).toEqual({
+    name,
+    path,
+    steps,
+    after,
+    inFrontOf: null,
+  });
+  for (const change of [
+    { name: "New" },
+    { path: "new/er" },
+    { steps: [answer] },
+    { after: "repeat-last" as const },
+  ])
+    expect(checkDraft(change, present, free)).toEqual({
+      name,
+      path,
+      steps,
+      after,
+      inFrontOf: null,
+      ...change,
+    });
   expect(checkDraft({ steps: [] }, present, free)).toMatchObject({ steps: [answer] });
 });
 
 test("a path is free or its own, and may be given with a slash", () => {
   const isTaken = (path: string): boolean => path === "old" || path === "other";
   expect(checkDraft({ path: "/old" }, present, isTaken)).toMatchObject({ path: "old" });
-  expect(checkDraft({ path: "other" }, present, isTaken)).toMatchObject({ status: 409, code: "path_taken" });
-  expect(checkDraft({ name: "N", path: "old" }, null, isTaken)).toMatchObject({ status: 409, code: "path_taken" });
+  expect(checkDraft({ path: "other" }, present, isTaken)).toMatchObject({
+    status: 409,
+    code: "path_taken",
+  });
+  expect(checkDraft({ name: "N", path: "old" }, null, isTaken)).toMatchObject({
+    status: 409,
+    code: "path_taken",
+  });
 });
 
 test.for<[string, object]>([
@@ -118,6 +158,9 @@ test("the programs for the usual cases are allowed, have names of their own, and
   expect(stepsOf("redirects")).toEqual([{ do: "redirect", status: 302 }]);
   expect(stepsOf("times-out")).toEqual([{ do: "hang" }]);
   expect(presets.flatMap(({ name, host }) => (host === undefined ? [] : [[name, host]]))).toEqual(
-    ["self-signed", "expired", "wrong-host", "valid"].map((name) => [`${name}-certificate`, `${name}.localhost`]),
+    ["self-signed", "expired", "wrong-host", "valid"].map((name) => [
+      `${name}-certificate`,
+      `${name}.localhost`,
+    ]),
   );
 });

@@ -1,4 +1,7 @@
-/** Checks the values of a test endpoint; the contract has checked the shapes. And the programs for the usual cases. */
+/**
+ * Checks the values of a test endpoint; the contract has checked the shapes. And the programs for
+ * the usual cases.
+ */
 
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import type { ForwardMembers, Step, TestEndpoint } from "../../domain/configuration.ts";
@@ -30,8 +33,12 @@ export function checkDraft(
 ): Checked | Problem {
   const name = (draft.name ?? present?.name ?? "").trim();
   if (name === "") return invalid("A test endpoint needs a name.");
-  if (name.length > maxNameLength) return invalid(`The name is longer than ${maxNameLength} characters.`);
-  const path = draft.path === undefined ? (present?.path ?? freePath(name, taken)) : checkPath(draft.path, present, taken);
+  if (name.length > maxNameLength)
+    return invalid(`The name is longer than ${maxNameLength} characters.`);
+  const path =
+    draft.path === undefined
+      ? (present?.path ?? freePath(name, taken))
+      : checkPath(draft.path, present, taken);
   if (isProblem(path)) return path;
   const steps = draft.steps === undefined ? (present?.steps ?? []) : draft.steps;
   if (steps.length > maxSteps) return invalid(`A program may have at most ${maxSteps} steps.`);
@@ -48,13 +55,21 @@ export function checkDraft(
   };
 }
 
-function checkPath(given: string, present: TestEndpoint | null, taken: (path: string) => boolean): string | Problem {
+function checkPath(
+  given: string,
+  present: TestEndpoint | null,
+  taken: (path: string) => boolean,
+): string | Problem {
   const path = given.replace(/^\//, "");
-  if (path.length > maxPathLength) return invalid(`The path is longer than ${maxPathLength} characters.`);
+  if (path.length > maxPathLength)
+    return invalid(`The path is longer than ${maxPathLength} characters.`);
   if (!/^[a-z0-9_-]+(\/[a-z0-9_-]+)*$/.test(path)) {
-    return invalid(`"${given}" cannot be a path: use a-z, 0-9, "-" and "_", with single slashes between.`);
+    return invalid(
+      `"${given}" cannot be a path: use a-z, 0-9, "-" and "_", with single slashes between.`,
+    );
   }
-  if (path !== present?.path && taken(path)) return conflict("path_taken", `Another test endpoint is at /${path}.`);
+  if (path !== present?.path && taken(path))
+    return conflict("path_taken", `Another test endpoint is at /${path}.`);
   return path;
 }
 
@@ -73,9 +88,14 @@ function freePath(name: string, taken: (path: string) => boolean): string {
 
 function findWrong(step: Step): string | null {
   const { times, chance, status, delayMs, forMs, body, headers = {} } = step;
-  if (times !== undefined && (!Number.isSafeInteger(times) || times < 1)) return "`times` must be a whole number of at least 1.";
-  if (chance !== undefined && !(chance >= 0 && chance <= 1)) return "`chance` must be a number from 0 to 1.";
-  if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= highestStatus))
+  if (times !== undefined && (!Number.isSafeInteger(times) || times < 1))
+    return "`times` must be a whole number of at least 1.";
+  if (chance !== undefined && !(chance >= 0 && chance <= 1))
+    return "`chance` must be a number from 0 to 1.";
+  if (
+    status !== undefined &&
+    !(Number.isInteger(status) && status >= 200 && status <= highestStatus)
+  )
     return `\`status\` must be a whole number from 200 to ${highestStatus}.`;
   if (step.do === "redirect" && status !== undefined && (status < 300 || status > 399))
     return "the `status` of a redirect must be from 300 to 399.";
@@ -89,16 +109,31 @@ function findWrong(step: Step): string | null {
 }
 
 const forwardMembers: Record<keyof ForwardMembers, true> = {
-  ...{ to: true, lose: true, loseAs: true, delayAfterMs: true, copies: true, together: true, tamper: true, hold: true, order: true },
+  ...{
+    to: true,
+    lose: true,
+    loseAs: true,
+    delayAfterMs: true,
+    copies: true,
+    together: true,
+    tamper: true,
+    hold: true,
+    order: true,
+  },
 };
 
 function findForwardMember(step: Step): string | null {
-  const given = (Object.keys(forwardMembers) as (keyof ForwardMembers)[]).find((member) => step[member] !== undefined);
-  return given === undefined ? null : `\`${given}\` belongs to a step that does \`forward\`, and this one does \`${step.do}\`.`;
+  const given = (Object.keys(forwardMembers) as (keyof ForwardMembers)[]).find(
+    (member) => step[member] !== undefined,
+  );
+  return given === undefined
+    ? null
+    : `\`${given}\` belongs to a step that does \`forward\`, and this one does \`${step.do}\`.`;
 }
 
 function findWrongForward(step: Step): string | null {
-  const { to, lose, loseAs, delayAfterMs, copies, together, hold, order, times, forMs, status } = step;
+  const { to, lose, loseAs, delayAfterMs, copies, together, hold, order, times, forMs, status } =
+    step;
   if (to === undefined || to === "")
     return "`forward` needs `to`, the full URL of the receiver, for example http://127.0.0.1:3000/webhooks.";
   const wrongUrl = checkWebhookUrl(to);
@@ -108,8 +143,10 @@ function findWrongForward(step: Step): string | null {
     return `\`copies\` must be a whole number from 1 to ${maxCopies}.`;
   if (hold !== undefined && !(Number.isInteger(hold) && hold >= 2 && hold <= maxHeld))
     return `\`hold\` must be a whole number from 2 to ${maxHeld}.`;
-  if (together !== undefined && (copies ?? 1) < 2) return "`together` is about copies. Set `copies` to 2 or more, or leave it out.";
-  if (order !== undefined && hold === undefined) return "`order` is about held requests. Set `hold` to how many, or leave it out.";
+  if (together !== undefined && (copies ?? 1) < 2)
+    return "`together` is about copies. Set `copies` to 2 or more, or leave it out.";
+  if (order !== undefined && hold === undefined)
+    return "`order` is about held requests. Set `hold` to how many, or leave it out.";
   if (forMs !== undefined && hold === undefined)
     return "`forMs` says how long `hold` waits, and there is no `hold`. To delay, use `delayMs` or `delayAfterMs`.";
   if (times !== undefined && hold !== undefined && times < hold)
@@ -122,13 +159,24 @@ function findWrongForward(step: Step): string | null {
 }
 
 /** What a loss leaves nothing of. */
-function findContradiction({ lose, loseAs, status, delayAfterMs, copies, tamper, hold }: Step): string | null {
+function findContradiction({
+  lose,
+  loseAs,
+  status,
+  delayAfterMs,
+  copies,
+  tamper,
+  hold,
+}: Step): string | null {
   if (lose === undefined) return null;
-  if (status !== undefined) return `\`lose: "${lose}"\` sends no answer, so \`status\` has no meaning beside it. Leave one of the two out.`;
+  if (status !== undefined)
+    return `\`lose: "${lose}"\` sends no answer, so \`status\` has no meaning beside it. Leave one of the two out.`;
   if (loseAs === "timeout" && delayAfterMs !== undefined)
     return '`loseAs: "timeout"` never answers, so `delayAfterMs` has no meaning beside it. Leave one of the two out.';
   if (lose !== "request") return null;
-  const unsent = Object.entries({ delayAfterMs, copies, tamper, hold }).find(([, value]) => value !== undefined);
+  const unsent = Object.entries({ delayAfterMs, copies, tamper, hold }).find(
+    ([, value]) => value !== undefined,
+  );
   if (unsent === undefined) return null;
   return `\`lose: "request"\` passes nothing on, so \`${unsent[0]}\` has no meaning beside it. Use \`lose: "answer"\` if the receiver should get the request.`;
 }
@@ -155,9 +203,19 @@ const passOn: Step = { do: "forward", to: "http://127.0.0.1:3000/" };
 /** With a `host`, the fault is the certificate that the HTTPS port shows for that name. */
 export const presets: EndpointPreset[] = [
   preset("always-200", "Always 200", ok),
-  preset("503-three-times", "503 three times, then 200", { do: "answer", status: 503, times: 3 }, ok),
+  preset(
+    "503-three-times",
+    "503 three times, then 200",
+    { do: "answer", status: 503, times: 3 },
+    ok,
+  ),
   preset("times-out", "Times out", { do: "hang" }),
-  preset("flaky-30", "Flaky: 30 % of the requests get 503", { do: "answer", status: 503, chance: 0.3 }, ok),
+  preset(
+    "flaky-30",
+    "Flaky: 30 % of the requests get 503",
+    { do: "answer", status: 503, chance: 0.3 },
+    ok,
+  ),
   preset("resets", "Resets the connection", { do: "reset" }),
   preset("closes", "Closes without an answer", { do: "close" }),
   preset("garbage", "Answers with garbage", { do: "garbage" }),
@@ -166,7 +224,12 @@ export const presets: EndpointPreset[] = [
   preset("slow", "Slow: 200 after 4.5 s", { ...ok, delayMs: 4_500 }),
   preset("redirects", "Redirects", { do: "redirect", status: 302 }),
   preset("forward", "Passes on to your receiver", passOn),
-  preset("lost-answer", "Passes on, and loses the first answer", { ...passOn, lose: "answer", times: 1 }, passOn),
+  preset(
+    "lost-answer",
+    "Passes on, and loses the first answer",
+    { ...passOn, lose: "answer", times: 1 },
+    passOn,
+  ),
   preset("delivered-twice", "Passes on twice", { ...passOn, copies: 2 }),
   preset("out-of-order", "Passes on two at a time, the second one first", { ...passOn, hold: 2 }),
   certificatePreset("self-signed.localhost", "Self-signed certificate"),

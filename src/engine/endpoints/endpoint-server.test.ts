@@ -31,20 +31,30 @@ describe("the ports of the test endpoints", () => {
     const { url } = await startEndpoints();
     const seen = await askWithNode(`${url}/nowhere?x=1`);
     expect(seen).toMatchObject({ status: 404, headers: { "content-type": "application/json" } });
-    expect(JSON.parse("body" in seen ? seen.body : "")).toEqual({ code: "not_found", message: expect.stringContaining("/nowhere?x=1") });
+    expect(JSON.parse("body" in seen ? seen.body : "")).toEqual({
+      code: "not_found",
+      message: expect.stringContaining("/nowhere?x=1"),
+    });
   });
 
-  test.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])("take %s and record it", async (method) => {
-    const { endpoints, create } = await startEndpoints();
-    const { id, url } = create({ steps: [{ do: "answer", status: 202 }] });
-    expect(await askWithNode(`${url}/?q=1`, { method, body: "" })).toMatchObject({ status: 202 });
-    expect(endpoints.received(id, 1, null)).toMatchObject({ items: [{ method, path: "/under-test/?q=1" }] });
-  });
+  test.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])(
+    "take %s and record it",
+    async (method) => {
+      const { endpoints, create } = await startEndpoints();
+      const { id, url } = create({ steps: [{ do: "answer", status: 202 }] });
+      expect(await askWithNode(`${url}/?q=1`, { method, body: "" })).toMatchObject({ status: 202 });
+      expect(endpoints.received(id, 1, null)).toMatchObject({
+        items: [{ method, path: "/under-test/?q=1" }],
+      });
+    },
+  );
 
   test("take a request with the whole URL, as a proxy's client sends it", async () => {
     const { url, create } = await startEndpoints();
     create({ steps: [{ do: "answer", status: 202 }] });
-    expect(await sendBytes(url, "GET http://example.test/under-test?a HTTP/1.1\r\n\r\n")).toMatch(/^HTTP\/1\.1 202 /);
+    expect(await sendBytes(url, "GET http://example.test/under-test?a HTTP/1.1\r\n\r\n")).toMatch(
+      /^HTTP\/1\.1 202 /,
+    );
   });
 
   test("keep the bytes and the headers of a request as they came", async () => {
@@ -53,7 +63,10 @@ describe("the ports of the test endpoints", () => {
     const body = Buffer.from([0, 255, 10, 13, 128]);
     await sendBytes(
       url,
-      Buffer.concat([Buffer.from("POST /under-test HTTP/1.1\r\nX-a: 1\r\nx-A:  2 \r\nContent-Length: 5\r\n\r\n"), body]),
+      Buffer.concat([
+        Buffer.from("POST /under-test HTTP/1.1\r\nX-a: 1\r\nx-A:  2 \r\nContent-Length: 5\r\n\r\n"),
+        body,
+      ]),
     );
     const received = endpoints.received(id, 1, null);
     expect(received).toMatchObject({
@@ -75,16 +88,24 @@ describe("the ports of the test endpoints", () => {
   test("answer 413 to a body over 1 MB, record it, and leave the program where it is", async () => {
     const { endpoints, create } = await startEndpoints();
     const { id, url } = create({ steps: [{ do: "reset" }, { do: "answer" }] });
-    expect(await askWithNode(url, { body: "x".repeat(1024 * 1024 + 1) })).toMatchObject({ status: 413 });
+    expect(await askWithNode(url, { body: "x".repeat(1024 * 1024 + 1) })).toMatchObject({
+      status: 413,
+    });
     const received = endpoints.received(id, 1, null);
-    expect(received).toMatchObject({ items: [{ step: null, did: "default", status: 413, bodyLength: 1024 * 1024 + 1 }] });
+    expect(received).toMatchObject({
+      items: [{ step: null, did: "default", status: 413, bodyLength: 1024 * 1024 + 1 }],
+    });
     expect("items" in received && received.items[0]?.body.byteLength).toBe(64 * 1024);
     expect(endpoints.get(id)?.position).toMatchObject({ step: 0, received: 0 });
   });
 
   test("take a body of exactly 1 MB", async () => {
     const { create } = await startEndpoints();
-    expect(await askWithNode(create({ steps: [{ do: "answer" }] }).url, { body: "x".repeat(1024 * 1024) })).toMatchObject({ status: 200 });
+    expect(
+      await askWithNode(create({ steps: [{ do: "answer" }] }).url, {
+        body: "x".repeat(1024 * 1024),
+      }),
+    ).toMatchObject({ status: 200 });
   });
 
   test.each([
@@ -113,9 +134,14 @@ describe("the ports of the test endpoints", () => {
       "\x16\x03\x01",
     );
     await fc.assert(
-      fc.asyncProperty(start, fc.uint8Array({ maxLength: 200 }), fc.constantFrom(url, tlsUrl), async (first, bytes, target) => {
-        await sendBytes(target, Buffer.concat([Buffer.from(first, "latin1"), bytes]));
-      }),
+      fc.asyncProperty(
+        start,
+        fc.uint8Array({ maxLength: 200 }),
+        fc.constantFrom(url, tlsUrl),
+        async (first, bytes, target) => {
+          await sendBytes(target, Buffer.concat([Buffer.from(first, "latin1"), bytes]));
+        },
+      ),
       { numRuns: 60 },
     );
     expect(await askWithNode(endpoint.url)).toMatchObject({ status: 200 });
@@ -133,8 +159,14 @@ describe("the ports of the test endpoints", () => {
     const [takenPort, freePort] = [portOf(taken), portOf(free)];
     await close(free);
 
-    await expect(startEndpoints({ port: takenPort })).rejects.toMatchObject({ code: "EADDRINUSE", port: takenPort });
-    await expect(startEndpoints({ port: freePort, tlsPort: takenPort })).rejects.toMatchObject({ code: "EADDRINUSE", port: takenPort });
+    await expect(startEndpoints({ port: takenPort })).rejects.toMatchObject({
+      code: "EADDRINUSE",
+      port: takenPort,
+    });
+    await expect(startEndpoints({ port: freePort, tlsPort: takenPort })).rejects.toMatchObject({
+      code: "EADDRINUSE",
+      port: takenPort,
+    });
     await close(await listen(freePort));
     await close(taken);
   });
@@ -151,11 +183,14 @@ describe("the ports of the test endpoints", () => {
         }),
     );
     const secure = new Promise<void>((resolve) => {
-      const socket = connectTls({ port: Number(new URL(tlsUrl).port), host: "127.0.0.1", rejectUnauthorized: false }, () => {
-        socket.on("close", () => resolve());
-        socket.resume();
-        void endpoints.stop();
-      });
+      const socket = connectTls(
+        { port: Number(new URL(tlsUrl).port), host: "127.0.0.1", rejectUnauthorized: false },
+        () => {
+          socket.on("close", () => resolve());
+          socket.resume();
+          void endpoints.stop();
+        },
+      );
       socket.on("error", () => {});
     });
     await Promise.all([...closed, secure]);

@@ -1,7 +1,7 @@
 /**
- * The two ports of the test endpoints, HTTP and HTTPS: listens, reads whole requests and passes them on, and refuses
- * what is not HTTP. Started and stopped by the endpoints; knows no programs. Every method is allowed, and no input ends
- * the process.
+ * The two ports of the test endpoints, HTTP and HTTPS: listens, reads whole requests and passes
+ * them on, and refuses what is not HTTP. Started and stopped by the endpoints; knows no programs.
+ * Every method is allowed, and no input ends the process.
  */
 
 import { createServer as createHttpServer } from "node:http";
@@ -17,11 +17,15 @@ import type { Exchange } from "./serve-step.ts";
 
 /** Thirty times the largest delivery: anything larger was not meant for a webhook. */
 const maxBody = 1024 * 1024;
-/** A body over the limit is read to its end, up to this size, so that the client receives the answer. */
+/**
+ * A body over the limit is read to its end, up to this size, so that the client receives the
+ * answer.
+ */
 const maxDiscarded = 64 * 1024 * 1024;
 
 const serverOptions: ServerOptions = {
-  // Longer than any client keeps an idle connection: one that we close between two requests looks like a fault.
+  // Longer than any client keeps an idle connection: one that we close between two requests looks
+  // like a fault.
   keepAliveTimeout: 75_000,
   // A client on this machine needs milliseconds for these; one that takes longer drips its request.
   ...arrivalLimits({ headersMs: 10_000, requestMs: 60_000 }),
@@ -52,7 +56,13 @@ type EndpointServer = {
   stop(): Promise<void>;
 };
 
-export function createEndpointServer({ host, port, tlsPort, authority, receive }: EndpointServerOptions): EndpointServer {
+export function createEndpointServer({
+  host,
+  port,
+  tlsPort,
+  authority,
+  receive,
+}: EndpointServerOptions): EndpointServer {
   const sockets = new Map<string, Socket>();
   const track = (socket: Socket): void => {
     const key = clientOf(socket);
@@ -67,12 +77,16 @@ export function createEndpointServer({ host, port, tlsPort, authority, receive }
     if (tcp !== undefined) readRequest({ request, response, tcp }, tls, receive);
   };
 
-  const refuseRequest = (response: ServerResponse, { status, code, message }: Problem): void => answerJson(response, status, code, message);
+  const refuseRequest = (response: ServerResponse, { status, code, message }: Problem): void =>
+    answerJson(response, status, code, message);
   const http = createHttpServer(serverOptions);
   serveRequests(http, (request, response) => onRequest(request, response, false), refuseRequest);
   http.prependListener("connection", track);
   const contextFor = createContexts(authority);
-  const https = createHttpsServer({ ...serverOptions, SNICallback: (host, done) => done(null, contextFor(host)) });
+  const https = createHttpsServer({
+    ...serverOptions,
+    SNICallback: (host, done) => done(null, contextFor(host)),
+  });
   serveRequests(https, (request, response) => onRequest(request, response, true), refuseRequest);
   let withoutName: Identity | null = null;
   https.prependListener("connection", (socket: Socket) => {
@@ -81,7 +95,8 @@ export function createEndpointServer({ host, port, tlsPort, authority, receive }
     if (identity !== withoutName) https.setSecureContext(identity);
     withoutName = identity;
   });
-  for (const server of [http, https]) answerBadInput(server, problem(405, "no_proxy", "A test endpoint is not a proxy."));
+  for (const server of [http, https])
+    answerBadInput(server, problem(405, "no_proxy", "A test endpoint is not a proxy."));
 
   return {
     async start() {
@@ -102,7 +117,11 @@ export function createEndpointServer({ host, port, tlsPort, authority, receive }
 }
 
 /** Reads the whole request before it is served. */
-function readRequest(exchange: Exchange, tls: boolean, receive: (request: EndpointRequest) => void): void {
+function readRequest(
+  exchange: Exchange,
+  tls: boolean,
+  receive: (request: EndpointRequest) => void,
+): void {
   const { request, response } = exchange;
   const chunks: Buffer[] = [];
   let kept = 0;
@@ -111,9 +130,23 @@ function readRequest(exchange: Exchange, tls: boolean, receive: (request: Endpoi
     const body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
     const { method = "", url = "", rawHeaders } = request;
     try {
-      receive({ ...exchange, tls, method, url, rawHeaders, body, bodyLength, tooLarge: bodyLength > maxBody });
+      receive({
+        ...exchange,
+        tls,
+        method,
+        url,
+        rawHeaders,
+        body,
+        bodyLength,
+        tooLarge: bodyLength > maxBody,
+      });
     } catch (error) {
-      answerJson(response, 500, "internal", `The test endpoint failed: ${error instanceof Error ? error.message : String(error)}`);
+      answerJson(
+        response,
+        500,
+        "internal",
+        `The test endpoint failed: ${error instanceof Error ? error.message : String(error)}`,
+      );
     }
   };
   request.on("data", (chunk: Buffer) => {
@@ -132,13 +165,21 @@ function readRequest(exchange: Exchange, tls: boolean, receive: (request: Endpoi
   request.on("error", () => {});
 }
 
-export function answerJson(response: ServerResponse, status: number, code: string, message: string): void {
+export function answerJson(
+  response: ServerResponse,
+  status: number,
+  code: string,
+  message: string,
+): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
   const body = JSON.stringify({ code, message });
-  response.writeHead(status, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) });
+  response.writeHead(status, {
+    "Content-Type": "application/json",
+    "Content-Length": Buffer.byteLength(body),
+  });
   response.end(body);
 }
 

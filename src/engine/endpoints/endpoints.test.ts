@@ -2,15 +2,25 @@ import { createHmac } from "node:crypto";
 import { Agent, request } from "undici";
 import { describe, expect, test } from "vitest";
 import { askWithNode } from "../../../test/support/foreign-clients.ts";
-import { createEndpointStore, startEndpoints, unwrap } from "../../../test/support/running-endpoints.ts";
+import {
+  createEndpointStore,
+  startEndpoints,
+  unwrap,
+} from "../../../test/support/running-endpoints.ts";
 import type { Step } from "../../domain/configuration.ts";
 import type { DestinationId, EndpointId } from "../../domain/ids.ts";
 import type { EndpointDraft } from "../endpoint-pipeline.ts";
 import { presets } from "./endpoint-draft.ts";
 
 const track = (number: number): string =>
-  JSON.stringify({ type: "track", event: "Signed Up", userId: `u${number}`, messageId: `m${number}` });
-const identify = (number: number): string => JSON.stringify({ type: "identify", userId: `u${number}` });
+  JSON.stringify({
+    type: "track",
+    event: "Signed Up",
+    userId: `u${number}`,
+    messageId: `m${number}`,
+  });
+const identify = (number: number): string =>
+  JSON.stringify({ type: "identify", userId: `u${number}` });
 
 /** The statuses that so many connections at once are answered with. */
 async function flood(url: string, bodies: string[], connections = 64): Promise<number[]> {
@@ -27,7 +37,8 @@ async function flood(url: string, bodies: string[], connections = 64): Promise<n
     await dispatcher.destroy();
   }
 }
-const count = (statuses: number[], status: number): number => statuses.filter((each) => each === status).length;
+const count = (statuses: number[], status: number): number =>
+  statuses.filter((each) => each === status).length;
 
 describe("a test endpoint", () => {
   test("is made with a path of its name, a place on both ports and a program at its first step", async () => {
@@ -71,7 +82,9 @@ describe("a test endpoint", () => {
 
   test("shows its position as requests come, and goes back when it is rewound", async () => {
     const { endpoints, create } = await startEndpoints();
-    const { id, url } = create({ steps: [{ do: "answer", status: 503, times: 3 }, { do: "answer" }] });
+    const { id, url } = create({
+      steps: [{ do: "answer", status: 503, times: 3 }, { do: "answer" }],
+    });
     expect(await flood(url, [track(1), track(2)], 1)).toEqual([503, 503]);
     expect(endpoints.get(id)?.position).toEqual({ step: 0, served: 2, received: 2 });
     expect(unwrap(endpoints.rewind(id)).position).toEqual({ step: 0, served: 0, received: 0 });
@@ -82,7 +95,9 @@ describe("a test endpoint", () => {
     const { endpoints, create } = await startEndpoints();
     const { id, url } = create({ steps: [{ do: "reset", match: { type: "delete" } }] });
     expect(await askWithNode(url, { body: track(1) })).toMatchObject({ status: 200, body: "" });
-    expect(endpoints.received(id, 1, null)).toMatchObject({ items: [{ step: null, did: "default", status: 200 }] });
+    expect(endpoints.received(id, 1, null)).toMatchObject({
+      items: [{ step: null, did: "default", status: 200 }],
+    });
   });
 
   test("moves on only by requests that match, also when 64 come at once", async () => {
@@ -94,7 +109,9 @@ describe("a test endpoint", () => {
         { do: "answer", status: 202 },
       ],
     });
-    const bodies = Array.from({ length: 600 }, (_, number) => (number % 2 === 0 ? track(number) : identify(number)));
+    const bodies = Array.from({ length: 600 }, (_, number) =>
+      number % 2 === 0 ? track(number) : identify(number),
+    );
     const statuses = await flood(url, bodies);
     const ofTracks = statuses.filter((_, number) => number % 2 === 0);
     const ofIdentifies = statuses.filter((_, number) => number % 2 === 1);
@@ -105,7 +122,9 @@ describe("a test endpoint", () => {
 
   test("loses no request when its program changes while 64 are in flight", async () => {
     const { endpoints, create, clock, whenReceived } = await startEndpoints();
-    const { id, url } = create({ steps: [{ do: "answer", status: 201, delayMs: 1_000, times: 1_000 }, { do: "answer" }] });
+    const { id, url } = create({
+      steps: [{ do: "answer", status: 201, delayMs: 1_000, times: 1_000 }, { do: "answer" }],
+    });
     const held = flood(
       url,
       Array.from({ length: 64 }, (_, number) => track(number)),
@@ -114,7 +133,12 @@ describe("a test endpoint", () => {
     const later: Promise<number[]>[] = [];
     for (let change = 0; change < 20; change += 1) {
       const steps: Step[] = [{ do: "answer", status: 300 + change, times: 1_000 }];
-      unwrap(endpoints.update(id, change % 2 === 0 ? { steps } : { steps, name: `Change ${change}`, after: "start-over" }));
+      unwrap(
+        endpoints.update(
+          id,
+          change % 2 === 0 ? { steps } : { steps, name: `Change ${change}`, after: "start-over" },
+        ),
+      );
       later.push(
         flood(
           url,
@@ -136,10 +160,16 @@ describe("a test endpoint", () => {
   test("moves to a new path and leaves the old one", async () => {
     const { endpoints, create, url } = await startEndpoints();
     const { id } = create({ steps: [{ do: "redirect" }] });
-    expect(await askWithNode(`${url}/under-test`)).toMatchObject({ headers: { location: "/under-test?redirected" } });
-    expect(unwrap(endpoints.update(id, { path: "/hooks/new_one" })).url).toBe(`${url}/hooks/new_one`);
+    expect(await askWithNode(`${url}/under-test`)).toMatchObject({
+      headers: { location: "/under-test?redirected" },
+    });
+    expect(unwrap(endpoints.update(id, { path: "/hooks/new_one" })).url).toBe(
+      `${url}/hooks/new_one`,
+    );
     expect(await askWithNode(`${url}/under-test`)).toMatchObject({ status: 404 });
-    expect(await askWithNode(`${url}/hooks/new_one`)).toMatchObject({ headers: { location: "/hooks/new_one?redirected" } });
+    expect(await askWithNode(`${url}/hooks/new_one`)).toMatchObject({
+      headers: { location: "/hooks/new_one?redirected" },
+    });
   });
 
   test("keeps its place when something other than its steps changes", async () => {
@@ -151,7 +181,11 @@ describe("a test endpoint", () => {
       ],
     });
     await askWithNode(url);
-    expect(unwrap(endpoints.update(id, { name: "Another" })).position).toEqual({ step: 1, served: 0, received: 1 });
+    expect(unwrap(endpoints.update(id, { name: "Another" })).position).toEqual({
+      step: 1,
+      served: 0,
+      received: 1,
+    });
   });
 
   test("says of each request whether its signature verifies", async () => {
@@ -159,13 +193,20 @@ describe("a test endpoint", () => {
     const { endpoints, create } = await startEndpoints({ secrets: () => secrets });
     const { id, url } = create({ steps: [{ do: "answer" }] });
     const signature = createHmac("sha1", "hush").update(track(1)).digest("hex");
-    const answer = await request(url, { method: "POST", body: track(1), headers: { "X-Signature": signature } });
+    const answer = await request(url, {
+      method: "POST",
+      body: track(1),
+      headers: { "X-Signature": signature },
+    });
     await answer.body.dump();
     expect(endpoints.received(id, 1, null)).toMatchObject({
       items: [
         {
           message: { type: "track", event: "Signed Up", userId: "u1", messageId: "m1" },
-          signature: { value: signature, verifies: [{ destinationId: 3, name: "Hooks", valid: true }] },
+          signature: {
+            value: signature,
+            verifies: [{ destinationId: 3, name: "Hooks", valid: true }],
+          },
         },
       ],
     });
@@ -176,7 +217,12 @@ describe("a test endpoint", () => {
     const { id, url } = create({ steps: [{ do: "answer" }] });
     await askWithNode(url);
     expect(endpoints.clearReceived(id)).toBeNull();
-    expect(endpoints.received(id, 10, null)).toEqual({ items: [], nextCursor: null, total: 0, dropped: 0 });
+    expect(endpoints.received(id, 10, null)).toEqual({
+      items: [],
+      nextCursor: null,
+      total: 0,
+      dropped: 0,
+    });
   });
 });
 
@@ -193,7 +239,11 @@ async function flakyStatuses(seed: number): Promise<number[]> {
 
 describe("chance", () => {
   test("is the same for the same seed, another for another, and keeps its share", async () => {
-    const [first, again, other] = await Promise.all([flakyStatuses(5), flakyStatuses(5), flakyStatuses(6)]);
+    const [first, again, other] = await Promise.all([
+      flakyStatuses(5),
+      flakyStatuses(5),
+      flakyStatuses(6),
+    ]);
     expect(again).toEqual(first);
     expect(other).not.toEqual(first);
     expect(count(first, 503) / 300).toBeGreaterThan(0.22);
@@ -227,7 +277,11 @@ describe("a draft", () => {
     const { endpoints, create } = await startEndpoints();
     const { id } = create({ steps: [] });
     const before = endpoints.list();
-    expect(endpoints.create({ name: "Other", steps: [], ...wrong })).toMatchObject({ problem: true, status: 400, code: "invalid" });
+    expect(endpoints.create({ name: "Other", steps: [], ...wrong })).toMatchObject({
+      problem: true,
+      status: 400,
+      code: "invalid",
+    });
     expect(endpoints.update(id, wrong)).toMatchObject({ problem: true, status: 400 });
     expect(endpoints.list()).toEqual(before);
   });
@@ -235,21 +289,32 @@ describe("a draft", () => {
   test("names the step that is wrong", async () => {
     const { endpoints } = await startEndpoints();
     const steps: Step[] = [{ do: "hang" }, { do: "answer", status: 99 }];
-    expect(endpoints.create({ name: "Other", steps })).toMatchObject({ message: expect.stringMatching(/^Step 2: /), data: { step: 1 } });
+    expect(endpoints.create({ name: "Other", steps })).toMatchObject({
+      message: expect.stringMatching(/^Step 2: /),
+      data: { step: 1 },
+    });
   });
 
   test("with a path that another has is refused", async () => {
     const { endpoints, create } = await startEndpoints();
     const { id } = create({ path: "one", steps: [] });
     create({ path: "two", steps: [] });
-    expect(endpoints.create({ name: "Other", path: "one", steps: [] })).toMatchObject({ status: 409, code: "path_taken" });
-    expect(endpoints.update(id, { path: "two" })).toMatchObject({ status: 409, code: "path_taken" });
+    expect(endpoints.create({ name: "Other", path: "one", steps: [] })).toMatchObject({
+      status: 409,
+      code: "path_taken",
+    });
+    expect(endpoints.update(id, { path: "two" })).toMatchObject({
+      status: 409,
+      code: "path_taken",
+    });
     expect(endpoints.update(id, { path: "one" })).toMatchObject({ path: "one" });
   });
 
   test("of every preset is accepted", async () => {
     const { endpoints } = await startEndpoints();
-    const made = presets.map(({ name, steps, after }) => unwrap(endpoints.create({ name, steps, after })));
+    const made = presets.map(({ name, steps, after }) =>
+      unwrap(endpoints.create({ name, steps, after })),
+    );
     expect(made.map((endpoint) => endpoint.path)).toEqual(presets.map((preset) => preset.name));
     expect(endpoints.presets()).toBe(presets);
   });
@@ -266,7 +331,9 @@ test("what is asked of an endpoint that is not there is answered with 404", asyn
     endpoints.received(id, 1, null),
     endpoints.clearReceived(id),
   ];
-  expect(answers).toEqual(answers.map(() => expect.objectContaining({ problem: true, status: 404 })));
+  expect(answers).toEqual(
+    answers.map(() => expect.objectContaining({ problem: true, status: 404 })),
+  );
 });
 
 describe("after the store was changed behind their back", () => {
@@ -284,7 +351,13 @@ describe("after the store was changed behind their back", () => {
     store.deleteEndpoint(gone.id);
     const { url: _, tlsUrl: __, position: ___, ...stored } = changed;
     store.updateEndpoint({ ...stored, path: "moved", steps: [{ do: "reset" }] });
-    const added = store.insertEndpoint({ name: "Added", path: "changed", steps, after: "repeat-last", createdAt: clock.now() });
+    const added = store.insertEndpoint({
+      name: "Added",
+      path: "changed",
+      steps,
+      after: "repeat-last",
+      createdAt: clock.now(),
+    });
     endpoints.reload();
 
     expect(endpoints.list().map(({ path, position }) => [path, position.step])).toEqual([
@@ -300,7 +373,9 @@ describe("after the store was changed behind their back", () => {
   test("an endpoint with the id of one that was there before is another one", async () => {
     const first = createEndpointStore();
     let store = first;
-    const { endpoints, create, clock } = await startEndpoints({ store: { ...first, endpoints: () => store.endpoints() } });
+    const { endpoints, create, clock } = await startEndpoints({
+      store: { ...first, endpoints: () => store.endpoints() },
+    });
     const { id, url } = create({ steps: [] });
     await askWithNode(url);
     store = createEndpointStore();
@@ -320,7 +395,11 @@ describe("after the store was changed behind their back", () => {
 
 test("every change of an endpoint is told, and of all when they are read again", async () => {
   const noted: string[] = [];
-  const changes = { note: (area: string, id: string | null) => void noted.push(`${area} ${id}`), noteMany: () => {}, noteGone: () => {} };
+  const changes = {
+    note: (area: string, id: string | null) => void noted.push(`${area} ${id}`),
+    noteMany: () => {},
+    noteGone: () => {},
+  };
   const { endpoints, create } = await startEndpoints({ changes });
   const { id } = create({ steps: [{ do: "answer" }] });
   endpoints.update(id, { name: "Other" });

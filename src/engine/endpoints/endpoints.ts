@@ -1,6 +1,7 @@
 /**
- * The test endpoints for the control API: their settings, the position of their programs, what they have received, and the
- * ports they listen on. They know deliveries only as requests, like those of any client.
+ * The test endpoints for the control API: their settings, the position of their programs, what they
+ * have received, and the ports they listen on. They know deliveries only as requests, like those of
+ * any client.
  */
 
 import type { Step, TestEndpoint } from "../../domain/configuration.ts";
@@ -25,7 +26,10 @@ import { serveStep } from "./serve-step.ts";
 import type { Serving } from "./serve-step.ts";
 
 export type EndpointsOptions = ForwardingOptions & {
-  store: Pick<ConfigurationStore, "endpoints" | "insertEndpoint" | "updateEndpoint" | "deleteEndpoint">;
+  store: Pick<
+    ConfigurationStore,
+    "endpoints" | "insertEndpoint" | "updateEndpoint" | "deleteEndpoint"
+  >;
   changes: Changes;
   authority: Authority;
   secrets: () => KnownSecret[];
@@ -37,7 +41,10 @@ export type EndpointsOptions = ForwardingOptions & {
 type RunningEndpoints = Endpoints & {
   /** Rejects with Node's own error when a port is taken. */
   start(): Promise<{ url: string; tlsUrl: string }>;
-  /** Ends all sockets, once receivers that requests were forwarded to have answered or had their time. */
+  /**
+   * Ends all sockets, once receivers that requests were forwarded to have answered or had their
+   * time.
+   */
   stop(): Promise<void>;
   /** Reads the endpoints again, after the store was changed by others. */
   reload(): void;
@@ -58,25 +65,39 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
   const all = createRuntimes(options);
   let ports = { port: options.port, tlsPort: options.tlsPort };
   const forwarding = createForwarding(options);
-  const server = createEndpointServer({ host, ...ports, authority, receive: createReceive(options, forwarding, all.byPath) });
+  const server = createEndpointServer({
+    host,
+    ...ports,
+    authority,
+    receive: createReceive(options, forwarding, all.byPath),
+  });
 
   const noteChange = (id: EndpointId): void => changes.note("endpoints", endpointIds.format(id));
 
   const urls = () => ({
     url: urlOf(host, ports.port),
-    // The host name chooses the certificate: expired.localhost, wrong-host.localhost and valid.localhost show the others.
+    // The host name chooses the certificate: expired.localhost, wrong-host.localhost and
+    // valid.localhost show the others.
     tlsUrl: `https://self-signed.localhost:${ports.tlsPort}`,
   });
 
   const view = ({ endpoint, program }: Runtime): EndpointView => {
     const { url, tlsUrl } = urls();
     const { path } = endpoint;
-    return { ...endpoint, url: `${url}/${path}`, tlsUrl: `${tlsUrl}/${path}`, position: program.position() };
+    return {
+      ...endpoint,
+      url: `${url}/${path}`,
+      tlsUrl: `${tlsUrl}/${path}`,
+      position: program.position(),
+    };
   };
 
   const isTaken = (path: string): boolean => all.byPath(path) !== undefined;
 
-  function withEndpoint<Result>(id: EndpointId, act: (runtime: Runtime) => Result): Result | Problem {
+  function withEndpoint<Result>(
+    id: EndpointId,
+    act: (runtime: Runtime) => Result,
+  ): Result | Problem {
     const runtime = all.byId.get(id);
     return runtime === undefined ? notFound("test endpoint", endpointIds.format(id)) : act(runtime);
   }
@@ -117,7 +138,8 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
         noteChange(id);
         return view(runtime);
       }),
-    received: (id, limit, before) => withEndpoint(id, ({ received }) => received.list(limit, before)),
+    received: (id, limit, before) =>
+      withEndpoint(id, ({ received }) => received.list(limit, before)),
     clearReceived: (id) =>
       withEndpoint(id, ({ received }) => {
         received.clear();
@@ -188,7 +210,8 @@ function createRuntimes({ store, secrets }: Pick<EndpointsOptions, "store" | "se
         // After a reset, ids start from 1 again: an id may belong to another endpoint.
         const { id, createdAt, steps } = runtime.endpoint;
         const now = stored.get(id);
-        if (now?.createdAt === createdAt) change(runtime, now, JSON.stringify(now.steps) !== JSON.stringify(steps));
+        if (now?.createdAt === createdAt)
+          change(runtime, now, JSON.stringify(now.steps) !== JSON.stringify(steps));
         else remove(runtime);
       }
       for (const endpoint of stored.values()) if (!byId.has(endpoint.id)) add(endpoint);
@@ -215,7 +238,9 @@ function createReceive(
     }
     const { endpoint, program, received, serving } = runtime;
     const facts = once(() => readMessageFacts(request.body));
-    const index = request.tooLarge ? null : program.serve({ fits: (match) => matches(match, facts()), draw: draw(endpoint.id) });
+    const index = request.tooLarge
+      ? null
+      : program.serve({ fits: (match) => matches(match, facts()), draw: draw(endpoint.id) });
     const step = index === null ? undefined : endpoint.steps[index];
     lastReceived += 1;
     const entry = received.add({
@@ -235,19 +260,38 @@ function createReceive(
     changes.note("received", endpointIds.format(endpoint.id), true);
     if (request.tooLarge) {
       entry.status = 413;
-      answerJson(request.response, 413, "too_large", "A test endpoint accepts bodies of up to 1 MB.");
+      answerJson(
+        request.response,
+        413,
+        "too_large",
+        "A test endpoint accepts bodies of up to 1 MB.",
+      );
       return;
     }
     if (step?.do === "forward") {
       const changed = (): void => changes.note("received", endpointIds.format(endpoint.id));
-      const forward = forwarding.forward({ step, endpoint, request, entry, changed, ended: () => forward && serving.delete(forward) });
+      const forward = forwarding.forward({
+        step,
+        endpoint,
+        request,
+        entry,
+        changed,
+        ended: () => forward && serving.delete(forward),
+      });
       if (forward !== null) serving.add(forward);
       return;
     }
     const answered = (status: number): void => {
       entry.status = status;
     };
-    const held = serveStep({ step: step ?? noStep, path: endpoint.path, exchange: request, clock, holds, answered });
+    const held = serveStep({
+      step: step ?? noStep,
+      path: endpoint.path,
+      exchange: request,
+      clock,
+      holds,
+      answered,
+    });
     if (held === null) return;
     serving.add(held);
     request.response.once("close", () => serving.delete(held));

@@ -23,7 +23,12 @@ test("a fault is put in front of a webhook, does its work, and is undone", async
   const put = await app.call("destinations.putFault", { id, webhookId, lose: "answer", times: 1 });
   const [endpoint] = (await app.call("endpoints.list", {})).items;
   expect(put.webhooks).toMatchObject([
-    { id: webhookId, url: endpoint?.url, headers: { "X-Team": "a" }, behind: { endpointId: endpoint?.id, url: receiver.url } },
+    {
+      id: webhookId,
+      url: endpoint?.url,
+      headers: { "X-Team": "a" },
+      behind: { endpointId: endpoint?.id, url: receiver.url },
+    },
     { url: "http://127.0.0.1:9/" },
   ]);
   expect(endpoint).toMatchObject({
@@ -36,16 +41,26 @@ test("a fault is put in front of a webhook, does its work, and is undone", async
   });
   const message = await app.send();
   await app.call("clock.advance", { to: "next-due" });
-  const attempts = (await app.delivery(message)).attempts.filter((attempt) => attempt.webhookId === webhookId);
+  const attempts = (await app.delivery(message)).attempts.filter(
+    (attempt) => attempt.webhookId === webhookId,
+  );
   expect(attempts.map(outcomeOf)).toEqual(["1: connection_error", "2: success"]);
-  expect(receiver.requests.map(({ headers }) => headers.find(([name]) => name === "X-Team")?.[1])).toEqual(["a", "a"]);
+  expect(
+    receiver.requests.map(({ headers }) => headers.find(([name]) => name === "X-Team")?.[1]),
+  ).toEqual(["a", "a"]);
 
   const undone = await app.call("destinations.undoFault", { id, webhookId });
-  expect(undone.webhooks[0]).toEqual({ id: webhookId, url: receiver.url, headers: { "X-Team": "a" } });
+  expect(undone.webhooks[0]).toEqual({
+    id: webhookId,
+    url: receiver.url,
+    headers: { "X-Team": "a" },
+  });
   expect((await app.call("endpoints.list", {})).items).toEqual([]);
 });
 
-test("an undo works after a restart on other ports, and until then the webhook follows its endpoint", async ({ start }) => {
+test("an undo works after a restart on other ports, and until then the webhook follows its endpoint", async ({
+  start,
+}) => {
   const data = await start.directory();
   const receiver = await start.receiver();
   const before = await start.app({ data });
@@ -58,15 +73,21 @@ test("an undo works after a restart on other ports, and until then the webhook f
   await app.send();
   await app.settle();
   expect(receiver.requests).toHaveLength(1);
-  expect(await app.call("destinations.undoFault", { id, webhookId })).toMatchObject({ webhooks: [{ id: webhookId, url: receiver.url }] });
+  expect(await app.call("destinations.undoFault", { id, webhookId })).toMatchObject({
+    webhooks: [{ id: webhookId, url: receiver.url }],
+  });
 });
 
 test("a second fault, an undo of nothing, and a wrong fault are refused", async ({ start }) => {
   const app = await start.app();
   await app.destination(["http://127.0.0.1:9/"]);
   const { id, webhookId } = await webhookOf(app);
-  await expect(app.call("destinations.undoFault", { id, webhookId })).rejects.toThrow("No test endpoint is in front of this webhook.");
-  await expect(app.call("destinations.putFault", { id, webhookId, copies: 11 })).rejects.toThrow("a whole number from 1 to 10");
+  await expect(app.call("destinations.undoFault", { id, webhookId })).rejects.toThrow(
+    "No test endpoint is in front of this webhook.",
+  );
+  await expect(app.call("destinations.putFault", { id, webhookId, copies: 11 })).rejects.toThrow(
+    "a whole number from 1 to 10",
+  );
   expect((await app.call("endpoints.list", {})).items).toEqual([]);
   await app.call("destinations.putFault", { id, webhookId });
   await expect(app.call("destinations.putFault", { id, webhookId })).rejects.toThrow(
@@ -85,7 +106,9 @@ test("deleting the endpoint undoes the fault, and a new path is followed", async
   expect((await webhookOf(app)).webhook).toMatchObject({ url: "http://127.0.0.1:9/" });
 });
 
-test("an export has the fault, its credentials left out, and an import restores it", async ({ start }) => {
+test("an export has the fault, its credentials left out, and an import restores it", async ({
+  start,
+}) => {
   const app = await start.app();
   const url = "http://ada:secret@127.0.0.1:9/hook?token=abc";
   await app.destination([url]);
@@ -96,7 +119,12 @@ test("an export has the fault, its credentials left out, and an import restores 
   const other = await start.app();
   expect(await other.call("configuration.import", whole)).not.toHaveProperty("missing");
   const { id, webhookId, webhook } = await webhookOf(other);
-  expect(webhook).toMatchObject({ url: (await other.call("endpoints.list", {})).items[0]?.url, behind: { url } });
+  expect(webhook).toMatchObject({
+    url: (await other.call("endpoints.list", {})).items[0]?.url,
+    behind: { url },
+  });
   await other.call("configuration.import", plain);
-  expect(await other.call("destinations.undoFault", { id, webhookId })).toMatchObject({ webhooks: [{ url }] });
+  expect(await other.call("destinations.undoFault", { id, webhookId })).toMatchObject({
+    webhooks: [{ url }],
+  });
 });

@@ -1,10 +1,18 @@
 /**
- * Test endpoints in front of webhooks: `put` makes one that forwards to the webhook's URL and points the webhook at it, `undo`
- * restores what was there. The endpoint says which webhook it is in front of, so an undo works after a restart too.
+ * Test endpoints in front of webhooks: `put` makes one that forwards to the webhook's URL and
+ * points the webhook at it, `undo` restores what was there. The endpoint says which webhook it is
+ * in front of, so an undo works after a restart too.
  */
 
 import type { Destination, Step, TestEndpoint, Webhook } from "../../domain/configuration.ts";
-import { destinationIds, endpointIds, webhookIds, type DestinationId, type EndpointId, type WebhookId } from "../../domain/ids.ts";
+import {
+  destinationIds,
+  endpointIds,
+  webhookIds,
+  type DestinationId,
+  type EndpointId,
+  type WebhookId,
+} from "../../domain/ids.ts";
 import { conflict, isProblem, notFound, type Problem } from "../../domain/problem.ts";
 import type { Endpoints, EndpointView, Faults } from "../endpoint-pipeline.ts";
 import type { Configuration } from "../pipeline.ts";
@@ -12,7 +20,9 @@ import type { Atomically } from "../profile-ports.ts";
 
 type FaultsOptions = {
   store: Atomically;
-  configuration: Pick<Configuration, "destinations" | "destination" | "pointWebhook"> & { reload(): void };
+  configuration: Pick<Configuration, "destinations" | "destination" | "pointWebhook"> & {
+    reload(): void;
+  };
   endpoints: Endpoints & { reload(): void };
 };
 
@@ -34,10 +44,13 @@ export function createFaults({ store, configuration, endpoints }: FaultsOptions)
     const destination = configuration.destination(id);
     if (destination === undefined) return notFound("destination", destinationIds.format(id));
     const webhook = destination.webhooks.find((one) => one.id === webhookId);
-    return webhook === undefined ? notFound("webhook", webhookIds.format(webhookId)) : { destination, webhook };
+    return webhook === undefined
+      ? notFound("webhook", webhookIds.format(webhookId))
+      : { destination, webhook };
   }
 
-  const inFrontOf = (webhook: WebhookId): EndpointView | undefined => endpoints.list().find((one) => one.inFrontOf?.webhookId === webhook);
+  const inFrontOf = (webhook: WebhookId): EndpointView | undefined =>
+    endpoints.list().find((one) => one.inFrontOf?.webhookId === webhook);
 
   /** The webhook may have been deleted, or given another URL, which makes it another webhook. */
   const behind = ({ inFrontOf }: TestEndpoint): Place | null => {
@@ -47,9 +60,15 @@ export function createFaults({ store, configuration, endpoints }: FaultsOptions)
 
   function restore({ destination, webhook }: Place, endpoint: EndpointView): void {
     atomically(() => {
-      configuration.pointWebhook(destination.id, webhook.id, endpoint.inFrontOf?.url ?? webhook.url);
+      configuration.pointWebhook(
+        destination.id,
+        webhook.id,
+        endpoint.inFrontOf?.url ?? webhook.url,
+      );
       const addresses = [endpoint.url, endpoint.tlsUrl];
-      const isUsed = configuration.destinations().some(({ webhooks }) => webhooks.some(({ url }) => addresses.includes(url)));
+      const isUsed = configuration
+        .destinations()
+        .some(({ webhooks }) => webhooks.some(({ url }) => addresses.includes(url)));
       if (isUsed) endpoints.update(endpoint.id, { inFrontOf: null });
       else endpoints.delete(endpoint.id);
     });
@@ -80,7 +99,8 @@ export function createFaults({ store, configuration, endpoints }: FaultsOptions)
       const place = placeOf(id, webhookId);
       if (isProblem(place)) return place;
       const endpoint = inFrontOf(webhookId);
-      if (endpoint === undefined) return conflict("not_behind", "No test endpoint is in front of this webhook.");
+      if (endpoint === undefined)
+        return conflict("not_behind", "No test endpoint is in front of this webhook.");
       restore(place, endpoint);
       return configuration.destination(id) ?? notFound("destination", destinationIds.format(id));
     },
@@ -110,6 +130,7 @@ export function createFaults({ store, configuration, endpoints }: FaultsOptions)
 /** What the fault leaves out passes unchanged. */
 function stepsFor(url: string, fault: Omit<Step, "do" | "to">): Step[] {
   const passOn: Step = { do: "forward", to: url };
-  const isForSome = fault.times !== undefined || fault.match !== undefined || fault.chance !== undefined;
+  const isForSome =
+    fault.times !== undefined || fault.match !== undefined || fault.chance !== undefined;
   return isForSome ? [{ ...passOn, ...fault }, passOn] : [{ ...passOn, ...fault }];
 }

@@ -12,21 +12,42 @@ test.each<[step: Omit<Step, "do" | "to">, sentence: string]>([
   [{ hold: 1 }, "`hold` must be a whole number from 2 to 100."],
   [{ together: true }, "`together` is about copies. Set `copies` to 2 or more, or leave it out."],
   [{ order: "seeded" }, "`order` is about held requests. Set `hold` to how many, or leave it out."],
-  [{ forMs: 1000 }, "`forMs` says how long `hold` waits, and there is no `hold`. To delay, use `delayMs` or `delayAfterMs`."],
-  [{ hold: 3, times: 2 }, "a step that holds 3 requests must serve as many: `times` must be at least 3, or left out."],
-  [{ loseAs: "reset" }, "`loseAs` says how a loss looks. Set `lose` to `answer` or `request`, or leave it out."],
-  [{ body: "x" }, "`headers` and `body` replace the receiver's answer together with `status`. Set `status`, or leave them out."],
-  [{ lose: "answer", status: 503 }, '`lose: "answer"` sends no answer, so `status` has no meaning beside it. Leave one of the two out.'],
+  [
+    { forMs: 1000 },
+    "`forMs` says how long `hold` waits, and there is no `hold`. To delay, use `delayMs` or `delayAfterMs`.",
+  ],
+  [
+    { hold: 3, times: 2 },
+    "a step that holds 3 requests must serve as many: `times` must be at least 3, or left out.",
+  ],
+  [
+    { loseAs: "reset" },
+    "`loseAs` says how a loss looks. Set `lose` to `answer` or `request`, or leave it out.",
+  ],
+  [
+    { body: "x" },
+    "`headers` and `body` replace the receiver's answer together with `status`. Set `status`, or leave them out.",
+  ],
+  [
+    { lose: "answer", status: 503 },
+    '`lose: "answer"` sends no answer, so `status` has no meaning beside it. Leave one of the two out.',
+  ],
   [
     { lose: "answer", loseAs: "timeout", delayAfterMs: 5 },
     '`loseAs: "timeout"` never answers, so `delayAfterMs` has no meaning beside it. Leave one of the two out.',
   ],
-  ...(["copies", "tamper", "hold", "delayAfterMs"] as const).map((name): [Omit<Step, "do" | "to">, string] => [
-    { lose: "request", [name]: name === "tamper" ? "body" : 2 },
-    `\`lose: "request"\` passes nothing on, so \`${name}\` has no meaning beside it. Use \`lose: "answer"\` if the receiver should get the request.`,
-  ]),
+  ...(["copies", "tamper", "hold", "delayAfterMs"] as const).map(
+    (name): [Omit<Step, "do" | "to">, string] => [
+      { lose: "request", [name]: name === "tamper" ? "body" : 2 },
+      `\`lose: "request"\` passes nothing on, so \`${name}\` has no meaning beside it. Use \`lose: "answer"\` if the receiver should get the request.`,
+    ],
+  ),
 ])("a forward with %j is refused with a sentence", (step, sentence) => {
-  expect(check({ do: "forward", to, ...step })).toMatchObject({ code: "invalid", message: `Step 1: ${sentence}`, data: { step: 0 } });
+  expect(check({ do: "forward", to, ...step })).toMatchObject({
+    code: "invalid",
+    message: `Step 1: ${sentence}`,
+    data: { step: 0 },
+  });
 });
 
 test("a forward needs the full URL of a receiver", () => {
@@ -45,8 +66,30 @@ test("what only a forward has is refused elsewhere", () => {
 });
 
 test("every option that goes with others is accepted, and so is every preset", () => {
-  const whole: Step = { do: "forward", to, tamper: "body", hold: 3, order: "seeded", forMs: 500, copies: 10, together: false, times: 4 };
-  const kept = { delayMs: 1, delayAfterMs: 1, status: 503, headers: { "X-A": "1" }, body: "b", chance: 0.5, match: { userId: "u" } };
-  for (const steps of [[{ ...whole, ...kept }], [{ ...whole, lose: "answer" as const }], ...presets.map((preset) => preset.steps)])
+  const whole: Step = {
+    do: "forward",
+    to,
+    tamper: "body",
+    hold: 3,
+    order: "seeded",
+    forMs: 500,
+    copies: 10,
+    together: false,
+    times: 4,
+  };
+  const kept = {
+    delayMs: 1,
+    delayAfterMs: 1,
+    status: 503,
+    headers: { "X-A": "1" },
+    body: "b",
+    chance: 0.5,
+    match: { userId: "u" },
+  };
+  for (const steps of [
+    [{ ...whole, ...kept }],
+    [{ ...whole, lose: "answer" as const }],
+    ...presets.map((preset) => preset.steps),
+  ])
     expect(checkDraft({ name: "Between", steps }, null, () => false)).toMatchObject({ steps });
 });

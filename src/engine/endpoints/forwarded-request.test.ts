@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 import { endToEnd, forwardedRequest } from "./forwarded-request.ts";
 
-const received = (rawHeaders: string[], url = "/between") => ({ method: "POST", url, rawHeaders, body: Buffer.from("{}") });
+const received = (rawHeaders: string[], url = "/between") => ({
+  method: "POST",
+  url,
+  rawHeaders,
+  body: Buffer.from("{}"),
+});
 
 test("headers of one connection stay behind, also those that Connection names; all others keep their names and order", () => {
   const rawHeaders = [

@@ -1,4 +1,7 @@
-/** From a received request to the one that a `forward` step sends on: the URL, the headers that belong to the message, and what is tampered with. */
+/**
+ * From a received request to the one that a `forward` step sends on: the URL, the headers that
+ * belong to the message, and what is tampered with.
+ */
 
 import { createHash } from "node:crypto";
 import type { Step } from "../../domain/configuration.ts";
@@ -6,9 +9,17 @@ import { isHopByHop } from "../../domain/webhook-rules.ts";
 
 type Received = { method: string; url: string; rawHeaders: readonly string[]; body: Uint8Array };
 
-type ForwardedRequest = { method: string; url: string; headers: [string, string][]; body: Uint8Array };
+type ForwardedRequest = {
+  method: string;
+  url: string;
+  headers: [string, string][];
+  body: Uint8Array;
+};
 
-export function forwardedRequest({ to = "", tamper }: Step, { method, url, rawHeaders, body }: Received): ForwardedRequest {
+export function forwardedRequest(
+  { to = "", tamper }: Step,
+  { method, url, rawHeaders, body }: Received,
+): ForwardedRequest {
   const headers = endToEnd(pairsOf(rawHeaders));
   const request = { method, url: withQuery(to, url), headers, body };
   switch (tamper) {
@@ -27,16 +38,21 @@ export function forwardedRequest({ to = "", tamper }: Step, { method, url, rawHe
 
 function pairsOf(rawHeaders: readonly string[]): [string, string][] {
   const pairs: [string, string][] = [];
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) pairs.push([rawHeaders[at] ?? "", rawHeaders[at + 1] ?? ""]);
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    pairs.push([rawHeaders[at] ?? "", rawHeaders[at + 1] ?? ""]);
   return pairs;
 }
 
-/** Without those that belong to one connection, and those that the sender writes itself. Also for the headers of an answer. */
+/**
+ * Without those that belong to one connection, and those that the sender writes itself. Also for
+ * the headers of an answer.
+ */
 export function endToEnd(headers: readonly [string, string][]): [string, string][] {
   const named = headers
     .filter(([name]) => name.toLowerCase() === "connection")
     .flatMap(([, value]) => value.split(",").map((each) => each.trim().toLowerCase()));
-  const isOwn = (name: string): boolean => name === "host" || name === "content-length" || isHopByHop(name) || named.includes(name);
+  const isOwn = (name: string): boolean =>
+    name === "host" || name === "content-length" || isHopByHop(name) || named.includes(name);
   return headers.filter(([name]) => !isOwn(name.toLowerCase()));
 }
 
@@ -68,8 +84,9 @@ function withMember(body: Uint8Array): Uint8Array {
 }
 
 /**
- * The same JSON in other bytes, as Python's `json.dumps` writes it: a space after each colon and comma, and characters outside of
- * ASCII as escapes. Numbers keep their spelling. What is not JSON stays as it is.
+ * The same JSON in other bytes, as Python's `json.dumps` writes it: a space after each colon and
+ * comma, and characters outside of ASCII as escapes. Numbers keep their spelling. What is not JSON
+ * stays as it is.
  */
 function respelled(body: Uint8Array): Uint8Array {
   const text = Buffer.from(body).toString("utf8");
@@ -82,7 +99,12 @@ function respelled(body: Uint8Array): Uint8Array {
     if (token.startsWith('"')) return token;
     return token === ":" || token === "," ? `${token} ` : "";
   });
-  return Buffer.from(spelled.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`));
+  return Buffer.from(
+    spelled.replace(
+      /[\u007f-\uffff]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    ),
+  );
 }
 
 function latin1(bytes: Uint8Array): string {

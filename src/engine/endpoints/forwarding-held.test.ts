@@ -6,7 +6,10 @@ import { Activity } from "../clock/activity.ts";
 import { until } from "../../../test/support/running-app.ts";
 
 describe("held requests", () => {
-  async function sendInOrder({ at, whenReceived }: { at: string; whenReceived: (count: number) => Promise<void> }, names: string[]) {
+  async function sendInOrder(
+    { at, whenReceived }: { at: string; whenReceived: (count: number) => Promise<void> },
+    names: string[],
+  ) {
     const seen = [];
     for (const [index, name] of names.entries()) {
       seen.push(askWithNode(at, { body: name }));
@@ -16,7 +19,9 @@ describe("held requests", () => {
   }
 
   test("are released in reverse, each when the one before it was answered", async () => {
-    const { url, bodies } = await receiver(({ body, response }) => void response.end(`${body} done`));
+    const { url, bodies } = await receiver(
+      ({ body, response }) => void response.end(`${body} done`),
+    );
     const seen = await sendInOrder(await behind(url, { hold: 3 }), ["a", "b", "c"]);
     expect(bodies()).toEqual(["c", "b", "a"]);
     expect(seen).toMatchObject([{ body: "a done" }, { body: "b done" }, { body: "c done" }]);
@@ -26,7 +31,10 @@ describe("held requests", () => {
     const names = ["a", "b", "c", "d", "e", "f"];
     const orderOf = async (seed: number) => {
       const { url, bodies } = await receiver();
-      await sendInOrder(await behind(url, { hold: 6, order: "seeded" }, { seed: () => seed }), names);
+      await sendInOrder(
+        await behind(url, { hold: 6, order: "seeded" }, { seed: () => seed }),
+        names,
+      );
       return bodies().join("");
     };
     const first = await orderOf(1);
@@ -64,8 +72,14 @@ describe("held requests", () => {
 describe("a forward under way", () => {
   test("is aborted when its endpoint is deleted, held ones too", async () => {
     const closed: string[] = [];
-    const { url, bodies } = await receiver(({ body, response }) => void response.once("close", () => closed.push(body)));
-    const { at, id, endpoints, clock, create, whenReceived } = await behind(url, {}, { forwardTimeoutMs: 3_600_000 });
+    const { url, bodies } = await receiver(
+      ({ body, response }) => void response.once("close", () => closed.push(body)),
+    );
+    const { at, id, endpoints, clock, create, whenReceived } = await behind(
+      url,
+      {},
+      { forwardTimeoutMs: 3_600_000 },
+    );
     const holding = create({ name: "Holding", steps: [{ do: "forward", to: url, hold: 2 }] });
     const seen = [askWithNode(at, { body: "a" }), askWithNode(holding.url, { body: "b" })];
     await whenReceived(2);

@@ -13,7 +13,8 @@ const track = '{"type":"track","userId":"u1","event":"Bought"}';
 
 describe("a forward", () => {
   test("passes the request on and the answer back, and records both byte for byte", async () => {
-    const answer = "HTTP/1.1 201 Made It\r\nX-Thing: caf\xe9\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Length: 4\r\n\r\n\x00\xffok";
+    const answer =
+      "HTTP/1.1 201 Made It\r\nX-Thing: caf\xe9\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Length: 4\r\n\r\n\x00\xffok";
     const real = await startRawReceiver({ onRequest: (socket) => socket.write(answer, "latin1") });
     onTestFinished(() => real.stop());
     const { at, record } = await behind(`http://127.0.0.1:${real.port}/hook?a=1`, {});
@@ -32,16 +33,30 @@ describe("a forward", () => {
     expect(status).toBe(201);
     expect(forwarded).toHaveLength(1);
     const [exchange] = forwarded;
-    expect(`${exchange?.requestHead}${Buffer.from(exchange?.body ?? []).toString()}`).toBe(real.received[0]);
-    expect(`${exchange?.response?.head}${Buffer.from(exchange?.response?.body ?? []).toString("latin1")}`).toBe(answer);
-    expect(exchange).toMatchObject({ outcome: "success", error: null, method: "POST", bodyLength: track.length, simulated: false });
-    expect(real.received[0]).toMatch(/^POST \/hook\?a=1&b=2 HTTP\/1\.1\r\nHost: 127\.0\.0\.1:\d+\r\n/);
+    expect(`${exchange?.requestHead}${Buffer.from(exchange?.body ?? []).toString()}`).toBe(
+      real.received[0],
+    );
+    expect(
+      `${exchange?.response?.head}${Buffer.from(exchange?.response?.body ?? []).toString("latin1")}`,
+    ).toBe(answer);
+    expect(exchange).toMatchObject({
+      outcome: "success",
+      error: null,
+      method: "POST",
+      bodyLength: track.length,
+      simulated: false,
+    });
+    expect(real.received[0]).toMatch(
+      /^POST \/hook\?a=1&b=2 HTTP\/1\.1\r\nHost: 127\.0\.0\.1:\d+\r\n/,
+    );
     expect(real.received[0]).toContain("X-Own: 1");
     expect(real.received[0]).not.toMatch(/proxy-authorization/i);
   });
 
   test.each(["GET", "HEAD", "PUT", "DELETE"])("keeps the method %s", async (method) => {
-    const { url, arrived } = await receiver(({ response }) => void response.writeHead(200, { "Content-Length": 5 }).end("hello"));
+    const { url, arrived } = await receiver(
+      ({ response }) => void response.writeHead(200, { "Content-Length": 5 }).end("hello"),
+    );
     const { at } = await behind(url, {});
     const seen = await fetch(at, { method, ...(method === "PUT" ? { body: "x" } : {}) });
     expect(await seen.text()).toBe(method === "HEAD" ? "" : "hello");
@@ -58,12 +73,19 @@ describe("a forward", () => {
       if (count === 4) response.end(large);
     });
     const { at, record } = await behind(url, {});
-    expect(await askWithNode(at)).toMatchObject({ status: 200, body: "<h1>Hi</h1>", headers: { "content-type": "text/html" } });
+    expect(await askWithNode(at)).toMatchObject({
+      status: 200,
+      body: "<h1>Hi</h1>",
+      headers: { "content-type": "text/html" },
+    });
     expect(await askWithNode(at)).toMatchObject({ status: 302, headers: { location: "/login" } });
     expect(await askWithNode(at)).toMatchObject({ status: 204, body: "" });
     expect(await askWithNode(at)).toMatchObject({ status: 200, body: large });
     expect(arrived).toHaveLength(4);
-    expect(record().at(-1)?.forwarded[0]?.response).toMatchObject({ bodyLength: 300_000, body: { byteLength: 65_536 } });
+    expect(record().at(-1)?.forwarded[0]?.response).toMatchObject({
+      bodyLength: 300_000,
+      body: { byteLength: 65_536 },
+    });
   });
 
   test("says in a sentence why there is no answer", async () => {
@@ -77,7 +99,9 @@ describe("a forward", () => {
       const seen = await askWithNode(at);
       return "failed" in seen ? seen.failed : `${seen.status} ${seen.body}`;
     };
-    expect(await answerOf()).toMatch(/^502 .*"forward_failed".*The receiver reset the connection before any byte/);
+    expect(await answerOf()).toMatch(
+      /^502 .*"forward_failed".*The receiver reset the connection before any byte/,
+    );
     expect(await answerOf()).toMatch(/^502 .*The response is not HTTP: it begins with/);
     expect(await answerOf()).toMatch(/^502 .*larger than 1 MB/);
     expect(await answerOf()).toMatch(/^504 .*"forward_timeout".*No complete response within 0.1 s/);
@@ -90,15 +114,27 @@ describe("a forward", () => {
   });
 
   test("says that an answer is not legal HTTP to pass back, and passes a 204 and a 304 without a body", async () => {
-    const answers = ["200 OK\r\nX-A: \x01\r\nContent-Length: 0", "204 None", "304 Same\r\nContent-Length: 7"];
+    const answers = [
+      "200 OK\r\nX-A: \x01\r\nContent-Length: 0",
+      "204 None",
+      "304 Same\r\nContent-Length: 7",
+    ];
     const real = await startRawReceiver({
-      onRequest: (socket, _, request) => socket.end(`HTTP/1.1 ${answers[Number(request.at(-1))]}\r\n\r\n`),
+      onRequest: (socket, _, request) =>
+        socket.end(`HTTP/1.1 ${answers[Number(request.at(-1))]}\r\n\r\n`),
     });
     onTestFinished(() => real.stop());
     const { at } = await behind(`http://127.0.0.1:${real.port}/`, {});
-    expect(await askWithNode(at, { body: "0" })).toMatchObject({ status: 502, body: expect.stringContaining("cannot be passed back") });
+    expect(await askWithNode(at, { body: "0" })).toMatchObject({
+      status: 502,
+      body: expect.stringContaining("cannot be passed back"),
+    });
     expect(await askWithNode(at, { body: "1" })).toMatchObject({ status: 204, body: "" });
-    expect(await askWithNode(at, { body: "2" })).toMatchObject({ status: 304, body: "", headers: { "content-length": "7" } });
+    expect(await askWithNode(at, { body: "2" })).toMatchObject({
+      status: 304,
+      body: "",
+      headers: { "content-length": "7" },
+    });
   });
 
   test("says that nothing listens, and that a certificate is self-signed", async () => {
@@ -106,18 +142,32 @@ describe("a forward", () => {
     await new Promise<void>((resolve) => secure.listen(0, "127.0.0.1", resolve));
     const { port } = secure.address() as AddressInfo;
     const self = await behind(`https://localhost:${port}/`, {});
-    expect(await askWithNode(self.at)).toMatchObject({ status: 502, body: expect.stringContaining("is self-signed. Use one that") });
-    expect(self.record()[0]?.forwarded).toMatchObject([{ outcome: "tls_error", requestHead: "", response: null }]);
+    expect(await askWithNode(self.at)).toMatchObject({
+      status: 502,
+      body: expect.stringContaining("is self-signed. Use one that"),
+    });
+    expect(self.record()[0]?.forwarded).toMatchObject([
+      { outcome: "tls_error", requestHead: "", response: null },
+    ]);
     await new Promise((resolve) => secure.close(resolve));
     const gone = await behind(`http://127.0.0.1:${port}/`, {});
-    expect(await askWithNode(gone.at)).toMatchObject({ status: 502, body: expect.stringContaining("Nothing listens at 127.0.0.1") });
+    expect(await askWithNode(gone.at)).toMatchObject({
+      status: 502,
+      body: expect.stringContaining("Nothing listens at 127.0.0.1"),
+    });
   });
 
   test("that leads back to its endpoint is refused", async () => {
     const running = await startEndpoints();
-    const one = running.create({ name: "One", steps: [{ do: "forward", to: `${running.url}/two` }] });
+    const one = running.create({
+      name: "One",
+      steps: [{ do: "forward", to: `${running.url}/two` }],
+    });
     running.create({ name: "Two", steps: [{ do: "forward", to: one.url }] });
-    expect(await askWithNode(one.url)).toMatchObject({ status: 508, body: expect.stringContaining("forward_loop") });
+    expect(await askWithNode(one.url)).toMatchObject({
+      status: 508,
+      body: expect.stringContaining("forward_loop"),
+    });
     expect(recordOf(running, one.id).map(({ status }) => status)).toEqual([508, 508]);
   });
 });
@@ -128,7 +178,13 @@ describe("a loss", () => {
     const { at, record } = await behind(url, { lose: "answer" });
     expect(await askWithNode(at, { body: track })).toEqual({ failed: "ECONNRESET" });
     expect(bodies()).toEqual([track]);
-    expect(record()).toMatchObject([{ did: "forward", status: null, forwarded: [{ outcome: "success", response: { status: 200 } }] }]);
+    expect(record()).toMatchObject([
+      {
+        did: "forward",
+        status: null,
+        forwarded: [{ outcome: "success", response: { status: 200 } }],
+      },
+    ]);
   });
 
   test("of the request: the receiver gets nothing", async () => {
@@ -139,20 +195,33 @@ describe("a loss", () => {
     expect(record()).toMatchObject([{ status: null, forwarded: [] }]);
   });
 
-  test.each(["answer", "request"] as const)("of the %s as a timeout: nothing, until the sender gives up", async (lose) => {
-    const { url, bodies } = await receiver();
-    const { at, clock } = await behind(url, { lose, loseAs: "timeout" });
-    expect(await askWithNode(at, { body: track, timeoutMs: 200 })).toEqual({ failed: "CLIENT_TIMEOUT" });
-    expect(bodies()).toEqual(lose === "answer" ? [track] : []);
-    expect(clock.scheduled()).toEqual([]);
-  });
+  test.each(["answer", "request"] as const)(
+    "of the %s as a timeout: nothing, until the sender gives up",
+    async (lose) => {
+      const { url, bodies } = await receiver();
+      const { at, clock } = await behind(url, { lose, loseAs: "timeout" });
+      expect(await askWithNode(at, { body: track, timeoutMs: 200 })).toEqual({
+        failed: "CLIENT_TIMEOUT",
+      });
+      expect(bodies()).toEqual(lose === "answer" ? [track] : []);
+      expect(clock.scheduled()).toEqual([]);
+    },
+  );
 });
 
 describe("an answer", () => {
   test("is replaced by the step's status, headers and body", async () => {
     const { url, bodies } = await receiver();
-    const { at, record } = await behind(url, { status: 503, headers: { "Retry-After": "7" }, body: "busy" });
-    expect(await askWithNode(at, { body: track })).toMatchObject({ status: 503, body: "busy", headers: { "retry-after": "7" } });
+    const { at, record } = await behind(url, {
+      status: 503,
+      headers: { "Retry-After": "7" },
+      body: "busy",
+    });
+    expect(await askWithNode(at, { body: track })).toMatchObject({
+      status: 503,
+      body: "busy",
+      headers: { "retry-after": "7" },
+    });
     expect(bodies()).toEqual([track]);
     expect(record()).toMatchObject([{ status: 503, forwarded: [{ response: { status: 200 } }] }]);
   });
@@ -161,7 +230,10 @@ describe("an answer", () => {
 describe("a delay", () => {
   test("before and after the receiver passes on the clock alone", async () => {
     const { url, arrived } = await receiver();
-    const { at, clock, whenReceived, record } = await behind(url, { delayMs: 3_000, delayAfterMs: 1_500 });
+    const { at, clock, whenReceived, record } = await behind(url, {
+      delayMs: 3_000,
+      delayAfterMs: 1_500,
+    });
     const seen = askWithNode(at);
     await whenReceived(1);
     expect(clock.scheduled()).toEqual([clock.now() + 3_000]);
@@ -179,7 +251,9 @@ describe("a delay", () => {
   test("outlives a sender that has given up", async () => {
     const { url, bodies } = await receiver();
     const { at, clock } = await behind(url, { delayMs: 8_000 });
-    expect(await askWithNode(at, { body: track, timeoutMs: 200 })).toEqual({ failed: "CLIENT_TIMEOUT" });
+    expect(await askWithNode(at, { body: track, timeoutMs: 200 })).toEqual({
+      failed: "CLIENT_TIMEOUT",
+    });
     clock.advanceBy(8_000);
     await until(() => bodies().length === 1);
     expect(bodies()).toEqual([track]);
@@ -223,7 +297,11 @@ describe("copies", () => {
 });
 
 describe("tampering", () => {
-  async function tampered(tamper: Step["tamper"], body: string, headers: Record<string, string> = { "X-Signature": "ab" }) {
+  async function tampered(
+    tamper: Step["tamper"],
+    body: string,
+    headers: Record<string, string> = { "X-Signature": "ab" },
+  ) {
     const { url, arrived } = await receiver();
     const { at, record } = await behind(url, { tamper });
     await fetch(at, { method: "POST", headers, body });

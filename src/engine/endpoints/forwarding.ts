@@ -1,9 +1,11 @@
 /**
- * The `forward` steps of test endpoints: passes a request on to a real receiver, and changes what happens on the way.
- * Called by the endpoints for each such request; the receiver sees the pipeline's own sender.
+ * The `forward` steps of test endpoints: passes a request on to a real receiver, and changes what
+ * happens on the way. Called by the endpoints for each such request; the receiver sees the
+ * pipeline's own sender.
  *
- * What a step says to wait is clock time: the sender's attempt is held. What the receiver takes is real time, under a deadline
- * of its own. A request is passed on also when its sender has given up meanwhile, as a slow network does.
+ * What a step says to wait is clock time: the sender's attempt is held. What the receiver takes is
+ * real time, under a deadline of its own. A request is passed on also when its sender has given up
+ * meanwhile, as a slow network does.
  */
 
 import type { Step } from "../../domain/configuration.ts";
@@ -26,7 +28,10 @@ import { createWait, type Wait } from "./wait.ts";
 /** The deadline of the receiver's answer is that of a delivery in the documented retry profile. */
 const defaultTimeoutMs = 5_000;
 
-/** How long held requests wait for the others: less than the sender's deadline, so that it still gets an answer. */
+/**
+ * How long held requests wait for the others: less than the sender's deadline, so that it still
+ * gets an answer.
+ */
 const defaultHoldMs = 2_000;
 
 /** A receiver's answer that is passed back; a larger one counts as a failure. */
@@ -61,7 +66,11 @@ type ForwardRequest = {
 type Shared = ForwardingOptions & { sender: Sender; queues: HeldRequests };
 
 export function createForwarding(options: ForwardingOptions) {
-  const shared: Shared = { ...options, sender: createSender({ trust: options.trust }), queues: new HeldRequests(options) };
+  const shared: Shared = {
+    ...options,
+    sender: createSender({ trust: options.trust }),
+    queues: new HeldRequests(options),
+  };
   const underWay = new Set<Forward>();
   return {
     forward(asked: ForwardRequest): Serving | null {
@@ -82,13 +91,19 @@ export function createForwarding(options: ForwardingOptions) {
         );
       }
       if (underWay.size >= maxUnderWay) {
-        return refuse(503, "too_many_forwards", `${maxUnderWay} forwarded requests are in progress. The receiver may send them back here.`);
+        return refuse(
+          503,
+          "too_many_forwards",
+          `${maxUnderWay} forwarded requests are in progress. The receiver may send them back here.`,
+        );
       }
       const forward = new Forward(shared, asked, sender);
       underWay.add(forward);
       void forward
         .run()
-        .catch((error: unknown) => answerJson(request.response, 500, "internal", `The forward failed: ${String(error)}`))
+        .catch((error: unknown) =>
+          answerJson(request.response, 500, "internal", `The forward failed: ${String(error)}`),
+        )
         .finally(() => {
           underWay.delete(forward);
           ended();
@@ -100,7 +115,10 @@ export function createForwarding(options: ForwardingOptions) {
       const limit = new AbortController();
       const timer = startTimer(drainMs, () => limit.abort());
       const over = Promise.all([...underWay].map((forward) => forward.settled()));
-      await Promise.race([over, new Promise((resolve) => limit.signal.addEventListener("abort", resolve))]);
+      await Promise.race([
+        over,
+        new Promise((resolve) => limit.signal.addEventListener("abort", resolve)),
+      ]);
       timer.cancel();
     },
     close: () => shared.sender.close(),
@@ -153,7 +171,9 @@ class Forward implements Serving {
     await sent;
   }
 
-  /** Waits among the held requests of its step. Returns a function to call when the next one may go. */
+  /**
+   * Waits among the held requests of its step. Returns a function to call when the next one may go.
+   */
   async #turn(step: Step, endpoint: EndpointId): Promise<() => void> {
     return new Promise((resolve) => {
       const isLast = this.#shared.queues.add(step, endpoint, (at) => {
@@ -169,7 +189,11 @@ class Forward implements Serving {
   #send(): { first: Promise<AttemptResult | null>; all: Promise<unknown> } {
     const { copies = 1, together = false } = this.#asked.step;
     const first = this.#attempt(this.#from);
-    if (together) return { first, all: Promise.all([first, ...Array.from({ length: copies - 1 }, () => this.#attempt(null))]) };
+    if (together)
+      return {
+        first,
+        all: Promise.all([first, ...Array.from({ length: copies - 1 }, () => this.#attempt(null))]),
+      };
     const others = async (): Promise<void> => {
       await first;
       for (let copy = 1; copy < copies; copy += 1) await this.#attempt(null);
@@ -183,7 +207,14 @@ class Forward implements Serving {
     const { clock, holds, activity, sender, forwardTimeoutMs = defaultTimeoutMs } = this.#shared;
     const { step, endpoint, request, entry, changed } = this.#asked;
     const outgoing = forwardedRequest(step, request);
-    const noted = { durationMs: null, simulated: false, outcome: null, error: null, requestHead: "", response: null };
+    const noted = {
+      durationMs: null,
+      simulated: false,
+      outcome: null,
+      error: null,
+      requestHead: "",
+      response: null,
+    };
     const exchange = entry.forward({ ...noted, ...outgoing, startedAt: clock.now() });
     const work = activity.begin(this.#work.origin);
     const via = [...(this.#from?.via ?? []), endpoint.id];
@@ -210,11 +241,15 @@ class Forward implements Serving {
     const { step, endpoint, request, entry } = this.#asked;
     const { response } = request;
     this.#wait.catchUp();
-    if (step.delayAfterMs !== undefined && step.delayAfterMs > 0) await this.#pause(step.delayAfterMs);
+    if (step.delayAfterMs !== undefined && step.delayAfterMs > 0)
+      await this.#pause(step.delayAfterMs);
     if (request.tcp.destroyed || response.destroyed) return;
     if (step.lose === "answer") return this.#lose();
     if (step.status === undefined) passBack(request, step.to ?? "", result);
-    else response.end(writeAnswerHead({ step, path: endpoint.path, response, now: this.#shared.clock.now() }));
+    else
+      response.end(
+        writeAnswerHead({ step, path: endpoint.path, response, now: this.#shared.clock.now() }),
+      );
     entry.status = response.statusCode;
     this.#asked.changed();
   }
@@ -258,10 +293,16 @@ class Forward implements Serving {
   }
 }
 
-/** The requests that `hold` keeps, by step. Each is a function that lets it go as of a time, and resolves when the next one may. */
+/**
+ * The requests that `hold` keeps, by step. Each is a function that lets it go as of a time, and
+ * resolves when the next one may.
+ */
 class HeldRequests {
   readonly #options: Pick<ForwardingOptions, "clock" | "seed">;
-  readonly #byStep = new Map<Step, { waiting: ((at: number) => Promise<void>)[]; timer: ClockTimer }>();
+  readonly #byStep = new Map<
+    Step,
+    { waiting: ((at: number) => Promise<void>)[]; timer: ClockTimer }
+  >();
   #released = 0;
 
   constructor(options: Pick<ForwardingOptions, "clock" | "seed">) {
@@ -274,7 +315,10 @@ class HeldRequests {
     let held = this.#byStep.get(step);
     if (held === undefined) {
       const until = clock.now() + (step.forMs ?? defaultHoldMs);
-      held = { waiting: [], timer: clock.schedule(until, () => void this.#release(step, endpoint, until)) };
+      held = {
+        waiting: [],
+        timer: clock.schedule(until, () => void this.#release(step, endpoint, until)),
+      };
       this.#byStep.set(step, held);
     }
     held.waiting.push(go);
@@ -289,12 +333,14 @@ class HeldRequests {
     const waiting = this.#byStep.get(step)?.waiting ?? [];
     this.#byStep.delete(step);
     this.#released += 1;
-    const inOrder = step.order === "seeded" ? this.#shuffled(waiting, endpoint) : waiting.toReversed();
+    const inOrder =
+      step.order === "seeded" ? this.#shuffled(waiting, endpoint) : waiting.toReversed();
     for (const go of inOrder) await go(Math.max(at, this.#options.clock.now()));
   }
 
   #shuffled<Each>(list: readonly Each[], endpoint: EndpointId): Each[] {
-    const draw = (index: number): number => drawUnit(this.#options.seed(), endpoint, this.#released, index);
+    const draw = (index: number): number =>
+      drawUnit(this.#options.seed(), endpoint, this.#released, index);
     return list
       .map((each, index) => ({ each, at: draw(index) }))
       .toSorted((one, other) => one.at - other.at)
@@ -303,27 +349,49 @@ class HeldRequests {
 }
 
 /** The receiver's answer, without what belongs to its connection; or why there is none. */
-function passBack({ request, response }: EndpointRequest, to: string, { outcome, error, response: came }: AttemptResult): void {
+function passBack(
+  { request, response }: EndpointRequest,
+  to: string,
+  { outcome, error, response: came }: AttemptResult,
+): void {
   response.sendDate = false;
   if (error !== null) {
-    const [status, code] = outcome === "timeout" ? ([504, "forward_timeout"] as const) : ([502, "forward_failed"] as const);
+    const [status, code] =
+      outcome === "timeout"
+        ? ([504, "forward_timeout"] as const)
+        : ([502, "forward_failed"] as const);
     answerJson(response, status, code, `${to} was not answered: ${error.message}`);
     return;
   }
   const head = came === null ? null : parseResponseHead(came.head);
   if (came === null || head === null || "problem" in head || came.bodyLength > maxAnswer) {
-    answerJson(response, 502, "forward_failed", `The answer of ${to} is larger than 1 MB, which a test endpoint does not pass back.`);
+    answerJson(
+      response,
+      502,
+      "forward_failed",
+      `The answer of ${to} is larger than 1 MB, which a test endpoint does not pass back.`,
+    );
     return;
   }
   const isHead = request.method === "HEAD";
   const hasBody = !isHead && came.status !== 204 && came.status !== 304;
-  const length = hasBody ? String(came.bodyLength) : (head.headers.find(([name]) => name.toLowerCase() === "content-length")?.[1] ?? null);
-  const headers = [...endToEnd(head.headers), ...(length === null ? [] : [["Content-Length", length]])];
+  const length = hasBody
+    ? String(came.bodyLength)
+    : (head.headers.find(([name]) => name.toLowerCase() === "content-length")?.[1] ?? null);
+  const headers = [
+    ...endToEnd(head.headers),
+    ...(length === null ? [] : [["Content-Length", length]]),
+  ];
   const [, reason = ""] = /^HTTP\/\S+ \d{3} ?([^\r\n]*)/.exec(came.head) ?? [];
   try {
     response.writeHead(came.status, reason, headers.flat());
   } catch (illegal) {
-    answerJson(response, 502, "forward_failed", `The answer of ${to} cannot be passed back: ${String(illegal)}`);
+    answerJson(
+      response,
+      502,
+      "forward_failed",
+      `The answer of ${to} cannot be passed back: ${String(illegal)}`,
+    );
     return;
   }
   response.end(hasBody ? came.body : undefined);

@@ -9,7 +9,11 @@ import type { KnownSecret, NewReceivedRequest } from "./received-requests.ts";
 const endpoint = 7 as EndpointId;
 const id = (number: number) => number as ReceivedRequestId;
 
-function request(number: number, body: Uint8Array | string = "{}", rawHeaders: string[] = []): NewReceivedRequest {
+function request(
+  number: number,
+  body: Uint8Array | string = "{}",
+  rawHeaders: string[] = [],
+): NewReceivedRequest {
   const bytes = Buffer.from(body);
   return {
     id: id(number),
@@ -47,7 +51,8 @@ describe("the recording of received requests", () => {
     const received = new ReceivedRequests(endpoint, () => []);
     const body = Buffer.alloc(8_000, "x");
     const addMany = (from: number, to: number): number => {
-      for (let number = from; number <= to; number += 1) received.add(request(number, Buffer.from(body), ["X-Number", `${number}`]));
+      for (let number = from; number <= to; number += 1)
+        received.add(request(number, Buffer.from(body), ["X-Number", `${number}`]));
       // The second run waits for what the first has set free in the background.
       collectGarbage();
       collectGarbage();
@@ -96,7 +101,11 @@ describe("the recording of received requests", () => {
       { destinationId: 2 as DestinationId, name: "Two", secret: "zweites Geheimnis ü" },
     ];
     const received = new ReceivedRequests(endpoint, () => secrets);
-    const long = JSON.stringify({ type: "track", event: "Long", properties: { text: "é".repeat(60_000) } });
+    const long = JSON.stringify({
+      type: "track",
+      event: "Long",
+      properties: { text: "é".repeat(60_000) },
+    });
     for (const [number, body] of ['{"type":"track"}', long].entries()) {
       const signature = createHmac("sha1", "zweites Geheimnis ü").update(body).digest("hex");
       received.add(request(number, body, ["x-signature", signature]));

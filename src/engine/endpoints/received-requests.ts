@@ -1,6 +1,7 @@
 /**
- * The newest requests that one test endpoint has received, in memory only. Adding a request copies and parses nothing, so
- * that a flood of them costs little; its message and signature are read when the list is.
+ * The newest requests that one test endpoint has received, in memory only. Adding a request copies
+ * and parses nothing, so that a flood of them costs little; its message and signature are read when
+ * the list is.
  */
 
 import { createHmac } from "node:crypto";
@@ -14,12 +15,18 @@ import type { ForwardedExchange, ReceivedRequest } from "../endpoint-pipeline.ts
 const maxRequests = 1_000;
 /** A dozen endpoints under load take a third of the 300 MB of the whole process. */
 const maxBytes = 8 * 1024 * 1024;
-/** Twice the largest message, so that every payload is kept whole; attempts keep as much of an answer. */
+/**
+ * Twice the largest message, so that every payload is kept whole; attempts keep as much of an
+ * answer.
+ */
 const maxBodyKept = 64 * 1024;
 
 export type KnownSecret = { destinationId: DestinationId; name: string; secret: string };
 
-export type NewReceivedRequest = Pick<ReceivedRequest, "id" | "receivedAt" | "tls" | "method" | "path" | "step" | "did" | "status"> & {
+export type NewReceivedRequest = Pick<
+  ReceivedRequest,
+  "id" | "receivedAt" | "tls" | "method" | "path" | "step" | "did" | "status"
+> & {
   /** Names and values in turn, as received. */
   rawHeaders: readonly string[];
   /** The whole body; `add` cuts it. */
@@ -61,11 +68,17 @@ export class ReceivedRequests {
   add(request: NewReceivedRequest): ReceivedEntry {
     const cut = request.body.byteLength > maxBodyKept;
     const body = cut ? copyOf(request.body.subarray(0, maxBodyKept)) : withoutSlack(request.body);
-    const read = cut ? { message: readMessageFacts(request.body), signature: this.#signature(request.rawHeaders, request.body) } : null;
+    const read = cut
+      ? {
+          message: readMessageFacts(request.body),
+          signature: this.#signature(request.rawHeaders, request.body),
+        }
+      : null;
     const bytes = body.byteLength + request.path.length + headerBytes(request.rawHeaders);
     const entry: Entry = { ...request, body, read, bytes, forwarded: [] };
     this.#bytes += entry.bytes;
-    while (this.#count > 0 && (this.#count === maxRequests || this.#bytes > maxBytes)) this.#dropOldest();
+    while (this.#count > 0 && (this.#count === maxRequests || this.#bytes > maxBytes))
+      this.#dropOldest();
     this.#ring[(this.#first + this.#count) % maxRequests] = entry;
     this.#count += 1;
     return this.#writable(entry, request.body);
@@ -89,15 +102,25 @@ export class ReceivedRequests {
       },
       answered: (exchange) => {
         const { response } = exchange;
-        if (response !== null) exchange.response = { ...response, body: copyOf(response.body.subarray(0, maxBodyKept)) };
-        this.#grow(entry, exchange.requestHead.length + (response?.head.length ?? 0) + (exchange.response?.body.byteLength ?? 0));
+        if (response !== null)
+          exchange.response = { ...response, body: copyOf(response.body.subarray(0, maxBodyKept)) };
+        this.#grow(
+          entry,
+          exchange.requestHead.length +
+            (response?.head.length ?? 0) +
+            (exchange.response?.body.byteLength ?? 0),
+        );
       },
     };
   }
 
   /** One that was dropped meanwhile is kept by nobody. */
   #grow(entry: Entry, bytes: number): void {
-    if (this.#countBelow(entry.id) === this.#count || this.#at(this.#countBelow(entry.id)) !== entry) return;
+    if (
+      this.#countBelow(entry.id) === this.#count ||
+      this.#at(this.#countBelow(entry.id)) !== entry
+    )
+      return;
     entry.bytes += bytes;
     this.#bytes += bytes;
     while (this.#count > 1 && this.#bytes > maxBytes) this.#dropOldest();
@@ -147,7 +170,10 @@ export class ReceivedRequests {
 
   #read(entry: Entry): ReceivedRequest {
     const { rawHeaders, bytes: _, read, ...rest } = entry;
-    const found = read ?? { message: readMessageFacts(entry.body), signature: this.#signature(rawHeaders, entry.body) };
+    const found = read ?? {
+      message: readMessageFacts(entry.body),
+      signature: this.#signature(rawHeaders, entry.body),
+    };
     return { ...rest, endpointId: this.#endpointId, headers: pairs(rawHeaders), ...found };
   }
 
@@ -165,7 +191,8 @@ export class ReceivedRequests {
 
 function pairs(rawHeaders: readonly string[]): [string, string][] {
   const list: [string, string][] = [];
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) list.push([rawHeaders[at] ?? "", rawHeaders[at + 1] ?? ""]);
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    list.push([rawHeaders[at] ?? "", rawHeaders[at + 1] ?? ""]);
   return list;
 }
 
@@ -184,7 +211,9 @@ function copyOf(bytes: Uint8Array): Uint8Array {
 
 const unknown: MessageFacts = { type: null, messageId: null, event: null, userId: null };
 
-/** What a delivered payload says about its message: enough to match a step and to name it in a list. */
+/**
+ * What a delivered payload says about its message: enough to match a step and to name it in a list.
+ */
 export function readMessageFacts(body: Uint8Array): MessageFacts {
   const payload = parse(body);
   if (!isObject(payload)) return unknown;
@@ -192,7 +221,10 @@ export function readMessageFacts(body: Uint8Array): MessageFacts {
   return {
     type,
     messageId: text(payload, "messageId"),
-    event: text(payload, type === "group" ? "groupId" : type === "page" || type === "screen" ? "name" : "event"),
+    event: text(
+      payload,
+      type === "group" ? "groupId" : type === "page" || type === "screen" ? "name" : "event",
+    ),
     userId: text(payload, "userId") ?? text(payload, "User ID"),
   };
 }
@@ -200,7 +232,9 @@ export function readMessageFacts(body: Uint8Array): MessageFacts {
 function parse(body: Uint8Array): Json | undefined {
   if (body.byteLength === 0) return undefined;
   try {
-    return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString()) as Json;
+    return JSON.parse(
+      Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString(),
+    ) as Json;
   } catch {
     return undefined;
   }

@@ -1,19 +1,35 @@
 import { connect } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { describe, expect, test } from "vitest";
-import { askWithNode, askWithUndici, curl, hasCurl } from "../../../test/support/foreign-clients.ts";
+import {
+  askWithNode,
+  askWithUndici,
+  curl,
+  hasCurl,
+} from "../../../test/support/foreign-clients.ts";
 import type { Seen } from "../../../test/support/foreign-clients.ts";
 import { until } from "../../../test/support/running-app.ts";
 import { startEndpoints, testAuthority } from "../../../test/support/running-endpoints.ts";
 import type { Step } from "../../domain/configuration.ts";
 
-type Case = { name: string; step: Step; node: Partial<Seen>; undici: Partial<Seen>; curlExit: number; status: number | null };
+type Case = {
+  name: string;
+  step: Step;
+  node: Partial<Seen>;
+  undici: Partial<Seen>;
+  curlExit: number;
+  status: number | null;
+};
 
 const cases: Case[] = [
   {
     name: "an answer",
     step: { do: "answer", status: 418, headers: { "X-Pot": "tea" }, body: '{"short":true}' },
-    node: { status: 418, body: '{"short":true}', headers: expect.objectContaining({ "x-pot": "tea", "content-type": "application/json" }) },
+    node: {
+      status: 418,
+      body: '{"short":true}',
+      headers: expect.objectContaining({ "x-pot": "tea", "content-type": "application/json" }),
+    },
     undici: { status: 418, body: '{"short":true}' },
     curlExit: 0,
     status: 418,
@@ -42,7 +58,14 @@ const cases: Case[] = [
     curlExit: 28,
     status: null,
   },
-  { name: "a reset", step: { do: "reset" }, node: { failed: "ECONNRESET" }, undici: { failed: "ECONNRESET" }, curlExit: 56, status: null },
+  {
+    name: "a reset",
+    step: { do: "reset" },
+    node: { failed: "ECONNRESET" },
+    undici: { failed: "ECONNRESET" },
+    curlExit: 56,
+    status: null,
+  },
   {
     name: "a close",
     step: { do: "close" },
@@ -102,14 +125,18 @@ describe.each(cases)("$name, as clients see it", ({ step, node, undici, curlExit
     const { endpoints, create } = await startEndpoints();
     const { id, url } = create({ steps: [step] });
     expect(await askWithNode(url, { timeoutMs })).toMatchObject(node);
-    expect(endpoints.received(id, 10, null)).toMatchObject({ items: [{ ...recorded, tls: false }] });
+    expect(endpoints.received(id, 10, null)).toMatchObject({
+      items: [{ ...recorded, tls: false }],
+    });
   });
 
   test("Node over HTTPS", async () => {
     const { endpoints, create, tlsUrl } = await startEndpoints();
     const { id, path } = create({ steps: [step] });
     const url = `${tlsUrl.replace("self-signed.", "valid.")}/${path}`;
-    expect(await askWithNode(url, { timeoutMs, ca: testAuthority.authorityPem() })).toMatchObject(node);
+    expect(await askWithNode(url, { timeoutMs, ca: testAuthority.authorityPem() })).toMatchObject(
+      node,
+    );
     expect(endpoints.received(id, 10, null)).toMatchObject({ items: [{ ...recorded, tls: true }] });
   });
 
@@ -121,7 +148,9 @@ describe.each(cases)("$name, as clients see it", ({ step, node, undici, curlExit
   test.skipIf(!hasCurl)("curl", async () => {
     const { create } = await startEndpoints();
     const { url } = create({ steps: [step] });
-    expect(await curl("--data", "{}", "--max-time", step.do === "hang" ? "0.2" : "10", url)).toMatchObject({ exit: curlExit });
+    expect(
+      await curl("--data", "{}", "--max-time", step.do === "hang" ? "0.2" : "10", url),
+    ).toMatchObject({ exit: curlExit });
   });
 });
 
@@ -156,8 +185,12 @@ describe("on the wire", () => {
 
   test("a truncated answer promises its whole length and sends half", async () => {
     const { create } = await startEndpoints();
-    const { bytes, ended } = await exchange(create({ steps: [{ do: "truncate", body: "0123456789" }] }).url);
-    expect(bytes).toMatch(/^HTTP\/1\.1 200 OK\r\n(.+\r\n)*Content-Length: 10\r\n(.+\r\n)*\r\n01234$/);
+    const { bytes, ended } = await exchange(
+      create({ steps: [{ do: "truncate", body: "0123456789" }] }).url,
+    );
+    expect(bytes).toMatch(
+      /^HTTP\/1\.1 200 OK\r\n(.+\r\n)*Content-Length: 10\r\n(.+\r\n)*\r\n01234$/,
+    );
     expect(ended).toBe(true);
   });
 
@@ -191,9 +224,13 @@ describe("waiting goes by the clock", () => {
 
   test("a drip sends its bytes one by one, evenly, and the last one at its end", async () => {
     const { create, clock, whenReceived } = await startEndpoints();
-    const { port, pathname } = new URL(create({ steps: [{ do: "drip", body: "abcd", forMs: 1_000 }] }).url);
+    const { port, pathname } = new URL(
+      create({ steps: [{ do: "drip", body: "abcd", forMs: 1_000 }] }).url,
+    );
     let bytes = "";
-    const socket = connect(Number(port), "127.0.0.1", () => socket.write(`GET ${pathname} HTTP/1.1\r\nConnection: close\r\n\r\n`));
+    const socket = connect(Number(port), "127.0.0.1", () =>
+      socket.write(`GET ${pathname} HTTP/1.1\r\nConnection: close\r\n\r\n`),
+    );
     socket.on("data", (chunk) => (bytes += chunk.toString()));
     const body = () => bytes.split("\r\n\r\n")[1];
     await whenReceived(1);
@@ -223,7 +260,9 @@ describe("waiting goes by the clock", () => {
     for (const [index, step] of (["drip", "hang", "answer"] as const).entries()) {
       const { url } = create({ steps: [{ do: step, delayMs: 50, forMs: 60_000 }] });
       const { port, pathname } = new URL(url);
-      const socket = connect(Number(port), "127.0.0.1", () => socket.write(`GET ${pathname} HTTP/1.1\r\n\r\n`));
+      const socket = connect(Number(port), "127.0.0.1", () =>
+        socket.write(`GET ${pathname} HTTP/1.1\r\n\r\n`),
+      );
       await whenReceived(index + 1);
       if (step !== "answer") clock.advanceBy(50);
       expect(clock.scheduled()).toHaveLength(1);
@@ -288,10 +327,16 @@ describe("an attempt of ours at the other end", () => {
     const { create, holds, tlsUrl, clock } = await startEndpoints();
     const { path } = create({ steps: [{ do: "hang" }] });
     const told: string[] = [];
-    const socket = connectTls({ port: Number(new URL(tlsUrl).port), host: "127.0.0.1", rejectUnauthorized: false }, () => {
-      holds.register(socket.localAddress ?? "", socket.localPort ?? 0, { hold: () => void told.push("held"), release: () => {} });
-      socket.write(`GET /${path} HTTP/1.1\r\n\r\n`);
-    });
+    const socket = connectTls(
+      { port: Number(new URL(tlsUrl).port), host: "127.0.0.1", rejectUnauthorized: false },
+      () => {
+        holds.register(socket.localAddress ?? "", socket.localPort ?? 0, {
+          hold: () => void told.push("held"),
+          release: () => {},
+        });
+        socket.write(`GET /${path} HTTP/1.1\r\n\r\n`);
+      },
+    );
     socket.on("error", () => {});
     await until(() => told.length === 1);
     expect(told).toEqual(["held"]);
@@ -305,7 +350,12 @@ describe("an attempt of ours at the other end", () => {
     clock.advanceBy(50);
     await until(() => told.length === 3);
     clock.advanceBy(50);
-    expect(told).toEqual([`held at ${start}`, `released at ${start + 50}`, `held at ${start + 50}`, `released at ${start + 100}`]);
+    expect(told).toEqual([
+      `held at ${start}`,
+      `released at ${start + 50}`,
+      `held at ${start + 50}`,
+      `released at ${start + 100}`,
+    ]);
   });
 
   test("is held by a hang that has no end, which schedules nothing", async () => {
@@ -323,7 +373,11 @@ describe("an attempt of ours at the other end", () => {
   });
 
   test("is not held by a delay of nothing", async () => {
-    const { told, socket } = await heldRequest({ do: "answer", delayMs: 0, headers: { Connection: "close" } });
+    const { told, socket } = await heldRequest({
+      do: "answer",
+      delayMs: 0,
+      headers: { Connection: "close" },
+    });
     await until(() => socket.readableEnded);
     expect(told).toEqual([]);
   });

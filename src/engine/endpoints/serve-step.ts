@@ -1,6 +1,6 @@
 /**
- * Serves one request as a step of the program says, on the socket itself; what it waits for is a time of the clock. Called by
- * the endpoints for each request; never chooses the step.
+ * Serves one request as a step of the program says, on the socket itself; what it waits for is a
+ * time of the clock. Called by the endpoints for each request; never chooses the step.
  *
  * While it waits, the attempt at the other end of the socket, when it is ours, is held.
  */
@@ -13,7 +13,10 @@ import type { Clock } from "../clock/clock.ts";
 import { answerOf, writeAnswerHead } from "./step-answer.ts";
 import { createWait, type Wait } from "./wait.ts";
 
-/** Twice the documented deadline of five seconds, so that a drip without a duration always times out. */
+/**
+ * Twice the documented deadline of five seconds, so that a drip without a duration always times
+ * out.
+ */
 const defaultDripMs = 10_000;
 
 export type Exchange = {
@@ -110,7 +113,8 @@ function drip(options: ServeStep, wait: Wait): void {
   response.flushHeaders();
   const start = wait.now();
   const forMs = step.forMs ?? defaultDripMs;
-  const dueAt = (byte: number): number => start + Math.round((forMs * (byte + 1)) / body.byteLength);
+  const dueAt = (byte: number): number =>
+    start + Math.round((forMs * (byte + 1)) / body.byteLength);
   let sent = 0;
   const next = (): void => {
     const from = sent;

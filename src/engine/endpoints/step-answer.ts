@@ -39,22 +39,36 @@ export function answerOf(step: Step, path: string): StepAnswer {
   return answer;
 }
 
-/** The bodies of steps that need one and have none. The drip has ten bytes: one a second in 10 s. */
+/**
+ * The bodies of steps that need one and have none. The drip has ten bytes: one a second in 10 s.
+ */
 const standInBody: Partial<Record<Step["do"], Buffer>> = {
   truncate: Buffer.from("This answer is longer than what will arrive of it.\n"),
   drip: Buffer.from("drip drip\n"),
-  garbage: Buffer.from([0x00, 0xff, 0xfe, 0x16, 0x03, 0x7f, ...Buffer.from(" this is not HTTP\r\n\r\n")]),
+  garbage: Buffer.from([
+    0x00,
+    0xff,
+    0xfe,
+    0x16,
+    0x03,
+    0x7f,
+    ...Buffer.from(" this is not HTTP\r\n\r\n"),
+  ]),
 };
 
 function createAnswer(step: Step, path: string): StepAnswer {
-  const body = step.body === undefined ? (standInBody[step.do] ?? Buffer.alloc(0)) : Buffer.from(step.body);
+  const body =
+    step.body === undefined ? (standInBody[step.do] ?? Buffer.alloc(0)) : Buffer.from(step.body);
   const status = step.status ?? (step.do === "redirect" ? 302 : 200);
   const headers = Object.entries(step.headers ?? {}).flat();
-  const has = (name: string): boolean => Object.keys(step.headers ?? {}).some((given) => given.toLowerCase() === name);
+  const has = (name: string): boolean =>
+    Object.keys(step.headers ?? {}).some((given) => given.toLowerCase() === name);
   const mayHaveBody = status !== 204 && status !== 304;
   if (step.do === "redirect" && !has("location")) headers.push("Location", `/${path}?redirected`);
-  if (body.byteLength > 0 && mayHaveBody && !has("content-type")) headers.push("Content-Type", contentType(body));
-  if (mayHaveBody && !has("content-length") && !has("transfer-encoding")) headers.push("Content-Length", String(body.byteLength));
+  if (body.byteLength > 0 && mayHaveBody && !has("content-type"))
+    headers.push("Content-Type", contentType(body));
+  if (mayHaveBody && !has("content-length") && !has("transfer-encoding"))
+    headers.push("Content-Length", String(body.byteLength));
   return { path, status, headers, hasDate: has("date"), body };
 }
 

@@ -1,6 +1,7 @@
 /**
- * The waits of one request at a test endpoint: on the clock, one after the other. Created for each step that waits; while it waits,
- * the attempt at the other end of the socket is held, when it is ours.
+ * The waits of one request at a test endpoint: on the clock, one after the other. Created for each
+ * step that waits; while it waits, the attempt at the other end of the socket is held, when it is
+ * ours.
  */
 
 import type { Socket } from "node:net";
@@ -49,7 +50,8 @@ export function createWait({ tcp, clock, holds, work }: WaitOptions): Wait {
     state = "waiting";
     waits += 1;
     const wait = waits;
-    // One turn later, so that the client has received what was just written before the clock may move.
+    // One turn later, so that the client has received what was just written before the clock may
+    // move.
     setImmediate(() => {
       if (state === "waiting" && wait === waits) hold();
     });

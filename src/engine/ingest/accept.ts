@@ -1,10 +1,16 @@
 /**
- * Turns one request into what the store commits: its messages, each checked, and each with the routing that the store asks
- * for once it knows that the message is new. Used for requests at the port, for those of an adopted write key, and for replays.
+ * Turns one request into what the store commits: its messages, each checked, and each with the
+ * routing that the store asks for once it knows that the message is new. Used for requests at the
+ * port, for those of an adopted write key, and for replays.
  */
 
 import { randomUUID } from "node:crypto";
-import { checkMessage, type CheckedMessage, type Rejection, type RequestFrame } from "../../domain/check.ts";
+import {
+  checkMessage,
+  type CheckedMessage,
+  type Rejection,
+  type RequestFrame,
+} from "../../domain/check.ts";
 import type { Destination, Source } from "../../domain/configuration.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
@@ -15,9 +21,15 @@ import type { IncomingRequest, NewMessage } from "../ports.ts";
 import { route } from "../route/route.ts";
 import { maxBatchMessages, type ParsedBody } from "./read-request.ts";
 
-/** What merging a batch's defaults into its messages may cost in total, in bytes: every message carries a copy. */
+/**
+ * What merging a batch's defaults into its messages may cost in total, in bytes: every message
+ * carries a copy.
+ */
 const maxMergeCost = 4_000_000;
-/** What is kept of the ids and the event of a rejected message, which may be far larger than a message can be. */
+/**
+ * What is kept of the ids and the event of a rejected message, which may be far larger than a
+ * message can be.
+ */
 const maxSeenLength = 500;
 
 export type RequestFacts = {
@@ -26,7 +38,10 @@ export type RequestFacts = {
   /** Null for a batch. */
   typeFromPath: MessageType | null;
   receivedAt: number;
-  /** When the client sent it, if it was kept for a while before it is accepted: the time of messages that give none. */
+  /**
+   * When the client sent it, if it was kept for a while before it is accepted: the time of messages
+   * that give none.
+   */
   arrivedAt?: number;
   wallAt: number;
   method: string;
@@ -45,12 +60,21 @@ export type AcceptedRequest = IncomingRequest & {
   surplus: number;
 };
 
-export function acceptRequest(facts: RequestFacts, { root, items, spans, end }: ParsedBody): AcceptedRequest {
+export function acceptRequest(
+  facts: RequestFacts,
+  { root, items, spans, end }: ParsedBody,
+): AcceptedRequest {
   const frame = frameOf(facts, root);
   const messages: NewMessage[] = [];
   let mergeCost = 0;
   for (const [place, { start, end: itemEnd }] of spans.slice(0, maxBatchMessages).entries()) {
-    const { message, cost } = acceptMessage(facts, frame, items[place] ?? null, start, itemEnd - start);
+    const { message, cost } = acceptMessage(
+      facts,
+      frame,
+      items[place] ?? null,
+      start,
+      itemEnd - start,
+    );
     if (mergeCost + cost > maxMergeCost) break;
     mergeCost += cost;
     messages.push(message);
@@ -58,7 +82,13 @@ export function acceptRequest(facts: RequestFacts, { root, items, spans, end }: 
   const surplus = items.length - messages.length;
   if (surplus > 0) {
     const offset = spans[messages.length]?.start ?? 0;
-    messages.push(rejectedWhole(facts, { offset, size: end - offset }, surplusRejection(messages.length, items.length)));
+    messages.push(
+      rejectedWhole(
+        facts,
+        { offset, size: end - offset },
+        surplusRejection(messages.length, items.length),
+      ),
+    );
   }
   return { ...requestOf(facts), messages, bytes: facts.body.length + mergeCost, surplus };
 }
@@ -73,13 +103,24 @@ function surplusRejection(accepted: number, all: number): Rejection {
   return { reason: "batch_too_long", detail };
 }
 
-/** A request that could not be read, recorded as one rejected message so that the inspector shows what arrived. */
+/**
+ * A request that could not be read, recorded as one rejected message so that the inspector shows
+ * what arrived.
+ */
 export function recordMalformed(facts: RequestFacts, { code, message }: Problem): AcceptedRequest {
-  const rejected = rejectedWhole(facts, { offset: 0, size: facts.body.length }, { reason: code, detail: message });
+  const rejected = rejectedWhole(
+    facts,
+    { offset: 0, size: facts.body.length },
+    { reason: code, detail: message },
+  );
   return { ...requestOf(facts), messages: [rejected], bytes: facts.body.length, surplus: 0 };
 }
 
-function rejectedWhole(facts: RequestFacts, span: { offset: number; size: number }, rejection: Rejection): NewMessage {
+function rejectedWhole(
+  facts: RequestFacts,
+  span: { offset: number; size: number },
+  rejection: Rejection,
+): NewMessage {
   return {
     ...span,
     messageId: randomUUID(),
@@ -147,7 +188,13 @@ function acceptMessage(
     deduplicate: rejection === null && source.deduplicate,
     replayOf,
     computed: source.kind === "audience",
-    route: () => route({ message: Object.assign(message, { messageId }), sourceId: source.id, receivedAt, destinations }),
+    route: () =>
+      route({
+        message: Object.assign(message, { messageId }),
+        sourceId: source.id,
+        receivedAt,
+        destinations,
+      }),
   };
   return { message: accepted, cost: checked.mergeCost };
 }
@@ -157,7 +204,10 @@ function traitsOf({ type, members: { traits } }: CheckedMessage): string | null 
 }
 
 /** An alias names two users. A replayed delete is accepted, for receivers that have not got it. */
-function suppression({ type, userId, members }: CheckedMessage, { isSuppressed, replayOf }: RequestFacts): Rejection | null {
+function suppression(
+  { type, userId, members }: CheckedMessage,
+  { isSuppressed, replayOf }: RequestFacts,
+): Rejection | null {
   if (type === "delete" && replayOf !== undefined) return null;
   const named = type === "alias" ? [userId, members["previousId"]] : [userId];
   const user = named.find((name): name is string => typeof name === "string" && isSuppressed(name));
@@ -166,7 +216,16 @@ function suppression({ type, userId, members }: CheckedMessage, { isSuppressed, 
   return { reason: "suppressed", detail };
 }
 
-function requestOf({ source, receivedAt, wallAt, method, path, headers, ip, body }: RequestFacts): Omit<IncomingRequest, "messages"> {
+function requestOf({
+  source,
+  receivedAt,
+  wallAt,
+  method,
+  path,
+  headers,
+  ip,
+  body,
+}: RequestFacts): Omit<IncomingRequest, "messages"> {
   return { sourceId: source.id, receivedAt, wallAt, method, path, headers, ip, body };
 }
 
@@ -178,12 +237,15 @@ function arrivalOf({ arrivedAt, receivedAt }: RequestFacts): number {
 function frameOf(facts: RequestFacts, root: JsonObject): RequestFrame {
   const { source, typeFromPath, headers, ip } = facts;
   const batched = typeFromPath === null;
-  const object = (value: Json | undefined): JsonObject | null => (batched && isObject(value) ? value : null);
+  const object = (value: Json | undefined): JsonObject | null =>
+    batched && isObject(value) ? value : null;
   return {
     context: object(root["context"]),
     integrations: object(root["integrations"]),
     sentAt: root["sentAt"],
-    library: libraryFromUserAgent(headers.find(([name]) => name.toLowerCase() === "user-agent")?.[1]),
+    library: libraryFromUserAgent(
+      headers.find(([name]) => name.toLowerCase() === "user-agent")?.[1],
+    ),
     ip,
     now: arrivalOf(facts),
     correctClockSkew: source.correctClockSkew,
@@ -200,9 +262,13 @@ const product = /^([^\s/(]+)(?:\/(\S*))?/;
 const maxLength = 100;
 
 /** What a client says of itself in its User-Agent; the version is empty when it names none. */
-export function libraryFromUserAgent(userAgent: string | undefined): { name: string; version: string } | null {
+export function libraryFromUserAgent(
+  userAgent: string | undefined,
+): { name: string; version: string } | null {
   if (userAgent === undefined) return null;
   const text = userAgent.trim();
   const match = versionInComment.exec(text) ?? product.exec(text);
-  return match?.[1] === undefined ? null : { name: match[1].slice(0, maxLength), version: (match[2] ?? "").slice(0, maxLength) };
+  return match?.[1] === undefined
+    ? null
+    : { name: match[1].slice(0, maxLength), version: (match[2] ?? "").slice(0, maxLength) };
 }

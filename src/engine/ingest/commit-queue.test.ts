@@ -5,10 +5,17 @@ import { CommitQueue } from "./commit-queue.ts";
 
 /** A request with that many messages, told apart by its path. */
 function requestOf(path: string, messages: number, bytes = 0): IncomingRequest & { bytes: number } {
-  return { path, messages: Array.from({ length: messages }, () => ({})), bytes } as unknown as IncomingRequest & { bytes: number };
+  return {
+    path,
+    messages: Array.from({ length: messages }, () => ({})),
+    bytes,
+  } as unknown as IncomingRequest & { bytes: number };
 }
 
-function startQueue({ refuse, onCommitted }: { refuse?: (paths: string[]) => unknown; onCommitted?: () => void } = {}) {
+function startQueue({
+  refuse,
+  onCommitted,
+}: { refuse?: (paths: string[]) => unknown; onCommitted?: () => void } = {}) {
   const reported: unknown[] = [];
   const activity = new Activity();
   const commits: string[][] = [];
@@ -20,7 +27,9 @@ function startQueue({ refuse, onCommitted }: { refuse?: (paths: string[]) => unk
         const refusal = refuse?.(paths);
         if (refusal !== undefined) throw refusal;
         commits.push(paths);
-        return requests.map(({ path, messages }) => messages.map(() => ({ messageId: path }) as CommittedMessage));
+        return requests.map(({ path, messages }) =>
+          messages.map(() => ({ messageId: path }) as CommittedMessage),
+        );
       },
     },
     activity,
@@ -35,9 +44,17 @@ function startQueue({ refuse, onCommitted }: { refuse?: (paths: string[]) => unk
 
 test("what comes in one turn of the event loop is one commit, and each request hears of its own messages", async () => {
   const { queue, commits, told } = startQueue();
-  const answers = await Promise.all([queue.add(requestOf("a", 2)), queue.add(requestOf("b", 0)), queue.add(requestOf("c", 1))]);
+  const answers = await Promise.all([
+    queue.add(requestOf("a", 2)),
+    queue.add(requestOf("b", 0)),
+    queue.add(requestOf("c", 1)),
+  ]);
   expect(commits).toEqual([["a", "b", "c"]]);
-  expect(answers.map((messages) => messages.map(({ messageId }) => messageId))).toEqual([["a", "a"], [], ["c"]]);
+  expect(answers.map((messages) => messages.map(({ messageId }) => messageId))).toEqual([
+    ["a", "a"],
+    [],
+    ["c"],
+  ]);
   expect(told).toEqual([3]);
   await queue.add(requestOf("d", 1));
   expect(commits).toEqual([["a", "b", "c"], ["d"]]);
@@ -64,7 +81,11 @@ test("what is thrown after a commit is reported, and every request has its answe
       throw broken;
     },
   });
-  const answers = await Promise.all([queue.add(requestOf("a", 1)), queue.add(requestOf("b", 2000)), queue.add(requestOf("c", 0))]);
+  const answers = await Promise.all([
+    queue.add(requestOf("a", 1)),
+    queue.add(requestOf("b", 2000)),
+    queue.add(requestOf("c", 0)),
+  ]);
   expect(answers.map(({ length }) => length)).toEqual([1, 2000, 0]);
   expect(await queue.add(requestOf("d", 1))).toHaveLength(1);
   expect(reported).toEqual([broken, broken, broken]);
@@ -84,13 +105,19 @@ describe("when the store refuses", () => {
   test("all of that commit hear why, and the next ones go on", async () => {
     const full = new Error("disk full");
     let refusals = 1;
-    const { queue, activity, commits, told } = startQueue({ refuse: () => (refusals-- > 0 ? full : undefined) });
+    const { queue, activity, commits, told } = startQueue({
+      refuse: () => (refusals-- > 0 ? full : undefined),
+    });
     const answers = await Promise.allSettled([
       queue.add(requestOf("a", 2000)),
       queue.add(requestOf("b", 2000)),
       queue.add(requestOf("c", 1)),
     ]);
-    expect(answers).toMatchObject([{ status: "rejected", reason: full }, { status: "fulfilled" }, { status: "fulfilled" }]);
+    expect(answers).toMatchObject([
+      { status: "rejected", reason: full },
+      { status: "fulfilled" },
+      { status: "fulfilled" },
+    ]);
     expect([commits, told]).toEqual([
       [["b"], ["c"]],
       [2000, 1],
@@ -110,10 +137,14 @@ describe("when the store refuses", () => {
           return paths.includes("b") ? refusal : undefined;
         },
       });
-      const answers = await Promise.allSettled(["a", "b", "c"].map((path) => queue.add(requestOf(path, 1))));
+      const answers = await Promise.allSettled(
+        ["a", "b", "c"].map((path) => queue.add(requestOf(path, 1))),
+      );
       expect(groups).toEqual(asked);
       expect(answers.map(({ status }) => status)).toEqual(
-        ["rejected", "rejected", "rejected"].map((status, nth) => (nth !== 1 && groups.length > 1 ? "fulfilled" : status)),
+        ["rejected", "rejected", "rejected"].map((status, nth) =>
+          nth !== 1 && groups.length > 1 ? "fulfilled" : status,
+        ),
       );
     }
   });

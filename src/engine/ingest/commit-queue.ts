@@ -1,4 +1,7 @@
-/** Requests that arrive together share a commit: those of one turn of the event loop are one transaction. */
+/**
+ * Requests that arrive together share a commit: those of one turn of the event loop are one
+ * transaction.
+ */
 
 import type { Activity, Origin, Work } from "../clock/activity.ts";
 import type { CommittedMessage, IncomingRequest, IngestStore } from "../ports.ts";
@@ -6,7 +9,10 @@ import { storeFailure } from "../store-failure.ts";
 
 /** Messages per transaction: few enough to free the event loop after some 20 ms. */
 const maxMessages = 2000;
-/** Bytes per transaction, because large messages cost more: those of bodies, and those that a batch's defaults add to its messages. */
+/**
+ * Bytes per transaction, because large messages cost more: those of bodies, and those that a
+ * batch's defaults add to its messages.
+ */
 const maxBytes = 4_000_000;
 
 type Waiting = {
@@ -36,7 +42,10 @@ export class CommitQueue {
     this.#options = options;
   }
 
-  /** Resolves when the request's messages are committed; rejects with the store's error when they are not. */
+  /**
+   * Resolves when the request's messages are committed; rejects with the store's error when they
+   * are not.
+   */
   add(request: WeighedRequest): Promise<CommittedMessage[]> {
     const committed = new Promise<CommittedMessage[]>((resolve, reject) => {
       this.#waiting.push({ request, resolve, reject });
@@ -46,7 +55,10 @@ export class CommitQueue {
     return committed;
   }
 
-  /** Resolves when everything that waits now is committed or has failed: the queue is served in order. */
+  /**
+   * Resolves when everything that waits now is committed or has failed: the queue is served in
+   * order.
+   */
   async drained(): Promise<void> {
     await this.#newest?.catch(() => {});
   }
@@ -81,7 +93,8 @@ export class CommitQueue {
       committed = this.#options.store.commit(group.map(({ request }) => request));
     } catch (error) {
       // A request that cannot be committed must not fail those that arrived with it.
-      if (group.length > 1 && storeFailure(error) === null) for (const each of group) this.#commit([each]);
+      if (group.length > 1 && storeFailure(error) === null)
+        for (const each of group) this.#commit([each]);
       else for (const { reject } of group) reject(error);
       return;
     }

@@ -16,7 +16,10 @@ function sourceWith(faults: IngestFault[]): Source {
   } as Source;
 }
 
-/** What requests meet, one after the other: the status or kind of the end, and the delay where there is one. */
+/**
+ * What requests meet, one after the other: the status or kind of the end, and the delay where there
+ * is one.
+ */
 function met(faults: IngestFault[], count: number, seed = 1): string[] {
   const faultOf = createFaults(() => seed);
   const source = sourceWith(faults);
@@ -73,7 +76,9 @@ test("a share is about as large as it says, the same for a seed, and ends after 
   expect(cuts).toBeLessThan(1100);
   expect(met(faults, 100)).toEqual(met(faults, 100));
   expect(met(faults, 100, 2)).not.toEqual(met(faults, 100));
-  expect(met([{ do: "cut", chance: 0.5, times: 3 }], 200).filter((each) => each === "cut")).toHaveLength(3);
+  expect(
+    met([{ do: "cut", chance: 0.5, times: 3 }], 200).filter((each) => each === "cut"),
+  ).toHaveLength(3);
 });
 
 test("two shares of one source are drawn apart", () => {

@@ -1,6 +1,7 @@
 /**
- * The HTTP side of the ingest port: `node:http`, with a JSON answer also where it would cut a connection or answer without
- * a body; the answers themselves; and the faults of a source, which spoil them on demand. `ingest.ts` handles the requests.
+ * The HTTP side of the ingest port: `node:http`, with a JSON answer also where it would cut a
+ * connection or answer without a body; the answers themselves; and the faults of a source, which
+ * spoil them on demand. `ingest.ts` handles the requests.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -13,7 +14,10 @@ import type { CommittedMessage } from "../ports.ts";
 import { startTimer } from "../real-time.ts";
 import type { AcceptedRequest } from "./accept.ts";
 
-/** A request that takes longer to arrive is refused. Long enough for a phone, short enough to free the connection. */
+/**
+ * A request that takes longer to arrive is refused. Long enough for a phone, short enough to free
+ * the connection.
+ */
 const arrival = { headersMs: 10_000, requestMs: 30_000 };
 
 type Exchange = { request: IncomingMessage; response: ServerResponse };
@@ -24,7 +28,8 @@ export function createIngestServer(handle: Handle, limits = arrival): Server {
   const newest = new WeakMap<Socket, Exchange>();
 
   const server = createServer({ ...arrivalLimits(limits), keepAliveTimeout: 60_000 });
-  // A client may close its side after its request and still wait for the answer. Node has no option for this, only the property.
+  // A client may close its side after its request and still wait for the answer. Node has no option
+  // for this, only the property.
   Object.assign(server, { httpAllowHalfOpen: true });
 
   const record: Handle = (request, response) => {
@@ -33,7 +38,8 @@ export function createIngestServer(handle: Handle, limits = arrival): Server {
     open.set(socket, responses.add(response));
     newest.set(socket, { request, response });
     response.once("close", () => responses.delete(response));
-    // After the server has been closed, each answer is the last of its connection, or a busy client would keep it open.
+    // After the server has been closed, each answer is the last of its connection, or a busy client
+    // would keep it open.
     response.once("finish", () => {
       if (!server.listening) server.closeIdleConnections();
     });
@@ -44,14 +50,26 @@ export function createIngestServer(handle: Handle, limits = arrival): Server {
     server,
     (request, response) => {
       const { expect } = request.headers;
-      if (expect === undefined || /(?:^|\W)100-continue(?:$|\W)/i.test(expect)) return handle(request, response);
+      if (expect === undefined || /(?:^|\W)100-continue(?:$|\W)/i.test(expect))
+        return handle(request, response);
       request.resume();
-      problemAnswer(response, problem(417, "unknown_expectation", `\`Expect: ${expect}\` is not supported. Leave it out.`));
+      problemAnswer(
+        response,
+        problem(
+          417,
+          "unknown_expectation",
+          `\`Expect: ${expect}\` is not supported. Leave it out.`,
+        ),
+      );
     },
     problemAnswer,
   );
   server.on("connect", (_request, socket: Socket) => {
-    refuse(socket, problem(405, "method_not_allowed", "This port is not a proxy: it accepts POST, not CONNECT."), failure);
+    refuse(
+      socket,
+      problem(405, "method_not_allowed", "This port is not a proxy: it accepts POST, not CONNECT."),
+      failure,
+    );
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     const wrong = problemOfInput(error, socket);
@@ -63,7 +81,9 @@ export function createIngestServer(handle: Handle, limits = arrival): Server {
     const broken = last === undefined || last.request.complete ? undefined : last.response;
     // Complete requests before the broken one get their answers first.
     const before = [...(open.get(socket) ?? [])].filter((response) => response !== broken);
-    void Promise.all(before.map((response) => new Promise((resolve) => response.once("close", resolve)))).then(() => {
+    void Promise.all(
+      before.map((response) => new Promise((resolve) => response.once("close", resolve))),
+    ).then(() => {
       if (broken?.headersSent === true) socket.destroy();
       else refuse(socket, { ...wrong, code: "invalid_http" }, failure);
     });
@@ -80,7 +100,10 @@ export function send(response: ServerResponse, status: number, body: string | nu
     response.end();
     return;
   }
-  response.writeHead(status, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) });
+  response.writeHead(status, {
+    "Content-Type": "application/json",
+    "Content-Length": Buffer.byteLength(body),
+  });
   response.end(body);
 }
 
@@ -89,14 +112,25 @@ export function problemAnswer(response: ServerResponse, refusal: Problem): void 
   send(response, status, JSON.stringify({ ...failure, code, message }));
 }
 
-/** The first members of a problem's answer. Clients parse `code` and `message`, so both are always strings. */
+/**
+ * The first members of a problem's answer. Clients parse `code` and `message`, so both are always
+ * strings.
+ */
 const failure = { success: false };
 
-/** A batch's answer lists at most this many rejected messages, and as many duplicates. When there are more, it gives their number. */
+/**
+ * A batch's answer lists at most this many rejected messages, and as many duplicates. When there
+ * are more, it gives their number.
+ */
 const maxListed = 100;
 
-/** The answer in `explain` mode: which messages were not accepted, by their index in the request. */
-export function batchAnswer({ messages, surplus }: AcceptedRequest, committed: CommittedMessage[]): string {
+/**
+ * The answer in `explain` mode: which messages were not accepted, by their index in the request.
+ */
+export function batchAnswer(
+  { messages, surplus }: AcceptedRequest,
+  committed: CommittedMessage[],
+): string {
   const rejected: { index: number; reason: string; message: string }[] = [];
   const duplicates: { index: number; messageId: string }[] = [];
   let rejectedCount = 0;
@@ -108,7 +142,8 @@ export function batchAnswer({ messages, surplus }: AcceptedRequest, committed: C
       const isSurplus = surplus > 0 && index === messages.length - 1;
       const count = isSurplus ? surplus : 1;
       rejectedCount += count;
-      for (let at = 0; at < count && rejected.length < maxListed; at += 1) rejected.push({ index: index + at, reason, message });
+      for (let at = 0; at < count && rejected.length < maxListed; at += 1)
+        rejected.push({ index: index + at, reason, message });
     } else if (duplicateOf !== null) {
       duplicateCount += 1;
       if (duplicates.length < maxListed) duplicates.push({ index, messageId });
@@ -127,7 +162,8 @@ export function batchAnswer({ messages, surplus }: AcceptedRequest, committed: C
 /** `isKept`: the request was kept for the user to adopt the key. */
 export function unknownKeyProblem(writeKey: string | null, isKept: boolean): Problem {
   if (writeKey === null || writeKey === "") {
-    const message = "The request has no write key. Send it as the user name of Basic authorization, with an empty password.";
+    const message =
+      "The request has no write key. Send it as the user name of Basic authorization, with an empty password.";
     return problem(401, "missing_write_key", message);
   }
   const message = isKept
@@ -139,7 +175,10 @@ export function unknownKeyProblem(writeKey: string | null, isKept: boolean): Pro
 /** A day: browsers shorten it to their own limit. */
 const preflightAgeSeconds = 86_400;
 
-/** CORS headers as browser libraries need them: any origin, with credentials, also from a public page to this machine. */
+/**
+ * CORS headers as browser libraries need them: any origin, with credentials, also from a public
+ * page to this machine.
+ */
 export function writeCors(request: IncomingMessage, response: ServerResponse): void {
   const { origin } = request.headers;
   if (origin === undefined) return;
@@ -148,13 +187,19 @@ export function writeCors(request: IncomingMessage, response: ServerResponse): v
   response.setHeader("Vary", "Origin");
   if (request.method !== "OPTIONS") return;
   response.setHeader("Access-Control-Allow-Methods", "GET, POST, PUT, OPTIONS");
-  response.setHeader("Access-Control-Allow-Headers", request.headers["access-control-request-headers"] ?? "Content-Type, Authorization");
+  response.setHeader(
+    "Access-Control-Allow-Headers",
+    request.headers["access-control-request-headers"] ?? "Content-Type, Authorization",
+  );
   response.setHeader("Access-Control-Max-Age", String(preflightAgeSeconds));
   if (request.headers["access-control-request-private-network"] !== undefined)
     response.setHeader("Access-Control-Allow-Private-Network", "true");
 }
 
-/** The settings that the browser library requests before it sends: all events go to this port and nowhere else. */
+/**
+ * The settings that the browser library requests before it sends: all events go to this port and
+ * nowhere else.
+ */
 export function browserSettings(writeKey: string, host: string): string {
   return JSON.stringify({
     integrations: {
@@ -189,7 +234,10 @@ type MetFault = { delayMs: number; end: IngestFault | null };
 /** Separates the draws of ingest faults from all other draws of the same seed. */
 const drawsOfIngest = 0x1f;
 
-/** Which faults each request of a source meets. Counts start at zero again when a source's faults are changed. */
+/**
+ * Which faults each request of a source meets. Counts start at zero again when a source's faults
+ * are changed.
+ */
 export function createFaults(seed: () => number): (source: Source) => MetFault {
   const progress = new WeakMap<IngestFault, { seen: number; served: number }>();
   return (source) => {
@@ -199,7 +247,11 @@ export function createFaults(seed: () => number): (source: Source) => MetFault {
       progress.set(fault, count);
       if (fault.times !== undefined && count.served >= fault.times) continue;
       count.seen += 1;
-      if (fault.chance !== undefined && drawUnit(seed(), drawsOfIngest, source.id, place, count.seen) >= fault.chance) continue;
+      if (
+        fault.chance !== undefined &&
+        drawUnit(seed(), drawsOfIngest, source.id, place, count.seen) >= fault.chance
+      )
+        continue;
       count.served += 1;
       delayMs += fault.delayMs ?? 0;
       if (fault.do !== "delay") return { delayMs, end: fault };
@@ -209,7 +261,12 @@ export function createFaults(seed: () => number): (source: Source) => MetFault {
 }
 
 /** Delays the request, and ends it when a fault says so. Returns whether it has ended. */
-export async function applyFault(source: Source, { delayMs, end }: MetFault, socket: Socket, response: ServerResponse): Promise<boolean> {
+export async function applyFault(
+  source: Source,
+  { delayMs, end }: MetFault,
+  socket: Socket,
+  response: ServerResponse,
+): Promise<boolean> {
   if (delayMs > 0) {
     await new Promise<void>((resolve) => {
       const timer = startTimer(delayMs, resolve);
@@ -226,7 +283,11 @@ export async function applyFault(source: Source, { delayMs, end }: MetFault, soc
     if (end.retryAfter !== undefined) response.setHeader("Retry-After", String(end.retryAfter));
     problemAnswer(
       response,
-      problem(status, "fault", `This response is intended: the source ${source.name} has a fault that answers ${status}.`),
+      problem(
+        status,
+        "fault",
+        `This response is intended: the source ${source.name} has a fault that answers ${status}.`,
+      ),
     );
   }
   return true;

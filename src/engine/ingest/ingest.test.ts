@@ -1,14 +1,27 @@
-/** What was kept for a write key is accepted once, however often the key is adopted, and whatever happens in between. */
+/**
+ * What was kept for a write key is accepted once, however often the key is adopted, and whatever
+ * happens in between.
+ */
 
 import { expect, test } from "vitest";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
-import { expectConsistent, openTestStore, startOfTime, type TestStore } from "../../store/store.fixture.ts";
+import {
+  expectConsistent,
+  openTestStore,
+  startOfTime,
+  type TestStore,
+} from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity } from "../clock/activity.ts";
 import { createConfiguration } from "../configuration.ts";
 import { Ingest } from "./ingest.ts";
 
-const bodies = [`{"userId":"u","event":"first"}`, `no JSON`, `{"userId":"u","event":"second"}`, `{"userId":"u","event":"third"}`];
+const bodies = [
+  `{"userId":"u","event":"first"}`,
+  `no JSON`,
+  `{"userId":"u","event":"second"}`,
+  `{"userId":"u","event":"third"}`,
+];
 
 function keepRequests({ store }: TestStore): void {
   for (const body of bodies) {
@@ -32,8 +45,16 @@ function startOn({ store }: TestStore) {
   const clock = createSteppedClock(startOfTime);
   const changes = createChangeFeed();
   const activity = new Activity();
-  const configuration = createConfiguration({ store, now: () => clock.now(), changes, onChange: () => {}, onDestinationDeleted: () => {} });
-  const created = configuration.sourceByWriteKey("lost") ?? configuration.createSource({ name: "Found", writeKey: "lost" });
+  const configuration = createConfiguration({
+    store,
+    now: () => clock.now(),
+    changes,
+    onChange: () => {},
+    onDestinationDeleted: () => {},
+  });
+  const created =
+    configuration.sourceByWriteKey("lost") ??
+    configuration.createSource({ name: "Found", writeKey: "lost" });
   if (!("writeKey" in created)) throw new Error(created.message);
   const ingest = new Ingest({
     store,
@@ -52,7 +73,8 @@ function startOn({ store }: TestStore) {
   return { configuration, source: created, activity, adopt: () => ingest.adopt("lost") };
 }
 
-const events = ({ db }: TestStore) => db.prepare("SELECT event FROM messages ORDER BY id").pluck().all();
+const events = ({ db }: TestStore) =>
+  db.prepare("SELECT event FROM messages ORDER BY id").pluck().all();
 
 test("adopted twice at once, every request is accepted once, in order", async () => {
   const one = openTestStore();
@@ -67,7 +89,9 @@ test("adopted twice at once, every request is accepted once, in order", async ()
 test("what the store refuses half-way stays kept, and the next adoption goes on there, also after a restart", async () => {
   const one = openTestStore();
   keepRequests(one);
-  one.db.exec(`CREATE TRIGGER full BEFORE INSERT ON messages WHEN NEW.event = 'third' BEGIN SELECT RAISE(ABORT, 'full'); END`);
+  one.db.exec(
+    `CREATE TRIGGER full BEFORE INSERT ON messages WHEN NEW.event = 'third' BEGIN SELECT RAISE(ABORT, 'full'); END`,
+  );
   await expect(startOn(one).adopt()).rejects.toThrow("full");
   expect(events(one)).toEqual(["first", "second"]);
   expect(one.store.unknownKeys()).toMatchObject([{ writeKey: "lost", requests: 1 }]);

@@ -1,6 +1,7 @@
 /**
- * The ingest port: accepts messages over the API that client libraries speak, and can do nothing else. It answers success
- * once the messages are committed. Created by `app.ts`; the control API adopts and replays through it.
+ * The ingest port: accepts messages over the API that client libraries speak, and can do nothing
+ * else. It answers success once the messages are committed. Created by `app.ts`; the control API
+ * adopts and replays through it.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
@@ -12,7 +13,13 @@ import type { Activity, Origin } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import { close, listen, urlOf } from "../http-port.ts";
 import type { Changes } from "../pipeline.ts";
-import type { CommittedMessage, IncomingRequest, IngestStore, QueryStore, UnknownKeyRequest } from "../ports.ts";
+import type {
+  CommittedMessage,
+  IncomingRequest,
+  IngestStore,
+  QueryStore,
+  UnknownKeyRequest,
+} from "../ports.ts";
 import type { Atomically } from "../profile-ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { createTurnBudget, nextTurn, wallClockNow } from "../real-time.ts";
@@ -45,7 +52,9 @@ import {
 } from "./read-request.ts";
 import type { IngestCall, ParsedBody } from "./read-request.ts";
 
-/** Bytes that are parsed and checked in one turn of the event loop: as many as one request may have. */
+/**
+ * Bytes that are parsed and checked in one turn of the event loop: as many as one request may have.
+ */
 const parsedPerTurn = maxRequestBytes;
 
 /** No source has a longer key, so its requests are not kept. */
@@ -97,7 +106,11 @@ export class Ingest {
       this.#handle(request, response).catch((error: unknown) => {
         const failure = storeFailure(error);
         if (failure === null) options.report(error);
-        problemAnswer(response, failure ?? problem(500, "internal", "Hookyard has a bug. Standard error has the details."));
+        problemAnswer(
+          response,
+          failure ??
+            problem(500, "internal", "Hookyard has a bug. Standard error has the details."),
+        );
       });
     });
   }
@@ -113,8 +126,9 @@ export class Ingest {
   }
 
   /**
-   * Accepts what was kept for a write key that now belongs to a source, one request after the other. Each is forgotten in
-   * the transaction that accepts it, so that whoever adopts at the same time, or again, finds only the others.
+   * Accepts what was kept for a write key that now belongs to a source, one request after the
+   * other. Each is forgotten in the transaction that accepts it, so that whoever adopts at the same
+   * time, or again, finds only the others.
    */
   async adopt(writeKey: string): Promise<void> {
     const work = this.#options.activity.begin();
@@ -149,7 +163,10 @@ export class Ingest {
     if (isProblem(parsed) || parsed.items.length === 0) return null;
     const typeFromPath = call.call === "single" ? call.type : null;
     const { method, path, headers, ip, receivedAt: arrivedAt } = kept;
-    return acceptRequest({ ...this.#facts(source), arrivedAt, typeFromPath, method, path, headers, ip, body }, parsed);
+    return acceptRequest(
+      { ...this.#facts(source), arrivedAt, typeFromPath, method, path, headers, ip, body },
+      parsed,
+    );
   }
 
   /** Resolves when everything accepted by now is committed, or has failed. */
@@ -161,7 +178,12 @@ export class Ingest {
     const origin = this.#options.store.messageSource(id);
     if (origin === null) return notFound("message", messageIds.format(id));
     const source = this.#options.configuration.source(origin.request.sourceId);
-    if (source === undefined) return problem(409, "source_deleted", "The message's source has been deleted, so a replay has no source.");
+    if (source === undefined)
+      return problem(
+        409,
+        "source_deleted",
+        "The message's source has been deleted, so a replay has no source.",
+      );
     const call = parsePath(splitTarget(origin.request.path).path);
     const typeFromPath = call?.call === "single" ? call.type : null;
     const body = replayBody(origin.request.body, origin.span, typeFromPath === null);
@@ -169,7 +191,16 @@ export class Ingest {
     const parsed = parseBody(body, typeFromPath === null);
     if (isProblem(parsed)) return parsed;
     const { method, path, headers, ip } = origin.request;
-    const facts = { ...this.#facts(source), typeFromPath, method, path, headers, ip, body, replayOf: id };
+    const facts = {
+      ...this.#facts(source),
+      typeFromPath,
+      method,
+      path,
+      headers,
+      ip,
+      body,
+      replayOf: id,
+    };
     const [message] = await this.#queue.add(acceptRequest(facts, parsed));
     if (message === undefined) throw new Error("a replay committed no message");
     return { id: message.id, messageId: message.messageId };
@@ -182,7 +213,11 @@ export class Ingest {
     const call = parsePath(path);
     if (call?.call === "settings") {
       request.resume();
-      return send(response, 200, browserSettings(call.writeKey, request.headers.host ?? "127.0.0.1"));
+      return send(
+        response,
+        200,
+        browserSettings(call.writeKey, request.headers.host ?? "127.0.0.1"),
+      );
     }
     const sent = await readBody(request);
     if (sent === null) return;
@@ -198,7 +233,14 @@ export class Ingest {
     }
     if (request.method !== "POST" && request.method !== "PUT") {
       response.setHeader("Allow", "POST, PUT, OPTIONS");
-      return problemAnswer(response, problem(405, "method_not_allowed", `${path} accepts POST, not ${request.method ?? "that"}.`));
+      return problemAnswer(
+        response,
+        problem(
+          405,
+          "method_not_allowed",
+          `${path} accepts POST, not ${request.method ?? "that"}.`,
+        ),
+      );
     }
     if (call.call === "metrics") return send(response, 200, success);
 
@@ -206,14 +248,21 @@ export class Ingest {
     const known = key === null ? undefined : this.#options.configuration.sourceByWriteKey(key);
     if (known !== undefined && (await this.#meetsFault(known, request.socket, response))) return;
 
-    const body = isProblem(sent) ? sent : await decompress(sent, request.headers["content-encoding"]);
+    const body = isProblem(sent)
+      ? sent
+      : await decompress(sent, request.headers["content-encoding"]);
     if (!isProblem(body)) await this.#turnFor(body.length);
     const parsed = isProblem(body) ? body : parseBody(body, call.call === "batch");
     if (isProblem(body) || isProblem(parsed)) {
       const refused = isProblem(body) ? body : (parsed as Problem);
       if (known !== undefined) {
         const bytes = isProblem(body) ? (isProblem(sent) ? Buffer.alloc(0) : sent) : body;
-        await this.#queue.add(recordMalformed(this.#requestFacts(known, { request, response, call, query, body: bytes }), refused));
+        await this.#queue.add(
+          recordMalformed(
+            this.#requestFacts(known, { request, response, call, query, body: bytes }),
+            refused,
+          ),
+        );
       }
       return problemAnswer(response, refused);
     }
@@ -221,7 +270,8 @@ export class Ingest {
     const received: Received = { request, response, call, query, body };
     if (known !== undefined) return this.#accept(known, received, parsed);
     const writeKey = key ?? keyInBody(parsed.root);
-    const source = writeKey === null ? undefined : this.#options.configuration.sourceByWriteKey(writeKey);
+    const source =
+      writeKey === null ? undefined : this.#options.configuration.sourceByWriteKey(writeKey);
     if (source === undefined) return this.#unknownKey(writeKey, received);
     if (await this.#meetsFault(source, request.socket, response)) return;
     return this.#accept(source, received, parsed);
@@ -240,7 +290,10 @@ export class Ingest {
     return send(response, 200, batchAnswer(incoming, committed));
   }
 
-  /** Keeps the request for the user to adopt. The client is told so, or gets the hosted service's answer. */
+  /**
+   * Keeps the request for the user to adopt. The client is told so, or gets the hosted service's
+   * answer.
+   */
   #unknownKey(writeKey: string | null, { request, response, body }: Received): void {
     const { store, clock, changes, configuration } = this.#options;
     const isKept = writeKey !== null && writeKey !== "" && writeKey.length <= maxKeyLength;
@@ -263,12 +316,23 @@ export class Ingest {
   }
 
   async #meetsFault(source: Source, socket: Socket, response: ServerResponse): Promise<boolean> {
-    return source.faults.length > 0 && (await applyFault(source, this.#faultOf(source), socket, response));
+    return (
+      source.faults.length > 0 &&
+      (await applyFault(source, this.#faultOf(source), socket, response))
+    );
   }
 
-  #facts(source: Source): Pick<RequestFacts, "source" | "destinations" | "receivedAt" | "wallAt" | "isSuppressed"> {
+  #facts(
+    source: Source,
+  ): Pick<RequestFacts, "source" | "destinations" | "receivedAt" | "wallAt" | "isSuppressed"> {
     const { clock, configuration, isSuppressed } = this.#options;
-    return { source, destinations: configuration.destinations(), receivedAt: clock.now(), wallAt: wallClockNow(), isSuppressed };
+    return {
+      source,
+      destinations: configuration.destinations(),
+      receivedAt: clock.now(),
+      wallAt: wallClockNow(),
+      isSuppressed,
+    };
   }
 
   #requestFacts(source: Source, { request, call, body }: Received): RequestFacts {

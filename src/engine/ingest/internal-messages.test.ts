@@ -19,26 +19,52 @@ function start() {
     onDestinationDeleted: () => {},
   });
   const source = configuration.createOwnSource("Big");
-  configuration.createDestination({ name: "Out", sourceIds: [source.id], webhooks: [{ url: "http://127.0.0.1/", headers: {} }] });
+  configuration.createDestination({
+    name: "Out",
+    sourceIds: [source.id],
+    webhooks: [{ url: "http://127.0.0.1/", headers: {} }],
+  });
   const { commit } = createInternalMessages({ store, configuration, clock, onCommitted: () => {} });
   return { db, store, source, commit };
 }
 
 test("they are on record as a request that says whose it is, routed and queued, and each can be found in its bytes", () => {
   const { db, store, source, commit } = start();
-  const messages = ["ada", "名前"].map((userId) => ({ type: "identify" as const, userId, traits: { big: true }, context: {} }));
+  const messages = ["ada", "名前"].map((userId) => ({
+    type: "identify" as const,
+    userId,
+    traits: { big: true },
+    context: {},
+  }));
   const [committed = []] = commit([{ source, messages }]);
   const found = committed.map(({ id }) => store.message(id));
-  expect(found).toMatchObject([{ userId: "ada" }, { userId: "名前" }].map((who) => ({ ...who, state: "queued", type: "identify" })));
+  expect(found).toMatchObject(
+    [{ userId: "ada" }, { userId: "名前" }].map((who) => ({
+      ...who,
+      state: "queued",
+      type: "identify",
+    })),
+  );
   for (const message of found) {
     const raw = JSON.parse(Buffer.from(message?.raw ?? []).toString()) as object;
-    expect(raw).toMatchObject({ type: "identify", userId: message?.userId, messageId: message?.messageId, traits: { big: true } });
+    expect(raw).toMatchObject({
+      type: "identify",
+      userId: message?.userId,
+      messageId: message?.messageId,
+      traits: { big: true },
+    });
   }
-  expect(db.prepare("SELECT method, path FROM requests").all()).toEqual([{ method: "POST", path: "/v1/batch" }]);
+  expect(db.prepare("SELECT method, path FROM requests").all()).toEqual([
+    { method: "POST", path: "/v1/batch" },
+  ]);
 });
 
 test("a delete is three members to receivers", () => {
-  expect(JSON.parse(Buffer.from(internalPayload({ type: "delete", userId: "ada" }, startOfTime)).toString())).toEqual({
+  expect(
+    JSON.parse(
+      Buffer.from(internalPayload({ type: "delete", userId: "ada" }, startOfTime)).toString(),
+    ),
+  ).toEqual({
     type: "delete",
     userId: "ada",
     timestamp: "2026-11-21T00:00:00.000Z",

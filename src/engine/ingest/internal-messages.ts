@@ -1,7 +1,8 @@
 /**
- * Messages that Hookyard creates itself: the identify calls of audiences and computed traits, and the delete calls of
- * deletion requests. They are created without HTTP; after that they are messages like any other: committed as a request,
- * routed, queued. The caller opens the transaction, so that the messages and their reason are one commit.
+ * Messages that Hookyard creates itself: the identify calls of audiences and computed traits, and
+ * the delete calls of deletion requests. They are created without HTTP; after that they are
+ * messages like any other: committed as a request, routed, queued. The caller opens the
+ * transaction, so that the messages and their reason are one commit.
  */
 
 import { randomUUID } from "node:crypto";
@@ -24,7 +25,9 @@ export type InternalMessage =
 
 export type InternalMessages = {
   /** Returns a list for each source, in the order of its messages. */
-  commit(batches: readonly { source: Source; messages: readonly InternalMessage[] }[]): CommittedMessage[][];
+  commit(
+    batches: readonly { source: Source; messages: readonly InternalMessage[] }[],
+  ): CommittedMessage[][];
 };
 
 type InternalMessagesOptions = {
@@ -34,15 +37,27 @@ type InternalMessagesOptions = {
   onCommitted: (messages: CommittedMessage[]) => void;
 };
 
-export function createInternalMessages({ store, configuration, clock, onCommitted }: InternalMessagesOptions): InternalMessages {
+export function createInternalMessages({
+  store,
+  configuration,
+  clock,
+  onCommitted,
+}: InternalMessagesOptions): InternalMessages {
   return {
     commit(batches) {
       const requests = batches.map(({ source, messages }) =>
-        requestOf({ source, messages, destinations: configuration.destinations(), now: clock.now(), wallAt: wallClockNow() }),
+        requestOf({
+          source,
+          messages,
+          destinations: configuration.destinations(),
+          now: clock.now(),
+          wallAt: wallClockNow(),
+        }),
       );
       const { upTo, newest: last } = store.followed();
       const committed = store.commit(requests);
-      // Profiles ignore these messages. Profiles that were up to date stay so, and nothing has to wait for them.
+      // Profiles ignore these messages. Profiles that were up to date stay so, and nothing has to
+      // wait for them.
       if (upTo >= last) store.markFollowed(store.followed().newest);
       onCommitted(committed.flat());
       return committed;
@@ -55,7 +70,13 @@ export function internalPayload(own: InternalMessage, now: number): Uint8Array {
   return Buffer.from(makePayload(checkedMessage(own, now), "documented", now));
 }
 
-type Own = { source: Source; messages: readonly InternalMessage[]; destinations: readonly Destination[]; now: number; wallAt: number };
+type Own = {
+  source: Source;
+  messages: readonly InternalMessage[];
+  destinations: readonly Destination[];
+  now: number;
+  wallAt: number;
+};
 
 const before = '{"batch":[';
 
@@ -118,7 +139,13 @@ function checkedMessage(own: InternalMessage, now: number): CheckedMessage & { m
     timestamp: now,
     originalTimestamp: now,
     sentAt: null,
-    members: { type, messageId, userId, timestamp, ...(type === "identify" ? { traits: own.traits, context } : {}) },
+    members: {
+      type,
+      messageId,
+      userId,
+      timestamp,
+      ...(type === "identify" ? { traits: own.traits, context } : {}),
+    },
     context,
     integrations: {},
     warnings: [],

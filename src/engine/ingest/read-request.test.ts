@@ -2,7 +2,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { isProblem } from "../../domain/problem.ts";
-import { keyInBody, keyInHeader, parseBody, parsePath, replayBody, splitTarget } from "./read-request.ts";
+import {
+  keyInBody,
+  keyInHeader,
+  parseBody,
+  parsePath,
+  replayBody,
+  splitTarget,
+} from "./read-request.ts";
 
 const track = { call: "single", type: "track" };
 const batch = { call: "batch" };
@@ -53,12 +60,16 @@ test("the query is what comes after the first question mark", () => {
   const { path, query } = splitTarget("/v1/track?writeKey=a%20b?&x");
   expect([path, query.get("writeKey"), query.get("x")]).toEqual(["/v1/track", "a b?", ""]);
   expect([...splitTarget("/v1/track").query]).toEqual([]);
-  expect(splitTarget("?writeKey=a")).toMatchObject({ path: "", query: new URLSearchParams("writeKey=a") });
+  expect(splitTarget("?writeKey=a")).toMatchObject({
+    path: "",
+    query: new URLSearchParams("writeKey=a"),
+  });
 });
 
 test("any path is parsed, and soon", () => {
   fc.assert(fc.property(fc.webPath(), (path) => void parsePath(path)));
-  for (const part of ["/", "/v1", "/v1/", "/v1/projects/", "a"]) expect(parsePath(part.repeat(16_384))).toBeNull();
+  for (const part of ["/", "/v1", "/v1/", "/v1/projects/", "a"])
+    expect(parsePath(part.repeat(16_384))).toBeNull();
 });
 
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
@@ -107,7 +118,12 @@ test.each<[string, boolean, string]>([
   [`{"batch":"x"}`, true, "invalid_batch"],
   [`{"a":${"[".repeat(500)}${"]".repeat(500)}}`, false, "too_deep"],
 ])("the body %s is refused", (body, batched, code) => {
-  expect(parseBody(Buffer.from(body), batched)).toMatchObject({ problem: true, status: 400, code, message: expect.stringMatching(/\.$/) });
+  expect(parseBody(Buffer.from(body), batched)).toMatchObject({
+    problem: true,
+    status: 400,
+    code,
+    message: expect.stringMatching(/\.$/),
+  });
 });
 
 test("invalid UTF-8 is refused, wherever it is", () => {
@@ -127,7 +143,9 @@ test("the bytes of each message are those that it was written with", () => {
       const bytes = Buffer.from(body);
       const parsed = parseBody(bytes, true);
       if (isProblem(parsed)) throw new Error(parsed.message);
-      expect(parsed.spans.map(({ start, end }) => bytes.toString("utf8", start, end))).toEqual(written.map(([json]) => json));
+      expect(parsed.spans.map(({ start, end }) => bytes.toString("utf8", start, end))).toEqual(
+        written.map(([json]) => json),
+      );
       expect(parsed.items).toEqual(written.map(([json]) => JSON.parse(json) as Json));
     }),
   );
@@ -137,13 +155,18 @@ test("a single message is the body without the space around it", () => {
   const bytes = Buffer.from(` \r\n{ "a" : 1 }\t`);
   const parsed = parseBody(bytes, false);
   if (isProblem(parsed)) throw new Error(parsed.message);
-  expect(parsed.spans.map(({ start, end }) => bytes.toString("utf8", start, end))).toEqual([`{ "a" : 1 }`]);
+  expect(parsed.spans.map(({ start, end }) => bytes.toString("utf8", start, end))).toEqual([
+    `{ "a" : 1 }`,
+  ]);
 });
 
 function replay(body: string, place: number, batched: boolean): string | number {
   const bytes = Buffer.from(body);
   const parsed = parseBody(bytes, batched);
-  const { start, end } = (isProblem(parsed) ? undefined : parsed.spans[place]) ?? { start: 0, end: bytes.length };
+  const { start, end } = (isProblem(parsed) ? undefined : parsed.spans[place]) ?? {
+    start: 0,
+    end: bytes.length,
+  };
   const replayed = replayBody(bytes, { offset: start, size: end - start }, batched);
   return isProblem(replayed) ? replayed.status : replayed.toString();
 }
@@ -163,7 +186,9 @@ test("one of a batch goes alone, with what the batch gave it", () => {
   const body = `{"context":{"ip":"::1"},"batch":[{"a":1},{"b":2.0}],"sentAt":"now","x":1}`;
   const pattern = `^\\{"batch":\\[\\{"b":2\\.0,"messageId":${id}\\}\\],"context":\\{"ip":"::1"\\},"sentAt":"now"\\}$`;
   expect(replay(body, 1, true)).toMatch(new RegExp(pattern));
-  expect(replay(`{"batch":[{"b":2.0}]}`, 0, true)).toMatch(new RegExp(`^\\{"batch":\\[\\{"b":2\\.0,"messageId":${id}\\}\\]\\}$`));
+  expect(replay(`{"batch":[{"b":2.0}]}`, 0, true)).toMatch(
+    new RegExp(`^\\{"batch":\\[\\{"b":2\\.0,"messageId":${id}\\}\\]\\}$`),
+  );
 });
 
 describe("what is no message has no replay", () => {
@@ -185,19 +210,24 @@ test("any message is itself again, with another id", () => {
   const item = fc.json().map((text) => JSON.parse(text) as Json);
   const items = fc.array(item, { minLength: 1, maxLength: 4 });
   fc.assert(
-    fc.property(items, fc.option(fc.dictionary(fc.string(), fc.string())), fc.nat(3), (batch, context, choice) => {
-      const place = choice % batch.length;
-      const item = batch[place];
-      const replayed = replay(JSON.stringify({ batch, context }), place, true);
-      if (typeof replayed === "number") {
-        expect(isObject(item)).toBe(false);
-        return;
-      }
-      const parsed = JSON.parse(replayed) as { batch: JsonObject[]; context: Json };
-      const { messageId, ...rest } = parsed.batch[0] ?? {};
-      const { messageId: _, ...before } = item as JsonObject;
-      expect([rest, parsed.context]).toEqual([before, context]);
-      expect(messageId).toMatch(/^[0-9a-f-]{36}$/);
-    }),
+    fc.property(
+      items,
+      fc.option(fc.dictionary(fc.string(), fc.string())),
+      fc.nat(3),
+      (batch, context, choice) => {
+        const place = choice % batch.length;
+        const item = batch[place];
+        const replayed = replay(JSON.stringify({ batch, context }), place, true);
+        if (typeof replayed === "number") {
+          expect(isObject(item)).toBe(false);
+          return;
+        }
+        const parsed = JSON.parse(replayed) as { batch: JsonObject[]; context: Json };
+        const { messageId, ...rest } = parsed.batch[0] ?? {};
+        const { messageId: _, ...before } = item as JsonObject;
+        expect([rest, parsed.context]).toEqual([before, context]);
+        expect(messageId).toMatch(/^[0-9a-f-]{36}$/);
+      },
+    ),
   );
 });

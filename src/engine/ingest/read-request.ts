@@ -1,6 +1,7 @@
 /**
- * Reads a request to the ingest port: what its path asks for, its write key, its body under the limits, the JSON in it and
- * the places of its messages; or the reason why not. Keeps nothing and decides nothing.
+ * Reads a request to the ingest port: what its path asks for, its write key, its body under the
+ * limits, the JSON in it and the places of its messages; or the reason why not. Keeps nothing and
+ * decides nothing.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -103,15 +104,24 @@ export function readBody(request: IncomingMessage): Promise<Buffer | Problem | n
       if (size > maxRequestBytes) refuse();
       else chunks.push(chunk);
     });
-    request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] ?? null) : Buffer.concat(chunks)));
+    request.on("end", () =>
+      resolve(chunks.length === 1 ? (chunks[0] ?? null) : Buffer.concat(chunks)),
+    );
     request.on("error", () => resolve(null));
     request.on("close", () => resolve(null));
   });
 }
 
-type Decompress = (input: InputType, options: { maxOutputLength: number }, callback: (error: Error | null, output: Buffer) => void) => void;
+type Decompress = (
+  input: InputType,
+  options: { maxOutputLength: number },
+  callback: (error: Error | null, output: Buffer) => void,
+) => void;
 
-export async function decompress(body: Buffer, encoding: string | undefined): Promise<Buffer | Problem> {
+export async function decompress(
+  body: Buffer,
+  encoding: string | undefined,
+): Promise<Buffer | Problem> {
   switch (encoding?.trim().toLowerCase()) {
     case undefined:
     case "":
@@ -138,8 +148,16 @@ function run(how: Decompress, body: Buffer, name: string): Promise<Buffer | Prob
   return new Promise((resolve) => {
     how(body, { maxOutputLength: maxRequestBytes }, (error, output) => {
       if (error === null) resolve(output);
-      else if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") resolve(tooLarge());
-      else resolve(problem(400, "invalid_compression", `The body is not ${name}, as its Content-Encoding says: ${error.message}.`));
+      else if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE")
+        resolve(tooLarge());
+      else
+        resolve(
+          problem(
+            400,
+            "invalid_compression",
+            `The body is not ${name}, as its Content-Encoding says: ${error.message}.`,
+          ),
+        );
     });
   });
 }
@@ -154,7 +172,10 @@ const maxDepth = 500;
 /** Messages of a batch, as at the hosted service. */
 export const maxBatchMessages = 2500;
 
-/** `spans` has those of the first items, up to one more than a batch may have. The last item ends at `end`. */
+/**
+ * `spans` has those of the first items, up to one more than a batch may have. The last item ends at
+ * `end`.
+ */
 export type ParsedBody = { root: JsonObject; items: Json[]; spans: Span[]; end: number };
 
 export function parseBody(body: Buffer, batched: boolean): ParsedBody | Problem {
@@ -163,16 +184,31 @@ export function parseBody(body: Buffer, batched: boolean): ParsedBody | Problem 
   try {
     root = JSON.parse(body.toString("utf8")) as Json;
   } catch (error) {
-    return problem(400, "invalid_json", `The body is not JSON: ${error instanceof Error ? error.message : String(error)}.`);
+    return problem(
+      400,
+      "invalid_json",
+      `The body is not JSON: ${error instanceof Error ? error.message : String(error)}.`,
+    );
   }
   if (!isObject(root)) return problem(400, "not_an_object", "The body is JSON, but not an object.");
   const { depth, batch: spans, batchEnd: end } = measureJson(body, maxBatchMessages + 1);
-  if (depth > maxDepth) return problem(400, "too_deep", `The body is nested ${depth} levels deep; ${maxDepth} is the limit.`);
+  if (depth > maxDepth)
+    return problem(
+      400,
+      "too_deep",
+      `The body is nested ${depth} levels deep; ${maxDepth} is the limit.`,
+    );
   if (!batched) return { root, items: [root], spans: [trimmed(body)], end: body.length };
   const items = root["batch"];
-  if (items === undefined) return problem(400, "missing_batch", "The body has no `batch`. Put the messages into an array with that name.");
+  if (items === undefined)
+    return problem(
+      400,
+      "missing_batch",
+      "The body has no `batch`. Put the messages into an array with that name.",
+    );
   if (items === null) return { root, items: [], spans: [], end };
-  if (!Array.isArray(items) || spans === null) return problem(400, "invalid_batch", "`batch` is not an array of messages.");
+  if (!Array.isArray(items) || spans === null)
+    return problem(400, "invalid_batch", "`batch` is not an array of messages.");
   return { root, items, spans, end };
 }
 
@@ -188,20 +224,35 @@ function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-export function replayBody(body: Uint8Array, span: { offset: number; size: number }, batched: boolean): Buffer | Problem {
+export function replayBody(
+  body: Uint8Array,
+  span: { offset: number; size: number },
+  batched: boolean,
+): Buffer | Problem {
   const bytes = Buffer.from(body);
   const parsed = parseBody(bytes, batched);
   const message = bytes.subarray(span.offset, span.offset + span.size);
   const value = isProblem(parsed) ? null : valueOf(message);
   if (isProblem(parsed) || !isObject(value)) {
-    return problem(409, "not_replayable", "This record is not a message, so it cannot be replayed.");
+    return problem(
+      409,
+      "not_replayable",
+      "This record is not a message, so it cannot be replayed.",
+    );
   }
   const comma = Object.keys(value).length === 0 ? "" : ",";
-  const replayed = Buffer.concat([message.subarray(0, -1), Buffer.from(`${comma}"messageId":${JSON.stringify(randomUUID())}}`)]);
+  const replayed = Buffer.concat([
+    message.subarray(0, -1),
+    Buffer.from(`${comma}"messageId":${JSON.stringify(randomUUID())}}`),
+  ]);
   if (!batched) return replayed;
   const { context, integrations, sentAt } = parsed.root;
   const defaults = JSON.stringify({ context, integrations, sentAt });
-  return Buffer.concat([Buffer.from(`{"batch":[`), replayed, Buffer.from(defaults === "{}" ? "]}" : `],${defaults.slice(1)}`)]);
+  return Buffer.concat([
+    Buffer.from(`{"batch":[`),
+    replayed,
+    Buffer.from(defaults === "{}" ? "]}" : `],${defaults.slice(1)}`),
+  ]);
 }
 
 /** The messages over the limit of a batch are recorded as one span, which is not JSON. */
@@ -221,6 +272,7 @@ export function addressOf({ socket }: IncomingMessage): string | null {
 /** The headers as they arrived, in their order and spelling. */
 export function headerPairs({ rawHeaders }: IncomingMessage): [string, string][] {
   const pairs: [string, string][] = [];
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) pairs.push([rawHeaders[i] ?? "", rawHeaders[i + 1] ?? ""]);
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2)
+    pairs.push([rawHeaders[i] ?? "", rawHeaders[i + 1] ?? ""]);
   return pairs;
 }

@@ -1,6 +1,6 @@
 /**
- * Applies messages to profiles, in the order of their rows, within a transaction of the caller. The resulting profiles do
- * not depend on how the messages are cut into slices.
+ * Applies messages to profiles, in the order of their rows, within a transaction of the caller. The
+ * resulting profiles do not depend on how the messages are cut into slices.
  */
 
 import type { MessageRowId, ProfileId, SourceId } from "../../domain/ids.ts";
@@ -57,9 +57,12 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
     slice.see(profile, message.timestamp, message.sourceId);
     switch (message.type) {
       case "identify": {
-        const traits = Object.entries(objectOf(members["traits"])).map(([name, value]) => [name.toWellFormed(), value] as const);
+        const traits = Object.entries(objectOf(members["traits"])).map(
+          ([name, value]) => [name.toWellFormed(), value] as const,
+        );
         for (const [name, value] of traits) {
-          if (store.putTrait(profile, name, value, message.timestamp, message.id)) slice.traitChanged(profile, name);
+          if (store.putTrait(profile, name, value, message.timestamp, message.id))
+            slice.traitChanged(profile, name);
         }
         slice.noteTraits(traits.map(([name]) => name));
         break;
@@ -73,7 +76,8 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
       }
       case "group": {
         const { groupId } = members;
-        if (typeof groupId === "string") store.putGroup(profile, groupId, objectOf(members["traits"]), message.timestamp);
+        if (typeof groupId === "string")
+          store.putGroup(profile, groupId, objectOf(members["traits"]), message.timestamp);
       }
     }
   }
@@ -94,10 +98,16 @@ type Change = {
 
 type SeenEvent = { times: number; properties: Map<string, number> };
 
-/** Names that one message adds to the suggestions: nobody chooses from the names of a message with thousands. */
+/**
+ * Names that one message adds to the suggestions: nobody chooses from the names of a message with
+ * thousands.
+ */
 const maxNames = 100;
 
-/** The effects of a run of messages: gathered until its end, so that what many of them change is written once. */
+/**
+ * The effects of a run of messages: gathered until its end, so that what many of them change is
+ * written once.
+ */
 class Slice {
   readonly #store: Pick<ProfileStore, "touch" | "addSource" | "noteSeen" | "user">;
   readonly #seen = new Map<ProfileId, Seen>();
@@ -177,7 +187,10 @@ class Slice {
     this.#sources.delete(from);
   }
 
-  /** Writes what was gathered. Returns the changes of each profile, and all profiles in the order of their first message. */
+  /**
+   * Writes what was gathered. Returns the changes of each profile, and all profiles in the order of
+   * their first message.
+   */
   finish(): { changes: ProfileChange[]; profiles: ProfileId[] } {
     for (const profile of this.#seen.keys()) this.#touch(profile);
     this.#store.noteSeen({ traits: this.#traits, events: this.#events });

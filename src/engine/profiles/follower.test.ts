@@ -1,4 +1,7 @@
-/** How the follower paces itself, on a clock that moves only when a test or a message's cost says so. */
+/**
+ * How the follower paces itself, on a clock that moves only when a test or a message's cost says
+ * so.
+ */
 
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { openTestStore, request } from "../../store/store.fixture.ts";
@@ -12,13 +15,20 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** `busy` is how busy the event loop is; `cost` is what a message and what the listeners of a slice take. */
+/**
+ * `busy` is how busy the event loop is; `cost` is what a message and what the listeners of a slice
+ * take.
+ */
 function startFollower({ busy = 0, messageMs = 0 } = {}) {
   const { db, store: opened } = openTestStore();
   let ms = 1000;
   const cost = { messageMs, appliedMs: 0 };
   const loop = { busy };
-  vi.spyOn(performance, "eventLoopUtilization").mockImplementation(() => ({ idle: 0, active: 0, utilization: loop.busy }));
+  vi.spyOn(performance, "eventLoopUtilization").mockImplementation(() => ({
+    idle: 0,
+    active: 0,
+    utilization: loop.busy,
+  }));
   const limits: number[] = [];
   const refusals: Error[] = [];
   const store: typeof opened = {
@@ -69,7 +79,15 @@ function startFollower({ busy = 0, messageMs = 0 } = {}) {
     /** One event of each of so many new users. */
     commit(count: number): void {
       const text = JSON.stringify({ type: "track", event: "Bought" });
-      opened.commit([request(Array.from({ length: count }, () => ({ userId: `u${(sent += 1)}`, event: "Bought", text })))]);
+      opened.commit([
+        request(
+          Array.from({ length: count }, () => ({
+            userId: `u${(sent += 1)}`,
+            event: "Bought",
+            text,
+          })),
+        ),
+      ]);
     },
     followed: () => opened.followed().upTo,
     async turns(count = 1): Promise<void> {
@@ -167,25 +185,28 @@ test.for([
   [0.9, 200],
   [0.99, 400],
   [1, 400],
-] as const)("it rests longer the busier the event loop is, up to 400 ms: %d", async ([busy, rested]) => {
-  const { follower, commit, turns, pass, followed, cost } = startFollower({ busy });
-  follower.start();
-  await turns(2);
-  commit(100);
-  cost.appliedMs = 10;
-  follower.kick();
-  await turns(2);
-  const before = followed();
-  for (let passed = 100; passed < rested; passed += 100) {
-    await pass(100);
+] as const)(
+  "it rests longer the busier the event loop is, up to 400 ms: %d",
+  async ([busy, rested]) => {
+    const { follower, commit, turns, pass, followed, cost } = startFollower({ busy });
+    follower.start();
+    await turns(2);
+    commit(100);
+    cost.appliedMs = 10;
+    follower.kick();
+    await turns(2);
+    const before = followed();
+    for (let passed = 100; passed < rested; passed += 100) {
+      await pass(100);
+      expect(followed()).toBe(before);
+    }
+    await pass(99);
     expect(followed()).toBe(before);
-  }
-  await pass(99);
-  expect(followed()).toBe(before);
-  await pass(1);
-  await turns(1);
-  expect(followed()).toBeGreaterThan(before);
-});
+    await pass(1);
+    await turns(1);
+    expect(followed()).toBeGreaterThan(before);
+  },
+);
 
 test("whoever waits, for the profiles or for all work, ends the rest", async () => {
   for (const wait of [
@@ -233,7 +254,11 @@ test("a store that refuses is reported once, told to whoever waits, and asked ag
   await expect(one.follower.caughtUp()).rejects.toThrow("full");
   expect(one.refusals).toHaveLength(0);
   await one.pass(500);
-  expect([one.followed(), one.follower.failure, one.activity.isQuiet(true)]).toEqual([2, null, true]);
+  expect([one.followed(), one.follower.failure, one.activity.isQuiet(true)]).toEqual([
+    2,
+    null,
+    true,
+  ]);
   one.refusals.push(full());
   one.commit(1);
   one.follower.kick();
@@ -256,7 +281,9 @@ test("a message that fails alone is skipped; when the store refuses that too, it
   const one = startFollower();
   one.commit(2);
   one.refusals.push(new Error("odd"), new Error("odd again"));
-  one.db.exec("CREATE TEMP TRIGGER mark BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'no mark'); END");
+  one.db.exec(
+    "CREATE TEMP TRIGGER mark BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'no mark'); END",
+  );
   one.follower.start();
   await one.turns(3);
   expect(one.reported.map((error) => (error as Error).message)).toEqual(["odd again", "no mark"]);
@@ -336,5 +363,9 @@ test("a stop in the middle of a rest, or of a wait for the store, leaves no time
   expect(vi.getTimerCount()).toBe(2);
   resting.follower.stop();
   refused.follower.stop();
-  expect([vi.getTimerCount(), resting.activity.isQuiet(true), refused.activity.isQuiet(true)]).toEqual([0, true, true]);
+  expect([
+    vi.getTimerCount(),
+    resting.activity.isQuiet(true),
+    refused.activity.isQuiet(true),
+  ]).toEqual([0, true, true]);
 });

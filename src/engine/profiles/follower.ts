@@ -1,12 +1,12 @@
 /**
- * Applies committed messages to the profiles, in the order of their rows, in slices. A slice is one transaction with the
- * row it reached and with what listeners write (`onApplied`). So no message counts twice or is left out, whenever the
- * process dies, and ingest never waits.
+ * Applies committed messages to the profiles, in the order of their rows, in slices. A slice is one
+ * transaction with the row it reached and with what listeners write (`onApplied`). So no message
+ * counts twice or is left out, whenever the process dies, and ingest never waits.
  *
  * States
  *   idle        every message is applied; a kick starts the next slice
- *   following   a slice is about to run. While ingest or delivery is busy, the follower rests between two slices, and the
- *               longer the busier the event loop is
+ *   following   a slice is about to run. While ingest or delivery is busy, the follower rests
+ *               between two slices, and the longer the busier the event loop is
  *   waiting     the store refused a slice (a full disk); it is retried soon
  *   stopped
  *
@@ -23,19 +23,26 @@ import { startTimer, watchLoop, type RealTimer } from "../real-time.ts";
 import { follow, type Followed } from "./follow.ts";
 
 /**
- * The duration of a slice: short compared with the 50 ms for which the event loop may be blocked, and long enough for a few
- * hundred messages. Their users' rows share pages: a transaction of 250 messages writes half as much for each as one of 50.
+ * The duration of a slice: short compared with the 50 ms for which the event loop may be blocked,
+ * and long enough for a few hundred messages. Their users' rows share pages: a transaction of 250
+ * messages writes half as much for each as one of 50.
  */
 const sliceMs = 5;
 
 /** The part of it that is always left for reading messages. */
 const minReadingMs = 0.5;
 
-/** Ingest or delivery counts as busy for `busyMs` after its last work. The next slice then runs `gatherMs` later, with what arrived meanwhile. */
+/**
+ * Ingest or delivery counts as busy for `busyMs` after its last work. The next slice then runs
+ * `gatherMs` later, with what arrived meanwhile.
+ */
 const busyMs = 50;
 const gatherMs = 100;
 
-/** The follower takes a part of the event loop's idle time: a third of the loop when half of it is idle, a fortieth when a twentieth is. */
+/**
+ * The follower takes a part of the event loop's idle time: a third of the loop when half of it is
+ * idle, a fortieth when a twentieth is.
+ */
 const restFactor = 2;
 /** The longest time for which profiles may fall behind. */
 const maxRestMs = 400;
@@ -51,7 +58,10 @@ export type FollowerOptions = {
   clock: Pick<Clock, "monotonic">;
   activity: Activity;
   changes: Changes;
-  /** Called within the transaction of a slice: what the listener writes is committed with it, or not at all. */
+  /**
+   * Called within the transaction of a slice: what the listener writes is committed with it, or not
+   * at all.
+   */
   onApplied: (changes: readonly ProfileChange[]) => void;
   report: (error: unknown) => void;
 };
@@ -65,7 +75,10 @@ export class Follower {
   readonly #options: FollowerOptions;
   #state: "new" | "running" | "stopped" = "new";
   #work: Work | null = null;
-  /** What an advance of the clock waits for: the messages it began with, up to the newest of them. Later ones are arrivals. */
+  /**
+   * What an advance of the clock waits for: the messages it began with, up to the newest of them.
+   * Later ones are arrivals.
+   */
   #own: { upTo: MessageRowId; work: Work } | null = null;
   #scheduled = false;
   #timer: RealTimer | null = null;
@@ -73,7 +86,10 @@ export class Follower {
   #rows = minRows;
   /** The part of a slice for applying messages: less than all of it when listeners take long. */
   #readingMs = sliceMs;
-  /** Slices of one row that remain after a failure that is not the store's: they isolate the message. */
+  /**
+   * Slices of one row that remain after a failure that is not the store's: they isolate the
+   * message.
+   */
   #oneByOne = 0;
   #othersAt = -Infinity;
   #loopShare = watchLoop();
@@ -128,7 +144,10 @@ export class Follower {
     this.#othersAt = this.#options.clock.monotonic();
   }
 
-  /** Resolves when every message committed so far is in the profiles; rejects when the store refuses to write them. */
+  /**
+   * Resolves when every message committed so far is in the profiles; rejects when the store refuses
+   * to write them.
+   */
   caughtUp(): Promise<void> {
     const { upTo, newest } = this.#options.store.followed();
     if (upTo >= newest) return Promise.resolve();
@@ -217,8 +236,12 @@ export class Follower {
   }
 
   #announce({ profiles, unreadable }: Followed): void {
-    for (const id of unreadable) this.#options.report(new Error(`Profiles skipped the message in row ${id}: it cannot be parsed.`));
-    if (profiles.length > 0) this.#options.changes.noteMany("profiles", profiles, profileIds.format, false);
+    for (const id of unreadable)
+      this.#options.report(
+        new Error(`Profiles skipped the message in row ${id}: it cannot be parsed.`),
+      );
+    if (profiles.length > 0)
+      this.#options.changes.noteMany("profiles", profiles, profileIds.format, false);
   }
 
   #pace(startedAt: number, { end }: Followed): void {
@@ -227,7 +250,11 @@ export class Follower {
     const { clock, activity } = this.#options;
     this.#endedAt = clock.monotonic();
     this.#tookMs = this.#endedAt - startedAt;
-    this.#rests = startedAt - this.#othersAt < busyMs && this.#waiters.length === 0 && this.#own === null && !activity.isAwaited;
+    this.#rests =
+      startedAt - this.#othersAt < busyMs &&
+      this.#waiters.length === 0 &&
+      this.#own === null &&
+      !activity.isAwaited;
     this.#loopShare();
   }
 

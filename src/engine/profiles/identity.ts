@@ -1,14 +1,20 @@
 /**
  * Finds the profile of a message, and creates and merges profiles.
  *
- * A message with both a userId and an anonymousId says that the two are one user; an alias says the same of its previousId
- * and its userId. An anonymous profile then becomes the user's, or is merged into the user's profile. An anonymousId that
- * already belongs to another known user is a device that two people share: it moves to the new user, and earlier events
- * stay. An alias of two known users merges them. A profile has the userId that was added last, and keeps all its identities.
+ * A message with both a userId and an anonymousId says that the two are one user; an alias says the
+ * same of its previousId and its userId. An anonymous profile then becomes the user's, or is merged
+ * into the user's profile. An anonymousId that already belongs to another known user is a device
+ * that two people share: it moves to the new user, and earlier events stay. An alias of two known
+ * users merges them. A profile has the userId that was added last, and keeps all its identities.
  */
 
 import type { ProfileId } from "../../domain/ids.ts";
-import type { FollowedMessage, HistoryKind, IdentityValue, ProfileStore } from "../profile-ports.ts";
+import type {
+  FollowedMessage,
+  HistoryKind,
+  IdentityValue,
+  ProfileStore,
+} from "../profile-ports.ts";
 
 type Identities = {
   /** Null for a message without a userId and an anonymousId. */
@@ -16,7 +22,10 @@ type Identities = {
 };
 
 type IdentitiesOptions = {
-  store: Pick<ProfileStore, "profileOf" | "createProfile" | "addIdentity" | "setUser" | "user" | "addHistory" | "merge">;
+  store: Pick<
+    ProfileStore,
+    "profileOf" | "createProfile" | "addIdentity" | "setUser" | "user" | "addHistory" | "merge"
+  >;
   onCreate: (profile: ProfileId) => void;
   /** Called before `from` is removed. */
   onMerge: (from: ProfileId, into: ProfileId) => void;
@@ -39,12 +48,18 @@ export function createIdentities(options: IdentitiesOptions): Identities {
     if (other === null) {
       if (known === null) return create(message, [user(userId), anonymous(anonymousId)]);
       add(message, known, anonymous(anonymousId));
-      addHistory(message, known, "identified", addedDetail(message, anonymous(anonymousId), userId));
+      addHistory(
+        message,
+        known,
+        "identified",
+        addedDetail(message, anonymous(anonymousId), userId),
+      );
       return known;
     }
     if (other === known) return known;
     const owner = store.user(other);
-    if (owner === null && known !== null) return merge(message, other, known, anonymous(anonymousId));
+    if (owner === null && known !== null)
+      return merge(message, other, known, anonymous(anonymousId));
     if (owner === null) {
       add(message, other, user(userId));
       addHistory(message, other, "identified", identifiedDetail(message, anonymousId, userId));
@@ -61,17 +76,24 @@ export function createIdentities(options: IdentitiesOptions): Identities {
     if (previousId === userId) return;
     const previous = store.profileOf(user(previousId));
     if (previous !== null) setUser(joinUsers(message, userId, previous, previousId), userId);
-    else if (store.profileOf(anonymous(previousId)) !== null) setUser(joinAnonymous(message, userId, previousId), userId);
+    else if (store.profileOf(anonymous(previousId)) !== null)
+      setUser(joinAnonymous(message, userId, previousId), userId);
     else {
       // Not seen before. A later message may have it as a userId or as an anonymousId.
       const profile = findOrCreate(message, user(userId));
-      for (const identity of [user(previousId), anonymous(previousId)]) add(message, profile, identity);
+      for (const identity of [user(previousId), anonymous(previousId)])
+        add(message, profile, identity);
       addHistory(message, profile, "identified", addedDetail(message, user(previousId), userId));
       setUser(profile, userId);
     }
   }
 
-  function joinUsers(message: FollowedMessage, userId: string, previous: ProfileId, previousId: string): ProfileId {
+  function joinUsers(
+    message: FollowedMessage,
+    userId: string,
+    previous: ProfileId,
+    previousId: string,
+  ): ProfileId {
     const known = store.profileOf(user(userId));
     if (known === previous) return known;
     if (known !== null) return merge(message, previous, known, user(previousId));
@@ -84,8 +106,10 @@ export function createIdentities(options: IdentitiesOptions): Identities {
     profileOf(message) {
       const { userId, anonymousId, type, members } = message;
       const previousId = members?.["previousId"];
-      if (type === "alias" && userId !== null && typeof previousId === "string") alias(message, userId, previousId.toWellFormed());
-      if (userId !== null && anonymousId !== null) return joinAnonymous(message, userId, anonymousId);
+      if (type === "alias" && userId !== null && typeof previousId === "string")
+        alias(message, userId, previousId.toWellFormed());
+      if (userId !== null && anonymousId !== null)
+        return joinAnonymous(message, userId, anonymousId);
       if (userId !== null) return findOrCreate(message, user(userId));
       return anonymousId === null ? null : findOrCreate(message, anonymous(anonymousId));
     },
@@ -104,11 +128,18 @@ function createWrites({ store, onCreate, onMerge, onUser }: IdentitiesOptions) {
     return profile;
   }
 
-  const add = ({ timestamp, id }: FollowedMessage, profile: ProfileId, identity: IdentityValue): void =>
-    store.addIdentity(profile, identity, timestamp, id);
+  const add = (
+    { timestamp, id }: FollowedMessage,
+    profile: ProfileId,
+    identity: IdentityValue,
+  ): void => store.addIdentity(profile, identity, timestamp, id);
 
-  const addHistory = (message: FollowedMessage, profile: ProfileId, kind: HistoryKind, detail: string): void =>
-    store.addHistory(profile, message.timestamp, kind, detail, message.id);
+  const addHistory = (
+    message: FollowedMessage,
+    profile: ProfileId,
+    kind: HistoryKind,
+    detail: string,
+  ): void => store.addHistory(profile, message.timestamp, kind, detail, message.id);
 
   function setUser(profile: ProfileId, userId: string): ProfileId {
     const before = store.user(profile);
@@ -118,7 +149,12 @@ function createWrites({ store, onCreate, onMerge, onUser }: IdentitiesOptions) {
     return profile;
   }
 
-  function merge(message: FollowedMessage, from: ProfileId, into: ProfileId, by: IdentityValue): ProfileId {
+  function merge(
+    message: FollowedMessage,
+    from: ProfileId,
+    into: ProfileId,
+    by: IdentityValue,
+  ): ProfileId {
     onMerge(from, into);
     const { events } = store.merge(from, into);
     addHistory(message, into, "merged", mergedDetail(message, by, events));
@@ -133,7 +169,8 @@ function createWrites({ store, onCreate, onMerge, onUser }: IdentitiesOptions) {
 /** Of an id in a sentence. */
 const maxQuoted = 100;
 
-const quoted = (value: string): string => `"${value.length > maxQuoted ? `${value.slice(0, maxQuoted)}…` : value}"`;
+const quoted = (value: string): string =>
+  `"${value.length > maxQuoted ? `${value.slice(0, maxQuoted)}…` : value}"`;
 const identityName = ({ kind, value }: IdentityValue): string => `${kind} ${quoted(value)}`;
 const userNamed = (userId: string): string => `userId ${quoted(userId)}`;
 
@@ -155,7 +192,8 @@ function addedDetail(by: FollowedMessage, identity: IdentityValue, userId: strin
 }
 
 function mergedDetail(by: FollowedMessage, identity: IdentityValue, events: number): string {
-  const along = events === 0 ? "" : events === 1 ? ", and one event with it" : `, and ${events} events with it`;
+  const along =
+    events === 0 ? "" : events === 1 ? ", and one event with it" : `, and ${events} events with it`;
   return `${messageName(by, { capital: true })} merged the profile of ${identityName(identity)} into this one${along}.`;
 }
 

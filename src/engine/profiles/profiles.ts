@@ -17,22 +17,43 @@ type ProfilesOptions = {
   isSuppressed: (userId: string) => boolean;
 };
 
-export function createProfiles({ store, follower, computed, isSuppressed }: ProfilesOptions): Profiles {
+export function createProfiles({
+  store,
+  follower,
+  computed,
+  isSuppressed,
+}: ProfilesOptions): Profiles {
   const nothing: ProfileValues = { memberships: [], computed: [] };
-  const valuesOf = (userId: string | null): ProfileValues => (userId === null ? nothing : computed.valuesOf(userId));
+  const valuesOf = (userId: string | null): ProfileValues =>
+    userId === null ? nothing : computed.valuesOf(userId);
 
   return {
     caughtUp: () => follower.caughtUp(),
     list({ audienceId, ...filter }, limit, before) {
       const members = audienceId === undefined ? undefined : computed.sourceOf(audienceId);
-      if (audienceId !== undefined && members === undefined) return notFound("audience", audienceIds.format(audienceId));
-      const { items, ...page } = store.profiles({ ...filter, ...(members === undefined ? {} : { members }) }, limit, before);
-      return { ...page, items: items.map((profile) => ({ ...profile, memberships: valuesOf(profile.userId).memberships })) };
+      if (audienceId !== undefined && members === undefined)
+        return notFound("audience", audienceIds.format(audienceId));
+      const { items, ...page } = store.profiles(
+        { ...filter, ...(members === undefined ? {} : { members }) },
+        limit,
+        before,
+      );
+      return {
+        ...page,
+        items: items.map((profile) => ({
+          ...profile,
+          memberships: valuesOf(profile.userId).memberships,
+        })),
+      };
     },
     get(id) {
       const profile = store.profileDetails(id);
       if (profile === null) return undefined;
-      return { ...profile, ...valuesOf(profile.userId), suppressed: profile.userId !== null && isSuppressed(profile.userId) };
+      return {
+        ...profile,
+        ...valuesOf(profile.userId),
+        suppressed: profile.userId !== null && isSuppressed(profile.userId),
+      };
     },
     seenNames: () => store.seenNames(),
   };

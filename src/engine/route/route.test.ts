@@ -49,13 +49,16 @@ test("only destinations connected to the source are decided on", () => {
   const elsewhere = destinationOf(1, { sourceIds: [2 as SourceId] });
   expect(routeTo([])).toEqual({ decisions: [], payloads: {} });
   expect(routeTo([elsewhere])).toEqual({ decisions: [], payloads: {} });
-  expect(routeTo([elsewhere, destinationOf(2, { sourceIds: [2 as SourceId, source] })]).decisions).toMatchObject([
-    { destinationId: 2, routed: true },
-  ]);
+  expect(
+    routeTo([elsewhere, destinationOf(2, { sourceIds: [2 as SourceId, source] })]).decisions,
+  ).toMatchObject([{ destinationId: 2, routed: true }]);
 });
 
 test("a destination that is turned off says so by name, whatever the integrations are, and keeps their warnings", () => {
-  const { decisions, payloads } = routeTo([destinationOf(1, { enabled: false })], { Webhooks: true, all: false });
+  const { decisions, payloads } = routeTo([destinationOf(1, { enabled: false })], {
+    Webhooks: true,
+    all: false,
+  });
   expect(decisions).toEqual([
     {
       destinationId: 1,
@@ -70,12 +73,15 @@ test("a destination that is turned off says so by name, whatever the integration
 });
 
 describe("payloads", () => {
-  const shapes = (...destinations: Destination[]): string[] => Object.keys(routeTo(destinations).payloads).toSorted();
+  const shapes = (...destinations: Destination[]): string[] =>
+    Object.keys(routeTo(destinations).payloads).toSorted();
 
   test("are made once for each shape that is needed, and none for nothing", () => {
     const full = destinationOf(1, { payload: "full" });
     const documented = destinationOf(2);
-    expect(shapes(full, documented, destinationOf(3), destinationOf(4, { payload: "full" }))).toEqual(["documented", "full"]);
+    expect(
+      shapes(full, documented, destinationOf(3), destinationOf(4, { payload: "full" })),
+    ).toEqual(["documented", "full"]);
     expect(shapes(documented)).toEqual(["documented"]);
     expect(shapes(full, { ...documented, enabled: false })).toEqual(["full"]);
     expect(Object.keys(routeTo([full, documented], { All: false }).payloads)).toEqual([]);
@@ -93,7 +99,11 @@ describe("payloads", () => {
 
 test("there is a payload exactly where something is routed, and every decision has a reason and a sentence", () => {
   const destination = fc
-    .record({ enabled: fc.boolean(), payload: fc.constantFrom("documented" as const, "full" as const), connected: fc.boolean() })
+    .record({
+      enabled: fc.boolean(),
+      payload: fc.constantFrom("documented" as const, "full" as const),
+      connected: fc.boolean(),
+    })
     .map(({ connected, ...rest }) => ({ ...rest, sourceIds: connected ? [source] : [] }));
   const integrations = fc.dictionary(
     fc.constantFrom("All", "all", "Webhooks", "webhooks", "Other"),
@@ -110,7 +120,9 @@ test("there is a payload exactly where something is routed, and every decision h
         expect(detail).toMatch(/\.$/);
         expect(routed).toBe(reason === "routed");
       }
-      const needed = new Set(decisions.filter(({ routed }) => routed).map(({ payload }) => payload));
+      const needed = new Set(
+        decisions.filter(({ routed }) => routed).map(({ payload }) => payload),
+      );
       expect(new Set(Object.keys(payloads))).toEqual(needed);
     }),
   );
@@ -143,9 +155,17 @@ describe("the integrations object", () => {
   });
 
   test("is warned about in the order of its members, with long values cut", () => {
-    const { warnings } = answerForWebhooks({ Webhooks: ["x".repeat(36)], all: ["x".repeat(37)], alle: 1, webhook: 1, Other: "false" });
+    const { warnings } = answerForWebhooks({
+      Webhooks: ["x".repeat(36)],
+      all: ["x".repeat(37)],
+      alle: 1,
+      webhook: 1,
+      Other: "false",
+    });
     expect(warnings).toEqual([
-      expect.stringContaining(`\`Webhooks: ["${"x".repeat(36)}"]\` in the integrations changes nothing`),
+      expect.stringContaining(
+        `\`Webhooks: ["${"x".repeat(36)}"]\` in the integrations changes nothing`,
+      ),
       expect.stringContaining(`\`All: ["${"x".repeat(37)}"…\` was probably meant`),
     ]);
     expect(answerForWebhooks({ webhooks: true, All: "no" }).warnings).toEqual([
@@ -162,7 +182,11 @@ describe("the integrations object", () => {
     [{ ALL: false }, "routed", "`All: false` was probably meant"],
     [{ webhooks: false }, "routed", "`Webhooks: false` was probably meant"],
     [{ WEBHOOKS: { a: 1 } }, "routed", '`Webhooks: {"a":1}` was probably meant'],
-    [{ All: false, webhooks: true }, "integrations_all_false", "`Webhooks: true` was probably meant"],
+    [
+      { All: false, webhooks: true },
+      "integrations_all_false",
+      "`Webhooks: true` was probably meant",
+    ],
     [{ Webhooks: false, webHooks: true }, "integrations_false", "`webHooks`"],
     [{ all: false, All: true }, "routed", "`all`"],
     [{ All: "false" }, "routed", "`All: false` was probably meant"],
@@ -171,7 +195,11 @@ describe("the integrations object", () => {
     [{ Webhooks: "false" }, "routed", "`Webhooks: false` was probably meant"],
     [{ Webhooks: null }, "routed", "true, false or an options object was probably meant"],
     [{ Webhooks: [] }, "routed", "changes nothing"],
-    [{ All: false, Webhooks: "true" }, "integrations_all_false", "`Webhooks: true` was probably meant"],
+    [
+      { All: false, Webhooks: "true" },
+      "integrations_all_false",
+      "`Webhooks: true` was probably meant",
+    ],
     [{ All: false, Webhooks: 1 }, "integrations_all_false", "`Webhooks: true` was probably meant"],
     [{ All: false, Webhooks: null }, "integrations_all_false", "changes nothing"],
   ])("%j means %s, and a warning says %s", (integrations, reason, warning) => {

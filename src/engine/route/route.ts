@@ -1,6 +1,6 @@
 /**
- * Decides which destinations a message goes to: one decision, with its reason, for each destination connected to its
- * source; and creates the payloads of its deliveries, one of each shape.
+ * Decides which destinations a message goes to: one decision, with its reason, for each destination
+ * connected to its source; and creates the payloads of its deliveries, one of each shape.
  */
 
 import type { CheckedMessage } from "../../domain/check.ts";
@@ -19,7 +19,12 @@ type RouteOptions = {
 
 const nowhere: RoutedMessage = { decisions: [], payloads: {} };
 
-export function route({ message, sourceId, receivedAt, destinations }: RouteOptions): RoutedMessage {
+export function route({
+  message,
+  sourceId,
+  receivedAt,
+  destinations,
+}: RouteOptions): RoutedMessage {
   const connected = destinations.filter((destination) => destination.sourceIds.includes(sourceId));
   if (connected.length === 0) return nowhere;
   const answer = answerForWebhooks(message.integrations);
@@ -27,17 +32,34 @@ export function route({ message, sourceId, receivedAt, destinations }: RouteOpti
     const { id: destinationId, payload } = destination;
     if (!destination.enabled) {
       const detail = `${destination.name} is disabled, so nothing is sent to it. Enable it to have later messages delivered.`;
-      return { destinationId, routed: false, reason: "disabled", detail, warnings: answer.warnings, payload };
+      return {
+        destinationId,
+        routed: false,
+        reason: "disabled",
+        detail,
+        warnings: answer.warnings,
+        payload,
+      };
     }
-    return { destinationId, routed: answer.routed, reason: answer.reason, detail: answer.detail, warnings: answer.warnings, payload };
+    return {
+      destinationId,
+      routed: answer.routed,
+      reason: answer.reason,
+      detail: answer.detail,
+      warnings: answer.warnings,
+      payload,
+    };
   });
   const shapes = new Set(decisions.filter(({ routed }) => routed).map(({ payload }) => payload));
   const payloads: Partial<Record<PayloadShape, Uint8Array>> = {};
-  for (const shape of shapes) payloads[shape] = Buffer.from(makePayload(message, shape, receivedAt));
+  for (const shape of shapes)
+    payloads[shape] = Buffer.from(makePayload(message, shape, receivedAt));
   return { decisions, payloads };
 }
 
-/** The name of every destination in the integrations object, since there is one kind of destination. */
+/**
+ * The name of every destination in the integrations object, since there is one kind of destination.
+ */
 const destinationName = "Webhooks";
 
 type RoutingAnswer = {
@@ -60,7 +82,9 @@ export function answerForWebhooks(integrations: JsonObject): RoutingAnswer {
   }
 
   const all = Object.hasOwn(integrations, "All") ? integrations["All"] : undefined;
-  const own = Object.hasOwn(integrations, destinationName) ? integrations[destinationName] : undefined;
+  const own = Object.hasOwn(integrations, destinationName)
+    ? integrations[destinationName]
+    : undefined;
   if (own === false) {
     return {
       routed: false,
@@ -73,7 +97,8 @@ export function answerForWebhooks(integrations: JsonObject): RoutingAnswer {
     return {
       routed: true,
       reason: "routed",
-      detail: "The source is connected and nothing in the message's integrations leaves this destination out.",
+      detail:
+        "The source is connected and nothing in the message's integrations leaves this destination out.",
       warnings,
     };
   if (own === true || isObject(own)) {
@@ -94,7 +119,9 @@ export function answerForWebhooks(integrations: JsonObject): RoutingAnswer {
 
 function meantBy(name: string): string | null {
   if (name.length === 3) return name.toLowerCase() === "all" ? "All" : null;
-  return name.length === destinationName.length && name.toLowerCase() === "webhooks" ? destinationName : null;
+  return name.length === destinationName.length && name.toLowerCase() === "webhooks"
+    ? destinationName
+    : null;
 }
 
 function wrongCase(name: string, meant: string, value: Json | undefined): string {
@@ -103,8 +130,12 @@ function wrongCase(name: string, meant: string, value: Json | undefined): string
 
 function wrongValue(name: string, value: Json | undefined): string {
   const text = typeof value === "string" ? value.trim().toLowerCase() : brief(value);
-  const meant = text === "false" || text === "0" ? "false" : text === "true" || text === "1" ? "true" : null;
-  const advice = meant === null ? "true, false or an options object was probably meant" : `\`${name}: ${meant}\` was probably meant`;
+  const meant =
+    text === "false" || text === "0" ? "false" : text === "true" || text === "1" ? "true" : null;
+  const advice =
+    meant === null
+      ? "true, false or an options object was probably meant"
+      : `\`${name}: ${meant}\` was probably meant`;
   return `\`${name}: ${brief(value)}\` in the integrations changes nothing, because it is neither true, false nor an object: ${advice}.`;
 }
 

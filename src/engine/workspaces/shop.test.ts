@@ -32,6 +32,10 @@ test("every message is one that a source of the shop may send, and the newest ha
 
 test("the shop of a seed stays the one that the documentation and its pictures show", () => {
   const messages = shopMessages({ seed: 7, from: 3, count: 3000, now });
-  const digest = createHash("sha256").update(JSON.stringify({ messages, bigSpenders })).digest("hex");
-  expect(digest).toMatchInlineSnapshot(`"871a1da0640622bca2c4b02fb7179418defcda4c719e57185758b7304858014d"`);
+  const digest = createHash("sha256")
+    .update(JSON.stringify({ messages, bigSpenders }))
+    .digest("hex");
+  expect(digest).toMatchInlineSnapshot(
+    `"871a1da0640622bca2c4b02fb7179418defcda4c719e57185758b7304858014d"`,
+  );
 });

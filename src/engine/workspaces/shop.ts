@@ -1,4 +1,7 @@
-/** What the demo shop's customers do, drawn from the seed, so that the shop is the same every time. Pure. */
+/**
+ * What the demo shop's customers do, drawn from the seed, so that the shop is the same every time.
+ * Pure.
+ */
 
 import { drawUnit } from "../../domain/random.ts";
 import type { SourceDraft } from "../pipeline.ts";
@@ -13,7 +16,11 @@ export const shopSources: readonly { name: string; kind: NonNullable<SourceDraft
 /** Its members change with each order, and as time passes. */
 export const bigSpenders: AudienceDraft = {
   name: "Big spenders",
-  rule: { event: "Order Completed", withinDays: 7, where: [{ property: "total", op: "greater", value: 100 }] },
+  rule: {
+    event: "Order Completed",
+    withinDays: 7,
+    where: [{ property: "total", op: "greater", value: 100 }],
+  },
   sync: "each-event",
 };
 
@@ -51,28 +58,62 @@ const totalWeight = events.reduce((sum, { weight }) => sum + weight, 0);
 /** Separates the draws of the shop from other draws with the same seed. */
 const drawsOfShop = 0x5b;
 
-export function shopMessages({ seed, from, count, now }: { seed: number; from: number; count: number; now: number }): ShopMessage[] {
-  return Array.from({ length: count }, (_, place) => shopMessage(seed, from + place, now - (count - 1 - place) * 7000));
+export function shopMessages({
+  seed,
+  from,
+  count,
+  now,
+}: {
+  seed: number;
+  from: number;
+  count: number;
+  now: number;
+}): ShopMessage[] {
+  return Array.from({ length: count }, (_, place) =>
+    shopMessage(seed, from + place, now - (count - 1 - place) * 7000),
+  );
 }
 
 function shopMessage(seed: number, nth: number, at: number): ShopMessage {
   const draw = (what: number): number => drawUnit(seed, drawsOfShop, nth, what);
-  const pick = <Value>(list: readonly Value[], what: number): Value => list[Math.floor(draw(what) * list.length)] as Value;
+  const pick = <Value>(list: readonly Value[], what: number): Value =>
+    list[Math.floor(draw(what) * list.length)] as Value;
   const customer = 1000 + Math.floor(draw(0) ** 1.6 * customers);
   const userId = `u_${customer}`;
   const timestamp = new Date(at).toISOString();
 
   if (draw(1) < 0.16) {
-    const traits = { email: `customer-${customer}@example.com`, city: pick(cities, 2), plan: pick(plans, 3) };
+    const traits = {
+      email: `customer-${customer}@example.com`,
+      city: pick(cities, 2),
+      plan: pick(plans, 3),
+    };
     return { source: "Shop web", body: { type: "identify", userId, timestamp, traits } };
   }
   if (draw(1) < 0.24) {
     const path = pick(["/", "/coffee", "/grinders", "/cart", "/account"], 4);
-    const properties = { path, url: `https://shop.example.com${path}`, title: "Yard Coffee", referrer: "" };
-    return { source: "Shop web", body: { type: "page", anonymousId: `a_${customer.toString(16)}f3`, timestamp, name: "Shop", properties } };
+    const properties = {
+      path,
+      url: `https://shop.example.com${path}`,
+      title: "Yard Coffee",
+      referrer: "",
+    };
+    return {
+      source: "Shop web",
+      body: {
+        type: "page",
+        anonymousId: `a_${customer.toString(16)}f3`,
+        timestamp,
+        name: "Shop",
+        properties,
+      },
+    };
   }
   let left = draw(5) * totalWeight;
-  const { event, source } = events.find(({ weight }) => (left -= weight) < 0) ?? { event: "Product Viewed", source: "Shop web" };
+  const { event, source } = events.find(({ weight }) => (left -= weight) < 0) ?? {
+    event: "Product Viewed",
+    source: "Shop web",
+  };
   const product = pick(products, 6);
   const quantity = 1 + Math.floor(draw(7) * 3);
   const properties = {

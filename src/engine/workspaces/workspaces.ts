@@ -1,6 +1,7 @@
 /**
- * Workspaces to start with, made of the same parts that a user creates: a first source and destination, or the demo shop.
- * What they send goes through the ingest port like that of any client.
+ * Workspaces to start with, made of the same parts that a user creates: a first source and
+ * destination, or the demo shop. What they send goes through the ingest port like that of any
+ * client.
  */
 
 import { randomBytes } from "node:crypto";
@@ -42,7 +43,8 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces & { sto
   let next = 0;
   let left = 0;
 
-  const shop = (): Source[] => shopSources.flatMap(({ name }) => configuration.sources().filter((each) => each.name === name));
+  const shop = (): Source[] =>
+    shopSources.flatMap(({ name }) => configuration.sources().filter((each) => each.name === name));
 
   function scheduleNext(): void {
     timer = clock.schedule(clock.now() + everyMs, sendNext, { background: true });
@@ -64,7 +66,10 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces & { sto
     scheduleNext();
   }
 
-  /** What a source has sent is in the store, so that after a restart or a refusal nothing is sent twice or left out. */
+  /**
+   * What a source has sent is in the store, so that after a restart or a refusal nothing is sent
+   * twice or left out.
+   */
   async function openDemo(): Promise<Workspace | Problem> {
     const sources = shopSources.map(({ name, kind }) => setup.source(name, kind));
     const flaky = setup.endpoint("Flaky billing", "flaky-billing", flakySteps);
@@ -72,13 +77,22 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces & { sto
     const crm = setup.connect(sources, steady, "CRM sync");
     const billing = setup.connect(sources.slice(0, 2), flaky, "Billing");
     if (isProblem(crm) || isProblem(billing)) return isProblem(crm) ? crm : billing;
-    const messages = shopMessages({ seed: options.seed(), from: 0, count: firstMessages, now: clock.now() });
+    const messages = shopMessages({
+      seed: options.seed(),
+      from: 0,
+      count: firstMessages,
+      now: clock.now(),
+    });
     for (const source of shop()) {
-      const refused = (await customers.sentBy(source)) === 0 ? await customers.send(source, messages) : null;
+      const refused =
+        (await customers.sentBy(source)) === 0 ? await customers.send(source, messages) : null;
       if (refused !== null) return refused;
     }
     if (!audiences.list().some(({ name }) => name === bigSpenders.name)) {
-      const created = await audiences.create({ ...bigSpenders, destinationIds: [crm.destinationId] });
+      const created = await audiences.create({
+        ...bigSpenders,
+        destinationIds: [crm.destinationId],
+      });
       if (isProblem(created)) return created;
     }
     left = laterMessages;
@@ -116,8 +130,15 @@ const flakySteps: Step[] = [
 ];
 
 /** Each of these returns what is there already, and else creates it. */
-function createSetup({ configuration, endpoints }: Pick<WorkspacesOptions, "configuration" | "endpoints">) {
-  const destination = (name: string, sources: Source[], { url }: EndpointView): Destination | Problem =>
+function createSetup({
+  configuration,
+  endpoints,
+}: Pick<WorkspacesOptions, "configuration" | "endpoints">) {
+  const destination = (
+    name: string,
+    sources: Source[],
+    { url }: EndpointView,
+  ): Destination | Problem =>
     configuration.destinations().find((each) => each.name === name) ??
     configuration.createDestination({
       name,
@@ -132,10 +153,15 @@ function createSetup({ configuration, endpoints }: Pick<WorkspacesOptions, "conf
       configuration.createSource({ name, kind, writeKey: `wk_${randomBytes(8).toString("hex")}` }),
 
     endpoint: (name: string, path: string, steps: Step[]): EndpointView | Problem =>
-      endpoints.list().find((each) => each.path === path) ?? endpoints.create({ name, path, steps }),
+      endpoints.list().find((each) => each.path === path) ??
+      endpoints.create({ name, path, steps }),
 
     /** Connects the sources to the endpoint by a destination. */
-    connect(sources: (Source | Problem)[], endpoint: EndpointView | Problem, name: string): Workspace | Problem {
+    connect(
+      sources: (Source | Problem)[],
+      endpoint: EndpointView | Problem,
+      name: string,
+    ): Workspace | Problem {
       const created: Source[] = [];
       for (const source of sources) {
         if (isProblem(source)) return source;
@@ -152,13 +178,19 @@ function createSetup({ configuration, endpoints }: Pick<WorkspacesOptions, "conf
 }
 
 /** The shop's customers, who send over HTTP. */
-function createCustomers({ store, ingestClient }: Pick<WorkspacesOptions, "store" | "ingestClient">) {
+function createCustomers({
+  store,
+  ingestClient,
+}: Pick<WorkspacesOptions, "store" | "ingestClient">) {
   return {
     async sentBy(...sources: Source[]): Promise<number> {
       return (await store.messages({ sourceId: sources.map(({ id }) => id) }, 1, null)).total;
     },
     /** Sends those of the messages that are the source's, in one batch. */
-    async send({ name, writeKey }: Source, messages: readonly ShopMessage[]): Promise<Problem | null> {
+    async send(
+      { name, writeKey }: Source,
+      messages: readonly ShopMessage[],
+    ): Promise<Problem | null> {
       const batch = messages.filter((message) => message.source === name).map(({ body }) => body);
       if (batch.length === 0) return null;
       const answer = await ingestClient.send(writeKey, "batch", JSON.stringify({ batch }));

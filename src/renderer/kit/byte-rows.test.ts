@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { asciiOf, bytesOf, hexOf, sizeOf, textRows } from "./byte-rows.ts";
 
-const rowsOf = (text: string, width: number) => textRows(text, width).map(({ offset, start, end }) => [offset, text.slice(start, end)]);
+const rowsOf = (text: string, width: number) =>
+  textRows(text, width).map(({ offset, start, end }) => [offset, text.slice(start, end)]);
 
 describe("rows of text", () => {
   test("begin at every 64th byte", () => {
@@ -29,14 +30,18 @@ describe("rows of text", () => {
 
   test("hold every character once, at the byte where it is", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "grapheme" }), fc.integer({ min: 1, max: 70 }), (text, width) => {
-        const rows = textRows(text, width);
-        expect(rows.map(({ start, end }) => text.slice(start, end)).join("")).toBe(text);
-        for (const { offset, start, end } of rows) {
-          expect(bytesOf(text.slice(0, start)).length).toBe(offset);
-          expect(bytesOf(text.slice(start, end)).length).toBeLessThanOrEqual(width + 3);
-        }
-      }),
+      fc.property(
+        fc.string({ unit: "grapheme" }),
+        fc.integer({ min: 1, max: 70 }),
+        (text, width) => {
+          const rows = textRows(text, width);
+          expect(rows.map(({ start, end }) => text.slice(start, end)).join("")).toBe(text);
+          for (const { offset, start, end } of rows) {
+            expect(bytesOf(text.slice(0, start)).length).toBe(offset);
+            expect(bytesOf(text.slice(start, end)).length).toBeLessThanOrEqual(width + 3);
+          }
+        },
+      ),
     );
   });
 });

@@ -63,5 +63,7 @@ export function hexOf(bytes: Uint8Array): string[] {
 
 /** The bytes as characters, a dot for those that are none. */
 export function asciiOf(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ".")).join("");
+  return Array.from(bytes, (byte) =>
+    byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ".",
+  ).join("");
 }

@@ -1,4 +1,7 @@
-/** What the trees and the bytes of a code view are made of: rows of text from outside, of which only those near the screen exist. */
+/**
+ * What the trees and the bytes of a code view are made of: rows of text from outside, of which only
+ * those near the screen exist.
+ */
 
 import { memo, type ReactNode, useEffect, useRef, useState } from "react";
 import { codePointOf, visiblePieces } from "./visible-text.ts";
@@ -12,8 +15,12 @@ export const Visible = memo(function Visible({ text, kind }: { text: string; kin
         piece.escaped === null ? (
           piece.text
         ) : (
-          // oxlint-disable-next-line react/no-array-index-key -- pieces have nothing but their place
-          <span key={place} className={/[\r\n\t]/.test(piece.escaped) ? "eol" : "esc"} title={codePointOf(piece.escaped)}>
+          <span
+            // oxlint-disable-next-line react/no-array-index-key -- pieces have nothing but their place
+            key={place}
+            className={/[\r\n\t]/.test(piece.escaped) ? "eol" : "esc"}
+            title={codePointOf(piece.escaped)}
+          >
             {piece.text}
           </span>
         ),
@@ -36,7 +43,9 @@ export function CodeLine({
   return (
     <div className={look === undefined ? "l" : `l ${look}`}>
       <i>{gutter}</i>
-      <span style={depth === undefined ? undefined : ({ "--depth": depth } as React.CSSProperties)}>{children}</span>
+      <span style={depth === undefined ? undefined : ({ "--depth": depth } as React.CSSProperties)}>
+        {children}
+      </span>
     </div>
   );
 }
@@ -48,7 +57,8 @@ const rowPx = 18;
 const margin = "600px 0px";
 
 export function Rows({ count, row }: { count: number; row: (place: number) => ReactNode }) {
-  const range = (from: number, to: number): ReactNode[] => Array.from({ length: to - from }, (_, place) => row(from + place));
+  const range = (from: number, to: number): ReactNode[] =>
+    Array.from({ length: to - from }, (_, place) => row(from + place));
   if (count <= 2 * chunkRows) return range(0, count);
   return Array.from({ length: Math.ceil(count / chunkRows) }, (_, chunk) => {
     const from = chunk * chunkRows;
@@ -73,7 +83,8 @@ function Chunk({ rows, children }: { rows: number; children: () => ReactNode }) 
     const observer = new IntersectionObserver(
       ([entry]) => {
         if (entry === undefined) return;
-        if (!entry.isIntersecting && chunk.childElementCount > 0) height.current = entry.boundingClientRect.height;
+        if (!entry.isIntersecting && chunk.childElementCount > 0)
+          height.current = entry.boundingClientRect.height;
         setNear(entry.isIntersecting);
       },
       { root: scrollerOf(chunk), rootMargin: margin },
@@ -103,7 +114,9 @@ export function useColumns(): { ref: React.RefObject<HTMLDivElement | null>; col
   useEffect(() => {
     const element = ref.current;
     if (element === null) return undefined;
-    const observer = new ResizeObserver(([entry]) => setColumns(Math.floor((entry?.contentRect.width ?? 0) / characterPx)));
+    const observer = new ResizeObserver(([entry]) =>
+      setColumns(Math.floor((entry?.contentRect.width ?? 0) / characterPx)),
+    );
     observer.observe(element);
     return () => observer.disconnect();
   }, []);

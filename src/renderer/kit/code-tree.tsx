@@ -9,7 +9,10 @@ import { keyName, linesInside, type TreeLine } from "./json-tokens.ts";
 export type TreeMark = { kind: "added" | "changed"; /** What it was before. */ was?: string };
 export type TreeMarks = ReadonlyMap<number, TreeMark>;
 
-/** Bigger than this, what is inside is folded at first: about a screen, for the first level half of the longest message. */
+/**
+ * Bigger than this, what is inside is folded at first: about a screen, for the first level half of
+ * the longest message.
+ */
 const unfoldedLines = { top: 400, inner: 24 };
 /** Longer strings are folded to their beginning. */
 const unfoldedString = 400;
@@ -31,7 +34,10 @@ export function CodeTree({
   after?: ReactNode;
 }) {
   const initially = useMemo(() => foldedAtFirst(lines), [lines]);
-  const [toggled, setToggled] = useState<{ of: readonly TreeLine[]; lines: ReadonlySet<number> }>({ of: lines, lines: new Set() });
+  const [toggled, setToggled] = useState<{ of: readonly TreeLine[]; lines: ReadonlySet<number> }>({
+    of: lines,
+    lines: new Set(),
+  });
   const changed = toggled.of === lines ? toggled.lines : new Set<number>();
   const isFolded = (line: number): boolean => initially.has(line) !== changed.has(line);
   const toggle = (line: number): void => {
@@ -57,7 +63,9 @@ export function CodeTree({
     if (line === undefined) return null;
     const mark = marks?.get(line.value.start);
     const folded = line.kind === "open" && isFolded(at);
-    const look = mark?.kind ?? (folded && marks !== undefined && hasMarkInside(lines, at, marks) ? "changed" : undefined);
+    const look =
+      mark?.kind ??
+      (folded && marks !== undefined && hasMarkInside(lines, at, marks) ? "changed" : undefined);
     const name = line.key === null ? "" : keyName(text, line.key);
     return (
       <CodeLine key={at} gutter={at + 1} look={look} depth={line.depth}>
@@ -86,7 +94,9 @@ export function CodeTree({
           isWhole={line.kind === "scalar" && isFolded(at)}
           onToggle={() => toggle(at)}
         />
-        {line.comma || (folded && lines[line.partner]?.comma === true) ? <span className="p">,</span> : null}
+        {line.comma || (folded && lines[line.partner]?.comma === true) ? (
+          <span className="p">,</span>
+        ) : null}
         {mark?.was === undefined ? null : (
           <span className="why">
             was <Visible text={mark.was} />
@@ -133,14 +143,17 @@ function Value({
       </>
     );
   }
-  if (line.kind !== "scalar" || "{[".includes(spelling.charAt(0))) return <span className="p">{spelling}</span>;
+  if (line.kind !== "scalar" || "{[".includes(spelling.charAt(0)))
+    return <span className="p">{spelling}</span>;
   if (!spelling.startsWith('"')) return <Visible kind="n1" text={spelling} />;
   if (spelling.length <= unfoldedString) return <Visible kind="s" text={spelling} />;
   return (
     <>
       <Visible kind="s" text={isWhole ? spelling : spelling.slice(0, shownOfString)} />
       <button type="button" className="fold" aria-expanded={isWhole} onClick={onToggle}>
-        {isWhole ? " fold" : `… ${(spelling.length - shownOfString).toLocaleString("en-US")} more characters`}
+        {isWhole
+          ? " fold"
+          : `… ${(spelling.length - shownOfString).toLocaleString("en-US")} more characters`}
       </button>
     </>
   );
@@ -157,12 +170,15 @@ function foldedAtFirst(lines: readonly TreeLine[]): ReadonlySet<number> {
 
 function hasMarkInside(lines: readonly TreeLine[], at: number, marks: TreeMarks): boolean {
   const end = lines[at]?.partner ?? at;
-  for (let inner = at + 1; inner < end; inner++) if (marks.has(lines[inner]?.value.start ?? -1)) return true;
+  for (let inner = at + 1; inner < end; inner++)
+    if (marks.has(lines[inner]?.value.start ?? -1)) return true;
   return false;
 }
 
 const sizeWords = (text: string, { value, count }: TreeLine): string =>
-  text[value.start] === "{" ? `${count} member${count === 1 ? "" : "s"}` : `${count} item${count === 1 ? "" : "s"}`;
+  text[value.start] === "{"
+    ? `${count} member${count === 1 ? "" : "s"}`
+    : `${count} item${count === 1 ? "" : "s"}`;
 
 function summary(text: string, lines: readonly TreeLine[], at: number): string {
   const line = lines[at] as TreeLine;
@@ -176,4 +192,11 @@ function summary(text: string, lines: readonly TreeLine[], at: number): string {
   return words.length > 60 ? sizeWords(text, line) : words;
 }
 
-export const classOf = { key: "k", string: "s", literal: "n1", punctuation: "p", space: "", other: "" } as const;
+export const classOf = {
+  key: "k",
+  string: "s",
+  literal: "n1",
+  punctuation: "p",
+  space: "",
+  other: "",
+} as const;

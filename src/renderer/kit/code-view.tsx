@@ -1,6 +1,7 @@
 /**
- * What came from outside or went there: JSON as a tree, bytes as text, bytes as hex. Always text, never markup; no
- * character is lost, and none is invisible. What cannot be shown in the chosen way is shown in the next one.
+ * What came from outside or went there: JSON as a tree, bytes as text, bytes as hex. Always text,
+ * never markup; no character is lost, and none is invisible. What cannot be shown in the chosen way
+ * is shown in the next one.
  */
 
 import { type ReactNode, useMemo } from "react";
@@ -29,10 +30,20 @@ export function CodeView({ value, as, label, marks, before, after }: CodeViewPro
   const key = typeof value === "string" ? value : value.base64;
   // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the value
   const bytes = useMemo(() => value, [key, typeof value]);
-  const lines = useMemo(() => (as === "tree" && typeof bytes === "string" ? jsonLines(bytes) : null), [as, bytes]);
-  if (lines !== null && typeof bytes === "string") return <CodeTree text={bytes} lines={lines} label={label} marks={marks} after={after} />;
+  const lines = useMemo(
+    () => (as === "tree" && typeof bytes === "string" ? jsonLines(bytes) : null),
+    [as, bytes],
+  );
+  if (lines !== null && typeof bytes === "string")
+    return <CodeTree text={bytes} lines={lines} label={label} marks={marks} after={after} />;
   return (
-    <CodeBytes bytes={bytes} as={as === "hex" || typeof bytes !== "string" ? "hex" : "text"} label={label} before={before} after={after} />
+    <CodeBytes
+      bytes={bytes}
+      as={as === "hex" || typeof bytes !== "string" ? "hex" : "text"}
+      label={label}
+      before={before}
+      after={after}
+    />
   );
 }
 
@@ -119,13 +130,29 @@ function TextRows({ text, width }: { text: string; width: number }) {
 }
 
 /** A stretch of the text: its first and last token may lie partly outside. */
-function Coloured({ text, tokens, start, end }: { text: string; tokens: readonly Token[]; start: number; end: number }) {
+function Coloured({
+  text,
+  tokens,
+  start,
+  end,
+}: {
+  text: string;
+  tokens: readonly Token[];
+  start: number;
+  end: number;
+}) {
   const pieces: ReactNode[] = [];
   for (let at = tokenAt(tokens, start); at < tokens.length; at++) {
     const token = tokens[at] as Token;
     if (token.start >= end) break;
     const from = Math.max(start, token.start);
-    pieces.push(<Visible key={from} kind={classOf[token.kind]} text={text.slice(from, Math.min(end, token.end))} />);
+    pieces.push(
+      <Visible
+        key={from}
+        kind={classOf[token.kind]}
+        text={text.slice(from, Math.min(end, token.end))}
+      />,
+    );
   }
   return pieces;
 }
@@ -154,7 +181,9 @@ function HexRows({ bytes, width }: { bytes: RecordedBytes; width: number }) {
         const half = width / 2;
         return (
           <CodeLine key={offset} gutter={offset}>
-            {`${pairs.slice(0, half).join(" ")}  ${pairs.slice(half).join(" ")}`.padEnd(width * 3 + 2)}
+            {`${pairs.slice(0, half).join(" ")}  ${pairs.slice(half).join(" ")}`.padEnd(
+              width * 3 + 2,
+            )}
             <span className="ascii">{asciiOf(row)}</span>
           </CodeLine>
         );

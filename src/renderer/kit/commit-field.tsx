@@ -1,6 +1,6 @@
 /**
- * A field whose text is saved when it is left or Enter is pressed, and put back with Esc. What is wrong with it is said
- * below it: by `check` while it is typed, by the API when it refuses.
+ * A field whose text is saved when it is left or Enter is pressed, and put back with Esc. What is
+ * wrong with it is said below it: by `check` while it is typed, by the API when it refuses.
  */
 
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
@@ -61,7 +61,9 @@ type FieldProps = CommitOptions & {
   name?: string | undefined;
   placeholder?: string | undefined;
   inputMode?: "numeric" | "decimal" | undefined;
-  /** Takes the focus with its text selected when it appears: what was just made wants another value. */
+  /**
+   * Takes the focus with its text selected when it appears: what was just made wants another value.
+   */
   startsSelected?: boolean;
 };
 
@@ -111,7 +113,11 @@ export function CommitField(props: FieldProps) {
         {label}
       </label>
       {rows === undefined ? (
-        <span className={["field", mono ? "mono" : "", small ? "small" : "", isWrong ? "wrong" : ""].filter(Boolean).join(" ")}>
+        <span
+          className={["field", mono ? "mono" : "", small ? "small" : "", isWrong ? "wrong" : ""]
+            .filter(Boolean)
+            .join(" ")}
+        >
           <input
             {...shared}
             ref={input}
@@ -123,7 +129,12 @@ export function CommitField(props: FieldProps) {
         </span>
       ) : (
         <span className={`field area ${mono ? "mono" : ""} ${isWrong ? "wrong" : ""}`}>
-          <textarea {...shared} rows={rows} onChange={(event) => field.change(event.currentTarget.value)} onKeyDown={onKeyDown} />
+          <textarea
+            {...shared}
+            rows={rows}
+            onChange={(event) => field.change(event.currentTarget.value)}
+            onKeyDown={onKeyDown}
+          />
         </span>
       )}
       <FieldNote id={`${id}-note`} error={field.error} hint={hint} />
@@ -132,7 +143,15 @@ export function CommitField(props: FieldProps) {
 }
 
 /** What stands below a field: what is wrong with it, else the hint. */
-export function FieldNote({ id, error, hint }: { id: string; error: string | null; hint?: ReactNode }) {
+export function FieldNote({
+  id,
+  error,
+  hint,
+}: {
+  id: string;
+  error: string | null;
+  hint?: ReactNode;
+}) {
   if (error !== null) {
     return (
       <span id={id} className="labelled-error" role="alert">

@@ -1,4 +1,6 @@
-/** Asks before what cannot be undone: says what is lost, does it, and shows why when it could not. */
+/**
+ * Asks before what cannot be undone: says what is lost, does it, and shows why when it could not.
+ */
 
 import { type ReactNode, useState } from "react";
 import { Button, IconButton } from "./controls.tsx";
@@ -17,7 +19,14 @@ type ConfirmDialogProps = {
   onConfirm: () => Promise<unknown>;
 };
 
-export function ConfirmDialog({ open, onClose, title, children, action, onConfirm }: ConfirmDialogProps) {
+export function ConfirmDialog({
+  open,
+  onClose,
+  title,
+  children,
+  action,
+  onConfirm,
+}: ConfirmDialogProps) {
   const { problem, isBusy, run, clear } = useAction();
   const close = (): void => {
     clear();
@@ -59,7 +68,14 @@ type DeleteMenuProps = {
 };
 
 /** The menu in an editor's heading that deletes the open item after a confirmation. */
-export function DeleteMenu({ name, label = "More: delete", items = [], verb = "Delete", onDelete, children }: DeleteMenuProps) {
+export function DeleteMenu({
+  name,
+  label = "More: delete",
+  items = [],
+  verb = "Delete",
+  onDelete,
+  children,
+}: DeleteMenuProps) {
   const [isAsking, setIsAsking] = useState(false);
   const item = verb === "Delete" ? "Delete…" : `Remove ${name}…`;
   return (
@@ -68,7 +84,13 @@ export function DeleteMenu({ name, label = "More: delete", items = [], verb = "D
         trigger={<IconButton icon="more" small label={label} />}
         items={[...items, { label: item, icon: "deletions", onSelect: () => setIsAsking(true) }]}
       />
-      <ConfirmDialog open={isAsking} onClose={() => setIsAsking(false)} title={`${verb} ${name}?`} action={verb} onConfirm={onDelete}>
+      <ConfirmDialog
+        open={isAsking}
+        onClose={() => setIsAsking(false)}
+        title={`${verb} ${name}?`}
+        action={verb}
+        onConfirm={onDelete}
+      >
         {children}
       </ConfirmDialog>
     </>

@@ -13,14 +13,34 @@ type ButtonProps = Omit<ComponentPropsWithRef<"button">, "className"> & {
   icon?: IconName;
   /** The key that does the same. */
   shortcut?: string;
-  /** The action is running. The button looks disabled and keeps the focus, which a disabled button loses. */
+  /**
+   * The action is running. The button looks disabled and keeps the focus, which a disabled button
+   * loses.
+   */
   isBusy?: boolean;
 };
 
-export function Button({ look = "outlined", small = false, icon, shortcut, isBusy, children, type = "button", ...rest }: ButtonProps) {
-  const name = ["btn", look === "outlined" ? "" : look, small ? "small" : ""].filter(Boolean).join(" ");
+export function Button({
+  look = "outlined",
+  small = false,
+  icon,
+  shortcut,
+  isBusy,
+  children,
+  type = "button",
+  ...rest
+}: ButtonProps) {
+  const name = ["btn", look === "outlined" ? "" : look, small ? "small" : ""]
+    .filter(Boolean)
+    .join(" ");
   return (
-    <button {...rest} type={type} className={name} aria-keyshortcuts={shortcut} aria-disabled={isBusy || undefined}>
+    <button
+      {...rest}
+      type={type}
+      className={name}
+      aria-keyshortcuts={shortcut}
+      aria-disabled={isBusy || undefined}
+    >
       {icon === undefined ? null : <Icon name={icon} />}
       {children}
       {shortcut === undefined ? null : <Kbd>{shortcut}</Kbd>}
@@ -35,7 +55,14 @@ type IconButtonProps = Omit<ComponentPropsWithRef<"button">, "className" | "aria
   small?: boolean;
 };
 
-export function IconButton({ icon, label, shortcut, small = false, type = "button", ...rest }: IconButtonProps) {
+export function IconButton({
+  icon,
+  label,
+  shortcut,
+  small = false,
+  type = "button",
+  ...rest
+}: IconButtonProps) {
   return (
     <button
       title={shortcut === undefined ? label : `${label} (${shortcut})`}
@@ -75,14 +102,22 @@ export function Choice<Value extends string>({
     (group.children[at] as HTMLElement).focus();
   };
   return (
-    <div className={["seg", small ? "small" : "", name ?? ""].filter(Boolean).join(" ")} role="radiogroup" aria-label={label}>
+    <div
+      className={["seg", small ? "small" : "", name ?? ""].filter(Boolean).join(" ")}
+      role="radiogroup"
+      aria-label={label}
+    >
       {options.map((option, place) => (
         <button
           key={option.value}
           type="button"
           role="radio"
           aria-checked={option.value === value}
-          tabIndex={option.value === value || (place === 0 && !options.some((each) => each.value === value)) ? 0 : -1}
+          tabIndex={
+            option.value === value || (place === 0 && !options.some((each) => each.value === value))
+              ? 0
+              : -1
+          }
           onClick={() => onChange(option.value)}
           onKeyDown={(event) => {
             const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
@@ -163,7 +198,10 @@ export function SelectField<Value extends string>({
   );
 }
 
-export function CheckField({ label, ...rest }: Omit<ComponentPropsWithRef<"input">, "className" | "type"> & { label: ReactNode }) {
+export function CheckField({
+  label,
+  ...rest
+}: Omit<ComponentPropsWithRef<"input">, "className" | "type"> & { label: ReactNode }) {
   return (
     <label className="check">
       <input type="checkbox" {...rest} />

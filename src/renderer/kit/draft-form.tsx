@@ -1,4 +1,6 @@
-/** The body of an editor whose changes are saved together, with the bar that saves or discards them. */
+/**
+ * The body of an editor whose changes are saved together, with the bar that saves or discards them.
+ */
 
 import { type ReactNode, useId } from "react";
 import { FieldNote } from "./commit-field.tsx";

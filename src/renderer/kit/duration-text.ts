@@ -1,4 +1,7 @@
-/** Durations as people type and read them: `250 ms`, `5.1 s`, `10 m`, `4 h`. What is printed can be typed again. */
+/**
+ * Durations as people type and read them: `250 ms`, `5.1 s`, `10 m`, `4 h`. What is printed can be
+ * typed again.
+ */
 
 const sizes = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 type Unit = keyof typeof sizes;
@@ -16,7 +19,10 @@ export function durationText(ms: number): string {
 
 const part = /(\d+(?:\.\d+)?)\s*(ms|min|s|m|h|d)?\s*/y;
 
-/** In whole milliseconds; null when it is not a duration. A bare number is in `bare`; `1 m 30 s` is a sum. */
+/**
+ * In whole milliseconds; null when it is not a duration. A bare number is in `bare`; `1 m 30 s` is
+ * a sum.
+ */
 export function parseDuration(text: string, bare: Unit = "s"): number | null {
   const given = text.trim().toLowerCase();
   if (given === "") return null;

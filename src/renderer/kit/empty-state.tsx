@@ -1,4 +1,7 @@
-/** What stands in place of an editor when there is nothing to edit: what such a thing is, and how to make the first. */
+/**
+ * What stands in place of an editor when there is nothing to edit: what such a thing is, and how to
+ * make the first.
+ */
 
 import type { ReactNode } from "react";
 import { Button } from "./controls.tsx";
@@ -17,7 +20,14 @@ type EmptyStateProps = {
   error?: Error | null;
 };
 
-export function EmptyState({ label, title, children, action, more, error = null }: EmptyStateProps) {
+export function EmptyState({
+  label,
+  title,
+  children,
+  action,
+  more,
+  error = null,
+}: EmptyStateProps) {
   return (
     <section className="empty" aria-label={label}>
       <h2>{title}</h2>

@@ -5,7 +5,9 @@ import { Menu as BaseMenu } from "@base-ui/react/menu";
 import type { ReactElement, ReactNode } from "react";
 import { Icon, type IconName } from "./icon.tsx";
 
-export type MenuItem = { label: string; icon?: IconName; hint?: string; onSelect: () => void; disabled?: boolean } | "line";
+export type MenuItem =
+  | { label: string; icon?: IconName; hint?: string; onSelect: () => void; disabled?: boolean }
+  | "line";
 
 export function Menu({ trigger, items }: { trigger: ReactElement; items: readonly MenuItem[] }) {
   return (
@@ -19,7 +21,12 @@ export function Menu({ trigger, items }: { trigger: ReactElement; items: readonl
                 // oxlint-disable-next-line react/no-array-index-key -- a line has nothing but its place
                 <BaseMenu.Separator key={place} render={<hr />} />
               ) : (
-                <BaseMenu.Item key={item.label} className="menu-item" disabled={item.disabled} onClick={item.onSelect}>
+                <BaseMenu.Item
+                  key={item.label}
+                  className="menu-item"
+                  disabled={item.disabled}
+                  onClick={item.onSelect}
+                >
                   {item.icon === undefined ? null : <Icon name={item.icon} />}
                   {item.label}
                   {item.hint === undefined ? null : <span className="hint">{item.hint}</span>}
@@ -33,7 +40,10 @@ export function Menu({ trigger, items }: { trigger: ReactElement; items: readonl
   );
 }
 
-/** Only before what cannot be undone or touches many, and for what needs the whole attention for a moment. */
+/**
+ * Only before what cannot be undone or touches many, and for what needs the whole attention for a
+ * moment.
+ */
 export function Dialog({
   open,
   onClose,

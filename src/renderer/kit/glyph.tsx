@@ -1,9 +1,18 @@
-/** Each state and each outcome has a shape and a colour of its own, always together, and its word wherever there is room. */
+/**
+ * Each state and each outcome has a shape and a colour of its own, always together, and its word
+ * wherever there is room.
+ */
 
 import type { ReactNode } from "react";
 import type { MessageState, Outcome } from "../../domain/states.ts";
 
-const line = { stroke: "currentColor", fill: "none", strokeWidth: 1.5, strokeLinecap: "round", strokeLinejoin: "round" } as const;
+const line = {
+  stroke: "currentColor",
+  fill: "none",
+  strokeWidth: 1.5,
+  strokeLinecap: "round",
+  strokeLinejoin: "round",
+} as const;
 const cut = { ...line, stroke: "var(--bg)", strokeWidth: 1.6 } as const;
 
 export type StateName = MessageState | "received";
@@ -44,7 +53,17 @@ const states: Record<StateName | VerdictName | "checked" | "routed" | "not-route
       <path d="M10.8 4v5.6a1.2 1.2 0 0 1-1.2 1.2H4" {...line} />
     </>
   ),
-  queued: <circle cx="6" cy="6" r="4.6" stroke="currentColor" fill="none" strokeWidth="1.6" strokeDasharray="2.1 1.51" />,
+  queued: (
+    <circle
+      cx="6"
+      cy="6"
+      r="4.6"
+      stroke="currentColor"
+      fill="none"
+      strokeWidth="1.6"
+      strokeDasharray="2.1 1.51"
+    />
+  ),
   sending: <path d="M2.5.9l8.6 5.1-8.6 5.1z" fill="currentColor" />,
   waiting: (
     <>
@@ -64,7 +83,15 @@ const states: Record<StateName | VerdictName | "checked" | "routed" | "not-route
   ),
   skipped: (
     <>
-      <circle cx="6" cy="6" r="4.6" stroke="currentColor" fill="none" strokeWidth="1.5" strokeDasharray="2.1 1.51" />
+      <circle
+        cx="6"
+        cy="6"
+        r="4.6"
+        stroke="currentColor"
+        fill="none"
+        strokeWidth="1.5"
+        strokeDasharray="2.1 1.51"
+      />
       <path d="M4 6h4" {...line} />
     </>
   ),
@@ -87,7 +114,14 @@ export const outcomeShapes: Record<OutcomeName, ReactNode> = {
   success: <circle cx="5" cy="5" r="4.25" fill="currentColor" />,
   http_error: <rect x="1" y="1" width="8" height="8" fill="currentColor" />,
   timeout: <path d="M0 .6h10v3H6.3V9.4H3.7V3.6H0z" fill="currentColor" />,
-  connection_error: <path d="M1.6 1.6l6.8 6.8M8.4 1.6L1.6 8.4" stroke="currentColor" strokeWidth="2.2" fill="none" />,
+  connection_error: (
+    <path
+      d="M1.6 1.6l6.8 6.8M8.4 1.6L1.6 8.4"
+      stroke="currentColor"
+      strokeWidth="2.2"
+      fill="none"
+    />
+  ),
   tls_error: <path d="M5 0l5 5-5 5-5-5z" fill="currentColor" />,
   under_way: (
     <>

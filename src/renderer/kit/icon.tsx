@@ -1,4 +1,7 @@
-/** Line icons on a 16 px grid. They carry no meaning of their own: a word or a label is always beside them. */
+/**
+ * Line icons on a 16 px grid. They carry no meaning of their own: a word or a label is always
+ * beside them.
+ */
 
 import type { ReactNode } from "react";
 
@@ -44,7 +47,9 @@ const shapes = {
     </>
   ),
   deletions: <path d="M2.5 4h11M6 4V2.3h4V4M4 4l.6 9.7h6.8L12 4M6.7 6.7v4.2M9.3 6.7v4.2" />,
-  scenarios: <path d="M2 3.5l1.2 1.2L5.3 2.5M2 8.2l1.2 1.2 2.1-2.2M2 12.9l1.2 1.2 2.1-2.2M8 3.7h6M8 8.4h6M8 13.1h6" />,
+  scenarios: (
+    <path d="M2 3.5l1.2 1.2L5.3 2.5M2 8.2l1.2 1.2 2.1-2.2M2 12.9l1.2 1.2 2.1-2.2M8 3.7h6M8 8.4h6M8 13.1h6" />
+  ),
   receivers: (
     <>
       <path d="M8 1.8l5.2 1.9v4c0 3.4-2.2 5.6-5.2 6.7-3-1.1-5.2-3.3-5.2-6.7v-4z" />

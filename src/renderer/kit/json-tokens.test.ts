@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { jsonLines, keyName, linesInside, tokenise } from "./json-tokens.ts";
 
-const shown = (text: string) => tokenise(text).map(({ kind, start, end }) => [kind, text.slice(start, end)]);
+const shown = (text: string) =>
+  tokenise(text).map(({ kind, start, end }) => [kind, text.slice(start, end)]);
 
 describe("tokens", () => {
   test("tell keys from strings and keep every spelling", () => {
@@ -127,11 +128,9 @@ describe("lines", () => {
 
   test("keep numbers that a parser would change", () => {
     const text = "[1.0,12345678901234567890,1E400]";
-    expect((jsonLines(text) ?? []).slice(1, 4).map(({ value }) => text.slice(value.start, value.end))).toEqual([
-      "1.0",
-      "12345678901234567890",
-      "1E400",
-    ]);
+    expect(
+      (jsonLines(text) ?? []).slice(1, 4).map(({ value }) => text.slice(value.start, value.end)),
+    ).toEqual(["1.0", "12345678901234567890", "1E400"]);
   });
 
   test("read the name of a key as JSON spells it", () => {

@@ -1,6 +1,7 @@
 /**
- * JSON as it was written: its tokens and its lines, with the places they have in the text. Nothing is parsed into
- * values, so numbers and escapes keep their spelling, and texts that are cut short still have tokens.
+ * JSON as it was written: its tokens and its lines, with the places they have in the text. Nothing
+ * is parsed into values, so numbers and escapes keep their spelling, and texts that are cut short
+ * still have tokens.
  */
 
 type TokenKind = "key" | "string" | "literal" | "punctuation" | "space" | "other";
@@ -61,7 +62,10 @@ export type TreeLine = {
   value: Range;
   kind: "scalar" | "open" | "close";
   comma: boolean;
-  /** Of an opening line: the line that closes it, and how many members or items there are. Of a closing line: the one that opened it. */
+  /**
+   * Of an opening line: the line that closes it, and how many members or items there are. Of a
+   * closing line: the one that opened it.
+   */
   partner: number;
   count: number;
   /** The line of the array or object around it; -1 at the top. */
@@ -84,7 +88,8 @@ export function jsonLines(text: string): TreeLine[] | null {
     let key: Range | null = null;
     if (container?.bracket === "{") {
       const token = tokens[at];
-      if (token?.kind !== "key" || !isString(text, token) || characterAt(at + 1) !== ":") return null;
+      if (token?.kind !== "key" || !isString(text, token) || characterAt(at + 1) !== ":")
+        return null;
       key = { start: token.start, end: token.end };
       at += 2;
     }
@@ -113,7 +118,8 @@ export function jsonLines(text: string): TreeLine[] | null {
       }
       at += 2;
     } else {
-      if (token.kind !== "literal" && !(token.kind === "string" && isString(text, token))) return null;
+      if (token.kind !== "literal" && !(token.kind === "string" && isString(text, token)))
+        return null;
       lines.push({
         depth: open.length,
         key,
@@ -130,7 +136,8 @@ export function jsonLines(text: string): TreeLine[] | null {
     while (open.length > 0 && characterAt(at) !== ",") {
       const ended = open.pop() as Container;
       const token = tokens[at];
-      if (token === undefined || characterAt(at) !== (ended.bracket === "{" ? "}" : "]")) return null;
+      if (token === undefined || characterAt(at) !== (ended.bracket === "{" ? "}" : "]"))
+        return null;
       const opening = lines[ended.line] as TreeLine;
       opening.partner = lines.length;
       opening.count = ended.count;

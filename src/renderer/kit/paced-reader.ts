@@ -1,6 +1,6 @@
 /**
- * Reads parts of a list, one at a time. What is missing is read at once; a paced reading, and every reading after a failure,
- * waits for the pause after the reading before it.
+ * Reads parts of a list, one at a time. What is missing is read at once; a paced reading, and every
+ * reading after a failure, waits for the pause after the reading before it.
  */
 
 import { errorOf } from "./use-action.ts";
@@ -83,10 +83,13 @@ export class PacedReader {
     }
     this.#isReading = false;
     if (this.#isStopped) return;
-    this.#cancelPause = later(this.#error === null ? pauseAfter(monotonic() - startedAt) : retryMs, () => {
-      this.#cancelPause = null;
-      this.wake();
-    });
+    this.#cancelPause = later(
+      this.#error === null ? pauseAfter(monotonic() - startedAt) : retryMs,
+      () => {
+        this.#cancelPause = null;
+        this.wake();
+      },
+    );
     onEnd();
     this.wake();
   }

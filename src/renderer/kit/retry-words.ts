@@ -1,4 +1,7 @@
-/** A retry profile in words, and the pieces of it that are typed as text: delays and ranges of statuses. */
+/**
+ * A retry profile in words, and the pieces of it that are typed as text: delays and ranges of
+ * statuses.
+ */
 
 import type { RetryProfile } from "../../domain/configuration.ts";
 import { durationText, parseDuration } from "./duration-text.ts";
@@ -7,19 +10,29 @@ import { durationText, parseDuration } from "./duration-text.ts";
 const maxListed = 4;
 
 /** `after 10 s, 20 s, 40 s, 80 s …, at most every 30 m, ±10 %` */
-export function scheduleWords({ schedule, jitter }: Pick<RetryProfile, "schedule" | "jitter">): string {
+export function scheduleWords({
+  schedule,
+  jitter,
+}: Pick<RetryProfile, "schedule" | "jitter">): string {
   const spread = jitter === 0 ? "" : `, ±${Math.round(jitter * 1000) / 10} %`;
   if (schedule.kind === "list") {
-    return schedule.delaysMs.length === 0 ? "no retries" : `after ${delaysText(schedule.delaysMs)}${spread}`;
+    return schedule.delaysMs.length === 0
+      ? "no retries"
+      : `after ${delaysText(schedule.delaysMs)}${spread}`;
   }
   const { firstMs, factor, capMs } = schedule;
-  const delays = Array.from({ length: maxListed }, (_, n) => Math.min(capMs, Math.round(firstMs * factor ** n)));
-  if (delays[0] === delays[maxListed - 1]) return `every ${durationText(delays[0] ?? firstMs)}${spread}`;
+  const delays = Array.from({ length: maxListed }, (_, n) =>
+    Math.min(capMs, Math.round(firstMs * factor ** n)),
+  );
+  if (delays[0] === delays[maxListed - 1])
+    return `every ${durationText(delays[0] ?? firstMs)}${spread}`;
   return `after ${delaysText(delays)} …, at most every ${durationText(capMs)}${spread}`;
 }
 
 /** `5xx, timeouts, connection errors` */
-export function retriedWords(profile: Pick<RetryProfile, "retriedStatuses" | "retryTimeouts" | "retryConnectionErrors">): string {
+export function retriedWords(
+  profile: Pick<RetryProfile, "retriedStatuses" | "retryTimeouts" | "retryConnectionErrors">,
+): string {
   const words = [
     ...(profile.retriedStatuses.length > 0 ? [statusesText(profile.retriedStatuses)] : []),
     ...(profile.retryTimeouts ? ["timeouts"] : []),
@@ -28,7 +41,8 @@ export function retriedWords(profile: Pick<RetryProfile, "retriedStatuses" | "re
   return words.length === 0 ? "nothing" : words.join(", ");
 }
 
-export const delaysText = (delaysMs: readonly number[]): string => delaysMs.map(durationText).join(", ");
+export const delaysText = (delaysMs: readonly number[]): string =>
+  delaysMs.map(durationText).join(", ");
 
 /** Null when a piece of it is no duration. */
 export function parseDelays(text: string): number[] | null {

@@ -1,9 +1,17 @@
 /**
- * A long list of rows of one height, of which only those in view exist. Live and Retries use it; what the rows are, and what
- * the keys select, is theirs.
+ * A long list of rows of one height, of which only those in view exist. Live and Retries use it;
+ * what the rows are, and what the keys select, is theirs.
  */
 
-import { useLayoutEffect, useReducer, useRef, useState, type ReactNode, type RefObject, type UIEvent } from "react";
+import {
+  useLayoutEffect,
+  useReducer,
+  useRef,
+  useState,
+  type ReactNode,
+  type RefObject,
+  type UIEvent,
+} from "react";
 import { flushSync } from "react-dom";
 import { scrollTopFor, windowOf } from "./row-window.ts";
 
@@ -60,7 +68,8 @@ export function useRowList({ grid, count, rowPx, headPx, startTop = 0, onTop }: 
     /** Scrolls as little as makes the row fully visible. */
     reveal: (position: number): void => scrollTo(scrollTopFor(position, scrollTop.current, size)),
     /** Scrolls so that the row is in the middle of the view. */
-    centre: (position: number): void => scrollTo(scrollTopFor(position + Math.floor((last - first) / 2), 0, size)),
+    centre: (position: number): void =>
+      scrollTo(scrollTopFor(position + Math.floor((last - first) / 2), 0, size)),
     /** Returns whether the list has moved. */
     onScroll(event: UIEvent<HTMLElement>): boolean {
       const top = event.currentTarget.scrollTop;
@@ -74,13 +83,29 @@ export function useRowList({ grid, count, rowPx, headPx, startTop = 0, onTop }: 
 }
 
 /** The rows in view, and the room of all of them. `over` lies over the rows. */
-export function RowSpace({ list, over, children }: { list: RowList; over?: ReactNode; children: ReactNode }) {
+export function RowSpace({
+  list,
+  over,
+  children,
+}: {
+  list: RowList;
+  over?: ReactNode;
+  children: ReactNode;
+}) {
   const { headPx, space, viewport, shift } = list;
   return (
     <div className="row-space" role="rowgroup" style={{ height: space }}>
-      <div className="row-window" role="presentation" style={{ top: headPx, height: Math.min(viewport, space) }}>
+      <div
+        className="row-window"
+        role="presentation"
+        style={{ top: headPx, height: Math.min(viewport, space) }}
+      >
         {over}
-        <div className="row-list" role="presentation" style={{ transform: `translateY(${shift}px)` }}>
+        <div
+          className="row-list"
+          role="presentation"
+          style={{ transform: `translateY(${shift}px)` }}
+        >
           {children}
         </div>
       </div>

@@ -15,7 +15,11 @@ describe("the rows that a list shows", () => {
   });
 
   test("a row that is cut at the top is still shown, shifted up", () => {
-    expect(windowOf(rowPx * 10 + 5, size(1000, rowPx * 4))).toMatchObject({ first: 10, last: 14, shift: -5 });
+    expect(windowOf(rowPx * 10 + 5, size(1000, rowPx * 4))).toMatchObject({
+      first: 10,
+      last: 14,
+      shift: -5,
+    });
   });
 
   test("the end of any list can be reached, and nothing beyond it is shown", () => {

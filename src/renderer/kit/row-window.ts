@@ -1,12 +1,19 @@
 /**
- * Which rows a scrolled list shows. The rows stay in a sticky part of the list while the list scrolls beneath it, so no
- * coordinate grows with the number of rows.
+ * Which rows a scrolled list shows. The rows stay in a sticky part of the list while the list
+ * scrolls beneath it, so no coordinate grows with the number of rows.
  */
 
-/** Every browser can scroll this far (Firefox stops at 17.8 million pixels). A longer list moves by more than a pixel per pixel. */
+/**
+ * Every browser can scroll this far (Firefox stops at 17.8 million pixels). A longer list moves by
+ * more than a pixel per pixel.
+ */
 const maxScrollPx = 15_000_000;
 
-export type ListSize = { count: number; rowPx: number; /** The height in which rows are seen. */ viewport: number };
+export type ListSize = {
+  count: number;
+  rowPx: number;
+  /** The height in which rows are seen. */ viewport: number;
+};
 
 type RowWindow = {
   /** The height of the scrolled content. */ space: number;
@@ -22,7 +29,9 @@ function spaceOf({ count, rowPx }: ListSize): number {
 /** Pixels of the list for each pixel scrolled. */
 function ratioOf(size: ListSize): number {
   const space = spaceOf(size);
-  return space > size.viewport ? (size.count * size.rowPx - size.viewport) / (space - size.viewport) : 1;
+  return space > size.viewport
+    ? (size.count * size.rowPx - size.viewport) / (space - size.viewport)
+    : 1;
 }
 
 export function windowOf(scrollTop: number, size: ListSize): RowWindow {

@@ -1,4 +1,7 @@
-/** Two panes and a line between them that can be dragged, moved with the arrows, and put back with a double click. The width is kept. */
+/**
+ * Two panes and a line between them that can be dragged, moved with the arrows, and put back with a
+ * double click. The width is kept.
+ */
 
 import { Fragment, useRef, useState, type ReactNode } from "react";
 
@@ -24,7 +27,9 @@ export function SplitPane({
   label: string;
 }) {
   const key = `hookyard.split.${name}`;
-  const [width, setWidth] = useState<number | null>(() => Number(window.localStorage.getItem(key)) || null);
+  const [width, setWidth] = useState<number | null>(
+    () => Number(window.localStorage.getItem(key)) || null,
+  );
   const root = useRef<HTMLDivElement>(null);
 
   const keep = (next: number | null): void => {
@@ -33,13 +38,16 @@ export function SplitPane({
     if (limited === null) window.localStorage.removeItem(key);
     else window.localStorage.setItem(key, String(limited));
   };
-  const current = (): number => (root.current?.lastElementChild as HTMLElement | null)?.offsetWidth ?? min;
+  const current = (): number =>
+    (root.current?.lastElementChild as HTMLElement | null)?.offsetWidth ?? min;
 
   return (
     <div
       ref={root}
       className="split"
-      style={{ gridTemplateColumns: `minmax(0, 1fr) 1px ${width === null ? initial : `min(${width}px, 70%)`}` }}
+      style={{
+        gridTemplateColumns: `minmax(0, 1fr) 1px ${width === null ? initial : `min(${width}px, 70%)`}`,
+      }}
     >
       <Fragment key="first">{first}</Fragment>
       <div

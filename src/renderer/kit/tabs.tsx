@@ -1,4 +1,7 @@
-/** Tabs and what they show. Arrows move between them; tools of the chosen tab stand at the right end. */
+/**
+ * Tabs and what they show. Arrows move between them; tools of the chosen tab stand at the right
+ * end.
+ */
 
 import { useId, type ReactNode } from "react";
 
@@ -13,7 +16,14 @@ type TabsProps<Value extends string> = {
   children: ReactNode;
 };
 
-export function Tabs<Value extends string>({ label, tab, tabs, onChange, tools, children }: TabsProps<Value>) {
+export function Tabs<Value extends string>({
+  label,
+  tab,
+  tabs,
+  onChange,
+  tools,
+  children,
+}: TabsProps<Value>) {
   const id = useId();
   const move = (to: number, list: HTMLElement): void => {
     const place = (to + tabs.length) % tabs.length;
@@ -37,7 +47,12 @@ export function Tabs<Value extends string>({ label, tab, tabs, onChange, tools, 
               tabIndex={value === tab ? 0 : -1}
               onClick={() => onChange(value)}
               onKeyDown={(event) => {
-                const to = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: tabs.length - 1 }[event.key];
+                const to = {
+                  ArrowRight: place + 1,
+                  ArrowLeft: place - 1,
+                  Home: 0,
+                  End: tabs.length - 1,
+                }[event.key];
                 const list = event.currentTarget.parentElement;
                 if (to === undefined || list === null) return;
                 event.preventDefault();

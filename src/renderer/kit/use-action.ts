@@ -7,7 +7,10 @@ export type Action = {
   /** Until the next one begins. */
   problem: Error | null;
   isBusy: boolean;
-  /** Starts the action. Does nothing while the previous one runs; actions with a different `what` do not block each other. */
+  /**
+   * Starts the action. Does nothing while the previous one runs; actions with a different `what` do
+   * not block each other.
+   */
   run(action: () => Promise<unknown>, what?: string): void;
   /** A value that was chosen, or a press of which each counts: none is left out. */
   attempt(action: () => Promise<unknown>): void;
@@ -49,4 +52,5 @@ export function actionStore(): UseBoundStore<StoreApi<Action>> {
 }
 
 /** Whatever was thrown, as what has a sentence. */
-export const errorOf = (raised: unknown): Error => (raised instanceof Error ? raised : new Error(String(raised)));
+export const errorOf = (raised: unknown): Error =>
+  raised instanceof Error ? raised : new Error(String(raised));

@@ -1,4 +1,6 @@
-/** The users of a deletion request, as they are typed or pasted: one a line, or with commas between. */
+/**
+ * The users of a deletion request, as they are typed or pasted: one a line, or with commas between.
+ */
 
 export function userIdsIn(text: string): string[] {
   const given = text
@@ -13,14 +15,19 @@ const longest = 1000;
 
 /** A sentence about what cannot be asked for, or null. */
 export function wrongUserIds(userIds: readonly string[]): string | null {
-  if (userIds.length > most) return `One request accepts at most ${most} users, but the list has ${userIds.length}.`;
+  if (userIds.length > most)
+    return `One request accepts at most ${most} users, but the list has ${userIds.length}.`;
   const long = userIds.find((userId) => userId.length > longest);
-  return long === undefined ? null : `A userId has at most ${longest} characters: "${long.slice(0, 40)}…" is longer.`;
+  return long === undefined
+    ? null
+    : `A userId has at most ${longest} characters: "${long.slice(0, 40)}…" is longer.`;
 }
 
 /** `ana`, `ana and ben`, `ana and 4 more`. */
 export function usersInWords(userIds: readonly string[]): string {
   const [first = "", second] = userIds;
   if (second === undefined) return first;
-  return userIds.length === 2 ? `${first} and ${second}` : `${first} and ${userIds.length - 1} more`;
+  return userIds.length === 2
+    ? `${first} and ${second}`
+    : `${first} and ${userIds.length - 1} more`;
 }

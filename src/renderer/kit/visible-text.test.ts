@@ -3,7 +3,9 @@ import { codePointOf, visiblePieces, visibleText } from "./visible-text.ts";
 
 describe("text from outside", () => {
   test("stays one piece when every character can be seen", () => {
-    expect(visiblePieces("Café Löwe, 東京, 🙂")).toEqual([{ text: "Café Löwe, 東京, 🙂", escaped: null }]);
+    expect(visiblePieces("Café Löwe, 東京, 🙂")).toEqual([
+      { text: "Café Löwe, 東京, 🙂", escaped: null },
+    ]);
     expect(visiblePieces("")).toEqual([]);
   });
 

@@ -1,12 +1,24 @@
-/** Text from outside, cut where a character would be invisible or would change the order of others, so that each can be drawn as an escape. */
+/**
+ * Text from outside, cut where a character would be invisible or would change the order of others,
+ * so that each can be drawn as an escape.
+ */
 
-type TextPiece = { text: string; /** The character that `text` stands for, when it is an escape. */ escaped: string | null };
+type TextPiece = {
+  text: string;
+  /** The character that `text` stands for, when it is an escape. */ escaped: string | null;
+};
 
 /** Controls, half surrogate pairs, direction marks, and whatever takes no room. */
 const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 const eachUnseen = new RegExp(unseen.source, "gu");
 
-const short: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f" };
+const short: Readonly<Record<string, string>> = {
+  "\n": "\\n",
+  "\r": "\\r",
+  "\t": "\\t",
+  "\b": "\\b",
+  "\f": "\\f",
+};
 
 function escapeOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;

@@ -28,7 +28,10 @@ export function nowOf(clock: ClockAnswer): number {
   return now + (window.performance.now() - receivedAt) * clock.speed;
 }
 
-/** The clock's time, again and again: once a second, ten times a second when it runs fast and motion is welcome. */
+/**
+ * The clock's time, again and again: once a second, ten times a second when it runs fast and motion
+ * is welcome.
+ */
 export function useNow(): number | null {
   const clock = useClock();
   const [, tick] = useState(0);
@@ -43,7 +46,10 @@ export function useNow(): number | null {
   return clock === undefined ? null : nowOf(clock);
 }
 
-/** Runs a command of the clock. A toast shows an error, because the clock bar has no room for a sentence. */
+/**
+ * Runs a command of the clock. A toast shows an error, because the clock bar has no room for a
+ * sentence.
+ */
 async function command(run: () => Promise<unknown>): Promise<void> {
   try {
     await run();
@@ -56,7 +62,9 @@ let lastRunning: { mode: "real" | "faster"; speed?: number } = { mode: "real" };
 
 export function setClock(mode: ClockAnswer["mode"], speed?: number): Promise<void> {
   if (mode !== "paused") lastRunning = speed === undefined ? { mode } : { mode, speed };
-  return command(() => call("clock.set", speed === undefined ? { mode } : { mode, speed: speed as 10 | 60 | 600 }));
+  return command(() =>
+    call("clock.set", speed === undefined ? { mode } : { mode, speed: speed as 10 | 60 | 600 }),
+  );
 }
 
 /** Space, as in a video player. */
@@ -66,8 +74,11 @@ export function pauseOrRun(): Promise<void> {
   return setClock("paused");
 }
 
-export const stepClock = (): Promise<void> => command(() => call("clock.advance", { to: "next-due" }));
-export const advanceClock = (byMs: number): Promise<void> => command(() => call("clock.advance", { byMs }));
+export const stepClock = (): Promise<void> =>
+  command(() => call("clock.advance", { to: "next-due" }));
+export const advanceClock = (byMs: number): Promise<void> =>
+  command(() => call("clock.advance", { byMs }));
 /** Whoever asked for it. */
 export const cancelAdvance = (): Promise<void> => command(() => call("clock.cancelAdvance", {}));
-export const advanceToIdle = (): Promise<void> => command(() => call("clock.advance", { to: "idle" }));
+export const advanceToIdle = (): Promise<void> =>
+  command(() => call("clock.advance", { to: "idle" }));

@@ -1,4 +1,6 @@
-/** What the command palette offers: each part of the page adds its own while it is on the screen. */
+/**
+ * What the command palette offers: each part of the page adds its own while it is on the screen.
+ */
 
 import { useEffect, useRef } from "react";
 import { create } from "zustand";
@@ -41,7 +43,10 @@ export function useOffer(group: string, commands: readonly Command[]): void {
   latest.current = commands;
   const words = JSON.stringify(commands);
   useEffect(() => {
-    const offered = latest.current.map((command, place) => ({ ...command, run: () => latest.current[place]?.run() }));
+    const offered = latest.current.map((command, place) => ({
+      ...command,
+      run: () => latest.current[place]?.run(),
+    }));
     useCommands.getState().offer(group, offered);
     return () => useCommands.getState().withdraw(group);
   }, [group, words]);

@@ -1,4 +1,6 @@
-/** What is being typed for each thing of a kind; it stays while the user looks at something else. */
+/**
+ * What is being typed for each thing of a kind; it stays while the user looks at something else.
+ */
 
 import { create, type StoreApi, type UseBoundStore } from "zustand";
 import { useAction } from "../kit/use-action.ts";
@@ -36,8 +38,14 @@ type DraftOptions<Draft> = {
   leave: () => void;
 };
 
-/** What is typed over what is saved, until it is saved or discarded; of a new one also when it equals what it began with. */
-export function useDraft<Draft>(useDrafts: UseDrafts<Draft>, { id, before, isSame, save, leave }: DraftOptions<Draft>) {
+/**
+ * What is typed over what is saved, until it is saved or discarded; of a new one also when it
+ * equals what it began with.
+ */
+export function useDraft<Draft>(
+  useDrafts: UseDrafts<Draft>,
+  { id, before, isSame, save, leave }: DraftOptions<Draft>,
+) {
   const kept = useDrafts((store) => store.drafts[id]);
   const { keep, drop } = useDrafts.getState();
   const { problem, isBusy, run, attempt, clear } = useAction();

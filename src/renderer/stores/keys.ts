@@ -1,6 +1,7 @@
 /**
- * Single keys. A view says what a key does while it is on the screen; the last one to say so is asked first. Keys do nothing
- * while a field, a menu or a dialog has the focus, and a focused button keeps its own Space and Enter.
+ * Single keys. A view says what a key does while it is on the screen; the last one to say so is
+ * asked first. Keys do nothing while a field, a menu or a dialog has the focus, and a focused
+ * button keeps its own Space and Enter.
  */
 
 import { useEffect, useRef } from "react";
@@ -46,7 +47,8 @@ export function listenToKeys(): () => void {
     const withMod = name.startsWith("mod+");
     if (!withMod && takesText(event.target)) return;
     const isPressable =
-      event.target instanceof HTMLElement && event.target.closest("button,a,[role=button],[role=tab],[role=radio]") !== null;
+      event.target instanceof HTMLElement &&
+      event.target.closest("button,a,[role=button],[role=tab],[role=radio]") !== null;
     if (isPressable && (name === "Space" || name === "Enter")) return;
     for (const layer of layers.toReversed()) {
       const handler = layer.current[name];

@@ -1,6 +1,7 @@
 /**
- * Answers of the API, kept up to date: one call serves all components that show its answer, and is made again when the
- * feed names an area that it reads. Answers that are being refreshed stay on the screen.
+ * Answers of the API, kept up to date: one call serves all components that show its answer, and is
+ * made again when the feed names an area that it reads. Answers that are being refreshed stay on
+ * the screen.
  */
 
 import { useCallback, useSyncExternalStore } from "react";
@@ -30,13 +31,25 @@ const pauseMs = 120;
 const entries = new Map<string, Entry>();
 const nothing: Live<never> = { answer: undefined, error: null };
 
-/** The answer, requested again after each change in an area that the call reads. A null input requests nothing. */
-export function useLive<Name extends CallName>(name: Name, input: InputOf<Name> | null): Live<AnswerOf<Name>> {
+/**
+ * The answer, requested again after each change in an area that the call reads. A null input
+ * requests nothing.
+ */
+export function useLive<Name extends CallName>(
+  name: Name,
+  input: InputOf<Name> | null,
+): Live<AnswerOf<Name>> {
   return useRead(name, input, calls[name].reads);
 }
 
-/** An answer that does not change while it is shown. It is requested again only after the connection was lost. */
-export function useOnce<Name extends CallName>(name: Name, input: InputOf<Name> | null): Live<AnswerOf<Name>> {
+/**
+ * An answer that does not change while it is shown. It is requested again only after the connection
+ * was lost.
+ */
+export function useOnce<Name extends CallName>(
+  name: Name,
+  input: InputOf<Name> | null,
+): Live<AnswerOf<Name>> {
   return useRead(name, input, null);
 }
 
@@ -45,7 +58,8 @@ function useRead<Name extends CallName>(
   input: InputOf<Name> | null,
   areas: readonly ChangeArea[] | null,
 ): Live<AnswerOf<Name>> {
-  const key = input === null ? null : `${name} ${areas === null ? "once " : ""}${JSON.stringify(input)}`;
+  const key =
+    input === null ? null : `${name} ${areas === null ? "once " : ""}${JSON.stringify(input)}`;
   const subscribe = useCallback(
     (listener: () => void) => {
       if (key === null || input === null) return () => undefined;
@@ -62,11 +76,18 @@ function useRead<Name extends CallName>(
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the name, the input and the areas
     [key],
   );
-  const live = useSyncExternalStore(subscribe, () => (key === null ? nothing : (entries.get(key)?.live ?? nothing)));
+  const live = useSyncExternalStore(subscribe, () =>
+    key === null ? nothing : (entries.get(key)?.live ?? nothing),
+  );
   return live as Live<AnswerOf<Name>>;
 }
 
-function entryOf(key: string, name: CallName, input: object, areas: readonly ChangeArea[] | null): Entry {
+function entryOf(
+  key: string,
+  name: CallName,
+  input: object,
+  areas: readonly ChangeArea[] | null,
+): Entry {
   const known = entries.get(key);
   if (known !== undefined) return known;
   const entry: Entry = {
@@ -108,7 +129,10 @@ async function read(entry: Entry): Promise<void> {
   } catch (error) {
     entry.live = {
       answer: entry.live.answer,
-      error: error instanceof CallError ? error : new CallError({ status: 0, code: "unexpected", message: String(error) }),
+      error:
+        error instanceof CallError
+          ? error
+          : new CallError({ status: 0, code: "unexpected", message: String(error) }),
     };
   }
   entry.running = false;
@@ -126,7 +150,9 @@ function refreshAll(): void {
 
 type Feed = {
   connection: "connecting" | "connected" | "lost";
-  /** The newest changes, for those who follow more than a call: each list of changes is a new one. */
+  /**
+   * The newest changes, for those who follow more than a call: each list of changes is a new one.
+   */
   changes: readonly Change[];
   /** How many times changes were missed; all may then be different. */
   missed: number;
@@ -140,7 +166,8 @@ export function followChanges(): () => void {
   return transport().watch({
     onChanges(changes) {
       const areas = new Set(changes.map(({ area }) => area));
-      for (const entry of entries.values()) if ([...entry.areas].some((area) => areas.has(area))) refresh(entry);
+      for (const entry of entries.values())
+        if ([...entry.areas].some((area) => areas.has(area))) refresh(entry);
       useFeed.setState({ changes });
     },
     onResync: refreshAll,
@@ -152,9 +179,15 @@ export function followChanges(): () => void {
   });
 }
 
-type KnownDestination = { destination: AnswerOf<"destinations.get"> | undefined; isDeleted: boolean };
+type KnownDestination = {
+  destination: AnswerOf<"destinations.get"> | undefined;
+  isDeleted: boolean;
+};
 
-/** One destination, out of the list: asking for one that has been deleted would be a refusal, and that is no error here. */
+/**
+ * One destination, out of the list: asking for one that has been deleted would be a refusal, and
+ * that is no error here.
+ */
 export function useDestination(id: string): KnownDestination {
   const items = useLive("destinations.list", {}).answer?.items;
   const destination = items?.find((each) => each.id === id);

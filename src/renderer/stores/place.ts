@@ -1,6 +1,6 @@
 /**
- * Where the user is: a view, what is open in it, and how it is filtered. It lives in the address, so that a reload, a
- * bookmark and the back button all keep the place.
+ * Where the user is: a view, what is open in it, and how it is filtered. It lives in the address,
+ * so that a reload, a bookmark and the back button all keep the place.
  */
 
 import { create } from "zustand";
@@ -38,7 +38,11 @@ function placeOf(hash: string): Place {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [first = "", ...rest] = path.split("/").map(decoded);
   const view = views.find((each) => each === first) ?? "live";
-  return { view, path: rest.filter((part) => part !== ""), query: Object.fromEntries(new URLSearchParams(search)) };
+  return {
+    view,
+    path: rest.filter((part) => part !== ""),
+    query: Object.fromEntries(new URLSearchParams(search)),
+  };
 }
 
 /** A cut bookmark is no reason to show nothing. */
@@ -59,7 +63,10 @@ export function hashOf({ view, path, query }: Place): string {
 export const hrefTo = (view: View, ...path: string[]): string => hashOf({ view, path, query: {} });
 
 /** Of a list: what the address names, else the first; undefined when there is none of that id. */
-export function openOf<Item extends { id: string }>(items: readonly Item[], openId: string | undefined): Item | undefined {
+export function openOf<Item extends { id: string }>(
+  items: readonly Item[],
+  openId: string | undefined,
+): Item | undefined {
   return openId === undefined ? items[0] : items.find(({ id }) => id === openId);
 }
 
@@ -71,7 +78,9 @@ export const usePlace = create<PlaceStore>()((set, get) => ({
     set(place);
   },
   change({ path, query = {} }) {
-    const merged = Object.entries({ ...get().query, ...query }).filter((entry): entry is [string, string] => entry[1] !== null);
+    const merged = Object.entries({ ...get().query, ...query }).filter(
+      (entry): entry is [string, string] => entry[1] !== null,
+    );
     const place = { view: get().view, path: path ?? get().path, query: Object.fromEntries(merged) };
     window.history.replaceState(null, "", hashOf(place));
     set(place);

@@ -1,4 +1,7 @@
-/** The transport of the headless host: JSON over HTTP, and server-sent events read with fetch, because only fetch can carry the token. */
+/**
+ * The transport of the headless host: JSON over HTTP, and server-sent events read with fetch,
+ * because only fetch can carry the token.
+ */
 
 import { callNamed, type AnswerOf, type CallName, type InputOf } from "../../contract/contract.ts";
 import { CallError, type Change, noConnection, type Transport, type Watcher } from "./transport.ts";
@@ -13,7 +16,10 @@ const silenceMs = 40_000;
 export function createHttpTransport({ token }: { token: string }): Transport {
   const headers = { Authorization: `Bearer ${token}` };
 
-  async function call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> {
+  async function call<Name extends CallName>(
+    name: Name,
+    input: InputOf<Name>,
+  ): Promise<AnswerOf<Name>> {
     const { url, method, body } = requestOf(name, input as Record<string, unknown>);
     let response: Response;
     let answer: unknown;
@@ -28,7 +34,10 @@ export function createHttpTransport({ token }: { token: string }): Transport {
       throw noConnection();
     }
     if (response.ok) return answer as AnswerOf<Name>;
-    throw new CallError({ status: response.status, ...(answer as { code: string; message: string; data?: unknown }) });
+    throw new CallError({
+      status: response.status,
+      ...(answer as { code: string; message: string; data?: unknown }),
+    });
   }
 
   function watch(watcher: Watcher): () => void {
@@ -47,8 +56,12 @@ export function createHttpTransport({ token }: { token: string }): Transport {
     const listen = async (): Promise<void> => {
       aborter = new AbortController();
       const resume: Record<string, string> = lastId === null ? {} : { "Last-Event-ID": lastId };
-      const response = await fetch("/api/events", { headers: { ...headers, ...resume }, signal: aborter.signal });
-      if (!response.ok || response.body === null) throw new Error(`the stream was refused with ${response.status}`);
+      const response = await fetch("/api/events", {
+        headers: { ...headers, ...resume },
+        signal: aborter.signal,
+      });
+      if (!response.ok || response.body === null)
+        throw new Error(`the stream was refused with ${response.status}`);
       pause = firstPauseMs;
       isLost = false;
       watcher.onConnection("connected");
@@ -92,14 +105,21 @@ export function requestOf(name: string, input: Record<string, unknown>): HttpReq
     delete rest[member];
     return value;
   };
-  const path = contract.path.replace(/\{(\w+)\}/g, (_, member: string) => encodeURIComponent(String(take(member))));
+  const path = contract.path.replace(/\{(\w+)\}/g, (_, member: string) =>
+    encodeURIComponent(String(take(member))),
+  );
   const query = new URLSearchParams();
   for (const member of Object.keys(contract.query?.shape ?? {})) {
     const value = take(member);
-    for (const each of Array.isArray(value) ? value : [value]) if (each !== undefined) query.append(member, String(each));
+    for (const each of Array.isArray(value) ? value : [value])
+      if (each !== undefined) query.append(member, String(each));
   }
   const search = query.size > 0 ? `?${query.toString()}` : "";
-  return { url: path + search, method: contract.method, body: contract.body === null ? undefined : rest };
+  return {
+    url: path + search,
+    method: contract.method,
+    body: contract.body === null ? undefined : rest,
+  };
 }
 
 type ServerSentEvent = { id: string | null; event: string; data: string };
@@ -110,7 +130,9 @@ async function readEvents(
   onEvent: (event: ServerSentEvent) => void,
   { silenceMs, onSilence }: { silenceMs: number; onSilence: () => void },
 ): Promise<void> {
-  const reader = stream.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  const reader = stream
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .getReader();
   let pending = "";
   let timer = window.setTimeout(onSilence, silenceMs);
   try {
@@ -141,5 +163,9 @@ function parse(block: string): ServerSentEvent {
     else if (field === "event") event = value;
     else if (field === "data") data.push(value);
   }
-  return { id, event: data.length === 0 && event === "message" ? "" : event, data: data.join("\n") };
+  return {
+    id,
+    event: data.length === 0 && event === "message" ? "" : event,
+    data: data.join("\n"),
+  };
 }

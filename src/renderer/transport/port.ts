@@ -14,7 +14,10 @@ export type Port = {
 type Waiting = { resolve: (answer: unknown) => void; reject: (error: CallError) => void };
 type Watch = { watcher: Watcher; lastSequence: number | null; isConnected: boolean };
 
-/** `connect` gives a port to the host: the first one, and another one each time the host has closed it. */
+/**
+ * `connect` gives a port to the host: the first one, and another one each time the host has closed
+ * it.
+ */
 export function createPortTransport({ connect }: { connect: () => Promise<Port> }): Transport {
   const waiting = new Map<number, Waiting>();
   const watches = new Map<number, Watch>();
@@ -28,7 +31,9 @@ export function createPortTransport({ connect }: { connect: () => Promise<Port> 
   const connected = (): Promise<Port> =>
     (opening ??= connect().then((port) => {
       open = port;
-      port.addEventListener("message", ({ data }) => hear(JSON.parse(data as string) as MessageToPage));
+      port.addEventListener("message", ({ data }) =>
+        hear(JSON.parse(data as string) as MessageToPage),
+      );
       port.addEventListener("close", lose);
       port.start();
       for (const [id, { lastSequence }] of watches) send(port, { watch: id, after: lastSequence });
@@ -52,10 +57,20 @@ export function createPortTransport({ connect }: { connect: () => Promise<Port> 
     const call = waiting.get(message.id);
     waiting.delete(message.id);
     if (message.status < 400) call?.resolve(message.body);
-    else call?.reject(new CallError({ status: message.status, ...(message.body as { code: string; message: string; data?: unknown }) }));
+    else
+      call?.reject(
+        new CallError({
+          status: message.status,
+          ...(message.body as { code: string; message: string; data?: unknown }),
+        }),
+      );
   }
 
-  function hearChanges({ watch: id, sequence, changes }: Extract<MessageToPage, { watch: number }>): void {
+  function hearChanges({
+    watch: id,
+    sequence,
+    changes,
+  }: Extract<MessageToPage, { watch: number }>): void {
     const watch = watches.get(id);
     if (watch === undefined) return;
     watch.lastSequence = sequence;
@@ -72,7 +87,9 @@ export function createPortTransport({ connect }: { connect: () => Promise<Port> 
       const port = await connected();
       lastId += 1;
       const id = lastId;
-      const answer = new Promise<unknown>((resolve, reject) => waiting.set(id, { resolve, reject }));
+      const answer = new Promise<unknown>((resolve, reject) =>
+        waiting.set(id, { resolve, reject }),
+      );
       send(port, { id, name, input });
       return (await answer) as AnswerOf<Name>;
     },

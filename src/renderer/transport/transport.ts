@@ -1,6 +1,7 @@
 /**
- * The inspector's whole view of its host: calls of the contract, and a stream of what changed. One implementation per
- * host (`http.ts`, `port.ts`), chosen in `main.tsx`; nothing else in the renderer knows which.
+ * The inspector's whole view of its host: calls of the contract, and a stream of what changed. One
+ * implementation per host (`http.ts`, `port.ts`), chosen in `main.tsx`; nothing else in the
+ * renderer knows which.
  */
 
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
@@ -22,13 +23,26 @@ export type Transport = {
   watch(watcher: Watcher): () => void;
 };
 
-/** A refusal of the API, or no answer at all (`code` is then `no_connection`). The message is a sentence for the user. */
+/**
+ * A refusal of the API, or no answer at all (`code` is then `no_connection`). The message is a
+ * sentence for the user.
+ */
 export class CallError extends Error {
   readonly status: number;
   readonly code: string;
   readonly data: unknown;
 
-  constructor({ status, code, message, data }: { status: number; code: string; message: string; data?: unknown }) {
+  constructor({
+    status,
+    code,
+    message,
+    data,
+  }: {
+    status: number;
+    code: string;
+    message: string;
+    data?: unknown;
+  }) {
     super(message);
     this.name = "CallError";
     this.status = status;
@@ -41,7 +55,8 @@ export const noConnection = (): CallError =>
   new CallError({
     status: 0,
     code: "no_connection",
-    message: "Hookyard does not respond. It may have been stopped; this page updates when it is back.",
+    message:
+      "Hookyard does not respond. It may have been stopped; this page updates when it is back.",
   });
 
 let current: Transport | null = null;

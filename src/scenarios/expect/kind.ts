@@ -1,4 +1,7 @@
-/** What every kind of expectation has: how it chooses things, what is wrong with one, and how it is shown. */
+/**
+ * What every kind of expectation has: how it chooses things, what is wrong with one, and how it is
+ * shown.
+ */
 
 import type { History, SeenAttempt } from "../run/history.ts";
 import { bytesOf, type RecordedBytes } from "../../contract/shapes.ts";
@@ -57,22 +60,45 @@ type RecordedParts = {
   secret: string | null;
 };
 
-/** What may be claimed of a recorded request or answer: its headers, places in its body, its signature. */
+/**
+ * What may be claimed of a recorded request or answer: its headers, places in its body, its
+ * signature.
+ */
 export function wrongInParts(claim: PartsClaim, parts: RecordedParts): Wrong[] {
-  return [...wrongHeaders(claim.headers, parts), ...wrongBody(claim.body, parts), ...wrongSignature(claim, parts)];
+  return [
+    ...wrongHeaders(claim.headers, parts),
+    ...wrongBody(claim.body, parts),
+    ...wrongSignature(claim, parts),
+  ];
 }
 
-function wrongHeaders(claimed: Record<string, ExpectedValue> = {}, { headers }: RecordedParts): Wrong[] {
+function wrongHeaders(
+  claimed: Record<string, ExpectedValue> = {},
+  { headers }: RecordedParts,
+): Wrong[] {
   return Object.entries(claimed).flatMap(([name, expected]) => {
-    const values = headers.filter(([other]) => other.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
-    const holds = values.length === 0 ? fits(undefined, expected) : values.some((value) => fits(value, asHeader(expected)));
-    return holds ? [] : wrong(`header ${name}`, expectedText(expected), values.length === 0 ? "missing" : values.map(valueText).join(", "));
+    const values = headers
+      .filter(([other]) => other.toLowerCase() === name.toLowerCase())
+      .map(([, value]) => value);
+    const holds =
+      values.length === 0
+        ? fits(undefined, expected)
+        : values.some((value) => fits(value, asHeader(expected)));
+    return holds
+      ? []
+      : wrong(
+          `header ${name}`,
+          expectedText(expected),
+          values.length === 0 ? "missing" : values.map(valueText).join(", "),
+        );
   });
 }
 
 /** A header is a text: `Content-Length: 12` means the text. */
 function asHeader(expected: ExpectedValue): ExpectedValue {
-  return typeof expected === "number" || typeof expected === "boolean" ? String(expected) : expected;
+  return typeof expected === "number" || typeof expected === "boolean"
+    ? String(expected)
+    : expected;
 }
 
 function wrongBody(claimed: Record<string, ExpectedValue> = {}, { body }: RecordedParts): Wrong[] {
@@ -82,7 +108,11 @@ function wrongBody(claimed: Record<string, ExpectedValue> = {}, { body }: Record
   return entries.flatMap(([path, expected]) => {
     const value = lookUp(root, parseJsonPath(path) ?? []);
     if (fits(value, expected)) return [];
-    return wrong(path, expectedText(expected), root === undefined ? "the body is not JSON" : valueText(value));
+    return wrong(
+      path,
+      expectedText(expected),
+      root === undefined ? "the body is not JSON" : valueText(value),
+    );
   });
 }
 
@@ -94,16 +124,26 @@ function parseBody(body: RecordedBytes): Json | undefined {
   }
 }
 
-function wrongSignature({ signature, signedWith }: PartsClaim, { headers, body, secret }: RecordedParts): Wrong[] {
+function wrongSignature(
+  { signature, signedWith }: PartsClaim,
+  { headers, body, secret }: RecordedParts,
+): Wrong[] {
   if (signature === undefined && signedWith === undefined) return [];
   const value = headers.find(([name]) => name.toLowerCase() === "x-signature")?.[1];
   const verifies = (key: string): boolean => value === sign(signatureKey(key), bytesOf(body));
-  const actual = value === undefined ? "none" : secret !== null && verifies(secret) ? "valid" : "invalid";
+  const actual =
+    value === undefined ? "none" : secret !== null && verifies(secret) ? "valid" : "invalid";
   return [
-    ...(signature === undefined || signature === actual ? [] : wrong("signature", signature, actual)),
+    ...(signature === undefined || signature === actual
+      ? []
+      : wrong("signature", signature, actual)),
     ...(signedWith === undefined || (value !== undefined && verifies(signedWith))
       ? []
-      : wrong("signature", "signed with the secret of signedWith", value === undefined ? "none" : "signed with another secret")),
+      : wrong(
+          "signature",
+          "signed with the secret of signedWith",
+          value === undefined ? "none" : "signed with another secret",
+        )),
   ];
 }
 
@@ -118,7 +158,13 @@ function expectedText(expected: ExpectedValue): string {
   if (!isMatcher(expected)) return valueText(expected as Json);
   return Object.entries(expected)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => (name === "exists" ? (value === true ? "there" : "missing") : `${name} ${valueText(value as Json)}`))
+    .map(([name, value]) =>
+      name === "exists"
+        ? value === true
+          ? "there"
+          : "missing"
+        : `${name} ${valueText(value as Json)}`,
+    )
     .join(", ");
 }
 

@@ -1,4 +1,7 @@
-/** The kinds of things that expectations are about: messages, deliveries, attempts, requests, audiences. */
+/**
+ * The kinds of things that expectations are about: messages, deliveries, attempts, requests,
+ * audiences.
+ */
 
 import type {
   DeliveriesClaim,
@@ -53,11 +56,19 @@ function choosesMessage(of: MessageChoice | undefined, { source, details }: Seen
 function messageLabel({ details, ordinal }: SeenMessage): string {
   const { type, event, userId, anonymousId, messageId } = details;
   const what = [type ?? "message", ...(event === null ? [] : [event])].join(" ");
-  return [what, userId ?? anonymousId ?? "nobody", messageId === "" ? `#${ordinal}` : messageId].join(" · ");
+  return [
+    what,
+    userId ?? anonymousId ?? "nobody",
+    messageId === "" ? `#${ordinal}` : messageId,
+  ].join(" · ");
 }
 
 export function choosesDelivery(of: DeliveryChoice | undefined, delivery: SeenDelivery): boolean {
-  return choosesMessage(of, delivery.message) && isOneOf(of?.destination, delivery.destination) && isOneOf(of?.state, delivery.state);
+  return (
+    choosesMessage(of, delivery.message) &&
+    isOneOf(of?.destination, delivery.destination) &&
+    isOneOf(of?.state, delivery.state)
+  );
 }
 
 function deliveryLabel(delivery: SeenDelivery): string {
@@ -67,24 +78,40 @@ function deliveryLabel(delivery: SeenDelivery): string {
 export const deliveries: Kind<DeliveriesClaim, SeenDelivery> = {
   nouns: ["delivery", "deliveries"],
   total: (history) => history.deliveries.length,
-  chosen: (history, { of }) => history.deliveries.filter((delivery) => choosesDelivery(of, delivery)),
+  chosen: (history, { of }) =>
+    history.deliveries.filter((delivery) => choosesDelivery(of, delivery)),
   wrongWith(delivery, claim, { now, secretOf }) {
     const { state, reason, rounds, attempts, took, nextAttempt, body } = claim;
     const made = new Set(delivery.attempts.map(({ details }) => details.round)).size;
     const duration = delivery.at - delivery.message.at;
     const next = delivery.nextAttemptAt === null ? null : delivery.nextAttemptAt - now;
     return [
-      ...(state === undefined || state === delivery.state ? [] : wrong("state", state, delivery.state)),
-      ...(reason === undefined || reason === delivery.reason ? [] : wrong("reason", reason, delivery.reason ?? "none")),
-      ...(rounds === undefined || isWithin(made, rounds) ? [] : wrong("rounds", rangeText(rounds), String(made))),
+      ...(state === undefined || state === delivery.state
+        ? []
+        : wrong("state", state, delivery.state)),
+      ...(reason === undefined || reason === delivery.reason
+        ? []
+        : wrong("reason", reason, delivery.reason ?? "none")),
+      ...(rounds === undefined || isWithin(made, rounds)
+        ? []
+        : wrong("rounds", rangeText(rounds), String(made))),
       ...(attempts === undefined || isWithin(delivery.attempts.length, attempts)
         ? []
         : wrong("attempts", rangeText(attempts), String(delivery.attempts.length))),
-      ...(took === undefined || isWithin(duration, took) ? [] : wrong("took", durationRangeText(took), formatDuration(duration))),
+      ...(took === undefined || isWithin(duration, took)
+        ? []
+        : wrong("took", durationRangeText(took), formatDuration(duration))),
       ...(nextAttempt === undefined || (next !== null && isWithin(next, nextAttempt))
         ? []
-        : wrong("next attempt", `in ${durationRangeText(nextAttempt)}`, next === null ? "none" : `in ${formatDuration(next)}`)),
-      ...wrongInParts({ body }, { headers: [], body: delivery.details.payload, secret: secretOf(delivery.destination) }),
+        : wrong(
+            "next attempt",
+            `in ${durationRangeText(nextAttempt)}`,
+            next === null ? "none" : `in ${formatDuration(next)}`,
+          )),
+      ...wrongInParts(
+        { body },
+        { headers: [], body: delivery.details.payload, secret: secretOf(delivery.destination) },
+      ),
     ];
   },
   countOf: () => 1,
@@ -97,11 +124,18 @@ export const deliveries: Kind<DeliveriesClaim, SeenDelivery> = {
 export const messages: Kind<MessagesClaim, SeenMessage> = {
   nouns: ["message", "messages"],
   total: (history) => history.messages.length,
-  chosen: (history, { of }) => history.messages.filter((message) => choosesMessage(of, message) && isOneOf(of?.state, message.state)),
+  chosen: (history, { of }) =>
+    history.messages.filter(
+      (message) => choosesMessage(of, message) && isOneOf(of?.state, message.state),
+    ),
   wrongWith(message, { state, reason, decisions = {} }) {
     return [
-      ...(state === undefined || state === message.state ? [] : wrong("state", state, message.state)),
-      ...(reason === undefined || reason === message.details.reason ? [] : wrong("reason", reason, message.details.reason ?? "none")),
+      ...(state === undefined || state === message.state
+        ? []
+        : wrong("state", state, message.state)),
+      ...(reason === undefined || reason === message.details.reason
+        ? []
+        : wrong("reason", reason, message.details.reason ?? "none")),
       ...Object.entries(decisions).flatMap(([destination, expected]) => {
         const actual = message.decisions.get(destination) ?? "no decision";
         return actual === expected ? [] : wrong(`decision for ${destination}`, expected, actual);
@@ -111,7 +145,9 @@ export const messages: Kind<MessagesClaim, SeenMessage> = {
   countOf: () => 1,
   label: messageLabel,
   behind: (message, { deliveries }) =>
-    deliveries.filter((delivery) => delivery.message.ordinal === message.ordinal).flatMap(({ attempts }) => attempts),
+    deliveries
+      .filter((delivery) => delivery.message.ordinal === message.ordinal)
+      .flatMap(({ attempts }) => attempts),
   idOf: ({ ordinal }) => String(ordinal),
   versionOf: ({ version }) => version,
 };
@@ -123,18 +159,33 @@ export const requests: Kind<RequestsClaim, SeenRequest> = {
   wrongWith({ details }, claim) {
     const { answered, signature } = claim;
     const did =
-      details.did === "answer" || details.did === "default" || details.did === "redirect" ? (details.status ?? details.did) : details.did;
-    const seen = details.signature === null ? "none" : details.signature.verifies.some(({ valid }) => valid) ? "valid" : "invalid";
+      details.did === "answer" || details.did === "default" || details.did === "redirect"
+        ? (details.status ?? details.did)
+        : details.did;
+    const seen =
+      details.signature === null
+        ? "none"
+        : details.signature.verifies.some(({ valid }) => valid)
+          ? "valid"
+          : "invalid";
     return [
-      ...(answered === undefined || String(answered) === String(did) ? [] : wrong("answered", String(answered), String(did))),
+      ...(answered === undefined || String(answered) === String(did)
+        ? []
+        : wrong("answered", String(answered), String(did))),
       ...(signature === undefined || signature === seen ? [] : wrong("signature", signature, seen)),
-      ...wrongInParts({ ...claim, signature: undefined }, { headers: details.headers, body: details.body, secret: null }),
+      ...wrongInParts(
+        { ...claim, signature: undefined },
+        { headers: details.headers, body: details.body, secret: null },
+      ),
     ];
   },
   countOf: () => 1,
   label({ endpoint, message, details }) {
     const { type, event, userId } = details.message;
-    const what = message === null ? [type ?? "request", event, userId].filter((part) => part !== null).join(" ") : messageLabel(message);
+    const what =
+      message === null
+        ? [type ?? "request", event, userId].filter((part) => part !== null).join(" ")
+        : messageLabel(message);
     return `${what}, received by ${endpoint}`;
   },
   behind: ({ endpoint, message }, { deliveries }) =>
@@ -145,13 +196,17 @@ export const requests: Kind<RequestsClaim, SeenRequest> = {
   versionOf: () => 0,
 };
 
-function choosesRequest(of: RequestsClaim["of"], { endpoint, message, details }: SeenRequest): boolean {
+function choosesRequest(
+  of: RequestsClaim["of"],
+  { endpoint, message, details }: SeenRequest,
+): boolean {
   const seen = details.message;
   return (
     isOneOf(of?.endpoint, endpoint) &&
     isOneOf(of?.type, seen.type) &&
     isOneOf(of?.event, seen.event) &&
-    (isOneOf(of?.userId, seen.userId) || isOneOf(of?.userId, message?.details.anonymousId ?? null)) &&
+    (isOneOf(of?.userId, seen.userId) ||
+      isOneOf(of?.userId, message?.details.anonymousId ?? null)) &&
     isOneOf(of?.messageId, seen.messageId)
   );
 }
@@ -165,7 +220,8 @@ export const audiences: Kind<AudiencesClaim, SeenAudience> = {
   chosen: (history, { of }) => history.audiences.filter(({ name }) => isOneOf(of?.name, name)),
   wrongWith(audience, { size, entered, left, in: inside = [], notIn: outside = [] }) {
     const members = membersOf(audience);
-    const times = (change: "in" | "out"): number => audience.notices.filter((notice) => notice.change === change).length;
+    const times = (change: "in" | "out"): number =>
+      audience.notices.filter((notice) => notice.change === change).length;
     const counts = [
       ["size", size, members.size],
       ["entered", entered, times("in")],
@@ -173,22 +229,35 @@ export const audiences: Kind<AudiencesClaim, SeenAudience> = {
     ] as const;
     return [
       ...counts.flatMap(([what, range, count]): Wrong[] =>
-        range === undefined || isWithin(count, range) ? [] : wrong(what, rangeText(range), String(count)),
+        range === undefined || isWithin(count, range)
+          ? []
+          : wrong(what, rangeText(range), String(count)),
       ),
-      ...[inside].flat().flatMap((userId) => (members.has(userId) ? [] : wrong("members", `with ${userId}`, listed(members)))),
-      ...[outside].flat().flatMap((userId) => (members.has(userId) ? wrong("members", `without ${userId}`, listed(members)) : [])),
+      ...[inside]
+        .flat()
+        .flatMap((userId) =>
+          members.has(userId) ? [] : wrong("members", `with ${userId}`, listed(members)),
+        ),
+      ...[outside]
+        .flat()
+        .flatMap((userId) =>
+          members.has(userId) ? wrong("members", `without ${userId}`, listed(members)) : [],
+        ),
     ];
   },
   countOf: () => 1,
   label: ({ name }) => `the audience ${name}`,
-  behind: ({ name }, { deliveries }) => deliveries.filter(({ message }) => message.source === name).flatMap(({ attempts }) => attempts),
+  behind: ({ name }, { deliveries }) =>
+    deliveries.filter(({ message }) => message.source === name).flatMap(({ attempts }) => attempts),
   idOf: ({ name }) => name,
   versionOf: ({ notices }) => notices.length,
 };
 
 function listed(members: ReadonlySet<string>): string {
   const first = [...members].toSorted().slice(0, maxShown).join(", ");
-  return members.size === 0 ? "nobody" : `${first}${members.size > maxShown ? `, and ${members.size - maxShown} more` : ""}`;
+  return members.size === 0
+    ? "nobody"
+    : `${first}${members.size > maxShown ? `, and ${members.size - maxShown} more` : ""}`;
 }
 
 /** One attempt; or, where a claim is about their order, all those of a delivery at one webhook. */
@@ -199,14 +268,18 @@ export const attempts: Kind<AttemptsClaim, AttemptSeries> = {
   total: (history) => history.deliveries.reduce((sum, { attempts }) => sum + attempts.length, 0),
   chosen: (history, claim) => history.deliveries.flatMap((delivery) => seriesOf(delivery, claim)),
   wrongWith(series, claim, view) {
-    return [...wrongOrder(series, claim), ...series.attempts.flatMap((attempt) => wrongAttempt(series.delivery, attempt, claim, view))];
+    return [
+      ...wrongOrder(series, claim),
+      ...series.attempts.flatMap((attempt) => wrongAttempt(series.delivery, attempt, claim, view)),
+    ];
   },
   countOf: ({ attempts }) => attempts.length,
   label({ delivery, webhook, attempts }) {
     const [first] = attempts;
     return `${deliveryLabel(delivery)}, ${attempts.length === 1 && first !== undefined ? `round ${first.details.round} at ` : ""}${webhook}`;
   },
-  behind: ({ delivery, webhook }) => delivery.attempts.filter((attempt) => attempt.webhook === webhook),
+  behind: ({ delivery, webhook }) =>
+    delivery.attempts.filter((attempt) => attempt.webhook === webhook),
   idOf: ({ attempts }) => attempts[0]?.details.id ?? "",
   versionOf: ({ attempts }) => attempts.length,
 };
@@ -217,17 +290,26 @@ function seriesOf(delivery: SeenDelivery, { of, results, at }: AttemptsClaim): A
   if (results === undefined && at === undefined)
     return chosen.map((attempt) => ({ delivery, webhook: attempt.webhook, attempts: [attempt] }));
   // Of a delivery that was never attempted the order is not as claimed either.
-  if (delivery.attempts.length === 0 && of?.webhook === undefined) return [{ delivery, webhook: "any webhook", attempts: [] }];
-  return [...Map.groupBy(chosen, ({ webhook }) => webhook)].map(([webhook, attempts]) => ({ delivery, webhook, attempts }));
+  if (delivery.attempts.length === 0 && of?.webhook === undefined)
+    return [{ delivery, webhook: "any webhook", attempts: [] }];
+  return [...Map.groupBy(chosen, ({ webhook }) => webhook)].map(([webhook, attempts]) => ({
+    delivery,
+    webhook,
+    attempts,
+  }));
 }
 
-function choosesAttempt(of: AttemptsClaim["of"], { webhook, result, details }: SeenAttempt): boolean {
+function choosesAttempt(
+  of: AttemptsClaim["of"],
+  { webhook, result, details }: SeenAttempt,
+): boolean {
   if (of === undefined) return true;
   const chosenResults = of.result === undefined ? undefined : [of.result].flat();
   return (
     isOneOf(of.webhook, webhook) &&
     isOneOf(of.round, details.round) &&
-    (chosenResults === undefined || chosenResults.some((one) => isResult(one, result, details.outcome)))
+    (chosenResults === undefined ||
+      chosenResults.some((one) => isResult(one, result, details.outcome)))
   );
 }
 
@@ -236,19 +318,31 @@ function isResult(wanted: AttemptResult, result: AttemptResult, outcome: string)
   return String(wanted) === String(result) || wanted === outcome;
 }
 
-function wrongOrder({ delivery, attempts }: AttemptSeries, { results, at }: AttemptsClaim): Wrong[] {
+function wrongOrder(
+  { delivery, attempts }: AttemptSeries,
+  { results, at }: AttemptsClaim,
+): Wrong[] {
   const wrongs: Wrong[] = [];
   if (results !== undefined) {
     const wanted = results.flatMap(repeated);
     const fits =
       wanted.length === attempts.length &&
-      attempts.every(({ result, details }, index) => isResult(wanted[index] ?? "", result, details.outcome));
-    if (!fits) wrongs.push(...wrong("results", runsText(wanted), runsText(attempts.map(({ result }) => result))));
+      attempts.every(({ result, details }, index) =>
+        isResult(wanted[index] ?? "", result, details.outcome),
+      );
+    if (!fits)
+      wrongs.push(
+        ...wrong("results", runsText(wanted), runsText(attempts.map(({ result }) => result))),
+      );
   }
   if (at !== undefined) {
     const times = attempts.map((attempt) => attempt.at - delivery.message.at);
-    const fits = at.length === times.length && at.every((range, index) => isWithin(times[index] ?? -1, range));
-    if (!fits) wrongs.push(...wrong("at", at.map(durationRangeText).join(", "), times.map(formatDuration).join(", ")));
+    const fits =
+      at.length === times.length && at.every((range, index) => isWithin(times[index] ?? -1, range));
+    if (!fits)
+      wrongs.push(
+        ...wrong("at", at.map(durationRangeText).join(", "), times.map(formatDuration).join(", ")),
+      );
   }
   return wrongs;
 }
@@ -267,19 +361,40 @@ function runsText(results: readonly AttemptResult[]): string {
     if (last !== undefined && String(last.result) === String(result)) last.times += 1;
     else runs.push({ result, times: 1 });
   }
-  return runs.length === 0 ? "none" : runs.map(({ result, times }) => (times === 1 ? String(result) : `${result} x${times}`)).join(", ");
+  return runs.length === 0
+    ? "none"
+    : runs
+        .map(({ result, times }) => (times === 1 ? String(result) : `${result} x${times}`))
+        .join(", ");
 }
 
-function wrongAttempt(delivery: SeenDelivery, { result: actual, details }: SeenAttempt, claim: AttemptsClaim, { secretOf }: View): Wrong[] {
+function wrongAttempt(
+  delivery: SeenDelivery,
+  { result: actual, details }: SeenAttempt,
+  claim: AttemptsClaim,
+  { secretOf }: View,
+): Wrong[] {
   const { result, error, response } = claim;
   const { request, response: answer } = details;
   return [
-    ...(result === undefined || isResult(result, actual, details.outcome) ? [] : wrong("result", String(result), String(actual))),
-    ...(error === undefined || error === details.error?.code ? [] : wrong("error", error, details.error?.code ?? "none")),
-    ...wrongInParts(claim, { headers: request.headers, body: request.body, secret: secretOf(delivery.destination) }),
+    ...(result === undefined || isResult(result, actual, details.outcome)
+      ? []
+      : wrong("result", String(result), String(actual))),
+    ...(error === undefined || error === details.error?.code
+      ? []
+      : wrong("error", error, details.error?.code ?? "none")),
+    ...wrongInParts(claim, {
+      headers: request.headers,
+      body: request.body,
+      secret: secretOf(delivery.destination),
+    }),
     ...(response === undefined
       ? []
-      : wrongInParts(response, { headers: answer?.headers ?? [], body: answer?.body ?? "", secret: null }).map((one) => ({
+      : wrongInParts(response, {
+          headers: answer?.headers ?? [],
+          body: answer?.body ?? "",
+          secret: null,
+        }).map((one) => ({
           ...one,
           what: `response ${one.what}`,
         }))),

@@ -1,7 +1,8 @@
 /**
- * Whether an expectation is met, in time. Without `within` it is compared with the present state; with it, with every
- * moment of the clock time after the last action, and the clock moves on from due time to due time until the
- * expectation is met or that time is over. With `never`, nothing may fit at any such moment.
+ * Whether an expectation is met, in time. Without `within` it is compared with the present state;
+ * with it, with every moment of the clock time after the last action, and the clock moves on from
+ * due time to due time until the expectation is met or that time is over. With `never`, nothing may
+ * fit at any such moment.
  */
 
 import { askEffects, stableEffects, type EffectsSource } from "../../receiver/effects.ts";
@@ -26,7 +27,11 @@ export async function meet(expectation: Expectation, session: Session): Promise<
   return met;
 }
 
-async function meetSubject(subject: Subject, expectation: Expectation, session: Session): Promise<Verdict | null> {
+async function meetSubject(
+  subject: Subject,
+  expectation: Expectation,
+  session: Session,
+): Promise<Verdict | null> {
   switch (subject) {
     case "messages":
       return meetClaim(messages, expectation.messages, session);
@@ -39,7 +44,9 @@ async function meetSubject(subject: Subject, expectation: Expectation, session: 
     case "audiences":
       return meetClaim(audiences, expectation.audiences, session);
     case "clock":
-      return expectation.clock === undefined ? null : judgeClock(expectation.clock, await session.history(), session.startedAt);
+      return expectation.clock === undefined
+        ? null
+        : judgeClock(expectation.clock, await session.history(), session.startedAt);
     case "effects":
       return expectation.effects === undefined ? null : meetEffects(expectation.effects, session);
   }
@@ -51,39 +58,72 @@ async function meetClaim<Claim extends Counted, Thing>(
   session: Session,
 ): Promise<Verdict | null> {
   if (claim === undefined) return null;
-  return claim.never === undefined ? atSomeMoment(kind, claim, session) : never(kind, claim, session);
+  return claim.never === undefined
+    ? atSomeMoment(kind, claim, session)
+    : never(kind, claim, session);
 }
 
 /** A receiver that cannot be asked has not met it. */
-async function meetEffects({ url, command, ...claim }: EffectsClaim, session: Session): Promise<Verdict> {
+async function meetEffects(
+  { url, command, ...claim }: EffectsClaim,
+  session: Session,
+): Promise<Verdict> {
   const source = command === undefined ? { url: session.requests.fill(url ?? "") } : { command };
   const token = session.requests.fill(claim.token);
   const effects = claim.times === 1 ? "effect" : "effects";
-  const expected = claim.times === undefined ? "the same state" : `${rangeText(claim.times)} ${effects} of ${claim.token}`;
+  const expected =
+    claim.times === undefined
+      ? "the same state"
+      : `${rangeText(claim.times)} ${effects} of ${claim.token}`;
   try {
     return claim.times === undefined
-      ? await meetSame(source, [session.requests.fill(claim.sameAs ?? ""), token], claim.ignore ?? [])
+      ? await meetSame(
+          source,
+          [session.requests.fill(claim.sameAs ?? ""), token],
+          claim.ignore ?? [],
+        )
       : { ...(await meetTimes(source, token, claim.times)), expected };
   } catch (error) {
-    return { passed: false, expected, actual: error instanceof Error ? error.message : String(error), differences: [], moreDifferences: 0 };
+    return {
+      passed: false,
+      expected,
+      actual: error instanceof Error ? error.message : String(error),
+      differences: [],
+      moreDifferences: 0,
+    };
   }
 }
 
-async function meetTimes(source: EffectsSource, token: string, times: Range): Promise<Omit<Verdict, "expected">> {
+async function meetTimes(
+  source: EffectsSource,
+  token: string,
+  times: Range,
+): Promise<Omit<Verdict, "expected">> {
   const wanted = new Map([[token, typeof times === "number" ? times : (times.atLeast ?? 0)]]);
   const found = (await stableEffects({ ask: () => askEffects(source), wanted })).get(token);
   const { count, found: lines } = found ?? { count: 0, found: [] };
   const shown = lines.slice(0, maxEffects).map(short);
   const actual = `${count} ${count === 1 ? "effect" : "effects"}${count === 0 ? "" : `: ${shown.join(" and ")}`}`;
-  return { passed: isWithin(count, times), actual: count > maxEffects ? `${actual} …` : actual, differences: [], moreDifferences: 0 };
+  return {
+    passed: isWithin(count, times),
+    actual: count > maxEffects ? `${actual} …` : actual,
+    differences: [],
+    moreDifferences: 0,
+  };
 }
 
 /** Once both are stable. */
-async function meetSame(source: EffectsSource, tokens: readonly [string, string], ignore: readonly string[]): Promise<Verdict> {
+async function meetSame(
+  source: EffectsSource,
+  tokens: readonly [string, string],
+  ignore: readonly string[],
+): Promise<Verdict> {
   let answer = "";
   const ask = async (): Promise<string> => (answer = await askEffects(source));
   await stableEffects({ ask, wanted: new Map(tokens.map((token) => [token, 0])) });
-  const [expected, actual] = tokens.map((token) => stateOf(partAbout(answer, token), token, ignore));
+  const [expected, actual] = tokens.map((token) =>
+    stateOf(partAbout(answer, token), token, ignore),
+  );
   return {
     passed: expected === actual,
     expected: short(expected ?? ""),
@@ -102,11 +142,20 @@ const maxEffects = 3;
 const maxEffect = 200;
 
 function viewOf(session: Session, { now }: History): View {
-  return { now, startedAt: session.startedAt, secretOf: (destination) => session.secretOf(destination) };
+  return {
+    now,
+    startedAt: session.startedAt,
+    secretOf: (destination) => session.secretOf(destination),
+  };
 }
 
-async function atSomeMoment<Claim extends Counted, Thing>(kind: Kind<Claim, Thing>, claim: Claim, session: Session): Promise<Verdict> {
-  const lookAt = (history: History): Verdict => judge(kind, claim, history, viewOf(session, history));
+async function atSomeMoment<Claim extends Counted, Thing>(
+  kind: Kind<Claim, Thing>,
+  claim: Claim,
+  session: Session,
+): Promise<Verdict> {
+  const lookAt = (history: History): Verdict =>
+    judge(kind, claim, history, viewOf(session, history));
   if (claim.within === undefined) return lookAt(await session.history());
   const from = session.lastDone().at;
   const end = from + claim.within;
@@ -125,18 +174,27 @@ async function atSomeMoment<Claim extends Counted, Thing>(kind: Kind<Claim, Thin
   }
 }
 
-async function never<Claim extends Counted, Thing>(kind: Kind<Claim, Thing>, claim: Claim, session: Session): Promise<Verdict> {
+async function never<Claim extends Counted, Thing>(
+  kind: Kind<Claim, Thing>,
+  claim: Claim,
+  session: Session,
+): Promise<Verdict> {
   const { at, before } = session.lastDone();
   const end = claim.within === undefined ? null : at + claim.within;
   const old =
-    end === null || before === null ? new Set<string>() : new Set(everFitting(kind, claim, before, viewOf(session, before)).keys());
+    end === null || before === null
+      ? new Set<string>()
+      : new Set(everFitting(kind, claim, before, viewOf(session, before)).keys());
   for (;;) {
     const history = await session.history();
     const until = end === null ? history.now : Math.min(history.now, end);
     const view = viewOf(session, history);
-    const news = [...everFitting(kind, claim, asOf(history, until), view)].filter(([stamp]) => !old.has(stamp));
+    const news = [...everFitting(kind, claim, asOf(history, until), view)].filter(
+      ([stamp]) => !old.has(stamp),
+    );
     const found = [...new Map(news.map(([, thing]) => [kind.idOf(thing), thing])).values()];
-    if (found.length > 0 || end === null || until === end) return neverVerdict(kind, found, history, view);
+    if (found.length > 0 || end === null || until === end)
+      return neverVerdict(kind, found, history, view);
     await moveOn(session, history, end);
   }
 }
@@ -147,8 +205,8 @@ async function moveOn(session: Session, { now, nextDueAt }: History, end: number
 }
 
 /**
- * Everything that fitted at any moment, each as it was then. Different messages do not depend on each other, so
- * each message is examined separately, at its own moments.
+ * Everything that fitted at any moment, each as it was then. Different messages do not depend on
+ * each other, so each message is examined separately, at its own moments.
  */
 function everFitting<Claim extends Counted, Thing>(
   kind: Kind<Claim, Thing>,
@@ -170,7 +228,8 @@ function everFitting<Claim extends Counted, Thing>(
 function* partsOf(history: History): Generator<History> {
   const deliveries = Map.groupBy(history.deliveries, ({ message }) => message.ordinal);
   const nothing = { ...history, messages: [], deliveries: [], requests: [], audiences: [] };
-  for (const message of history.messages) yield { ...nothing, messages: [message], deliveries: deliveries.get(message.ordinal) ?? [] };
+  for (const message of history.messages)
+    yield { ...nothing, messages: [message], deliveries: deliveries.get(message.ordinal) ?? [] };
   for (const request of history.requests) yield { ...nothing, requests: [request] };
   for (const audience of history.audiences) yield { ...nothing, audiences: [audience] };
 }

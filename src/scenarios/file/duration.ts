@@ -9,7 +9,8 @@ const part = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g;
 /** Whole milliseconds of a text that fits the pattern. */
 export function parseDuration(text: string): number {
   let ms = 0;
-  for (const [, number = "", unit = ""] of text.matchAll(part)) ms += Number(number) * (unitsMs[unit] ?? 0);
+  for (const [, number = "", unit = ""] of text.matchAll(part))
+    ms += Number(number) * (unitsMs[unit] ?? 0);
   return Math.round(ms);
 }
 
@@ -27,7 +28,10 @@ export function formatDuration(ms: number): string {
   return text === "" ? "0s" : `${ms < 0 ? "-" : ""}${text}`;
 }
 
-/** Time since the start of a scenario: `01:30:00`, with milliseconds where there are some, with days beyond the first. */
+/**
+ * Time since the start of a scenario: `01:30:00`, with milliseconds where there are some, with days
+ * beyond the first.
+ */
 export function formatElapsed(ms: number): string {
   const two = (number: number): string => String(number).padStart(2, "0");
   const days = Math.floor(ms / 86_400_000);

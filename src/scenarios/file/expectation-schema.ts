@@ -1,9 +1,18 @@
-/** What a scenario can expect. Each subject chooses things with `of` and then says what must be true of every one of them. */
+/**
+ * What a scenario can expect. Each subject chooses things with `of` and then says what must be true
+ * of every one of them.
+ */
 
 import { z } from "zod";
 import { highestStatus, lowestStatus } from "../../domain/http-status.ts";
 import { deliveryStates, messageStates, outcomes } from "../../domain/states.ts";
-import { duration, expectedCount, expectedDuration, expectedNumber, expectedValue } from "./matcher.ts";
+import {
+  duration,
+  expectedCount,
+  expectedDuration,
+  expectedNumber,
+  expectedValue,
+} from "./matcher.ts";
 import { members } from "./members.ts";
 import { messageTypeName, name, oneOf, text, whole } from "./setup-schema.ts";
 
@@ -14,7 +23,9 @@ function oneOrSeveral<Value extends z.ZodType>(value: Value) {
 const messageChoice = {
   source: oneOrSeveral(name).optional(),
   type: oneOrSeveral(messageTypeName).optional(),
-  event: oneOrSeveral(text).optional().describe("Of a track; the name of a page or screen; the group of a group."),
+  event: oneOrSeveral(text)
+    .optional()
+    .describe("Of a track; the name of a page or screen; the group of a group."),
   userId: oneOrSeveral(text).optional().describe("A userId or an anonymousId."),
   messageId: oneOrSeveral(text).optional(),
 };
@@ -29,12 +40,19 @@ export const ofDeliveries = members({
 }).meta({ id: "ScenarioDeliveries" });
 
 const resultPattern = new RegExp(`^(?:[1-9]\\d\\d|${outcomes.join("|")})$`);
-const resultWords = "a status such as 503, or success, http_error, timeout, connection_error or tls_error";
+const resultWords =
+  "a status such as 503, or success, http_error, timeout, connection_error or tls_error";
 /** An attempt in one word: the status of the answer, or its outcome. */
-const result = z.union([whole(lowestStatus, highestStatus), z.string().regex(resultPattern, resultWords)], { error: resultWords });
+const result = z.union(
+  [whole(lowestStatus, highestStatus), z.string().regex(resultPattern, resultWords)],
+  { error: resultWords },
+);
 const resultsPattern = new RegExp(`^(?:[1-9]\\d\\d|${outcomes.join("|")})(?: x[1-9]\\d{0,3})?$`);
 const resultsWords = `${resultWords}; several alike as 503 x3`;
-const results = z.union([whole(lowestStatus, highestStatus), z.string().regex(resultsPattern, resultsWords)], { error: resultsWords });
+const results = z.union(
+  [whole(lowestStatus, highestStatus), z.string().regex(resultsPattern, resultsWords)],
+  { error: resultsWords },
+);
 
 const ofAttempts = members({
   ...messageChoice,
@@ -55,11 +73,15 @@ const ofRequests = members({
 const timing = {
   within: duration
     .optional()
-    .describe("Within this much clock time after the previous step; the clock advances until then. Later results do not count."),
+    .describe(
+      "Within this much clock time after the previous step; the clock advances until then. Later results do not count.",
+    ),
   never: z
     .literal(true, { error: "true, or left out" })
     .optional()
-    .describe("None exists, and none has existed so far; with within, none appears in that time either."),
+    .describe(
+      "None exists, and none has existed so far; with within, none appears in that time either.",
+    ),
 };
 const counted = { ...timing, count: expectedCount.optional() };
 
@@ -69,17 +91,25 @@ const recordedParts = {
     .optional()
     .describe("Names in any case. If a header is repeated, one of its values must match."),
   body: z
-    .record(z.string(), expectedValue, { error: "a mapping of paths such as $.properties.total and values" })
+    .record(z.string(), expectedValue, {
+      error: "a mapping of paths such as $.properties.total and values",
+    })
     .optional()
-    .describe("Paths into the JSON of the body, such as $.properties.items[0].sku, and the values there."),
+    .describe(
+      "Paths into the JSON of the body, such as $.properties.items[0].sku, and the values there.",
+    ),
 };
 const signed = {
-  signature: oneOf(["valid", "invalid", "none"]).optional().describe("Whether X-Signature verifies with the destination's shared secret."),
+  signature: oneOf(["valid", "invalid", "none"])
+    .optional()
+    .describe("Whether X-Signature verifies with the destination's shared secret."),
   signedWith: name.optional().describe("X-Signature verifies with this secret."),
 };
 
 /** `never` together with a count or a value is a mistake. */
-function noCountWithNever<Schema extends z.ZodType<{ never?: true | undefined; count?: unknown }>>(schema: Schema) {
+function noCountWithNever<Schema extends z.ZodType<{ never?: true | undefined; count?: unknown }>>(
+  schema: Schema,
+) {
   return schema.refine((claim) => claim.never === undefined || claim.count === undefined, {
     error: "never means that none exists, so it cannot be combined with count.",
     path: ["count"],
@@ -93,7 +123,9 @@ const messagesClaim = noCountWithNever(
     state: messageState.optional(),
     reason: text.optional(),
     decisions: z
-      .record(name, text, { error: "a mapping of destinations and reasons such as routed or integrations_false" })
+      .record(name, text, {
+        error: "a mapping of destinations and reasons such as routed or integrations_false",
+      })
       .optional()
       .describe("Destinations, and the reason of the decision for each."),
   }),
@@ -107,7 +139,9 @@ const deliveriesClaim = noCountWithNever(
     reason: text.optional(),
     rounds: expectedNumber.optional(),
     attempts: expectedNumber.optional(),
-    took: expectedDuration.optional().describe("Clock time from the message's arrival to the last change of state."),
+    took: expectedDuration
+      .optional()
+      .describe("Clock time from the message's arrival to the last change of state."),
     nextAttempt: expectedDuration.optional().describe("How long until the next round."),
     body: recordedParts.body,
   }),
@@ -127,7 +161,9 @@ const attemptsClaim = noCountWithNever(
       .array(expectedDuration, { error: "a list of durations" })
       .min(1, "a list with at least one duration")
       .optional()
-      .describe("Clock time since the message's arrival, in order, of every delivery at every webhook."),
+      .describe(
+        "Clock time since the message's arrival, in order, of every delivery at every webhook.",
+      ),
     error: text.optional().describe("The code of the error, such as ECONNRESET."),
     ...recordedParts,
     ...signed,
@@ -142,9 +178,15 @@ const requestsClaim = noCountWithNever(
     ...recordedParts,
     ...signed,
     answered: z
-      .union([whole(lowestStatus, highestStatus), oneOf(["hang", "reset", "close", "truncate", "drip", "garbage"])], {
-        error: "a status, or hang, reset, close, truncate, drip or garbage",
-      })
+      .union(
+        [
+          whole(lowestStatus, highestStatus),
+          oneOf(["hang", "reset", "close", "truncate", "drip", "garbage"]),
+        ],
+        {
+          error: "a status, or hang, reset, close, truncate, drip or garbage",
+        },
+      )
       .optional()
       .describe("What the endpoint did with it."),
   }),
@@ -156,10 +198,16 @@ const audiencesClaim = noCountWithNever(
       .optional()
       .describe("Which ones; all of them when left out."),
     ...counted,
-    size: expectedNumber.optional().describe("How many users are in, by what was sent to receivers."),
+    size: expectedNumber
+      .optional()
+      .describe("How many users are in, by what was sent to receivers."),
     in: oneOrSeveral(name).optional().describe("Receivers were notified that these users are in."),
-    notIn: oneOrSeveral(name).optional().describe("They were notified that these users are out, or not notified."),
-    entered: expectedNumber.optional().describe("How often receivers were notified that a user is in."),
+    notIn: oneOrSeveral(name)
+      .optional()
+      .describe("They were notified that these users are out, or not notified."),
+    entered: expectedNumber
+      .optional()
+      .describe("How often receivers were notified that a user is in."),
     left: expectedNumber.optional().describe("How often they were notified that a user is out."),
   }),
 );
@@ -167,18 +215,33 @@ const audiencesClaim = noCountWithNever(
 const clockClaim = members({
   elapsed: expectedDuration.optional().describe("Clock time since the scenario began."),
   nextDue: z
-    .union([expectedDuration, z.literal("nothing")], { error: "a duration, atLeast and atMost, or nothing" })
+    .union([expectedDuration, z.literal("nothing")], {
+      error: "a duration, atLeast and atMost, or nothing",
+    })
     .optional()
     .describe("How long until the next thing is due, or nothing."),
-}).refine((claim) => claim.elapsed !== undefined || claim.nextDue !== undefined, { error: "Say elapsed, nextDue, or both." });
+}).refine((claim) => claim.elapsed !== undefined || claim.nextDue !== undefined, {
+  error: "Say elapsed, nextDue, or both.",
+});
 
 const effectsClaim = members({
-  url: text.optional().describe("Is asked with GET; its answer, text or JSON, says what the receiver has done."),
-  command: text.optional().describe("Its standard output says what the receiver has done. Only hookyard run and hookyard/testing run one."),
+  url: text
+    .optional()
+    .describe("Is asked with GET; its answer, text or JSON, says what the receiver has done."),
+  command: text
+    .optional()
+    .describe(
+      "Its standard output says what the receiver has done. Only hookyard run and hookyard/testing run one.",
+    ),
   token: name.describe("What each line or array element of an effect contains: a userId, say."),
   times: expectedNumber.optional().describe("How often it took effect."),
-  sameAs: name.optional().describe("The part about this other token is the same but for the two tokens, in any order."),
-  ignore: z.array(name).optional().describe("With sameAs: members that may differ, such as receivedAt."),
+  sameAs: name
+    .optional()
+    .describe("The part about this other token is the same but for the two tokens, in any order."),
+  ignore: z
+    .array(name)
+    .optional()
+    .describe("With sameAs: members that may differ, such as receivedAt."),
 })
   .refine(({ url, command }) => (url === undefined) !== (command === undefined), {
     error: "Say how to ask the receiver: either url or command.",

@@ -1,4 +1,6 @@
-/** Paths into a JSON body, such as `$.properties.items[0]['unit price']`: one place, no wildcards. */
+/**
+ * Paths into a JSON body, such as `$.properties.items[0]['unit price']`: one place, no wildcards.
+ */
 
 import { isObject, type Json } from "../../domain/json.ts";
 
@@ -13,14 +15,18 @@ export function parseJsonPath(text: string): (string | number)[] | null {
     const [, name, index, single, double] = part.exec(text) ?? [];
     if (index !== undefined) keys.push(Number(index));
     else if (name !== undefined) keys.push(name);
-    else if (single !== undefined || double !== undefined) keys.push((single ?? double ?? "").replace(/\\(.)/gu, "$1"));
+    else if (single !== undefined || double !== undefined)
+      keys.push((single ?? double ?? "").replace(/\\(.)/gu, "$1"));
     else return null;
   }
   return keys;
 }
 
 /** What is there; undefined when nothing is. */
-export function lookUp(root: Json | undefined, keys: readonly (string | number)[]): Json | undefined {
+export function lookUp(
+  root: Json | undefined,
+  keys: readonly (string | number)[],
+): Json | undefined {
   let at = root;
   for (const key of keys) {
     if (typeof key === "number") at = Array.isArray(at) ? at[key] : undefined;

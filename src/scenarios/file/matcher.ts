@@ -16,25 +16,37 @@ const pattern = z
   .refine(isPattern, { error: "matches is not a valid regular expression.", abort: true });
 
 const valueMatcher = members({
-  is: z.unknown().optional().describe("The value equals this, with the members of objects in any order."),
+  is: z
+    .unknown()
+    .optional()
+    .describe("The value equals this, with the members of objects in any order."),
   isNot: z.unknown().optional().describe("It exists, and does not equal this."),
-  exists: z.boolean({ error: "true or false" }).optional().describe("It exists, or with false, it does not."),
+  exists: z
+    .boolean({ error: "true or false" })
+    .optional()
+    .describe("It exists, or with false, it does not."),
   contains: z.unknown().optional().describe("A text that contains this, or a list with this item."),
   matches: pattern.optional().describe("A text with a match for this regular expression."),
   atLeast: z.number({ error: "a number" }).optional(),
   atMost: z.number({ error: "a number" }).optional(),
 })
   .refine((matcher) => Object.values(matcher).some((value) => value !== undefined), {
-    error: "An empty mapping says nothing about the value. Use is, isNot, exists, contains, matches, atLeast or atMost.",
+    error:
+      "An empty mapping says nothing about the value. Use is, isNot, exists, contains, matches, atLeast or atMost.",
   })
   .meta({ id: "ScenarioValue" });
 
 const plainValue = z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.unknown())]);
 
-export const expectedValue = z.union([plainValue, valueMatcher]).describe("The value itself, or a mapping of conditions on it.");
+export const expectedValue = z
+  .union([plainValue, valueMatcher])
+  .describe("The value itself, or a mapping of conditions on it.");
 export type ExpectedValue = z.output<typeof expectedValue>;
 
-/** Why a value is not as expected is said by showing the two; this only says whether. `undefined` is a value that is not there. */
+/**
+ * Why a value is not as expected is said by showing the two; this only says whether. `undefined` is
+ * a value that is not there.
+ */
 export function fits(value: Json | undefined, expected: ExpectedValue): boolean {
   if (!isMatcher(expected)) return value !== undefined && equalJson(value, expected as Json);
   if (expected.exists === false) return value === undefined;
@@ -43,12 +55,15 @@ export function fits(value: Json | undefined, expected: ExpectedValue): boolean 
   if (is !== undefined && !equalJson(value, is as Json)) return false;
   if (isNot !== undefined && equalJson(value, isNot as Json)) return false;
   if (contains !== undefined && !hasInIt(value, contains as Json)) return false;
-  if (matches !== undefined && !(typeof value === "string" && new RegExp(matches, "u").test(value))) return false;
+  if (matches !== undefined && !(typeof value === "string" && new RegExp(matches, "u").test(value)))
+    return false;
   if (atLeast !== undefined && !(typeof value === "number" && value >= atLeast)) return false;
   return atMost === undefined || (typeof value === "number" && value <= atMost);
 }
 
-export function isMatcher(expected: ExpectedValue): expected is Exclude<ExpectedValue, z.output<typeof plainValue>> {
+export function isMatcher(
+  expected: ExpectedValue,
+): expected is Exclude<ExpectedValue, z.output<typeof plainValue>> {
   return isObject(expected as Json);
 }
 
@@ -60,12 +75,17 @@ function hasInIt(value: Json, part: Json): boolean {
 function equalJson(one: Json | undefined, other: Json | undefined): boolean {
   if (one === other) return true;
   if (Array.isArray(one)) {
-    return Array.isArray(other) && one.length === other.length && one.every((item, index) => equalJson(item, other[index]));
+    return (
+      Array.isArray(other) &&
+      one.length === other.length &&
+      one.every((item, index) => equalJson(item, other[index]))
+    );
   }
   if (!isObject(one) || !isObject(other)) return false;
   const names = Object.keys(one);
   return (
-    names.length === Object.keys(other).length && names.every((name) => Object.hasOwn(other, name) && equalJson(one[name], other[name]))
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && equalJson(one[name], other[name]))
   );
 }
 
@@ -77,7 +97,8 @@ function isPattern(text: string): boolean {
   }
 }
 
-const wholeFrom = (least: number) => z.int({ error: `a whole number from ${least}` }).min(least, `a whole number from ${least}`);
+const wholeFrom = (least: number) =>
+  z.int({ error: `a whole number from ${least}` }).min(least, `a whole number from ${least}`);
 
 /** Of something that there must be: none is said with `never`. */
 export const expectedCount = z
@@ -89,7 +110,10 @@ export const expectedCount = z
 
 /** Of something that may be none. */
 export const expectedNumber = z
-  .union([wholeFrom(0), members({ atLeast: wholeFrom(0).optional(), atMost: wholeFrom(0).optional() })])
+  .union([
+    wholeFrom(0),
+    members({ atLeast: wholeFrom(0).optional(), atMost: wholeFrom(0).optional() }),
+  ])
   .describe("A number, or atLeast and atMost.");
 
 export const expectedDuration = z
@@ -100,7 +124,10 @@ export type Range = number | { atLeast?: number | undefined; atMost?: number | u
 
 export function isWithin(value: number, range: Range): boolean {
   if (typeof range === "number") return value === range;
-  return (range.atLeast === undefined || value >= range.atLeast) && (range.atMost === undefined || value <= range.atMost);
+  return (
+    (range.atLeast === undefined || value >= range.atLeast) &&
+    (range.atMost === undefined || value <= range.atMost)
+  );
 }
 
 export function rangeText(range: Range, show: (value: number) => string = String): string {

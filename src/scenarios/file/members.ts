@@ -1,4 +1,7 @@
-/** Mappings of a scenario file: each knows its members, so that an unknown one is answered with the one that was probably meant. */
+/**
+ * Mappings of a scenario file: each knows its members, so that an unknown one is answered with the
+ * one that was probably meant.
+ */
 
 import { z } from "zod";
 
@@ -6,7 +9,8 @@ import { z } from "zod";
 export function members<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const known = Object.keys(shape);
   return z.strictObject(shape, {
-    error: (issue) => (issue.code === "unrecognized_keys" ? unknownMembers(issue.keys, known) : wantedMapping(known)),
+    error: (issue) =>
+      issue.code === "unrecognized_keys" ? unknownMembers(issue.keys, known) : wantedMapping(known),
   });
 }
 
@@ -24,7 +28,8 @@ function unknownMembers(unknown: readonly string[], known: readonly string[]): s
 export function unknownName(name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
   if (meant !== null) return `${inOneLine(name)} is unknown. Did you mean ${inOneLine(meant)}?`;
-  const there = known.length === 0 ? "There are none." : `Known: ${known.map(inOneLine).join(", ")}.`;
+  const there =
+    known.length === 0 ? "There are none." : `Known: ${known.map(inOneLine).join(", ")}.`;
   return `${inOneLine(name)} is unknown. ${there}`;
 }
 
@@ -43,8 +48,11 @@ function nearest(name: string, known: readonly string[]): string | null {
   for (const candidate of known) {
     const distance = editDistance(lower, candidate.toLowerCase());
     const close = distance <= Math.max(1, Math.floor(candidate.length / 3));
-    const contained = lower.length > 2 && (candidate.toLowerCase().startsWith(lower) || lower.startsWith(candidate.toLowerCase()));
-    if ((close || contained) && (best === null || distance < best.distance)) best = { name: candidate, distance };
+    const contained =
+      lower.length > 2 &&
+      (candidate.toLowerCase().startsWith(lower) || lower.startsWith(candidate.toLowerCase()));
+    if ((close || contained) && (best === null || distance < best.distance))
+      best = { name: candidate, distance };
   }
   return best?.name ?? null;
 }
@@ -56,7 +64,11 @@ function editDistance(one: string, other: string): number {
     const row = [i];
     for (let j = 1; j <= other.length; j += 1) {
       const same = one[i - 1] === other[j - 1] ? 0 : 1;
-      let least = Math.min((rows[i - 1]?.[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (rows[i - 1]?.[j - 1] ?? 0) + same);
+      let least = Math.min(
+        (rows[i - 1]?.[j] ?? 0) + 1,
+        (row[j - 1] ?? 0) + 1,
+        (rows[i - 1]?.[j - 1] ?? 0) + same,
+      );
       const swapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
       if (swapped) least = Math.min(least, (rows[i - 2]?.[j - 2] ?? 0) + 1);
       row.push(least);

@@ -4,7 +4,9 @@ import { forServing, readScenario } from "./read-scenario.ts";
 /** `line:column message` of everything that is wrong. */
 function problemsOf(text: string): string[] {
   const read = readScenario(text);
-  return "problems" in read ? read.problems.map(({ line, column, message }) => `${line}:${column} ${message}`) : [];
+  return "problems" in read
+    ? read.problems.map(({ line, column, message }) => `${line}:${column} ${message}`)
+    : [];
 }
 
 const steps = "steps:\n  - advance: 1h\n";
@@ -16,14 +18,38 @@ describe("a file that is no scenario is answered in one line, with the place and
     ["a text", "just text", '1:1 The file must be a mapping, but it is "just text".'],
     ["a list", "- a\n- b", "1:1 The file must be a mapping, but it is a list."],
     ["no steps", "name: A\n", "1:1 steps is missing: a list of steps."],
-    ["an empty list of steps", "name: A\nsteps: []\n", "2:8 steps must be a list with at least one step, but it is an empty list."],
-    ["an unclosed bracket", "name: [\n", "2:1 This line is not indented as its neighbours are, or a bracket before it is not closed."],
+    [
+      "an empty list of steps",
+      "name: A\nsteps: []\n",
+      "2:8 steps must be a list with at least one step, but it is an empty list.",
+    ],
+    [
+      "an unclosed bracket",
+      "name: [\n",
+      "2:1 This line is not indented as its neighbours are, or a bracket before it is not closed.",
+    ],
     ["a tab", "name: A\n\tseed: 1\n", "2:1 A tab cannot indent in YAML. Use spaces."],
-    ["two documents", `name: A\n${steps}---\nname: B\n`, "4:1 A second document begins here. A file contains one scenario."],
-    ["a tag", `name: !!js x\n${steps}`, "1:7 Tags are not supported. Put the value in quotes if it begins with an exclamation mark."],
-    ["a member twice", "name: A\nname: B\n", "2:1 The member name appears twice in one mapping. Keep one of them."],
+    [
+      "two documents",
+      `name: A\n${steps}---\nname: B\n`,
+      "4:1 A second document begins here. A file contains one scenario.",
+    ],
+    [
+      "a tag",
+      `name: !!js x\n${steps}`,
+      "1:7 Tags are not supported. Put the value in quotes if it begins with an exclamation mark.",
+    ],
+    [
+      "a member twice",
+      "name: A\nname: B\n",
+      "2:1 The member name appears twice in one mapping. Keep one of them.",
+    ],
     ["a list as a name", "name: A\n? [a, b]\n: c\n", "2:3 The name of a member must be a text."],
-    ["no number of JSON", `name: A\nseed: .inf\n${steps}`, "2:7 JSON has no such number. Put it in quotes if a text is meant."],
+    [
+      "no number of JSON",
+      `name: A\nseed: .inf\n${steps}`,
+      "2:7 JSON has no such number. Put it in quotes if a text is meant.",
+    ],
   ])("%s", (_, text, problem) => {
     expect(problemsOf(text)[0]).toBe(problem);
   });
@@ -33,7 +59,10 @@ describe("a cycle is found where it closes", () => {
   test.each([
     ["a: &x\n  b: *x\n", "2:6 The alias *x is inside its own anchor &x, so it would never end."],
     ["name: &n [*n]\n", "1:11 The alias *n is inside its own anchor &n, so it would never end."],
-    ["a: &x { b: &y { c: *x } }\nd: *y\n", "1:20 The alias *x is inside its own anchor &x, so it would never end."],
+    [
+      "a: &x { b: &y { c: *x } }\nd: *y\n",
+      "1:20 The alias *x is inside its own anchor &x, so it would never end.",
+    ],
     ["name: *nowhere\n", "1:7 There is no anchor &nowhere before this alias."],
   ])("%j", (text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
@@ -80,7 +109,9 @@ describe("what would take long to read is refused at once, in one sentence", () 
           "The file has 4,001 steps, more than the 4,000 that are allowed here. Run it with hookyard run, which allows more, or split it into several files.",
       },
     ]);
-    expect("scenario" in readScenario(`name: A\nsteps:\n${step.repeat(4_000)}`, forServing)).toBe(true);
+    expect("scenario" in readScenario(`name: A\nsteps:\n${step.repeat(4_000)}`, forServing)).toBe(
+      true,
+    );
   });
 
   test("where others wait, no commands run", () => {
@@ -88,7 +119,9 @@ describe("what would take long to read is refused at once, in one sentence", () 
     const text = `name: A\nsteps:\n  - command: restart\n  - expect: ${claim}\n  - expect: [{ clock: { elapsed: 0s } }, ${claim}]\n`;
     expect("scenario" in readScenario(text)).toBe(true);
     const read = readScenario(text, forServing);
-    expect("problems" in read ? read.problems.map(({ line, column }) => [line, column]) : []).toEqual([
+    expect(
+      "problems" in read ? read.problems.map(({ line, column }) => [line, column]) : [],
+    ).toEqual([
       [3, 14],
       [4, 35],
       [5, 64],
@@ -102,8 +135,14 @@ describe("what would take long to read is refused at once, in one sentence", () 
 });
 
 test.each([
-  ["{ effects: { token: u_1, times: 1 } }", "3:24 Say how to ask the receiver: either url or command."],
-  ["{ effects: { url: http://a/, token: u_1 } }", "3:24 Say what there has to be: either times or sameAs."],
+  [
+    "{ effects: { token: u_1, times: 1 } }",
+    "3:24 Say how to ask the receiver: either url or command.",
+  ],
+  [
+    "{ effects: { url: http://a/, token: u_1 } }",
+    "3:24 Say what there has to be: either times or sameAs.",
+  ],
 ])("what an expectation of effects lacks: %s", (claim, problem) => {
   expect(problemsOf(expecting(claim))).toEqual([problem]);
 });
@@ -111,17 +150,35 @@ test.each([
 describe("an unknown member is answered with the one that was probably meant", () => {
   test.each([
     [`name: A\nendpoint:\n  R: []\n${steps}`, "2:1 endpoint is unknown. Did you mean endpoints?"],
-    [`name: A\nendpoints:\n  R: [{ sttus: 200 }]\n${steps}`, "3:9 sttus is unknown. Did you mean status?"],
+    [
+      `name: A\nendpoints:\n  R: [{ sttus: 200 }]\n${steps}`,
+      "3:9 sttus is unknown. Did you mean status?",
+    ],
     ["name: A\nsteps:\n  - sned: 1\n", "3:5 sned is unknown. Did you mean send?"],
-    [expecting("{ delivery: { state: delivered } }"), "3:15 delivery is unknown. Did you mean deliveries?"],
-    [expecting("{ requests: { body: { $.a: { atleast: 3 } } } }"), "3:42 atleast is unknown. Did you mean atLeast?"],
+    [
+      expecting("{ delivery: { state: delivered } }"),
+      "3:15 delivery is unknown. Did you mean deliveries?",
+    ],
+    [
+      expecting("{ requests: { body: { $.a: { atleast: 3 } } } }"),
+      "3:42 atleast is unknown. Did you mean atLeast?",
+    ],
     [
       `name: A\nendpoints: { Receiver: [{}] }\ndestinations:\n  D: { webhooks: [{ endpoint: Reciever }] }\n${steps}`,
       "4:31 There is no endpoint Reciever. Did you mean Receiver?",
     ],
-    ["name: A\nsteps:\n  - send: { type: track }\n    from: Shop\n", "4:11 There is no source Shop. Known: Source."],
-    ["name: A\nsteps:\n  - change: { sources: { X: { mode: explain } } }\n", "3:26 There is no source X. Known: Source."],
-    [expecting("{ deliveries: { of: { destination: Nope } } }"), "3:48 There is no destination Nope. There are none."],
+    [
+      "name: A\nsteps:\n  - send: { type: track }\n    from: Shop\n",
+      "4:11 There is no source Shop. Known: Source.",
+    ],
+    [
+      "name: A\nsteps:\n  - change: { sources: { X: { mode: explain } } }\n",
+      "3:26 There is no source X. Known: Source.",
+    ],
+    [
+      expecting("{ deliveries: { of: { destination: Nope } } }"),
+      "3:48 There is no destination Nope. There are none.",
+    ],
   ])("%j", (text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
   });
@@ -131,14 +188,23 @@ describe("a value that does not fit is shown beside what was expected", () => {
   test.each([
     [`name: 7\n${steps}`, "1:7 name must be a text, but it is 7."],
     [`name: A\nseed: x\n${steps}`, '2:7 seed must be a whole number, but it is "x".'],
-    [`name: A\nstartAt: yesterday\n${steps}`, '2:10 startAt must be a time such as 2026-11-21T09:00:00Z, but it is "yesterday".'],
-    [`name: A\nsettings: { jitter: maybe }\n${steps}`, '2:21 jitter must be true or false, but it is "maybe".'],
+    [
+      `name: A\nstartAt: yesterday\n${steps}`,
+      '2:10 startAt must be a time such as 2026-11-21T09:00:00Z, but it is "yesterday".',
+    ],
+    [
+      `name: A\nsettings: { jitter: maybe }\n${steps}`,
+      '2:21 jitter must be true or false, but it is "maybe".',
+    ],
     [
       `name: A\nendpoints:\n  R: { steps: [{ do: hangs }] }\n${steps}`,
       '3:22 do must be answer, hang, reset, close, truncate, drip, garbage, redirect or forward, but it is "hangs".',
     ],
     [`name: A\ndestinations:\n  D: {}\n${steps}`, "3:6 webhooks is missing: a list of webhooks."],
-    [`name: A\ndestinations:\n  D: { webhooks: [{}] }\n${steps}`, "3:19 A webhook has either an endpoint, by its name, or a url."],
+    [
+      `name: A\ndestinations:\n  D: { webhooks: [{}] }\n${steps}`,
+      "3:19 A webhook has either an endpoint, by its name, or a url.",
+    ],
     [
       `name: A\ndestinations:\n  D: { webhooks: [{ url: 'ftp://x' }] }\n${steps}`,
       "3:26 The URL must start with http:// or https://, not ftp://.",
@@ -148,17 +214,26 @@ describe("a value that does not fit is shown beside what was expected", () => {
       "3:63 Hookyard sets the header X-Signature itself. Remove it from the webhook.",
     ],
     ["name: A\nsteps:\n  - {}\n", "3:5 This step does nothing. It needs one of send, post, "],
-    ["name: A\nsteps:\n  - send: { type: track }\n    advance: 1h\n", "4:5 A step does one thing: move advance out of the step with send."],
+    [
+      "name: A\nsteps:\n  - send: { type: track }\n    advance: 1h\n",
+      "4:5 A step does one thing: move advance out of the step with send.",
+    ],
     [
       "name: A\nsteps:\n  - advance: 90 minutes\n",
       '3:14 advance must be a duration such as 90m, or next-due, or idle, but it is "90 minutes".',
     ],
-    ["name: A\nsteps:\n  - send: { type: trak }\n", '3:19 type must be identify, track, page, screen, group or alias, but it is "trak".'],
+    [
+      "name: A\nsteps:\n  - send: { type: trak }\n",
+      '3:19 type must be identify, track, page, screen, group or alias, but it is "trak".',
+    ],
     [
       "name: A\nsources: { A: , B: }\nsteps:\n  - send: { type: track }\n",
       "4:5 There are several sources, so name the one that sends: from: A.",
     ],
-    [expecting("{ deliveries: { count: two } }"), '3:36 count must be a whole number, or a mapping of atLeast, atMost, but it is "two".'],
+    [
+      expecting("{ deliveries: { count: two } }"),
+      '3:36 count must be a whole number, or a mapping of atLeast, atMost, but it is "two".',
+    ],
     [
       expecting("{ attempts: { results: [503 x0] } }"),
       '3:37 results[0] must be a status such as 503, or success, http_error, timeout, connection_error or tls_error; several alike as 503 x3, but it is "503 x0".',
@@ -167,22 +242,39 @@ describe("a value that does not fit is shown beside what was expected", () => {
       expecting("{ requests: { body: { total: 3 } } }"),
       "3:35 total is not a path into JSON. Write a path such as $.properties.items[0].sku or $['unit price'].",
     ],
-    [expecting("{ requests: { body: { $.a: { matches: '(' } } } }"), "3:51 matches is not a valid regular expression."],
+    [
+      expecting("{ requests: { body: { $.a: { matches: '(' } } } }"),
+      "3:51 matches is not a valid regular expression.",
+    ],
   ])("%j", (text, problem) => {
     expect(problemsOf(text)[0]).toContain(problem);
   });
 
   test("everything that is wrong is told at once, in the order of the file", () => {
-    expect(problemsOf("name: 7\nseed: x\nsteps:\n  - advance: soon\n").map((line) => line.split(" ")[0])).toEqual(["1:7", "2:7", "4:14"]);
+    expect(
+      problemsOf("name: 7\nseed: x\nsteps:\n  - advance: soon\n").map((line) => line.split(" ")[0]),
+    ).toEqual(["1:7", "2:7", "4:14"]);
   });
 });
 
 describe("an expectation that could be met by nothing is refused", () => {
   test.each([
-    [expecting("{}"), "3:13 An expectation is about something: messages, deliveries, attempts, requests, "],
-    [expecting("{ deliveries: { count: 0 } }"), "3:36 count must be at least 1; for none, write never: true, but it is 0."],
-    [expecting("{ deliveries: { never: true, count: 2 } }"), "3:49 never means that none exists, so it cannot be combined with count."],
-    [expecting("{ deliveries: { never: false } }"), "3:36 never must be true, or left out, but it is false."],
+    [
+      expecting("{}"),
+      "3:13 An expectation is about something: messages, deliveries, attempts, requests, ",
+    ],
+    [
+      expecting("{ deliveries: { count: 0 } }"),
+      "3:36 count must be at least 1; for none, write never: true, but it is 0.",
+    ],
+    [
+      expecting("{ deliveries: { never: true, count: 2 } }"),
+      "3:49 never means that none exists, so it cannot be combined with count.",
+    ],
+    [
+      expecting("{ deliveries: { never: false } }"),
+      "3:36 never must be true, or left out, but it is false.",
+    ],
   ])("%j", (text, problem) => {
     expect(problemsOf(text)[0]).toContain(problem);
   });

@@ -1,4 +1,7 @@
-/** Reads a scenario file: a checked scenario with the places of its parts, or everything that is wrong with it, in the order of the file. */
+/**
+ * Reads a scenario file: a checked scenario with the places of its parts, or everything that is
+ * wrong with it, in the order of the file.
+ */
 
 import { isObject } from "../../domain/json.ts";
 import { findWrongReferences } from "./references.ts";
@@ -33,16 +36,30 @@ export function readScenario(
   text: string,
   { maxLength, maxSteps, maxValues, commands, advice }: FileLimits = limits,
 ): ReadScenario | { problems: FileProblem[] } {
-  const tooLarge = (message: string) => ({ problems: [{ line: 1, column: 1, message: `${message} ${advice}` }] });
+  const tooLarge = (message: string) => ({
+    problems: [{ line: 1, column: 1, message: `${message} ${advice}` }],
+  });
   if (text.length > maxLength)
-    return tooLarge(`The file has ${inWords(text.length)} characters, more than the ${inWords(maxLength)} that are allowed here.`);
+    return tooLarge(
+      `The file has ${inWords(text.length)} characters, more than the ${inWords(maxLength)} that are allowed here.`,
+    );
   const file = readYaml(text.replace(/^\uFEFF/, ""), { maxValues });
   if ("problems" in file) return { problems: inOrder(file.problems) };
   const steps = isObject(file.value) ? file.value["steps"] : null;
   if (Array.isArray(steps) && steps.length > maxSteps)
-    return tooLarge(`The file has ${inWords(steps.length)} steps, more than the ${inWords(maxSteps)} that are allowed here.`);
+    return tooLarge(
+      `The file has ${inWords(steps.length)} steps, more than the ${inWords(maxSteps)} that are allowed here.`,
+    );
   if (file.value === null)
-    return { problems: [{ line: 1, column: 1, message: "The file is empty. A scenario has at least a name and steps." }] };
+    return {
+      problems: [
+        {
+          line: 1,
+          column: 1,
+          message: "The file is empty. A scenario has at least a name and steps.",
+        },
+      ],
+    };
   const checked = checkScenario(file);
   if ("problems" in checked) return { problems: inOrder(checked.problems) };
   const refused = commands ? [] : commandsIn(checked);
@@ -54,11 +71,19 @@ const noCommands = "A command runs only with hookyard run and hookyard/testing."
 /** A text that was pasted into the inspector must not start programs. */
 function commandsIn({ scenario, file }: ReadScenario): FileProblem[] {
   return scenario.steps.flatMap((step, index) => {
-    if ("command" in step) return [{ ...file.placeOf(["steps", index, "command"]), message: noCommands }];
+    if ("command" in step)
+      return [{ ...file.placeOf(["steps", index, "command"]), message: noCommands }];
     const list = "expect" in step ? [step.expect].flat() : [];
     return list.flatMap(({ effects }, at) => {
       if (effects?.command === undefined) return [];
-      const claim = ["steps", index, "expect", ...("expect" in step && Array.isArray(step.expect) ? [at] : []), "effects", "command"];
+      const claim = [
+        "steps",
+        index,
+        "expect",
+        ...("expect" in step && Array.isArray(step.expect) ? [at] : []),
+        "effects",
+        "command",
+      ];
       return [{ ...file.placeOf(claim), message: `${noCommands} Here, use a url.` }];
     });
   });
@@ -77,9 +102,12 @@ function inWords(count: number): string {
 }
 
 function inOrder(problems: readonly FileProblem[]): FileProblem[] {
-  const sorted = problems.toSorted((one, other) => one.line - other.line || one.column - other.column);
+  const sorted = problems.toSorted(
+    (one, other) => one.line - other.line || one.column - other.column,
+  );
   const first = sorted.slice(0, maxProblems);
   const last = sorted[maxProblems];
-  if (last !== undefined) first.push({ ...last, message: `${sorted.length - maxProblems} more problems from here on.` });
+  if (last !== undefined)
+    first.push({ ...last, message: `${sorted.length - maxProblems} more problems from here on.` });
   return first;
 }

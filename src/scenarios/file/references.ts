@@ -1,4 +1,7 @@
-/** What a schema cannot see: that names refer to something, that members fit each other, that every run is the same. */
+/**
+ * What a schema cannot see: that names refer to something, that members fit each other, that every
+ * run is the same.
+ */
 
 import { checkHeader, checkWebhookUrl, maxHeaders } from "../../domain/webhook-rules.ts";
 import type { FileChange } from "./change-schema.ts";
@@ -6,7 +9,13 @@ import type { Expectation } from "./expectation-schema.ts";
 import { parseJsonPath, pathWords } from "./json-path.ts";
 import { inOneLine, unknownName } from "./members.ts";
 import type { PostStep, Scenario, ScenarioStep, SendStep } from "./scenario-schema.ts";
-import { isUrl, stepsOf, type FileDestination, type FileEndpoint, type FileWebhook } from "./setup-schema.ts";
+import {
+  isUrl,
+  stepsOf,
+  type FileDestination,
+  type FileEndpoint,
+  type FileWebhook,
+} from "./setup-schema.ts";
 import type { FileProblem, Path, PlacedValue } from "./yaml-places.ts";
 
 export function findWrongReferences(scenario: Scenario, file: PlacedValue): FileProblem[] {
@@ -34,7 +43,10 @@ class Check {
       endpoint: Object.keys(scenario.endpoints ?? {}),
       destination: Object.keys(scenario.destinations ?? {}),
       audience: Object.keys({ ...scenario.audiences, ...created(scenario, "audiences") }),
-      "computed trait": Object.keys({ ...scenario.computedTraits, ...created(scenario, "computedTraits") }),
+      "computed trait": Object.keys({
+        ...scenario.computedTraits,
+        ...created(scenario, "computedTraits"),
+      }),
     };
   }
 
@@ -53,12 +65,15 @@ class Check {
     if ("send" in step || "post" in step) this.#sending(step, path);
     if ("send" in step) this.#repetition(step, path);
     if ("create" in step) this.#computed(step.create, [...path, "create"]);
-    if ("sync" in step) this.#oneOfKinds(["audience", "computed trait"], step.sync, [...path, "sync"]);
+    if ("sync" in step)
+      this.#oneOfKinds(["audience", "computed trait"], step.sync, [...path, "sync"]);
     if ("change" in step) {
       const { sources = {}, endpoints = {}, destinations = {}, audiences = {} } = step.change;
-      for (const name of Object.keys(audiences)) this.#named("audience", name, [...path, "change", "audiences", name], "name");
+      for (const name of Object.keys(audiences))
+        this.#named("audience", name, [...path, "change", "audiences", name], "name");
       this.#computed({ audiences }, [...path, "change"]);
-      for (const name of Object.keys(sources)) this.#named("source", name, [...path, "change", "sources", name], "name");
+      for (const name of Object.keys(sources))
+        this.#named("source", name, [...path, "change", "sources", name], "name");
       for (const [name, endpoint] of Object.entries(endpoints)) {
         const place = [...path, "change", "endpoints", name];
         if (this.#named("endpoint", name, place, "name"))
@@ -79,7 +94,10 @@ class Check {
     if ("expect" in step) {
       const list = Array.isArray(step.expect) ? step.expect : [step.expect];
       for (const [index, one] of list.entries())
-        this.#expectation(one, Array.isArray(step.expect) ? [...path, "expect", index] : [...path, "expect"]);
+        this.#expectation(
+          one,
+          Array.isArray(step.expect) ? [...path, "expect", index] : [...path, "expect"],
+        );
     }
   }
 
@@ -98,7 +116,10 @@ class Check {
             : `A forward leads to the full URL of a receiver, such as http://127.0.0.1:3000/, or to an endpoint above it. ${unknownName(to, targets)}`,
         );
       if (mayBeDown !== undefined && (to === undefined || !isUrl(to)))
-        this.#problem([...place, "mayBeDown"], "mayBeDown goes with a URL in to; an endpoint of this file is always there.");
+        this.#problem(
+          [...place, "mayBeDown"],
+          "mayBeDown goes with a URL in to; an endpoint of this file is always there.",
+        );
       if (hold > laneConnections)
         this.#problem(
           [...place, "hold"],
@@ -107,13 +128,22 @@ class Check {
     }
   }
 
-  #destination(name: string, { sources = [], webhooks = [] }: Pick<Partial<FileDestination>, "sources" | "webhooks">, path: Path): void {
-    for (const [index, source] of sources.entries()) this.#named("source", source, [...path, "sources", index]);
-    for (const [index, webhook] of webhooks.entries()) this.#webhook(name, index, webhook, [...path, "webhooks", index]);
+  #destination(
+    name: string,
+    { sources = [], webhooks = [] }: Pick<Partial<FileDestination>, "sources" | "webhooks">,
+    path: Path,
+  ): void {
+    for (const [index, source] of sources.entries())
+      this.#named("source", source, [...path, "sources", index]);
+    for (const [index, webhook] of webhooks.entries())
+      this.#webhook(name, index, webhook, [...path, "webhooks", index]);
   }
 
   #computed(
-    { audiences = {}, computedTraits = {} }: Pick<Partial<Scenario>, "computedTraits"> & Pick<FileChange, "audiences">,
+    {
+      audiences = {},
+      computedTraits = {},
+    }: Pick<Partial<Scenario>, "computedTraits"> & Pick<FileChange, "audiences">,
     path: Path,
   ): void {
     for (const [kind, things] of Object.entries({ audiences, computedTraits })) {
@@ -132,14 +162,18 @@ class Check {
     const wrongUrl = url === undefined ? null : checkWebhookUrl(url);
     if (wrongUrl !== null) this.#problem([...path, "url"], wrongUrl);
     const entries = Object.entries(headers);
-    if (entries.length > maxHeaders) this.#problem([...path, "headers"], `A webhook has at most ${maxHeaders} headers.`);
+    if (entries.length > maxHeaders)
+      this.#problem([...path, "headers"], `A webhook has at most ${maxHeaders} headers.`);
     for (const [name, value] of entries) {
       const wrong = checkHeader(name, value);
       if (wrong !== null) this.#problem([...path, "headers", name], wrong);
     }
   }
 
-  /** Two webhooks at one endpoint run into each other: which of them meets which step would be left to chance. */
+  /**
+   * Two webhooks at one endpoint run into each other: which of them meets which step would be left
+   * to chance.
+   */
   #onlyWebhookAt(endpoint: string, webhook: string, path: Path): void {
     if ((this.#scenario.settings?.laneConnections ?? 1) > 1) return;
     const first = this.#webhooksAt.get(endpoint) ?? webhook;
@@ -152,37 +186,55 @@ class Check {
   }
 
   #programs(endpoint: string): FileEndpoint[] {
-    const changed = this.#scenario.steps.map((step) => ("change" in step ? step.change.endpoints?.[endpoint] : undefined));
-    return [this.#scenario.endpoints?.[endpoint], ...changed].filter((program) => program !== undefined);
+    const changed = this.#scenario.steps.map((step) =>
+      "change" in step ? step.change.endpoints?.[endpoint] : undefined,
+    );
+    return [this.#scenario.endpoints?.[endpoint], ...changed].filter(
+      (program) => program !== undefined,
+    );
   }
 
   #sending({ from, answers, resend = 0 }: SendStep | PostStep, path: Path): void {
     const sources = this.#names.source;
     if (from !== undefined) this.#named("source", from, [...path, "from"]);
     else if (sources.length > 1)
-      this.#problem(path, `There are several sources, so name the one that sends: from: ${inOneLine(sources[0] ?? "")}.`);
+      this.#problem(
+        path,
+        `There are several sources, so name the one that sends: from: ${inOneLine(sources[0] ?? "")}.`,
+      );
     if (Array.isArray(answers) && answers.length !== resend + 1) {
       const wanted =
-        resend === 0 ? "one answer, because nothing is sent again" : `${resend + 1} answers, one for each time that it is sent`;
-      this.#problem([...path, "answers"], `answers must have ${wanted}, but it has ${answers.length}.`);
+        resend === 0
+          ? "one answer, because nothing is sent again"
+          : `${resend + 1} answers, one for each time that it is sent`;
+      this.#problem(
+        [...path, "answers"],
+        `answers must have ${wanted}, but it has ${answers.length}.`,
+      );
     }
   }
 
   #repetition({ send, repeat, every, batch, rejected }: SendStep, path: Path): void {
-    if (every !== undefined && repeat === undefined) this.#problem([...path, "every"], "every requires repeat: say how many times.");
+    if (every !== undefined && repeat === undefined)
+      this.#problem([...path, "every"], "every requires repeat: say how many times.");
     if (rejected !== undefined && !Array.isArray(send) && batch === undefined) {
-      this.#problem([...path, "rejected"], "rejected applies to a batch. A single message that is rejected gets 400: write answers: 400.");
+      this.#problem(
+        [...path, "rejected"],
+        "rejected applies to a batch. A single message that is rejected gets 400: write answers: 400.",
+      );
     }
   }
 
   #choice(of: Choice, path: Path): void {
     for (const kind of ["endpoint", "destination"] as const) {
-      for (const [name, place] of several(of[kind], [...path, kind])) this.#named(kind, name, place);
+      for (const [name, place] of several(of[kind], [...path, kind]))
+        this.#named(kind, name, place);
     }
     // The messages of an audience come from a source of its name.
     for (const [name, place] of several(of.source, [...path, "source"]))
       this.#oneOfKinds(["source", "audience", "computed trait"], name, place);
-    for (const [name, place] of several(of.name, [...path, "name"])) this.#named("audience", name, place);
+    for (const [name, place] of several(of.name, [...path, "name"]))
+      this.#named("audience", name, place);
     for (const [webhook, place] of several(of.webhook, [...path, "webhook"])) {
       if (this.#names.endpoint.includes(webhook) || this.#urls().includes(webhook)) continue;
       this.#problem(place, unknownName(webhook, [...this.#names.endpoint, ...this.#urls()]));
@@ -190,9 +242,11 @@ class Check {
   }
 
   #urls(): string[] {
-    const changes = this.#scenario.steps.flatMap((step) => ("change" in step ? Object.values(step.change.destinations ?? {}) : []));
-    return [...Object.values(this.#scenario.destinations ?? {}), ...changes].flatMap(({ webhooks = [] }) =>
-      webhooks.flatMap(({ url }) => url ?? []),
+    const changes = this.#scenario.steps.flatMap((step) =>
+      "change" in step ? Object.values(step.change.destinations ?? {}) : [],
+    );
+    return [...Object.values(this.#scenario.destinations ?? {}), ...changes].flatMap(
+      ({ webhooks = [] }) => webhooks.flatMap(({ url }) => url ?? []),
     );
   }
 
@@ -208,42 +262,73 @@ class Check {
       if ("body" in claim) this.#paths(claim.body, [...place, "body"]);
       if ("response" in claim) this.#paths(claim.response?.body, [...place, "response", "body"]);
       if ("decisions" in claim)
-        for (const name of Object.keys(claim.decisions ?? {})) this.#named("destination", name, [...place, "decisions", name], "name");
+        for (const name of Object.keys(claim.decisions ?? {}))
+          this.#named("destination", name, [...place, "decisions", name], "name");
     }
   }
 
   #paths(body: Record<string, unknown> | undefined, path: Path): void {
     for (const text of Object.keys(body ?? {})) {
-      if (parseJsonPath(text) === null) this.#problem([...path, text], `${inOneLine(text)} is not a path into JSON. ${pathWords}`, "name");
+      if (parseJsonPath(text) === null)
+        this.#problem(
+          [...path, text],
+          `${inOneLine(text)} is not a path into JSON. ${pathWords}`,
+          "name",
+        );
     }
   }
 
   #named(kind: Kind, name: string, path: Path, where: "value" | "name" = "value"): boolean {
     if (this.#names[kind].includes(name)) return true;
-    this.#problem(path, `There is no ${kind} ${unknownName(name, this.#names[kind]).replace(" is unknown.", ".")}`, where);
+    this.#problem(
+      path,
+      `There is no ${kind} ${unknownName(name, this.#names[kind]).replace(" is unknown.", ".")}`,
+      where,
+    );
     return false;
   }
 
   #oneOfKinds(kinds: readonly [Kind, ...Kind[]], name: string, path: Path): void {
     const known = kinds.flatMap((kind) => this.#names[kind]);
-    if (!known.includes(name)) this.#problem(path, `There is no ${kinds[0]} ${unknownName(name, known).replace(" is unknown.", ".")}`);
+    if (!known.includes(name))
+      this.#problem(
+        path,
+        `There is no ${kinds[0]} ${unknownName(name, known).replace(" is unknown.", ".")}`,
+      );
   }
 
   #problem(path: Path, message: string, where: "value" | "name" = "value"): void {
-    this.problems.push({ ...(where === "name" ? this.#file.placeOfName(path) : this.#file.placeOf(path)), message });
+    this.problems.push({
+      ...(where === "name" ? this.#file.placeOfName(path) : this.#file.placeOf(path)),
+      message,
+    });
   }
 }
 
 type Names = string | readonly string[] | undefined;
-type Choice = { name?: Names; source?: Names; endpoint?: Names; destination?: Names; webhook?: Names };
+type Choice = {
+  name?: Names;
+  source?: Names;
+  endpoint?: Names;
+  destination?: Names;
+  webhook?: Names;
+};
 
 function several(names: Names, path: Path): [string, Path][] {
   if (names === undefined) return [];
-  return typeof names === "string" ? [[names, path]] : names.map((name, index) => [name, [...path, index]]);
+  return typeof names === "string"
+    ? [[names, path]]
+    : names.map((name, index) => [name, [...path, index]]);
 }
 
-function created<What extends "audiences" | "computedTraits">({ steps }: Scenario, what: What): Scenario[What] {
-  return Object.assign({}, ...steps.map((step) => ("create" in step ? step.create[what] : undefined)));
+function created<What extends "audiences" | "computedTraits">(
+  { steps }: Scenario,
+  what: What,
+): Scenario[What] {
+  return Object.assign(
+    {},
+    ...steps.map((step) => ("create" in step ? step.create[what] : undefined)),
+  );
 }
 
 export function sourcesOf({ sources }: Scenario): NonNullable<Scenario["sources"]> {

@@ -1,4 +1,7 @@
-/** The `request` step: a request to a receiver that is not Hookyard's, past the pipeline, as `hookyard check` makes them. */
+/**
+ * The `request` step: a request to a receiver that is not Hookyard's, past the pipeline, as
+ * `hookyard check` makes them.
+ */
 
 import { z } from "zod";
 import { hangUps, signatures } from "../../receiver/request.ts";
@@ -18,23 +21,43 @@ const request = members({
     ),
   signature: oneOf(signatures)
     .optional()
-    .describe("X-Signature, with the shared secret from the environment variable HOOKYARD_SECRET. No signature when left out."),
+    .describe(
+      "X-Signature, with the shared secret from the environment variable HOOKYARD_SECRET. No signature when left out.",
+    ),
   otherBody: text.optional().describe("The body whose signature of-other-body takes."),
   slow: z.boolean({ error: "true or false" }).optional().describe("In small pieces."),
-  hangUp: oneOf(hangUps).optional().describe("When the connection ends without an answer that is read."),
-  waitMs: whole(0, 60_000).optional().describe("Before a hang-up while-working or without-reading."),
-  connection: oneOf(["kept", "close"]).optional().describe("On one connection with the requests before, or one that it asks to close."),
-  copies: whole(2, 200).optional().describe("So many of it, on connections that are open before the first byte is sent."),
-  apartMs: whole(0, 10_000).optional().describe("Between the copies: at the same time when left out."),
-  tries: whole(1, 10).optional().describe("So many times in all while it is answered 5xx, 408 or 429, or not at all."),
+  hangUp: oneOf(hangUps)
+    .optional()
+    .describe("When the connection ends without an answer that is read."),
+  waitMs: whole(0, 60_000)
+    .optional()
+    .describe("Before a hang-up while-working or without-reading."),
+  connection: oneOf(["kept", "close"])
+    .optional()
+    .describe("On one connection with the requests before, or one that it asks to close."),
+  copies: whole(2, 200)
+    .optional()
+    .describe("So many of it, on connections that are open before the first byte is sent."),
+  apartMs: whole(0, 10_000)
+    .optional()
+    .describe("Between the copies: at the same time when left out."),
+  tries: whole(1, 10)
+    .optional()
+    .describe("So many times in all while it is answered 5xx, 408 or 429, or not at all."),
   answers: oneOf(["2xx", "refused", "no crash"])
     .optional()
-    .describe("What each answer has to be: 2xx, anything but 2xx, or anything but a server error or no answer within 5 s."),
+    .describe(
+      "What each answer has to be: 2xx, anything but 2xx, or anything but a server error or no answer within 5 s.",
+    ),
 });
 
 const command = members({
-  run: name.describe("For the shell; it has to end with 0 within 30 s. Only hookyard run and hookyard/testing run one."),
-  listens: url.optional().describe("Afterwards, waits until something listens there: 10 s at most."),
+  run: name.describe(
+    "For the shell; it has to end with 0 within 30 s. Only hookyard run and hookyard/testing run one.",
+  ),
+  listens: url
+    .optional()
+    .describe("Afterwards, waits until something listens there: 10 s at most."),
 });
 export const commandStep = members({
   command: z.union([name, command], { error: "a command, or a mapping of run and listens" }),
@@ -42,7 +65,10 @@ export const commandStep = members({
 }).meta({ id: "ScenarioCommand" });
 export type CommandStep = z.output<typeof commandStep>;
 
-export const requestStep = members({ request, name: text.optional().describe("What the step is for, in the report.") }).meta({
+export const requestStep = members({
+  request,
+  name: text.optional().describe("What the step is for, in the report."),
+}).meta({
   id: "ScenarioRequest",
 });
 export type RequestStep = z.output<typeof requestStep>;

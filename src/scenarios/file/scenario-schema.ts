@@ -6,25 +6,43 @@ import { duration } from "./matcher.ts";
 import { expectation, ofDeliveries } from "./expectation-schema.ts";
 import { members } from "./members.ts";
 import { wantedVerbs } from "./sentences.ts";
-import { destination, endpoint, name, named, oneOf, settings, source, text, whole } from "./setup-schema.ts";
+import {
+  destination,
+  endpoint,
+  name,
+  named,
+  oneOf,
+  settings,
+  source,
+  text,
+  whole,
+} from "./setup-schema.ts";
 import { audience, computedTrait, userIds, change, creation } from "./change-schema.ts";
 import { commandStep, requestStep } from "./request-schema.ts";
 
 export const callTypes = ["identify", "track", "page", "screen", "group", "alias"] as const;
 
 /** Members beside the type are sent unchanged, also invalid ones: ingest reports those. */
-const message = z.looseObject({ type: oneOf(callTypes) }, { error: "a message: a mapping with a type" }).meta({ id: "ScenarioMessage" });
+const message = z
+  .looseObject({ type: oneOf(callTypes) }, { error: "a message: a mapping with a type" })
+  .meta({ id: "ScenarioMessage" });
 
 const stepName = text.optional().describe("What the step is for, in the report.");
-const answer = z.union([whole(lowestStatus, highestStatus), z.literal("cut")], { error: "a status such as 200, or cut" });
+const answer = z.union([whole(lowestStatus, highestStatus), z.literal("cut")], {
+  error: "a status such as 200, or cut",
+});
 
-/** For everything that is sent: the source, how often, and the expected answer of the ingest port. */
+/**
+ * For everything that is sent: the source, how often, and the expected answer of the ingest port.
+ */
 const sending = {
   name: stepName,
   from: name.optional().describe("The source; may be left out when there is only one."),
   resend: whole(1, 100)
     .optional()
-    .describe("How many times each request is sent again, byte for byte, as a client does that missed the response."),
+    .describe(
+      "How many times each request is sent again, byte for byte, as a client does that missed the response.",
+    ),
   answers: z
     .union([answer, z.array(answer).min(1, "a list that is not empty")])
     .optional()
@@ -46,7 +64,9 @@ const send = members({
   repeat: whole(1, 10_000).optional().describe("Sent this many times."),
   every: duration.optional().describe("Clock time between the repetitions."),
   batch: whole(1, 2500).optional().describe("Sent in batches of this many messages."),
-  rejected: whole(0, 1_000_000).optional().describe("How many messages of the batches ingest must reject: 0 when left out."),
+  rejected: whole(0, 1_000_000)
+    .optional()
+    .describe("How many messages of the batches ingest must reject: 0 when left out."),
 }).meta({ id: "ScenarioSend" });
 
 const post = members({
@@ -59,30 +79,53 @@ const post = members({
 
 const advance = members({
   advance: z
-    .union([oneOf(["next-due", "idle"]), duration], { error: "a duration such as 90m, or next-due, or idle" })
-    .describe("How far the clock advances: a duration, next-due, or idle: until nothing is queued, sending or waiting."),
+    .union([oneOf(["next-due", "idle"]), duration], {
+      error: "a duration such as 90m, or next-due, or idle",
+    })
+    .describe(
+      "How far the clock advances: a duration, next-due, or idle: until nothing is queued, sending or waiting.",
+    ),
   name: stepName,
 }).meta({ id: "ScenarioAdvance" });
 
 const changeStep = members({ change, name: stepName });
 const create = members({
-  create: creation.describe("Audiences and computed traits, created now: each sends its first sync immediately."),
+  create: creation.describe(
+    "Audiences and computed traits, created now: each sends its first sync immediately.",
+  ),
   name: stepName,
 });
-const sync = members({ sync: name.describe("The audience or computed trait that sends its differences now."), name: stepName });
-const deletion = members({ users: userIds, suppress: z.boolean({ error: "true or false" }).optional().describe("true when left out.") });
-const deleteStep = members({ delete: z.union([userIds, deletion]).describe("A deletion request for these users."), name: stepName });
-const lift = members({ lift: userIds.describe("Messages of these suppressed users are accepted again."), name: stepName });
+const sync = members({
+  sync: name.describe("The audience or computed trait that sends its differences now."),
+  name: stepName,
+});
+const deletion = members({
+  users: userIds,
+  suppress: z.boolean({ error: "true or false" }).optional().describe("true when left out."),
+});
+const deleteStep = members({
+  delete: z.union([userIds, deletion]).describe("A deletion request for these users."),
+  name: stepName,
+});
+const lift = members({
+  lift: userIds.describe("Messages of these suppressed users are accepted again."),
+  name: stepName,
+});
 const retry = members({ retry: ofDeliveries, name: stepName });
 const cancel = members({ cancel: ofDeliveries, name: stepName });
 
 const waitStep = members({
-  wait: duration.refine((ms) => ms <= 60_000, { error: "at most 60s" }).describe("Real time, for receivers that are not Hookyard's."),
+  wait: duration
+    .refine((ms) => ms <= 60_000, { error: "at most 60s" })
+    .describe("Real time, for receivers that are not Hookyard's."),
   name: stepName,
 });
 
 const expectStep = members({
-  expect: z.union([expectation, z.array(expectation).min(1, "a list with at least one expectation")]),
+  expect: z.union([
+    expectation,
+    z.array(expectation).min(1, "a list with at least one expectation"),
+  ]),
   name: stepName,
 });
 
@@ -104,7 +147,22 @@ export const verbs = [
 ] as const;
 export type Verb = (typeof verbs)[number];
 const step = z.union(
-  [send, post, advance, changeStep, create, sync, deleteStep, lift, retry, cancel, requestStep, commandStep, waitStep, expectStep],
+  [
+    send,
+    post,
+    advance,
+    changeStep,
+    create,
+    sync,
+    deleteStep,
+    lift,
+    retry,
+    cancel,
+    requestStep,
+    commandStep,
+    waitStep,
+    expectStep,
+  ],
   {
     error: wantedVerbs(verbs),
   },
@@ -113,18 +171,25 @@ const step = z.union(
 export const scenarioFile = members({
   name: name.describe("What the scenario shows."),
   description: text.optional(),
-  seed: z.int({ error: "a whole number" }).optional().describe("The seed of all random values: 1 when left out."),
+  seed: z
+    .int({ error: "a whole number" })
+    .optional()
+    .describe("The seed of all random values: 1 when left out."),
   startAt: z.iso
     .datetime({ offset: true, error: "a time such as 2026-11-21T09:00:00Z" })
     .optional()
     .describe("The time of the clock at the beginning: 2026-11-21T09:00:00Z when left out."),
   settings: settings.optional(),
-  sources: named(source.nullable()).optional().describe("One source with the name Source when left out."),
+  sources: named(source.nullable())
+    .optional()
+    .describe("One source with the name Source when left out."),
   endpoints: named(endpoint).optional().describe("Test endpoints, and their programs."),
   destinations: named(destination).optional(),
   audiences: named(audience)
     .optional()
-    .describe("Created before the first step, when they have no members; a create step creates one later."),
+    .describe(
+      "Created before the first step, when they have no members; a create step creates one later.",
+    ),
   computedTraits: named(computedTrait).optional(),
   steps: z.array(step, { error: "a list of steps" }).min(1, "a list with at least one step"),
 }).meta({ id: "Scenario", title: "A scenario of Hookyard" });

@@ -1,4 +1,7 @@
-/** From what zod found wrong with a scenario to sentences with places. Says what was expected there, and what is there instead. */
+/**
+ * From what zod found wrong with a scenario to sentences with places. Says what was expected there,
+ * and what is there instead.
+ */
 
 import type { z } from "zod";
 import { isObject, type Json } from "../../domain/json.ts";
@@ -14,7 +17,11 @@ export function problemsOf(issues: readonly Issue[], file: PlacedValue): FilePro
 
 /** What a mapping as a whole lacks is no news where one of its members is misspelt. */
 function telling(issues: readonly Issue[]): Issue[] {
-  const misspelt = new Set(issues.filter((issue) => issue.code === "unrecognized_keys").map((issue) => issue.path.join("\n")));
+  const misspelt = new Set(
+    issues
+      .filter((issue) => issue.code === "unrecognized_keys")
+      .map((issue) => issue.path.join("\n")),
+  );
   return issues.filter((issue) => issue.code !== "custom" || !misspelt.has(issue.path.join("\n")));
 }
 
@@ -35,14 +42,20 @@ function problemsOfIssue(issue: Issue, above: Path, file: PlacedValue): FileProb
 
 /** The contract's shapes say their values only as zod does. */
 function wantedValue(issue: Issue): string {
-  return issue.code === "invalid_value" && issue.message.startsWith("Invalid") ? anyOf(issue.values.map(String)) : issue.message;
+  return issue.code === "invalid_value" && issue.message.startsWith("Invalid")
+    ? anyOf(issue.values.map(String))
+    : issue.message;
 }
 
 function mismatch(path: Path, file: PlacedValue, message: string): FileProblem {
   const value = rawAt(file, path);
   const wanted = kinds.find(([pattern]) => pattern.test(message))?.[1] ?? message;
-  if (value === undefined) return { ...file.placeOf(path), message: `${label(path)} is missing: ${wanted}.` };
-  return { ...file.placeOf(path), message: `${label(path)} must be ${wanted}, but it is ${shown(value)}.` };
+  if (value === undefined)
+    return { ...file.placeOf(path), message: `${label(path)} is missing: ${wanted}.` };
+  return {
+    ...file.placeOf(path),
+    message: `${label(path)} must be ${wanted}, but it is ${shown(value)}.`,
+  };
 }
 
 /** Where the schema says nothing better. */
@@ -56,15 +69,24 @@ const kinds: [RegExp, string][] = [
 ];
 
 /** The closest alternative is assumed to be the one that was meant. */
-function problemsOfUnion(issue: Extract<Issue, { code: "invalid_union" }>, path: Path, file: PlacedValue): FileProblem[] {
+function problemsOfUnion(
+  issue: Extract<Issue, { code: "invalid_union" }>,
+  path: Path,
+  file: PlacedValue,
+): FileProblem[] {
   const alternatives = issue.errors.filter((issues) => issues.length > 0);
   const value = rawAt(file, path);
   const ofRightKind = alternatives.filter(
-    (issues) => !issues.some((one) => one.path.length === 0 && one.code !== "unrecognized_keys" && one.code !== "custom"),
+    (issues) =>
+      !issues.some(
+        (one) => one.path.length === 0 && one.code !== "unrecognized_keys" && one.code !== "custom",
+      ),
   );
   const complete = ofRightKind.filter((issues) => !issues.some((one) => isMissing(one, value)));
   if (isVerbs(issue.message) && isObject(value))
-    return complete.length === 1 ? problems(complete[0], path, file) : wrongVerbs(value, issue.message, path, file);
+    return complete.length === 1
+      ? problems(complete[0], path, file)
+      : wrongVerbs(value, issue.message, path, file);
   const meant = complete[0] ?? ofRightKind[0];
   if (meant !== undefined) return problems(meant, path, file);
   if (!issue.message.startsWith("Invalid")) return [mismatch(path, file, issue.message)];
@@ -96,16 +118,32 @@ function isVerbs(message: string): boolean {
   return message.startsWith(verbsMark);
 }
 
-function wrongVerbs(step: { [name: string]: Json }, message: string, path: Path, file: PlacedValue): FileProblem[] {
+function wrongVerbs(
+  step: { [name: string]: Json },
+  message: string,
+  path: Path,
+  file: PlacedValue,
+): FileProblem[] {
   const verbs = message.slice(verbsMark.length).split(", ");
   const names = Object.keys(step);
   const there = verbs.filter((verb) => names.includes(verb));
   if (there.length > 1) {
     const [first = "", second = ""] = there;
-    return [{ ...file.placeOfName([...path, second]), message: `A step does one thing: move ${second} out of the step with ${first}.` }];
+    return [
+      {
+        ...file.placeOfName([...path, second]),
+        message: `A step does one thing: move ${second} out of the step with ${first}.`,
+      },
+    ];
   }
   const unknown = names.find((name) => name !== "name");
-  if (unknown === undefined) return [{ ...file.placeOf(path), message: `This step does nothing. It needs one of ${verbs.join(", ")}.` }];
+  if (unknown === undefined)
+    return [
+      {
+        ...file.placeOf(path),
+        message: `This step does nothing. It needs one of ${verbs.join(", ")}.`,
+      },
+    ];
   return [{ ...file.placeOfName([...path, unknown]), message: unknownName(unknown, verbs) }];
 }
 
@@ -120,6 +158,7 @@ function label(path: Path): string {
 function shown(value: Json): string {
   if (value === null) return "empty";
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
-  if (typeof value === "object") return Object.keys(value).length === 0 ? "an empty mapping" : "a mapping";
+  if (typeof value === "object")
+    return Object.keys(value).length === 0 ? "an empty mapping" : "a mapping";
   return inOneLine(typeof value === "string" ? JSON.stringify(value) : String(value));
 }

@@ -1,4 +1,7 @@
-/** What a scenario sets up before its steps: the same things as in the control API, under their names, with times as people write them. */
+/**
+ * What a scenario sets up before its steps: the same things as in the control API, under their
+ * names, with times as people write them.
+ */
 
 import { z } from "zod";
 import { step as apiStep } from "../../contract/endpoints.ts";
@@ -12,18 +15,28 @@ import { members } from "./members.ts";
 export const text = z.string({ error: "a text" });
 export const name = text.min(1, "a text that is not empty");
 const flag = z.boolean({ error: "true or false" });
-const share = z.number({ error: "a share from 0 to 1" }).min(0, "a share from 0 to 1").max(1, "a share from 0 to 1");
+const share = z
+  .number({ error: "a share from 0 to 1" })
+  .min(0, "a share from 0 to 1")
+  .max(1, "a share from 0 to 1");
 export const whole = (least: number, most: number) => {
   const wanted = `a whole number from ${least} to ${most}`;
   return z.int({ error: wanted }).min(least, wanted).max(most, wanted);
 };
-export const oneOf = <const Values extends readonly string[]>(values: Values) => z.enum(values, { error: anyOf(values) });
-const headers = z.record(z.string(), z.string({ error: "a text, in quotes where it looks like a number" }), {
-  error: "a mapping of header names and values",
-});
+export const oneOf = <const Values extends readonly string[]>(values: Values) =>
+  z.enum(values, { error: anyOf(values) });
+const headers = z.record(
+  z.string(),
+  z.string({ error: "a text, in quotes where it looks like a number" }),
+  {
+    error: "a mapping of header names and values",
+  },
+);
 
 export function anyOf(values: readonly string[]): string {
-  return values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
+  return values.length < 2
+    ? values.join("")
+    : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
 }
 
 /** Under their names. What is left out of one may be all of it: `Shop:` alone will do. */
@@ -53,12 +66,23 @@ export const sourceMembers = {
   mode: oneOf(["explain", "production"]).optional(),
   deduplicate: flag.optional(),
   correctClockSkew: flag.optional(),
-  faults: z.array(fault, { error: "a list of faults" }).optional().describe("Faults that clients of the source meet."),
+  faults: z
+    .array(fault, { error: "a list of faults" })
+    .optional()
+    .describe("Faults that clients of the source meet."),
 };
 export const source = members(sourceMembers).meta({ id: "ScenarioSource" });
 
 const does = apiStep.shape.do.options;
-const messageTypeNames = ["identify", "track", "page", "screen", "group", "alias", "delete"] as const;
+const messageTypeNames = [
+  "identify",
+  "track",
+  "page",
+  "screen",
+  "group",
+  "alias",
+  "delete",
+] as const;
 export const messageTypeName = oneOf(messageTypeNames);
 
 const programStep = members({
@@ -66,7 +90,12 @@ const programStep = members({
   times: whole(1, 1_000_000)
     .optional()
     .describe(apiStep.shape.times.description ?? ""),
-  match: members({ type: messageTypeName.optional(), event: text.optional(), userId: text.optional(), messageId: text.optional() })
+  match: members({
+    type: messageTypeName.optional(),
+    event: text.optional(),
+    userId: text.optional(),
+    messageId: text.optional(),
+  })
     .optional()
     .describe(apiStep.shape.match.description ?? ""),
   chance: share.optional().describe(apiStep.shape.chance.description ?? ""),
@@ -76,16 +105,26 @@ const programStep = members({
   delay: duration.optional().describe("Clock time before the step does what it does."),
   for: duration
     .optional()
-    .describe("Of hang and drip: clock time for which it lasts. Of hold: how long the first request waits for the others."),
-  to: text.optional().describe("Of forward: the full URL of the receiver, or the name of an endpoint above this one."),
-  mayBeDown: flag.optional().describe("Of to: do not insist that something listens there before the scenario begins."),
+    .describe(
+      "Of hang and drip: clock time for which it lasts. Of hold: how long the first request waits for the others.",
+    ),
+  to: text
+    .optional()
+    .describe(
+      "Of forward: the full URL of the receiver, or the name of an endpoint above this one.",
+    ),
+  mayBeDown: flag
+    .optional()
+    .describe("Of to: do not insist that something listens there before the scenario begins."),
   lose: oneOf(losses)
     .optional()
     .describe(apiStep.shape.lose.description ?? ""),
   loseAs: oneOf(lossLooks)
     .optional()
     .describe(apiStep.shape.loseAs.description ?? ""),
-  delayAfter: duration.optional().describe("Of forward: clock time between the receiver's answer and the answer to the sender."),
+  delayAfter: duration
+    .optional()
+    .describe("Of forward: clock time between the receiver's answer and the answer to the sender."),
   copies: whole(1, 10)
     .optional()
     .describe(apiStep.shape.copies.description ?? ""),
@@ -111,25 +150,40 @@ export function isUrl(to: string): boolean {
   return to.includes("://");
 }
 
-const program = z.array(programStep, { error: "a list of steps" }).min(1, "a list with at least one step");
+const program = z
+  .array(programStep, { error: "a list of steps" })
+  .min(1, "a list with at least one step");
 
 export const endpoint = z
-  .union([program, members({ steps: program, after: oneOf(["repeat-last", "start-over"]).optional() })])
-  .meta({ id: "ScenarioEndpoint", description: "Its program: a list of steps, or steps with what comes after the last." });
+  .union([
+    program,
+    members({ steps: program, after: oneOf(["repeat-last", "start-over"]).optional() }),
+  ])
+  .meta({
+    id: "ScenarioEndpoint",
+    description: "Its program: a list of steps, or steps with what comes after the last.",
+  });
 export type FileEndpoint = z.output<typeof endpoint>;
 
 export const certificates = ["valid", "self-signed", "expired", "wrong-host"] as const;
 
 const webhook = members({
   endpoint: name.optional().describe("The name of an endpoint of this file."),
-  certificate: oneOf(certificates).optional().describe("Of an endpoint: over HTTPS, with this certificate."),
+  certificate: oneOf(certificates)
+    .optional()
+    .describe("Of an endpoint: over HTTPS, with this certificate."),
   url: text.optional().describe("The URL of a real receiver."),
-  mayBeDown: flag.optional().describe("Of a url: the receiver does not have to listen there before the scenario begins."),
+  mayBeDown: flag
+    .optional()
+    .describe("Of a url: the receiver does not have to listen there before the scenario begins."),
   headers: headers.optional(),
 })
   .superRefine((one, context) => {
     if ((one.endpoint === undefined) === (one.url === undefined)) {
-      context.addIssue({ code: "custom", message: "A webhook has either an endpoint, by its name, or a url." });
+      context.addIssue({
+        code: "custom",
+        message: "A webhook has either an endpoint, by its name, or a url.",
+      });
     }
     if (one.certificate !== undefined && one.url !== undefined) {
       context.addIssue({
@@ -150,7 +204,10 @@ const webhook = members({
 export type FileWebhook = z.output<typeof webhook>;
 
 export const destinationMembers = {
-  sources: z.array(name, { error: "a list of names of sources" }).optional().describe("All sources when left out."),
+  sources: z
+    .array(name, { error: "a list of names of sources" })
+    .optional()
+    .describe("All sources when left out."),
   webhooks: z
     .array(webhook, { error: "a list of webhooks" })
     .min(1, "a list with at least one webhook")
@@ -168,5 +225,7 @@ export const settings = members({
   jitter: flag.optional(),
   laneConnections: whole(1, 64)
     .optional()
-    .describe("Connections per webhook: 1 when left out, so that the order of requests is the same in every run."),
+    .describe(
+      "Connections per webhook: 1 when left out, so that the order of requests is the same in every run.",
+    ),
 }).meta({ id: "ScenarioSettings" });

@@ -1,6 +1,19 @@
-/** From YAML to the JSON it says, with the place of every value, so that an error is shown where it is. */
+/**
+ * From YAML to the JSON it says, with the place of every value, so that an error is shown where it
+ * is.
+ */
 
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Alias, type Document, type Node } from "yaml";
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type Alias,
+  type Document,
+  type Node,
+} from "yaml";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { inOneLine } from "./members.ts";
 
@@ -21,11 +34,19 @@ export type PlacedValue = {
 /** What is there as the file has it, where durations are still written as people write them. */
 export function rawAt({ value }: Pick<PlacedValue, "value">, path: Path): Json | undefined {
   let at: Json | undefined = value;
-  for (const key of path) at = Array.isArray(at) ? at[Number(key)] : isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+  for (const key of path)
+    at = Array.isArray(at)
+      ? at[Number(key)]
+      : isObject(at) && Object.hasOwn(at, key)
+        ? at[key]
+        : undefined;
   return at;
 }
 
-/** How large a file may be. Reading is one piece of work, so where others wait for it (`forServing`) the limits are tighter. */
+/**
+ * How large a file may be. Reading is one piece of work, so where others wait for it (`forServing`)
+ * the limits are tighter.
+ */
 export type FileLimits = {
   maxLength: number;
   /** With what aliases repeat: they make a small file large. */
@@ -40,7 +61,10 @@ const deepest = 200;
 
 type Spot = { at: number; nameAt: number; children: Map<string | number, Spot> };
 
-export function readYaml(text: string, { maxValues }: Pick<FileLimits, "maxValues">): PlacedValue | { problems: FileProblem[] } {
+export function readYaml(
+  text: string,
+  { maxValues }: Pick<FileLimits, "maxValues">,
+): PlacedValue | { problems: FileProblem[] } {
   const lines = new LineCounter();
   const document = parseWithin(text, lines);
   const placeAt = (offset: number): Place => {
@@ -48,20 +72,36 @@ export function readYaml(text: string, { maxValues }: Pick<FileLimits, "maxValue
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
   if (document === null)
-    return { problems: [{ line: 1, column: 1, message: `Values are nested more than ${deepest} levels deep in this file.` }] };
+    return {
+      problems: [
+        {
+          line: 1,
+          column: 1,
+          message: `Values are nested more than ${deepest} levels deep in this file.`,
+        },
+      ],
+    };
   const wrong = [...document.errors, ...document.warnings].slice(0, maxParserProblems);
   if (wrong.length > 0) {
     return {
-      problems: wrong.map(({ code, message, pos }) => ({ ...placeAt(pos[0]), message: sentences[code] ?? ownWords(message) })),
+      problems: wrong.map(({ code, message, pos }) => ({
+        ...placeAt(pos[0]),
+        message: sentences[code] ?? ownWords(message),
+      })),
     };
   }
   const reader = new Reader(document, maxValues);
   const root: Spot = { at: 0, nameAt: 0, children: new Map() };
   try {
     const value = reader.read(document.contents, root, 0);
-    return { value, placeOf: (path) => placeAt(spotAt(root, path).at), placeOfName: (path) => placeAt(spotAt(root, path).nameAt) };
+    return {
+      value,
+      placeOf: (path) => placeAt(spotAt(root, path).at),
+      placeOfName: (path) => placeAt(spotAt(root, path).nameAt),
+    };
   } catch (error) {
-    if (error instanceof Unreadable) return { problems: [{ ...placeAt(error.at), message: error.message }] };
+    if (error instanceof Unreadable)
+      return { problems: [{ ...placeAt(error.at), message: error.message }] };
     throw error;
   }
 }
@@ -70,15 +110,23 @@ export function readYaml(text: string, { maxValues }: Pick<FileLimits, "maxValue
 const maxParserProblems = 1_000;
 
 function ownWords(message: string): string {
-  if (message.startsWith("Maximum call stack")) return `Values are nested more than ${deepest} levels deep here.`;
+  if (message.startsWith("Maximum call stack"))
+    return `Values are nested more than ${deepest} levels deep here.`;
   return `${message.split("\n")[0]}.`;
 }
 
 /** Null when it is too deep for the parser's own recursion. */
 function parseWithin(text: string, lineCounter: LineCounter): Document | null {
   try {
-    // The reader below finds members that are there twice; the parser compares each name with all others.
-    return parseDocument(text, { lineCounter, prettyErrors: false, version: "1.2", logLevel: "error", uniqueKeys: false });
+    // The reader below finds members that are there twice; the parser compares each name with all
+    // others.
+    return parseDocument(text, {
+      lineCounter,
+      prettyErrors: false,
+      version: "1.2",
+      logLevel: "error",
+      uniqueKeys: false,
+    });
   } catch (error) {
     if (error instanceof RangeError) return null;
     throw error;
@@ -122,14 +170,20 @@ class Reader {
     this.#values += 1;
     const at = node?.range?.[0] ?? spot.at;
     if (this.#values > this.#maxValues)
-      throw new Unreadable(at, `The file has more than ${this.#maxValues} values. Aliases repeat all that is in their anchor.`);
-    if (depth > deepest) throw new Unreadable(at, `Values are nested more than ${deepest} levels deep here.`);
+      throw new Unreadable(
+        at,
+        `The file has more than ${this.#maxValues} values. Aliases repeat all that is in their anchor.`,
+      );
+    if (depth > deepest)
+      throw new Unreadable(at, `Values are nested more than ${deepest} levels deep here.`);
     spot.at = at;
     if (node === null) return null;
     if (isAlias(node)) return this.#readAlias(node, spot, depth);
     if (isMap(node) || isSeq(node)) {
       this.#open.add(node);
-      const value = isMap(node) ? this.#readMap(node.items, spot, depth) : this.#readList(node.items, spot, depth);
+      const value = isMap(node)
+        ? this.#readMap(node.items, spot, depth)
+        : this.#readList(node.items, spot, depth);
       this.#open.delete(node);
       return value;
     }
@@ -140,20 +194,33 @@ class Reader {
     const { at } = spot;
     const name = alias.source;
     const target = this.#targets.get(alias) ?? alias.resolve(this.#document);
-    if (target === undefined) throw new Unreadable(at, `There is no anchor &${name} before this alias.`);
-    if (this.#open.has(target)) throw new Unreadable(at, `The alias *${name} is inside its own anchor &${name}, so it would never end.`);
+    if (target === undefined)
+      throw new Unreadable(at, `There is no anchor &${name} before this alias.`);
+    if (this.#open.has(target))
+      throw new Unreadable(
+        at,
+        `The alias *${name} is inside its own anchor &${name}, so it would never end.`,
+      );
     this.#targets.set(alias, target);
     // What is wrong with what an alias stands for is shown in its anchor, where it is written.
     return this.read(target, spot, depth + 1);
   }
 
-  #readMap(pairs: readonly { key: unknown; value: unknown }[], spot: Spot, depth: number): JsonObject {
+  #readMap(
+    pairs: readonly { key: unknown; value: unknown }[],
+    spot: Spot,
+    depth: number,
+  ): JsonObject {
     const members = new Map<string, Json>();
     for (const pair of pairs) {
       const key = pair.key as Node | null;
       const nameAt = key?.range?.[0] ?? spot.at;
       const name = this.#nameOf(key, nameAt);
-      if (members.has(name)) throw new Unreadable(nameAt, `The member ${inOneLine(name)} appears twice in one mapping. Keep one of them.`);
+      if (members.has(name))
+        throw new Unreadable(
+          nameAt,
+          `The member ${inOneLine(name)} appears twice in one mapping. Keep one of them.`,
+        );
       const child: Spot = { at: nameAt, nameAt, children: new Map() };
       spot.children.set(name, child);
       members.set(name, this.read(pair.value as Node | null, child, depth + 1));
@@ -163,7 +230,8 @@ class Reader {
 
   #nameOf(key: Node | null, at: number): string {
     const node = key !== null && isAlias(key) ? (key.resolve(this.#document) ?? null) : key;
-    if (node === null || !isScalar(node)) throw new Unreadable(at, "The name of a member must be a text.");
+    if (node === null || !isScalar(node))
+      throw new Unreadable(at, "The name of a member must be a text.");
     // As it is written: 1.0 and 0x10 are names like any other.
     return typeof node.value === "string" ? node.value : (node.source ?? String(node.value));
   }
@@ -182,7 +250,13 @@ class Reader {
 function scalar(value: unknown, at: number): Json {
   if (typeof value === "number" && !Number.isFinite(value))
     throw new Unreadable(at, "JSON has no such number. Put it in quotes if a text is meant.");
-  if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean") return value;
+  if (
+    value === null ||
+    typeof value === "string" ||
+    typeof value === "number" ||
+    typeof value === "boolean"
+  )
+    return value;
   throw new Unreadable(at, "This is neither a text nor a number, true, false or null.");
 }
 
@@ -190,7 +264,9 @@ function scalar(value: unknown, at: number): Json {
 const sentences: Partial<Record<string, string>> = {
   TAB_AS_INDENT: "A tab cannot indent in YAML. Use spaces.",
   MULTIPLE_DOCS: "A second document begins here. A file contains one scenario.",
-  TAG_RESOLVE_FAILED: "Tags are not supported. Put the value in quotes if it begins with an exclamation mark.",
+  TAG_RESOLVE_FAILED:
+    "Tags are not supported. Put the value in quotes if it begins with an exclamation mark.",
   BLOCK_AS_IMPLICIT_KEY: "Two mappings on one line. Put a text that contains a colon in quotes.",
-  BAD_INDENT: "This line is not indented as its neighbours are, or a bracket before it is not closed.",
+  BAD_INDENT:
+    "This line is not indented as its neighbours are, or a bracket before it is not closed.",
 };

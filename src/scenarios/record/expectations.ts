@@ -10,12 +10,21 @@ type Expectation = Extract<ExpectInput["expect"], unknown[]>[number];
 
 const minute = 60_000;
 
-/** `lastAt` is when something was last sent or done; later results are expected within that time, and some more for the jitter. */
-export function expectationsOf(messages: readonly MessageDetailsAnswer[], setup: RecordedSetup, lastAt: number): Expectation[] {
+/**
+ * `lastAt` is when something was last sent or done; later results are expected within that time,
+ * and some more for the jitter.
+ */
+export function expectationsOf(
+  messages: readonly MessageDetailsAnswer[],
+  setup: RecordedSetup,
+  lastAt: number,
+): Expectation[] {
   const deliveries = messages.flatMap((message) =>
     message.deliveries.flatMap((delivery) => {
       const destination = setup.destination(delivery.destinationId);
-      return destination === undefined ? [] : [{ messageId: message.messageId, destination, delivery }];
+      return destination === undefined
+        ? []
+        : [{ messageId: message.messageId, destination, delivery }];
     }),
   );
   const within = withinFor(
@@ -32,7 +41,14 @@ export function expectationsOf(messages: readonly MessageDetailsAnswer[], setup:
       const messageId = oneOrSeveral(group.map((one) => one.messageId));
       const { destination, delivery } = first;
       return [
-        { deliveries: { of: { messageId, destination }, count: group.length, state: delivery.state, ...within } },
+        {
+          deliveries: {
+            of: { messageId, destination },
+            count: group.length,
+            state: delivery.state,
+            ...within,
+          },
+        },
         ...resultsOf(delivery, setup).map(([webhook, results]): Expectation => ({
           attempts: { of: { messageId, destination, webhook }, results, ...within },
         })),
@@ -47,30 +63,48 @@ function resultsOf(
   { destinationId, attempts }: DeliveryDetailsAnswer,
   { endpoint }: RecordedSetup,
 ): [webhook: string, results: (number | string)[]][] {
-  return [...Map.groupBy(attempts, ({ webhookUrl }) => webhookUrl)].flatMap(([url, own]): [string, (number | string)[]][] => {
-    const webhook = endpoint(destinationId, url);
-    if (webhook === undefined) return [];
-    const runs: { result: number | string; times: number }[] = [];
-    for (const { outcome, response } of own) {
-      const result = outcome === "success" || outcome === "http_error" ? (response?.status ?? outcome) : outcome;
-      const last = runs.at(-1);
-      if (last?.result === result) last.times += 1;
-      else runs.push({ result, times: 1 });
-    }
-    return [[webhook, runs.map(({ result, times }) => (times === 1 ? result : `${result} x${times}`))]];
-  });
+  return [...Map.groupBy(attempts, ({ webhookUrl }) => webhookUrl)].flatMap(
+    ([url, own]): [string, (number | string)[]][] => {
+      const webhook = endpoint(destinationId, url);
+      if (webhook === undefined) return [];
+      const runs: { result: number | string; times: number }[] = [];
+      for (const { outcome, response } of own) {
+        const result =
+          outcome === "success" || outcome === "http_error"
+            ? (response?.status ?? outcome)
+            : outcome;
+        const last = runs.at(-1);
+        if (last?.result === result) last.times += 1;
+        else runs.push({ result, times: 1 });
+      }
+      return [
+        [webhook, runs.map(({ result, times }) => (times === 1 ? result : `${result} x${times}`))],
+      ];
+    },
+  );
 }
 
-function withinFor(deliveries: readonly DeliveryDetailsAnswer[], lastAt: number): { within?: string } {
+function withinFor(
+  deliveries: readonly DeliveryDetailsAnswer[],
+  lastAt: number,
+): { within?: string } {
   const ends = deliveries.flatMap(({ attempts, transitions }) => [
-    ...attempts.map(({ startedAt, simulated, durationMs }) => Date.parse(startedAt) + (simulated ? durationMs : 0)),
+    ...attempts.map(
+      ({ startedAt, simulated, durationMs }) =>
+        Date.parse(startedAt) + (simulated ? durationMs : 0),
+    ),
     ...transitions.map(({ at }) => Date.parse(at)),
   ]);
   const later = Math.max(0, ...ends) - lastAt;
-  return later < 1000 ? {} : { within: formatDuration(Math.ceil((later * 1.25) / minute) * minute) };
+  return later < 1000
+    ? {}
+    : { within: formatDuration(Math.ceil((later * 1.25) / minute) * minute) };
 }
 
-function withoutDeliveries(messages: readonly MessageDetailsAnswer[], setup: RecordedSetup): Expectation[] {
+function withoutDeliveries(
+  messages: readonly MessageDetailsAnswer[],
+  setup: RecordedSetup,
+): Expectation[] {
   const rest = messages.filter(({ deliveries }) => deliveries.length === 0);
   const alike = Map.groupBy(rest, ({ state, reason, decisions }) =>
     JSON.stringify([state, state === "rejected" ? reason : null, decisions]),

@@ -1,4 +1,7 @@
-/** A test endpoint's program that answers each message as the receiver answered it, however the retries of several fall between each other. */
+/**
+ * A test endpoint's program that answers each message as the receiver answered it, however the
+ * retries of several fall between each other.
+ */
 
 import type { AttemptAnswer } from "../../contract/deliveries.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
@@ -12,8 +15,14 @@ type OfMessage = { messageId: string; attempts: readonly AttemptAnswer[] };
 /** The last answer is repeated: a delivery that was still waiting gets it again. */
 const forever = 1_000_000;
 
-export function programOf(messages: readonly OfMessage[], note: (sentence: string) => void): Program {
-  const runs = messages.map(({ messageId, attempts }) => ({ messageId, runs: runsOf(attempts.map((attempt) => didOf(attempt, note))) }));
+export function programOf(
+  messages: readonly OfMessage[],
+  note: (sentence: string) => void,
+): Program {
+  const runs = messages.map(({ messageId, attempts }) => ({
+    messageId,
+    runs: runsOf(attempts.map((attempt) => didOf(attempt, note))),
+  }));
   const kinds = new Set(runs.flatMap((one) => one.runs.map(({ did }) => JSON.stringify(did))));
   const only = runs.flatMap((one) => one.runs)[0];
   if (only === undefined) return [{ status: 200 }];
@@ -21,7 +30,11 @@ export function programOf(messages: readonly OfMessage[], note: (sentence: strin
   const steps = runs.flatMap((one) =>
     one.runs.map(({ did, times }, index): Step => {
       const count = index === one.runs.length - 1 ? forever : times;
-      return { match: { messageId: one.messageId }, ...did, ...(count === 1 ? {} : { times: count }) };
+      return {
+        match: { messageId: one.messageId },
+        ...did,
+        ...(count === 1 ? {} : { times: count }),
+      };
     }),
   );
   return [...steps, { status: 200 }];
@@ -48,7 +61,9 @@ function didOf({ outcome, response, error }: AttemptAnswer, note: (sentence: str
       return { status: 200 };
     case "connection_error":
       if (error?.code !== "ECONNRESET")
-        note(`A connection failed with ${error?.code ?? "an error"}. In the scenario the endpoint resets it.`);
+        note(
+          `A connection failed with ${error?.code ?? "an error"}. In the scenario the endpoint resets it.`,
+        );
       return { do: "reset" };
   }
 }
@@ -70,6 +85,7 @@ export function certificateOf(
   const failed = attempts.find(({ outcome }) => outcome === "tls_error");
   if (failed === undefined) return "valid";
   const code = failed.error?.code ?? "";
-  if (certificateByCode[code] === undefined) note(`A certificate was refused with ${code}. In the scenario it is a self-signed one.`);
+  if (certificateByCode[code] === undefined)
+    note(`A certificate was refused with ${code}. In the scenario it is a self-signed one.`);
   return certificateByCode[code] ?? "self-signed";
 }

@@ -21,7 +21,11 @@ const call = <Name extends CallName>(name: Name, input: InputOf<Name>): Promise<
 
 async function send(path: string, body: object, key = "key-shop"): Promise<void> {
   const authorization = `Basic ${Buffer.from(`${key}:`).toString("base64")}`;
-  await fetch(`${own.ingestUrl}${path}`, { method: "POST", headers: { authorization }, body: JSON.stringify(body) });
+  await fetch(`${own.ingestUrl}${path}`, {
+    method: "POST",
+    headers: { authorization },
+    body: JSON.stringify(body),
+  });
   await call("pipeline.settle", {});
 }
 
@@ -31,7 +35,10 @@ async function allMessages(): Promise<string[]> {
 
 /** The scenario of everything that there is, which must run and pass. */
 async function recorded(name?: string): Promise<{ text: string; notes: string[] }> {
-  const recording = await call("scenarios.record", { messageIds: await allMessages(), ...(name === undefined ? {} : { name }) });
+  const recording = await call("scenarios.record", {
+    messageIds: await allMessages(),
+    ...(name === undefined ? {} : { name }),
+  });
   const report = await runRead({ read: readScenario(recording.text), start });
   expect(report.problems).toEqual([]);
   expect(report.steps.filter(({ state }) => state !== "passed")).toEqual([]);
@@ -41,15 +48,27 @@ async function recorded(name?: string): Promise<{ text: string; notes: string[] 
 
 describe("recording a scenario", () => {
   test("writes what was sent, who answered how, and what came of it", async () => {
-    const source = await call("sources.create", { name: "Shop", writeKey: "key-shop", kind: "web" });
-    const { url } = await call("endpoints.create", { name: "R", steps: [{ do: "answer", status: 503, times: 2 }, { do: "answer" }] });
+    const source = await call("sources.create", {
+      name: "Shop",
+      writeKey: "key-shop",
+      kind: "web",
+    });
+    const { url } = await call("endpoints.create", {
+      name: "R",
+      steps: [{ do: "answer", status: 503, times: 2 }, { do: "answer" }],
+    });
     await call("destinations.create", {
       name: "Warehouse",
       sourceIds: [source.id],
       webhooks: [{ url, headers: { "X-Team": "a" } }],
       sharedSecret: "s",
     });
-    await send("/v1/track", { event: "Order Completed", userId: "u_1", messageId: "m_1", properties: { total: 49.9 } });
+    await send("/v1/track", {
+      event: "Order Completed",
+      userId: "u_1",
+      messageId: "m_1",
+      properties: { total: 49.9 },
+    });
     await call("clock.advance", { to: "idle" });
     const { text, notes } = await recorded("An order that came at the third try");
     expect(text).toBe(`name: An order that came at the third try
@@ -70,14 +89,24 @@ steps:
       - deliveries: { of: { messageId: m_1, destination: Warehouse }, count: 1, state: delivered, within: 1m }
       - attempts: { of: { messageId: m_1, destination: Warehouse, webhook: Warehouse }, results: [ 503 x2, 200 ], within: 1m }
 `);
-    expect(notes).toEqual(["The shared secret of Warehouse is not recorded: another one replaces it."]);
+    expect(notes).toEqual([
+      "The shared secret of Warehouse is not recorded: another one replaces it.",
+    ]);
   });
 
   test("keeps apart what happened to several messages at several webhooks, hours and hands between them", async () => {
     const shop = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
-    const app = await call("sources.create", { name: "App", writeKey: "key-app", mode: "production" });
-    const make = (name: string, steps: InputOf<"endpoints.create">["steps"]) => call("endpoints.create", { name, steps });
-    const flaky = await make("Flaky", [{ do: "answer", status: 500, chance: 0.6 }, { do: "answer" }]);
+    const app = await call("sources.create", {
+      name: "App",
+      writeKey: "key-app",
+      mode: "production",
+    });
+    const make = (name: string, steps: InputOf<"endpoints.create">["steps"]) =>
+      call("endpoints.create", { name, steps });
+    const flaky = await make("Flaky", [
+      { do: "answer", status: 500, chance: 0.6 },
+      { do: "answer" },
+    ]);
     const slow = await make("Slow", [
       { do: "hang", times: 3 },
       { do: "reset", times: 2 },
@@ -87,15 +116,38 @@ steps:
     const down = await make("Down", [{ do: "answer", status: 503 }]);
     const tls = new URL(secure.tlsUrl);
     tls.hostname = "expired.localhost";
-    await call("destinations.create", { name: "Both", sourceIds: [shop.id, app.id], webhooks: [{ url: flaky.url }, { url: slow.url }] });
-    await call("destinations.create", { name: "Secure", sourceIds: [shop.id], webhooks: [{ url: tls.href }] });
-    await call("destinations.create", { name: "Down", sourceIds: [app.id], webhooks: [{ url: down.url }] });
+    await call("destinations.create", {
+      name: "Both",
+      sourceIds: [shop.id, app.id],
+      webhooks: [{ url: flaky.url }, { url: slow.url }],
+    });
+    await call("destinations.create", {
+      name: "Secure",
+      sourceIds: [shop.id],
+      webhooks: [{ url: tls.href }],
+    });
+    await call("destinations.create", {
+      name: "Down",
+      sourceIds: [app.id],
+      webhooks: [{ url: down.url }],
+    });
 
-    const track = (event: string, userId: string, messageId?: string) => ({ type: "track", event, userId, messageId });
-    await send("/v1/batch", { batch: [track("A", "u_1"), track("B", "u_2", "b"), { type: "track", userId: "u_3" }, 7] });
+    const track = (event: string, userId: string, messageId?: string) => ({
+      type: "track",
+      event,
+      userId,
+      messageId,
+    });
+    await send("/v1/batch", {
+      batch: [track("A", "u_1"), track("B", "u_2", "b"), { type: "track", userId: "u_3" }, 7],
+    });
     await send("/v1/batch", { batch: [track("B", "u_2", "b")] });
     await call("clock.advance", { byMs: 95_000 });
-    await send("/v1/identify", { userId: "u_4", traits: { plan: "pro" }, integrations: { All: false } });
+    await send("/v1/identify", {
+      userId: "u_4",
+      traits: { plan: "pro" },
+      integrations: { All: false },
+    });
     await send("/v1/track", track("C", "u_5", "c"), "key-app");
     await send("/v1/track", track("D", "u_5", "d"), "key-app");
     await send("/v1/track", { userId: "u_6" }, "key-app");
@@ -118,16 +170,28 @@ steps:
     const answer = await own.api.call("scenarios.record", { messageIds: await allMessages() });
     expect(answer).toMatchObject({
       status: 409,
-      body: { code: "nothing_to_record", message: expect.stringContaining("Items that are not messages are left out.") },
+      body: {
+        code: "nothing_to_record",
+        message: expect.stringContaining("Items that are not messages are left out."),
+      },
     });
-    expect(await own.api.call("scenarios.record", { messageIds: ["msg_nope"] })).toMatchObject({ status: 404 });
+    expect(await own.api.call("scenarios.record", { messageIds: ["msg_nope"] })).toMatchObject({
+      status: 404,
+    });
   });
 
   test("takes a webhook as it is now, when it was changed between two rounds", async () => {
     const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
-    const bad = await call("endpoints.create", { name: "Bad", steps: [{ do: "answer", status: 503 }] });
+    const bad = await call("endpoints.create", {
+      name: "Bad",
+      steps: [{ do: "answer", status: 503 }],
+    });
     const good = await call("endpoints.create", { name: "Good", steps: [{ do: "answer" }] });
-    const { id } = await call("destinations.create", { name: "D", sourceIds: [source.id], webhooks: [{ url: bad.url }] });
+    const { id } = await call("destinations.create", {
+      name: "D",
+      sourceIds: [source.id],
+      webhooks: [{ url: bad.url }],
+    });
     await send("/v1/track", { event: "E", userId: "u_1", messageId: "m_1" });
     await call("destinations.update", { id, webhooks: [{ url: good.url }] });
     await call("clock.advance", { to: "idle" });
@@ -136,7 +200,10 @@ steps:
 
   test("keeps a status that HTTP has no meaning for", async () => {
     const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
-    const { url } = await call("endpoints.create", { name: "R", steps: [{ do: "answer", status: 700 }] });
+    const { url } = await call("endpoints.create", {
+      name: "R",
+      steps: [{ do: "answer", status: 700 }],
+    });
     await call("destinations.create", { name: "D", sourceIds: [source.id], webhooks: [{ url }] });
     await send("/v1/track", { event: "E", userId: "u_1", messageId: "m_1" });
     expect((await recorded()).text).toContain("results: [ 700 ]");
@@ -144,9 +211,17 @@ steps:
 
   test("leaves out an expectation that the scenario cannot meet, and says which", async () => {
     const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
-    const { url } = await call("endpoints.create", { name: "R", steps: [{ do: "answer", status: 503 }] });
+    const { url } = await call("endpoints.create", {
+      name: "R",
+      steps: [{ do: "answer", status: 503 }],
+    });
     await call("retryProfiles.create", { name: "never", retriedStatuses: [] });
-    await call("destinations.create", { name: "D", sourceIds: [source.id], webhooks: [{ url }], retryProfile: "never" });
+    await call("destinations.create", {
+      name: "D",
+      sourceIds: [source.id],
+      webhooks: [{ url }],
+      retryProfile: "never",
+    });
     await send("/v1/track", { event: "E", userId: "u_1", messageId: "m_1" });
     const { notes, text } = await recorded();
     expect(notes).toEqual([
@@ -169,6 +244,8 @@ steps:
     const { text, notes } = await recorded();
     expect(text).not.toContain("s3cr3t");
     expect(text).toContain("X-Api-Key: left-out");
-    expect(notes).toContain("The value of the header X-Api-Key of Crm is not recorded: left-out replaces it.");
+    expect(notes).toContain(
+      "The value of the header X-Api-Key of Crm is not recorded: left-out replaces it.",
+    );
   });
 });

@@ -1,7 +1,7 @@
 /**
- * A scenario of what just happened: the messages with their sources and destinations, receivers that answer as the
- * real ones did, and the results as expectations. It is run once before it is returned, so that its expectations hold;
- * notes say what could not be recorded unchanged.
+ * A scenario of what just happened: the messages with their sources and destinations, receivers
+ * that answer as the real ones did, and the results as expectations. It is run once before it is
+ * returned, so that its expectations hold; notes say what could not be recorded unchanged.
  */
 
 import { Document, isCollection, isPair, isScalar, isSeq, visit } from "yaml";
@@ -38,12 +38,18 @@ async function record({ own, run, messageIds, name }: RecordOptions): Promise<Re
   const notes = new Set<string>();
   const all: MessageDetailsAnswer[] = [];
   for (const id of new Set(messageIds)) all.push(await own.call("messages.get", { id }));
-  const messages = all.toSorted((one, other) => compare(one.receivedAt, other.receivedAt) || compare(one.id, other.id));
+  const messages = all.toSorted(
+    (one, other) => compare(one.receivedAt, other.receivedAt) || compare(one.id, other.id),
+  );
   const setup = await setupOf(own, messages, (note) => notes.add(note));
   const { steps, sent, lastAt } = stepsOf(messages, setup, (note) => notes.add(note));
   const first = sent[0];
   if (first === undefined) {
-    return problem(409, "nothing_to_record", `None of these messages can be sent again by a scenario. ${[...notes].join(" ")}`);
+    return problem(
+      409,
+      "nothing_to_record",
+      `None of these messages can be sent again by a scenario. ${[...notes].join(" ")}`,
+    );
   }
   const expectations = expectationsOf(sent, setup, lastAt);
   const scenario = (expect: typeof expectations): ScenarioInput => ({
@@ -53,11 +59,22 @@ async function record({ own, run, messageIds, name }: RecordOptions): Promise<Re
     steps: [...steps, ...(expect.length === 0 ? [] : [{ expect }])],
   });
   const report = await run(scenarioYaml(scenario(expectations)));
-  const unmet = report.steps.at(-1)?.expectations.map(({ passed, text }) => (passed ? null : text)) ?? [];
-  for (const text of unmet) if (text !== null) notes.add(`Left out, because the scenario gave another result: expect ${text}.`);
-  for (const { problem } of [...report.problems.map(({ message }) => ({ problem: message })), ...report.steps])
+  const unmet =
+    report.steps.at(-1)?.expectations.map(({ passed, text }) => (passed ? null : text)) ?? [];
+  for (const text of unmet)
+    if (text !== null)
+      notes.add(`Left out, because the scenario gave another result: expect ${text}.`);
+  for (const { problem } of [
+    ...report.problems.map(({ message }) => ({ problem: message })),
+    ...report.steps,
+  ])
     if (problem !== null) notes.add(problem);
-  return { text: scenarioYaml(scenario(expectations.filter((_, index) => (unmet[index] ?? null) === null))), notes: [...notes] };
+  return {
+    text: scenarioYaml(
+      scenario(expectations.filter((_, index) => (unmet[index] ?? null) === null)),
+    ),
+    notes: [...notes],
+  };
 }
 
 function compare(one: string, other: string): number {
@@ -72,7 +89,8 @@ export function scenarioYaml(scenario: ScenarioInput): string {
   visit(document, {
     Collection(_key, node, path) {
       const depth = path.filter(isCollection).length;
-      if (depth >= 2 && !isListed(path) && JSON.stringify(node).length <= maxLineLength) node.flow = true;
+      if (depth >= 2 && !isListed(path) && JSON.stringify(node).length <= maxLineLength)
+        node.flow = true;
     },
   });
   return document.toString({ lineWidth: 0 });
@@ -81,5 +99,10 @@ export function scenarioYaml(scenario: ScenarioInput): string {
 /** Steps and expectations have a line each, however short they are. */
 function isListed(path: readonly unknown[]): boolean {
   const pair = path.at(-2);
-  return isSeq(path.at(-1)) && isPair(pair) && isScalar(pair.key) && (pair.key.value === "steps" || pair.key.value === "expect");
+  return (
+    isSeq(path.at(-1)) &&
+    isPair(pair) &&
+    isScalar(pair.key) &&
+    (pair.key.value === "steps" || pair.key.value === "expect")
+  );
 }

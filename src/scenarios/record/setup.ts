@@ -1,4 +1,7 @@
-/** The sources and destinations of recorded messages, by names, and endpoints in the places of the receivers. */
+/**
+ * The sources and destinations of recorded messages, by names, and endpoints in the places of the
+ * receivers.
+ */
 
 import type { DestinationAnswer } from "../../contract/destinations.ts";
 import type { MessageDetailsAnswer } from "../../contract/messages.ts";
@@ -22,16 +25,31 @@ type FileDestination = NonNullable<ScenarioInput["destinations"]>[string];
 
 const standIn = "stands in for the recorded secret";
 
-export async function setupOf(own: ScenarioPipeline, messages: readonly MessageDetailsAnswer[], note: Note): Promise<RecordedSetup> {
+export async function setupOf(
+  own: ScenarioPipeline,
+  messages: readonly MessageDetailsAnswer[],
+  note: Note,
+): Promise<RecordedSetup> {
   const settings = await own.call("settings.get", {});
-  const profiles = new Map((await own.call("retryProfiles.list", {})).items.map((profile) => [profile.name, profile]));
+  const profiles = new Map(
+    (await own.call("retryProfiles.list", {})).items.map((profile) => [profile.name, profile]),
+  );
   const usedSources = new Set(messages.map(({ sourceId }) => sourceId));
-  const usedDestinations = new Set(messages.flatMap(({ decisions }) => decisions.map(({ destinationId }) => destinationId)));
-  const sources = (await own.call("sources.list", {})).items.filter(({ id, kind }) => usedSources.has(id) && kind !== "audience");
-  const destinations = (await own.call("destinations.list", {})).items.filter(({ id }) => usedDestinations.has(id));
-  if (destinations.length < usedDestinations.size) note("A destination has been deleted. Its deliveries are left out.");
+  const usedDestinations = new Set(
+    messages.flatMap(({ decisions }) => decisions.map(({ destinationId }) => destinationId)),
+  );
+  const sources = (await own.call("sources.list", {})).items.filter(
+    ({ id, kind }) => usedSources.has(id) && kind !== "audience",
+  );
+  const destinations = (await own.call("destinations.list", {})).items.filter(({ id }) =>
+    usedDestinations.has(id),
+  );
+  if (destinations.length < usedDestinations.size)
+    note("A destination has been deleted. Its deliveries are left out.");
 
-  const forwards = (await own.call("endpoints.list", {})).items.filter(({ steps }) => steps.some((step) => step.do === "forward"));
+  const forwards = (await own.call("endpoints.list", {})).items.filter(({ steps }) =>
+    steps.some((step) => step.do === "forward"),
+  );
   const sourceNames = uniqueNames(sources);
   const destinationNames = uniqueNames(destinations);
   const endpointNames = new Map<string, string>();
@@ -43,9 +61,15 @@ export async function setupOf(own: ScenarioPipeline, messages: readonly MessageD
       const attempts = messages.flatMap(({ messageId, deliveries }) =>
         deliveries
           .filter(({ destinationId }) => destinationId === destination.id)
-          .map((delivery) => ({ messageId, attempts: delivery.attempts.filter(({ webhookUrl }) => webhookUrl === url) })),
+          .map((delivery) => ({
+            messageId,
+            attempts: delivery.attempts.filter(({ webhookUrl }) => webhookUrl === url),
+          })),
       );
-      const endpoint = free(destination.webhooks.length === 1 ? name : `${name} ${index + 1}`, new Set(endpointNames.values()));
+      const endpoint = free(
+        destination.webhooks.length === 1 ? name : `${name} ${index + 1}`,
+        new Set(endpointNames.values()),
+      );
       if (forwards.some((one) => one.url === url || one.tlsUrl === url))
         note(
           `A test endpoint passed on what went to ${name}. In the scenario, an endpoint answers as the webhook did, and no receiver is asked.`,
@@ -60,14 +84,22 @@ export async function setupOf(own: ScenarioPipeline, messages: readonly MessageD
       return {
         endpoint,
         ...(certificate === null ? {} : { certificate }),
-        ...(Object.keys(headers).length === 0 ? {} : { headers: recordedHeaders(name, headers, note) }),
+        ...(Object.keys(headers).length === 0
+          ? {}
+          : { headers: recordedHeaders(name, headers, note) }),
       };
     });
-    const connected = sources.filter(({ id }) => destination.sourceIds.includes(id)).map(({ id }) => sourceNames.get(id) ?? "");
+    const connected = sources
+      .filter(({ id }) => destination.sourceIds.includes(id))
+      .map(({ id }) => sourceNames.get(id) ?? "");
     written[name] = {
       webhooks,
       ...(connected.length === sources.length ? {} : { sources: connected }),
-      ...destinationMembers(destination, profiles.get(destination.retryProfile)?.builtIn ?? false, note),
+      ...destinationMembers(
+        destination,
+        profiles.get(destination.retryProfile)?.builtIn ?? false,
+        note,
+      ),
     };
   }
   const { jitter, vendor, seed } = settings;
@@ -76,7 +108,9 @@ export async function setupOf(own: ScenarioPipeline, messages: readonly MessageD
     file: {
       seed,
       ...(Object.keys(changed).length === 0 ? {} : { settings: changed }),
-      sources: Object.fromEntries(sources.map((source) => [sourceNames.get(source.id) ?? "", sourceMembers(source)])),
+      sources: Object.fromEntries(
+        sources.map((source) => [sourceNames.get(source.id) ?? "", sourceMembers(source)]),
+      ),
       endpoints,
       destinations: written,
     },
@@ -88,15 +122,25 @@ export async function setupOf(own: ScenarioPipeline, messages: readonly MessageD
 }
 
 /** Scenarios are shared and committed. */
-function recordedHeaders(name: string, headers: Record<string, string>, note: Note): Record<string, string> {
+function recordedHeaders(
+  name: string,
+  headers: Record<string, string>,
+  note: Note,
+): Record<string, string> {
   const without = headersWithoutCredentials(headers);
   for (const [header, value] of Object.entries(headers)) {
-    if (value !== without[header]) note(`The value of the header ${header} of ${name} is not recorded: ${leftOut} replaces it.`);
+    if (value !== without[header])
+      note(`The value of the header ${header} of ${name} is not recorded: ${leftOut} replaces it.`);
   }
   return without;
 }
 
-function sourceMembers({ kind, mode, deduplicate, correctClockSkew }: SourceAnswer): NonNullable<ScenarioInput["sources"]>[string] {
+function sourceMembers({
+  kind,
+  mode,
+  deduplicate,
+  correctClockSkew,
+}: SourceAnswer): NonNullable<ScenarioInput["sources"]>[string] {
   return {
     ...(kind === "audience" ? {} : { kind }),
     ...(mode === "explain" ? {} : { mode }),
@@ -105,11 +149,18 @@ function sourceMembers({ kind, mode, deduplicate, correctClockSkew }: SourceAnsw
   };
 }
 
-function destinationMembers(destination: DestinationAnswer, isBuiltIn: boolean, note: Note): Partial<FileDestination> {
+function destinationMembers(
+  destination: DestinationAnswer,
+  isBuiltIn: boolean,
+  note: Note,
+): Partial<FileDestination> {
   const { name, hasSharedSecret, enabled, retryProfile, payload } = destination;
-  if (hasSharedSecret) note(`The shared secret of ${name} is not recorded: another one replaces it.`);
+  if (hasSharedSecret)
+    note(`The shared secret of ${name} is not recorded: another one replaces it.`);
   if (!isBuiltIn)
-    note(`The retry profile ${retryProfile} of ${name} is custom, and a scenario has built-in ones only: documented replaces it.`);
+    note(
+      `The retry profile ${retryProfile} of ${name} is custom, and a scenario has built-in ones only: documented replaces it.`,
+    );
   return {
     ...(hasSharedSecret ? { sharedSecret: standIn } : {}),
     ...(enabled ? {} : { enabled }),
@@ -126,5 +177,6 @@ function uniqueNames(things: readonly { id: string; name: string }[]): Map<strin
 
 function free(name: string, taken: ReadonlySet<string>): string {
   if (!taken.has(name)) return name;
-  for (let number = 2; ; number += 1) if (!taken.has(`${name} (${number})`)) return `${name} (${number})`;
+  for (let number = 2; ; number += 1)
+    if (!taken.has(`${name} (${number})`)) return `${name} (${number})`;
 }

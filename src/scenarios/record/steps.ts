@@ -1,4 +1,6 @@
-/** What was sent, cancelled and retried, in the order of the clock, with the clock's moves between. */
+/**
+ * What was sent, cancelled and retried, in the order of the clock, with the clock's moves between.
+ */
 
 import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
@@ -20,7 +22,11 @@ type RecordedSteps = {
   lastAt: number;
 };
 
-export function stepsOf(messages: readonly MessageDetailsAnswer[], setup: RecordedSetup, note: (sentence: string) => void): RecordedSteps {
+export function stepsOf(
+  messages: readonly MessageDetailsAnswer[],
+  setup: RecordedSetup,
+  note: (sentence: string) => void,
+): RecordedSteps {
   const sendable = messages.filter((message) => {
     const why = whyNot(message, setup);
     if (why !== null) note(why);
@@ -43,7 +49,8 @@ export function stepsOf(messages: readonly MessageDetailsAnswer[], setup: Record
 }
 
 function whyNot(message: MessageDetailsAnswer, { source }: RecordedSetup): string | null {
-  if (source(message.sourceId) === undefined) return "Messages of audiences, computed traits and deleted sources are left out.";
+  if (source(message.sourceId) === undefined)
+    return "Messages of audiences, computed traits and deleted sources are left out.";
   if (message.type === "delete") return "Delete messages are left out: a delete step creates them.";
   if (message.reason === "suppressed") return "Messages of suppressed users are left out.";
   return messageOf(message) === null ? "Items that are not messages are left out." : null;
@@ -55,7 +62,9 @@ function messageOf({ raw, type, messageId }: MessageDetailsAnswer): Message | nu
   if (!isObject(value)) return null;
   const { writeKey: _, type: own, ...members } = value;
   const known = callTypes.find((one) => one === type || one === own);
-  return known === undefined ? null : { type: known, ...members, ...(messageId === "" ? {} : { messageId }) };
+  return known === undefined
+    ? null
+    : { type: known, ...members, ...(messageId === "" ? {} : { messageId }) };
 }
 
 function parse(text: string): Json {
@@ -67,7 +76,12 @@ function parse(text: string): Json {
 }
 
 /** Messages of one batch were received at one time in one request. */
-function requestOf({ id, receivedAt, sourceId, request: { messages, path, size } }: MessageDetailsAnswer): string {
+function requestOf({
+  id,
+  receivedAt,
+  sourceId,
+  request: { messages, path, size },
+}: MessageDetailsAnswer): string {
   return messages === 1 ? id : [receivedAt, sourceId, path, size].join(" ");
 }
 
@@ -80,20 +94,27 @@ function sending(request: readonly MessageDetailsAnswer[], setup: RecordedSetup)
   const explained = setup.isExplaining(first.sourceId) ? rejected : 0;
   const step: Sent = {
     send: isBatch || messages.length > 1 ? messages : (messages[0] ?? []),
-    ...(Object.keys(setup.file.sources ?? {}).length > 1 ? { from: setup.source(first.sourceId) } : {}),
+    ...(Object.keys(setup.file.sources ?? {}).length > 1
+      ? { from: setup.source(first.sourceId) }
+      : {}),
     ...(explained === 0 ? {} : isBatch ? { rejected: explained } : { answers: 400 }),
   };
   return { at: Date.parse(first.receivedAt), step };
 }
 
 /** Deliveries that a user cancelled, or retried before their due time. */
-function manualSteps({ messageId, deliveries }: MessageDetailsAnswer, { destination }: RecordedSetup): Event[] {
+function manualSteps(
+  { messageId, deliveries }: MessageDetailsAnswer,
+  { destination }: RecordedSetup,
+): Event[] {
   return deliveries.flatMap(({ destinationId, transitions }) => {
     const name = destination(destinationId);
     if (name === undefined) return [];
     return transitions.flatMap(({ at, reason }): Event[] => {
-      if (reason === "cancelled") return [{ at: Date.parse(at), step: { cancel: { messageId, destination: name } } }];
-      if (reason === "retry_now") return [{ at: Date.parse(at), step: { retry: { messageId, destination: name } } }];
+      if (reason === "cancelled")
+        return [{ at: Date.parse(at), step: { cancel: { messageId, destination: name } } }];
+      if (reason === "retry_now")
+        return [{ at: Date.parse(at), step: { retry: { messageId, destination: name } } }];
       return [];
     });
   });

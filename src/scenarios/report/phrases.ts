@@ -26,7 +26,9 @@ export function stepPhrase(verb: Verb, step: JsonObject): string {
     case "send":
       return cut(sendPhrase(said, step));
     case "change":
-      return cut(`change ${isObject(said) ? Object.entries(said).map(changePhrase).join("; ") : ""}`);
+      return cut(
+        `change ${isObject(said) ? Object.entries(said).map(changePhrase).join("; ") : ""}`,
+      );
     case "create":
       return cut(
         `create ${
@@ -53,7 +55,14 @@ export function stepPhrase(verb: Verb, step: JsonObject): string {
 }
 
 function requestPhrase(said: Json): string {
-  const { url, method = "POST", body: _body, headers: _headers, answers: _answers, ...how } = isObject(said) ? said : {};
+  const {
+    url,
+    method = "POST",
+    body: _body,
+    headers: _headers,
+    answers: _answers,
+    ...how
+  } = isObject(said) ? said : {};
   const manner = Object.keys(how).length === 0 ? "" : `, ${members(how)}`;
   return `request ${plain(method)} ${plain(url ?? "")}${manner}`;
 }
@@ -75,11 +84,15 @@ function sendPhrase(said: Json, { users, repeat, every, batch, resend }: JsonObj
     .join(" ");
   const parts = [
     others.length === 0 ? what : `${what} and ${others.length} more in a batch`,
-    ...(Array.isArray(users) ? [`as ${users.length === 1 ? plain(users[0] ?? "") : `${users.length} users`}`] : []),
+    ...(Array.isArray(users)
+      ? [`as ${users.length === 1 ? plain(users[0] ?? "") : `${users.length} users`}`]
+      : []),
     ...(repeat === undefined ? [] : [`${plain(repeat)} times`]),
     ...(every === undefined ? [] : [`every ${plain(every)}`]),
     ...(batch === undefined ? [] : [`in batches of ${plain(batch)}`]),
-    ...(resend === undefined ? [] : [`each request again ${resend === 1 ? "once" : `${plain(resend)} times`}`]),
+    ...(resend === undefined
+      ? []
+      : [`each request again ${resend === 1 ? "once" : `${plain(resend)} times`}`]),
   ];
   return `send ${parts.join(", ")}`;
 }
@@ -94,7 +107,9 @@ function members(value: Json, between?: string): string {
 /** A list that means any of its items has an `or` between them. */
 function plain(value: Json, between?: string): string {
   if (Array.isArray(value))
-    return between === undefined ? `[${value.map((item) => plain(item)).join(", ")}]` : value.map((item) => plain(item)).join(between);
+    return between === undefined
+      ? `[${value.map((item) => plain(item)).join(", ")}]`
+      : value.map((item) => plain(item)).join(between);
   if (isObject(value)) return `{ ${members(value)} }`;
   return inOneLine(String(value));
 }

@@ -17,7 +17,12 @@ export type Paint = {
 };
 
 export const plainPaint: Paint = { good: same, bad: same, faint: same, strong: same };
-export const colourPaint: Paint = { good: ansi(32), bad: ansi(31), faint: ansi(2), strong: ansi(1) };
+export const colourPaint: Paint = {
+  good: ansi(32),
+  bad: ansi(31),
+  faint: ansi(2),
+  strong: ansi(1),
+};
 
 function same(text: string): string {
   return text;
@@ -30,7 +35,11 @@ function ansi(code: number): (text: string) => string {
 export function reportText(report: ScenarioReport, paint: Paint = plainPaint): string {
   const lines = [titleLine(report, paint)];
   if (report.state === "unusable")
-    lines.push(...report.problems.map((problem) => `  ${paint.bad(placeText(report, problem))}  ${shown(problem.message)}`));
+    lines.push(
+      ...report.problems.map(
+        (problem) => `  ${paint.bad(placeText(report, problem))}  ${shown(problem.message)}`,
+      ),
+    );
   else for (const step of report.steps) lines.push(...stepLines(step, report, paint));
   return lines.join("\n");
 }
@@ -40,7 +49,10 @@ function titleLine({ state, name, file, steps }: ScenarioReport, paint: Paint): 
   const title = paint.strong(shown(name ?? file ?? "scenario"));
   const where = name === null || file === null ? "" : paint.faint(`  ${shown(file)}`);
   const word = state === "passed" ? "" : paint.bad(`  ${state}`);
-  const silent = state === "passed" && !steps.some(({ expectations }) => expectations.length > 0) ? paint.faint("  expects nothing") : "";
+  const silent =
+    state === "passed" && !steps.some(({ expectations }) => expectations.length > 0)
+      ? paint.faint("  expects nothing")
+      : "";
   return `${mark} ${title}${word}${silent}${where}`;
 }
 
@@ -49,23 +61,42 @@ function stepLines(step: ScenarioStepResult, report: ScenarioReport, paint: Pain
   const name = step.name === null ? "" : `${shown(step.name)}: `;
   if (step.verb === "expect" && step.problem === null && step.state !== "skipped") {
     return step.expectations.flatMap((one) =>
-      expectationLines(one, `  ${markOf(one.passed ? "passed" : "failed", paint)} ${time}  ${name}expect `, report, paint),
+      expectationLines(
+        one,
+        `  ${markOf(one.passed ? "passed" : "failed", paint)} ${time}  ${name}expect `,
+        report,
+        paint,
+      ),
     );
   }
   const outcome = step.outcome === null ? "" : paint.faint(`  ${shown(step.outcome)}`);
   const lines = [`  ${markOf(step.state, paint)} ${time}  ${name}${shown(step.text)}${outcome}`];
-  if (step.problem !== null) lines.push(`      ${paint.bad(placeText(report, step))}  ${shown(step.problem)}`);
+  if (step.problem !== null)
+    lines.push(`      ${paint.bad(placeText(report, step))}  ${shown(step.problem)}`);
   return lines;
 }
 
 function markOf(state: ScenarioStepResult["state"], paint: Paint): string {
-  return state === "passed" ? paint.good("✓") : state === "failed" ? paint.bad("✗") : paint.faint("–");
+  return state === "passed"
+    ? paint.good("✓")
+    : state === "failed"
+      ? paint.bad("✗")
+      : paint.faint("–");
 }
 
-function expectationLines(one: ScenarioExpectationResult, start: string, report: ScenarioReport, paint: Paint): string[] {
+function expectationLines(
+  one: ScenarioExpectationResult,
+  start: string,
+  report: ScenarioReport,
+  paint: Paint,
+): string[] {
   const line = `${start}${shown(one.text)}`;
   if (one.passed) return [line];
-  return [line, `      ${paint.bad(placeText(report, one))}`, ...failureLines(one, paint).map((each) => `      ${each}`)];
+  return [
+    line,
+    `      ${paint.bad(placeText(report, one))}`,
+    ...failureLines(one, paint).map((each) => `      ${each}`),
+  ];
 }
 
 /** What was expected, what there is, and the attempts behind it. */
@@ -78,25 +109,39 @@ export function failureLines(one: ScenarioExpectationResult, paint: Paint = plai
   ];
 }
 
-function differenceLines({ of, expected, actual, attempts, attemptsBefore }: ScenarioDifference, paint: Paint): string[] {
+function differenceLines(
+  { of, expected, actual, attempts, attemptsBefore }: ScenarioDifference,
+  paint: Paint,
+): string[] {
   const lines = [shown(of)];
-  if (actual !== "" || expected !== "") lines.push(`  ${paint.bad(shown(actual))}${paint.faint(`, not ${shown(expected)}`)}`);
+  if (actual !== "" || expected !== "")
+    lines.push(`  ${paint.bad(shown(actual))}${paint.faint(`, not ${shown(expected)}`)}`);
   if (attemptsBefore > 0) lines.push(paint.faint(`  … ${attemptsBefore} attempts before these`));
   const width = Math.max(0, ...attempts.map(({ webhook }) => shown(webhook).length));
   return [...lines, ...attempts.map((attempt) => `  ${attemptLine(attempt, width, paint)}`)];
 }
 
-function attemptLine({ elapsedMs, round, webhook, result, heldMs, error }: ScenarioAttempt, width: number, paint: Paint): string {
+function attemptLine(
+  { elapsedMs, round, webhook, result, heldMs, error }: ScenarioAttempt,
+  width: number,
+  paint: Paint,
+): string {
   const held = heldMs === null ? "" : ` after ${formatDuration(heldMs)}`;
   const why = error === null ? "" : paint.faint(`  ${shown(error)}`);
   return `${paint.faint(formatElapsed(elapsedMs))}  round ${String(round).padStart(2)}  ${shown(webhook).padEnd(width)}  ${result}${held}${why}`;
 }
 
-function placeText({ file }: ScenarioReport, { line, column }: { line: number; column: number }): string {
+function placeText(
+  { file }: ScenarioReport,
+  { line, column }: { line: number; column: number },
+): string {
   return `${file === null ? "" : `${shown(file)}:`}${line}:${column}`;
 }
 
-/** Names and values come from files and from receivers: what a terminal would obey is shown as an escape. */
+/**
+ * Names and values come from files and from receivers: what a terminal would obey is shown as an
+ * escape.
+ */
 export function shown(text: string): string {
   return text.replace(
     /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,

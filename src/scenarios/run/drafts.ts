@@ -1,4 +1,7 @@
-/** From the members of a scenario file to those of the control API: names become addresses and ids, durations become milliseconds. */
+/**
+ * From the members of a scenario file to those of the control API: names become addresses and ids,
+ * durations become milliseconds.
+ */
 
 import type { InputOf } from "../../contract/contract.ts";
 import type { Scenario } from "../file/scenario-schema.ts";
@@ -41,7 +44,10 @@ type AddressOf = (endpoint: string) => EndpointAddress;
 export function endpointChanges(endpoint: FileEndpoint, addressOf: AddressOf): EndpointChanges {
   const changed = (step: ProgramStep) => stepOf(step, addressOf);
   if (Array.isArray(endpoint)) return { steps: endpoint.map(changed) };
-  return { steps: endpoint.steps.map(changed), ...(endpoint.after === undefined ? {} : { after: endpoint.after }) };
+  return {
+    steps: endpoint.steps.map(changed),
+    ...(endpoint.after === undefined ? {} : { after: endpoint.after }),
+  };
 }
 
 function stepOf(
@@ -67,7 +73,12 @@ export function destinationChanges(
     ...(sources === undefined ? {} : { sourceIds: sources.map(sourceId) }),
     ...(webhooks === undefined
       ? {}
-      : { webhooks: webhooks.map((webhook) => ({ url: urlOf(webhook, addressOf), headers: webhook.headers ?? {} })) }),
+      : {
+          webhooks: webhooks.map((webhook) => ({
+            url: urlOf(webhook, addressOf),
+            headers: webhook.headers ?? {},
+          })),
+        }),
   };
 }
 

@@ -1,4 +1,7 @@
-/** What has happened in the pipeline of a scenario, by the names of the file: read from the control API, oldest first, and visible as of any moment. */
+/**
+ * What has happened in the pipeline of a scenario, by the names of the file: read from the control
+ * API, oldest first, and visible as of any moment.
+ */
 
 import type { AttemptAnswer, DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
 import type { ReceivedRequestAnswer } from "../../contract/endpoints.ts";
@@ -20,21 +23,40 @@ export type SeenMessage = {
   details: MessageDetailsAnswer;
 };
 
-type DeliveryVersion = { at: number; state: DeliveryState; reason: string | null; nextAttemptAt: number | null };
+type DeliveryVersion = {
+  at: number;
+  state: DeliveryState;
+  reason: string | null;
+  nextAttemptAt: number | null;
+};
 export type SeenDelivery = DeliveryVersion & {
   message: SeenMessage;
   destination: string;
   details: DeliveryDetailsAnswer;
-  /** Every state it was in, each from its time on. The members above are those of the last one that counts. */
+  /**
+   * Every state it was in, each from its time on. The members above are those of the last one that
+   * counts.
+   */
   versions: DeliveryVersion[];
   attempts: SeenAttempt[];
 };
 
 /** The status of the answer, or the outcome of an attempt without one. */
 export type AttemptResult = number | string;
-export type SeenAttempt = { at: number; endedAt: number; webhook: string; result: AttemptResult; details: AttemptAnswer };
+export type SeenAttempt = {
+  at: number;
+  endedAt: number;
+  webhook: string;
+  result: AttemptResult;
+  details: AttemptAnswer;
+};
 
-export type SeenRequest = { at: number; endpoint: string; message: SeenMessage | null; details: ReceivedRequestAnswer };
+export type SeenRequest = {
+  at: number;
+  endpoint: string;
+  message: SeenMessage | null;
+  details: ReceivedRequestAnswer;
+};
 
 export type History = {
   now: number;
@@ -58,7 +80,10 @@ type Names = {
 const pageSize = 1000;
 
 /** Reads what changed since it last did; what is settled is not asked for again. */
-export function createHistoryReader(pipeline: ScenarioPipeline, names: Names): () => Promise<History> {
+export function createHistoryReader(
+  pipeline: ScenarioPipeline,
+  names: Names,
+): () => Promise<History> {
   const known = new Map<string, { summary: string; details: MessageDetailsAnswer }>();
 
   async function detailsOf(summary: MessageSummaryAnswer): Promise<MessageDetailsAnswer> {
@@ -73,7 +98,10 @@ export function createHistoryReader(pipeline: ScenarioPipeline, names: Names): (
   async function readMessages(): Promise<SeenMessage[]> {
     const summaries: MessageSummaryAnswer[] = [];
     for (let cursor: string | null | undefined; cursor !== null;) {
-      const page = await pipeline.call("messages.list", { limit: pageSize, ...(cursor === undefined ? {} : { cursor }) });
+      const page = await pipeline.call("messages.list", {
+        limit: pageSize,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
       summaries.push(...page.items);
       cursor = page.nextCursor;
     }
@@ -86,7 +114,12 @@ export function createHistoryReader(pipeline: ScenarioPipeline, names: Names): (
         source: names.source(details.sourceId),
         state: details.state,
         version: 0,
-        decisions: new Map(details.decisions.map(({ destinationId, reason }) => [names.destination(destinationId), reason])),
+        decisions: new Map(
+          details.decisions.map(({ destinationId, reason }) => [
+            names.destination(destinationId),
+            reason,
+          ]),
+        ),
         details,
       });
     }
@@ -95,7 +128,9 @@ export function createHistoryReader(pipeline: ScenarioPipeline, names: Names): (
 
   async function readRequests(messages: readonly SeenMessage[]): Promise<SeenRequest[]> {
     const byMessageId = new Map(
-      messages.filter(({ state }) => state !== "duplicate").map((message) => [message.details.messageId, message]),
+      messages
+        .filter(({ state }) => state !== "duplicate")
+        .map((message) => [message.details.messageId, message]),
     );
     const requests: SeenRequest[] = [];
     for (const [endpoint, id] of names.endpoints()) {
@@ -110,7 +145,10 @@ export function createHistoryReader(pipeline: ScenarioPipeline, names: Names): (
         return { at: Date.parse(details.receivedAt), endpoint, message, details };
       });
       requests.push(
-        ...ofEndpoint.toSorted((one, other) => one.at - other.at || (one.message?.ordinal ?? 0) - (other.message?.ordinal ?? 0)),
+        ...ofEndpoint.toSorted(
+          (one, other) =>
+            one.at - other.at || (one.message?.ordinal ?? 0) - (other.message?.ordinal ?? 0),
+        ),
       );
     }
     return requests;
@@ -120,7 +158,9 @@ export function createHistoryReader(pipeline: ScenarioPipeline, names: Names): (
     const { now, nextDueAt } = await pipeline.call("clock.get", {});
     const messages = await readMessages();
     const audiences = await readAudiences(pipeline, names.audiences(), messages);
-    const deliveries = messages.flatMap((message) => message.details.deliveries.map((details) => seenDelivery(message, details, names)));
+    const deliveries = messages.flatMap((message) =>
+      message.details.deliveries.map((details) => seenDelivery(message, details, names)),
+    );
     for (const { message, versions } of deliveries) message.version += versions.length;
     return {
       now: Date.parse(now),
@@ -133,7 +173,11 @@ export function createHistoryReader(pipeline: ScenarioPipeline, names: Names): (
   };
 }
 
-function seenDelivery(message: SeenMessage, details: DeliveryDetailsAnswer, names: Names): SeenDelivery {
+function seenDelivery(
+  message: SeenMessage,
+  details: DeliveryDetailsAnswer,
+  names: Names,
+): SeenDelivery {
   const attempts = details.attempts.map((attempt) => seenAttempt(attempt, names));
   const versions = versionsOf(details, attempts);
   const last = versions.at(-1);
@@ -166,13 +210,26 @@ function seenAttempt(details: AttemptAnswer, names: Names): SeenAttempt {
 /** Webhooks of one round run beside each other: their names order them, in every run alike. */
 function inOrder(one: SeenAttempt, other: SeenAttempt): number {
   return (
-    one.details.round - other.details.round || one.at - other.at || (one.webhook < other.webhook ? -1 : Number(one.webhook > other.webhook))
+    one.details.round - other.details.round ||
+    one.at - other.at ||
+    (one.webhook < other.webhook ? -1 : Number(one.webhook > other.webhook))
   );
 }
 
-/** An attempt's start is the record of `sending`, and the attempt that succeeded is the record of `delivered`. */
-function versionsOf(details: DeliveryDetailsAnswer, attempts: readonly SeenAttempt[]): DeliveryVersion[] {
-  const version = (at: number, state: DeliveryState, reason: string | null, nextAttemptAt: number | null = null): DeliveryVersion => ({
+/**
+ * An attempt's start is the record of `sending`, and the attempt that succeeded is the record of
+ * `delivered`.
+ */
+function versionsOf(
+  details: DeliveryDetailsAnswer,
+  attempts: readonly SeenAttempt[],
+): DeliveryVersion[] {
+  const version = (
+    at: number,
+    state: DeliveryState,
+    reason: string | null,
+    nextAttemptAt: number | null = null,
+  ): DeliveryVersion => ({
     at,
     state,
     reason,
@@ -186,7 +243,9 @@ function versionsOf(details: DeliveryDetailsAnswer, attempts: readonly SeenAttem
       rank: 2,
       version: version(Date.parse(at), state, reason, timeOrNull(nextAttemptAt)),
     })),
-    ...(first === undefined ? [] : [{ rank: 2, version: version(first.endedAt, "delivered", "succeeded") }]),
+    ...(first === undefined
+      ? []
+      : [{ rank: 2, version: version(first.endedAt, "delivered", "succeeded") }]),
   ];
   const versions = changes
     .toSorted((one, other) => one.version.at - other.version.at || one.rank - other.rank)
@@ -194,7 +253,9 @@ function versionsOf(details: DeliveryDetailsAnswer, attempts: readonly SeenAttem
   const last = versions.at(-1);
   // An action and its result can share a moment: the record has the final state.
   if (last !== undefined && last.state !== details.state)
-    versions.push(version(last.at, details.state, details.reason, timeOrNull(details.nextAttemptAt)));
+    versions.push(
+      version(last.at, details.state, details.reason, timeOrNull(details.nextAttemptAt)),
+    );
   return versions;
 }
 
@@ -209,7 +270,14 @@ export function asOf(history: History, moment: number): History {
     const last = versions.at(-1);
     return last === undefined
       ? []
-      : [{ ...delivery, ...last, versions, attempts: delivery.attempts.filter(({ endedAt }) => endedAt <= moment) }];
+      : [
+          {
+            ...delivery,
+            ...last,
+            versions,
+            attempts: delivery.attempts.filter(({ endedAt }) => endedAt <= moment),
+          },
+        ];
   });
   const states = Map.groupBy(deliveries, ({ message }) => message.ordinal);
   return {
@@ -223,7 +291,9 @@ export function asOf(history: History, moment: number): History {
         const version = own.reduce((sum, { versions }) => sum + versions.length, 0);
         return {
           ...message,
-          state: messageStates.find((state) => own.some((delivery) => delivery.state === state)) ?? message.state,
+          state:
+            messageStates.find((state) => own.some((delivery) => delivery.state === state)) ??
+            message.state,
           version,
         };
       }),
@@ -251,7 +321,10 @@ export function momentsOf({
   return [...moments].toSorted((one, other) => one - other);
 }
 
-/** One change of an audience, read from the message that sent it. A deleted user is gone without a message. While the clock is paused, the messages give the order. */
+/**
+ * One change of an audience, read from the message that sent it. A deleted user is gone without a
+ * message. While the clock is paused, the messages give the order.
+ */
 type Notice = { at: number; ordinal: number; userId: string; change: "in" | "out" | "gone" };
 
 export type SeenAudience = { name: string; notices: Notice[]; messages: SeenMessage[] };
@@ -274,19 +347,27 @@ async function readAudiences(
     });
     return {
       name,
-      notices: [...notices, ...gone].toSorted((one, other) => one.at - other.at || one.ordinal - other.ordinal),
+      notices: [...notices, ...gone].toSorted(
+        (one, other) => one.at - other.at || one.ordinal - other.ordinal,
+      ),
       messages: own,
     };
   });
 }
 
-async function readDeletions(pipeline: ScenarioPipeline, messages: readonly SeenMessage[]): Promise<Notice[]> {
+async function readDeletions(
+  pipeline: ScenarioPipeline,
+  messages: readonly SeenMessage[],
+): Promise<Notice[]> {
   const { items } = await pipeline.call("deletions.list", { limit: pageSize });
   const ordinals = new Map(messages.map(({ ordinal, details }) => [details.id, ordinal]));
   return items.flatMap(({ requestedAt, users }) =>
     users.map(({ userId, messageIds }): Notice => {
       // Without a message its order within one clock time is unknown. It counts as the last.
-      const ordinal = messageIds.length === 0 ? Number.MAX_SAFE_INTEGER : Math.max(...messageIds.map((id) => ordinals.get(id) ?? 0));
+      const ordinal =
+        messageIds.length === 0
+          ? Number.MAX_SAFE_INTEGER
+          : Math.max(...messageIds.map((id) => ordinals.get(id) ?? 0));
       return { at: Date.parse(requestedAt), ordinal, userId, change: "gone" };
     }),
   );

@@ -1,6 +1,7 @@
 /**
- * Checks before a scenario begins that something listens at its URLs: a receiver that was not started is an
- * error of the user, and not four hours of refused connections. A connection is made and closed; nothing is sent.
+ * Checks before a scenario begins that something listens at its URLs: a receiver that was not
+ * started is an error of the user, and not four hours of refused connections. A connection is made
+ * and closed; nothing is sent.
  */
 
 import { connect } from "node:net";
@@ -15,17 +16,24 @@ export async function findUnreachable({ scenario, file }: ReadScenario): Promise
   const urls: { url: string; path: Path }[] = [];
   const add = (webhooks: readonly FileWebhook[] = [], path: Path): void => {
     for (const [index, { url, mayBeDown }] of webhooks.entries()) {
-      if (url !== undefined && mayBeDown !== true) urls.push({ url, path: [...path, "webhooks", index, "url"] });
+      if (url !== undefined && mayBeDown !== true)
+        urls.push({ url, path: [...path, "webhooks", index, "url"] });
     }
   };
   const addForwards = (endpoint: FileEndpoint, path: Path): void => {
     for (const [index, { to, lose, mayBeDown }] of stepsOf(endpoint).entries()) {
       const isAsked = to !== undefined && isUrl(to) && lose !== "request" && mayBeDown !== true;
-      if (isAsked) urls.push({ url: to, path: [...path, ...(Array.isArray(endpoint) ? [] : ["steps"]), index, "to"] });
+      if (isAsked)
+        urls.push({
+          url: to,
+          path: [...path, ...(Array.isArray(endpoint) ? [] : ["steps"]), index, "to"],
+        });
     }
   };
-  for (const [name, { webhooks }] of Object.entries(scenario.destinations ?? {})) add(webhooks, ["destinations", name]);
-  for (const [name, endpoint] of Object.entries(scenario.endpoints ?? {})) addForwards(endpoint, ["endpoints", name]);
+  for (const [name, { webhooks }] of Object.entries(scenario.destinations ?? {}))
+    add(webhooks, ["destinations", name]);
+  for (const [name, endpoint] of Object.entries(scenario.endpoints ?? {}))
+    addForwards(endpoint, ["endpoints", name]);
   for (const [index, step] of scenario.steps.entries()) {
     if (!("change" in step)) continue;
     for (const [name, { webhooks }] of Object.entries(step.change.destinations ?? {}))
@@ -38,7 +46,12 @@ export async function findUnreachable({ scenario, file }: ReadScenario): Promise
       const reason = await whyUnreachable(new URL(url));
       return reason === null
         ? []
-        : [{ ...file.placeOf(path), message: `${reason} Start the receiver first, or write mayBeDown: true beside the url.` }];
+        : [
+            {
+              ...file.placeOf(path),
+              message: `${reason} Start the receiver first, or write mayBeDown: true beside the url.`,
+            },
+          ];
     }),
   );
   return found.flat();
@@ -59,7 +72,11 @@ function whyUnreachable({ hostname, port, protocol }: URL): Promise<string | nul
     socket.setTimeout(patienceMs, () => end(`${place} does not answer.`));
     socket.once("connect", () => end(null));
     socket.once("error", (error: NodeJS.ErrnoException) =>
-      end(error.code === "ENOTFOUND" ? `The host name ${hostname} has no address.` : `Nothing listens at ${place}.`),
+      end(
+        error.code === "ENOTFOUND"
+          ? `The host name ${hostname} has no address.`
+          : `Nothing listens at ${place}.`,
+      ),
     );
   });
 }

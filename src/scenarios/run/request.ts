@@ -2,7 +2,13 @@
 
 import { randomBytes } from "node:crypto";
 import { createTrust } from "../../engine/deliver/dial.ts";
-import { isAccepted, isCrash, deliverRequest, type RequestSpec, type Sent } from "../../receiver/request.ts";
+import {
+  isAccepted,
+  isCrash,
+  deliverRequest,
+  type RequestSpec,
+  type Sent,
+} from "../../receiver/request.ts";
 import { restart } from "../../receiver/restart.ts";
 import { createWire, type Wire } from "../../receiver/wire.ts";
 import type { CommandStep, RequestStep } from "../file/request-schema.ts";
@@ -17,31 +23,51 @@ export class Requests {
 
   /** With this run's own texts in place of `{{token}}`. Throws a sentence for the user. */
   fill(text: string): string {
-    return text.replace(/\{\{(token\d*|env\.HOOKYARD_\w+)\}\}/g, (_, name: string) => this.#textOf(name));
+    return text.replace(/\{\{(token\d*|env\.HOOKYARD_\w+)\}\}/g, (_, name: string) =>
+      this.#textOf(name),
+    );
   }
 
   async take({
     request: { url, answers, body = "", headers, ...rest },
   }: RequestStep): Promise<{ outcome: string; problem: string | null }> {
     const secret = process.env["HOOKYARD_SECRET"] ?? "";
-    if (rest.signature !== undefined && rest.signature !== "missing" && rest.signature !== "empty" && secret === "")
-      throw new Error("The request is to be signed: set the environment variable HOOKYARD_SECRET to the receiver's shared secret.");
+    if (
+      rest.signature !== undefined &&
+      rest.signature !== "missing" &&
+      rest.signature !== "empty" &&
+      secret === ""
+    )
+      throw new Error(
+        "The request is to be signed: set the environment variable HOOKYARD_SECRET to the receiver's shared secret.",
+      );
     const spec: RequestSpec = {
       ...rest,
       body: this.fill(body),
       ...(rest.otherBody === undefined ? {} : { otherBody: this.fill(rest.otherBody) }),
       ...(headers === undefined
         ? {}
-        : { headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, this.fill(value)])) }),
+        : {
+            headers: Object.fromEntries(
+              Object.entries(headers).map(([name, value]) => [name, this.fill(value)]),
+            ),
+          }),
     };
     const wire = this.#wireTo(this.fill(url));
     const sent = await deliverRequest(wire, spec, secret);
     const outcome = [...Map.groupBy(sent, answerOf)]
       .map(([answer, those]) => (those.length === 1 ? answer : `${those.length} × ${answer}`))
       .join(", ");
-    const isWanted = { "2xx": isAccepted, refused: (one: Sent) => !isAccepted(one), "no crash": (one: Sent) => !isCrash(one) };
+    const isWanted = {
+      "2xx": isAccepted,
+      refused: (one: Sent) => !isAccepted(one),
+      "no crash": (one: Sent) => !isCrash(one),
+    };
     const wrong = answers === undefined ? undefined : sent.find((one) => !isWanted[answers](one));
-    const problem = wrong === undefined ? null : `The receiver must answer ${answers}: it answered ${answerOf(wrong)}.`;
+    const problem =
+      wrong === undefined
+        ? null
+        : `The receiver must answer ${answers}: it answered ${answerOf(wrong)}.`;
     return { outcome, problem };
   }
 
@@ -66,7 +92,8 @@ export class Requests {
   #textOf(name: string): string {
     if (name.startsWith("env.")) {
       const value = process.env[name.slice(4)];
-      if (value === undefined) throw new Error(`The environment variable ${name.slice(4)} is not set.`);
+      if (value === undefined)
+        throw new Error(`The environment variable ${name.slice(4)} is not set.`);
       return value;
     }
     const text = this.#texts.get(name) ?? `tok${randomBytes(8).toString("hex")}`;

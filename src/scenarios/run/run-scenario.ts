@@ -1,11 +1,18 @@
 /**
- * Runs a checked scenario in a fresh pipeline: sets up, takes the steps one after the other, and reports each. Called
- * by the command line, the inspector and `hookyard/testing`, mostly through `runRead`, which starts that pipeline and stops it.
+ * Runs a checked scenario in a fresh pipeline: sets up, takes the steps one after the other, and
+ * reports each. Called by the command line, the inspector and `hookyard/testing`, mostly through
+ * `runRead`, which starts that pipeline and stops it.
  *
- * An expectation that fails does not keep the steps after it from running. A step that cannot be done does.
+ * An expectation that fails does not keep the steps after it from running. A step that cannot be
+ * done does.
  */
 
-import type { ScenarioProblem, ScenarioReport, ScenarioStepResult, ScenarioExpectationResult } from "../../contract/scenarios.ts";
+import type {
+  ScenarioProblem,
+  ScenarioReport,
+  ScenarioStepResult,
+  ScenarioExpectationResult,
+} from "../../contract/scenarios.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type { ReadScenario } from "../file/read-scenario.ts";
 import { defaultSeed, defaultStartAt, verbs, type Scenario } from "../file/scenario-schema.ts";
@@ -41,7 +48,11 @@ export function startTimeOf({ startAt }: Scenario): number {
 
 export function unusableReport(
   problems: ScenarioProblem[],
-  { name = null, file = null, seed }: { name?: string | null; file?: string | null; seed?: number | undefined },
+  {
+    name = null,
+    file = null,
+    seed,
+  }: { name?: string | null; file?: string | null; seed?: number | undefined },
 ): ScenarioReport {
   const startedAt = new Date(defaultStartAt).toISOString();
   return {
@@ -58,7 +69,11 @@ export function unusableReport(
 }
 
 /** Every step still to come. */
-export function firstReport({ read, seed, file }: Pick<RunOptions, "read" | "seed" | "file">): ScenarioReport {
+export function firstReport({
+  read,
+  seed,
+  file,
+}: Pick<RunOptions, "read" | "seed" | "file">): ScenarioReport {
   const { scenario, file: places } = read;
   const startedAt = new Date(startTimeOf(scenario)).toISOString();
   return {
@@ -87,12 +102,20 @@ export function firstReport({ read, seed, file }: Pick<RunOptions, "read" | "see
   };
 }
 
-export async function runScenario({ read, pipeline, seed, file, onReport, onStep }: RunOptions): Promise<ScenarioReport> {
+export async function runScenario({
+  read,
+  pipeline,
+  seed,
+  file,
+  onReport,
+  onStep,
+}: RunOptions): Promise<ScenarioReport> {
   const { scenario } = read;
   let report = firstReport({ read, seed, file });
   const session = await Session.start(pipeline, { ...scenario.settings, seed: report.seed });
   const problem = await setUp(session, read);
-  if (problem !== null) return unusableReport([problem], { name: scenario.name, file: report.file, seed: report.seed });
+  if (problem !== null)
+    return unusableReport([problem], { name: scenario.name, file: report.file, seed: report.seed });
 
   let broken = false;
   const reportSteps = (steps: ScenarioStepResult[]): void => {
@@ -111,10 +134,16 @@ export async function runScenario({ read, pipeline, seed, file, onReport, onStep
   }
   session.requests.close();
   const { now } = await pipeline.call("clock.get", {});
-  return { ...report, state: report.steps.every(({ state }) => state === "passed") ? "passed" : "failed", endedAt: now };
+  return {
+    ...report,
+    state: report.steps.every(({ state }) => state === "passed") ? "passed" : "failed",
+    endedAt: now,
+  };
 }
 
-function resultOf(done: StepDone | null): Pick<ScenarioStepResult, "state" | "outcome" | "problem" | "expectations"> {
+function resultOf(
+  done: StepDone | null,
+): Pick<ScenarioStepResult, "state" | "outcome" | "problem" | "expectations"> {
   if (done === null) return { state: "skipped", outcome: null, problem: null, expectations: [] };
   const { outcome, problem, expectations } = done;
   const passed = problem === null && expectations.every((one) => one.passed);
@@ -130,7 +159,13 @@ export type RunRead = Pick<RunOptions, "seed" | "file" | "onReport" | "onStep"> 
   keep?: (pipeline: RunningPipeline) => void;
 };
 
-export async function runRead({ read, start, signal, keep, ...options }: RunRead): Promise<ScenarioReport> {
+export async function runRead({
+  read,
+  start,
+  signal,
+  keep,
+  ...options
+}: RunRead): Promise<ScenarioReport> {
   if ("problems" in read) return unusableReport(read.problems, options);
   const { name } = read.scenario;
   const unreachable = await findUnreachable(read);
@@ -138,7 +173,11 @@ export async function runRead({ read, start, signal, keep, ...options }: RunRead
   const pipeline = await start({ startAt: startTimeOf(read.scenario) });
   let kept = false;
   try {
-    const report = await runScenario({ ...options, read, pipeline: signal === undefined ? pipeline : until(signal, pipeline) });
+    const report = await runScenario({
+      ...options,
+      read,
+      pipeline: signal === undefined ? pipeline : until(signal, pipeline),
+    });
     if (keep !== undefined && report.state !== "unusable") {
       kept = true;
       keep(pipeline);
@@ -164,8 +203,13 @@ function until(signal: AbortSignal, { call }: ScenarioPipeline): ScenarioPipelin
 }
 
 /** The report of a run before its first step. */
-export function reportToBe({ read, ...options }: Pick<RunRead, "read" | "file" | "seed">): ScenarioReport {
-  return "problems" in read ? unusableReport(read.problems, options) : firstReport({ ...options, read });
+export function reportToBe({
+  read,
+  ...options
+}: Pick<RunRead, "read" | "file" | "seed">): ScenarioReport {
+  return "problems" in read
+    ? unusableReport(read.problems, options)
+    : firstReport({ ...options, read });
 }
 
 export type StepDone = {
@@ -179,16 +223,28 @@ export type StepDone = {
 const nothing: StepDone = { outcome: null, problem: null, expectations: [], broken: false };
 
 /** Does one step in a session; `hookyard/testing` calls it step by step. */
-export async function takeStep(read: ReadScenario, session: Session, index: number): Promise<StepDone> {
+export async function takeStep(
+  read: ReadScenario,
+  session: Session,
+  index: number,
+): Promise<StepDone> {
   try {
     return { ...nothing, ...(await act(read, session, index)) };
   } catch (error) {
     const steady = await steadyOf(session);
-    return { ...nothing, broken: true, problem: steady(error instanceof Error ? error.message : String(error)) };
+    return {
+      ...nothing,
+      broken: true,
+      problem: steady(error instanceof Error ? error.message : String(error)),
+    };
   }
 }
 
-async function act(read: ReadScenario, session: Session, index: number): Promise<Partial<StepDone>> {
+async function act(
+  read: ReadScenario,
+  session: Session,
+  index: number,
+): Promise<Partial<StepDone>> {
   const step = read.scenario.steps[index];
   if (step === undefined) return {};
   if ("send" in step) return sendMessages(session, step);
@@ -204,7 +260,9 @@ async function act(read: ReadScenario, session: Session, index: number): Promise
     return { outcome: `${entered} entered, ${left} left` };
   }
   if ("delete" in step) {
-    const { users, suppress = true } = Array.isArray(step.delete) ? { users: step.delete } : step.delete;
+    const { users, suppress = true } = Array.isArray(step.delete)
+      ? { users: step.delete }
+      : step.delete;
     const { messages } = await session.act(() => session.delete(users, suppress));
     return { outcome: messages === 1 ? "1 delete message" : `${messages} delete messages` };
   }
@@ -220,20 +278,34 @@ async function act(read: ReadScenario, session: Session, index: number): Promise
   if ("request" in step) return session.requests.take(step);
   if ("command" in step) return session.requests.runCommand(step);
   if ("wait" in step) await pause(step.wait);
-  if ("expect" in step) return { expectations: await resultsOf(step.expect, { read, session, path: ["steps", index, "expect"] }) };
+  if ("expect" in step)
+    return {
+      expectations: await resultsOf(step.expect, {
+        read,
+        session,
+        path: ["steps", index, "expect"],
+      }),
+    };
   return {};
 }
 
 type Place = { read: ReadScenario; session: Session; path: Path };
 
-async function resultsOf(expect: Expectation | Expectation[], place: Place): Promise<ScenarioExpectationResult[]> {
+async function resultsOf(
+  expect: Expectation | Expectation[],
+  place: Place,
+): Promise<ScenarioExpectationResult[]> {
   if (!Array.isArray(expect)) return resultsOfOne(expect, place);
   const results: ScenarioExpectationResult[] = [];
-  for (const [index, one] of expect.entries()) results.push(...(await resultsOfOne(one, { ...place, path: [...place.path, index] })));
+  for (const [index, one] of expect.entries())
+    results.push(...(await resultsOfOne(one, { ...place, path: [...place.path, index] })));
   return results;
 }
 
-async function resultsOfOne(expectation: Expectation, { read: { file }, session, path }: Place): Promise<ScenarioExpectationResult[]> {
+async function resultsOfOne(
+  expectation: Expectation,
+  { read: { file }, session, path }: Place,
+): Promise<ScenarioExpectationResult[]> {
   const met = await meet(expectation, session);
   const steady = await steadyOf(session);
   return met.map(({ subject, passed, expected, actual, differences, moreDifferences }) => ({
@@ -247,7 +319,10 @@ async function resultsOfOne(expectation: Expectation, { read: { file }, session,
       of: steady(difference.of),
       expected: steady(difference.expected),
       actual: steady(difference.actual),
-      attempts: difference.attempts.map((attempt) => ({ ...attempt, error: attempt.error === null ? null : steady(attempt.error) })),
+      attempts: difference.attempts.map((attempt) => ({
+        ...attempt,
+        error: attempt.error === null ? null : steady(attempt.error),
+      })),
     })),
     moreDifferences,
   }));
@@ -260,13 +335,22 @@ async function steadyOf(session: Session): Promise<Steady> {
 
 type Steady = (text: string) => string;
 
-function createSteady(about: AnswerOf<"about.get">, history: Pick<History, "messages">, isKnownId: (messageId: string) => boolean): Steady {
-  const ports = [about.ingestUrl, about.endpointsUrl, about.endpointsTlsUrl].map((url) => new URL(url).port);
+function createSteady(
+  about: AnswerOf<"about.get">,
+  history: Pick<History, "messages">,
+  isKnownId: (messageId: string) => boolean,
+): Steady {
+  const ports = [about.ingestUrl, about.endpointsUrl, about.endpointsTlsUrl].map(
+    (url) => new URL(url).port,
+  );
   const portPattern = new RegExp(`:(?:${ports.join("|")})(?!\\d)`, "g");
-  const drawn = history.messages.filter(({ details: { messageId } }) => messageId !== "" && !isKnownId(messageId));
+  const drawn = history.messages.filter(
+    ({ details: { messageId } }) => messageId !== "" && !isKnownId(messageId),
+  );
   return (text) => {
     let steady = text.replace(portPattern, "");
-    for (const { ordinal, details } of drawn) steady = steady.replaceAll(details.messageId, `#${ordinal}`);
+    for (const { ordinal, details } of drawn)
+      steady = steady.replaceAll(details.messageId, `#${ordinal}`);
     return steady;
   };
 }

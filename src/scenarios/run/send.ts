@@ -1,4 +1,7 @@
-/** Sends what a step says, request by request, and holds the answers of the ingest port against what the step expects of them. */
+/**
+ * Sends what a step says, request by request, and holds the answers of the ingest port against what
+ * the step expects of them.
+ */
 
 import type { Message, PostStep, SendStep } from "../file/scenario-schema.ts";
 import { CallRefused } from "./pipeline.ts";
@@ -28,7 +31,9 @@ export async function sendMessages(session: Session, step: SendStep): Promise<Se
 
 export async function sendBody(session: Session, step: PostStep): Promise<Sent> {
   const sender = new Sender(session, step, null);
-  await session.act(() => sender.send([{ call: step.call ?? "batch", body: step.post, messages: 0 }]));
+  await session.act(() =>
+    sender.send([{ call: step.call ?? "batch", body: step.post, messages: 0 }]),
+  );
   return sender.sent();
 }
 
@@ -36,13 +41,22 @@ export async function sendBody(session: Session, step: PostStep): Promise<Sent> 
 function messagesOf(session: Session, { send, users }: SendStep): Message[] {
   const messages = [send].flat();
   const asUsers: Message[] =
-    users === undefined ? messages : users.flatMap((userId) => messages.map((message) => ({ ...message, userId })));
-  return asUsers.map((message) => ({ ...message, messageId: session.messageId(message["messageId"]) }));
+    users === undefined
+      ? messages
+      : users.flatMap((userId) => messages.map((message) => ({ ...message, userId })));
+  return asUsers.map((message) => ({
+    ...message,
+    messageId: session.messageId(message["messageId"]),
+  }));
 }
 
 function requestsOf({ send, batch }: SendStep, messages: Message[]): Request[] {
   if (batch === undefined && !Array.isArray(send)) {
-    return messages.map(({ type, ...members }) => ({ call: type, body: JSON.stringify(members), messages: 1 }));
+    return messages.map(({ type, ...members }) => ({
+      call: type,
+      body: JSON.stringify(members),
+      messages: 1,
+    }));
   }
   const size = batch ?? messages.length;
   const requests: Request[] = [];
@@ -75,7 +89,8 @@ class Sender {
   async send(requests: readonly Request[]): Promise<void> {
     for (const request of requests) {
       this.#messages += request.messages;
-      for (let again = 0; again <= (this.#step.resend ?? 0); again += 1) await this.#sendOnce(request, again);
+      for (let again = 0; again <= (this.#step.resend ?? 0); again += 1)
+        await this.#sendOnce(request, again);
     }
   }
 
@@ -106,7 +121,8 @@ class Sender {
       });
       return { answer: status, text };
     } catch (error) {
-      if (error instanceof CallRefused && error.problem.code === "no_answer") return { answer: "cut", text: "" };
+      if (error instanceof CallRefused && error.problem.code === "no_answer")
+        return { answer: "cut", text: "" };
       throw error;
     }
   }
@@ -140,7 +156,9 @@ function messageIn(text: string): string {
 /** The reasons of a batch's rejected messages. */
 function rejectionsIn(text: string): string[] {
   const rejected = (parse(text) as { rejected?: unknown } | null)?.rejected;
-  return Array.isArray(rejected) ? rejected.map((one: { message?: unknown }) => String(one.message)) : [];
+  return Array.isArray(rejected)
+    ? rejected.map((one: { message?: unknown }) => String(one.message))
+    : [];
 }
 
 function parse(text: string): unknown {

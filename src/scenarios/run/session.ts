@@ -1,12 +1,18 @@
 /**
- * A pipeline with things set up in it by name, and the actions on it. A scenario's steps and `hookyard/testing`
- * are both done through one; it knows the pipeline only by the contract's calls.
+ * A pipeline with things set up in it by name, and the actions on it. A scenario's steps and
+ * `hookyard/testing` are both done through one; it knows the pipeline only by the contract's calls.
  *
- * After each action, it waits until nothing runs any more while the clock is paused, so that the next step sees all results.
+ * After each action, it waits until nothing runs any more while the clock is paused, so that the
+ * next step sees all results.
  */
 
 import type { AnswerOf, InputOf } from "../../contract/contract.ts";
-import type { FileAudience, FileComputedTrait, FileChange, FileCreation } from "../file/change-schema.ts";
+import type {
+  FileAudience,
+  FileComputedTrait,
+  FileChange,
+  FileCreation,
+} from "../file/change-schema.ts";
 import type { FileDestination, FileEndpoint } from "../file/setup-schema.ts";
 import type { Scenario } from "../file/scenario-schema.ts";
 import {
@@ -49,16 +55,28 @@ export class Session {
     this.startedAt = startedAt;
     this.#lastDoneAt = startedAt;
     this.#read = createHistoryReader(pipeline, {
-      source: (id) => nameOf(this.#sources, (one) => one === id) ?? nameOf(this.#computed, (one) => one.sourceId === id) ?? id,
+      source: (id) =>
+        nameOf(this.#sources, (one) => one === id) ??
+        nameOf(this.#computed, (one) => one.sourceId === id) ??
+        id,
       destination: (id) => nameOf(this.#destinations, (one) => one.id === id) ?? id,
       webhook: (url) => this.#webhooks.get(url) ?? url,
       endpoints: () => [...this.#endpoints].map(([name, { id }]) => [name, id]),
-      audiences: () => [...this.#computed].flatMap(([name, { kind, key }]) => (kind === "audiences" ? [{ name, key }] : [])),
+      audiences: () =>
+        [...this.#computed].flatMap(([name, { kind, key }]) =>
+          kind === "audiences" ? [{ name, key }] : [],
+        ),
     });
   }
 
-  /** The clock is paused from now on, unless it is advanced. One connection per webhook keeps requests in order. */
-  static async start(pipeline: ScenarioPipeline, settings: InputOf<"settings.update">): Promise<Session> {
+  /**
+   * The clock is paused from now on, unless it is advanced. One connection per webhook keeps
+   * requests in order.
+   */
+  static async start(
+    pipeline: ScenarioPipeline,
+    settings: InputOf<"settings.update">,
+  ): Promise<Session> {
     const { now } = await pipeline.call("clock.set", { mode: "paused" });
     await pipeline.call("settings.update", { laneConnections: 1, ...settings });
     return new Session(pipeline, Date.parse(now));
@@ -66,37 +84,67 @@ export class Session {
 
   async addSource(name: string, source: FileSource): Promise<AnswerOf<"sources.create">> {
     const writeKey = source?.writeKey ?? writeKeyOf(name, this.#sources.size + 1);
-    const made = await this.pipeline.call("sources.create", { ...sourceChanges(source ?? {}), name, writeKey });
+    const made = await this.pipeline.call("sources.create", {
+      ...sourceChanges(source ?? {}),
+      name,
+      writeKey,
+    });
     this.#sources.set(name, made.id);
     return made;
   }
 
   async addEndpoint(name: string, endpoint: FileEndpoint): Promise<AnswerOf<"endpoints.create">> {
-    const made = await this.pipeline.call("endpoints.create", { name, ...endpointChanges(endpoint, (other) => this.endpoint(other)) });
+    const made = await this.pipeline.call("endpoints.create", {
+      name,
+      ...endpointChanges(endpoint, (other) => this.endpoint(other)),
+    });
     this.#endpoints.set(name, { id: made.id, url: made.url, tlsUrl: made.tlsUrl });
     return made;
   }
 
-  async addDestination(name: string, { sources, ...destination }: FileDestination): Promise<AnswerOf<"destinations.create">> {
-    const changes = this.#destinationChanges({ ...destination, sources: sources ?? [...this.#sources.keys()] });
-    const made = await this.pipeline.call("destinations.create", { sourceIds: [], webhooks: [], ...changes, name });
+  async addDestination(
+    name: string,
+    { sources, ...destination }: FileDestination,
+  ): Promise<AnswerOf<"destinations.create">> {
+    const changes = this.#destinationChanges({
+      ...destination,
+      sources: sources ?? [...this.#sources.keys()],
+    });
+    const made = await this.pipeline.call("destinations.create", {
+      sourceIds: [],
+      webhooks: [],
+      ...changes,
+      name,
+    });
     this.#destinations.set(name, { id: made.id, sharedSecret: destination.sharedSecret ?? null });
     return made;
   }
 
   async addAudience(name: string, audience: FileAudience): Promise<void> {
-    const made = await this.pipeline.call("audiences.create", { name, ...audienceChanges(audience, this.#destinationId) });
+    const made = await this.pipeline.call("audiences.create", {
+      name,
+      ...audienceChanges(audience, this.#destinationId),
+    });
     this.#computed.set(name, { ...made, kind: "audiences" });
   }
 
-  async addComputedTrait(name: string, { computation, ...trait }: FileComputedTrait): Promise<void> {
-    const made = await this.pipeline.call("computedTraits.create", { name, computation, ...computedChanges(trait, this.#destinationId) });
+  async addComputedTrait(
+    name: string,
+    { computation, ...trait }: FileComputedTrait,
+  ): Promise<void> {
+    const made = await this.pipeline.call("computedTraits.create", {
+      name,
+      computation,
+      ...computedChanges(trait, this.#destinationId),
+    });
     this.#computed.set(name, { ...made, kind: "computedTraits" });
   }
 
   readonly #destinationId = (name: string): string => idOf(this.#destinations, name).id;
 
-  #destinationChanges(destination: Partial<FileDestination>): ReturnType<typeof destinationChanges> {
+  #destinationChanges(
+    destination: Partial<FileDestination>,
+  ): ReturnType<typeof destinationChanges> {
     const changes = destinationChanges(destination, {
       sourceId: (name) => idOf(this.#sources, name),
       addressOf: (name) => this.endpoint(name),
@@ -137,7 +185,10 @@ export class Session {
     return this.#messageIds.has(messageId);
   }
 
-  /** Does something that may lead to deliveries. What happens from then on can be distinguished from what was there before. */
+  /**
+   * Does something that may lead to deliveries. What happens from then on can be distinguished from
+   * what was there before.
+   */
   async act<Result>(run: () => Promise<Result>): Promise<Result> {
     this.#before = await this.#read();
     this.#lastDoneAt = this.#before.now;
@@ -147,14 +198,25 @@ export class Session {
   }
 
   async create({ audiences = {}, computedTraits = {} }: FileCreation): Promise<void> {
-    for (const [name, audience] of Object.entries(audiences)) await this.addAudience(name, audience);
-    for (const [name, trait] of Object.entries(computedTraits)) await this.addComputedTrait(name, trait);
+    for (const [name, audience] of Object.entries(audiences))
+      await this.addAudience(name, audience);
+    for (const [name, trait] of Object.entries(computedTraits))
+      await this.addComputedTrait(name, trait);
   }
 
-  async change({ settings, sources = {}, endpoints = {}, destinations = {}, audiences = {} }: FileChange): Promise<void> {
+  async change({
+    settings,
+    sources = {},
+    endpoints = {},
+    destinations = {},
+    audiences = {},
+  }: FileChange): Promise<void> {
     if (settings !== undefined) await this.pipeline.call("settings.update", settings);
     for (const [name, source] of Object.entries(sources))
-      await this.pipeline.call("sources.update", { id: this.sourceId(name), ...sourceChanges(source) });
+      await this.pipeline.call("sources.update", {
+        id: this.sourceId(name),
+        ...sourceChanges(source),
+      });
     for (const [name, endpoint] of Object.entries(endpoints))
       await this.pipeline.call("endpoints.update", {
         id: this.endpoint(name).id,
@@ -162,12 +224,19 @@ export class Session {
       });
     for (const [name, audience] of Object.entries(audiences)) {
       const { id } = idOf(this.#computed, name);
-      await this.pipeline.call("audiences.update", { id, ...audienceChanges(audience, this.#destinationId) });
+      await this.pipeline.call("audiences.update", {
+        id,
+        ...audienceChanges(audience, this.#destinationId),
+      });
     }
     for (const [name, destination] of Object.entries(destinations)) {
       const known = idOf(this.#destinations, name);
-      await this.pipeline.call("destinations.update", { id: known.id, ...this.#destinationChanges(destination) });
-      if (destination.sharedSecret !== undefined) this.#destinations.set(name, { ...known, sharedSecret: destination.sharedSecret });
+      await this.pipeline.call("destinations.update", {
+        id: known.id,
+        ...this.#destinationChanges(destination),
+      });
+      if (destination.sharedSecret !== undefined)
+        this.#destinations.set(name, { ...known, sharedSecret: destination.sharedSecret });
     }
   }
 
@@ -186,24 +255,34 @@ export class Session {
   }
 
   /** Retries or cancels the chosen deliveries; returns how many. */
-  async withDeliveries(what: "retry" | "cancel", isChosen: (delivery: SeenDelivery) => boolean): Promise<number> {
+  async withDeliveries(
+    what: "retry" | "cancel",
+    isChosen: (delivery: SeenDelivery) => boolean,
+  ): Promise<number> {
     const { deliveries } = await this.#read();
     const chosen = deliveries.filter(isChosen);
-    if (chosen.length === 0) throw new Error(`There is no delivery to ${what}: of ${deliveries.length}, none was selected.`);
-    for (const { details } of chosen) await this.pipeline.call(`deliveries.${what}`, { id: details.id });
+    if (chosen.length === 0)
+      throw new Error(
+        `There is no delivery to ${what}: of ${deliveries.length}, none was selected.`,
+      );
+    for (const { details } of chosen)
+      await this.pipeline.call(`deliveries.${what}`, { id: details.id });
     return chosen.length;
   }
 
   /** Returns how many attempts were made meanwhile. */
   async advance(target: number | "next-due" | "idle"): Promise<number> {
-    const { ran } = await this.pipeline.call("clock.advance", typeof target === "number" ? { byMs: target } : { to: target });
+    const { ran } = await this.pipeline.call(
+      "clock.advance",
+      typeof target === "number" ? { byMs: target } : { to: target },
+    );
     await this.settle();
     return ran.attempts;
   }
 
   /**
-   * An advance to the present time ends when nothing runs any more. What a test endpoint holds, and what is queued
-   * behind it, waits for the clock, and only a later step moves that.
+   * An advance to the present time ends when nothing runs any more. What a test endpoint holds, and
+   * what is queued behind it, waits for the clock, and only a later step moves that.
    */
   async settle(): Promise<void> {
     await this.pipeline.call("clock.advance", { byMs: 0 });
@@ -227,10 +306,14 @@ export class Session {
 
 function idOf<Value>(map: ReadonlyMap<string, Value>, name: string): Value {
   const value = map.get(name);
-  if (value === undefined) throw new Error(`Nothing has the name ${name}. Known: ${[...map.keys()].join(", ")}.`);
+  if (value === undefined)
+    throw new Error(`Nothing has the name ${name}. Known: ${[...map.keys()].join(", ")}.`);
   return value;
 }
 
-function nameOf<Value>(map: ReadonlyMap<string, Value>, is: (value: Value) => boolean): string | undefined {
+function nameOf<Value>(
+  map: ReadonlyMap<string, Value>,
+  is: (value: Value) => boolean,
+): string | undefined {
   return [...map].find(([, value]) => is(value))?.[0];
 }

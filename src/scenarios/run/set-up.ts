@@ -1,4 +1,7 @@
-/** Creates what a scenario sets up, in the order of references. An error of the pipeline is shown at its place in the file. */
+/**
+ * Creates what a scenario sets up, in the order of references. An error of the pipeline is shown at
+ * its place in the file.
+ */
 
 import type { ScenarioProblem } from "../../contract/scenarios.ts";
 import type { ReadScenario } from "../file/read-scenario.ts";
@@ -8,7 +11,10 @@ import { CallRefused } from "./pipeline.ts";
 import type { Session } from "./session.ts";
 
 /** Null when all is there. */
-export async function setUp(session: Session, { scenario, file }: ReadScenario): Promise<ScenarioProblem | null> {
+export async function setUp(
+  session: Session,
+  { scenario, file }: ReadScenario,
+): Promise<ScenarioProblem | null> {
   const things: { path: Path; create: () => Promise<unknown>; steps?: Path }[] = [
     ...Object.entries(sourcesOf(scenario)).map(([name, source]) => ({
       path: ["sources", name],
@@ -38,7 +44,10 @@ export async function setUp(session: Session, { scenario, file }: ReadScenario):
     } catch (error) {
       if (!(error instanceof CallRefused)) throw error;
       const wrongStep = steps === undefined ? null : stepOf(error.problem.data);
-      const place = wrongStep === null ? file.placeOfName(path) : file.placeOf([...path, ...(steps ?? []), wrongStep]);
+      const place =
+        wrongStep === null
+          ? file.placeOfName(path)
+          : file.placeOf([...path, ...(steps ?? []), wrongStep]);
       return { ...place, message: error.message };
     }
   }

@@ -1,6 +1,6 @@
 /**
- * The address that a request came from, for messages that are accepted again; and the way to what is queued again in an
- * open window, which ends while its destination is disabled.
+ * The address that a request came from, for messages that are accepted again; and the way to what
+ * is queued again in an open window, which ends while its destination is disabled.
  */
 export const held = `
 ALTER TABLE requests ADD COLUMN ip TEXT;

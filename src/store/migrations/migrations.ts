@@ -6,4 +6,11 @@ import { kindsInMemory } from "./0005-kinds-in-memory.ts";
 import { quotas } from "./0006-quotas.ts";
 
 /** In order; the place in the list, from 1, is the version that `user_version` holds afterwards. */
-export const migrations: readonly string[] = [first, profiles, clients, held, kindsInMemory, quotas];
+export const migrations: readonly string[] = [
+  first,
+  profiles,
+  clients,
+  held,
+  kindsInMemory,
+  quotas,
+];

@@ -1,15 +1,25 @@
-/** The least that delivers: one pool of connections, each signing and POSTing the next payload as soon as it is free. */
+/**
+ * The least that delivers: one pool of connections, each signing and POSTing the next payload as
+ * soon as it is free.
+ */
 
 import { createHmac } from "node:crypto";
 import { Pool } from "undici";
 import { scriptData } from "../children.ts";
 import { makeMessage, seeded } from "../messages.ts";
 
-export type DeliveryFloor = { url: string; deliveries: number; connections: number; secret: string };
+export type DeliveryFloor = {
+  url: string;
+  deliveries: number;
+  connections: number;
+  secret: string;
+};
 
 const { url, deliveries, connections, secret } = scriptData<DeliveryFloor>();
 const random = seeded(1);
-const payloads = Array.from({ length: deliveries }, () => JSON.stringify({ ...makeMessage(random), version: 1 }));
+const payloads = Array.from({ length: deliveries }, () =>
+  JSON.stringify({ ...makeMessage(random), version: 1 }),
+);
 const { origin, pathname } = new URL(url);
 const pool = new Pool(origin, { connections });
 let next = 0;

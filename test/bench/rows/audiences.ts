@@ -1,4 +1,7 @@
-/** What live audiences make an event cost, and the first sync of many members beside the delivery of as many messages. */
+/**
+ * What live audiences make an event cost, and the first sync of many members beside the delivery of
+ * as many messages.
+ */
 
 import type { Source } from "../../../src/domain/configuration.ts";
 import { snakeCase } from "../../../src/domain/snake-case.ts";
@@ -15,26 +18,66 @@ import { withDirectory } from "../temporary.ts";
 const users = 5000;
 
 function addAudience(store: Store, name: string, rule: Rule): void {
-  const own = { kind: "audience", mode: "explain", deduplicate: false, correctClockSkew: false } as const;
-  const source = store.insertSource({ ...own, faults: [], name, writeKey: name, createdAt: Date.now() });
-  const common = { openSync: null, lastSync: null, nextSyncAt: null, createdAt: Date.now(), members: null };
-  store.insertAudience({ ...common, name, key: snakeCase(name), sync: "each-event", sourceId: source.id, rule });
+  const own = {
+    kind: "audience",
+    mode: "explain",
+    deduplicate: false,
+    correctClockSkew: false,
+  } as const;
+  const source = store.insertSource({
+    ...own,
+    faults: [],
+    name,
+    writeKey: name,
+    createdAt: Date.now(),
+  });
+  const common = {
+    openSync: null,
+    lastSync: null,
+    nextSyncAt: null,
+    createdAt: Date.now(),
+    members: null,
+  };
+  store.insertAudience({
+    ...common,
+    name,
+    key: snakeCase(name),
+    sync: "each-event",
+    sourceId: source.id,
+    rule,
+  });
 }
 
-function fillWith(store: Store, source: Source, count: number, message: (nth: number) => object): void {
+function fillWith(
+  store: Store,
+  source: Source,
+  count: number,
+  message: (nth: number) => object,
+): void {
   for (let done = 0; done < count; done += 500) {
-    const messages = Array.from({ length: Math.min(500, count - done) }, (_, nth) => message(done + nth));
+    const messages = Array.from({ length: Math.min(500, count - done) }, (_, nth) =>
+      message(done + nth),
+    );
     fill(store, [{ source, destinations: store.destinations(), receivedAt: Date.now(), messages }]);
   }
 }
 
 async function settled(program: Program): Promise<void> {
-  const { settled } = await program.call<{ settled: boolean }>("POST", "/api/settle", { timeoutMs: 110_000 });
+  const { settled } = await program.call<{ settled: boolean }>("POST", "/api/settle", {
+    timeoutMs: 110_000,
+  });
   if (!settled) throw new Error("the program does not settle");
 }
 
-/** Microseconds of the processors for each event, with so many live audiences, which ask for the events that come or for others. */
-function costWith(audiences: number, asksFor: "these events" | "others", events: number): Promise<number> {
+/**
+ * Microseconds of the processors for each event, with so many live audiences, which ask for the
+ * events that come or for others.
+ */
+function costWith(
+  audiences: number,
+  asksFor: "these events" | "others",
+  events: number,
+): Promise<number> {
   return withDirectory(async (data) => {
     const store = openStore(data);
     const source = addSource(store, "Bench", "bench");
@@ -74,16 +117,19 @@ export const liveAudiences: Row = {
     const costs = kinds.map((): number[] => []);
     // In turn, so that what else the machine does hits all of them.
     for (let run = 0; run < (options.quick ? 2 : 5); run += 1) {
-      for (const [place, [count, asksFor]] of kinds.entries()) costs[place]?.push(await costWith(count, asksFor, events));
+      for (const [place, [count, asksFor]] of kinds.entries())
+        costs[place]?.push(await costWith(count, asksFor, events));
       options.say(costs.map((runs) => Math.round(runs.at(-1) ?? 0)).join(" : "));
     }
     const [none = []] = costs;
     return kinds.map(([count, asksFor], place): Figure => {
       const runs = costs[place] ?? [];
       const value = median(runs);
-      const named = count === 0 ? "no live audience" : `${count} live audiences that ask for ${asksFor}`;
+      const named =
+        count === 0 ? "no live audience" : `${count} live audiences that ask for ${asksFor}`;
       // Those that an event cannot affect have to cost next to nothing.
-      const mustReach = count > 0 && asksFor === "others" ? { mustReach: { atMost: median(none) * 1.25 } } : {};
+      const mustReach =
+        count > 0 && asksFor === "others" ? { mustReach: { atMost: median(none) * 1.25 } } : {};
       return {
         figure: `following an event with ${named}`,
         unit: "µs",
@@ -98,14 +144,31 @@ export const liveAudiences: Row = {
 };
 
 const rule: Rule = { trait: "plan", op: "is", value: "pro" };
-const identify = (nth: number): object => ({ type: "identify", userId: `user-${nth}`, traits: { plan: "pro" } });
+const identify = (nth: number): object => ({
+  type: "identify",
+  userId: `user-${nth}`,
+  traits: { plan: "pro" },
+});
 
 type Shop = { receiver: Child; url: string; members: number };
 
-type Delivered = { rate: number; costMs: number; mostMb: number; answersMs: number[]; loop: LoopDelay };
+type Delivered = {
+  rate: number;
+  costMs: number;
+  mostMb: number;
+  answersMs: number[];
+  loop: LoopDelay;
+};
 
-/** From the order to begin until the last delivery has arrived, with a call to the ingest port every 20 ms. */
-async function delivered({ receiver, members }: Shop, data: string, begin: (program: Program) => Promise<void>): Promise<Delivered> {
+/**
+ * From the order to begin until the last delivery has arrived, with a call to the ingest port every
+ * 20 ms.
+ */
+async function delivered(
+  { receiver, members }: Shop,
+  data: string,
+  begin: (program: Program) => Promise<void>,
+): Promise<Delivered> {
   const program = await startProgram(data, { nodeFlags: watchLoop });
   try {
     await settled(program);
@@ -117,8 +180,16 @@ async function delivered({ receiver, members }: Shop, data: string, begin: (prog
     const asked = (async () => {
       for (let nth = 0; !isOver; nth += 1) {
         const startedAt = performance.now();
-        const body = JSON.stringify({ userId: `other-${nth}`, event: "Asked", integrations: { All: false } });
-        await fetch(`${program.ingestUrl}/v1/track`, { method: "POST", headers: { authorization: `Basic ${btoa("bench:")}` }, body });
+        const body = JSON.stringify({
+          userId: `other-${nth}`,
+          event: "Asked",
+          integrations: { All: false },
+        });
+        await fetch(`${program.ingestUrl}/v1/track`, {
+          method: "POST",
+          headers: { authorization: `Basic ${btoa("bench:")}` },
+          body,
+        });
         answersMs.push(performance.now() - startedAt);
         mostMb = Math.max(mostMb, program.residentBytes() / 1e6);
         await new Promise((resolve) => setTimeout(resolve, 20));
@@ -147,7 +218,12 @@ function plain(shop: Shop): Promise<Delivered> {
   return withDirectory(async (data) => {
     const store = openStore(data);
     const source = addSource(store, "Bench", "bench");
-    const destination = addDestination(store, { name: "Bench", source, url: shop.url, sharedSecret: "s" });
+    const destination = addDestination(store, {
+      name: "Bench",
+      source,
+      url: shop.url,
+      sharedSecret: "s",
+    });
     fillWith(store, source, shop.members, identify);
     store.updateDestination({ ...destination, enabled: false });
     store.close();
@@ -166,7 +242,10 @@ function synced(shop: Shop): Promise<Delivered> {
     addDestination(store, { name: "Bench", source, url: shop.url, sharedSecret: "s" });
     store.close();
     return delivered(shop, data, async (program) => {
-      const { size } = await program.call<{ size: number }>("POST", "/api/audiences", { name: "Pros", rule });
+      const { size } = await program.call<{ size: number }>("POST", "/api/audiences", {
+        name: "Pros",
+        rule,
+      });
       if (size !== shop.members) throw new Error(`${size} members`);
     });
   });
@@ -203,11 +282,30 @@ export const firstSync: Row = {
           ...both((of) => of.rate),
           runs,
         },
-        { figure: "the same, of the processors for each member", unit: "ms", ...both((of) => of.costMs) },
-        { figure: "resident memory meanwhile, at most", unit: "MB", ...both((of) => of.mostMb), mustReach: { atMost: 400 } },
+        {
+          figure: "the same, of the processors for each member",
+          unit: "ms",
+          ...both((of) => of.costMs),
+        },
+        {
+          figure: "resident memory meanwhile, at most",
+          unit: "MB",
+          ...both((of) => of.mostMb),
+          mustReach: { atMost: 400 },
+        },
         { figure: "a call at ingest meanwhile, p99", unit: "ms", ...both(p99) },
-        { figure: "block of the event loop meanwhile, p99.9", unit: "ms", ...both(({ loop }) => loop.p999), mustReach: { atMost: 50 } },
-        { figure: "block of the event loop meanwhile, longest", unit: "ms", ...both(({ loop }) => loop.max), mustReach: { atMost: 200 } },
+        {
+          figure: "block of the event loop meanwhile, p99.9",
+          unit: "ms",
+          ...both(({ loop }) => loop.p999),
+          mustReach: { atMost: 50 },
+        },
+        {
+          figure: "block of the event loop meanwhile, longest",
+          unit: "ms",
+          ...both(({ loop }) => loop.max),
+          mustReach: { atMost: 200 },
+        },
       ];
     } finally {
       await receiver.stop();

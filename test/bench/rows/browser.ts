@@ -1,6 +1,7 @@
 /**
- * The list in a real Chromium: a tail at 2,000 messages a second, and scrolling through 1,000,000. The floor is an empty
- * page in a browser of its own at the same time: what the machine does to the frames of anybody.
+ * The list in a real Chromium: a tail at 2,000 messages a second, and scrolling through 1,000,000.
+ * The floor is an empty page in a browser of its own at the same time: what the machine does to the
+ * frames of anybody.
  */
 
 import type { Page } from "playwright-core";
@@ -32,13 +33,21 @@ const margin = 20;
 type Run = { ours: Frames; idle: Frames; busy: number };
 type Watched = { options: BenchOptions; program: Program; inspector: InspectorPage; idle: Page };
 
-function withInspector<T>(options: BenchOptions, use: (watched: Watched) => Promise<T>): Promise<T> {
+function withInspector<T>(
+  options: BenchOptions,
+  use: (watched: Watched) => Promise<T>,
+): Promise<T> {
   return withDirectory(async (data) => {
     copyStore(millionStore(options), data);
     const program = await startProgram(data, { nodeFlags: watchLoop });
     const [browser, otherBrowser] = await Promise.all([launchBrowser(), launchBrowser()]);
     try {
-      return await use({ options, program, inspector: await openInspector(browser, program), idle: await openIdle(otherBrowser) });
+      return await use({
+        options,
+        program,
+        inspector: await openInspector(browser, program),
+        idle: await openIdle(otherBrowser),
+      });
     } finally {
       await Promise.all([browser.close(), otherBrowser.close()]);
       await program.stop();
@@ -46,7 +55,10 @@ function withInspector<T>(options: BenchOptions, use: (watched: Watched) => Prom
   });
 }
 
-/** Several times with the frames watched, and once with the tasks of the page traced, which costs frames. */
+/**
+ * Several times with the frames watched, and once with the tasks of the page traced, which costs
+ * frames.
+ */
 async function measure(
   watched: Watched,
   what: string,
@@ -63,7 +75,10 @@ async function measure(
   return { figures: await figuresOf(watched, what, runs, longestTask), runs };
 }
 
-async function framesDuring({ inspector, idle }: Watched, happen: () => Promise<void>): Promise<Run> {
+async function framesDuring(
+  { inspector, idle }: Watched,
+  happen: () => Promise<void>,
+): Promise<Run> {
   for (const page of [inspector.page, idle]) await startFrames(page);
   const startedAt = performance.now();
   const busyBefore = await inspector.busyMs();
@@ -89,10 +104,17 @@ function sayRun({ options }: Watched, what: string, run: Run | undefined): void 
     return `p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, p99.9 ${p999.toFixed(1)}, longest ${max.toFixed(1)} ms`;
   };
   const { ours, idle, busy } = run;
-  options.say(`${what}: ${words(ours)}, main thread ${Math.round(busy * 100)} % busy; an idle page meanwhile: ${words(idle)}`);
+  options.say(
+    `${what}: ${words(ours)}, main thread ${Math.round(busy * 100)} % busy; an idle page meanwhile: ${words(idle)}`,
+  );
 }
 
-async function figuresOf({ inspector }: Watched, what: string, runs: readonly Run[], longestTask: number): Promise<Figure[]> {
+async function figuresOf(
+  { inspector }: Watched,
+  what: string,
+  runs: readonly Run[],
+  longestTask: number,
+): Promise<Figure[]> {
   const ours = runs.flatMap((run) => run.ours.times);
   const idle = runs.flatMap((run) => run.idle.times);
   const { heapBytes, nodes, listeners } = await inspector.memory();
@@ -105,15 +127,31 @@ async function figuresOf({ inspector }: Watched, what: string, runs: readonly Ru
       mustReach: { atMost: 50 },
       runs: runs.map((run) => ({ ours: short(run.ours), idle: short(run.idle), busy: run.busy })),
     },
-    { figure: `frame, ${what}: longest`, unit: "ms", value: Math.max(...ours), floor: Math.max(...idle), mustReach: { atMost: 200 } },
-    { figure: `longest task of the page, ${what}`, unit: "ms", value: longestTask, mustReach: { atMost: 50 } },
+    {
+      figure: `frame, ${what}: longest`,
+      unit: "ms",
+      value: Math.max(...ours),
+      floor: Math.max(...idle),
+      mustReach: { atMost: 200 },
+    },
+    {
+      figure: `longest task of the page, ${what}`,
+      unit: "ms",
+      value: longestTask,
+      mustReach: { atMost: 50 },
+    },
     {
       figure: `rows in the page, ${what}: most`,
       unit: "rows",
       value: Math.max(...runs.map((run) => run.ours.mostRows)),
       mustReach: { atMost: (await inspector.rowsInView()) + margin },
     },
-    { figure: `script memory of the page, ${what}`, unit: "MB", value: heapBytes / 1e6, runs: { nodes, listeners } },
+    {
+      figure: `script memory of the page, ${what}`,
+      unit: "MB",
+      value: heapBytes / 1e6,
+      runs: { nodes, listeners },
+    },
   ];
 }
 
@@ -131,17 +169,30 @@ export const browserTail: Row = {
       const requests = secondsOf(options) * 20;
       const loopDelays = async (): Promise<{ ours: LoopDelay; idle: LoopDelay }> => {
         for (const watched of [program, idleLoop]) watched.send({});
-        return { ours: await program.answer<LoopDelay>(), idle: await idleLoop.answer<LoopDelay>() };
+        return {
+          ours: await program.answer<LoopDelay>(),
+          idle: await idleLoop.answer<LoopDelay>(),
+        };
       };
       const tail = async (run: number): Promise<void> => {
-        const load: Load = { url: program.ingestUrl, connections: 4, batch: 100, requests, writeKey, seed: 11 + run, everyMs: 50 };
+        const load: Load = {
+          url: program.ingestUrl,
+          connections: 4,
+          batch: 100,
+          requests,
+          writeKey,
+          seed: 11 + run,
+          everyMs: 50,
+        };
         const sender = startScript("sender.ts", load);
         try {
           await sender.answer();
           await loopDelays();
           sender.send({});
           const { startedAt, endedAt } = await sender.answer<Sent>();
-          options.say(`${Math.round((requests * load.batch * 1000) / (endedAt - startedAt))} messages/s came in`);
+          options.say(
+            `${Math.round((requests * load.batch * 1000) / (endedAt - startedAt))} messages/s came in`,
+          );
           loops.push(await loopDelays());
         } finally {
           await sender.stop();
@@ -150,8 +201,16 @@ export const browserTail: Row = {
       try {
         await idleLoop.answer();
         const { url } = await receiver.answer<{ url: string }>();
-        const { id } = await program.call<{ id: string }>("POST", "/api/sources", { name: "Bench", writeKey });
-        await program.call("POST", "/api/destinations", { name: "Bench", sourceIds: [id], webhooks: [{ url }], sharedSecret: "s" });
+        const { id } = await program.call<{ id: string }>("POST", "/api/sources", {
+          name: "Bench",
+          writeKey,
+        });
+        await program.call("POST", "/api/destinations", {
+          name: "Bench",
+          sourceIds: [id],
+          webhooks: [{ url }],
+          sharedSecret: "s",
+        });
         const { figures, runs } = await measure(watched, "tail at 2,000 messages/s", tail);
         await checkFollowed(watched);
         return [
@@ -177,13 +236,23 @@ export const browserTail: Row = {
     }),
 };
 
-/** A list that stands still would have the best frames of all: it moved, and shows the newest at the end. */
+/**
+ * A list that stands still would have the best frames of all: it moved, and shows the newest at the
+ * end.
+ */
 async function checkFollowed({ program, inspector: { page } }: Watched): Promise<void> {
   const { messages } = await program.call<{ messages: { total: number } }>("GET", "/api/stats");
-  await page.locator(`.list-body[aria-rowcount="${messages.total + 1}"] .row[aria-rowindex="2"][aria-selected]`).waitFor({ timeout: 5000 });
+  await page
+    .locator(
+      `.list-body[aria-rowcount="${messages.total + 1}"] .row[aria-rowindex="2"][aria-selected]`,
+    )
+    .waitFor({ timeout: 5000 });
 }
 
-/** From the top to the bottom and back, by the scrollbar in five legs each way, with the wheel between them. */
+/**
+ * From the top to the bottom and back, by the scrollbar in five legs each way, with the wheel
+ * between them.
+ */
 export const browserScroll: Row = {
   name: "browser-scroll",
   run: (options) =>

@@ -1,4 +1,7 @@
-/** Tracks a second through the client library into our own ingest, until all are answered, beside the client for Node that is published. */
+/**
+ * Tracks a second through the client library into our own ingest, until all are answered, beside
+ * the client for Node that is published.
+ */
 
 import { startProgram, startScript } from "../children.ts";
 import type { ClientLoad, ClientLoadTook } from "../client-load.ts";
@@ -12,12 +15,22 @@ function rateOf(kind: Pick<ClientLoad, "library" | "tracks" | "flushAt">): Promi
     const program = await startProgram(data);
     try {
       await program.call("POST", "/api/sources", { name: "Bench", writeKey });
-      const script = startScript("client-load.ts", { ...kind, url: program.ingestUrl, writeKey, seed: 3 });
+      const script = startScript("client-load.ts", {
+        ...kind,
+        url: program.ingestUrl,
+        writeKey,
+        seed: 3,
+      });
       const { ms, notSent } = await script.answer<ClientLoadTook>();
-      const { messages } = await program.call<{ messages: { byState: { filtered: number } } }>("GET", "/api/stats");
+      const { messages } = await program.call<{ messages: { byState: { filtered: number } } }>(
+        "GET",
+        "/api/stats",
+      );
       const sent = kind.tracks + kind.tracks / 10;
       if (notSent > 0 || messages.byState.filtered !== sent) {
-        throw new Error(`${sent} tracks by ${kind.library}, ${notSent} not sent: ${JSON.stringify(messages)}`);
+        throw new Error(
+          `${sent} tracks by ${kind.library}, ${notSent} not sent: ${JSON.stringify(messages)}`,
+        );
       }
       return (kind.tracks * 1000) / ms;
     } finally {

@@ -1,4 +1,7 @@
-/** Deliveries per second to one webhook over 64 connections: of a full queue, and with ingest going on in front of it. */
+/**
+ * Deliveries per second to one webhook over 64 connections: of a full queue, and with ingest going
+ * on in front of it.
+ */
 
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import { startProgram, startScript, type Child, type Program } from "../children.ts";
@@ -27,7 +30,12 @@ async function withReceiver<T>(use: (receiver: Receiver) => Promise<T>): Promise
 }
 
 async function floor({ child, url }: Receiver, deliveries: number): Promise<number> {
-  const loop = startScript("floors/delivery-floor.ts", { url, deliveries, connections, secret } satisfies DeliveryFloor);
+  const loop = startScript("floors/delivery-floor.ts", {
+    url,
+    deliveries,
+    connections,
+    secret,
+  } satisfies DeliveryFloor);
   try {
     await loop.answer();
     child.send({ expect: deliveries });
@@ -42,18 +50,33 @@ async function floor({ child, url }: Receiver, deliveries: number): Promise<numb
 
 /** All that arrived is on record as delivered. */
 async function checkRecorded(program: Program, deliveries: number): Promise<void> {
-  const { settled } = await program.call<{ settled: boolean }>("POST", "/api/settle", { timeoutMs: 10_000 });
-  const stats = await program.call<{ deliveries: { byState: { delivered: number } } }>("GET", "/api/stats");
-  if (!settled || stats.deliveries.byState.delivered !== deliveries) throw new Error(`${deliveries} deliveries: ${JSON.stringify(stats)}`);
+  const { settled } = await program.call<{ settled: boolean }>("POST", "/api/settle", {
+    timeoutMs: 10_000,
+  });
+  const stats = await program.call<{ deliveries: { byState: { delivered: number } } }>(
+    "GET",
+    "/api/stats",
+  );
+  if (!settled || stats.deliveries.byState.delivered !== deliveries)
+    throw new Error(`${deliveries} deliveries: ${JSON.stringify(stats)}`);
 }
 
 function fillQueue(data: string, url: string, deliveries: number): void {
   const store = openStore(data);
   const source = addSource(store, "Bench", writeKey);
-  const destinations = [addDestination(store, { name: "Bench", source, url, sharedSecret: secret })];
+  const destinations = [
+    addDestination(store, { name: "Bench", source, url, sharedSecret: secret }),
+  ];
   const random = seeded(1);
   for (let done = 0; done < deliveries; done += 500) {
-    fill(store, [{ source, destinations, receivedAt: Date.now(), messages: Array.from({ length: 500 }, () => makeMessage(random)) }]);
+    fill(store, [
+      {
+        source,
+        destinations,
+        receivedAt: Date.now(),
+        messages: Array.from({ length: 500 }, () => makeMessage(random)),
+      },
+    ]);
   }
   store.close();
 }
@@ -74,15 +97,32 @@ function queued({ child, url }: Receiver, deliveries: number): Promise<number> {
   });
 }
 
-/** From the first byte of the first request at the ingest port to the last arrival at the receiver. */
+/**
+ * From the first byte of the first request at the ingest port to the last arrival at the receiver.
+ */
 function ingested({ child, url }: Receiver, deliveries: number): Promise<number> {
   return withDirectory(async (data) => {
     const program = await startProgram(data);
-    const load: Load = { url: program.ingestUrl, connections: 8, batch: 500, requests: deliveries / 500, writeKey, seed: 3 };
+    const load: Load = {
+      url: program.ingestUrl,
+      connections: 8,
+      batch: 500,
+      requests: deliveries / 500,
+      writeKey,
+      seed: 3,
+    };
     const sender = startScript("sender.ts", load);
     try {
-      const { id } = await program.call<{ id: string }>("POST", "/api/sources", { name: "Bench", writeKey });
-      await program.call("POST", "/api/destinations", { name: "Bench", sourceIds: [id], webhooks: [{ url }], sharedSecret: secret });
+      const { id } = await program.call<{ id: string }>("POST", "/api/sources", {
+        name: "Bench",
+        writeKey,
+      });
+      await program.call("POST", "/api/destinations", {
+        name: "Bench",
+        sourceIds: [id],
+        webhooks: [{ url }],
+        sharedSecret: secret,
+      });
       await sender.answer();
       child.send({ expect: deliveries });
       const arrived = child.answer<Arrivals>();
@@ -109,7 +149,14 @@ export const deliveryQueued: Row = {
         () => queued(receiver, n),
         () => floor(receiver, n),
       );
-      return [{ figure: "delivery of queued messages, 64 connections", unit: "deliveries/s", ...pairs, mustReach: { ratio: 0.5 } }];
+      return [
+        {
+          figure: "delivery of queued messages, 64 connections",
+          unit: "deliveries/s",
+          ...pairs,
+          mustReach: { ratio: 0.5 },
+        },
+      ];
     }),
 };
 
@@ -123,6 +170,13 @@ export const deliveryIngested: Row = {
         () => ingested(receiver, n),
         () => floor(receiver, n),
       );
-      return [{ figure: "from ingest (batches of 500) to delivered", unit: "deliveries/s", ...pairs, mustReach: { ratio: 0.35 } }];
+      return [
+        {
+          figure: "from ingest (batches of 500) to delivered",
+          unit: "deliveries/s",
+          ...pairs,
+          mustReach: { ratio: 0.35 },
+        },
+      ];
     }),
 };

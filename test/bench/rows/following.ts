@@ -1,4 +1,7 @@
-/** Messages that profiles follow per second: a start finds all of them committed and none followed, and nothing else to do. */
+/**
+ * Messages that profiles follow per second: a start finds all of them committed and none followed,
+ * and nothing else to do.
+ */
 
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import { startProgram } from "../children.ts";
@@ -13,16 +16,26 @@ function rateOf(messages: number): Promise<number> {
     const source = addSource(store, "Bench", "bench");
     const random = seeded(1);
     for (let done = 0; done < messages; done += 500) {
-      fill(store, [{ source, destinations: [], receivedAt: Date.now(), messages: Array.from({ length: 500 }, () => makeMessage(random)) }]);
+      fill(store, [
+        {
+          source,
+          destinations: [],
+          receivedAt: Date.now(),
+          messages: Array.from({ length: 500 }, () => makeMessage(random)),
+        },
+      ]);
     }
     store.close();
     const program = await startProgram(data);
     try {
       const readyAt = performance.now();
-      const { settled } = await program.call<{ settled: boolean }>("POST", "/api/settle", { timeoutMs: 60_000 });
+      const { settled } = await program.call<{ settled: boolean }>("POST", "/api/settle", {
+        timeoutMs: 60_000,
+      });
       const rate = (messages * 1000) / (performance.now() - readyAt);
       const { total } = await program.call<{ total: number }>("GET", "/api/profiles?limit=1");
-      if (!settled || total === 0) throw new Error(`${messages} messages are not followed: ${total} profiles`);
+      if (!settled || total === 0)
+        throw new Error(`${messages} messages are not followed: ${total} profiles`);
       return rate;
     } finally {
       await program.stop();
@@ -38,6 +51,8 @@ export const following: Row = {
       runs.push(await rateOf(options.quick ? 20_000 : 100_000));
       options.say(String(Math.round(runs.at(-1) ?? 0)));
     }
-    return [{ figure: "messages that profiles follow", unit: "messages/s", value: median(runs), runs }];
+    return [
+      { figure: "messages that profiles follow", unit: "messages/s", value: median(runs), runs },
+    ];
   },
 };

@@ -1,6 +1,6 @@
 /**
- * Messages committed per second: batches over 8 connections and single calls over 16 without a destination; and,
- * to be looked at, batches while everything that came is being delivered.
+ * Messages committed per second: batches over 8 connections and single calls over 16 without a
+ * destination; and, to be looked at, batches while everything that came is being delivered.
  */
 
 import { startProgram, startScript, type Program } from "../children.ts";
@@ -13,7 +13,10 @@ const writeKey = "bench";
 
 type Kind = Pick<Load, "batch" | "connections" | "requests">;
 
-/** Messages per second, after a quarter as many that are not counted: both sides are then as warm as they get. */
+/**
+ * Messages per second, after a quarter as many that are not counted: both sides are then as warm as
+ * they get.
+ */
 async function rateAt(url: string, { batch, connections, requests }: Kind): Promise<number> {
   const load = { url, batch, connections, writeKey };
   await sendLoad({ ...load, requests: requests / 4, seed: 1 });
@@ -24,7 +27,10 @@ function ours(kind: Kind, webhookUrl: string | null): Promise<number> {
   return withDirectory(async (data) => {
     const program = await startProgram(data);
     try {
-      const { id } = await program.call<{ id: string }>("POST", "/api/sources", { name: "Bench", writeKey });
+      const { id } = await program.call<{ id: string }>("POST", "/api/sources", {
+        name: "Bench",
+        writeKey,
+      });
       if (webhookUrl !== null) {
         await program.call("POST", "/api/destinations", {
           name: "Bench",
@@ -43,9 +49,12 @@ function ours(kind: Kind, webhookUrl: string | null): Promise<number> {
 }
 
 async function checkCommitted(program: Program, messages: number): Promise<void> {
-  const stats = await program.call<{ messages: { total: number; byState: { rejected: number; duplicate: number } } }>("GET", "/api/stats");
+  const stats = await program.call<{
+    messages: { total: number; byState: { rejected: number; duplicate: number } };
+  }>("GET", "/api/stats");
   const { total, byState } = stats.messages;
-  if (total - byState.rejected - byState.duplicate !== messages) throw new Error(`${messages} messages sent: ${JSON.stringify(stats)}`);
+  if (total - byState.rejected - byState.duplicate !== messages)
+    throw new Error(`${messages} messages sent: ${JSON.stringify(stats)}`);
 }
 
 function floor(kind: Kind): Promise<number> {
@@ -71,16 +80,33 @@ function pairsOf(options: BenchOptions, kind: Kind, webhookUrl: string | null): 
 export const ingestBatches: Row = {
   name: "ingest-batches",
   async run(options) {
-    const pairs = await pairsOf(options, { batch: 100, connections: 8, requests: options.quick ? 400 : 1000 }, null);
-    return [{ figure: "ingest, batches of 100", unit: "messages/s", ...pairs, mustReach: { ratio: 0.5 } }];
+    const pairs = await pairsOf(
+      options,
+      { batch: 100, connections: 8, requests: options.quick ? 400 : 1000 },
+      null,
+    );
+    return [
+      { figure: "ingest, batches of 100", unit: "messages/s", ...pairs, mustReach: { ratio: 0.5 } },
+    ];
   },
 };
 
 export const ingestSingles: Row = {
   name: "ingest-singles",
   async run(options) {
-    const pairs = await pairsOf(options, { batch: 1, connections: 16, requests: options.quick ? 12_000 : 30_000 }, null);
-    return [{ figure: "ingest, single calls, 16 connections", unit: "calls/s", ...pairs, mustReach: { ratio: 0.5 } }];
+    const pairs = await pairsOf(
+      options,
+      { batch: 1, connections: 16, requests: options.quick ? 12_000 : 30_000 },
+      null,
+    );
+    return [
+      {
+        figure: "ingest, single calls, 16 connections",
+        unit: "calls/s",
+        ...pairs,
+        mustReach: { ratio: 0.5 },
+      },
+    ];
   },
 };
 
@@ -90,8 +116,14 @@ export const ingestDelivering: Row = {
     const receiver = startScript("receiver.ts");
     try {
       const { url } = await receiver.answer<{ url: string }>();
-      const pairs = await pairsOf(options, { batch: 100, connections: 8, requests: options.quick ? 120 : 240 }, url);
-      return [{ figure: "ingest, batches of 100, while delivering them", unit: "messages/s", ...pairs }];
+      const pairs = await pairsOf(
+        options,
+        { batch: 100, connections: 8, requests: options.quick ? 120 : 240 },
+        url,
+      );
+      return [
+        { figure: "ingest, batches of 100, while delivering them", unit: "messages/s", ...pairs },
+      ];
     } finally {
       await receiver.stop();
     }

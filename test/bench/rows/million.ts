@@ -1,4 +1,7 @@
-/** What 1,000,000 messages on disk cost: start, memory, pages of the list, and the event loop under load. */
+/**
+ * What 1,000,000 messages on disk cost: start, memory, pages of the list, and the event loop under
+ * load.
+ */
 
 import { closeSync, copyFileSync, fsyncSync, openSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
@@ -17,7 +20,10 @@ const messages = 1_000_000;
 
 export function millionStore({ say }: BenchOptions): string {
   const { data, tookMs } = cachedStore(messages);
-  if (tookMs !== null) say(`made ${messages.toLocaleString("en-US")} messages in ${(tookMs / 1000).toFixed(1)} s: ${data}`);
+  if (tookMs !== null)
+    say(
+      `made ${messages.toLocaleString("en-US")} messages in ${(tookMs / 1000).toFixed(1)} s: ${data}`,
+    );
   return data;
 }
 
@@ -31,7 +37,11 @@ async function withLister<T>(program: Program, use: (list: Lister) => Promise<T>
     return await use(async (query) => {
       const startedAt = performance.now();
       const path = `/api/messages?${new URLSearchParams(query).toString()}`;
-      const { statusCode, body } = await client.request({ path, method: "GET", headers: { authorization: `Bearer ${program.token}` } });
+      const { statusCode, body } = await client.request({
+        path,
+        method: "GET",
+        headers: { authorization: `Bearer ${program.token}` },
+      });
       const text = await body.text();
       const ms = performance.now() - startedAt;
       if (statusCode !== 200) throw new Error(`${path}: ${statusCode} ${text}`);
@@ -42,29 +52,64 @@ async function withLister<T>(program: Program, use: (list: Lister) => Promise<T>
   }
 }
 
-type Filter = { name: string; query: (random: Random) => Record<string, string>; mayBeEmpty?: true };
+type Filter = {
+  name: string;
+  query: (random: Random) => Record<string, string>;
+  mayBeEmpty?: true;
+};
 
 const filters = (sourceIds: string[]): Filter[] => [
   { name: "no filter", query: () => ({}) },
   {
     name: "state",
-    query: (random) => ({ state: pick(random, ["delivered", "failed", "expired", "cancelled", "filtered", "rejected", "duplicate"]) }),
+    query: (random) => ({
+      state: pick(random, [
+        "delivered",
+        "failed",
+        "expired",
+        "cancelled",
+        "filtered",
+        "rejected",
+        "duplicate",
+      ]),
+    }),
   },
-  { name: "type", query: (random) => ({ type: pick(random, ["track", "page", "identify", "screen", "group", "alias"]) }) },
+  {
+    name: "type",
+    query: (random) => ({
+      type: pick(random, ["track", "page", "identify", "screen", "group", "alias"]),
+    }),
+  },
   { name: "source", query: (random) => ({ sourceId: pick(random, sourceIds) }) },
   { name: "user", query: (random) => ({ userId: userName(random) }) },
   { name: "event", query: (random) => ({ event: pick(random, events) }) },
   { name: "rare event", query: () => ({ event: rareEvent }) },
   {
     name: "type and state",
-    query: (random) => ({ type: pick(random, ["track", "group"]), state: pick(random, ["failed", "rejected"]) }),
+    query: (random) => ({
+      type: pick(random, ["track", "group"]),
+      state: pick(random, ["failed", "rejected"]),
+    }),
     mayBeEmpty: true,
   },
-  { name: "user and event", query: (random) => ({ userId: userName(random), event: pick(random, events) }), mayBeEmpty: true },
-  { name: "event and state", query: (random) => ({ event: pick(random, events), state: pick(random, ["cancelled", "delivered"]) }) },
+  {
+    name: "user and event",
+    query: (random) => ({ userId: userName(random), event: pick(random, events) }),
+    mayBeEmpty: true,
+  },
+  {
+    name: "event and state",
+    query: (random) => ({
+      event: pick(random, events),
+      state: pick(random, ["cancelled", "delivered"]),
+    }),
+  },
   {
     name: "source without state",
-    query: (random) => ({ sourceId: sourceIds[0] ?? "", state: pick(random, ["delivered", "cancelled"]) }),
+    query: (random) => ({
+      sourceId: sourceIds[0] ?? "",
+      state: pick(random, ["delivered", "cancelled"]),
+    }),
     mayBeEmpty: true,
   },
 ];
@@ -83,7 +128,8 @@ export const listPages: Row = {
           const times: number[] = [];
           for (let call = 0; call < calls; call += 1) {
             const { ms, page } = await list({ ...query(random), limit: "100" });
-            if (page.items.length === 0 && mayBeEmpty === undefined) throw new Error(`nothing in the list by ${name}`);
+            if (page.items.length === 0 && mayBeEmpty === undefined)
+              throw new Error(`nothing in the list by ${name}`);
             times.push(ms);
           }
           figures.push({
@@ -91,7 +137,12 @@ export const listPages: Row = {
             unit: "ms",
             value: percentile(times, 0.95),
             mustReach: { atMost: 20 },
-            runs: { p50: percentile(times, 0.5), p95: percentile(times, 0.95), max: Math.max(...times), calls },
+            runs: {
+              p50: percentile(times, 0.5),
+              p95: percentile(times, 0.95),
+              max: Math.max(...times),
+              calls,
+            },
           });
         }
         figures.push(await scrolling(list, calls));
@@ -107,11 +158,19 @@ async function scrolling(list: Lister, calls: number): Promise<Figure> {
   const times: number[] = [];
   let cursor: string | null = null;
   for (let call = 0; call < calls; call += 1) {
-    const { ms, page }: { ms: number; page: Page } = await list({ limit: "100", ...(cursor === null ? {} : { cursor }) });
+    const { ms, page }: { ms: number; page: Page } = await list({
+      limit: "100",
+      ...(cursor === null ? {} : { cursor }),
+    });
     times.push(ms);
     cursor = page.nextCursor;
   }
-  return { figure: "list of 1,000,000, p95: following pages", unit: "ms", value: percentile(times, 0.95), mustReach: { atMost: 20 } };
+  return {
+    figure: "list of 1,000,000, p95: following pages",
+    unit: "ms",
+    value: percentile(times, 0.95),
+    mustReach: { atMost: 20 },
+  };
 }
 
 export const start: Row = {
@@ -124,7 +183,15 @@ export const start: Row = {
       times.push(program.readyAfterMs);
       await program.stop();
     }
-    return [{ figure: "start with 1,000,000 until ready", unit: "ms", value: median(times), mustReach: { atMost: 1000 }, runs: times }];
+    return [
+      {
+        figure: "start with 1,000,000 until ready",
+        unit: "ms",
+        value: median(times),
+        mustReach: { atMost: 1000 },
+        runs: times,
+      },
+    ];
   },
 };
 
@@ -138,14 +205,25 @@ export const memory: Row = {
         for (let call = 0; call < 100; call += 1) await list({ limit: "100" });
       });
       const value = program.residentBytes() / 1e6;
-      return [{ figure: "resident memory with 1,000,000 on disk", unit: "MB", value, mustReach: { atMost: 300 }, runs: { atStart } }];
+      return [
+        {
+          figure: "resident memory with 1,000,000 on disk",
+          unit: "MB",
+          value,
+          mustReach: { atMost: 300 },
+          runs: { atStart },
+        },
+      ];
     } finally {
       await program.stop();
     }
   },
 };
 
-/** 2,000 messages a second in batches of 100, all delivered, with a listener on the changes and a page of the list four times a second. */
+/**
+ * 2,000 messages a second in batches of 100, all delivered, with a listener on the changes and a
+ * page of the list four times a second.
+ */
 export const eventLoop: Row = {
   name: "event-loop",
   run: (options) =>
@@ -157,13 +235,29 @@ export const eventLoop: Row = {
       const receiver = startScript("receiver.ts");
       const idle = startScript("idle.ts");
       const writeKey = "bench";
-      const load: Load = { url: program.ingestUrl, connections: 4, batch: 100, requests: seconds * 20, writeKey, seed: 5, everyMs: 50 };
+      const load: Load = {
+        url: program.ingestUrl,
+        connections: 4,
+        batch: 100,
+        requests: seconds * 20,
+        writeKey,
+        seed: 5,
+        everyMs: 50,
+      };
       const sender = startScript("sender.ts", load);
       try {
         const { url } = await receiver.answer<{ url: string }>();
         await idle.answer();
-        const { id } = await program.call<{ id: string }>("POST", "/api/sources", { name: "Bench", writeKey });
-        await program.call("POST", "/api/destinations", { name: "Bench", sourceIds: [id], webhooks: [{ url }], sharedSecret: "s" });
+        const { id } = await program.call<{ id: string }>("POST", "/api/sources", {
+          name: "Bench",
+          writeKey,
+        });
+        await program.call("POST", "/api/destinations", {
+          name: "Bench",
+          sourceIds: [id],
+          webhooks: [{ url }],
+          sharedSecret: "s",
+        });
         await sender.answer();
         const changes = await listenToChanges(program);
         for (const watched of [program, idle]) {
@@ -178,9 +272,14 @@ export const eventLoop: Row = {
         changes.destroy();
         program.send({});
         idle.send({});
-        const [loop, idleLoop] = await Promise.all([program.answer<LoopDelay>(), idle.answer<LoopDelay>()]);
+        const [loop, idleLoop] = await Promise.all([
+          program.answer<LoopDelay>(),
+          idle.answer<LoopDelay>(),
+        ]);
         const rate = (load.requests * load.batch * 1000) / (endedAt - startedAt);
-        options.say(`${Math.round(rate)} messages/s came in; the columns "floor" of an idle process at the same time`);
+        options.say(
+          `${Math.round(rate)} messages/s came in; the columns "floor" of an idle process at the same time`,
+        );
         const resident = program.residentBytes() / 1e6;
         const runs = { loop, idleLoop, rate, resident };
         return [
@@ -207,7 +306,10 @@ export const eventLoop: Row = {
     }),
 };
 
-/** On the disk when it returns: otherwise the program's first sync would have to wait for the whole copy. */
+/**
+ * On the disk when it returns: otherwise the program's first sync would have to wait for the whole
+ * copy.
+ */
 export function copyStore(from: string, to: string): void {
   copyFileSync(join(from, dataFileName), join(to, dataFileName));
   const file = openSync(join(to, dataFileName), "r+");

@@ -1,4 +1,7 @@
-/** The built desktop host in a process of its own, with the stand-in in place of Electron and its window in a real Chromium. */
+/**
+ * The built desktop host in a process of its own, with the stand-in in place of Electron and its
+ * window in a real Chromium.
+ */
 
 import { execFile, fork } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +16,14 @@ import { openChromiumPage, type ChromiumPage } from "./electron-stand-in/page-in
 import type { FromStandIn, Question, ToStandIn } from "./electron-stand-in/wire.ts";
 
 const register = fileURLToPath(new URL("electron-stand-in/register.ts", import.meta.url));
-export const freePorts = ["--ingest-port", "0", "--endpoints-port", "0", "--endpoints-tls-port", "0"];
+export const freePorts = [
+  "--ingest-port",
+  "0",
+  "--endpoints-port",
+  "0",
+  "--endpoints-tls-port",
+  "0",
+];
 
 export type DesktopProcess = ReturnType<typeof startDesktop>;
 
@@ -24,7 +34,10 @@ export async function buildDesktop(): Promise<void> {
   await promisify(execFile)(process.execPath, [join(root, "src", "launch", "build-desktop.ts")]);
 }
 
-/** `flags` as they are given to the program. Without `--data` the data is where Electron's `userData` is: a directory of this start's own. */
+/**
+ * `flags` as they are given to the program. Without `--data` the data is where Electron's
+ * `userData` is: a directory of this start's own.
+ */
 export function startDesktop({
   browser,
   flags = freePorts,
@@ -52,11 +65,13 @@ export function startDesktop({
   let lastQuestion = 0;
 
   const send = (message: ToStandIn): void => {
-    // The program may end between the look and the sending; what it would have heard is then of no interest.
+    // The program may end between the look and the sending; what it would have heard is then of no
+    // interest.
     if (child.connected) child.send(message, () => undefined);
   };
   const tell = (message: Extract<ToStandIn, { tell: string }>): void => {
-    if (message.tell === "port") overPorts.push({ from: "page", ...(JSON.parse(message.data as string) as object) });
+    if (message.tell === "port")
+      overPorts.push({ from: "page", ...(JSON.parse(message.data as string) as object) });
     send(message);
   };
   const ask = (question: Question): Promise<unknown> => {
@@ -66,7 +81,11 @@ export function startDesktop({
     return new Promise((resolve) => questions.set(id, resolve));
   };
 
-  async function open({ window, url, preload }: Extract<FromStandIn, { say: "load" }>): Promise<void> {
+  async function open({
+    window,
+    url,
+    preload,
+  }: Extract<FromStandIn, { say: "load" }>): Promise<void> {
     const opening = openChromiumPage({ browser, window, url, preload, ask, tell });
     pages.set(window, opening);
     const page = await opening;
@@ -86,7 +105,9 @@ export function startDesktop({
         return onPage(message.window, (page) => page.post(message.channel, message.ports));
       case "port":
         overPorts.push({ from: "host", ...(JSON.parse(message.data as string) as object) });
-        return onPage(owners.get(message.port), (page) => page.portMessage(message.port, message.data));
+        return onPage(owners.get(message.port), (page) =>
+          page.portMessage(message.port, message.data),
+        );
       case "port-closed":
         return onPage(owners.get(message.port), (page) => page.closePort(message.port));
       case "destroyed":
@@ -113,7 +134,8 @@ export function startDesktop({
     /** The page of the first window, loaded. */
     page: () => firstPage.promise,
     /** What was called of Electron with what, by name. */
-    called: (name: string): unknown[][] => calls.filter((call) => call.name === name).map(({ values }) => values),
+    called: (name: string): unknown[][] =>
+      calls.filter((call) => call.name === name).map(({ values }) => values),
     /** Everything that went over message ports, in order. */
     overPorts: (): readonly OverPort[] => overPorts,
     /** How many ports the host has given away. */

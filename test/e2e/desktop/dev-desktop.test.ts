@@ -1,4 +1,7 @@
-/** `npm run dev:desktop` with the stand-in in place of Electron: one of them is the whole loop, the other has a real page. */
+/**
+ * `npm run dev:desktop` with the stand-in in place of Electron: one of them is the whole loop, the
+ * other has a real page.
+ */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,10 +23,18 @@ test.skipIf(process.platform === "win32")(
     const directory = mkdtempSync(join(tmpdir(), "hookyard-dev-desktop-"));
     const runtime = `#!/bin/sh\necho "page $ELECTRON_RENDERER_URL"\nexec "${process.execPath}" --import "${register}" "$@"\n`;
     writeFileSync(join(directory, "electron"), runtime, { mode: 0o755 });
-    const child = spawn(process.execPath, [join(root, "src", "launch", "dev-desktop.ts"), ...freePorts, "--data", ":memory:"], {
-      stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, ELECTRON_OVERRIDE_DIST_PATH: directory, STAND_IN_APP_DATA: directory },
-    });
+    const child = spawn(
+      process.execPath,
+      [join(root, "src", "launch", "dev-desktop.ts"), ...freePorts, "--data", ":memory:"],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+        env: {
+          ...process.env,
+          ELECTRON_OVERRIDE_DIST_PATH: directory,
+          STAND_IN_APP_DATA: directory,
+        },
+      },
+    );
     onTestFinished(async () => {
       if (child.exitCode === null && child.signalCode === null) {
         // It ends the desktop host first.
@@ -41,7 +52,9 @@ test.skipIf(process.platform === "win32")(
     onTestFinished(() => desktop.stop());
     const { page, problems } = await desktop.page();
     await framePage(page).mode("paused").click();
-    await expect.poll(() => framePage(page).mode("paused").getAttribute("aria-checked")).toBe("true");
+    await expect
+      .poll(() => framePage(page).mode("paused").getAttribute("aria-checked"))
+      .toBe("true");
     expect(new URL(page.url()).origin).toBe(address);
     expect(problems()).toEqual([]);
 

@@ -1,4 +1,7 @@
-/** The built desktop host in Electron itself, where its runtime is. Elsewhere the stand-in has to do. */
+/**
+ * The built desktop host in Electron itself, where its runtime is. Elsewhere the stand-in has to
+ * do.
+ */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +23,12 @@ const choice = chooseHost({
   runtime: runtime === null ? "unavailable" : "there",
 });
 if (choice.host !== "desktop") {
-  const reason = runtime === null ? "its runtime is not here" : isRoot ? "it refuses to run as root" : "there is no display";
+  const reason =
+    runtime === null
+      ? "its runtime is not here"
+      : isRoot
+        ? "it refuses to run as root"
+        : "there is no display";
   console.log(`Skipped in Electron, because ${reason}. The same tests run with its stand-in.`);
 }
 
@@ -28,7 +36,10 @@ const running: { app: ElectronApplication; data: string }[] = [];
 
 async function start(): Promise<ElectronApplication> {
   const data = mkdtempSync(join(tmpdir(), "hookyard-electron-"));
-  const app = await _electron.launch({ executablePath: runtime ?? "", args: [root, ...freePorts, "--data", data] });
+  const app = await _electron.launch({
+    executablePath: runtime ?? "",
+    args: [root, ...freePorts, "--data", data],
+  });
   running.push({ app, data });
   return app;
 }
@@ -49,7 +60,9 @@ describe.skipIf(choice.host !== "desktop")("in Electron", () => {
     const page = await app.firstWindow();
     await framePage(page).clock.waitFor();
     expect(page.url()).toMatch(/^app:\/\/hookyard\//);
-    expect(await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.getMinimumSize())).toEqual([1100, 700]);
+    expect(
+      await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.getMinimumSize()),
+    ).toEqual([1100, 700]);
   });
 
   test("quitting ends the process cleanly", async () => {

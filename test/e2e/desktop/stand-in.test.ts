@@ -1,4 +1,6 @@
-/** The built desktop host, with a stand-in for Electron's module and a real Chromium for its window. */
+/**
+ * The built desktop host, with a stand-in for Electron's module and a real Chromium for its window.
+ */
 
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:http";
@@ -46,7 +48,9 @@ describe("the window", () => {
   test("is a sandboxed page over app://, with a policy that begins with nothing", async () => {
     const desktop = start();
     const { headers } = await desktop.page();
-    expect(headers()["content-security-policy"]).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; /);
+    expect(headers()["content-security-policy"]).toMatch(
+      /^default-src 'none'; script-src 'self'; style-src 'self'; /,
+    );
     expect(headers()["content-security-policy"]).not.toMatch(/connect-src|unsafe|\*/);
     expect(headers()["x-content-type-options"]).toBe("nosniff");
     expect(desktop.called("protocol.registerSchemesAsPrivileged")).toMatchObject([
@@ -58,7 +62,12 @@ describe("the window", () => {
         {
           minWidth: 1100,
           minHeight: 700,
-          webPreferences: { contextIsolation: true, sandbox: true, nodeIntegration: false, webviewTag: false },
+          webPreferences: {
+            contextIsolation: true,
+            sandbox: true,
+            nodeIntegration: false,
+            webviewTag: false,
+          },
         },
       ],
     ]);
@@ -70,16 +79,26 @@ describe("the window", () => {
     const desktop = start();
     const { page, problems } = await desktop.page();
     await page.getByRole("group", { name: "The clock" }).waitFor();
-    const isAsked = (message: { from?: unknown; name?: unknown }): boolean => message.from === "page" && message["name"] === "about.get";
+    const isAsked = (message: { from?: unknown; name?: unknown }): boolean =>
+      message.from === "page" && message["name"] === "about.get";
     await expect.poll(() => desktop.overPorts().some(isAsked)).toBe(true);
     const asked = desktop.overPorts().find(isAsked);
-    const answer = { from: "host", id: asked?.["id"], status: 200, body: expect.objectContaining({ ingestUrl: expect.any(String) }) };
+    const answer = {
+      from: "host",
+      id: asked?.["id"],
+      status: 200,
+      body: expect.objectContaining({ ingestUrl: expect.any(String) }),
+    };
     await expect.poll(() => desktop.overPorts()).toContainEqual(answer);
-    await expect.poll(() => desktop.overPorts()).toContainEqual({ from: "page", watch: expect.any(Number), after: null });
+    await expect
+      .poll(() => desktop.overPorts())
+      .toContainEqual({ from: "page", watch: expect.any(Number), after: null });
 
     const before = desktop.overPorts().length;
     await page.reload();
-    await expect.poll(() => desktop.overPorts().slice(before)).toContainEqual(expect.objectContaining({ from: "host", status: 200 }));
+    await expect
+      .poll(() => desktop.overPorts().slice(before))
+      .toContainEqual(expect.objectContaining({ from: "host", status: 200 }));
     expect(problems()).toEqual([]);
   });
 
@@ -163,13 +182,18 @@ describe("security", () => {
       "nonsense",
     ];
     for (const url of urls) {
-      const [asked, opened] = [desktop.called("dialog.showMessageBox").length, desktop.called("shell.openExternal").length];
+      const [asked, opened] = [
+        desktop.called("dialog.showMessageBox").length,
+        desktop.called("shell.openExternal").length,
+      ];
       expect(await desktop.ask({ ask: "open-window", window, url })).toBe(false);
       if (desktop.called("dialog.showMessageBox").length === asked) continue;
       desktop.tell({ tell: "dialog-answer", response: 0 });
       await expect.poll(() => desktop.called("shell.openExternal").length).toBe(opened + 1);
     }
-    await expect.poll(() => desktop.called("shell.openExternal")).toEqual([["https://docs.example/a?b#c"], ["http://127.0.0.1:1/"]]);
+    await expect
+      .poll(() => desktop.called("shell.openExternal"))
+      .toEqual([["https://docs.example/a?b#c"], ["http://127.0.0.1:1/"]]);
   });
 
   test.each([
@@ -181,7 +205,10 @@ describe("security", () => {
     ["notifications", "app://hookyard/", false],
     ["openExternal", "app://hookyard/", false],
   ])("permission %s for %s: %s", async (permission, url, isGiven) => {
-    expect(await shared().ask({ ask: "permission", permission, url })).toEqual({ requested: isGiven, checked: isGiven });
+    expect(await shared().ask({ ask: "permission", permission, url })).toEqual({
+      requested: isGiven,
+      checked: isGiven,
+    });
   });
 
   test("a port is given to the page itself, and to no other frame", async () => {
@@ -199,7 +226,12 @@ describe("security", () => {
     // What is asked after them is answered after them.
     await desktop.ask({ ask: "request", url: "app://hookyard/", method: "GET" });
     expect(desktop.portsGiven()).toBe(given);
-    desktop.tell({ tell: "ipc", window, channel: portRequest, frame: { url: "app://hookyard/", isMainFrame: true } });
+    desktop.tell({
+      tell: "ipc",
+      window,
+      channel: portRequest,
+      frame: { url: "app://hookyard/", isMainFrame: true },
+    });
     await expect.poll(() => desktop.portsGiven()).toBeGreaterThan(given);
   });
 });
@@ -207,11 +239,25 @@ describe("security", () => {
 describe("starting", () => {
   test("says which port is taken, and uses a free one when asked to", async () => {
     const { port, server } = await takenPort();
-    const flags = ["--ingest-port", String(port), "--endpoints-port", String(port), "--endpoints-tls-port", "0"];
+    const flags = [
+      "--ingest-port",
+      String(port),
+      "--endpoints-port",
+      String(port),
+      "--endpoints-tls-port",
+      "0",
+    ];
     const desktop = start(flags);
     await expect
       .poll(() => desktop.called("dialog.showMessageBox"))
-      .toMatchObject([[{ message: `Port ${port} is in use by another program.`, buttons: ["Use Free Ports", "Quit"] }]]);
+      .toMatchObject([
+        [
+          {
+            message: `Port ${port} is in use by another program.`,
+            buttons: ["Use Free Ports", "Quit"],
+          },
+        ],
+      ]);
     desktop.tell({ tell: "dialog-answer", response: 0 });
     const { page } = await desktop.page();
     expect(new URL(await ingestOf(page)).port).not.toBe(String(port));
@@ -222,7 +268,14 @@ describe("starting", () => {
 
   test("ends when it is asked to quit instead", async () => {
     const { port, server } = await takenPort();
-    const desktop = start(["--ingest-port", String(port), "--endpoints-port", "0", "--endpoints-tls-port", "0"]);
+    const desktop = start([
+      "--ingest-port",
+      String(port),
+      "--endpoints-port",
+      "0",
+      "--endpoints-tls-port",
+      "0",
+    ]);
     await expect.poll(() => desktop.called("dialog.showMessageBox")).toHaveLength(1);
     desktop.tell({ tell: "dialog-answer", response: 1 });
     expect(await desktop.ended).toEqual({ code: 0, errors: "" });
@@ -231,25 +284,37 @@ describe("starting", () => {
 
   test("says in a sentence that the data cannot be opened", async () => {
     const data = dataDirectory();
-    writeFileSync(join(data, "hookyard.db"), "this is not a database, and longer than the header of one would be");
+    writeFileSync(
+      join(data, "hookyard.db"),
+      "this is not a database, and longer than the header of one would be",
+    );
     const desktop = start([...freePorts, "--data", data]);
-    expect(await desktop.ended).toEqual({ code: 1, errors: expect.stringMatching(/^[^\n]*not a Hookyard data file[^\n]*\n$/) });
+    expect(await desktop.ended).toEqual({
+      code: 1,
+      errors: expect.stringMatching(/^[^\n]*not a Hookyard data file[^\n]*\n$/),
+    });
     expect(desktop.called("dialog.showErrorBox")).toEqual([
       ["Hookyard could not start", expect.stringContaining("not a Hookyard data file")],
     ]);
   });
 
-  test.runIf(existsSync("/proc/self"))("says at once that the data directory cannot be made, also where nothing can be", async () => {
-    const desktop = start([...freePorts, "--data", "/proc/nothing/here"]);
-    expect(await desktop.ended).toEqual({
-      code: 1,
-      errors: expect.stringMatching(/^The data directory [^\n]* cannot be created[^\n]*\n$/),
-    });
-  });
+  test.runIf(existsSync("/proc/self"))(
+    "says at once that the data directory cannot be made, also where nothing can be",
+    async () => {
+      const desktop = start([...freePorts, "--data", "/proc/nothing/here"]);
+      expect(await desktop.ended).toEqual({
+        code: 1,
+        errors: expect.stringMatching(/^The data directory [^\n]* cannot be created[^\n]*\n$/),
+      });
+    },
+  );
 
   test("says in a sentence what is wrong with a flag", async () => {
     const desktop = start(["--ingest-port", "many"]);
-    expect(await desktop.ended).toEqual({ code: 1, errors: "--ingest-port needs a number from 0 to 65535.\n" });
+    expect(await desktop.ended).toEqual({
+      code: 1,
+      errors: "--ingest-port needs a number from 0 to 65535.\n",
+    });
   });
 });
 
@@ -257,9 +322,20 @@ describe("quitting", () => {
   test.each(["SIGTERM", "a closed window"])("by %s lets a delivery under way end", async (way) => {
     const data = dataDirectory();
     const slow = await slowReceiver();
-    const app = createApp({ data, ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, version: "0.0.0" });
-    const { body: source } = await app.api.call("sources.create", { name: "Shop", writeKey: "key" });
-    await app.api.call("destinations.create", { name: "Slow", sourceIds: [(source as { id: string }).id], webhooks: [{ url: slow.url }] });
+    const app = createApp({
+      data,
+      ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+      version: "0.0.0",
+    });
+    const { body: source } = await app.api.call("sources.create", {
+      name: "Shop",
+      writeKey: "key",
+    });
+    await app.api.call("destinations.create", {
+      name: "Slow",
+      sourceIds: [(source as { id: string }).id],
+      webhooks: [{ url: slow.url }],
+    });
     await app.stop();
 
     const desktop = start([...freePorts, "--data", data]);
@@ -274,7 +350,8 @@ describe("quitting", () => {
     await slow.asked;
     if (way === "SIGTERM") desktop.signal("SIGTERM");
     else desktop.tell({ tell: "close", window });
-    // It takes nothing in any more, and is still there for the answer. What knocks is no message: one that it still let in would count below.
+    // It takes nothing in any more, and is still there for the answer. What knocks is no message:
+    // one that it still let in would count below.
     await expect
       .poll(() =>
         fetch(ingest).then(
@@ -286,7 +363,11 @@ describe("quitting", () => {
     slow.answer();
     expect(await desktop.ended).toEqual({ code: 0, errors: "" });
 
-    const again = createApp({ data, ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, version: "0.0.0" });
+    const again = createApp({
+      data,
+      ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+      version: "0.0.0",
+    });
     const { body: deliveries } = await again.api.call("deliveries.list", {});
     await again.stop();
     slow.server.close();
@@ -320,5 +401,10 @@ async function slowReceiver() {
     void mayAnswer.promise.then(() => response.end());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, asked: asked.promise, answer: mayAnswer.resolve };
+  return {
+    server,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    asked: asked.promise,
+    answer: mayAnswer.resolve,
+  };
 }

@@ -1,4 +1,7 @@
-/** What holds for the window of the desktop host, whatever runs it: the stand-in's Chromium, or Electron itself. */
+/**
+ * What holds for the window of the desktop host, whatever runs it: the stand-in's Chromium, or
+ * Electron itself.
+ */
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -22,9 +25,13 @@ export function windowSuite(open: () => Promise<Page>): void {
   test("the clock is commanded from the page, and stays as it was set when the page is reloaded", async () => {
     const page = await open();
     await framePage(page).mode("paused").click();
-    await expect.poll(() => framePage(page).mode("paused").getAttribute("aria-checked")).toBe("true");
+    await expect
+      .poll(() => framePage(page).mode("paused").getAttribute("aria-checked"))
+      .toBe("true");
     await page.reload();
-    await expect.poll(() => framePage(page).mode("paused").getAttribute("aria-checked")).toBe("true");
+    await expect
+      .poll(() => framePage(page).mode("paused").getAttribute("aria-checked"))
+      .toBe("true");
   });
 
   test("a message that arrives is shown at once", async () => {
@@ -44,7 +51,9 @@ export function windowSuite(open: () => Promise<Page>): void {
   test("the page has nothing of Node or of Electron, and no script runs in it but its own files", async () => {
     const page = await open();
     const names = ["require", "process", "module", "Buffer", "global", "ipcRenderer", "electron"];
-    expect(await page.evaluate(`${JSON.stringify(names)}.filter((name) => name in window)`)).toEqual([]);
+    expect(
+      await page.evaluate(`${JSON.stringify(names)}.filter((name) => name in window)`),
+    ).toEqual([]);
     const ran = await page.evaluate(`(() => {
       const script = document.createElement("script");
       script.textContent = "window.ran = true";

@@ -1,4 +1,7 @@
-/** One attempt: how it ended, its phases, its bytes, its signature; the signature's part is also a tab of the details. */
+/**
+ * One attempt: how it ended, its phases, its bytes, its signature; the signature's part is also a
+ * tab of the details.
+ */
 
 import type { Page } from "playwright-core";
 
@@ -21,7 +24,8 @@ export function signatureOf(page: Page) {
   return {
     right: page.getByText("valid for these bytes"),
     showSecret: page.getByRole("button", { name: "Show", exact: true }),
-    by: (name: "digest" | "body") => page.getByRole("radiogroup", { name: "Compare by" }).getByRole("radio", { name }),
+    by: (name: "digest" | "body") =>
+      page.getByRole("radiogroup", { name: "Compare by" }).getByRole("radio", { name }),
     digest: page.getByRole("textbox", { name: "Paste your receiver's digest" }),
     body: page.getByRole("textbox", { name: "Paste your receiver's body" }),
     /** Why the two differ, in sentences. */

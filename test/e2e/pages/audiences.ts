@@ -9,9 +9,15 @@ function ruleOf(rule: Locator) {
     addEvent: rule.getByRole("button", { name: "event", exact: true }).last(),
     addGroup: rule.getByRole("button", { name: "group", exact: true }).last(),
     addProperty: rule.getByRole("button", { name: "property", exact: true }).first(),
-    event: rule.getByRole("combobox", { name: "Event" }).or(rule.getByRole("textbox", { name: "Event" })),
-    trait: rule.getByRole("combobox", { name: "Trait" }).or(rule.getByRole("textbox", { name: "Trait" })),
-    property: rule.getByRole("combobox", { name: "Property" }).or(rule.getByRole("textbox", { name: "Property" })),
+    event: rule
+      .getByRole("combobox", { name: "Event" })
+      .or(rule.getByRole("textbox", { name: "Event" })),
+    trait: rule
+      .getByRole("combobox", { name: "Trait" })
+      .or(rule.getByRole("textbox", { name: "Trait" })),
+    property: rule
+      .getByRole("combobox", { name: "Property" })
+      .or(rule.getByRole("textbox", { name: "Property" })),
     comparison: rule.getByRole("combobox", { name: "Comparison" }),
     value: rule.getByRole("textbox", { name: "Value" }),
     howOften: rule.getByRole("textbox", { name: "How often" }),
@@ -30,14 +36,16 @@ export function audiencesPage(page: Page) {
     makeFirst: page.getByRole("button", { name: "Create an audience" }),
     makeFirstTrait: page.getByRole("button", { name: "Create a computed trait" }),
     editor: (name: string) => page.getByRole("region", { name: `Audience ${name}`, exact: true }),
-    trait: (name: string) => page.getByRole("region", { name: `Computed trait ${name}`, exact: true }),
+    trait: (name: string) =>
+      page.getByRole("region", { name: `Computed trait ${name}`, exact: true }),
     name: page.getByRole("textbox", { name: "Name", exact: true }),
     rule: ruleOf(page.getByRole("group", { name: "Rule", exact: true })),
     computation: ruleOf(page.getByRole("group", { name: "Computation" })),
     aggregate: page.getByRole("combobox", { name: "Aggregate", exact: true }),
     matching: page.getByRole("listitem", { name: "Matching users" }).getByRole("status"),
     values: page.getByRole("listitem", { name: "Values", exact: true }).getByRole("status"),
-    sampled: (userId: string) => page.getByRole("list", { name: "Sample" }).getByRole("button", { name: userId }),
+    sampled: (userId: string) =>
+      page.getByRole("list", { name: "Sample" }).getByRole("button", { name: userId }),
     why: (userId: string) => page.getByLabel(new RegExp(`^Why ${userId} `)),
     make: page.getByRole("button", { name: /^Create/ }),
     save: page.getByRole("button", { name: "Save", exact: true }),

@@ -7,7 +7,8 @@ export function composerPage(page: Page) {
   const same = dialog.getByRole("region", { name: "The same call" });
   return {
     dialog,
-    type: (name: string) => dialog.getByRole("radiogroup", { name: "Type" }).getByRole("radio", { name, exact: true }),
+    type: (name: string) =>
+      dialog.getByRole("radiogroup", { name: "Type" }).getByRole("radio", { name, exact: true }),
     sentBy: dialog.getByRole("combobox", { name: "Sent by" }),
     body: dialog.getByRole("textbox", { name: "The call" }),
     problem: dialog.getByRole("alert"),

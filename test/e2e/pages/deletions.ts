@@ -13,9 +13,12 @@ export function deletionsPage(page: Page) {
     known: page.getByRole("list", { name: "Known users" }).getByRole("listitem"),
     ask: page.getByRole("button", { name: /^Delete (\d+|1) users?$/ }),
     confirm: dialog.getByRole("button", { name: /^Delete/ }),
-    deletion: (name: string) => page.getByRole("region", { name: `Deletion of ${name}`, exact: true }),
+    deletion: (name: string) =>
+      page.getByRole("region", { name: `Deletion of ${name}`, exact: true }),
     state: page.getByRole("region", { name: "State", exact: true }),
-    messagesOf: (userId: string) => page.getByRole("list", { name: `Delete messages for ${userId}` }).getByRole("listitem"),
-    lift: (userId: string) => page.getByRole("button", { name: `Lift the suppression of ${userId}` }),
+    messagesOf: (userId: string) =>
+      page.getByRole("list", { name: `Delete messages for ${userId}` }).getByRole("listitem"),
+    lift: (userId: string) =>
+      page.getByRole("button", { name: `Lift the suppression of ${userId}` }),
   };
 }

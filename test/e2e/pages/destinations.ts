@@ -7,8 +7,10 @@ export function destinationsPage(page: Page) {
     const group = page.getByRole("group", { name: `Headers of webhook ${number}` });
     return {
       add: group.getByRole("button", { name: "Add a header" }),
-      name: (nth: number) => group.getByRole("textbox", { name: `Name of header ${nth} of webhook ${number}` }),
-      value: (nth: number) => group.getByRole("textbox", { name: `Value of header ${nth} of webhook ${number}` }),
+      name: (nth: number) =>
+        group.getByRole("textbox", { name: `Name of header ${nth} of webhook ${number}` }),
+      value: (nth: number) =>
+        group.getByRole("textbox", { name: `Value of header ${nth} of webhook ${number}` }),
     };
   };
   const list = page.getByRole("navigation", { name: "Destinations", exact: true });
@@ -24,7 +26,8 @@ export function destinationsPage(page: Page) {
     url: (number: number) => page.getByRole("textbox", { name: `URL of webhook ${number}` }),
     addWebhook: page.getByRole("button", { name: "Add a webhook" }),
     headersOf,
-    chooseEndpoint: (number: number) => page.getByRole("button", { name: `Choose a test endpoint for webhook ${number}` }),
+    chooseEndpoint: (number: number) =>
+      page.getByRole("button", { name: `Choose a test endpoint for webhook ${number}` }),
     moreOf: (number: number) => page.getByRole("button", { name: `More for webhook ${number}` }),
     behind: (endpoint: string) => page.getByRole("link", { name: endpoint }),
     undo: page.getByRole("button", { name: "Undo", exact: true }),

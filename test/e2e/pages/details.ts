@@ -17,13 +17,16 @@ export function detailsPage(page: Page) {
     replay: pane.getByRole("button", { name: "Replay" }),
     close: pane.getByRole("button", { name: "Close details" }),
     timeline,
-    scale: (name: "log" | "linear") => pane.getByRole("radiogroup", { name: "Scale" }).getByRole("radio", { name }),
+    scale: (name: "log" | "linear") =>
+      pane.getByRole("radiogroup", { name: "Scale" }).getByRole("radio", { name }),
     /** Each is named with its round and how it ended. */
     marks: timeline.getByRole("button"),
     mark: (name: string | RegExp) => timeline.getByRole("button", { name }),
-    tab: (name: "Payload" | "Raw" | "Attempts" | "Signature") => pane.getByRole("tab", { name: new RegExp(`^${name}`) }),
+    tab: (name: "Payload" | "Raw" | "Attempts" | "Signature") =>
+      pane.getByRole("tab", { name: new RegExp(`^${name}`) }),
     panel: pane.getByRole("tabpanel"),
-    look: (name: "tree" | "text" | "hex") => pane.getByRole("radiogroup", { name: "Show as" }).getByRole("radio", { name }),
+    look: (name: "tree" | "text" | "hex") =>
+      pane.getByRole("radiogroup", { name: "Show as" }).getByRole("radio", { name }),
     attempts: pane.getByRole("tabpanel").getByRole("link"),
   };
 }

@@ -18,11 +18,14 @@ export function endpointsPage(page: Page) {
     step: (number: number) => page.getByRole("listitem", { name: new RegExp(`^Step ${number}: `) }),
     does: (number: number) => page.getByRole("combobox", { name: `What step ${number} does` }),
     status: (number: number) => page.getByRole("combobox", { name: `Status of step ${number}` }),
-    more: (number: number) => page.getByRole("button", { name: `More requests for step ${number}` }),
+    more: (number: number) =>
+      page.getByRole("button", { name: `More requests for step ${number}` }),
     addStep: page.getByRole("button", { name: "Add a step" }),
     move: (number: number) => page.getByRole("button", { name: `Move step ${number}` }),
     setBack: page.getByRole("button", { name: "Rewind to step 1" }),
-    received: page.getByRole("grid", { name: "Received requests, newest first" }).locator("[data-request]"),
+    received: page
+      .getByRole("grid", { name: "Received requests, newest first" })
+      .locator("[data-request]"),
     sentOn: page.getByRole("region", { name: "Sent to the receiver" }),
     cameBack: page.getByRole("region", { name: "Answer of the receiver" }),
     receivedBytes: page.getByRole("group", { name: "Bytes of the request" }),

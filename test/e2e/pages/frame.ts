@@ -9,8 +9,10 @@ export function framePage(page: Page) {
   return {
     clock,
     /** In the clock's own time, to the second. */
-    now: async (): Promise<number> => Date.parse((await clock.locator("time").getAttribute("datetime")) ?? ""),
-    mode: (name: "real" | "×10" | "×60" | "×600" | "paused") => clock.getByRole("radio", { name, exact: true }),
+    now: async (): Promise<number> =>
+      Date.parse((await clock.locator("time").getAttribute("datetime")) ?? ""),
+    mode: (name: "real" | "×10" | "×60" | "×600" | "paused") =>
+      clock.getByRole("radio", { name, exact: true }),
     step: clock.getByRole("button", { name: /Step to next due|Nothing is due/ }),
     advance: clock.getByRole("button", { name: /^Advance/ }).first(),
     advanceMenu: clock.getByRole("button", { name: /^Advance by another duration/ }),
@@ -22,7 +24,9 @@ export function framePage(page: Page) {
     trouble: status.getByRole("alert"),
     status,
     toast: page.locator(".toast"),
-    /** Shown while the program does not answer; the view may say the same of what it wanted to read. */
+    /**
+     * Shown while the program does not answer; the view may say the same of what it wanted to read.
+     */
     lost: status.getByRole("alert").filter({ hasText: "Hookyard does not respond" }),
   };
 }

@@ -22,7 +22,8 @@ export function livePage(page: Page) {
     selected: grid.getByRole("row", { selected: true }),
     filter,
     chips: list.locator(".chip"),
-    chip: (key: string) => list.getByRole("button", { name: new RegExp(`^${key}: .*Add another$`) }),
+    chip: (key: string) =>
+      list.getByRole("button", { name: new RegExp(`^${key}: .*Add another$`) }),
     removeChip: (key: string) => list.getByRole("button", { name: `Remove the filter ${key}` }),
     suggestions,
     suggestion: (name: string | RegExp) => suggestions.getByRole("option", { name }),

@@ -7,7 +7,8 @@ export function retriesPage(page: Page) {
   const dialog = page.getByRole("dialog");
   return {
     view,
-    state: (name: "waiting" | "failed" | "expired" | "cancelled") => view.getByRole("radio", { name: new RegExp(name) }),
+    state: (name: "waiting" | "failed" | "expired" | "cancelled") =>
+      view.getByRole("radio", { name: new RegExp(name) }),
     grid: view.getByRole("grid"),
     rows: view.getByRole("grid").locator("[role=row][aria-selected]"),
     active: view.getByRole("row", { selected: true }),

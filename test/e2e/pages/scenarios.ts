@@ -5,7 +5,8 @@ import type { Page } from "playwright-core";
 export function scenariosPage(page: Page) {
   const pane = page.getByRole("region", { name: "Scenario", exact: true });
   return {
-    entry: (name: string | RegExp) => page.getByRole("navigation", { name: "Scenarios" }).getByRole("link", { name }),
+    entry: (name: string | RegExp) =>
+      page.getByRole("navigation", { name: "Scenarios" }).getByRole("link", { name }),
     pane,
     title: pane.getByRole("heading", { level: 2 }),
     run: pane.getByRole("button", { name: /^Run/ }),
@@ -16,7 +17,8 @@ export function scenariosPage(page: Page) {
         .getByRole("list", { name: "Steps" })
         .locator(":scope > li")
         .nth(number - 1),
-    expectations: (number: number) => pane.getByRole("list", { name: `Expectations of step ${number}` }).locator(":scope > li"),
+    expectations: (number: number) =>
+      pane.getByRole("list", { name: `Expectations of step ${number}` }).locator(":scope > li"),
     problems: page.getByRole("list", { name: "Problems in the file" }).getByRole("listitem"),
     file: page.getByRole("textbox", { name: "The scenario's file" }),
     editCopy: page.getByRole("button", { name: "Edit a copy" }),

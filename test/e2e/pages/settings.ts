@@ -9,7 +9,8 @@ export function settingsPage(page: Page) {
     view,
     section: (title: string) => view.getByRole("region", { name: title, exact: true }),
     field: (label: string) => view.getByRole("textbox", { name: label, exact: true }),
-    theme: (name: "system" | "light" | "dark") => view.getByRole("radiogroup", { name: "Theme" }).getByRole("radio", { name, exact: true }),
+    theme: (name: "system" | "light" | "dark") =>
+      view.getByRole("radiogroup", { name: "Theme" }).getByRole("radio", { name, exact: true }),
     withSecrets: view.getByRole("checkbox", { name: /^Include the shared secrets/ }),
     saveConfiguration: view.getByRole("button", { name: "Save as a file" }),
     configurationFile: view.getByLabel("Configuration file"),

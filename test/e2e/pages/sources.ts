@@ -13,8 +13,10 @@ export function sourcesPage(page: Page) {
     name: page.getByRole("textbox", { name: "Name", exact: true }),
     writeKey: page.getByRole("textbox", { name: "Write key" }),
     unknown,
-    unknownKey: (writeKey: string) => unknown.getByRole("form", { name: `Unknown write key ${writeKey}` }),
-    nameFor: (writeKey: string) => unknown.getByRole("textbox", { name: `Name of the source for ${writeKey}` }),
+    unknownKey: (writeKey: string) =>
+      unknown.getByRole("form", { name: `Unknown write key ${writeKey}` }),
+    nameFor: (writeKey: string) =>
+      unknown.getByRole("textbox", { name: `Name of the source for ${writeKey}` }),
     adopt: unknown.getByRole("button", { name: "Adopt" }).first(),
   };
 }

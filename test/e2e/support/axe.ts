@@ -1,9 +1,17 @@
-/** Serious and critical findings of axe in a page. Its source comes in through the debugger, which the page's policy does not bind. */
+/**
+ * Serious and critical findings of axe in a page. Its source comes in through the debugger, which
+ * the page's policy does not bind.
+ */
 
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 
-type Violation = { id: string; impact: string | null; help: string; nodes: { target: string[]; html: string; failureSummary: string }[] };
+type Violation = {
+  id: string;
+  impact: string | null;
+  help: string;
+  nodes: { target: string[]; html: string; failureSummary: string }[];
+};
 
 const rules = {
   all: "",
@@ -13,7 +21,10 @@ const rules = {
   structure: ", rules: { 'color-contrast': { enabled: false } }",
 };
 
-export async function seriousFindings(page: Page, of: keyof typeof rules = "all"): Promise<string[]> {
+export async function seriousFindings(
+  page: Page,
+  of: keyof typeof rules = "all",
+): Promise<string[]> {
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe.source);
   const violations = await page.evaluate<Violation[]>(
     `axe.run(document, { resultTypes: ["violations"], preload: false, iframes: false${rules[of]} }).then(({ violations }) => violations)`,
@@ -21,6 +32,9 @@ export async function seriousFindings(page: Page, of: keyof typeof rules = "all"
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .flatMap(({ id, nodes }) =>
-      nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary.replaceAll(/\s+/g, " ")}`),
+      nodes.map(
+        ({ target, failureSummary }) =>
+          `${id}: ${target.join(" ")}: ${failureSummary.replaceAll(/\s+/g, " ")}`,
+      ),
     );
 }

@@ -1,4 +1,7 @@
-/** People for a filled workspace: an audience, a computed trait, a deletion, somebody unknown; and a client with its batches. */
+/**
+ * People for a filled workspace: an audience, a computed trait, a deletion, somebody unknown; and a
+ * client with its batches.
+ */
 
 import type { Rule } from "../../../src/domain/rules.ts";
 import type { RunningInspector } from "./running-inspector.ts";
@@ -14,10 +17,18 @@ export type FilledPeople = {
 type PeopleWords = { name: string; event: string; userId: string; property: string; text: string };
 
 /** What comes from outside is the caller's. */
-export async function fillPeople(inspector: RunningInspector, { name, event, userId, property, text }: PeopleWords): Promise<FilledPeople> {
+export async function fillPeople(
+  inspector: RunningInspector,
+  { name, event, userId, property, text }: PeopleWords,
+): Promise<FilledPeople> {
   const { call, send } = inspector;
   await send([
-    { type: "identify", userId, anonymousId: "a_4d3f3", traits: { [property]: 184.5, city: text.slice(0, 1000), plan: "pro" } },
+    {
+      type: "identify",
+      userId,
+      anonymousId: "a_4d3f3",
+      traits: { [property]: 184.5, city: text.slice(0, 1000), plan: "pro" },
+    },
     { type: "group", userId, groupId: "acme", traits: { name: text } },
     { userId, event, properties: { [property]: 184.5 } },
     { userId: "u_gone", event, properties: { [property]: 12 } },
@@ -36,11 +47,24 @@ export async function fillPeople(inspector: RunningInspector, { name, event, use
     ],
   };
   const crm = await call("destinations.list", {});
-  const destinationIds = crm.items.filter((destination) => destination.name === "CRM sync").map(({ id }) => id);
-  const audience = await call("audiences.create", { name, rule, destinationIds, sync: "each-event" });
+  const destinationIds = crm.items
+    .filter((destination) => destination.name === "CRM sync")
+    .map(({ id }) => id);
+  const audience = await call("audiences.create", {
+    name,
+    rule,
+    destinationIds,
+    sync: "each-event",
+  });
   const trait = await call("computedTraits.create", {
     name: `Total of ${name}`.slice(0, 200),
-    computation: { aggregate: "sum", event, property, withinDays: 30, where: [{ property, op: "exists" }] },
+    computation: {
+      aggregate: "sum",
+      event,
+      property,
+      withinDays: 30,
+      where: [{ property, op: "exists" }],
+    },
     destinationIds,
   });
   const deletion = await call("deletions.create", { userIds: ["u_gone", "u_nobody"] });
@@ -56,10 +80,17 @@ export async function fillPeople(inspector: RunningInspector, { name, event, use
   };
 }
 
-async function fillClient({ call }: RunningInspector, { name, userId, event, text }: Omit<PeopleWords, "property">): Promise<void> {
+async function fillClient(
+  { call }: RunningInspector,
+  { name, userId, event, text }: Omit<PeopleWords, "property">,
+): Promise<void> {
   const client = await call("clients.create", { name, writeKey: "wk_app" });
   const made = async (from: string): Promise<unknown> =>
-    call("clients.call", { id: client.id, type: "track", call: { userId, event: from, properties: { city: text.slice(0, 1000) } } });
+    call("clients.call", {
+      id: client.id,
+      type: "track",
+      call: { userId, event: from, properties: { city: text.slice(0, 1000) } },
+    });
   for (const each of [event, "Cart Viewed", "Product Viewed"]) await made(each);
   await call("clients.flush", { id: client.id });
   await call("pipeline.settle", {});

@@ -1,4 +1,7 @@
-/** A shop on a clock that stands still: messages in each state, three webhooks that fail in their own ways, requests of an unknown key. */
+/**
+ * A shop on a clock that stands still: messages in each state, three webhooks that fail in their
+ * own ways, requests of an unknown key.
+ */
 
 import type { AnswerOf } from "../../../src/contract/contract.ts";
 import type { MessageState } from "../../../src/domain/states.ts";
@@ -47,8 +50,14 @@ const usual: WorkspaceWords = {
   answerBody: '{"error":"maintenance","retry":true}',
 };
 
-export async function fillWorkspace(inspector: RunningInspector, words: Partial<WorkspaceWords> = {}): Promise<FilledWorkspace> {
-  const { source, destination, endpoint, event, userId, properties, headerValue, answerBody } = { ...usual, ...words };
+export async function fillWorkspace(
+  inspector: RunningInspector,
+  words: Partial<WorkspaceWords> = {},
+): Promise<FilledWorkspace> {
+  const { source, destination, endpoint, event, userId, properties, headerValue, answerBody } = {
+    ...usual,
+    ...words,
+  };
   const { call, send } = inspector;
   await call("clock.set", { mode: "paused" });
   const web = await call("sources.create", {
@@ -60,23 +69,45 @@ export async function fillWorkspace(inspector: RunningInspector, words: Partial<
       { do: "delay", delayMs: 5, times: 0 },
     ],
   });
-  const app = await call("sources.create", { name: "Shop app", kind: "mobile", writeKey: "wk_app", mode: "production" });
+  const app = await call("sources.create", {
+    name: "Shop app",
+    kind: "mobile",
+    writeKey: "wk_app",
+    mode: "production",
+  });
   const flaky = await call("endpoints.create", {
     name: endpoint,
     path: "flaky-billing",
     steps: [
-      { times: 3, do: "answer", status: 503, headers: { "X-Reason": "maintenance" }, body: answerBody },
+      {
+        times: 3,
+        do: "answer",
+        status: 503,
+        headers: { "X-Reason": "maintenance" },
+        body: answerBody,
+      },
       { do: "hang" },
       { do: "reset" },
       { times: 12, do: "answer", status: 200, body: answerBody },
       { do: "answer", status: 503 },
     ],
   });
-  const gone = await call("endpoints.create", { name: "gone for good", steps: [{ do: "answer", status: 410 }] });
-  const down = await call("endpoints.create", { name: "always down", steps: [{ do: "answer", status: 500, chance: 0.7 }, { do: "hang" }] });
+  const gone = await call("endpoints.create", {
+    name: "gone for good",
+    steps: [{ do: "answer", status: 410 }],
+  });
+  const down = await call("endpoints.create", {
+    name: "always down",
+    steps: [{ do: "answer", status: 500, chance: 0.7 }, { do: "hang" }],
+  });
   const steady = await call("endpoints.create", { name: "always 200", steps: [{ do: "answer" }] });
   const hanging = await call("endpoints.create", { name: "hanging", steps: [{ do: "hang" }] });
-  const to = async (name: string, sources: { id: string }[], urls: string[], sharedSecret?: string) =>
+  const to = async (
+    name: string,
+    sources: { id: string }[],
+    urls: string[],
+    sharedSecret?: string,
+  ) =>
     call("destinations.create", {
       name,
       sourceIds: sources.map(({ id }) => id),
@@ -95,7 +126,10 @@ export async function fillWorkspace(inspector: RunningInspector, words: Partial<
   const invoices = await to("Invoices", [app], [down.url, gone.url, steady.tlsUrl], "in s3cret");
   const billing = await to(destination, [web], [flaky.url], "s3cret");
   await send([{ userId, event, properties }], "wk_app");
-  await send([{ userId, event, properties, messageId: "twice" }, ...calls(userId, event, properties, 3)]);
+  await send([
+    { userId, event, properties, messageId: "twice" },
+    ...calls(userId, event, properties, 3),
+  ]);
   await call("pipeline.settle", {});
   await call("clock.advance", { byMs: 50 * 60_000 });
   await call("destinations.update", { id: invoices.id, sourceIds: [] });
@@ -105,7 +139,11 @@ export async function fillWorkspace(inspector: RunningInspector, words: Partial<
     await call("pipeline.settle", {});
     await call("clock.advance", { byMs: 7_300 });
   }
-  await send([{ userId, event, properties, messageId: "twice" }, { userId: "u_2" }, { type: "identify" }]);
+  await send([
+    { userId, event, properties, messageId: "twice" },
+    { userId: "u_2" },
+    { type: "identify" },
+  ]);
   await call("clock.advance", { byMs: 2_100 });
   await to("Ledger", [app], [gone.url]);
   await send(
@@ -115,7 +153,11 @@ export async function fillWorkspace(inspector: RunningInspector, words: Partial<
     ],
     "wk_app",
   );
-  const toCancel = await call("deliveries.list", { state: "waiting", destinationId: billing.id, limit: 1 });
+  const toCancel = await call("deliveries.list", {
+    state: "waiting",
+    destinationId: billing.id,
+    limit: 1,
+  });
   for (const { id } of toCancel.items) await call("deliveries.cancel", { id });
   await call("clock.advance", { byMs: 1_200 });
   await to("Audit", [app], [hanging.url]);
@@ -130,7 +172,17 @@ export async function fillWorkspace(inspector: RunningInspector, words: Partial<
   );
 
   const messages: FilledWorkspace["messages"] = {};
-  for (const state of ["rejected", "duplicate", "filtered", "sending", "delivered", "failed", "expired", "cancelled", "waiting"] as const) {
+  for (const state of [
+    "rejected",
+    "duplicate",
+    "filtered",
+    "sending",
+    "delivered",
+    "failed",
+    "expired",
+    "cancelled",
+    "waiting",
+  ] as const) {
     const { items } = await call("messages.list", { state, limit: 50 });
     const [most] = items.toSorted((a, b) => b.attempts - a.attempts);
     if (most !== undefined) messages[state] = await call("messages.get", { id: most.id });
@@ -143,15 +195,33 @@ export async function fillWorkspace(inspector: RunningInspector, words: Partial<
     text: words.answerBody ?? "Łódź",
   });
   const behind = await putFault(call, steady.url);
-  return { sourceId: web.id, destinationId: billing.id, endpointId: flaky.id, behind, messages, people };
+  return {
+    sourceId: web.id,
+    destinationId: billing.id,
+    endpointId: flaky.id,
+    behind,
+    messages,
+    people,
+  };
 }
 
 /** Of several types and users, others in each wave. */
-function calls(userId: string, event: string, properties: Record<string, unknown>, count: number, wave = 0) {
+function calls(
+  userId: string,
+  event: string,
+  properties: Record<string, unknown>,
+  count: number,
+  wave = 0,
+) {
   return Array.from({ length: count }, (_, place) => {
     const nth = wave * 5 + place;
     const user = nth % 4 === 0 ? userId : `u_${1000 + ((nth * 37) % 240)}`;
-    if (nth % 7 === 3) return { type: "identify" as const, userId: user, traits: { email: `${user}@example.com`, ...properties } };
+    if (nth % 7 === 3)
+      return {
+        type: "identify" as const,
+        userId: user,
+        traits: { email: `${user}@example.com`, ...properties },
+      };
     if (nth % 7 === 5) return { type: "page" as const, userId: user, name: "Shop", properties };
     return {
       userId: user,
@@ -161,11 +231,29 @@ function calls(userId: string, event: string, properties: Record<string, unknown
   });
 }
 
-async function putFault(call: RunningInspector["call"], url: string): Promise<FilledWorkspace["behind"]> {
-  const { id, webhooks } = await call("destinations.create", { name: "Orders", sourceIds: [], webhooks: [{ url }] });
-  await call("destinations.putFault", { id, webhookId: webhooks[0]?.id ?? "", lose: "answer", copies: 2, times: 1 });
-  const endpoint = (await call("endpoints.list", {})).items.find(({ inFrontOf }) => inFrontOf?.destinationId === id);
+async function putFault(
+  call: RunningInspector["call"],
+  url: string,
+): Promise<FilledWorkspace["behind"]> {
+  const { id, webhooks } = await call("destinations.create", {
+    name: "Orders",
+    sourceIds: [],
+    webhooks: [{ url }],
+  });
+  await call("destinations.putFault", {
+    id,
+    webhookId: webhooks[0]?.id ?? "",
+    lose: "answer",
+    copies: 2,
+    times: 1,
+  });
+  const endpoint = (await call("endpoints.list", {})).items.find(
+    ({ inFrontOf }) => inFrontOf?.destinationId === id,
+  );
   for (const userId of ["ada", "bob"])
-    await fetch(endpoint?.url ?? "", { method: "POST", body: JSON.stringify({ type: "identify", userId }) }).catch(() => undefined);
+    await fetch(endpoint?.url ?? "", {
+      method: "POST",
+      body: JSON.stringify({ type: "identify", userId }),
+    }).catch(() => undefined);
   return { destinationId: id, endpointId: endpoint?.id ?? "" };
 }

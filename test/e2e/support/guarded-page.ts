@@ -1,6 +1,6 @@
 /**
- * A page that keeps what must not happen in it: errors on the console, exceptions, violations of its content security
- * policy, requests to anybody but the inspector.
+ * A page that keeps what must not happen in it: errors on the console, exceptions, violations of
+ * its content security policy, requests to anybody but the inspector.
  */
 
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
@@ -21,8 +21,16 @@ export type GuardedPage = {
 const watchPolicy = `document.addEventListener("securitypolicyviolation", (event) =>
   console.error("policy: " + event.violatedDirective + " " + event.blockedURI + " " + event.sample));`;
 
-export async function openGuarded(browser: Browser, home: string, options: BrowserContextOptions = {}): Promise<GuardedPage> {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: "reduce", ...options });
+export async function openGuarded(
+  browser: Browser,
+  home: string,
+  options: BrowserContextOptions = {},
+): Promise<GuardedPage> {
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    reducedMotion: "reduce",
+    ...options,
+  });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: home });
   await context.addInitScript(watchPolicy);
   const page = await context.newPage();
@@ -35,7 +43,8 @@ export async function openGuarded(browser: Browser, home: string, options: Brows
   });
   page.on("pageerror", (error) => found.push(`exception: ${error.stack ?? error.message}`));
   page.on("request", (request) => {
-    if (!request.url().startsWith(`${home}/`) && !/^(?:data|blob):/.test(request.url())) found.push(`request to ${request.url()}`);
+    if (!request.url().startsWith(`${home}/`) && !/^(?:data|blob):/.test(request.url()))
+      found.push(`request to ${request.url()}`);
   });
   return {
     page,

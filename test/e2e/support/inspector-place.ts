@@ -3,15 +3,18 @@
 import type { Page } from "playwright-core";
 
 /**
- * Live with the token in the address, as from the terminal. Any other place as from a reload, which finds the token where
- * the page has kept it: on an empty Live the page would make the first source.
+ * Live with the token in the address, as from the terminal. Any other place as from a reload, which
+ * finds the token where the page has kept it: on an empty Live the page would make the first
+ * source.
  */
 export async function goInto(page: Page, address: string, place: string): Promise<void> {
   const { origin, hash } = new URL(address);
   if (place === "/live") {
     await page.goto(address);
   } else {
-    await page.addInitScript(`sessionStorage.setItem("hookyard.token", ${JSON.stringify(hash.replace("#token=", ""))})`);
+    await page.addInitScript(
+      `sessionStorage.setItem("hookyard.token", ${JSON.stringify(hash.replace("#token=", ""))})`,
+    );
     await page.goto(`${origin}/#${place}`);
   }
   await page.getByRole("group", { name: "The clock" }).waitFor();

@@ -1,6 +1,6 @@
 /**
- * `test` of the browser tests: a browser for the files of a worker, a running inspector and a page for each test. A page that saw
- * anything that must not happen fails its test.
+ * `test` of the browser tests: a browser for the files of a worker, a running inspector and a page
+ * for each test. A page that saw anything that must not happen fails its test.
  */
 
 import { join } from "node:path";
@@ -50,7 +50,10 @@ export const test = base.extend<Fixtures>({
     });
     const failed = (task.result?.errors?.length ?? 0) > 0 || task.result?.state === "fail";
     for (const [nth, guarded] of pages.entries()) {
-      if (failed) await guarded.page.screenshot({ path: join(root, "out", "e2e-failures", `${task.id}-${nth}.png`) });
+      if (failed)
+        await guarded.page.screenshot({
+          path: join(root, "out", "e2e-failures", `${task.id}-${nth}.png`),
+        });
       await guarded.close();
     }
     expect(pages.flatMap((guarded) => guarded.problems())).toEqual([]);

@@ -1,4 +1,7 @@
-/** What is wrong with the layout of a page, in words: what sticks out, what is cut off, a frame that has moved. */
+/**
+ * What is wrong with the layout of a page, in words: what sticks out, what is cut off, a frame that
+ * has moved.
+ */
 
 import type { Page } from "playwright-core";
 

@@ -1,6 +1,7 @@
 /**
- * The program with its control port and the built pages, put together as `serve` does it, in the process of the test,
- * with its data in memory. Whoever starts it stops it, and hears then what it had to report.
+ * The program with its control port and the built pages, put together as `serve` does it, in the
+ * process of the test, with its data in memory. Whoever starts it stops it, and hears then what it
+ * had to report.
  */
 
 import { randomBytes } from "node:crypto";
@@ -13,7 +14,10 @@ import { root } from "../../../src/launch/build.ts";
 
 const writeKey = "wk_shop";
 
-type Call = { type?: "track" | "identify" | "page" | "screen" | "group" | "alias"; [member: string]: unknown };
+type Call = {
+  type?: "track" | "identify" | "page" | "screen" | "group" | "alias";
+  [member: string]: unknown;
+};
 
 export type RunningInspector = Awaited<ReturnType<typeof startInspector>>;
 
@@ -30,11 +34,15 @@ export async function startInspector({ data = ":memory:" } = {}) {
   const { ingestUrl } = await app.start();
   const token = randomBytes(32).toString("base64url");
   const pages = createStaticPages([join(root, "out", "renderer")]);
-  const serve = (port: number): ControlPort => createControlPort({ api: app.api, token, pages, host: "127.0.0.1", port, report });
+  const serve = (port: number): ControlPort =>
+    createControlPort({ api: app.api, token, pages, host: "127.0.0.1", port, report });
   let control = serve(0);
   const url = await control.start();
 
-  async function call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> {
+  async function call<Name extends CallName>(
+    name: Name,
+    input: InputOf<Name>,
+  ): Promise<AnswerOf<Name>> {
     const { status, body } = await app.api.call(name, input);
     if (status >= 400) throw new Error(`${name} answered ${status}: ${JSON.stringify(body)}`);
     return body as AnswerOf<Name>;
@@ -51,14 +59,19 @@ export async function startInspector({ data = ":memory:" } = {}) {
     async send(calls: readonly Call[], key = writeKey): Promise<number> {
       const response = await fetch(`${ingestUrl}/v1/batch`, {
         method: "POST",
-        headers: { authorization: `Basic ${Buffer.from(`${key}:`).toString("base64")}`, "content-type": "application/json" },
+        headers: {
+          authorization: `Basic ${Buffer.from(`${key}:`).toString("base64")}`,
+          "content-type": "application/json",
+        },
         body: JSON.stringify({ batch: calls.map((each) => ({ type: "track", ...each })) }),
       });
       await response.arrayBuffer();
       return response.status;
     },
     /** A source, a test endpoint with this program, and a signed destination between them. */
-    async shop({ steps = [{ do: "answer" }] }: { steps?: InputOf<"endpoints.create">["steps"] } = {}) {
+    async shop({
+      steps = [{ do: "answer" }],
+    }: { steps?: InputOf<"endpoints.create">["steps"] } = {}) {
       const source = await call("sources.create", { name: "Shop web", kind: "web", writeKey });
       const endpoint = await call("endpoints.create", { name: "flaky-billing", steps });
       const destination = await call("destinations.create", {

@@ -1,4 +1,7 @@
-/** Everything that there is to see, each by a place and a few steps, full and empty: for checks of every view and for pictures. */
+/**
+ * Everything that there is to see, each by a place and a few steps, full and empty: for checks of
+ * every view and for pictures.
+ */
 
 import type { Page } from "playwright-core";
 import { audiencesPage } from "../pages/audiences.ts";
@@ -21,7 +24,10 @@ export type Screen = {
   place: string;
   /** Resolves when it is there. */
   reach: (page: Page) => Promise<unknown>;
-  /** It is drawn with the elements of another one: it has its picture, and needs no check of its own. */
+  /**
+   * It is drawn with the elements of another one: it has its picture, and needs no check of its
+   * own.
+   */
   isAlike?: boolean;
 };
 
@@ -40,7 +46,11 @@ const escape = (page: Page): Promise<void> => page.keyboard.press("Escape");
 
 export const emptyScreens: readonly Screen[] = [
   { name: "retries", place: "/retries", reach: heading("No delivery is waiting") },
-  { name: "retries-expired", place: "/retries?state=expired", reach: heading("No delivery has expired") },
+  {
+    name: "retries-expired",
+    place: "/retries?state=expired",
+    reach: heading("No delivery has expired"),
+  },
   { name: "sources", place: "/sources", reach: heading("Create the first source") },
   { name: "destinations", place: "/destinations", reach: heading("Set up the first destination") },
   { name: "destination-new", place: "/destinations/new", reach: heading("New destination") },
@@ -48,7 +58,11 @@ export const emptyScreens: readonly Screen[] = [
   { name: "settings", place: "/settings", reach: heading("Settings") },
   { name: "clients", place: "/clients", reach: heading("Watch a client library at work") },
   { name: "profiles", place: "/profiles", reach: heading("No profiles yet") },
-  { name: "audiences", place: "/audiences", reach: heading("Notify receivers when users enter and leave") },
+  {
+    name: "audiences",
+    place: "/audiences",
+    reach: heading("Notify receivers when users enter and leave"),
+  },
   { name: "audience-new", place: "/audiences/new", reach: heading("New audience") },
   { name: "trait-new", place: "/audiences/traits/new", reach: heading("New computed trait") },
   { name: "deletions", place: "/deletions", reach: heading("Delete a user everywhere") },
@@ -59,14 +73,31 @@ export const emptyScreens: readonly Screen[] = [
     reach: (page) => scenariosPage(page).title.filter({ hasText: "An outage" }).waitFor(),
   },
   { name: "receivers", place: "/receivers", reach: heading("Is your receiver right?") },
-  { name: "live-nothing", place: "/live?state=failed", reach: (page) => livePage(page).nothing.waitFor() },
+  {
+    name: "live-nothing",
+    place: "/live?state=failed",
+    reach: (page) => livePage(page).nothing.waitFor(),
+  },
   // Last, because it makes the first source.
-  { name: "live", place: "/live", reach: (page) => welcomePage(page).sendSample.and(page.locator(":enabled")).waitFor() },
+  {
+    name: "live",
+    place: "/live",
+    reach: (page) => welcomePage(page).sendSample.and(page.locator(":enabled")).waitFor(),
+  },
 ];
 
-export function fullScreens({ messages, sourceId, destinationId, endpointId, behind, people }: FilledWorkspace): readonly Screen[] {
-  const details = (page: Page): Promise<void> => page.getByRole("region", { name: "Message details" }).getByRole("tabpanel").waitFor();
-  const attempt = (page: Page): Promise<void> => page.getByRole("region", { name: "Attempt", exact: true }).waitFor();
+export function fullScreens({
+  messages,
+  sourceId,
+  destinationId,
+  endpointId,
+  behind,
+  people,
+}: FilledWorkspace): readonly Screen[] {
+  const details = (page: Page): Promise<void> =>
+    page.getByRole("region", { name: "Message details" }).getByRole("tabpanel").waitFor();
+  const attempt = (page: Page): Promise<void> =>
+    page.getByRole("region", { name: "Attempt", exact: true }).waitFor();
   const ofState = Object.entries(messages).map(([state, { id }]): Screen => ({
     name: `message-${state}`,
     place: `/live/${id}`,
@@ -76,7 +107,9 @@ export function fullScreens({ messages, sourceId, destinationId, endpointId, beh
   const outcomes = new Map(
     Object.values(messages).flatMap((message) =>
       message.deliveries.flatMap((delivery) =>
-        delivery.attempts.map((each) => [each.outcome, `/live/${message.id}/attempts/${each.id}`] as const),
+        delivery.attempts.map(
+          (each) => [each.outcome, `/live/${message.id}/attempts/${each.id}`] as const,
+        ),
       ),
     ),
   );
@@ -90,16 +123,32 @@ export function fullScreens({ messages, sourceId, destinationId, endpointId, beh
         await livePage(page).suggestion(/event/).first().waitFor();
       },
     },
-    { name: "live-none", place: "/live?user=nobody", reach: (page) => livePage(page).nothing.waitFor() },
+    {
+      name: "live-none",
+      place: "/live?user=nobody",
+      reach: (page) => livePage(page).nothing.waitFor(),
+    },
     ...ofState,
     ...(["raw", "attempts", "signature"] as const).map((tab): Screen => ({
       name: `message-${tab}`,
       place: `/live/${waiting?.id}?tab=${tab}`,
       reach: details,
     })),
-    ...[...outcomes].map(([outcome, place]): Screen => ({ name: `attempt-${outcome}`, place, reach: attempt })),
-    { name: "retries", place: "/retries", reach: (page) => retriesPage(page).rows.first().waitFor() },
-    { name: "retries-failed", place: "/retries?state=failed", reach: (page) => retriesPage(page).rows.first().waitFor() },
+    ...[...outcomes].map(([outcome, place]): Screen => ({
+      name: `attempt-${outcome}`,
+      place,
+      reach: attempt,
+    })),
+    {
+      name: "retries",
+      place: "/retries",
+      reach: (page) => retriesPage(page).rows.first().waitFor(),
+    },
+    {
+      name: "retries-failed",
+      place: "/retries?state=failed",
+      reach: (page) => retriesPage(page).rows.first().waitFor(),
+    },
     {
       name: "retry-all",
       place: "/retries",
@@ -110,9 +159,21 @@ export function fullScreens({ messages, sourceId, destinationId, endpointId, beh
           .waitFor();
       },
     },
-    { name: "source", place: `/sources/${sourceId}`, reach: (page) => page.getByRole("textbox", { name: "Write key" }).waitFor() },
-    { name: "unknown-keys", place: "/sources/unknown-keys", reach: (page) => page.getByRole("form").first().waitFor() },
-    { name: "destination", place: `/destinations/${destinationId}`, reach: (page) => destinationsPage(page).deliveries.nth(1).waitFor() },
+    {
+      name: "source",
+      place: `/sources/${sourceId}`,
+      reach: (page) => page.getByRole("textbox", { name: "Write key" }).waitFor(),
+    },
+    {
+      name: "unknown-keys",
+      place: "/sources/unknown-keys",
+      reach: (page) => page.getByRole("form").first().waitFor(),
+    },
+    {
+      name: "destination",
+      place: `/destinations/${destinationId}`,
+      reach: (page) => destinationsPage(page).deliveries.nth(1).waitFor(),
+    },
     {
       name: "destination-new",
       place: "/destinations/new",
@@ -121,7 +182,11 @@ export function fullScreens({ messages, sourceId, destinationId, endpointId, beh
         await destinationsPage(page).problems.first().waitFor();
       },
     },
-    { name: "endpoint", place: `/endpoints/${endpointId}`, reach: (page) => endpointsPage(page).received.first().waitFor() },
+    {
+      name: "endpoint",
+      place: `/endpoints/${endpointId}`,
+      reach: (page) => endpointsPage(page).received.first().waitFor(),
+    },
     {
       name: "endpoint-step",
       place: `/endpoints/${endpointId}`,
@@ -152,7 +217,11 @@ export function fullScreens({ messages, sourceId, destinationId, endpointId, beh
       place: `/settings/${section}`,
       reach: heading("Settings"),
     })),
-    { name: "profile", place: `/profiles/${people.profileId}`, reach: (page) => profilesPage(page).history.first().waitFor() },
+    {
+      name: "profile",
+      place: `/profiles/${people.profileId}`,
+      reach: (page) => profilesPage(page).history.first().waitFor(),
+    },
     {
       name: "audience",
       place: `/audiences/${people.audienceId}`,
@@ -162,7 +231,11 @@ export function fullScreens({ messages, sourceId, destinationId, endpointId, beh
         await page.getByLabel(/^Why /).last().waitFor();
       },
     },
-    { name: "trait", place: `/audiences/traits/${people.traitId}`, reach: (page) => audiencesPage(page).sent.first().waitFor() },
+    {
+      name: "trait",
+      place: `/audiences/traits/${people.traitId}`,
+      reach: (page) => audiencesPage(page).sent.first().waitFor(),
+    },
     {
       name: "audience-source",
       place: `/sources/${people.sourceId}`,
@@ -183,7 +256,11 @@ export function fullScreens({ messages, sourceId, destinationId, endpointId, beh
       place: "/deletions/new?user=u_1042",
       reach: (page) => deletionsPage(page).known.first().waitFor(),
     },
-    { name: "suppressed", place: "/deletions/suppressed", reach: (page) => deletionsPage(page).lift("u_gone").waitFor() },
+    {
+      name: "suppressed",
+      place: "/deletions/suppressed",
+      reach: (page) => deletionsPage(page).lift("u_gone").waitFor(),
+    },
     {
       name: "scenario-passed",
       place: "/scenarios/one-of-three-down.yaml",
@@ -201,7 +278,9 @@ export function fullScreens({ messages, sourceId, destinationId, endpointId, beh
         await page.waitForFunction("location.hash.includes('own')");
         const text = await scenarios.file.inputValue();
         await scenarios.file.fill(
-          text.replace("name: An", "name: A failing").replace("count: 20, state: delivered, within", "count: 21, state: delivered, within"),
+          text
+            .replace("name: An", "name: A failing")
+            .replace("count: 20, state: delivered, within", "count: 21, state: delivered, within"),
         );
         await scenarios.run.click();
         await scenarios.result.filter({ hasText: "failed" }).waitFor();
@@ -273,6 +352,8 @@ export function fullScreens({ messages, sourceId, destinationId, endpointId, beh
 /** Closes what the last one left open, and goes there. */
 export async function show(page: Page, { place, reach }: Screen): Promise<void> {
   await escape(page);
-  await page.evaluate(`document.activeElement?.blur(); location.hash = ${JSON.stringify(`#${place}`)}`);
+  await page.evaluate(
+    `document.activeElement?.blur(); location.hash = ${JSON.stringify(`#${place}`)}`,
+  );
   await reach(page);
 }

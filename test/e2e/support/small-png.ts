@@ -19,7 +19,8 @@ export function smallPng(png: Buffer): Buffer {
   for (const colour of counts.keys()) places.set(colour, nearest(palette, colour));
   const rows = Buffer.alloc((width + 1) * height);
   for (let y = 0, from = 0; y < height; y += 1) {
-    for (let x = 0; x < width; x += 1, from += 3) rows[y * (width + 1) + 1 + x] = places.get(bytes.readUIntBE(from, 3)) ?? 0;
+    for (let x = 0; x < width; x += 1, from += 3)
+      rows[y * (width + 1) + 1 + x] = places.get(bytes.readUIntBE(from, 3)) ?? 0;
   }
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -36,7 +37,10 @@ export function smallPng(png: Buffer): Buffer {
   ]);
 }
 
-/** The most frequent colour of each neighbourhood, so that a rare hue is not lost; then the most frequent ones. */
+/**
+ * The most frequent colour of each neighbourhood, so that a rare hue is not lost; then the most
+ * frequent ones.
+ */
 function paletteOf(counts: ReadonlyMap<number, number>): number[] {
   const sorted = [...counts].toSorted((a, b) => b[1] - a[1]).map(([colour]) => colour);
   const neighbourhoods = new Map<number, number>();
@@ -77,18 +81,23 @@ function readPixels(png: Buffer): Pixels {
     if (name === "IHDR") {
       [width, height] = [data.readUInt32BE(0), data.readUInt32BE(4)];
       channels = data[9] === 6 ? 4 : 3;
-      if (data[8] !== 8 || data[12] !== 0 || (data[9] !== 2 && data[9] !== 6)) throw new Error("not a picture as Chromium takes them");
+      if (data[8] !== 8 || data[12] !== 0 || (data[9] !== 2 && data[9] !== 6))
+        throw new Error("not a picture as Chromium takes them");
     }
     if (name === "IDAT") parts.push(data);
     at += length + 12;
   }
   const raw = unfilter(inflateSync(Buffer.concat(parts)), width * channels, height, channels);
   const bytes = Buffer.alloc(width * height * 3);
-  for (let pixel = 0; pixel < width * height; pixel += 1) raw.copy(bytes, pixel * 3, pixel * channels, pixel * channels + 3);
+  for (let pixel = 0; pixel < width * height; pixel += 1)
+    raw.copy(bytes, pixel * 3, pixel * channels, pixel * channels + 3);
   return { width, height, bytes };
 }
 
-/** Each row says with its first byte how it was foretold from its neighbours: not, left, above, their mean, or Paeth's. */
+/**
+ * Each row says with its first byte how it was foretold from its neighbours: not, left, above,
+ * their mean, or Paeth's.
+ */
 function unfilter(data: Buffer, stride: number, height: number, channels: number): Buffer {
   const out = Buffer.alloc(stride * height);
   for (let y = 0; y < height; y += 1) {
@@ -98,7 +107,8 @@ function unfilter(data: Buffer, stride: number, height: number, channels: number
       const left = x < channels ? 0 : (out[at - channels] ?? 0);
       const above = y === 0 ? 0 : (out[at - stride] ?? 0);
       const corner = x < channels || y === 0 ? 0 : (out[at - stride - channels] ?? 0);
-      const foretold = [0, left, above, (left + above) >> 1, paeth(left, above, corner)][filter ?? 0] ?? 0;
+      const foretold =
+        [0, left, above, (left + above) >> 1, paeth(left, above, corner)][filter ?? 0] ?? 0;
       out[at] = ((data[y * (stride + 1) + 1 + x] ?? 0) + foretold) & 255;
     }
   }
@@ -107,7 +117,11 @@ function unfilter(data: Buffer, stride: number, height: number, channels: number
 
 function paeth(left: number, above: number, corner: number): number {
   const guess = left + above - corner;
-  const [byLeft, byAbove, byCorner] = [Math.abs(guess - left), Math.abs(guess - above), Math.abs(guess - corner)];
+  const [byLeft, byAbove, byCorner] = [
+    Math.abs(guess - left),
+    Math.abs(guess - above),
+    Math.abs(guess - corner),
+  ];
   return byLeft <= byAbove && byLeft <= byCorner ? left : byAbove <= byCorner ? above : corner;
 }
 

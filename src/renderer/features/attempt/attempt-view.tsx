@@ -1,6 +1,6 @@
 /**
- * One attempt: how it ended and why, its phases, its bytes both ways, and its signature, beside all attempts of its
- * delivery. Its place is `#/live/<message>/attempts/<attempt>`.
+ * One attempt: how it ended and why, its phases, its bytes both ways, and its signature, beside all
+ * attempts of its delivery. Its place is `#/live/<message>/attempts/<attempt>`.
  */
 
 import { type ReactNode, useState } from "react";
@@ -19,7 +19,12 @@ import { curlOfAttempt } from "../details/copy-as.ts";
 import { DeliveryButtons, MessageTitle, useDeliveryActions } from "../details/message-head.tsx";
 import { attemptHref, goTo, messageHref } from "../details/places.ts";
 import { canRetry } from "../details/state-words.ts";
-import { type Attempt, type Delivery, type Message, neighbour } from "../timeline/timeline-model.ts";
+import {
+  type Attempt,
+  type Delivery,
+  type Message,
+  neighbour,
+} from "../timeline/timeline-model.ts";
 import { type DeliveryTimeline, useTimeline } from "../timeline/use-timeline.ts";
 import { outcomeSentences } from "./attempt-words.ts";
 import { AttemptsNav } from "./attempts-nav.tsx";
@@ -30,7 +35,9 @@ import "./attempt.css";
 
 export function AttemptView({ messageId, attemptId }: { messageId: string; attemptId: string }) {
   const { answer: message, error } = useLive("messages.get", { id: messageId });
-  const delivery = message?.deliveries.find(({ attempts }) => attempts.some(({ id }) => id === attemptId));
+  const delivery = message?.deliveries.find(({ attempts }) =>
+    attempts.some(({ id }) => id === attemptId),
+  );
   const attempt = delivery?.attempts.find(({ id }) => id === attemptId);
   useKeys({ Escape: () => goTo(messageHref(messageId)) });
 
@@ -41,7 +48,9 @@ export function AttemptView({ messageId, attemptId }: { messageId: string; attem
         <h1>{message === undefined ? "Message not found" : "Attempt not found"}</h1>
         <ProblemText error={error} />
         <p className="muted">
-          {message === undefined ? "It may have been cleared. " : "The message has no attempt with this number. "}
+          {message === undefined
+            ? "It may have been cleared. "
+            : "The message has no attempt with this number. "}
           <a className="link" href={message === undefined ? "#/live" : messageHref(messageId)}>
             Back to Live
           </a>
@@ -70,7 +79,13 @@ function Shown({ message, delivery, attempt }: ShownProps) {
 
   return (
     <>
-      <Crumb message={message} delivery={delivery} narrow={narrow} onNarrow={setNarrow} actions={actions} />
+      <Crumb
+        message={message}
+        delivery={delivery}
+        narrow={narrow}
+        onNarrow={setNarrow}
+        actions={actions}
+      />
       <ProblemText error={actions.refusalOf(delivery)} />
       <div className="attempt-split" data-narrow={narrow}>
         <AttemptsNav messageId={message.id} timeline={timeline} current={attempt.id} />
@@ -80,12 +95,24 @@ function Shown({ message, delivery, attempt }: ShownProps) {
           initial="420px"
           min={360}
           max={640}
-          first={<AttemptPane attempt={attempt} delivery={delivery} timeline={timeline} onCopyCurl={copyCurl} onStep={go} />}
+          first={
+            <AttemptPane
+              attempt={attempt}
+              delivery={delivery}
+              timeline={timeline}
+              onCopyCurl={copyCurl}
+              onStep={go}
+            />
+          }
           second={
             <section className="pane attempt-signature" aria-label="Signature">
               <div className="pane-body">
                 <h2 className="sr">Signature of the attempt</h2>
-                <SignaturePanel attempt={attempt} destinationId={delivery.destinationId} name={timeline.name} />
+                <SignaturePanel
+                  attempt={attempt}
+                  destinationId={delivery.destinationId}
+                  name={timeline.name}
+                />
               </div>
             </section>
           }
@@ -107,7 +134,12 @@ function Crumb({ message, delivery, narrow, onNarrow, actions }: CrumbProps) {
   const { state } = delivery;
   return (
     <header className="attempt-crumb">
-      <a className="btn quiet small" href={messageHref(message.id)} title="Back to Live (Esc)" aria-keyshortcuts="Escape">
+      <a
+        className="btn quiet small"
+        href={messageHref(message.id)}
+        title="Back to Live (Esc)"
+        aria-keyshortcuts="Escape"
+      >
         <Icon name="back" />
         Live
       </a>
@@ -142,9 +174,18 @@ function Crumb({ message, delivery, narrow, onNarrow, actions }: CrumbProps) {
   );
 }
 
-type Props = { attempt: Attempt; delivery: Delivery; timeline: DeliveryTimeline; onCopyCurl: () => void; onStep: (by: -1 | 1) => void };
+type Props = {
+  attempt: Attempt;
+  delivery: Delivery;
+  timeline: DeliveryTimeline;
+  onCopyCurl: () => void;
+  onStep: (by: -1 | 1) => void;
+};
 
-/** The middle of the attempt view: the outcome in sentences, the phases, the request and the response. */
+/**
+ * The middle of the attempt view: the outcome in sentences, the phases, the request and the
+ * response.
+ */
 function AttemptPane({ attempt, delivery, timeline, onCopyCurl, onStep }: Props): ReactNode {
   return (
     <section className="pane attempt-centre" aria-label="Attempt">
@@ -173,15 +214,30 @@ function Outcome({ attempt, delivery, timeline, onStep }: Omit<Props, "onCopyCur
         </span>
         <h2 className={`tone ${outcome}`}>{outcome}</h2>
         <span className="muted clip">
-          round {round}, {place === -1 ? "a removed webhook" : `webhook ${place + 1}`} of {timeline.name}
+          round {round}, {place === -1 ? "a removed webhook" : `webhook ${place + 1}`} of{" "}
+          {timeline.name}
         </span>
         <span className="grow" />
         <code className="quiet">
           {clockTime(at)}
           {milliseconds(at)}
         </code>
-        <IconButton small icon="back" label="Previous attempt" shortcut="[" disabled={here <= 0} onClick={() => onStep(-1)} />
-        <IconButton small icon="forward" label="Next attempt" shortcut="]" disabled={here === all.length - 1} onClick={() => onStep(1)} />
+        <IconButton
+          small
+          icon="back"
+          label="Previous attempt"
+          shortcut="["
+          disabled={here <= 0}
+          onClick={() => onStep(-1)}
+        />
+        <IconButton
+          small
+          icon="forward"
+          label="Next attempt"
+          shortcut="]"
+          disabled={here === all.length - 1}
+          onClick={() => onStep(1)}
+        />
       </div>
       <p className="attempt-why">
         <span className="strong">

@@ -28,36 +28,53 @@ export function hostOf(url: string): { name: string; rest: string } {
   const { hostname, port, pathname } = new URL(url);
   const suffix = port === "" ? "" : `:${port}`;
   // Test endpoints share a host; their path tells them apart.
-  if (/^127\.|^\[::1\]$|^localhost$/.test(hostname) && pathname !== "/") return { name: pathname.slice(1), rest: "" };
+  if (/^127\.|^\[::1\]$|^localhost$/.test(hostname) && pathname !== "/")
+    return { name: pathname.slice(1), rest: "" };
   if (/^[\d.]+$|^\[/.test(hostname)) return { name: hostname, rest: suffix };
   const dot = hostname.indexOf(".");
-  return dot === -1 ? { name: hostname, rest: suffix } : { name: hostname.slice(0, dot), rest: hostname.slice(dot) + suffix };
+  return dot === -1
+    ? { name: hostname, rest: suffix }
+    : { name: hostname.slice(0, dot), rest: hostname.slice(dot) + suffix };
 }
 
 /** The announced length of the body; null when the response does not have one. */
 export function announcedLength({ response }: Attempt): number | null {
-  const value = response?.headers.find(([name]) => name.toLowerCase() === "content-length")?.[1] ?? "";
+  const value =
+    response?.headers.find(([name]) => name.toLowerCase() === "content-length")?.[1] ?? "";
   return /^\d+$/.test(value) ? Number(value) : null;
 }
 
 type OutcomeSentences = { lead: string; rest: string[] };
 
 /** `clock` says a time of the clock. */
-export function outcomeSentences(attempt: Attempt, delivery: Delivery, clock: (at: string) => string): OutcomeSentences {
+export function outcomeSentences(
+  attempt: Attempt,
+  delivery: Delivery,
+  clock: (at: string) => string,
+): OutcomeSentences {
   const { lead, rest } = whatCame(attempt);
-  return { lead, rest: [...rest, ...partOfAnswer(attempt), ...consequence(attempt, delivery, clock)] };
+  return {
+    lead,
+    rest: [...rest, ...partOfAnswer(attempt), ...consequence(attempt, delivery, clock)],
+  };
 }
 
 function whatCame({ outcome, response, error, durationMs, retryable }: Attempt): OutcomeSentences {
   const status = response?.status ?? 0;
-  if (outcome === "success") return { lead: `The receiver answered ${status} after ${duration(durationMs)}.`, rest: [] };
+  if (outcome === "success")
+    return { lead: `The receiver answered ${status} after ${duration(durationMs)}.`, rest: [] };
   if (outcome === "http_error") {
     const rest = status >= 300 && status < 400 ? ["Redirects are not followed."] : [];
-    return { lead: `The receiver answered ${status}.`, rest: retryable ? rest : [...rest, `The retry profile does not retry ${status}.`] };
+    return {
+      lead: `The receiver answered ${status}.`,
+      rest: retryable ? rest : [...rest, `The retry profile does not retry ${status}.`],
+    };
   }
   const message = error?.message ?? "No response.";
   const end = /[.!?] (?=[A-Z])/.exec(message);
-  return end === null ? { lead: message, rest: [] } : { lead: message.slice(0, end.index + 1), rest: [message.slice(end.index + 2)] };
+  return end === null
+    ? { lead: message, rest: [] }
+    : { lead: message.slice(0, end.index + 1), rest: [message.slice(end.index + 2)] };
 }
 
 function partOfAnswer({ outcome, response }: Attempt): string[] {
@@ -65,11 +82,19 @@ function partOfAnswer({ outcome, response }: Attempt): string[] {
   return [`The status ${response.status} does not count, because the response is incomplete.`];
 }
 
-function consequence(attempt: Attempt, delivery: Delivery, clock: (at: string) => string): string[] {
+function consequence(
+  attempt: Attempt,
+  delivery: Delivery,
+  clock: (at: string) => string,
+): string[] {
   const { attempts, state, nextAttemptAt } = delivery;
   if (attempt.outcome === "success") {
     const others = attempts.some(({ webhookId }) => webhookId !== attempt.webhookId);
-    return [others ? "The message is delivered, and the other webhooks are not retried." : "The message is delivered."];
+    return [
+      others
+        ? "The message is delivered, and the other webhooks are not retried."
+        : "The message is delivered.",
+    ];
   }
   const later = attempts
     .filter(({ webhookId, round }) => webhookId === attempt.webhookId && round > attempt.round)
@@ -78,7 +103,9 @@ function consequence(attempt: Attempt, delivery: Delivery, clock: (at: string) =
   if (!attempt.retryable) return ["Not retried."];
   switch (state) {
     case "waiting":
-      return nextAttemptAt === null ? [] : [`Retried in round ${lastRound(delivery) + 1} at ${clock(nextAttemptAt)}.`];
+      return nextAttemptAt === null
+        ? []
+        : [`Retried in round ${lastRound(delivery) + 1} at ${clock(nextAttemptAt)}.`];
     case "delivered":
       return ["Not retried, because another webhook answered 2xx."];
     case "expired":
@@ -93,12 +120,17 @@ function consequence(attempt: Attempt, delivery: Delivery, clock: (at: string) =
   }
 }
 
-const lastRound = ({ attempts }: Delivery): number => attempts.reduce((most, { round }) => Math.max(most, round), 0);
+const lastRound = ({ attempts }: Delivery): number =>
+  attempts.reduce((most, { round }) => Math.max(most, round), 0);
 
 /** Null for a line that is none of an answer. */
-export function statusLine(startLine: string): { version: string; status: string; reason: string } | null {
+export function statusLine(
+  startLine: string,
+): { version: string; status: string; reason: string } | null {
   const [, version, status, reason] = /^(\S+) (\d{3})(?: (.*))?$/s.exec(startLine) ?? [];
-  return version === undefined || status === undefined ? null : { version, status, reason: reason ?? "" };
+  return version === undefined || status === undefined
+    ? null
+    : { version, status, reason: reason ?? "" };
 }
 
 /** `HTTP/1.1`, as the request spells it. */

@@ -24,7 +24,8 @@ export function AttemptsNav({
   useEffect(() => {
     const here = row.current;
     here?.scrollIntoView({ block: "nearest" });
-    if (isFirst.current || here?.closest("nav")?.contains(document.activeElement)) here?.focus({ preventScroll: true });
+    if (isFirst.current || here?.closest("nav")?.contains(document.activeElement))
+      here?.focus({ preventScroll: true });
     isFirst.current = false;
   }, [current]);
   return (
@@ -39,7 +40,11 @@ export function AttemptsNav({
             <ol>
               {attempts.map((attempt) => (
                 <li key={attempt.id}>
-                  <AttemptRow messageId={messageId} attempt={attempt} row={attempt.id === current ? row : null} />
+                  <AttemptRow
+                    messageId={messageId}
+                    attempt={attempt}
+                    row={attempt.id === current ? row : null}
+                  />
                 </li>
               ))}
             </ol>
@@ -53,7 +58,15 @@ export function AttemptsNav({
   );
 }
 
-function AttemptRow({ messageId, attempt, row }: { messageId: string; attempt: Attempt; row: React.Ref<HTMLAnchorElement> | null }) {
+function AttemptRow({
+  messageId,
+  attempt,
+  row,
+}: {
+  messageId: string;
+  attempt: Attempt;
+  row: React.Ref<HTMLAnchorElement> | null;
+}) {
   const { id, outcome, webhookUrl, durationMs, simulated } = attempt;
   const { name, rest } = hostOf(webhookUrl);
   const isCurrent = row !== null;
@@ -74,7 +87,10 @@ function AttemptRow({ messageId, attempt, row }: { messageId: string; attempt: A
         <span className="quiet">{rest}</span>
       </span>
       <span className="w">{attemptWord(attempt)}</span>
-      <span className={simulated ? "mono d due" : "mono d"} title={simulated ? "clock time, because a test endpoint held it" : undefined}>
+      <span
+        className={simulated ? "mono d due" : "mono d"}
+        title={simulated ? "clock time, because a test endpoint held it" : undefined}
+      >
         {duration(durationMs)}
       </span>
     </a>

@@ -7,7 +7,14 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = `{"b":"Café <1>","a":[1.5,2]}`;
 const expected = sign(signatureKey(secret), bytes(text));
 const compare = (given: { digest?: string; receiverBody?: string }) =>
-  compareWithReceiver({ body: bytes(text), secret, expected, digest: "", receiverBody: "", ...given });
+  compareWithReceiver({
+    body: bytes(text),
+    secret,
+    expected,
+    digest: "",
+    receiverBody: "",
+    ...given,
+  });
 const digestOf = (body: string): string => sign(signatureKey(secret), bytes(body));
 
 describe("a comparison with a receiver", () => {
@@ -26,7 +33,9 @@ describe("a comparison with a receiver", () => {
 
   test("names each way in which a given body differs", () => {
     const comparison = compare({ receiverBody: `{"a": [1.5, 2], "b": "Café \\u003c1\\u003e"}\n` });
-    expect(comparison?.hits).toEqual(new Set(["key_order", "spaces", "escaped_html", "trailing_newline"]));
+    expect(comparison?.hits).toEqual(
+      new Set(["key_order", "spaces", "escaped_html", "trailing_newline"]),
+    );
   });
 
   test("says that there is no difference", () => {
@@ -41,7 +50,9 @@ describe("a comparison with a receiver", () => {
 
   test("lists only causes that can be found", () => {
     const other = digestOf(text.replace("é", "\\u00e9")).toUpperCase();
-    expect(tried.map(({ cause }) => cause)).toContain(compare({ digest: other })?.explanation.cause);
+    expect(tried.map(({ cause }) => cause)).toContain(
+      compare({ digest: other })?.explanation.cause,
+    );
   });
 });
 
@@ -50,7 +61,10 @@ describe("the bytes at the first difference", () => {
     const found = excerpts(bytes(ours), bytes(theirs));
     return (
       found &&
-      [found.ours, found.theirs].map(({ from, bytes: part, start, end }) => [from, new TextDecoder().decode(part.subarray(start, end))])
+      [found.ours, found.theirs].map(({ from, bytes: part, start, end }) => [
+        from,
+        new TextDecoder().decode(part.subarray(start, end)),
+      ])
     );
   };
 

@@ -1,12 +1,25 @@
-/** A receiver's own digest or body beside what was sent: why they differ, and the bytes at the first difference. Pure. */
+/**
+ * A receiver's own digest or body beside what was sent: why they differ, and the bytes at the first
+ * difference. Pure.
+ */
 
 import { differingAspects, spellings } from "../../../domain/json-spellings.ts";
 import type { Json } from "../../../domain/json.ts";
-import { explainMismatch, firstDifference, type MismatchExplanation } from "../../../domain/signature-mismatch.ts";
+import {
+  explainMismatch,
+  firstDifference,
+  type MismatchExplanation,
+} from "../../../domain/signature-mismatch.ts";
 import { sign, signatureKey } from "../../../domain/signature.ts";
 import { utf8Bytes, utf8Text } from "../../../domain/utf8.ts";
 
-type Question = { body: Uint8Array; secret: string; expected: string; digest: string; receiverBody: string };
+type Question = {
+  body: Uint8Array;
+  secret: string;
+  expected: string;
+  digest: string;
+  receiverBody: string;
+};
 
 export type Comparison = {
   explanation: MismatchExplanation;
@@ -33,7 +46,13 @@ export const tried: readonly { cause: string; words: string }[] = [
 ];
 
 /** Null while nothing has been given. */
-export function compareWithReceiver({ body, secret, expected, digest, receiverBody }: Question): Comparison | null {
+export function compareWithReceiver({
+  body,
+  secret,
+  expected,
+  digest,
+  receiverBody,
+}: Question): Comparison | null {
   const receiverDigest = digest.trim();
   if (receiverDigest === "" && receiverBody === "") return null;
   const given = receiverBody === "" ? null : utf8Bytes(receiverBody);
@@ -53,14 +72,20 @@ export function compareWithReceiver({ body, secret, expected, digest, receiverBo
 }
 
 /** The body in the spelling that results in the receiver's digest. */
-function respelled(body: Uint8Array, secret: string, digest: string, differsAt: number): Uint8Array | null {
+function respelled(
+  body: Uint8Array,
+  secret: string,
+  digest: string,
+  differsAt: number,
+): Uint8Array | null {
   const text = utf8Text(body);
   if (text === null) return null;
   const key = signatureKey(secret);
   const wanted = digest.toLowerCase().replace(/^(?:hmac-)?sha-?1[=:]/, "");
   for (const spelling of spellings(JSON.parse(text) as Json)) {
     const bytes = utf8Bytes(spelling.text);
-    if (firstDifference(body, bytes)?.offset === differsAt && sign(key, bytes) === wanted) return bytes;
+    if (firstDifference(body, bytes)?.offset === differsAt && sign(key, bytes) === wanted)
+      return bytes;
   }
   return null;
 }
@@ -74,7 +99,12 @@ function aspectsOf(ours: Uint8Array, theirs: Uint8Array | null): readonly string
   }
 }
 
-export type Excerpt = { from: number; bytes: Uint8Array; /** The bytes that differ, as places in `bytes`. */ start: number; end: number };
+export type Excerpt = {
+  from: number;
+  bytes: Uint8Array;
+  /** The bytes that differ, as places in `bytes`. */ start: number;
+  end: number;
+};
 
 const before = 4;
 const shown = 11;
@@ -83,7 +113,10 @@ const equalBytes = 2;
 const longest = 12;
 
 /** A dozen bytes of both around their first difference. */
-export function excerpts(ours: Uint8Array, theirs: Uint8Array): { ours: Excerpt; theirs: Excerpt } | null {
+export function excerpts(
+  ours: Uint8Array,
+  theirs: Uint8Array,
+): { ours: Excerpt; theirs: Excerpt } | null {
   const difference = firstDifference(ours, theirs);
   if (difference === null) return null;
   const { offset } = difference;
@@ -98,7 +131,9 @@ export function excerpts(ours: Uint8Array, theirs: Uint8Array): { ours: Excerpt;
   return { ours: excerpt(ours, mine), theirs: excerpt(theirs, other) };
 }
 
-/** How many bytes of each stand for the same thing: the shortest pair after which both go on alike. */
+/**
+ * How many bytes of each stand for the same thing: the shortest pair after which both go on alike.
+ */
 function lengths(ours: Uint8Array, theirs: Uint8Array, offset: number): [number, number] {
   for (let sum = 1; sum <= 2 * longest; sum++) {
     for (let mine = Math.max(0, sum - longest); mine <= Math.min(sum, longest); mine++) {
@@ -110,7 +145,11 @@ function lengths(ours: Uint8Array, theirs: Uint8Array, offset: number): [number,
 }
 
 function goOnAlike(ours: Uint8Array, at: number, theirs: Uint8Array, otherAt: number): boolean {
-  if (ours.length - at !== theirs.length - otherAt && (ours.length - at < equalBytes || theirs.length - otherAt < equalBytes)) return false;
+  if (
+    ours.length - at !== theirs.length - otherAt &&
+    (ours.length - at < equalBytes || theirs.length - otherAt < equalBytes)
+  )
+    return false;
   for (let ahead = 0; ahead < equalBytes; ahead++) {
     if (ours[at + ahead] !== theirs[otherAt + ahead]) return false;
   }
@@ -121,9 +160,15 @@ function goOnAlike(ours: Uint8Array, at: number, theirs: Uint8Array, otherAt: nu
 export function workaround(hits: ReadonlySet<string>): { language: string; code: string } | null {
   if (hits.has("escaped_html")) return { language: "Go", code: "encoder.SetEscapeHTML(false)" };
   if (hits.has("escaped_slash"))
-    return { language: "PHP", code: "json_encode($message,\n            JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE)" };
+    return {
+      language: "PHP",
+      code: "json_encode($message,\n            JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE)",
+    };
   if (hits.has("escaped_non_ascii") || hits.has("spaces"))
-    return { language: "Python", code: 'json.dumps(message, ensure_ascii=False,\n           separators=(",", ":"))' };
+    return {
+      language: "Python",
+      code: 'json.dumps(message, ensure_ascii=False,\n           separators=(",", ":"))',
+    };
   if (hits.has("trailing_newline")) return { language: "Go", code: 'bytes.TrimRight(body, "\\n")' };
   return null;
 }

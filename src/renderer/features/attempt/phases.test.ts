@@ -4,7 +4,12 @@ import { anAttempt } from "./attempt.fixture.ts";
 import { waterfall } from "./phases.tsx";
 
 const bars = (changes: Partial<Attempt>) =>
-  waterfall(anAttempt(changes), 5000).bars.map(({ phase, state, fromMs, toMs }) => [phase, state, fromMs, toMs]);
+  waterfall(anAttempt(changes), 5000).bars.map(({ phase, state, fromMs, toMs }) => [
+    phase,
+    state,
+    fromMs,
+    toMs,
+  ]);
 
 describe("the phases of an attempt", () => {
   test("follow one another", () => {
@@ -20,7 +25,10 @@ describe("the phases of an attempt", () => {
 
   test("leave out what plain HTTP and addresses do not need", () => {
     expect(
-      bars({ webhookUrl: "http://127.0.0.1/", phases: { connect: 1, sent: 2, firstByte: 3, done: 4 } }).map(([phase]) => phase),
+      bars({
+        webhookUrl: "http://127.0.0.1/",
+        phases: { connect: 1, sent: 2, firstByte: 3, done: 4 },
+      }).map(([phase]) => phase),
     ).toEqual(["connect", "sent", "firstByte", "done"]);
   });
 
@@ -35,11 +43,21 @@ describe("the phases of an attempt", () => {
   });
 
   test("show what was going on when the time was over", () => {
-    expect(bars({ outcome: "timeout", durationMs: 5000, phases: { connect: 1, tls: 5, sent: 6, firstByte: 400 } }).slice(-2)).toEqual([
+    expect(
+      bars({
+        outcome: "timeout",
+        durationMs: 5000,
+        phases: { connect: 1, tls: 5, sent: 6, firstByte: 400 },
+      }).slice(-2),
+    ).toEqual([
       ["firstByte", "done", 6, 400],
       ["done", "open", 400, 5000],
     ]);
-    expect(bars({ outcome: "timeout", durationMs: 5000, phases: { connect: 1, tls: 5, sent: 6 } }).slice(-2)).toEqual([
+    expect(
+      bars({ outcome: "timeout", durationMs: 5000, phases: { connect: 1, tls: 5, sent: 6 } }).slice(
+        -2,
+      ),
+    ).toEqual([
       ["firstByte", "open", 6, 5000],
       ["done", "never", 6, 6],
     ]);
@@ -53,7 +71,9 @@ describe("the phases of an attempt", () => {
       ["firstByte", "never", 0, 0],
       ["done", "never", 0, 0],
     ]);
-    expect(bars({ outcome: "tls_error", durationMs: 38, phases: { dns: 1, connect: 3 } }).slice(1, 4)).toEqual([
+    expect(
+      bars({ outcome: "tls_error", durationMs: 38, phases: { dns: 1, connect: 3 } }).slice(1, 4),
+    ).toEqual([
       ["connect", "done", 1, 3],
       ["tls", "open", 3, 38],
       ["sent", "never", 3, 3],
@@ -61,7 +81,10 @@ describe("the phases of an attempt", () => {
   });
 
   test("stand on an axis that shows the deadline and what goes beyond it", () => {
-    expect(waterfall(anAttempt(), 5000)).toMatchObject({ axisMs: 6000, ticks: [0, 1000, 2000, 3000, 4000] });
+    expect(waterfall(anAttempt(), 5000)).toMatchObject({
+      axisMs: 6000,
+      ticks: [0, 1000, 2000, 3000, 4000],
+    });
     expect(waterfall(anAttempt(), 15_000).ticks).toEqual([0, 5000, 10_000]);
     expect(waterfall(anAttempt({ durationMs: 10_000 }), 5000).axisMs).toBe(12_000);
   });

@@ -1,4 +1,7 @@
-/** The phases of an attempt under the deadline. Teal where the clock's time was counted and not the wall's. */
+/**
+ * The phases of an attempt under the deadline. Teal where the clock's time was counted and not the
+ * wall's.
+ */
 
 import { duration } from "../../kit/words.ts";
 import type { Attempt } from "../timeline/timeline-model.ts";
@@ -15,7 +18,9 @@ export function Phases({ attempt, deadlineMs }: { attempt: Attempt; deadlineMs: 
         {simulated ? (
           <span className="due">clock time, because the test endpoint held it</span>
         ) : (
-          <span className="muted clip">real time, independent of the clock{isKept ? ", on a reused connection" : ""}</span>
+          <span className="muted clip">
+            real time, independent of the clock{isKept ? ", on a reused connection" : ""}
+          </span>
         )}
       </div>
       <div className={simulated ? "waterfall simulated" : "waterfall"}>
@@ -29,13 +34,24 @@ export function Phases({ attempt, deadlineMs }: { attempt: Attempt; deadlineMs: 
         </span>
         <span />
         {bars.map((bar) => (
-          <Bar key={bar.phase} bar={bar} share={share} outcome={outcome} isLast={bar.phase === "done" || bar.state === "open"} />
+          <Bar
+            key={bar.phase}
+            bar={bar}
+            share={share}
+            outcome={outcome}
+            isLast={bar.phase === "done" || bar.state === "open"}
+          />
         ))}
-        <div className="phase-deadline" style={{ "--at": deadlineMs / axisMs } as React.CSSProperties}>
+        <div
+          className="phase-deadline"
+          style={{ "--at": deadlineMs / axisMs } as React.CSSProperties}
+        >
           <b>{deadlineMs / 1000} s deadline</b>
         </div>
       </div>
-      {phases.dns === undefined && phases.connect !== undefined ? <p className="sr">No DNS lookup.</p> : null}
+      {phases.dns === undefined && phases.connect !== undefined ? (
+        <p className="sr">No DNS lookup.</p>
+      ) : null}
     </section>
   );
 }
@@ -63,7 +79,13 @@ function Bar({
         )}
       </span>
       <span className={state === "open" ? `num tone ${outcome}` : "num"}>
-        {state === "done" ? phaseDuration(toMs - fromMs) : state === "open" ? "incomplete" : state === "kept" ? "reused" : "–"}
+        {state === "done"
+          ? phaseDuration(toMs - fromMs)
+          : state === "open"
+            ? "incomplete"
+            : state === "kept"
+              ? "reused"
+              : "–"}
       </span>
     </>
   );
@@ -80,7 +102,10 @@ type PhaseName = "dns" | "connect" | "tls" | "sent" | "firstByte" | "done";
 type PhaseBar = {
   phase: PhaseName;
   word: string;
-  /** `open` was going on when the attempt ended; `never` was not reached; `kept` was not needed on a connection that was kept. */
+  /**
+   * `open` was going on when the attempt ended; `never` was not reached; `kept` was not needed on a
+   * connection that was kept.
+   */
   state: "done" | "open" | "never" | "kept";
   fromMs: number;
   toMs: number;
@@ -103,9 +128,19 @@ const tickSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600].map((seconds) => seco
 const maxTicks = 6;
 
 /** The phases of an attempt as bars on an axis that goes a little beyond the deadline. Pure. */
-export function waterfall({ phases, durationMs, outcome, webhookUrl }: Attempt, deadlineMs: number): Waterfall {
+export function waterfall(
+  { phases, durationMs, outcome, webhookUrl }: Attempt,
+  deadlineMs: number,
+): Waterfall {
   const isSecure = webhookUrl.toLowerCase().startsWith("https:");
-  const names: PhaseName[] = ["dns", "connect", ...(isSecure ? (["tls"] as const) : []), "sent", "firstByte", "done"];
+  const names: PhaseName[] = [
+    "dns",
+    "connect",
+    ...(isSecure ? (["tls"] as const) : []),
+    "sent",
+    "firstByte",
+    "done",
+  ];
   const lastReached = names.findLastIndex((name) => phases[name] !== undefined);
   const isKept = phases.connect === undefined && lastReached > names.indexOf("connect");
   const isWhole = phases.done !== undefined && (outcome === "success" || outcome === "http_error");
@@ -120,7 +155,8 @@ export function waterfall({ phases, durationMs, outcome, webhookUrl }: Attempt, 
       fromMs = toMs;
     } else if (place <= lastReached) {
       // DNS is not asked for addresses and for names below localhost.
-      if (phase !== "dns") bars.push({ phase, word, state: isKept ? "kept" : "never", fromMs, toMs: fromMs });
+      if (phase !== "dns")
+        bars.push({ phase, word, state: isKept ? "kept" : "never", fromMs, toMs: fromMs });
     } else if (place === openPlace(names, lastReached, phases) && !isWhole) {
       bars.push({ phase, word, state: "open", fromMs, toMs: Math.max(durationMs, fromMs) });
     } else if (phase !== "dns") bars.push({ phase, word, state: "never", fromMs, toMs: fromMs });
@@ -131,8 +167,15 @@ export function waterfall({ phases, durationMs, outcome, webhookUrl }: Attempt, 
   return { bars, axisMs, deadlineMs, ticks };
 }
 
-/** The phase that the attempt ended in. Nothing reached: it was looking up or connecting, and the record does not say which. */
-function openPlace(names: readonly PhaseName[], lastReached: number, phases: Attempt["phases"]): number {
+/**
+ * The phase that the attempt ended in. Nothing reached: it was looking up or connecting, and the
+ * record does not say which.
+ */
+function openPlace(
+  names: readonly PhaseName[],
+  lastReached: number,
+  phases: Attempt["phases"],
+): number {
   if (lastReached === -1 && phases.dns === undefined) return names.indexOf("connect");
   return lastReached + 1;
 }

@@ -1,4 +1,7 @@
-/** Takes a receiver's own digest or body, and says why it differs from what was sent, down to the byte. */
+/**
+ * Takes a receiver's own digest or body, and says why it differs from what was sent, down to the
+ * byte.
+ */
 
 import { useDeferredValue, useMemo, useState } from "react";
 import { hexOf } from "../../kit/byte-rows.ts";
@@ -7,11 +10,26 @@ import { Choice, IconButton } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { count } from "../../kit/words.ts";
-import { compareWithReceiver, type Comparison, type Excerpt, excerpts, tried, workaround } from "./compare.ts";
+import {
+  compareWithReceiver,
+  type Comparison,
+  type Excerpt,
+  excerpts,
+  tried,
+  workaround,
+} from "./compare.ts";
 
 type Given = { by: "digest" | "body"; digest: string; receiverBody: string };
 
-export function ReceiverComparison({ body, secret, expected }: { body: Uint8Array; secret: string; expected: string }) {
+export function ReceiverComparison({
+  body,
+  secret,
+  expected,
+}: {
+  body: Uint8Array;
+  secret: string;
+  expected: string;
+}) {
   const [given, setGiven] = useState<Given>({ by: "digest", digest: "", receiverBody: "" });
   const { by, digest, receiverBody } = useDeferredValue(given);
   const comparison = useMemo(
@@ -26,7 +44,8 @@ export function ReceiverComparison({ body, secret, expected }: { body: Uint8Arra
     [body, secret, expected, by, digest, receiverBody],
   );
   const isEmpty = given.by === "digest" ? given.digest === "" : given.receiverBody === "";
-  const clear = (): void => setGiven({ ...given, ...(given.by === "digest" ? { digest: "" } : { receiverBody: "" }) });
+  const clear = (): void =>
+    setGiven({ ...given, ...(given.by === "digest" ? { digest: "" } : { receiverBody: "" }) });
 
   return (
     <section className="section sig-compare">
@@ -71,7 +90,10 @@ export function ReceiverComparison({ body, secret, expected }: { body: Uint8Arra
       )}
       <div aria-live="polite" className="sig-found">
         {comparison === null ? (
-          <p className="quiet">Hookyard tries key orders, spaces, escapes, number formats, secrets and encodings until one matches.</p>
+          <p className="quiet">
+            Hookyard tries key orders, spaces, escapes, number formats, secrets and encodings until
+            one matches.
+          </p>
         ) : (
           <Found comparison={comparison} body={body} />
         )}
@@ -80,7 +102,13 @@ export function ReceiverComparison({ body, secret, expected }: { body: Uint8Arra
   );
 }
 
-function Found({ comparison: { explanation, theirs, hits }, body }: { comparison: Comparison; body: Uint8Array }) {
+function Found({
+  comparison: { explanation, theirs, hits },
+  body,
+}: {
+  comparison: Comparison;
+  body: Uint8Array;
+}) {
   const { cause, sentence, firstDifference } = explanation;
   const isSame = cause === "none";
   const end = /[.:] /.exec(sentence)?.index ?? sentence.length;
@@ -153,7 +181,9 @@ function Bytes({ ours, theirs }: { ours: Uint8Array; theirs: Uint8Array }) {
       <Part excerpt={found.theirs} />
       <span />
       <code className="sig-here">
-        <span style={{ left: `calc(${found.ours.start * 3 + 1} * 1ch)` }}>byte {found.ours.from + found.ours.start}</span>
+        <span style={{ left: `calc(${found.ours.start * 3 + 1} * 1ch)` }}>
+          byte {found.ours.from + found.ours.start}
+        </span>
       </code>
       <span />
     </div>
@@ -161,7 +191,9 @@ function Bytes({ ours, theirs }: { ours: Uint8Array; theirs: Uint8Array }) {
 }
 
 function Part({ excerpt: { bytes, start, end } }: { excerpt: Excerpt }) {
-  const text = (from: number, to: number) => <Visible text={wholeCharacters(bytes.subarray(from, to))} />;
+  const text = (from: number, to: number) => (
+    <Visible text={wholeCharacters(bytes.subarray(from, to))} />
+  );
   return (
     <>
       <code>

@@ -14,11 +14,18 @@ import { curlOfAttempt, harOfAttempts, hasCredentials } from "../details/copy-as
 import type { Attempt } from "../timeline/timeline-model.ts";
 import { announcedLength, requestSize, statusLine } from "./attempt-words.ts";
 
-export function RequestBytes({ attempt, onCopyCurl }: { attempt: Attempt; onCopyCurl: () => void }) {
+export function RequestBytes({
+  attempt,
+  onCopyCurl,
+}: {
+  attempt: Attempt;
+  onCopyCurl: () => void;
+}) {
   const { request, webhookUrl } = attempt;
   const [look, setLook] = useState<CodeLook>("text");
   const about = useOnce("about.get", {}).answer;
-  const copyHar = (credentials: boolean): void => void copyText(harOfAttempts([attempt], about?.version ?? "", { credentials }), "the HAR");
+  const copyHar = (credentials: boolean): void =>
+    void copyText(harOfAttempts([attempt], about?.version ?? "", { credentials }), "the HAR");
   return (
     <section className="recorded">
       <div className="recorded-head">
@@ -39,7 +46,13 @@ export function RequestBytes({ attempt, onCopyCurl }: { attempt: Attempt; onCopy
             />
             <Menu
               trigger={
-                <Button small look="quiet" icon="copy" shortcut="c" title="Copy the attempt; the key c copies the cURL command">
+                <Button
+                  small
+                  look="quiet"
+                  icon="copy"
+                  shortcut="c"
+                  title="Copy the attempt; the key c copies the cURL command"
+                >
                   cURL
                 </Button>
               }
@@ -52,9 +65,17 @@ export function RequestBytes({ attempt, onCopyCurl }: { attempt: Attempt; onCopy
                       {
                         label: "cURL with credentials",
                         icon: "copy",
-                        onSelect: () => void copyText(curlOfAttempt(attempt, { credentials: true }), "the cURL command"),
+                        onSelect: () =>
+                          void copyText(
+                            curlOfAttempt(attempt, { credentials: true }),
+                            "the cURL command",
+                          ),
                       },
-                      { label: "HAR with credentials", icon: "copy", onSelect: () => copyHar(true) },
+                      {
+                        label: "HAR with credentials",
+                        icon: "copy",
+                        onSelect: () => copyHar(true),
+                      },
                     ] as const)
                   : []),
               ]}
@@ -67,7 +88,9 @@ export function RequestBytes({ attempt, onCopyCurl }: { attempt: Attempt; onCopy
           value={request.body}
           as={look}
           label="Request, exact bytes"
-          before={<Head start={<RequestLine line={request.startLine} />} headers={request.headers} />}
+          before={
+            <Head start={<RequestLine line={request.startLine} />} headers={request.headers} />
+          }
         />
       ) : (
         <p className="recorded-nothing muted">Nothing was sent.</p>
@@ -104,7 +127,11 @@ export function ResponseBytes({ attempt }: { attempt: Attempt }) {
           </span>
         ) : null}
         <span className="grow" />
-        <span className="quiet">{kept === whole ? `${count(kept)} body bytes` : `${count(kept)} of ${count(whole)} body bytes`}</span>
+        <span className="quiet">
+          {kept === whole
+            ? `${count(kept)} body bytes`
+            : `${count(kept)} of ${count(whole)} body bytes`}
+        </span>
         <CodeLookChoice
           value={response.body}
           look={look}
@@ -117,8 +144,17 @@ export function ResponseBytes({ attempt }: { attempt: Attempt }) {
         value={response.body}
         as={look}
         label="Response, exact bytes"
-        before={<Head start={<StatusLine line={response.startLine} />} headers={response.headers} />}
-        after={<Missing kept={kept} came={response.bodyLength} announced={isCut ? announced : null} outcome={outcome} />}
+        before={
+          <Head start={<StatusLine line={response.startLine} />} headers={response.headers} />
+        }
+        after={
+          <Missing
+            kept={kept}
+            came={response.bodyLength}
+            announced={isCut ? announced : null}
+            outcome={outcome}
+          />
+        }
       />
     </section>
   );
@@ -136,7 +172,8 @@ function Missing({
   outcome: Attempt["outcome"];
 }): ReactNode {
   const notes: string[] = [];
-  if (came > kept) notes.push(`… ${count(came - kept)} more bytes received; the first 64 KB are stored`);
+  if (came > kept)
+    notes.push(`… ${count(came - kept)} more bytes received; the first 64 KB are stored`);
   if (announced !== null && announced > came) {
     notes.push(
       `… ${count(announced - came)} more bytes were announced but not received${outcome === "timeout" ? " before the deadline" : ""}`,

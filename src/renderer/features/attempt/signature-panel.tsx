@@ -2,7 +2,11 @@
 
 import { type ReactNode, useMemo, useState } from "react";
 import { sign, signatureKey } from "../../../domain/signature.ts";
-import { type SnippetLanguage, snippetLanguages, verificationSnippet } from "../../../domain/verification-snippets.ts";
+import {
+  type SnippetLanguage,
+  snippetLanguages,
+  verificationSnippet,
+} from "../../../domain/verification-snippets.ts";
 import { bytesOf } from "../../kit/byte-rows.ts";
 import { Visible } from "../../kit/code-rows.tsx";
 import { Button, IconButton } from "../../kit/controls.tsx";
@@ -15,7 +19,11 @@ import type { Attempt } from "../timeline/timeline-model.ts";
 import { ReceiverComparison } from "./receiver-comparison.tsx";
 import "./signature.css";
 
-type PanelProps = { attempt: Attempt; destinationId: string; /** The destination's. */ name: string };
+type PanelProps = {
+  attempt: Attempt;
+  destinationId: string;
+  /** The destination's. */ name: string;
+};
 
 export function SignaturePanel({ attempt, destinationId, name }: PanelProps) {
   const { sent, headers } = attempt.request;
@@ -24,10 +32,13 @@ export function SignaturePanel({ attempt, destinationId, name }: PanelProps) {
   if (signature === undefined)
     return (
       <Unsigned>
-        The request was not signed, because {name || "its destination"} had no shared secret. Set one, and later rounds are signed.
+        The request was not signed, because {name || "its destination"} had no shared secret. Set
+        one, and later rounds are signed.
       </Unsigned>
     );
-  return <Signed attempt={attempt} destinationId={destinationId} name={name} signature={signature} />;
+  return (
+    <Signed attempt={attempt} destinationId={destinationId} name={name} signature={signature} />
+  );
 }
 
 function Unsigned({ children }: { children: ReactNode }) {
@@ -43,13 +54,19 @@ function Unsigned({ children }: { children: ReactNode }) {
 
 function Signed({ attempt, destinationId, name, signature }: PanelProps & { signature: string }) {
   const { destination } = useDestination(destinationId);
-  const { answer, error } = useLive("destinations.secret", destination === undefined ? null : { id: destinationId });
+  const { answer, error } = useLive(
+    "destinations.secret",
+    destination === undefined ? null : { id: destinationId },
+  );
   const secret = answer?.sharedSecret ?? null;
   const text = attempt.request.body;
   const key = typeof text === "string" ? text : text.base64;
   // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the body
   const body = useMemo(() => bytesOf(text), [key]);
-  const isRight = useMemo(() => (secret === null ? null : sign(signatureKey(secret), body) === signature), [secret, body, signature]);
+  const isRight = useMemo(
+    () => (secret === null ? null : sign(signatureKey(secret), body) === signature),
+    [secret, body, signature],
+  );
 
   return (
     <>
@@ -71,19 +88,31 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
         </div>
         <ProblemText error={error} />
         {answer !== undefined && secret === null ? (
-          <p className="muted">{name || "The destination"} no longer has a shared secret, so the signature cannot be recomputed.</p>
+          <p className="muted">
+            {name || "The destination"} no longer has a shared secret, so the signature cannot be
+            recomputed.
+          </p>
         ) : null}
         {isRight === false ? (
-          <p className="muted">The shared secret of {name || "the destination"} has changed since this attempt was signed.</p>
+          <p className="muted">
+            The shared secret of {name || "the destination"} has changed since this attempt was
+            signed.
+          </p>
         ) : null}
         <ol className="sig-steps">
           <Step no={1} title="Body bytes" note={`${count(body.length)} bytes, as sent`}>
-            <code className="sig-box clip">{typeof text === "string" ? <Visible text={text.slice(0, 120)} /> : "no text"}</code>
+            <code className="sig-box clip">
+              {typeof text === "string" ? <Visible text={text.slice(0, 120)} /> : "no text"}
+            </code>
           </Step>
           <Step
             no={2}
             title="Key"
-            note={secret === null ? "a shared secret" : `the shared secret of ${name}, ${count(bytesOf(secret).length)} bytes, UTF-8`}
+            note={
+              secret === null
+                ? "a shared secret"
+                : `the shared secret of ${name}, ${count(bytesOf(secret).length)} bytes, UTF-8`
+            }
           >
             <Secret secret={secret} />
           </Step>
@@ -101,18 +130,35 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
           >
             <code className="sig-box sig-row">
               <span className="clip">{signature}</span>
-              <IconButton small icon="copy" label="Copy the digest" onClick={() => void copyText(signature, "the digest")} />
+              <IconButton
+                small
+                icon="copy"
+                label="Copy the digest"
+                onClick={() => void copyText(signature, "the digest")}
+              />
             </code>
           </Step>
         </ol>
         <Snippets />
       </section>
-      {secret === null ? null : <ReceiverComparison key={attempt.id} body={body} secret={secret} expected={signature} />}
+      {secret === null ? null : (
+        <ReceiverComparison key={attempt.id} body={body} secret={secret} expected={signature} />
+      )}
     </>
   );
 }
 
-function Step({ no, title, note, children }: { no: number; title: string; note: ReactNode; children: ReactNode }) {
+function Step({
+  no,
+  title,
+  note,
+  children,
+}: {
+  no: number;
+  title: string;
+  note: ReactNode;
+  children: ReactNode;
+}) {
   return (
     <li>
       <b className="sig-no" aria-hidden="true">
@@ -187,7 +233,9 @@ function Snippets() {
             small
             icon="copy"
             label={`Copy the receiver in ${languages[language]}`}
-            onClick={() => void copyText(verificationSnippet(language), `the receiver in ${languages[language]}`)}
+            onClick={() =>
+              void copyText(verificationSnippet(language), `the receiver in ${languages[language]}`)
+            }
           />
         </div>
       )}

@@ -63,7 +63,9 @@ export function Match({
                   <code className="clip isolate">{userId}</code>
                 </button>
               )}
-              <code className="quiet clip isolate">{Object.keys(traits).length === 0 ? "" : valueText(traits)}</code>
+              <code className="quiet clip isolate">
+                {Object.keys(traits).length === 0 ? "" : valueText(traits)}
+              </code>
               {profileId === null ? (
                 <span className="quiet">no profile</span>
               ) : (
@@ -135,7 +137,11 @@ function ExplainedLines({ parts }: { parts: readonly Explained[] }) {
   );
 }
 
-type Preview = { answer: AnswerOf<"audiences.preview"> | undefined; error: Error | null; isOld: boolean };
+type Preview = {
+  answer: AnswerOf<"audiences.preview"> | undefined;
+  error: Error | null;
+  isOld: boolean;
+};
 
 /** Who a rule that is not saved holds for. The last answer stays until the next one is there. */
 export function usePreview(asked: InputOf<"audiences.preview"> | null): Preview {
@@ -149,7 +155,9 @@ export function usePreview(asked: InputOf<"audiences.preview"> | null): Preview 
 
 const debounceMs = 150;
 
-/** A value once it has not changed for a moment, so that not every key that is typed asks the API. */
+/**
+ * A value once it has not changed for a moment, so that not every key that is typed asks the API.
+ */
 export function useDebounced<Value>(value: Value): { value: Value; isOld: boolean } {
   const key = JSON.stringify(value);
   const [debounced, setDebounced] = useState({ key, value });

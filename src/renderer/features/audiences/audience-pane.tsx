@@ -1,6 +1,6 @@
 /**
- * One audience as the steps of a demo: the rule, who matches and why, what will be sent, sending it; and once it stands,
- * changing a user to see the difference. The same steps make a new one.
+ * One audience as the steps of a demo: the rule, who matches and why, what will be sent, sending
+ * it; and once it stands, changing a user to see the difference. The same steps make a new one.
  */
 
 import { useState } from "react";
@@ -29,14 +29,22 @@ export function AudiencePane(props: PaneProps<Audience>) {
   const { draft, key, missing, hasDraft, change } = editing;
   const members = userIdsIn(draft.members);
   const preview = usePreview(
-    missing !== null ? null : draft.by === "rule" ? { rule: draft.rule, sample: sampleSize } : { members, sample: sampleSize },
+    missing !== null
+      ? null
+      : draft.by === "rule"
+        ? { rule: draft.rule, sample: sampleSize }
+        : { members, sample: sampleSize },
   );
   const matching = preview.answer?.count;
   return (
     <ComputedFrame
       noun="Audience"
       editing={editing}
-      make={matching === undefined || missing !== null ? "Create" : `Create and send ${usersWord(matching)}`}
+      make={
+        matching === undefined || missing !== null
+          ? "Create"
+          : `Create and send ${usersWord(matching)}`
+      }
       note="users who enter or leave are sent at the next sync"
       first={{
         title: "Rule",
@@ -62,14 +70,26 @@ export function AudiencePane(props: PaneProps<Audience>) {
       preview={{
         title: "Matching users",
         isDone: matching !== undefined && matching > 0,
-        content: <Match rule={draft.by === "rule" ? draft.rule : null} missing={missing} preview={preview} />,
+        content: (
+          <Match
+            rule={draft.by === "rule" ? draft.rule : null}
+            missing={missing}
+            preview={preview}
+          />
+        ),
       }}
-      payload={<Payload audienceKey={key} userId={preview.answer?.sample[0]?.userId ?? members[0] ?? "…"} />}
+      payload={
+        <Payload
+          audienceKey={key}
+          userId={preview.answer?.sample[0]?.userId ?? members[0] ?? "…"}
+        />
+      }
     >
       {audience === null ? (
         <Step number={4} title="Send" isDone={false}>
           <p className="muted">
-            Creating the audience sends an identify for every member. After that, only users who enter or leave are sent.
+            Creating the audience sends an identify for every member. After that, only users who
+            enter or leave are sent.
           </p>
         </Step>
       ) : (
@@ -110,9 +130,14 @@ function Payload({ audienceKey, userId }: { audienceKey: string; userId: string 
 
 type Change = { label: string; type: "track" | "identify"; body: (userId: string) => object };
 
-/** Changes a user as a client or the clock would, so that the difference is seen: who comes, who leaves, and what receivers hear. */
+/**
+ * Changes a user as a client or the clock would, so that the difference is seen: who comes, who
+ * leaves, and what receivers hear.
+ */
 function Difference({ number, audience }: { number: number; audience: Audience }) {
-  const sources = (useLive("sources.list", {}).answer?.items ?? []).filter(({ kind }) => kind !== "audience");
+  const sources = (useLive("sources.list", {}).answer?.items ?? []).filter(
+    ({ kind }) => kind !== "audience",
+  );
   const members = useLive("profiles.list", { limit: 1, audienceId: audience.id }).answer?.items;
   const [typed, setTyped] = useState<string | null>(null);
   const [chosen, setChosen] = useState<string | null>(null);
@@ -126,8 +151,14 @@ function Difference({ number, audience }: { number: number; audience: Audience }
 
   const send = async ({ type, body, label }: Change): Promise<void> => {
     if (source === undefined) return;
-    const { status } = await call("sources.send", { id: source.id, type, body: JSON.stringify(body(userId)) });
-    setSaid(status < 300 ? `${userId}: ${label}. Accepted.` : `The ingest port answered ${status}.`);
+    const { status } = await call("sources.send", {
+      id: source.id,
+      type,
+      body: JSON.stringify(body(userId)),
+    });
+    setSaid(
+      status < 300 ? `${userId}: ${label}. Accepted.` : `The ingest port answered ${status}.`,
+    );
   };
 
   return (
@@ -154,12 +185,20 @@ function Difference({ number, audience }: { number: number; audience: Audience }
           </div>
           <div className="difference-what">
             {changes.map((change) => (
-              <Button key={change.label} icon="send" disabled={userId === ""} onClick={() => attempt(() => send(change))}>
+              <Button
+                key={change.label}
+                icon="send"
+                disabled={userId === ""}
+                onClick={() => attempt(() => send(change))}
+              >
                 <span className="clip isolate">{change.label}</span>
               </Button>
             ))}
             {days === null ? null : (
-              <Button icon="advance" onClick={() => void advanceClock(Math.ceil((days + 1) * dayMs))}>
+              <Button
+                icon="advance"
+                onClick={() => void advanceClock(Math.ceil((days + 1) * dayMs))}
+              >
                 Advance {days + 1} days
               </Button>
             )}
@@ -179,7 +218,13 @@ function changesFor(conditions: readonly (TraitCondition | EventCondition)[]): C
     if ("event" in condition) {
       const { event, properties } = sendingEvent(condition);
       const words = Object.keys(properties).length === 0 ? "" : ` ${JSON.stringify(properties)}`;
-      return [{ label: `does ${event}${words}`, type: "track", body: (userId) => ({ userId, event, properties }) }];
+      return [
+        {
+          label: `does ${event}${words}`,
+          type: "track",
+          body: (userId) => ({ userId, event, properties }),
+        },
+      ];
     }
     return settingTrait(condition).map((value) => ({
       label: `gets ${condition.trait} ${JSON.stringify(value)}`,

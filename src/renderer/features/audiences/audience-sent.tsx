@@ -1,4 +1,7 @@
-/** Sent to receivers: the messages of the audience's or trait's own source, newest first, each with its value. */
+/**
+ * Sent to receivers: the messages of the audience's or trait's own source, newest first, each with
+ * its value.
+ */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { State } from "../../kit/glyph.tsx";
@@ -13,8 +16,17 @@ const pageSize = 25;
 
 type Summary = AnswerOf<"messages.list">["items"][number];
 
-export function SentMessages({ sourceId, traitKey }: { sourceId: string | null; traitKey: string }) {
-  const { answer, error } = useLive("messages.list", sourceId === null ? null : { sourceId, limit: pageSize });
+export function SentMessages({
+  sourceId,
+  traitKey,
+}: {
+  sourceId: string | null;
+  traitKey: string;
+}) {
+  const { answer, error } = useLive(
+    "messages.list",
+    sourceId === null ? null : { sourceId, limit: pageSize },
+  );
   return (
     <section className="pane" aria-label="Sent to receivers">
       <header className="pane-title">
@@ -54,7 +66,13 @@ export function SentMessages({ sourceId, traitKey }: { sourceId: string | null; 
   );
 }
 
-function SentRow({ message: { id, userId, receivedAt, state, marks, nextAttemptAt }, traitKey }: { message: Summary; traitKey: string }) {
+function SentRow({
+  message: { id, userId, receivedAt, state, marks, nextAttemptAt },
+  traitKey,
+}: {
+  message: Summary;
+  traitKey: string;
+}) {
   // What came does not change, so it is read once.
   const raw = useOnce("messages.get", { id }).answer?.raw;
   const value = raw === undefined ? null : sentValue(raw, traitKey);
@@ -62,7 +80,11 @@ function SentRow({ message: { id, userId, receivedAt, state, marks, nextAttemptA
   return (
     <div className="row" role="row">
       <span role="cell" className="mono">
-        <a className="link" href={hrefTo("live", id)} title={`${calendarDate(at)}, open the message`}>
+        <a
+          className="link"
+          href={hrefTo("live", id)}
+          title={`${calendarDate(at)}, open the message`}
+        >
           {clockTime(at)}
         </a>
       </span>
@@ -70,7 +92,11 @@ function SentRow({ message: { id, userId, receivedAt, state, marks, nextAttemptA
         <code className="isolate">{userId}</code>
       </span>
       <span role="cell" className="clip">
-        <code className={value === "false" || value === "null" ? "quiet isolate" : "strong isolate"}>{value ?? ""}</code>
+        <code
+          className={value === "false" || value === "null" ? "quiet isolate" : "strong isolate"}
+        >
+          {value ?? ""}
+        </code>
       </span>
       <span role="cell">
         <State state={state} />

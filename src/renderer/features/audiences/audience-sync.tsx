@@ -1,4 +1,7 @@
-/** The step that sends: how many receivers were sent of, how far a sync is, the button that begins one, and when the newest was. */
+/**
+ * The step that sends: how many receivers were sent of, how far a sync is, the button that begins
+ * one, and when the newest was.
+ */
 
 import type { ReactNode } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -29,7 +32,16 @@ type SyncStepProps = {
   children?: ReactNode;
 };
 
-export function SyncStep({ synced, isDone, sent, words, onSync, error = null, next = "", children }: SyncStepProps) {
+export function SyncStep({
+  synced,
+  isDone,
+  sent,
+  words,
+  onSync,
+  error = null,
+  next = "",
+  children,
+}: SyncStepProps) {
   const { syncing, lastSync, nextSyncAt } = synced;
   const { problem, run } = useAction();
   return (
@@ -47,7 +59,11 @@ export function SyncStep({ synced, isDone, sent, words, onSync, error = null, ne
       )}
       <ProblemText error={problem ?? error} />
       <div className="sync-actions">
-        <Button icon="send" isBusy={syncing !== null} onClick={() => syncing === null && run(onSync)}>
+        <Button
+          icon="send"
+          isBusy={syncing !== null}
+          onClick={() => syncing === null && run(onSync)}
+        >
           Sync now
         </Button>
         <span className="muted">{next}</span>
@@ -58,8 +74,8 @@ export function SyncStep({ synced, isDone, sent, words, onSync, error = null, ne
           "No sync has finished yet."
         ) : (
           <>
-            Last sync <span className="due">{clockTime(Date.parse(lastSync.at))}</span>: {count(lastSync.entered)} {words.entered},{" "}
-            {count(lastSync.left)} {words.left}.
+            Last sync <span className="due">{clockTime(Date.parse(lastSync.at))}</span>:{" "}
+            {count(lastSync.entered)} {words.entered}, {count(lastSync.left)} {words.left}.
           </>
         )}
         {nextSyncAt === null ? null : (
@@ -81,18 +97,28 @@ export function AudienceSync({ audience, hasDraft }: { audience: Audience; hasDr
     <SyncStep
       synced={audience}
       isDone={changes === undefined || changes.entering + changes.leaving === 0}
-      sent={{ users: size, words: size === 1 ? "user in the audience, as last sent" : "users in the audience, as last sent" }}
+      sent={{
+        users: size,
+        words:
+          size === 1 ? "user in the audience, as last sent" : "users in the audience, as last sent",
+      }}
       words={{ entered: "entered", left: "left" }}
       onSync={() => call("audiences.sync", { id })}
       error={error}
-      next={changes === undefined ? "" : `${nextWords(changes)}${hasDraft ? "; uses the saved rule" : ""}`}
+      next={
+        changes === undefined
+          ? ""
+          : `${nextWords(changes)}${hasDraft ? "; uses the saved rule" : ""}`
+      }
     >
       {changes === undefined || changes.sample.length === 0 ? null : (
         <ul className="sample" aria-label="Next sync">
           {changes.sample.map(({ userId, change }) => (
             <li key={userId}>
               <code className="clip isolate">{userId}</code>
-              <span className="muted">{change === "entering" ? "enters: true" : "leaves: false"}</span>
+              <span className="muted">
+                {change === "entering" ? "enters: true" : "leaves: false"}
+              </span>
             </li>
           ))}
         </ul>
@@ -103,7 +129,10 @@ export function AudienceSync({ audience, hasDraft }: { audience: Audience; hasDr
 
 function nextWords({ entering, leaving }: { entering: number; leaving: number }): string {
   if (entering + leaving === 0) return "nothing has changed since the last sync";
-  const parts = [...(entering > 0 ? [`true for ${count(entering)}`] : []), ...(leaving > 0 ? [`false for ${count(leaving)}`] : [])];
+  const parts = [
+    ...(entering > 0 ? [`true for ${count(entering)}`] : []),
+    ...(leaving > 0 ? [`false for ${count(leaving)}`] : []),
+  ];
   return `will send ${parts.join(" and ")}`;
 }
 
@@ -142,13 +171,17 @@ export function SyncField({ sync, onChange }: { sync: Sync; onChange: (sync: Syn
             value={everyMs / units[unit]}
             min={1000 / units[unit]}
             max={(366 * dayMs) / units[unit]}
-            onChange={(n) => onChange({ everyMs: Math.max(1000, Math.round((n ?? 1) * units[unit])) })}
+            onChange={(n) =>
+              onChange({ everyMs: Math.max(1000, Math.round((n ?? 1) * units[unit])) })
+            }
           />
           <SelectField
             aria-label="Unit"
             value={unit}
             options={unitNames.map((value) => ({ value, label: value }))}
-            onChange={(next) => onChange({ everyMs: Math.max(1, Math.round(everyMs / units[unit])) * units[next] })}
+            onChange={(next) =>
+              onChange({ everyMs: Math.max(1, Math.round(everyMs / units[unit])) * units[next] })
+            }
           />
         </span>
       ) : null}
@@ -185,15 +218,24 @@ export function DestinationsField({
             key={id}
             label={
               <span className="source-check">
-                <span className="isolate clip">{name}</span> {enabled ? null : <span className="quiet">disabled</span>}
+                <span className="isolate clip">{name}</span>{" "}
+                {enabled ? null : <span className="quiet">disabled</span>}
               </span>
             }
             checked={chosen.includes(id)}
-            onChange={(event) => onChange(event.currentTarget.checked ? [...chosen, id] : chosen.filter((each) => each !== id))}
+            onChange={(event) =>
+              onChange(
+                event.currentTarget.checked
+                  ? [...chosen, id]
+                  : chosen.filter((each) => each !== id),
+              )
+            }
           />
         ))}
       </div>
-      {chosen.length === 0 ? <p className="quiet">Without a destination, nothing is sent.</p> : null}
+      {chosen.length === 0 ? (
+        <p className="quiet">Without a destination, nothing is sent.</p>
+      ) : null}
     </>
   );
 }

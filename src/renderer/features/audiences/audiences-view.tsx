@@ -1,4 +1,7 @@
-/** Audiences and computed traits: the editor with sync in the middle, the sent messages at the right. */
+/**
+ * Audiences and computed traits: the editor with sync in the middle, the sent messages at the
+ * right.
+ */
 
 import type { Sync } from "../../../domain/rules.ts";
 import { Button, IconButton } from "../../kit/controls.tsx";
@@ -19,10 +22,23 @@ import "./audiences.css";
 import "./rule.css";
 
 const newPaths = { audience: [newId], trait: [traitsPath, newId] };
-const create = (what: keyof typeof newPaths) => (): void => usePlace.getState().go({ view: "audiences", path: newPaths[what] });
+const create = (what: keyof typeof newPaths) => (): void =>
+  usePlace.getState().go({ view: "audiences", path: newPaths[what] });
 const commands = [
-  { id: "audiences.new", label: "New audience", icon: "audiences", hint: "Audiences", run: create("audience") },
-  { id: "traits.new", label: "New computed trait", icon: "audiences", hint: "Audiences", run: create("trait") },
+  {
+    id: "audiences.new",
+    label: "New audience",
+    icon: "audiences",
+    hint: "Audiences",
+    run: create("audience"),
+  },
+  {
+    id: "traits.new",
+    label: "New computed trait",
+    icon: "audiences",
+    hint: "Audiences",
+    run: create("trait"),
+  },
 ] as const;
 
 export function AudiencesView() {
@@ -33,10 +49,13 @@ export function AudiencesView() {
   const drafts = audienceKind.useDrafts((store) => store.drafts);
   const traitDrafts = traitKind.useDrafts((store) => store.drafts);
   useOffer("audiences", commands);
-  if (answer === undefined || traits === undefined || destinations === undefined) return <ProblemText error={error} />;
+  if (answer === undefined || traits === undefined || destinations === undefined)
+    return <ProblemText error={error} />;
 
   const audiences = answer.items;
-  const showsTrait = path[0] === traitsPath || (path[0] === undefined && audiences.length === 0 && traits.length > 0);
+  const showsTrait =
+    path[0] === traitsPath ||
+    (path[0] === undefined && audiences.length === 0 && traits.length > 0);
   const openId = showsTrait ? path[1] : path[0];
   const isNew = openId === newId;
   const audience = showsTrait ? undefined : openOf(audiences, openId);
@@ -52,7 +71,8 @@ export function AudiencesView() {
     aside: drafts[each.id] === undefined ? usersWord(each.size) : "unsaved",
     detail: <SyncDetail synced={each} />,
   }));
-  if (isNew && !showsTrait) entries.push({ ...unsaved, path: newPaths.audience, label: "New audience" });
+  if (isNew && !showsTrait)
+    entries.push({ ...unsaved, path: newPaths.audience, label: "New audience" });
   const traitEntries: Entry[] = traits.map((each) => ({
     path: [traitsPath, each.id],
     label: each.name,
@@ -60,14 +80,24 @@ export function AudiencesView() {
     aside: traitDrafts[each.id] === undefined ? usersWord(each.users) : "unsaved",
     detail: <SyncDetail synced={each} />,
   }));
-  if (isNew && showsTrait) traitEntries.push({ ...unsaved, path: newPaths.trait, label: "New computed trait" });
+  if (isNew && showsTrait)
+    traitEntries.push({ ...unsaved, path: newPaths.trait, label: "New computed trait" });
 
   return (
     <Collection
       view="audiences"
       title="Audiences"
-      entries={[...entries, ...traitEntries.map((entry, place) => (place > 0 ? entry : { ...entry, heading: "Computed traits" }))]}
-      current={isNew ? newPaths[showsTrait ? "trait" : "audience"] : shown && [...(showsTrait ? [traitsPath] : []), shown.id]}
+      entries={[
+        ...entries,
+        ...traitEntries.map((entry, place) =>
+          place > 0 ? entry : { ...entry, heading: "Computed traits" },
+        ),
+      ]}
+      current={
+        isNew
+          ? newPaths[showsTrait ? "trait" : "audience"]
+          : shown && [...(showsTrait ? [traitsPath] : []), shown.id]
+      }
       tools={
         <Menu
           trigger={<IconButton icon="add" label="New" />}
@@ -79,7 +109,11 @@ export function AudiencesView() {
         isNew || shown !== undefined ? null : (
           <EmptyState
             label="No audience"
-            title={openId === undefined ? "Notify receivers when users enter and leave" : "Audience not found"}
+            title={
+              openId === undefined
+                ? "Notify receivers when users enter and leave"
+                : "Audience not found"
+            }
             action={{ label: "Create an audience", run: create("audience") }}
             more={
               <Button icon="add" onClick={create("trait")}>
@@ -87,9 +121,10 @@ export function AudiencesView() {
               </Button>
             }
           >
-            An audience is a rule over traits and events, such as “ordered twice within 7 days, each time for more than 50”. Receivers get
-            an identify with <code>true</code> for each user who enters and <code>false</code> for each who leaves, whether an event or time
-            alone causes it.
+            An audience is a rule over traits and events, such as “ordered twice within 7 days, each
+            time for more than 50”. Receivers get an identify with <code>true</code> for each user
+            who enters and <code>false</code> for each who leaves, whether an event or time alone
+            causes it.
           </EmptyState>
         )
       }
@@ -104,7 +139,13 @@ export function AudiencesView() {
         isNew || shown !== undefined
           ? {
               label: "Sent to receivers",
-              content: <SentMessages key={shown?.id} sourceId={shown?.sourceId ?? null} traitKey={shown?.key ?? "trait"} />,
+              content: (
+                <SentMessages
+                  key={shown?.id}
+                  sourceId={shown?.sourceId ?? null}
+                  traitKey={shown?.key ?? "trait"}
+                />
+              ),
             }
           : undefined
       }
@@ -114,10 +155,15 @@ export function AudiencesView() {
 
 const usersWord = (n: number): string => `${count(n)} ${n === 1 ? "user" : "users"}`;
 
-function SyncDetail({ synced: { key, sync, syncing } }: { synced: Pick<ComputedTrait, "key" | "sync" | "syncing"> }) {
+function SyncDetail({
+  synced: { key, sync, syncing },
+}: {
+  synced: Pick<ComputedTrait, "key" | "sync" | "syncing">;
+}) {
   return (
     <>
-      <code>{key}</code> <span className="quiet">{syncing === null ? syncWords(sync) : "syncing"}</span>
+      <code>{key}</code>{" "}
+      <span className="quiet">{syncing === null ? syncWords(sync) : "syncing"}</span>
     </>
   );
 }

@@ -42,7 +42,9 @@ test("a draft of an audience says the same as the audience until something is ty
 test("a new audience wants its first condition filled in", () => {
   const draft = emptyDraft(["dst_1"]);
   expect(missingInDraft(draft)).toBe("A condition on an event needs an event name.");
-  expect(missingInDraft({ ...draft, by: "members" })).toBe("A fixed list needs at least one userId.");
+  expect(missingInDraft({ ...draft, by: "members" })).toBe(
+    "A fixed list needs at least one userId.",
+  );
 });
 
 const other = { id: "aud_1", name: "Big spenders", key: "big_spenders" };
@@ -57,7 +59,10 @@ test("a key that is taken, or that a name cannot have, is said while the name is
 });
 
 test("a count takes no property, and every other computation asks for one", () => {
-  expect(withAggregate({ aggregate: "sum", event: "Order", property: "total" }, "count")).toEqual({ aggregate: "count", event: "Order" });
+  expect(withAggregate({ aggregate: "sum", event: "Order", property: "total" }, "count")).toEqual({
+    aggregate: "count",
+    event: "Order",
+  });
   const sum = withAggregate({ aggregate: "count", event: "Order" }, "sum");
   expect(sum).toEqual({ aggregate: "sum", event: "Order", property: "" });
   expect(missingInComputation(sum)).toBe("Enter the property name.");

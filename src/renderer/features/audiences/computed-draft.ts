@@ -1,4 +1,7 @@
-/** What tells audiences and computed traits from each other while they are made or changed, and what their names become. */
+/**
+ * What tells audiences and computed traits from each other while they are made or changed, and what
+ * their names become.
+ */
 
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import type { Aggregate, Computation, Rule, Sync } from "../../../domain/rules.ts";
@@ -27,12 +30,26 @@ export type ComputedKind<Saved extends Named, Draft extends CommonDraft> = {
 };
 
 /** The trait that receivers get, and why it cannot be that. */
-export function keyOf(name: string, ownId: string | null, others: readonly Named[]): { key: string; problem: string | null } {
+export function keyOf(
+  name: string,
+  ownId: string | null,
+  others: readonly Named[],
+): { key: string; problem: string | null } {
   const key = snakeCase(name);
   if (name.trim() === "") return { key, problem: "Enter a name." };
-  if (key === "") return { key, problem: "A name needs at least one letter or digit, because the key is derived from it." };
+  if (key === "")
+    return {
+      key,
+      problem: "A name needs at least one letter or digit, because the key is derived from it.",
+    };
   const taken = others.find((other) => other.id !== ownId && other.key === key);
-  return { key, problem: taken === undefined ? null : `The key ${key} is already used by ${taken.name}. Choose another name.` };
+  return {
+    key,
+    problem:
+      taken === undefined
+        ? null
+        : `The key ${key} is already used by ${taken.name}. Choose another name.`,
+  };
 }
 
 export type Audience = AnswerOf<"audiences.get">;
@@ -47,7 +64,10 @@ type AudienceDraft = {
   destinationIds: string[];
 };
 
-/** An audience while it is being made or changed: what is typed, what is wrong with it, and what is sent to the API. */
+/**
+ * An audience while it is being made or changed: what is typed, what is wrong with it, and what is
+ * sent to the API.
+ */
 export function emptyDraft(destinationIds: readonly string[]): AudienceDraft {
   return {
     name: "",
@@ -116,26 +136,46 @@ export const aggregateWords: Record<Aggregate, string> = {
 };
 
 function emptyTrait(destinationIds: readonly string[]): TraitDraft {
-  return { name: "", computation: { aggregate: "count", event: "" }, sync: "each-event", destinationIds: [...destinationIds] };
+  return {
+    name: "",
+    computation: { aggregate: "count", event: "" },
+    sync: "each-event",
+    destinationIds: [...destinationIds],
+  };
 }
 
 function traitDraftOf({ name, computation, sync, destinationIds }: ComputedTrait): TraitDraft {
   return { name, computation, sync, destinationIds: [...destinationIds] };
 }
 
-function traitChanges({ name, computation, sync, destinationIds }: TraitDraft): InputOf<"computedTraits.create"> {
+function traitChanges({
+  name,
+  computation,
+  sync,
+  destinationIds,
+}: TraitDraft): InputOf<"computedTraits.create"> {
   return { name, computation, sync, destinationIds };
 }
 
 /** `count` takes no property, and all others need one. */
-export function withAggregate({ property = "", ...rest }: Computation, aggregate: Aggregate): Computation {
+export function withAggregate(
+  { property = "", ...rest }: Computation,
+  aggregate: Aggregate,
+): Computation {
   return aggregate === "count" ? { ...rest, aggregate } : { ...rest, aggregate, property };
 }
 
-export function missingInComputation({ aggregate, event, property, where = [] }: Computation): string | null {
+export function missingInComputation({
+  aggregate,
+  event,
+  property,
+  where = [],
+}: Computation): string | null {
   if (event === "") return "Enter the event name.";
   if (aggregate !== "count" && (property ?? "") === "") return "Enter the property name.";
-  return where.some((one) => one.property === "") ? "A condition on a property needs a property name." : null;
+  return where.some((one) => one.property === "")
+    ? "A condition on a property needs a property name."
+    : null;
 }
 
 export const traitKind: ComputedKind<ComputedTrait, TraitDraft> = {

@@ -1,4 +1,7 @@
-/** The frame of an audience and of a computed trait: heading, name, destinations, saving; what differs is put into its steps. */
+/**
+ * The frame of an audience and of a computed trait: heading, name, destinations, saving; what
+ * differs is put into its steps.
+ */
 
 import { type ReactNode, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -26,8 +29,18 @@ type FrameProps = {
   children: ReactNode;
 };
 
-export function ComputedFrame({ noun, editing, make, note, first, preview, payload, children }: FrameProps) {
-  const { name, destinations, draft, key, missing, wrongName, nameProblem, form, change, remove } = editing;
+export function ComputedFrame({
+  noun,
+  editing,
+  make,
+  note,
+  first,
+  preview,
+  payload,
+  children,
+}: FrameProps) {
+  const { name, destinations, draft, key, missing, wrongName, nameProblem, form, change, remove } =
+    editing;
   const title = name ?? `New ${noun.toLowerCase()}`;
   return (
     <EditorPane
@@ -37,12 +50,17 @@ export function ComputedFrame({ noun, editing, make, note, first, preview, paylo
       tools={
         name === null ? null : (
           <DeleteMenu name={title} onDelete={remove}>
-            Nothing is sent: receivers keep the last values. Its source is deleted with it; its messages stay on record.
+            Nothing is sent: receivers keep the last values. Its source is deleted with it; its
+            messages stay on record.
           </DeleteMenu>
         )
       }
     >
-      <DraftForm {...form} save={name === null ? make : "Save"} note={name === null ? undefined : note}>
+      <DraftForm
+        {...form}
+        save={name === null ? make : "Save"}
+        note={name === null ? undefined : note}
+      >
         <ol className="numbered audience-steps">
           <Step number={1} title={first.title} isDone={missing === null && wrongName === null}>
             <NameField
@@ -87,20 +105,28 @@ export type PaneProps<Saved> = {
 
 type Editing<Draft extends CommonDraft> = ReturnType<typeof useComputedDraft<Named, Draft>>;
 
-/** What an audience and a computed trait have in common while they are made or changed: a draft that stays, its key, saving and leaving it. */
+/**
+ * What an audience and a computed trait have in common while they are made or changed: a draft that
+ * stays, its key, saving and leaving it.
+ */
 export function useComputedDraft<Saved extends Named, Draft extends CommonDraft>(
   kind: ComputedKind<Saved, Draft>,
   { saved, named, destinations }: PaneProps<Saved>,
 ) {
   const id = saved?.id ?? newId;
   const [showsAll, setShowsAll] = useState(false);
-  const leaveTo = (path: readonly string[]): void => usePlace.getState().go({ view: "audiences", path: [...path] });
+  const leaveTo = (path: readonly string[]): void =>
+    usePlace.getState().go({ view: "audiences", path: [...path] });
 
-  const before = saved === null ? kind.empty(destinations.filter(({ enabled }) => enabled).map((each) => each.id)) : kind.draftOf(saved);
+  const before =
+    saved === null
+      ? kind.empty(destinations.filter(({ enabled }) => enabled).map((each) => each.id))
+      : kind.draftOf(saved);
   const { draft, hasDraft, drop, change, form } = useDraft(kind.useDrafts, {
     id,
     before,
-    isSame: (next) => JSON.stringify(kind.changesOf(next)) === JSON.stringify(kind.changesOf(before)),
+    isSame: (next) =>
+      JSON.stringify(kind.changesOf(next)) === JSON.stringify(kind.changesOf(before)),
     async save() {
       setShowsAll(true);
       const wrong = wrongName ?? missing;

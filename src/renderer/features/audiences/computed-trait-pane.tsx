@@ -1,4 +1,7 @@
-/** One computed trait: what is computed from which events, the values it gives, and where they are sent. */
+/**
+ * One computed trait: what is computed from which events, the values it gives, and where they are
+ * sent.
+ */
 
 import type { ReactNode } from "react";
 import { aggregates, type Computation } from "../../../domain/rules.ts";
@@ -26,19 +29,33 @@ export function ComputedTraitPane(props: PaneProps<ComputedTrait>) {
       make="Create and send values"
       first={{
         title: "Computation",
-        content: <ComputationFields computation={draft.computation} onChange={(computation) => change({ computation })} />,
+        content: (
+          <ComputationFields
+            computation={draft.computation}
+            onChange={(computation) => change({ computation })}
+          />
+        ),
       }}
       preview={{
         title: "Values",
         isDone: true,
-        content: <Values computation={missing === null ? draft.computation : null} missing={missing} traitKey={key} />,
+        content: (
+          <Values
+            computation={missing === null ? draft.computation : null}
+            missing={missing}
+            traitKey={key}
+          />
+        ),
       }}
     >
       {trait === null ? null : (
         <SyncStep
           synced={trait}
           isDone
-          sent={{ users: trait.users, words: `${trait.users === 1 ? "user has" : "users have"} a value, as last sent` }}
+          sent={{
+            users: trait.users,
+            words: `${trait.users === 1 ? "user has" : "users have"} a value, as last sent`,
+          }}
           words={{ entered: "sent", left: "removed" }}
           onSync={() => call("computedTraits.sync", { id: trait.id })}
         />
@@ -49,7 +66,13 @@ export function ComputedTraitPane(props: PaneProps<ComputedTrait>) {
 
 const aggregateOptions = aggregates.map((value) => ({ value, label: aggregateWords[value] }));
 
-function ComputationFields({ computation, onChange }: { computation: Computation; onChange: (computation: Computation) => void }) {
+function ComputationFields({
+  computation,
+  onChange,
+}: {
+  computation: Computation;
+  onChange: (computation: Computation) => void;
+}) {
   const { events } = useSeenNames();
   const { aggregate, event, property = "", ...conditions } = computation;
   const properties = events.find((seen) => seen.event === event)?.properties ?? [];
@@ -75,23 +98,37 @@ function ComputationFields({ computation, onChange }: { computation: Computation
         <EventFields
           hasCount={false}
           condition={{ event, ...conditions }}
-          onChange={({ atLeast: _, ...next }) => onChange({ aggregate, ...next, ...(aggregate === "count" ? {} : { property }) })}
+          onChange={({ atLeast: _, ...next }) =>
+            onChange({ aggregate, ...next, ...(aggregate === "count" ? {} : { property }) })
+          }
         />
       </div>
     </div>
   );
 }
 
-function Values({ computation, missing, traitKey }: { computation: Computation | null; missing: string | null; traitKey: string }) {
+function Values({
+  computation,
+  missing,
+  traitKey,
+}: {
+  computation: Computation | null;
+  missing: string | null;
+  traitKey: string;
+}) {
   const { value: debounced, isOld } = useDebounced(computation);
-  const { answer, error } = useLive("computedTraits.preview", debounced === null ? null : { computation: debounced, sample: 8 });
+  const { answer, error } = useLive(
+    "computedTraits.preview",
+    debounced === null ? null : { computation: debounced, sample: 8 },
+  );
   let said: ReactNode = <span className="quiet">{missing ?? "…"}</span>;
   if (missing === null && answer !== undefined) {
     said = (
       <>
         <b>{count(answer.count)}</b>{" "}
         <span className="muted">
-          of {count(answer.profiles)} known {answer.profiles === 1 ? "user has" : "users have"} a value
+          of {count(answer.profiles)} known {answer.profiles === 1 ? "user has" : "users have"} a
+          value
         </span>
       </>
     );

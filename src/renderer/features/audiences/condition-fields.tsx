@@ -1,4 +1,6 @@
-/** The fields of one condition, as a sentence: on a trait, on an event, on a property of an event. */
+/**
+ * The fields of one condition, as a sentence: on a trait, on an event, on a property of an event.
+ */
 
 import { useEffect, useId, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -16,12 +18,23 @@ import { newProperty, operandOf, operandText, operatorWords, withOperator } from
 
 const operatorOptions = operators.map((value) => ({ value, label: operatorWords[value] }));
 
-export function TraitFields({ condition, onChange }: { condition: TraitCondition; onChange: (next: TraitCondition) => void }) {
+export function TraitFields({
+  condition,
+  onChange,
+}: {
+  condition: TraitCondition;
+  onChange: (next: TraitCondition) => void;
+}) {
   const { traits } = useSeenNames();
   return (
     <>
       <span className="rule-word">trait</span>
-      <SuggestedField label="Trait" value={condition.trait} suggestions={traits} onChange={(trait) => onChange({ ...condition, trait })} />
+      <SuggestedField
+        label="Trait"
+        value={condition.trait}
+        suggestions={traits}
+        onChange={(trait) => onChange({ ...condition, trait })}
+      />
       <Comparison condition={condition} onChange={onChange} />
     </>
   );
@@ -40,11 +53,18 @@ export function EventFields({
   const { events } = useSeenNames();
   const { event, atLeast = 1, withinDays, where = [] } = condition;
   const properties = events.find((seen) => seen.event === event)?.properties ?? [];
-  const set = (changes: { [Key in keyof EventCondition]?: EventCondition[Key] | undefined }): void => {
+  const set = (changes: {
+    [Key in keyof EventCondition]?: EventCondition[Key] | undefined;
+  }): void => {
     const next = { ...condition, ...changes };
-    onChange(Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined)) as EventCondition);
+    onChange(
+      Object.fromEntries(
+        Object.entries(next).filter(([, value]) => value !== undefined),
+      ) as EventCondition,
+    );
   };
-  const setWhere = (next: PropertyCondition[]): void => set({ where: next.length === 0 ? undefined : next });
+  const setWhere = (next: PropertyCondition[]): void =>
+    set({ where: next.length === 0 ? undefined : next });
   return (
     <>
       <span className="rule-word">{hasCount ? "did" : "of"}</span>
@@ -57,7 +77,14 @@ export function EventFields({
       {hasCount ? (
         <>
           <span className="rule-word">at least</span>
-          <NumberField label="How often" value={atLeast} min={1} max={1_000_000} isWhole onChange={(n) => set({ atLeast: n ?? 1 })} />
+          <NumberField
+            label="How often"
+            value={atLeast}
+            min={1}
+            max={1_000_000}
+            isWhole
+            onChange={(n) => set({ atLeast: n ?? 1 })}
+          />
           <span className="rule-word">{atLeast === 1 ? "time," : "times,"}</span>
         </>
       ) : null}
@@ -85,8 +112,16 @@ export function EventFields({
                 suggestions={properties}
                 onChange={(name) => setWhere(where.with(place, { ...property, property: name }))}
               />
-              <Comparison condition={property} onChange={(next) => setWhere(where.with(place, next))} />
-              <IconButton small icon="close" label="Remove this property" onClick={() => setWhere(where.toSpliced(place, 1))} />
+              <Comparison
+                condition={property}
+                onChange={(next) => setWhere(where.with(place, next))}
+              />
+              <IconButton
+                small
+                icon="close"
+                label="Remove this property"
+                onClick={() => setWhere(where.toSpliced(place, 1))}
+              />
             </li>
           ))}
         </ul>
@@ -100,7 +135,13 @@ export function EventFields({
 
 type Compared = { op: Operator; value?: Operand };
 
-function Comparison<Condition extends Compared>({ condition, onChange }: { condition: Condition; onChange: (next: Condition) => void }) {
+function Comparison<Condition extends Compared>({
+  condition,
+  onChange,
+}: {
+  condition: Condition;
+  onChange: (next: Condition) => void;
+}) {
   return (
     <>
       <SelectField
@@ -120,20 +161,35 @@ function Comparison<Condition extends Compared>({ condition, onChange }: { condi
           onChange={(value) => onChange({ ...condition, value: value === "yes" })}
         />
       ) : (
-        <OperandField value={condition.value} onChange={(value) => onChange({ ...condition, value })} />
+        <OperandField
+          value={condition.value}
+          onChange={(value) => onChange({ ...condition, value })}
+        />
       )}
     </>
   );
 }
 
 /** Its kind stands beside it, because 50 and "50" are two values. */
-function OperandField({ value, onChange }: { value: Operand | undefined; onChange: (value: Operand) => void }) {
+function OperandField({
+  value,
+  onChange,
+}: {
+  value: Operand | undefined;
+  onChange: (value: Operand) => void;
+}) {
   return (
     <SuggestedField
       label="Value"
       value={operandText(value)}
       suggestions={[]}
-      unit={typeof value === "string" || value === undefined ? "text" : typeof value === "number" ? "number" : "yes/no"}
+      unit={
+        typeof value === "string" || value === undefined
+          ? "text"
+          : typeof value === "number"
+            ? "number"
+            : "yes/no"
+      }
       onChange={(text) => onChange(operandOf(text))}
     />
   );
@@ -141,7 +197,10 @@ function OperandField({ value, onChange }: { value: Operand | undefined; onChang
 
 const maxSuggestions = 100;
 
-/** A text field that grows with its text and suggests names that were seen. What is being typed is kept as it was typed. */
+/**
+ * A text field that grows with its text and suggests names that were seen. What is being typed is
+ * kept as it was typed.
+ */
 export function SuggestedField({
   label,
   value,
@@ -157,7 +216,8 @@ export function SuggestedField({
 }) {
   const id = useId();
   const [typed, setTyped] = useState(value);
-  // What is typed may mean the same as the value and be spelled otherwise: `50.` on the way to `50.5`.
+  // What is typed may mean the same as the value and be spelled otherwise: `50.` on the way to
+  // `50.5`.
   const [said, setSaid] = useState(value);
   useEffect(() => {
     if (value === said) return;
@@ -217,14 +277,23 @@ export function NumberField({
   const isFine = (text: string): boolean => {
     if (text.trim() === "") return placeholder !== undefined;
     const number = Number(text);
-    return Number.isFinite(number) && number >= min && number <= max && (!isWhole || Number.isInteger(number));
+    return (
+      Number.isFinite(number) &&
+      number >= min &&
+      number <= max &&
+      (!isWhole || Number.isInteger(number))
+    );
   };
   return (
     <span className={isFine(typed) ? "field small amount" : "field small amount wrong"}>
       <input
         aria-label={label}
         aria-invalid={!isFine(typed) || undefined}
-        title={isFine(typed) ? undefined : `${isWhole ? "A whole number" : "A number"} from ${min} to ${max}`}
+        title={
+          isFine(typed)
+            ? undefined
+            : `${isWhole ? "A whole number" : "A number"} from ${min} to ${max}`
+        }
         inputMode={isWhole ? "numeric" : "decimal"}
         placeholder={placeholder}
         value={typed}

@@ -24,14 +24,15 @@ test("a value is typed as it is, and text that looks like a number or a truth va
     "05",
     '"broken',
   ]);
-  for (const value of [50, true, "pro", "50", "true", '"quoted"', "", "1e3"]) expect(operandOf(operandText(value))).toBe(value);
+  for (const value of [50, true, "pro", "50", "true", '"quoted"', "", "1e3"])
+    expect(operandOf(operandText(value))).toBe(value);
 });
 
 test("what is missing is said before the rule is asked", () => {
   expect(missingIn({ all: [] })).toBe("A group needs a condition.");
-  expect(missingIn({ all: [{ trait: "plan", op: "is", value: "pro" }, { any: [{ event: "" }] }] })).toBe(
-    "A condition on an event needs an event name.",
-  );
+  expect(
+    missingIn({ all: [{ trait: "plan", op: "is", value: "pro" }, { any: [{ event: "" }] }] }),
+  ).toBe("A condition on an event needs an event name.");
   expect(missingIn({ not: { event: "Order", where: [{ property: "", op: "exists" }] } })).toBe(
     "A condition on a property needs a property name.",
   );
@@ -39,14 +40,34 @@ test("what is missing is said before the rule is asked", () => {
 });
 
 test("another operator keeps what of the value still fits", () => {
-  expect(withOperator({ trait: "age", op: "is", value: 18 }, "greater")).toEqual({ trait: "age", op: "greater", value: 18 });
-  expect(withOperator({ trait: "age", op: "is", value: 18 }, "exists")).toEqual({ trait: "age", op: "exists" });
-  expect(withOperator({ trait: "age", op: "exists", value: false }, "is")).toEqual({ trait: "age", op: "is", value: "" });
-  expect(withOperator({ trait: "vip", op: "is", value: true }, "less")).toEqual({ trait: "vip", op: "less", value: 0 });
+  expect(withOperator({ trait: "age", op: "is", value: 18 }, "greater")).toEqual({
+    trait: "age",
+    op: "greater",
+    value: 18,
+  });
+  expect(withOperator({ trait: "age", op: "is", value: 18 }, "exists")).toEqual({
+    trait: "age",
+    op: "exists",
+  });
+  expect(withOperator({ trait: "age", op: "exists", value: false }, "is")).toEqual({
+    trait: "age",
+    op: "is",
+    value: "",
+  });
+  expect(withOperator({ trait: "vip", op: "is", value: true }, "less")).toEqual({
+    trait: "vip",
+    op: "less",
+    value: 0,
+  });
 });
 
 test("conditions are found in every depth, and the longest window among them", () => {
-  const rule = { any: [{ not: { event: "Refund", withinDays: 30 } }, { all: [{ event: "Order", withinDays: 7 }] }] };
+  const rule = {
+    any: [
+      { not: { event: "Refund", withinDays: 30 } },
+      { all: [{ event: "Order", withinDays: 7 }] },
+    ],
+  };
   expect(conditionsOf(rule)).toHaveLength(2);
   expect(longestWindow(rule)).toBe(30);
   expect(longestWindow({ trait: "plan", op: "exists" })).toBeNull();

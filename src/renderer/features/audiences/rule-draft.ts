@@ -1,6 +1,16 @@
-/** A rule while it is being edited: what a new part is, how a value is typed, and what is still missing. */
+/**
+ * A rule while it is being edited: what a new part is, how a value is typed, and what is still
+ * missing.
+ */
 
-import type { EventCondition, Operand, Operator, PropertyCondition, Rule, TraitCondition } from "../../../domain/rules.ts";
+import type {
+  EventCondition,
+  Operand,
+  Operator,
+  PropertyCondition,
+  Rule,
+  TraitCondition,
+} from "../../../domain/rules.ts";
 
 export type Group = { all: Rule[] } | { any: Rule[] };
 type Join = "all" | "any";
@@ -62,7 +72,10 @@ export function operandText(value: Operand | undefined): string {
 }
 
 /** The same condition with another operator: `exists` takes no value of the old kind. */
-export function withOperator<Condition extends { op: Operator; value?: Operand }>(condition: Condition, op: Operator): Condition {
+export function withOperator<Condition extends { op: Operator; value?: Operand }>(
+  condition: Condition,
+  op: Operator,
+): Condition {
   const { value, ...rest } = condition;
   if (op === "exists") return { ...rest, op } as Condition;
   const wasExists = condition.op === "exists";
@@ -79,20 +92,30 @@ export function missingIn(rule: Rule): string | null {
     if (parts.length === 0) return "A group needs a condition.";
     return parts.map(missingIn).find((sentence) => sentence !== null) ?? null;
   }
-  if ("trait" in rule) return rule.trait === "" ? "A condition on a trait needs a trait name." : null;
+  if ("trait" in rule)
+    return rule.trait === "" ? "A condition on a trait needs a trait name." : null;
   if (rule.event === "") return "A condition on an event needs an event name.";
-  return rule.where?.some(({ property }) => property === "") === true ? "A condition on a property needs a property name." : null;
+  return rule.where?.some(({ property }) => property === "") === true
+    ? "A condition on a property needs a property name."
+    : null;
 }
 
-/** Every condition that stands in the rule, without those that are denied: what a user can do to come in. */
-export function conditionsOf(rule: Rule): Exclude<Rule, { all: Rule[] } | { any: Rule[] } | { not: Rule }>[] {
+/**
+ * Every condition that stands in the rule, without those that are denied: what a user can do to
+ * come in.
+ */
+export function conditionsOf(
+  rule: Rule,
+): Exclude<Rule, { all: Rule[] } | { any: Rule[] } | { not: Rule }>[] {
   if ("not" in rule) return conditionsOf(rule.not);
   return isGroup(rule) ? partsOf(rule).flatMap(conditionsOf) : [rule];
 }
 
 /** The longest window in it, in days: after so long, time alone may have changed who is in. */
 export function longestWindow(rule: Rule): number | null {
-  const windows = conditionsOf(rule).flatMap((one) => ("event" in one && one.withinDays !== undefined ? [one.withinDays] : []));
+  const windows = conditionsOf(rule).flatMap((one) =>
+    "event" in one && one.withinDays !== undefined ? [one.withinDays] : [],
+  );
   return windows.length === 0 ? null : Math.max(...windows);
 }
 
@@ -100,7 +123,10 @@ type Value = Operand | null;
 type Compared = Pick<TraitCondition, "op" | "value">;
 
 /** An event that counts for the condition. */
-export function sendingEvent({ event, where = [] }: EventCondition): { event: string; properties: Record<string, Value> } {
+export function sendingEvent({ event, where = [] }: EventCondition): {
+  event: string;
+  properties: Record<string, Value>;
+} {
   const named = where.map((condition): [string, Value] => [condition.property, holding(condition)]);
   return { event, properties: Object.fromEntries(named.filter(([, value]) => value !== null)) };
 }

@@ -1,9 +1,22 @@
-/** A rule as groups of conditions: each a sentence, joined by all or any, nested as deep as the rule language goes. */
+/**
+ * A rule as groups of conditions: each a sentence, joined by all or any, nested as deep as the rule
+ * language goes.
+ */
 
 import { maxRuleDepth, type Rule } from "../../../domain/rules.ts";
 import { Button, Choice, IconButton } from "../../kit/controls.tsx";
 import { EventFields, TraitFields } from "./condition-fields.tsx";
-import { asGroup, isGroup, joined, joinOf, newEvent, newGroup, newTrait, partsOf, type Group } from "./rule-draft.ts";
+import {
+  asGroup,
+  isGroup,
+  joined,
+  joinOf,
+  newEvent,
+  newGroup,
+  newTrait,
+  partsOf,
+  type Group,
+} from "./rule-draft.ts";
 
 export function RuleEditor({ rule, onChange }: { rule: Rule; onChange: (rule: Rule) => void }) {
   return (
@@ -18,14 +31,28 @@ const joinOptions = [
   { value: "any", label: "any" },
 ] as const;
 
-function GroupEditor({ group, depth, onChange }: { group: Group; depth: number; onChange: (group: Rule) => void }) {
+function GroupEditor({
+  group,
+  depth,
+  onChange,
+}: {
+  group: Group;
+  depth: number;
+  onChange: (group: Rule) => void;
+}) {
   const join = joinOf(group);
   const parts = partsOf(group);
   const set = (next: Rule[]): void => onChange(joined(join, next));
   return (
     <div className="rule-group">
       <p className="rule-join">
-        <Choice small label="Join" value={join} options={joinOptions} onChange={(next) => onChange(joined(next, parts))} />
+        <Choice
+          small
+          label="Join"
+          value={join}
+          options={joinOptions}
+          onChange={(next) => onChange(joined(next, parts))}
+        />
         <span className="muted">of these hold</span>
       </p>
       <ul className="rule-parts">
@@ -58,7 +85,12 @@ function GroupEditor({ group, depth, onChange }: { group: Group; depth: number; 
   );
 }
 
-type PartProps = { part: Rule; depth: number; onChange: (part: Rule) => void; onRemove: () => void };
+type PartProps = {
+  part: Rule;
+  depth: number;
+  onChange: (part: Rule) => void;
+  onRemove: () => void;
+};
 
 function PartEditor({ part, depth, onChange, onRemove }: PartProps) {
   const isDenied = "not" in part;
@@ -79,10 +111,19 @@ function PartEditor({ part, depth, onChange, onRemove }: PartProps) {
         <GroupEditor group={asGroup(inner)} depth={depth + 1} onChange={change} />
       ) : (
         <div className="rule-fields">
-          {"trait" in inner ? <TraitFields condition={inner} onChange={change} /> : <EventFields condition={inner} onChange={change} />}
+          {"trait" in inner ? (
+            <TraitFields condition={inner} onChange={change} />
+          ) : (
+            <EventFields condition={inner} onChange={change} />
+          )}
         </div>
       )}
-      <IconButton small icon="close" label={isGroup(inner) ? "Remove this group" : "Remove this condition"} onClick={onRemove} />
+      <IconButton
+        small
+        icon="close"
+        label={isGroup(inner) ? "Remove this group" : "Remove this condition"}
+        onClick={onRemove}
+      />
     </div>
   );
 }

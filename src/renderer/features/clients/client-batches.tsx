@@ -1,4 +1,6 @@
-/** Its batches as they leave: why each was flushed, what is in it, each try and what was answered. */
+/**
+ * Its batches as they leave: why each was flushed, what is in it, each try and what was answered.
+ */
 
 import { useState } from "react";
 import { IconButton } from "../../kit/controls.tsx";
@@ -12,7 +14,13 @@ import { answerWords, type Batch, callsWords, callWords, reasonWords } from "./c
 
 const pageSize = 30;
 
-const stateNames = { queued: "queued", sending: "sending", waiting: "waiting", sent: "delivered", failed: "failed" } as const;
+const stateNames = {
+  queued: "queued",
+  sending: "sending",
+  waiting: "waiting",
+  sent: "delivered",
+  failed: "failed",
+} as const;
 
 export function ClientBatches({ id }: { id: string }) {
   const { answer, error } = useLive("clients.batches", { id, limit: pageSize });
@@ -21,11 +29,16 @@ export function ClientBatches({ id }: { id: string }) {
     <section className="section" aria-label="Batches">
       <div className="section-head">
         <h3>Batches</h3>
-        <span className="quiet">{answer === undefined || answer.total === 0 ? "" : count(answer.total + answer.dropped)}</span>
+        <span className="quiet">
+          {answer === undefined || answer.total === 0 ? "" : count(answer.total + answer.dropped)}
+        </span>
       </div>
       <ProblemText error={error} />
       {answer?.items.length === 0 ? (
-        <p className="quiet">No batch sent yet. Queue a call: the batch is sent when the queue is full or the interval has elapsed.</p>
+        <p className="quiet">
+          No batch sent yet. Queue a call: the batch is sent when the queue is full or the interval
+          has elapsed.
+        </p>
       ) : (
         <ol className="batches">
           {answer?.items.map((batch) => (
@@ -38,12 +51,22 @@ export function ClientBatches({ id }: { id: string }) {
           ))}
         </ol>
       )}
-      {answer !== undefined && answer.items.length < answer.total ? <p className="quiet">the newest {pageSize}</p> : null}
+      {answer !== undefined && answer.items.length < answer.total ? (
+        <p className="quiet">the newest {pageSize}</p>
+      ) : null}
     </section>
   );
 }
 
-function BatchRow({ batch, isOpen, onToggle }: { batch: Batch; isOpen: boolean; onToggle: () => void }) {
+function BatchRow({
+  batch,
+  isOpen,
+  onToggle,
+}: {
+  batch: Batch;
+  isOpen: boolean;
+  onToggle: () => void;
+}) {
   const last = batch.tries.at(-1);
   return (
     <li aria-label={`Batch ${batch.number}`}>
@@ -70,7 +93,9 @@ function BatchRow({ batch, isOpen, onToggle }: { batch: Batch; isOpen: boolean; 
           ) : (
             <State state={stateNames[batch.state]} />
           )}
-          {batch.nextTryAt === null ? null : <Until at={Date.parse(batch.nextTryAt)} withTime={false} />}
+          {batch.nextTryAt === null ? null : (
+            <Until at={Date.parse(batch.nextTryAt)} withTime={false} />
+          )}
         </span>
         <IconButton
           icon={isOpen ? "up" : "down"}
@@ -96,7 +121,9 @@ function BatchDetails({ batch: { id, calls, messages, tries } }: { batch: Batch 
               <OutcomeGlyph outcome={each.outcome ?? "under_way"} />
             </span>
             <span>{answerWords(each)}</span>
-            <span className="quiet">{each.durationMs === null ? "" : duration(each.durationMs)}</span>
+            <span className="quiet">
+              {each.durationMs === null ? "" : duration(each.durationMs)}
+            </span>
             <code className="quiet clip isolate" title={each.answer}>
               {each.answer}
             </code>
@@ -106,12 +133,18 @@ function BatchDetails({ batch: { id, calls, messages, tries } }: { batch: Batch 
       <ol className="batch-calls" aria-label="Calls">
         {calls.map((each) => (
           <li key={each.messageId}>
-            <a className="link clip isolate" href={filterHref({ values: {}, text: each.messageId })} title="Find in Live">
+            <a
+              className="link clip isolate"
+              href={filterHref({ values: {}, text: each.messageId })}
+              title="Find in Live"
+            >
               {callWords(each)}
             </a>
           </li>
         ))}
-        {messages > calls.length ? <li className="quiet">and {count(messages - calls.length)} more</li> : null}
+        {messages > calls.length ? (
+          <li className="quiet">and {count(messages - calls.length)} more</li>
+        ) : null}
       </ol>
       <p className="quiet">
         messageId of the batch <code className="isolate">{id}</code>

@@ -16,7 +16,10 @@ export function ClientCalls({ client: { id, state, generating } }: { client: Cli
   const [howMany, setHowMany] = useState("40");
   const [pace, setPace] = useState("4");
   const { problem, run, attempt } = useAction();
-  const make = (): void => attempt(async () => call("clients.call", { id, type, call: JSON.parse(drafts[type]) as unknown }));
+  const make = (): void =>
+    attempt(async () =>
+      call("clients.call", { id, type, call: JSON.parse(drafts[type]) as unknown }),
+    );
   const isOpen = state === "running";
   return (
     <section className="section client-calls" aria-label="Calls">
@@ -32,9 +35,22 @@ export function ClientCalls({ client: { id, state, generating } }: { client: Cli
         }}
       >
         <div className="section-head">
-          <Choice small label="Type" value={type} options={composedTypes.map((value) => ({ value, label: value }))} onChange={setType} />
+          <Choice
+            small
+            label="Type"
+            value={type}
+            options={composedTypes.map((value) => ({ value, label: value }))}
+            onChange={setType}
+          />
           <span className="grow" />
-          <Button small type="submit" look="primary" icon="add" disabled={!isOpen} shortcut={isMac ? "⌘ Enter" : "Ctrl Enter"}>
+          <Button
+            small
+            type="submit"
+            look="primary"
+            icon="add"
+            disabled={!isOpen}
+            shortcut={isMac ? "⌘ Enter" : "Ctrl Enter"}
+          >
             Queue call
           </Button>
         </div>
@@ -52,7 +68,9 @@ export function ClientCalls({ client: { id, state, generating } }: { client: Cli
         className="client-generate"
         onSubmit={(event) => {
           event.preventDefault();
-          run(() => call("clients.generate", { id, count: Number(howMany), perSecond: Number(pace) }));
+          run(() =>
+            call("clients.generate", { id, count: Number(howMany), perSecond: Number(pace) }),
+          );
         }}
       >
         <span className="muted">Generate</span>

@@ -1,4 +1,7 @@
-/** One simulated client: its queue and countdown, the calls it is given, its batches, and how it is set up. */
+/**
+ * One simulated client: its queue and countdown, the calls it is given, its batches, and how it is
+ * set up.
+ */
 
 import type { InputOf } from "../../../contract/contract.ts";
 import { wireModes } from "../../../domain/configuration.ts";
@@ -22,7 +25,8 @@ export function ClientPane({ client, problem }: { client: Client; problem: Error
   const { id, name, state, queued } = client;
   const details = useLive("clients.get", { id }).answer;
   const { problem: refusal, run, attempt } = useAction();
-  const update = (changes: Omit<InputOf<"clients.update">, "id">): Promise<unknown> => call("clients.update", { id, ...changes });
+  const update = (changes: Omit<InputOf<"clients.update">, "id">): Promise<unknown> =>
+    call("clients.update", { id, ...changes });
   const isOpen = state === "running";
   return (
     <EditorPane
@@ -34,32 +38,57 @@ export function ClientPane({ client, problem }: { client: Client; problem: Error
       tools={
         <>
           {isOpen ? (
-            <Button small icon="send" disabled={queued === 0} onClick={() => run(() => call("clients.flush", { id }))}>
+            <Button
+              small
+              icon="send"
+              disabled={queued === 0}
+              onClick={() => run(() => call("clients.flush", { id }))}
+            >
               Flush
             </Button>
           ) : (
-            <Button small disabled={state === "closing"} onClick={() => run(() => call("clients.reopen", { id }))}>
+            <Button
+              small
+              disabled={state === "closing"}
+              onClick={() => run(() => call("clients.reopen", { id }))}
+            >
               Reopen
             </Button>
           )}
           <DeleteMenu
             name={name}
             label="More: close, delete"
-            items={[{ label: "Close", icon: "pause", disabled: !isOpen, onSelect: () => run(() => call("clients.close", { id })) }]}
+            items={[
+              {
+                label: "Close",
+                icon: "pause",
+                disabled: !isOpen,
+                onSelect: () => run(() => call("clients.close", { id })),
+              },
+            ]}
             onDelete={async () => {
               await call("clients.delete", { id });
               usePlace.getState().go({ view: "clients" });
             }}
           >
-            Queued calls are still sent. Its batches and its log are deleted; messages that arrived stay on record.
+            Queued calls are still sent. Its batches and its log are deleted; messages that arrived
+            stay on record.
           </DeleteMenu>
         </>
       }
     >
       <div className="pane-body">
         <ProblemText error={refusal ?? problem} />
-        <ClientQueue client={details ?? client} queue={details?.queue ?? []} current={details?.current ?? null} />
-        <ClientSetup client={client} onUpdate={update} onSet={(changes) => attempt(() => update(changes))} />
+        <ClientQueue
+          client={details ?? client}
+          queue={details?.queue ?? []}
+          current={details?.current ?? null}
+        />
+        <ClientSetup
+          client={client}
+          onUpdate={update}
+          onSet={(changes) => attempt(() => update(changes))}
+        />
         <ClientCalls client={client} />
         <ClientBatches id={id} />
       </div>
@@ -70,11 +99,23 @@ export function ClientPane({ client, problem }: { client: Client; problem: Error
 /** More than these would be too small to see; a bar shows the share then. */
 const maxPlaces = 60;
 
-/** The queue as it fills: a place for each call up to the size, and the countdown to the flush in the clock's colour. */
-function ClientQueue({ client, queue, current }: { client: Client; queue: readonly Call[]; current: Batch | null }) {
+/**
+ * The queue as it fills: a place for each call up to the size, and the countdown to the flush in
+ * the clock's colour.
+ */
+function ClientQueue({
+  client,
+  queue,
+  current,
+}: {
+  client: Client;
+  queue: readonly Call[];
+  current: Batch | null;
+}) {
   const { queued, flushAt, counts, underWay, nextTryAt } = client;
   const now = useNow();
-  const tryIn = nextTryAt === null || now === null ? null : Math.max(0, Date.parse(nextTryAt) - now);
+  const tryIn =
+    nextTryAt === null || now === null ? null : Math.max(0, Date.parse(nextTryAt) - now);
   return (
     <section className="section client-queue" aria-label="Queue">
       <p className="queue-count">
@@ -97,29 +138,41 @@ function ClientQueue({ client, queue, current }: { client: Client; queue: readon
           })}
         </ol>
       ) : (
-        <progress className="queue-bar" value={Math.min(queued, flushAt)} max={flushAt} aria-label="Queue" />
+        <progress
+          className="queue-bar"
+          value={Math.min(queued, flushAt)}
+          max={flushAt}
+          aria-label="Queue"
+        />
       )}
       <p className="muted queue-facts">
         {underWay === 0 ? (
           <span>nothing in flight</span>
         ) : (
           <span>
-            {current === null || current.state === "sending" ? "sending a batch" : "a batch waits for its next try"}
+            {current === null || current.state === "sending"
+              ? "sending a batch"
+              : "a batch waits for its next try"}
             {underWay > 1 ? `, ${underWay - 1} behind it` : ""}
           </span>
         )}
         {tryIn === null ? null : (
-          <span className="due">next try {tryIn === 0 ? "now" : `in ${tryIn < 1000 ? duration(tryIn) : span(tryIn)}`}</span>
+          <span className="due">
+            next try {tryIn === 0 ? "now" : `in ${tryIn < 1000 ? duration(tryIn) : span(tryIn)}`}
+          </span>
         )}
         <span>
-          {count(counts.sent)} sent in {count(counts.batches)} {counts.batches === 1 ? "batch" : "batches"}
+          {count(counts.sent)} sent in {count(counts.batches)}{" "}
+          {counts.batches === 1 ? "batch" : "batches"}
         </span>
         {counts.retries === 0 ? null : (
           <span>
             {count(counts.retries)} {counts.retries === 1 ? "retry" : "retries"}
           </span>
         )}
-        {counts.failed === 0 ? null : <span className="state failed">{count(counts.failed)} failed</span>}
+        {counts.failed === 0 ? null : (
+          <span className="state failed">{count(counts.failed)} failed</span>
+        )}
       </p>
     </section>
   );
@@ -127,11 +180,14 @@ function ClientQueue({ client, queue, current }: { client: Client; queue: readon
 
 function Countdown({ client: { nextFlushAt, flushAfter, queued } }: { client: Client }) {
   const now = useNow();
-  if (nextFlushAt === null || now === null) return <span className="quiet">{queued === 0 ? "the queue is empty" : ""}</span>;
+  if (nextFlushAt === null || now === null)
+    return <span className="quiet">{queued === 0 ? "the queue is empty" : ""}</span>;
   const rest = Math.max(0, Date.parse(nextFlushAt) - now);
   return (
     <span className="countdown">
-      <span className="due">{rest === 0 ? "flushes now" : `flushes in ${span(Math.ceil(rest / 1000) * 1000)}`}</span>
+      <span className="due">
+        {rest === 0 ? "flushes now" : `flushes in ${span(Math.ceil(rest / 1000) * 1000)}`}
+      </span>
       <span className="countdown-track" aria-hidden="true">
         <i style={{ inlineSize: `${Math.min(100, (rest / flushAfter) * 100)}%` }} />
       </span>
@@ -143,7 +199,10 @@ type Changes = Omit<InputOf<"clients.update">, "id">;
 
 const wireOptions = wireModes.map((value) => ({ value, label: value }));
 
-/** The options of the library: source, flush size and interval, endpoint and wire format. All can change while it runs. */
+/**
+ * The options of the library: source, flush size and interval, endpoint and wire format. All can
+ * change while it runs.
+ */
 function ClientSetup({
   client: { sourceId, writeKey, flushAt, flushAfter, wire, endpoint, strict, url },
   onUpdate,
@@ -153,7 +212,9 @@ function ClientSetup({
   onUpdate: (changes: Changes) => Promise<unknown>;
   onSet: (changes: Changes) => void;
 }) {
-  const sources = (useLive("sources.list", {}).answer?.items ?? []).filter(({ kind }) => kind !== "audience");
+  const sources = (useLive("sources.list", {}).answer?.items ?? []).filter(
+    ({ kind }) => kind !== "audience",
+  );
   return (
     <section className="section" aria-label="Setup">
       <div className="client-setup">
@@ -168,7 +229,9 @@ function ClientSetup({
         <CommitField
           label="Flush after"
           text={durationText(flushAfter)}
-          check={(text) => (parseDuration(text) === null ? "Enter a time such as 5 s or 250 ms." : null)}
+          check={(text) =>
+            parseDuration(text) === null ? "Enter a time such as 5 s or 250 ms." : null
+          }
           onCommit={(text) => onUpdate({ flushAfter: parseDuration(text) ?? flushAfter })}
         />
         <div className="commit">
@@ -179,7 +242,9 @@ function ClientSetup({
             aria-labelledby="client-source"
             value={sourceId ?? ""}
             options={[
-              ...(sourceId === null ? [{ value: "", label: `no source has ${writeKey.slice(0, 40)}` }] : []),
+              ...(sourceId === null
+                ? [{ value: "", label: `no source has ${writeKey.slice(0, 40)}` }]
+                : []),
               ...sources.map(({ id, name }) => ({ value: id, label: name })),
             ]}
             onChange={(id) => onSet({ sourceId: id })}
@@ -187,7 +252,12 @@ function ClientSetup({
         </div>
         <div className="commit">
           <span className="labelled-name">Wire format</span>
-          <Choice label="Wire format" value={wire} options={wireOptions} onChange={(next) => onSet({ wire: next })} />
+          <Choice
+            label="Wire format"
+            value={wire}
+            options={wireOptions}
+            onChange={(next) => onSet({ wire: next })}
+          />
         </div>
         <CommitField
           label="Endpoint"

@@ -16,12 +16,18 @@ export const reasonWords: Record<Batch["reason"], string> = {
 };
 
 export function callWords({ type, event, userId }: Call): string {
-  return [type, event, userId === null ? null : `of ${userId}`].filter((word) => word !== null && word !== "").join(" ");
+  return [type, event, userId === null ? null : `of ${userId}`]
+    .filter((word) => word !== null && word !== "")
+    .join(" ");
 }
 
 /** The result of the newest try, in a few words. */
 export function answerWords({ status, failure }: Batch["tries"][number]): string {
-  return status === null ? (failure ?? "in flight") : failure === null ? String(status) : `${status}, ${failure}`;
+  return status === null
+    ? (failure ?? "in flight")
+    : failure === null
+      ? String(status)
+      : `${status}, ${failure}`;
 }
 
 export function callsWords(n: number): string {

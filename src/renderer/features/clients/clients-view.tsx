@@ -17,9 +17,14 @@ import { ClientPane } from "./client-pane.tsx";
 import type { Client } from "./client-words.ts";
 import "./clients.css";
 
-/** Creates a client of the first source there is, or of one that is created for it, and opens it. */
+/**
+ * Creates a client of the first source there is, or of one that is created for it, and opens it.
+ */
 async function createClient(): Promise<void> {
-  const [clients, sources] = await Promise.all([call("clients.list", {}), call("sources.list", {})]);
+  const [clients, sources] = await Promise.all([
+    call("clients.list", {}),
+    call("sources.list", {}),
+  ]);
   const source = sources.items.find(({ kind }) => kind !== "audience");
   const sourceId = source?.id ?? (await call("workspaces.open", { kind: "first" })).sourceId;
   const name = clients.items.length === 0 ? "Client" : `Client ${clients.items.length + 1}`;
@@ -38,7 +43,13 @@ export function ClientsView() {
   const current = openOf(answer.items, openId);
   const entries = answer.items.map((client): Entry => {
     const queued = `${count(client.queued)} of ${count(client.flushAt)}`;
-    return { path: [client.id], label: client.name, hint: queued, aside: queued, detail: <ClientDetail client={client} /> };
+    return {
+      path: [client.id],
+      label: client.name,
+      hint: queued,
+      aside: queued,
+      detail: <ClientDetail client={client} />,
+    };
   });
   return (
     <Collection
@@ -56,14 +67,20 @@ export function ClientsView() {
             action={{ label: "Create a client", run: add.run }}
             error={problem}
           >
-            A simulated client queues calls as a program with the client library does: it sends 20 at a time, or what it has after 5
-            seconds, and retries what the server did not accept. You see the queue fill, the countdown run and each batch go out, on the
-            pipeline’s clock, and can change its size and interval while it runs.
+            A simulated client queues calls as a program with the client library does: it sends 20
+            at a time, or what it has after 5 seconds, and retries what the server did not accept.
+            You see the queue fill, the countdown run and each batch go out, on the pipeline’s
+            clock, and can change its size and interval while it runs.
           </EmptyState>
         )
       }
       editor={current && <ClientPane key={current.id} client={current} problem={problem} />}
-      evidence={current && { label: "Debug log", content: <ClientLog key={current.id} id={current.id} name={current.name} /> }}
+      evidence={
+        current && {
+          label: "Debug log",
+          content: <ClientLog key={current.id} id={current.id} name={current.name} />,
+        }
+      }
     />
   );
 }
@@ -90,26 +107,34 @@ function ClientLog({ id, name }: { id: string; name: string }) {
     <section className="pane" aria-label={`Debug log of ${name}`}>
       <header className="pane-title">
         <h3>Debug log</h3>
-        <span className="quiet">{answer === undefined || answer.total === 0 ? "" : count(answer.total + answer.dropped)}</span>
+        <span className="quiet">
+          {answer === undefined || answer.total === 0 ? "" : count(answer.total + answer.dropped)}
+        </span>
         <span className="grow" />
         <Button
           small
           icon="copy"
           disabled={lines.length === 0}
-          onClick={() => void copyText(lines.map(({ at, line }) => `${at} ${line}`).join("\n"), "the log")}
+          onClick={() =>
+            void copyText(lines.map(({ at, line }) => `${at} ${line}`).join("\n"), "the log")
+          }
         >
           Copy
         </Button>
       </header>
       {lines.length === 0 ? (
         <p className="nothing-delivered muted">
-          Nothing yet. Each queued call, flush, response and retry is logged here, in the format of <code>DEBUG=analytics</code>.
+          Nothing yet. Each queued call, flush, response and retry is logged here, in the format of{" "}
+          <code>DEBUG=analytics</code>.
         </p>
       ) : (
         <div className="pane-body">
           <ol className="client-log" tabIndex={0} aria-label="Lines, newest first">
             {lines.map(({ number, at, event, line }) => (
-              <li key={number} className={event === "failed" || event === "retried" ? "notable" : undefined}>
+              <li
+                key={number}
+                className={event === "failed" || event === "retried" ? "notable" : undefined}
+              >
                 <span className="mono due">
                   {clockTime(Date.parse(at))}
                   <span className="ms">{milliseconds(Date.parse(at))}</span>
@@ -122,7 +147,11 @@ function ClientLog({ id, name }: { id: string; name: string }) {
           </ol>
           {answer === undefined || answer.nextCursor === null ? null : (
             <p className="nothing-delivered">
-              <Button small disabled={limit >= most} onClick={() => setLimit(Math.min(limit + 200, most))}>
+              <Button
+                small
+                disabled={limit >= most}
+                onClick={() => setLimit(Math.min(limit + 200, most))}
+              >
                 Show more of {count(answer.total)}
               </Button>
             </p>

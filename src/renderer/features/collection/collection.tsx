@@ -1,6 +1,7 @@
 /**
- * The views that set something up: their list at the left, the editor of what is open in the middle, evidence at the right.
- * In a narrow window the list is a menu in the editor's heading. A view supplies its entries, its editor and its words.
+ * The views that set something up: their list at the left, the editor of what is open in the
+ * middle, evidence at the right. In a narrow window the list is a menu in the editor's heading. A
+ * view supplies its entries, its editor and its words.
  */
 
 import { createContext, Fragment, type ReactNode, useContext } from "react";
@@ -82,13 +83,28 @@ export function Collection(props: CollectionProps) {
   );
 }
 
-function EntryList({ view, title, entries, current, query = {}, add, tools, above, below, footer }: CollectionProps) {
+function EntryList({
+  view,
+  title,
+  entries,
+  current,
+  query = {},
+  add,
+  tools,
+  above,
+  below,
+  footer,
+}: CollectionProps) {
   const currentPath = current?.join("/");
   return (
     <nav className="pane list-pane" aria-label={title}>
       <header className="pane-title">
         <h2 className="clip grow">{title}</h2>
-        {add === undefined ? tools : <IconButton icon="add" label={add.label} onClick={() => add.run()} />}
+        {add === undefined ? (
+          tools
+        ) : (
+          <IconButton icon="add" label={add.label} onClick={() => add.run()} />
+        )}
       </header>
       <ul className="pane-body">
         {above}
@@ -130,13 +146,24 @@ type EditorPaneProps = {
   children: ReactNode;
 };
 
-export function EditorPane({ label, title, onRename, kind = "editor", others, facts, tools, children }: EditorPaneProps) {
+export function EditorPane({
+  label,
+  title,
+  onRename,
+  kind = "editor",
+  others,
+  facts,
+  tools,
+  children,
+}: EditorPaneProps) {
   const items = useContext(OthersContext);
   return (
     <section className={`pane ${kind}`} aria-label={label}>
       <header className="pane-title">
         <h2 className={onRename === undefined ? "clip isolate" : "sr"}>{title}</h2>
-        {onRename === undefined || typeof title !== "string" ? null : <TitleField name={title} onRename={onRename} />}
+        {onRename === undefined || typeof title !== "string" ? null : (
+          <TitleField name={title} onRename={onRename} />
+        )}
         {items.length === 0 ? null : (
           <span className="others">
             <Menu trigger={<IconButton icon="down" label={others} small />} items={items} />
@@ -151,7 +178,13 @@ export function EditorPane({ label, title, onRename, kind = "editor", others, fa
   );
 }
 
-function TitleField({ name, onRename }: { name: string; onRename: (name: string) => Promise<unknown> }) {
+function TitleField({
+  name,
+  onRename,
+}: {
+  name: string;
+  onRename: (name: string) => Promise<unknown>;
+}) {
   const change = usePlace((place) => place.change);
   const isNew = usePlace((place) => place.query["name"] === "edit");
   return (

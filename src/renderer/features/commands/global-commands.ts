@@ -1,18 +1,55 @@
 /** The commands that every view has: places, the clock, what lies over the page. */
 
 import type { IconName } from "../../kit/icon.tsx";
-import { advanceClock, advanceToIdle, cancelAdvance, pauseOrRun, setClock, stepClock } from "../../stores/clock.ts";
+import {
+  advanceClock,
+  advanceToIdle,
+  cancelAdvance,
+  pauseOrRun,
+  setClock,
+  stepClock,
+} from "../../stores/clock.ts";
 import { type Command, useOverlay } from "../../stores/commands.ts";
 import { usePlace, type View } from "../../stores/place.ts";
 
 const minuteMs = 60_000;
 
 const clockCommands: readonly Command[] = [
-  { id: "clock.step", label: "Step to next due", icon: "step", shortcut: ".", run: () => void stepClock() },
-  { id: "clock.idle", label: "Run until nothing is due", icon: "advance", hint: "the clock", run: () => void advanceToIdle() },
-  { id: "clock.cancel", label: "Cancel the advance", icon: "close", hint: "the clock", run: () => void cancelAdvance() },
-  { id: "clock.pause", label: "Pause or resume the clock", icon: "pause", shortcut: "Space", run: () => void pauseOrRun() },
-  { id: "clock.real", label: "Clock in real time", icon: "live", hint: "the clock", run: () => void setClock("real") },
+  {
+    id: "clock.step",
+    label: "Step to next due",
+    icon: "step",
+    shortcut: ".",
+    run: () => void stepClock(),
+  },
+  {
+    id: "clock.idle",
+    label: "Run until nothing is due",
+    icon: "advance",
+    hint: "the clock",
+    run: () => void advanceToIdle(),
+  },
+  {
+    id: "clock.cancel",
+    label: "Cancel the advance",
+    icon: "close",
+    hint: "the clock",
+    run: () => void cancelAdvance(),
+  },
+  {
+    id: "clock.pause",
+    label: "Pause or resume the clock",
+    icon: "pause",
+    shortcut: "Space",
+    run: () => void pauseOrRun(),
+  },
+  {
+    id: "clock.real",
+    label: "Clock in real time",
+    icon: "live",
+    hint: "the clock",
+    run: () => void setClock("real"),
+  },
   ...[10, 60, 600].map((speed): Command => ({
     id: `clock.${speed}`,
     label: `Clock at ${speed}× speed`,
@@ -36,11 +73,25 @@ const clockCommands: readonly Command[] = [
 ];
 
 const overlayCommands: readonly Command[] = [
-  { id: "compose", label: "Compose a message", icon: "send", shortcut: "n", run: () => useOverlay.getState().show("composer") },
-  { id: "shortcuts", label: "Show all shortcuts", icon: "more", shortcut: "?", run: () => useOverlay.getState().show("shortcuts") },
+  {
+    id: "compose",
+    label: "Compose a message",
+    icon: "send",
+    shortcut: "n",
+    run: () => useOverlay.getState().show("composer"),
+  },
+  {
+    id: "shortcuts",
+    label: "Show all shortcuts",
+    icon: "more",
+    shortcut: "?",
+    run: () => useOverlay.getState().show("shortcuts"),
+  },
 ];
 
-export function globalCommands(places: readonly { view: View; icon: IconName; label: string }[]): readonly Command[] {
+export function globalCommands(
+  places: readonly { view: View; icon: IconName; label: string }[],
+): readonly Command[] {
   const placeCommands = places.map(({ view, icon, label }): Command => ({
     id: `go.${view}`,
     label: `Go to ${label}`,

@@ -2,13 +2,28 @@ import { describe, expect, test } from "vitest";
 import type { Command } from "../../stores/commands.ts";
 import { markedParts, matchCommands } from "./match.ts";
 
-const command = (label: string): Command => ({ id: label, label, icon: "step", run: () => undefined });
-const commands = ["Step to next due", "Add a step to flaky-billing", "Set back flaky-billing to step 1", "Overstepped"].map(command);
+const command = (label: string): Command => ({
+  id: label,
+  label,
+  icon: "step",
+  run: () => undefined,
+});
+const commands = [
+  "Step to next due",
+  "Add a step to flaky-billing",
+  "Set back flaky-billing to step 1",
+  "Overstepped",
+].map(command);
 const labels = (text: string) => matchCommands(commands, text).map((match) => match.command.label);
 
 describe("commands", () => {
   test("that begin with the word come first, then those with a word that begins with it, then those that hold it", () => {
-    expect(labels("step")).toEqual(["Step to next due", "Add a step to flaky-billing", "Set back flaky-billing to step 1", "Overstepped"]);
+    expect(labels("step")).toEqual([
+      "Step to next due",
+      "Add a step to flaky-billing",
+      "Set back flaky-billing to step 1",
+      "Overstepped",
+    ]);
   });
 
   test("must hold every word that was typed, in any order and case", () => {

@@ -33,7 +33,10 @@ function matchLabel(label: string, words: readonly string[]): Omit<Match, "comma
 }
 
 /** A label cut at its marks; marks that overlap count once. */
-export function markedParts(label: string, marks: Match["marks"]): { text: string; marked: boolean }[] {
+export function markedParts(
+  label: string,
+  marks: Match["marks"],
+): { text: string; marked: boolean }[] {
   const parts: { text: string; marked: boolean }[] = [];
   let at = 0;
   for (const { start, end } of marks) {

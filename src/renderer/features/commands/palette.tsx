@@ -1,4 +1,6 @@
-/** The command palette: everything the page can do, by name. Offers come from `stores/commands.ts`. */
+/**
+ * The command palette: everything the page can do, by name. Offers come from `stores/commands.ts`.
+ */
 
 import { Dialog as BaseDialog } from "@base-ui/react/dialog";
 import { useMemo, useRef, useState } from "react";
@@ -112,7 +114,17 @@ function Hint({ command: { hint, shortcut } }: { command: Command }) {
 
 function filterFor(text: string): Match {
   const run = (): void => usePlace.getState().go({ view: "live", query: { text } });
-  return { command: { id: "filter", label: `Filter messages for “${text}”`, icon: "search", shortcut: "/", run }, marks: [], score: 0 };
+  return {
+    command: {
+      id: "filter",
+      label: `Filter messages for “${text}”`,
+      icon: "search",
+      shortcut: "/",
+      run,
+    },
+    marks: [],
+    score: 0,
+  };
 }
 
 /** The `?` overlay: every key, by where it works. */
@@ -142,7 +154,9 @@ export function Shortcuts() {
           </section>
         ))}
       </div>
-      <p className="quiet shortcuts-note">Single keys are ignored while a field, a menu or a dialog has focus.</p>
+      <p className="quiet shortcuts-note">
+        Single keys are ignored while a field, a menu or a dialog has focus.
+      </p>
     </Dialog>
   );
 }

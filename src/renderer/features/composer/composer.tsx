@@ -1,6 +1,6 @@
 /**
- * Composes one call, sends it through a simulated client or straight to the ingest port as a source, and shows the same
- * call as clients would make it.
+ * Composes one call, sends it through a simulated client or straight to the ingest port as a
+ * source, and shows the same call as clients would make it.
  */
 
 import { useState } from "react";
@@ -17,7 +17,14 @@ import { isMac } from "../../stores/keys.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
-import { type ComposedType, composedTypes, snippet, type SnippetKind, snippetKinds, templates } from "./snippets.ts";
+import {
+  type ComposedType,
+  composedTypes,
+  snippet,
+  type SnippetKind,
+  snippetKinds,
+  templates,
+} from "./snippets.ts";
 import "./composer.css";
 
 export function Composer() {
@@ -29,15 +36,21 @@ export function Composer() {
   );
 }
 
-type Sent = { by: "source"; answer: AnswerOf<"sources.send"> } | { by: "client"; answer: AnswerOf<"clients.call"> };
+type Sent =
+  | { by: "source"; answer: AnswerOf<"sources.send"> }
+  | { by: "client"; answer: AnswerOf<"clients.call"> };
 
 /** Through whom the last call went; the next one goes the same way. */
 let lastChosen: string | null = null;
 
 function Form({ onDone }: { onDone: () => void }) {
-  const sources = useLive("sources.list", {}).answer?.items.filter(({ kind }) => kind !== "audience");
+  const sources = useLive("sources.list", {}).answer?.items.filter(
+    ({ kind }) => kind !== "audience",
+  );
   const ingestUrl = useOnce("about.get", {}).answer?.ingestUrl ?? "";
-  const clients = useLive("clients.list", {}).answer?.items.filter(({ state }) => state === "running");
+  const clients = useLive("clients.list", {}).answer?.items.filter(
+    ({ state }) => state === "running",
+  );
   const [chosen, setChosen] = useState<string | null>(lastChosen);
   const [type, setType] = useState<ComposedType>("track");
   const [drafts, setDrafts] = useState(templates);
@@ -53,7 +66,14 @@ function Form({ onDone }: { onDone: () => void }) {
   const send = async (): Promise<void> => {
     if (client !== undefined) {
       if (wrong !== null) throw new Error("A client needs valid JSON for the call.");
-      setSent({ by: "client", answer: await call("clients.call", { id: client.id, type, call: JSON.parse(body) as unknown }) });
+      setSent({
+        by: "client",
+        answer: await call("clients.call", {
+          id: client.id,
+          type,
+          call: JSON.parse(body) as unknown,
+        }),
+      });
     } else {
       const sourceId = source?.id ?? (await call("workspaces.open", { kind: "first" })).sourceId;
       setSent({ by: "source", answer: await call("sources.send", { id: sourceId, type, body }) });
@@ -74,11 +94,18 @@ function Form({ onDone }: { onDone: () => void }) {
       }}
     >
       <div className="composer-head">
-        <Choice label="Type" value={type} options={composedTypes.map((value) => ({ value, label: value }))} onChange={setType} />
+        <Choice
+          label="Type"
+          value={type}
+          options={composedTypes.map((value) => ({ value, label: value }))}
+          onChange={setType}
+        />
         <span className="grow" />
         {sources !== undefined && source !== undefined ? (
           <label className="composer-source">
-            <span className="muted">{client === undefined ? "send directly as" : "send through"}</span>
+            <span className="muted">
+              {client === undefined ? "send directly as" : "send through"}
+            </span>
             <SelectField
               aria-label="Sent by"
               value={client?.id ?? source.id}
@@ -98,7 +125,9 @@ function Form({ onDone }: { onDone: () => void }) {
         label="The call"
         error={wrong}
         hint={
-          client === undefined ? "Sent exactly as written, including number formats." : "Queued by the client and sent with its next batch."
+          client === undefined
+            ? "Sent exactly as written, including number formats."
+            : "Queued by the client and sent with its next batch."
         }
       >
         <textarea
@@ -111,7 +140,13 @@ function Form({ onDone }: { onDone: () => void }) {
         />
       </Labelled>
       <div className="composer-actions">
-        <Button look="primary" icon="send" type="submit" isBusy={isBusy} shortcut={isMac ? "⌘ Enter" : "Ctrl Enter"}>
+        <Button
+          look="primary"
+          icon="send"
+          type="submit"
+          isBusy={isBusy}
+          shortcut={isMac ? "⌘ Enter" : "Ctrl Enter"}
+        >
           Send
         </Button>
         {sent === null ? null : <Answer sent={sent} onDone={onDone} />}
@@ -158,7 +193,11 @@ function Answer({ sent, onDone }: { sent: Sent; onDone: () => void }) {
     return (
       <span className="composer-answer" role="status">
         <StateGlyph state="queued" />
-        <span>{batchId === null ? `queued, ${client.queued} of ${client.flushAt}` : "queued, and the batch is being sent"}</span>
+        <span>
+          {batchId === null
+            ? `queued, ${client.queued} of ${client.flushAt}`
+            : "queued, and the batch is being sent"}
+        </span>
         <Button small look="quiet" onClick={() => leave({ view: "clients", path: [client.id] })}>
           Open the client
         </Button>

@@ -13,7 +13,15 @@ describe("cURL", () => {
   test("keeps the body to the byte, whatever quotes are in it", () => {
     const command = snippet("cURL", draft).replace(/^curl/, "printf '%s\\n'");
     const words = execFileSync("sh", ["-c", command], { encoding: "utf8" }).trimEnd().split("\n");
-    expect(words).toEqual(["http://127.0.0.1:4700/v1/track", "-u", "wk_1:", "-H", "Content-Type: application/json", "-d", draft.body]);
+    expect(words).toEqual([
+      "http://127.0.0.1:4700/v1/track",
+      "-u",
+      "wk_1:",
+      "-H",
+      "Content-Type: application/json",
+      "-d",
+      draft.body,
+    ]);
   });
 
   test("quotes a write key that a shell would read otherwise", () => {
@@ -54,7 +62,7 @@ client.Close()`);
 });
 
 test("a page's properties are the Go library's traits", () => {
-  expect(snippet("Go", { ...draft, type: "page", body: `{"userId":"u","properties":{"path":"/"}}` })).toContain(
-    'Traits: map[string]interface{}{\n\t\t"path": "/"',
-  );
+  expect(
+    snippet("Go", { ...draft, type: "page", body: `{"userId":"u","properties":{"path":"/"}}` }),
+  ).toContain('Traits: map[string]interface{}{\n\t\t"path": "/"');
 });

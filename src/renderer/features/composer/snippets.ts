@@ -1,4 +1,7 @@
-/** One call, as a client of each kind would make it. Pure; every value is quoted as its language wants it. */
+/**
+ * One call, as a client of each kind would make it. Pure; every value is quoted as its language
+ * wants it.
+ */
 
 import type { Json } from "../../../domain/json.ts";
 import type { MessageType } from "../../../domain/states.ts";
@@ -64,11 +67,18 @@ const goNames: Readonly<Record<string, string>> = {
 };
 
 function go({ ingestUrl, writeKey, type, body }: CallDraft): string {
-  const call = type === "page" || type === "screen" ? "Page" : type.charAt(0).toUpperCase() + type.slice(1);
+  const call =
+    type === "page" || type === "screen" ? "Page" : type.charAt(0).toUpperCase() + type.slice(1);
   const value = parsed(body);
-  const members = typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+  const members =
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.entries(value)
+      : [];
   const fields = members.map(([name, member]) => {
-    const field = type === "page" && name === "properties" ? "Traits" : (goNames[name] ?? name.charAt(0).toUpperCase() + name.slice(1));
+    const field =
+      type === "page" && name === "properties"
+        ? "Traits"
+        : (goNames[name] ?? name.charAt(0).toUpperCase() + name.slice(1));
     return `\t${field}: ${goValue(member, 1)},`;
   });
   return `client := analytics.New(${goString(writeKey)})
@@ -93,7 +103,9 @@ function goValue(value: Json, depth: number): string {
   return `map[string]interface{}{\n${members.map(([key, item]) => `${indent}\t${goString(key)}: ${goValue(item, depth + 1)},`).join("\n")}\n${indent}}`;
 }
 
-/** JSON's escapes are Go's, but for the slash and for lone surrogates, which Go has no way to write. */
+/**
+ * JSON's escapes are Go's, but for the slash and for lone surrogates, which Go has no way to write.
+ */
 function goString(text: string): string {
   return JSON.stringify(text.toWellFormed());
 }
@@ -116,7 +128,14 @@ function parsed(body: string): Json {
 
 export type ComposedType = Exclude<MessageType, "delete">;
 
-export const composedTypes = ["track", "identify", "page", "screen", "group", "alias"] as const satisfies readonly ComposedType[];
+export const composedTypes = [
+  "track",
+  "identify",
+  "page",
+  "screen",
+  "group",
+  "alias",
+] as const satisfies readonly ComposedType[];
 
 /** A call of each type that would be accepted, to begin with. */
 export const templates: Readonly<Record<ComposedType, string>> = {

@@ -1,4 +1,7 @@
-/** One deletion request: its state, and for each user what was done and where its delete messages are. */
+/**
+ * One deletion request: its state, and for each user what was done and where its delete messages
+ * are.
+ */
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -36,7 +39,8 @@ export function DeletionPane({ id }: { id: string }) {
             usePlace.getState().go({ view: "deletions" });
           }}
         >
-          It is removed from this list. Its delete messages are still delivered, and the users stay suppressed.
+          It is removed from this list. Its delete messages are still delivered, and the users stay
+          suppressed.
         </DeleteMenu>
       }
     >
@@ -74,7 +78,10 @@ function Users({ users }: { users: Deletion["users"] }) {
                   <DeleteMessage
                     key={messageId}
                     id={messageId}
-                    source={sources.find((source) => source.id === sourceIds[place])?.name ?? "a deleted source"}
+                    source={
+                      sources.find((source) => source.id === sourceIds[place])?.name ??
+                      "a deleted source"
+                    }
                   />
                 ))}
               </ul>
@@ -95,22 +102,31 @@ function DeleteMessage({ id, source }: { id: string; source: string }) {
   const { answer, error } = useLive("messages.get", { id });
   const destinations = useLive("destinations.list", {}).answer?.items ?? [];
   const nameOf = (destinationId: string): string =>
-    destinations.find((destination) => destination.id === destinationId)?.name ?? "a deleted destination";
+    destinations.find((destination) => destination.id === destinationId)?.name ??
+    "a deleted destination";
   return (
     <li>
-      <a className="link clip isolate" href={hrefTo("live", id)} title="Open the delete message in Live">
+      <a
+        className="link clip isolate"
+        href={hrefTo("live", id)}
+        title="Open the delete message in Live"
+      >
         {source}
       </a>
       <span className="delete-deliveries">
         {answer === undefined ? (
-          <span className="quiet">{error === null ? "" : "Its message is no longer on record."}</span>
+          <span className="quiet">
+            {error === null ? "" : "Its message is no longer on record."}
+          </span>
         ) : (
           answer.deliveries.map((delivery) => (
             <span key={delivery.id} className="delete-delivery">
               <span className="quiet">to</span>
               <span className="clip isolate">{nameOf(delivery.destinationId)}</span>
               <State state={delivery.state} />
-              {delivery.nextAttemptAt === null ? null : <Until at={Date.parse(delivery.nextAttemptAt)} />}
+              {delivery.nextAttemptAt === null ? null : (
+                <Until at={Date.parse(delivery.nextAttemptAt)} />
+              )}
             </span>
           ))
         )}
@@ -137,8 +153,10 @@ const stateSentences: Record<Deletion["state"], string> = {
   queued: "Delete messages are queued.",
   waiting: "A receiver has not accepted its delete message yet; it is being retried.",
   failed: "A receiver rejected its delete message. Retry it, or see the response in its attempts.",
-  expired: "The retry window closed before a receiver accepted its delete message. Retry it to open a new window.",
+  expired:
+    "The retry window closed before a receiver accepted its delete message. Retry it to open a new window.",
   cancelled: "A delete message was cancelled before a receiver accepted it.",
   delivered: "Every receiver has accepted its delete message.",
-  nothing_to_send: "No delete message was needed: no source that knows these users has an enabled destination.",
+  nothing_to_send:
+    "No delete message was needed: no source that knows these users has an enabled destination.",
 };

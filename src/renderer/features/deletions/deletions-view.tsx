@@ -1,4 +1,6 @@
-/** Deletions: users are deleted, each request is followed to its end, and suppressions are lifted. */
+/**
+ * Deletions: users are deleted, each request is followed to its end, and suppressions are lifted.
+ */
 
 import { useState } from "react";
 import { Button } from "../../kit/controls.tsx";
@@ -32,7 +34,13 @@ export function DeletionsView() {
 
   const current = openId ?? answer.items[0]?.id;
   const entries: Entry[] = [
-    { path: [suppressedPath], label: "Suppressed users", aside: suppressed, detail: "later messages are rejected", inMenu: false },
+    {
+      path: [suppressedPath],
+      label: "Suppressed users",
+      aside: suppressed,
+      detail: "later messages are rejected",
+      inMenu: false,
+    },
     ...answer.items.map(({ id, users, state, requestedAt }) => ({
       path: [id],
       label: usersInWords(users.map(({ userId }) => userId)),
@@ -45,7 +53,8 @@ export function DeletionsView() {
       ),
     })),
   ];
-  if (openId === newId) entries.unshift({ path: [newId], label: "New request", detail: "not sent yet", inMenu: false });
+  if (openId === newId)
+    entries.unshift({ path: [newId], label: "New request", detail: "not sent yet", inMenu: false });
   return (
     <Collection
       view="deletions"
@@ -56,7 +65,12 @@ export function DeletionsView() {
       below={
         answer.nextCursor === null ? null : (
           <li className="more-entries">
-            <Button small look="quiet" onClick={() => setLimit(Math.min(limit + pageSize, 1000))} disabled={limit >= 1000}>
+            <Button
+              small
+              look="quiet"
+              onClick={() => setLimit(Math.min(limit + pageSize, 1000))}
+              disabled={limit >= 1000}
+            >
               Show {pageSize} more of {count(answer.total)}
             </Button>
           </li>
@@ -65,10 +79,15 @@ export function DeletionsView() {
       menu={[{ label: "Suppressed users", hint: suppressed, onSelect: () => goTo(suppressedPath) }]}
       empty={
         current !== undefined ? null : (
-          <EmptyState label="No deletion" title="Delete a user everywhere" action={{ ...add, icon: "deletions" }}>
-            For each source that knows the user and has an enabled destination, Hookyard sends one delete message as a signed POST and
-            retries it like any other. The user’s profile is deleted, and later messages of the user are rejected as suppressed until you
-            lift the suppression.
+          <EmptyState
+            label="No deletion"
+            title="Delete a user everywhere"
+            action={{ ...add, icon: "deletions" }}
+          >
+            For each source that knows the user and has an enabled destination, Hookyard sends one
+            delete message as a signed POST and retries it like any other. The user’s profile is
+            deleted, and later messages of the user are rejected as suppressed until you lift the
+            suppression.
           </EmptyState>
         )
       }

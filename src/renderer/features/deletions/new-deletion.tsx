@@ -1,4 +1,7 @@
-/** A deletion request that is being written: whom, what is known of each, and whether they are suppressed. */
+/**
+ * A deletion request that is being written: whom, what is known of each, and whether they are
+ * suppressed.
+ */
 
 import { useState } from "react";
 import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
@@ -48,12 +51,18 @@ export function NewDeletion() {
                 onChange={(event) => setText(event.currentTarget.value)}
               />
             </span>
-            <FieldNote id="users-note" error={wrong} hint={userIds.length > 1 ? `${users} without duplicates` : undefined} />
+            <FieldNote
+              id="users-note"
+              error={wrong}
+              hint={userIds.length > 1 ? `${users} without duplicates` : undefined}
+            />
             <ul className="known-users" aria-label="Known users">
               {userIds.slice(0, shownUsers).map((userId) => (
                 <KnownUser key={userId} userId={userId} />
               ))}
-              {userIds.length > shownUsers ? <li className="quiet">and {count(userIds.length - shownUsers)} more</li> : null}
+              {userIds.length > shownUsers ? (
+                <li className="quiet">and {count(userIds.length - shownUsers)} more</li>
+              ) : null}
             </ul>
           </Step>
           <Step number={2} title="Later messages" isDone={false}>
@@ -63,13 +72,14 @@ export function NewDeletion() {
               onChange={(event) => setSuppress(event.currentTarget.checked)}
             />
             <p className="quiet">
-              Clients still get 200 for these messages, as from the hosted service; the record has the reason. You can lift a suppression.
+              Clients still get 200 for these messages, as from the hosted service; the record has
+              the reason. You can lift a suppression.
             </p>
           </Step>
           <Step number={3} title="What is sent" isDone={false}>
             <p>
-              One message with exactly three fields for each source that knows a user and has an enabled destination. No identify is sent
-              for audiences that the user leaves.
+              One message with exactly three fields for each source that knows a user and has an
+              enabled destination. No identify is sent for audiences that the user leaves.
             </p>
             <pre className="code snippet" tabIndex={0} aria-label="The delete message">
               {`{"type":"delete","userId":${JSON.stringify(userIds[0] ?? "…")},"timestamp":"…"}`}
@@ -77,7 +87,12 @@ export function NewDeletion() {
           </Step>
         </ol>
         <footer className="save-bar">
-          <Button type="submit" look="primary" icon="deletions" disabled={userIds.length === 0 || wrong !== null}>
+          <Button
+            type="submit"
+            look="primary"
+            icon="deletions"
+            disabled={userIds.length === 0 || wrong !== null}
+          >
             {userIds.length === 0 ? "Delete" : `Delete ${users}`}
           </Button>
           <Button onClick={() => go({ view: "deletions" })}>Discard</Button>
@@ -93,8 +108,10 @@ export function NewDeletion() {
           go({ view: "deletions", path: [made.id] });
         }}
       >
-        {userIds.length === 1 ? "The profile and its history are deleted" : "The profiles and their history are deleted"}, and delete
-        messages are sent. Neither can be undone. Received messages stay on record.
+        {userIds.length === 1
+          ? "The profile and its history are deleted"
+          : "The profiles and their history are deleted"}
+        , and delete messages are sent. Neither can be undone. Received messages stay on record.
       </ConfirmDialog>
     </EditorPane>
   );

@@ -16,7 +16,10 @@ export function Suppressions() {
   const [search, setSearch] = useState("");
   const [limit, setLimit] = useState(pageSize);
   const { problem, run } = useAction();
-  const { answer, error } = useLive("suppressions.list", search === "" ? { limit } : { limit, search });
+  const { answer, error } = useLive(
+    "suppressions.list",
+    search === "" ? { limit } : { limit, search },
+  );
   const lift = (userId: string): void => run(() => call("suppressions.lift", { userId }), userId);
   return (
     <EditorPane
@@ -46,7 +49,8 @@ export function Suppressions() {
               <li key={userId}>
                 <code className="clip isolate">{userId}</code>
                 <span className="muted clip">
-                  since <span className="due">{clockTime(Date.parse(since))}</span>, {calendarDate(Date.parse(since))}
+                  since <span className="due">{clockTime(Date.parse(since))}</span>,{" "}
+                  {calendarDate(Date.parse(since))}
                   {deletionId === null ? null : (
                     <>
                       {", by "}
@@ -56,7 +60,11 @@ export function Suppressions() {
                     </>
                   )}
                 </span>
-                <Button small aria-label={`Lift the suppression of ${userId}`} onClick={() => lift(userId)}>
+                <Button
+                  small
+                  aria-label={`Lift the suppression of ${userId}`}
+                  onClick={() => lift(userId)}
+                >
                   Lift
                 </Button>
               </li>
@@ -65,7 +73,11 @@ export function Suppressions() {
         )}
         {answer === undefined || answer.nextCursor === null ? null : (
           <p className="nothing-delivered">
-            <Button small disabled={limit >= 1000} onClick={() => setLimit(Math.min(limit + pageSize, 1000))}>
+            <Button
+              small
+              disabled={limit >= 1000}
+              onClick={() => setLimit(Math.min(limit + pageSize, 1000))}
+            >
               Show {pageSize} more of {count(answer.total)}
             </Button>
           </p>

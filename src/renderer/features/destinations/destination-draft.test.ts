@@ -1,12 +1,22 @@
 import { describe, expect, test } from "vitest";
-import { changesOf, draftOf, isChanged, newDraft, problemsOf, type Destination, type DestinationDraft } from "./destination-draft.ts";
+import {
+  changesOf,
+  draftOf,
+  isChanged,
+  newDraft,
+  problemsOf,
+  type Destination,
+  type DestinationDraft,
+} from "./destination-draft.ts";
 
 const destination: Destination = {
   id: "dst_000000001",
   name: "Billing",
   enabled: true,
   sourceIds: ["src_000000001"],
-  webhooks: [{ id: "whk_000000001", url: "https://example.com/hook", headers: { "X-Team": "billing" } }],
+  webhooks: [
+    { id: "whk_000000001", url: "https://example.com/hook", headers: { "X-Team": "billing" } },
+  ],
   hasSharedSecret: true,
   retryProfile: "documented",
   payload: "documented",
@@ -14,11 +24,19 @@ const destination: Destination = {
   createdAt: "2026-11-21T16:47:20.118Z",
 };
 
-const draft = (members: Partial<DestinationDraft>): DestinationDraft => ({ ...draftOf(destination), ...members });
+const draft = (members: Partial<DestinationDraft>): DestinationDraft => ({
+  ...draftOf(destination),
+  ...members,
+});
 
 describe("a destination being set up", () => {
   test("begins with one empty URL, the only source, and the documented profile", () => {
-    expect(newDraft(["src_1"])).toMatchObject({ sourceIds: ["src_1"], webhooks: [{ url: "" }], retryProfile: "documented", enabled: true });
+    expect(newDraft(["src_1"])).toMatchObject({
+      sourceIds: ["src_1"],
+      webhooks: [{ url: "" }],
+      retryProfile: "documented",
+      enabled: true,
+    });
     expect(newDraft(["src_1", "src_2"]).sourceIds).toEqual([]);
     expect(problemsOf(newDraft([])).isWrong).toBe(true);
   });
@@ -55,7 +73,11 @@ describe("a destination being set up", () => {
       expect.stringContaining("http://"),
       expect.stringContaining("Webhook 1"),
     ]);
-    expect(problems.webhooks[0]?.headers).toEqual([null, expect.stringContaining("twice"), expect.stringContaining("Hookyard sets")]);
+    expect(problems.webhooks[0]?.headers).toEqual([
+      null,
+      expect.stringContaining("twice"),
+      expect.stringContaining("Hookyard sets"),
+    ]);
     expect(problems.webhooks[2]?.headers).toEqual([expect.stringContaining("needs a name")]);
     expect(problems.isWrong).toBe(true);
     expect(problemsOf(draftOf(destination)).isWrong).toBe(false);

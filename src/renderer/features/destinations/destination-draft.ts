@@ -1,4 +1,7 @@
-/** A destination while it is being set up or changed: what is typed, what is wrong with it, and what is sent to the API. */
+/**
+ * A destination while it is being set up or changed: what is typed, what is wrong with it, and what
+ * is sent to the API.
+ */
 
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { checkHeader, checkWebhookUrl } from "../../../domain/webhook-rules.ts";
@@ -32,7 +35,14 @@ export function newDraft(sourceIds: readonly string[]): DestinationDraft {
   };
 }
 
-export function draftOf({ name, sourceIds, webhooks, enabled, retryProfile, payload }: Destination): DestinationDraft {
+export function draftOf({
+  name,
+  sourceIds,
+  webhooks,
+  enabled,
+  retryProfile,
+  payload,
+}: Destination): DestinationDraft {
   return {
     name,
     sourceIds: [...sourceIds],
@@ -45,7 +55,14 @@ export function draftOf({ name, sourceIds, webhooks, enabled, retryProfile, payl
 }
 
 /** Everything but `enabled`, which has a switch of its own once the destination exists. */
-export function changesOf({ name, sourceIds, webhooks, sharedSecret, retryProfile, payload }: DestinationDraft) {
+export function changesOf({
+  name,
+  sourceIds,
+  webhooks,
+  sharedSecret,
+  retryProfile,
+  payload,
+}: DestinationDraft) {
   return {
     name,
     sourceIds,
@@ -72,7 +89,9 @@ export function problemsOf({ name, webhooks }: DestinationDraft): DraftProblems 
     url: checkWebhookUrl(webhook.url) ?? sameUrl(webhooks, place),
     headers: webhook.headers.map((_, at) => wrongHeader(webhook.headers, at)),
   }));
-  const isWrong = wrongName !== null || wrongWebhooks.some(({ url, headers }) => url !== null || headers.some((each) => each !== null));
+  const isWrong =
+    wrongName !== null ||
+    wrongWebhooks.some(({ url, headers }) => url !== null || headers.some((each) => each !== null));
   return { name: wrongName, webhooks: wrongWebhooks, isWrong };
 }
 

@@ -1,4 +1,7 @@
-/** A destination, or one that does not exist yet: the same steps, saved together; the switch of one that exists at once. */
+/**
+ * A destination, or one that does not exist yet: the same steps, saved together; the switch of one
+ * that exists at once.
+ */
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -38,7 +41,10 @@ export function DestinationEditor({ destination, sources }: EditorProps) {
     setShowsAll(isWrong);
     if (isWrong) throw new Error("Correct the errors above first.");
     if (destination === null) {
-      const made = await call("destinations.create", { ...changesOf(draft), enabled: draft.enabled });
+      const made = await call("destinations.create", {
+        ...changesOf(draft),
+        enabled: draft.enabled,
+      });
       return () => leaveTo([made.id]);
     }
     await call("destinations.update", { id: destination.id, ...changesOf(draft) });
@@ -56,12 +62,20 @@ export function DestinationEditor({ destination, sources }: EditorProps) {
       label={destination === null ? "New destination" : `Destination ${destination.name}`}
       title={destination?.name ?? "New destination"}
       others="Another destination"
-      tools={destination === null ? null : <DestinationTools destination={destination} onAttempt={attempt} onDeleted={drop} />}
+      tools={
+        destination === null ? null : (
+          <DestinationTools destination={destination} onAttempt={attempt} onDeleted={drop} />
+        )
+      }
     >
       <DraftForm
         {...form}
         save={destination !== null ? "Save" : draft.enabled ? "Create" : "Create disabled"}
-        note={destination === null ? undefined : "webhooks, headers and secret are read at the start of each round"}
+        note={
+          destination === null
+            ? undefined
+            : "webhooks, headers and secret are read at the start of each round"
+        }
       >
         <DestinationSteps
           draft={draft}
@@ -80,7 +94,11 @@ export function DestinationEditor({ destination, sources }: EditorProps) {
 
 type ToolsProps = { destination: Destination; onAttempt: Action["attempt"]; onDeleted: () => void };
 
-function DestinationTools({ destination: { id, name, enabled }, onAttempt, onDeleted }: ToolsProps) {
+function DestinationTools({
+  destination: { id, name, enabled },
+  onAttempt,
+  onDeleted,
+}: ToolsProps) {
   return (
     <>
       <CheckField
@@ -101,8 +119,8 @@ function DestinationTools({ destination: { id, name, enabled }, onAttempt, onDel
           leaveTo([]);
         }}
       >
-        Its queued and waiting deliveries are cancelled. Its deliveries and attempts stay on record; its shared secret is permanently
-        deleted.
+        Its queued and waiting deliveries are cancelled. Its deliveries and attempts stay on record;
+        its shared secret is permanently deleted.
       </DeleteMenu>
     </>
   );

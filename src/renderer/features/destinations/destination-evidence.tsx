@@ -3,7 +3,11 @@
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { deliveryStates } from "../../../domain/states.ts";
-import { snippetLanguages, verificationSnippet, type SnippetLanguage } from "../../../domain/verification-snippets.ts";
+import {
+  snippetLanguages,
+  verificationSnippet,
+  type SnippetLanguage,
+} from "../../../domain/verification-snippets.ts";
 import { Button, Choice } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { State, StateGlyph } from "../../kit/glyph.tsx";
@@ -19,7 +23,10 @@ export function DestinationEvidence({ destination }: { destination: Destination 
   const [chosen, setChosen] = useState<Shown>("deliveries");
   const shown = destination === null ? "verify" : chosen;
   return (
-    <section className="pane" aria-label={shown === "deliveries" ? "Deliveries" : "Verify a signature"}>
+    <section
+      className="pane"
+      aria-label={shown === "deliveries" ? "Deliveries" : "Verify a signature"}
+    >
       <header className="pane-title">
         {destination === null ? (
           <h3>Verify a signature</h3>
@@ -36,7 +43,11 @@ export function DestinationEvidence({ destination }: { destination: Destination 
           />
         )}
       </header>
-      {shown === "verify" ? <Verification /> : destination === null ? null : <Deliveries destination={destination} />}
+      {shown === "verify" ? (
+        <Verification />
+      ) : destination === null ? null : (
+        <Deliveries destination={destination} />
+      )}
     </section>
   );
 }
@@ -139,7 +150,11 @@ function Verification() {
         />
         <span className="muted clip">a receiver that checks X-Signature</span>
         <span className="grow" />
-        <Button small icon="copy" onClick={() => void copyText(snippet, `the ${language} receiver`)}>
+        <Button
+          small
+          icon="copy"
+          onClick={() => void copyText(snippet, `the ${language} receiver`)}
+        >
           Copy
         </Button>
       </div>

@@ -28,22 +28,37 @@ type DestinationStepsProps = {
 };
 
 export function DestinationSteps(props: DestinationStepsProps) {
-  const { draft, problems, showsAll, sources, destinationId, saved, hasSharedSecret, onChange } = props;
+  const { draft, problems, showsAll, sources, destinationId, saved, hasSharedSecret, onChange } =
+    props;
   const entry = useOnce("catalog.list", {}).answer?.items[0];
   const isNew = destinationId === undefined;
   return (
     <ol className="numbered">
       <Step number={1} title="Destination" isDone={problems.name === null}>
         <p className="muted">
-          <b className="strong">{entry?.title ?? "Webhooks"}</b>, from the catalog. {entry?.description} In the integrations object its name
-          is <code>{entry?.name ?? "Webhooks"}</code>.
+          <b className="strong">{entry?.title ?? "Webhooks"}</b>, from the catalog.{" "}
+          {entry?.description} In the integrations object its name is{" "}
+          <code>{entry?.name ?? "Webhooks"}</code>.
         </p>
-        <NameField name={draft.name} error={problems.name} onChange={(name) => onChange({ name })} />
+        <NameField
+          name={draft.name}
+          error={problems.name}
+          onChange={(name) => onChange({ name })}
+        />
       </Step>
       <Step number={2} title="Sources" isDone={draft.sourceIds.length > 0}>
-        <SourcesField sources={sources} chosen={draft.sourceIds} onChange={(sourceIds) => onChange({ sourceIds })} />
+        <SourcesField
+          sources={sources}
+          chosen={draft.sourceIds}
+          onChange={(sourceIds) => onChange({ sourceIds })}
+        />
       </Step>
-      <Step number={3} title="Webhook URLs" note="one to five" isDone={problems.webhooks.every(({ url }) => url === null)}>
+      <Step
+        number={3}
+        title="Webhook URLs"
+        note="one to five"
+        isDone={problems.webhooks.every(({ url }) => url === null)}
+      >
         <WebhookFields
           webhooks={draft.webhooks}
           problems={problems.webhooks}
@@ -61,13 +76,21 @@ export function DestinationSteps(props: DestinationStepsProps) {
           problems.webhooks.every(({ headers }) => headers.every((each) => each === null))
         }
       >
-        <HeaderFields webhooks={draft.webhooks} problems={problems.webhooks} onChange={(webhooks) => onChange({ webhooks })} />
+        <HeaderFields
+          webhooks={draft.webhooks}
+          problems={problems.webhooks}
+          onChange={(webhooks) => onChange({ webhooks })}
+        />
       </Step>
       <Step
         number={5}
         title="Shared secret"
         note="optional"
-        isDone={draft.sharedSecret === undefined ? hasSharedSecret : draft.sharedSecret !== null && draft.sharedSecret !== ""}
+        isDone={
+          draft.sharedSecret === undefined
+            ? hasSharedSecret
+            : draft.sharedSecret !== null && draft.sharedSecret !== ""
+        }
       >
         <SecretField
           destinationId={destinationId ?? null}
@@ -77,7 +100,10 @@ export function DestinationSteps(props: DestinationStepsProps) {
         />
       </Step>
       <Step number={6} title="Retries and payload" isDone>
-        <RetryProfileField value={draft.retryProfile} onChange={(retryProfile) => onChange({ retryProfile })} />
+        <RetryProfileField
+          value={draft.retryProfile}
+          onChange={(retryProfile) => onChange({ retryProfile })}
+        />
         <div className="payload-field">
           <span className="muted">Payload</span>
           <Choice
@@ -94,8 +120,8 @@ export function DestinationSteps(props: DestinationStepsProps) {
               "The fields that the documentation lists for each type."
             ) : (
               <>
-                Adds <code>receivedAt</code>, <code>sentAt</code>, <code>originalTimestamp</code>, <code>integrations</code>,{" "}
-                <code>channel</code>.
+                Adds <code>receivedAt</code>, <code>sentAt</code>, <code>originalTimestamp</code>,{" "}
+                <code>integrations</code>, <code>channel</code>.
               </>
             )}
           </p>
@@ -147,7 +173,13 @@ function SourcesField({
               </span>
             }
             checked={chosen.includes(id)}
-            onChange={(event) => onChange(event.currentTarget.checked ? [...chosen, id] : chosen.filter((each) => each !== id))}
+            onChange={(event) =>
+              onChange(
+                event.currentTarget.checked
+                  ? [...chosen, id]
+                  : chosen.filter((each) => each !== id),
+              )
+            }
           />
         ))}
       </div>
@@ -157,7 +189,13 @@ function SourcesField({
 }
 
 /** The retry profile of a destination, with its schedule in words. */
-function RetryProfileField({ value, onChange }: { value: string; onChange: (name: string) => void }) {
+function RetryProfileField({
+  value,
+  onChange,
+}: {
+  value: string;
+  onChange: (name: string) => void;
+}) {
   const id = useId();
   const profiles = useLive("retryProfiles.list", {}).answer?.items ?? [];
   const profile = profiles.find(({ name }) => name === value);
@@ -169,7 +207,10 @@ function RetryProfileField({ value, onChange }: { value: string; onChange: (name
       <SelectField
         id={id}
         value={value}
-        options={profiles.map(({ name, builtIn }) => ({ value: name, label: builtIn ? name : `${name} (custom)` }))}
+        options={profiles.map(({ name, builtIn }) => ({
+          value: name,
+          label: builtIn ? name : `${name} (custom)`,
+        }))}
         onChange={onChange}
       />
       {profile === undefined ? null : (
@@ -218,7 +259,8 @@ function SecretField({
   }, [isUnchanged, hasSharedSecret]);
 
   const show = async (): Promise<void> => {
-    if (isSaved && destinationId !== null) setSaved((await call("destinations.secret", { id: destinationId })).sharedSecret);
+    if (isSaved && destinationId !== null)
+      setSaved((await call("destinations.secret", { id: destinationId })).sharedSecret);
     setIsShown(true);
   };
   const text = value === undefined ? (isShown ? (saved ?? "") : "") : (value ?? "");
@@ -235,13 +277,25 @@ function SecretField({
             type={isShown ? "text" : "password"}
             spellCheck={false}
             autoComplete="off"
-            placeholder={isSaved ? "••••••••  set; type to replace" : "none: requests are not signed"}
+            placeholder={
+              isSaved ? "••••••••  set; type to replace" : "none: requests are not signed"
+            }
             value={text}
             aria-describedby={`${id}-note`}
-            onChange={(event) => onChange(event.currentTarget.value === "" && !hasSharedSecret ? null : event.currentTarget.value)}
+            onChange={(event) =>
+              onChange(
+                event.currentTarget.value === "" && !hasSharedSecret
+                  ? null
+                  : event.currentTarget.value,
+              )
+            }
           />
         </span>
-        <Button icon="show" disabled={!isSaved && text === ""} onClick={() => (isShown ? setIsShown(false) : run(show))}>
+        <Button
+          icon="show"
+          disabled={!isSaved && text === ""}
+          onClick={() => (isShown ? setIsShown(false) : run(show))}
+        >
           {isShown ? "Hide" : "Show"}
         </Button>
         {isSaved ? (
@@ -258,8 +312,8 @@ function SecretField({
             "After you save, requests no longer carry X-Signature."
           ) : (
             <>
-              Each request then carries <code>X-Signature</code>: the HMAC-SHA1 of its body’s bytes, keyed with this secret, in lower-case
-              hex.
+              Each request then carries <code>X-Signature</code>: the HMAC-SHA1 of its body’s bytes,
+              keyed with this secret, in lower-case hex.
             </>
           )
         }

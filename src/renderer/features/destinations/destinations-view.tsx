@@ -1,4 +1,7 @@
-/** Destinations: set up in the order a user knows, changed the same way, with what became of their deliveries beside them. */
+/**
+ * Destinations: set up in the order a user knows, changed the same way, with what became of their
+ * deliveries beside them.
+ */
 
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
@@ -19,7 +22,15 @@ export function DestinationsView() {
   const sources = useLive("sources.list", {}).answer?.items;
   const openId = usePlace((place) => place.path[0]);
   const drafts = useDrafts((store) => store.drafts);
-  useOffer("destinations", [{ id: "destinations.new", label: "New destination", icon: "destinations", hint: "Destinations", run: create }]);
+  useOffer("destinations", [
+    {
+      id: "destinations.new",
+      label: "New destination",
+      icon: "destinations",
+      hint: "Destinations",
+      run: create,
+    },
+  ]);
   if (answer === undefined || sources === undefined) return <ProblemText error={error} />;
 
   const destinations = answer.items;
@@ -37,7 +48,13 @@ export function DestinationsView() {
       </>
     ),
   }));
-  if (isNew) entries.push({ path: [newId], label: "New destination", detail: "not saved yet", inMenu: false });
+  if (isNew)
+    entries.push({
+      path: [newId],
+      label: "New destination",
+      detail: "not saved yet",
+      inMenu: false,
+    });
   return (
     <Collection
       view="destinations"
@@ -53,15 +70,21 @@ export function DestinationsView() {
             title={openId === undefined ? "Set up the first destination" : "Destination not found"}
             action={{ label: "Set up a destination", run: create }}
           >
-            A destination sends each message of its sources as a signed POST to up to five webhooks, and retries for up to four hours. Any
-            http or https URL works; a test endpoint inside Hookyard is a good start.
+            A destination sends each message of its sources as a signed POST to up to five webhooks,
+            and retries for up to four hours. Any http or https URL works; a test endpoint inside
+            Hookyard is a good start.
           </EmptyState>
         )
       }
-      editor={<DestinationEditor key={current?.id} destination={current ?? null} sources={sources} />}
+      editor={
+        <DestinationEditor key={current?.id} destination={current ?? null} sources={sources} />
+      }
       evidence={
         isNew || current !== undefined
-          ? { label: "Evidence", content: <DestinationEvidence key={current?.id} destination={current ?? null} /> }
+          ? {
+              label: "Evidence",
+              content: <DestinationEvidence key={current?.id} destination={current ?? null} />,
+            }
           : undefined
       }
     />

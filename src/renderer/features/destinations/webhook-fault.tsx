@@ -13,7 +13,11 @@ type Webhook = Destination["webhooks"][number];
 type Fault = Omit<InputOf<"destinations.putFault">, "id" | "webhookId">;
 
 const faults: readonly { label: string; hint: string; fault: Fault }[] = [
-  { label: "lose the first answer", hint: "done, and retried", fault: { lose: "answer", times: 1 } },
+  {
+    label: "lose the first answer",
+    hint: "done, and retried",
+    fault: { lose: "answer", times: 1 },
+  },
   { label: "lose the first request", hint: "never arrives", fault: { lose: "request", times: 1 } },
   { label: "send everything twice", hint: "one after the other", fault: { copies: 2 } },
   { label: "send everything twice at once", hint: "a race", fault: { copies: 2, together: true } },
@@ -22,24 +26,44 @@ const faults: readonly { label: string; hint: string; fault: Fault }[] = [
   { label: "choose in the test endpoint", hint: "unchanged until then", fault: {} },
 ];
 
-export function FaultMenu({ destination, webhook, number }: { destination: string; webhook: Webhook; number: number }) {
+export function FaultMenu({
+  destination,
+  webhook,
+  number,
+}: {
+  destination: string;
+  webhook: Webhook;
+  number: number;
+}) {
   const { problem, run } = useAction();
   const go = usePlace((place) => place.go);
   const put = (fault: Fault): void =>
     run(async () => {
-      const changed = await call("destinations.putFault", { id: destination, webhookId: webhook.id, ...fault });
+      const changed = await call("destinations.putFault", {
+        id: destination,
+        webhookId: webhook.id,
+        ...fault,
+      });
       const endpoint = changed.webhooks.find(({ id }) => id === webhook.id)?.behind?.endpointId;
-      if (Object.keys(fault).length === 0 && endpoint !== undefined) go({ view: "endpoints", path: [endpoint] });
+      if (Object.keys(fault).length === 0 && endpoint !== undefined)
+        go({ view: "endpoints", path: [endpoint] });
     });
-  const undo = (): void => run(() => call("destinations.undoFault", { id: destination, webhookId: webhook.id }));
+  const undo = (): void =>
+    run(() => call("destinations.undoFault", { id: destination, webhookId: webhook.id }));
   return (
     <>
       <Menu
         trigger={<IconButton icon="more" label={`More for webhook ${number}`} />}
         items={[
           ...(webhook.behind === undefined
-            ? faults.map(({ label, hint, fault }) => ({ label: `Put a fault in front of it: ${label}`, hint, onSelect: () => put(fault) }))
-            : [{ label: "Undo the fault in front of it", icon: "replay" as const, onSelect: undo }]),
+            ? faults.map(({ label, hint, fault }) => ({
+                label: `Put a fault in front of it: ${label}`,
+                hint,
+                onSelect: () => put(fault),
+              }))
+            : [
+                { label: "Undo the fault in front of it", icon: "replay" as const, onSelect: undo },
+              ]),
           "line",
           {
             label: "Check this receiver",
@@ -68,7 +92,10 @@ export function Behind({
     <>
       <p className="behind quiet">
         behind
-        <a className="link isolate clip" href={hashOf({ view: "endpoints", path: [behind.endpointId], query: {} })}>
+        <a
+          className="link isolate clip"
+          href={hashOf({ view: "endpoints", path: [behind.endpointId], query: {} })}
+        >
           {behind.name}
         </a>
         <code className="isolate clip">→ {behind.url}</code>
@@ -76,7 +103,9 @@ export function Behind({
         <Button
           small
           disabled={isBusy}
-          onClick={() => run(() => call("destinations.undoFault", { id: destination, webhookId: webhook.id }))}
+          onClick={() =>
+            run(() => call("destinations.undoFault", { id: destination, webhookId: webhook.id }))
+          }
         >
           Undo
         </Button>

@@ -1,4 +1,7 @@
-/** The URLs of a destination, checked as they are typed; a test endpoint can be chosen in place of typing one. */
+/**
+ * The URLs of a destination, checked as they are typed; a test endpoint can be chosen in place of
+ * typing one.
+ */
 
 import { useId, useState } from "react";
 import { maxHeaders, maxWebhooks } from "../../../domain/webhook-rules.ts";
@@ -43,7 +46,10 @@ export function WebhookFields({
             onRemove={webhooks.length === 1 ? null : () => onChange(webhooks.toSpliced(place, 1))}
             onNewEndpoint={() =>
               run(async () => {
-                const made = await call("endpoints.create", { name: "always-200", steps: [{ do: "answer", status: 200 }] });
+                const made = await call("endpoints.create", {
+                  name: "always-200",
+                  steps: [{ do: "answer", status: 200 }],
+                });
                 onChange(webhooks.with(place, { ...webhook, url: made.url }));
               })
             }
@@ -59,7 +65,9 @@ export function WebhookFields({
         <p className="quiet">A destination has at most {maxWebhooks} webhooks.</p>
       )}
       {webhooks.length > 1 ? (
-        <p className="quiet">Each round goes to all of them at once. When one answers 2xx, the others are not retried.</p>
+        <p className="quiet">
+          Each round goes to all of them at once. When one answers 2xx, the others are not retried.
+        </p>
       ) : null}
     </>
   );
@@ -78,7 +86,16 @@ type WebhookFieldProps = {
   onNewEndpoint: () => void;
 };
 
-function WebhookField({ number, url, error, showsAll, saved, onChange, onRemove, onNewEndpoint }: WebhookFieldProps) {
+function WebhookField({
+  number,
+  url,
+  error,
+  showsAll,
+  saved,
+  onChange,
+  onRemove,
+  onNewEndpoint,
+}: WebhookFieldProps) {
   const id = useId();
   const [wasLeft, setWasLeft] = useState(false);
   const endpoints = useLive("endpoints.list", {}).answer?.items ?? [];
@@ -86,7 +103,11 @@ function WebhookField({ number, url, error, showsAll, saved, onChange, onRemove,
   // An empty field is wrong only when it has been left, or everything is to be saved.
   const shown = url === "" && !wasLeft && !showsAll ? null : error;
   const choices: MenuItem[] = [
-    ...endpoints.map((endpoint) => ({ label: endpoint.name, hint: printProgram(endpoint.steps), onSelect: () => onChange(endpoint.url) })),
+    ...endpoints.map((endpoint) => ({
+      label: endpoint.name,
+      hint: printProgram(endpoint.steps),
+      onSelect: () => onChange(endpoint.url),
+    })),
     ...(endpoints.length === 0 ? [] : (["line"] as const)),
     { label: "New test endpoint that always answers 200", icon: "add", onSelect: onNewEndpoint },
   ];
@@ -110,10 +131,25 @@ function WebhookField({ number, url, error, showsAll, saved, onChange, onRemove,
           onBlur={() => setWasLeft(true)}
         />
       </span>
-      <Menu trigger={<IconButton icon="endpoints" label={`Choose a test endpoint for webhook ${number}`} />} items={choices} />
-      {webhook === undefined ? <span /> : <FaultMenu destination={saved?.id ?? ""} webhook={webhook} number={number} />}
-      {onRemove === null ? <span /> : <IconButton icon="close" label={`Remove webhook ${number}`} onClick={onRemove} />}
-      {webhook?.behind === undefined ? null : <Behind destination={saved?.id ?? ""} webhook={webhook} behind={webhook.behind} />}
+      <Menu
+        trigger={
+          <IconButton icon="endpoints" label={`Choose a test endpoint for webhook ${number}`} />
+        }
+        items={choices}
+      />
+      {webhook === undefined ? (
+        <span />
+      ) : (
+        <FaultMenu destination={saved?.id ?? ""} webhook={webhook} number={number} />
+      )}
+      {onRemove === null ? (
+        <span />
+      ) : (
+        <IconButton icon="close" label={`Remove webhook ${number}`} onClick={onRemove} />
+      )}
+      {webhook?.behind === undefined ? null : (
+        <Behind destination={saved?.id ?? ""} webhook={webhook} behind={webhook.behind} />
+      )}
       <FieldNote id={`${id}-note`} error={shown} />
     </li>
   );
@@ -133,11 +169,16 @@ export function HeaderFields({
     <div className="header-fields">
       {webhooks.map(({ url, headers }, place) => {
         const number = place + 1;
-        const set = (next: WebhookDraft["headers"]): void => onChange(webhooks.with(place, { url, headers: next }));
+        const set = (next: WebhookDraft["headers"]): void =>
+          onChange(webhooks.with(place, { url, headers: next }));
         return (
           // oxlint-disable-next-line react/no-array-index-key -- a URL that is being typed has nothing but its place
           <div key={place} role="group" aria-label={`Headers of webhook ${number}`}>
-            {webhooks.length > 1 ? <code className="header-of clip muted isolate">{url === "" ? `webhook ${number}` : url}</code> : null}
+            {webhooks.length > 1 ? (
+              <code className="header-of clip muted isolate">
+                {url === "" ? `webhook ${number}` : url}
+              </code>
+            ) : null}
             {headers.map(([name, value], at) => {
               const error = problems[place]?.headers[at] ?? null;
               const noteId = `header-${place}-${at}-note`;
@@ -170,7 +211,9 @@ export function HeaderFields({
                   <FieldNote
                     id={noteId}
                     error={isUntouched ? null : error}
-                    hint={isUntouched ? "Enter a name and a value, or remove the header." : undefined}
+                    hint={
+                      isUntouched ? "Enter a name and a value, or remove the header." : undefined
+                    }
                   />
                 </div>
               );

@@ -20,12 +20,17 @@ describe("cURL", () => {
 
   test("of a message from a batch is a batch of it alone", () => {
     const batch = { ...request, path: "/v1/batch", size: 500, messages: 3 };
-    expect(lastLine(curlOfIngest({ request: batch, raw: `{"a":1}` }, "http://x"))).toBe(`  --data-raw '{"batch":[{"a":1}]}'`);
+    expect(lastLine(curlOfIngest({ request: batch, raw: `{"a":1}` }, "http://x"))).toBe(
+      `  --data-raw '{"batch":[{"a":1}]}'`,
+    );
   });
 
   test("of a request that could not be read has its bytes as they were", () => {
     const raw = `{"batch":[nope`;
-    const command = curlOfIngest({ request: { ...request, path: "/v1/batch", size: raw.length }, raw }, "http://x");
+    const command = curlOfIngest(
+      { request: { ...request, path: "/v1/batch", size: raw.length }, raw },
+      "http://x",
+    );
     expect(lastLine(command)).toBe(`  --data-raw '${raw}'`);
   });
 
@@ -94,7 +99,9 @@ describe("credentials", () => {
       expect(text).toContain("shop=42");
     }
     expect(hasCredentials([attempt])).toBe(true);
-    expect(curlOfAttempt(attempt, { credentials: true })).toContain(`-u 'ada:${secret}'`.replaceAll("'", ""));
+    expect(curlOfAttempt(attempt, { credentials: true })).toContain(
+      `-u 'ada:${secret}'`.replaceAll("'", ""),
+    );
     expect(harOfAttempts([attempt], "0.1.0", { credentials: true })).toContain(`token=${secret}`);
   });
 
@@ -108,15 +115,36 @@ describe("credentials", () => {
 
 describe("an HTTP archive", () => {
   test("has an entry for each attempt that sent something", () => {
-    const unsent = anAttempt({ request: { sent: false, method: "POST", url: "https://x/", startLine: "", headers: [], body: "" } });
-    const { log } = JSON.parse(harOfAttempts([anAttempt(), unsent], "0.1.0")) as { log: { version: string; entries: unknown[] } };
+    const unsent = anAttempt({
+      request: {
+        sent: false,
+        method: "POST",
+        url: "https://x/",
+        startLine: "",
+        headers: [],
+        body: "",
+      },
+    });
+    const { log } = JSON.parse(harOfAttempts([anAttempt(), unsent], "0.1.0")) as {
+      log: { version: string; entries: unknown[] };
+    };
     expect(log.version).toBe("1.2");
     expect(log.entries).toHaveLength(1);
     expect(log.entries[0]).toMatchObject({
       startedDateTime: "2026-11-21T15:50:57.000Z",
       time: 142,
-      request: { method: "POST", httpVersion: "HTTP/1.1", postData: { mimeType: "application/json", text: `{"a":1}` }, bodySize: 7 },
-      response: { status: 503, statusText: "Service Unavailable", httpVersion: "HTTP/1.1", content: { size: 4, text: "busy" } },
+      request: {
+        method: "POST",
+        httpVersion: "HTTP/1.1",
+        postData: { mimeType: "application/json", text: `{"a":1}` },
+        bodySize: 7,
+      },
+      response: {
+        status: 503,
+        statusText: "Service Unavailable",
+        httpVersion: "HTTP/1.1",
+        content: { size: 4, text: "busy" },
+      },
       timings: { dns: 2, connect: 40, ssl: 31, send: 1, wait: 97, receive: 2 },
     });
   });
@@ -130,7 +158,13 @@ describe("an HTTP archive", () => {
 
   test("writes bytes that are no text in base64", () => {
     const attempt = anAttempt({
-      response: { status: 500, startLine: "HTTP/1.1 500", headers: [], body: { base64: "AP8=" }, bodyLength: 2 },
+      response: {
+        status: 500,
+        startLine: "HTTP/1.1 500",
+        headers: [],
+        body: { base64: "AP8=" },
+        bodyLength: 2,
+      },
     });
     expect(harOfAttempts([attempt], "0.1.0")).toContain(`"encoding": "base64"`);
   });

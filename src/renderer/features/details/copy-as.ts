@@ -1,7 +1,11 @@
 /** What was recorded, as a command for a shell or as an HTTP archive. Pure. */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { headerPairsWithoutCredentials, ingestHeadersWithoutCredentials, urlWithoutCredentials } from "../../../domain/credentials.ts";
+import {
+  headerPairsWithoutCredentials,
+  ingestHeadersWithoutCredentials,
+  urlWithoutCredentials,
+} from "../../../domain/credentials.ts";
 import { bytesOf, sizeOf, type RecordedBytes } from "../../kit/byte-rows.ts";
 import { shellQuoted } from "../../kit/shell-quoted.ts";
 import { requestVersion, statusLine } from "../attempt/attempt-words.ts";
@@ -10,7 +14,10 @@ type Message = AnswerOf<"messages.get">;
 type Attempt = Message["deliveries"][number]["attempts"][number];
 type Headers = [string, string][];
 
-/** What the user asked for: the values of headers and parts of URLs that let others in are left out otherwise. */
+/**
+ * What the user asked for: the values of headers and parts of URLs that let others in are left out
+ * otherwise.
+ */
 type Asked = { credentials?: boolean };
 
 export function attemptWithoutCredentials<One extends Attempt>(attempt: One): One {
@@ -24,12 +31,17 @@ export function attemptWithoutCredentials<One extends Attempt>(attempt: One): On
       startLine: request.startLine.split(" ").map(urlWithoutCredentials).join(" "),
       headers: headerPairsWithoutCredentials(request.headers),
     },
-    response: response === null ? null : { ...response, headers: headerPairsWithoutCredentials(response.headers) },
+    response:
+      response === null
+        ? null
+        : { ...response, headers: headerPairsWithoutCredentials(response.headers) },
   };
 }
 
 export function hasCredentials(attempts: readonly Attempt[]): boolean {
-  return attempts.some((attempt) => JSON.stringify(attemptWithoutCredentials(attempt)) !== JSON.stringify(attempt));
+  return attempts.some(
+    (attempt) => JSON.stringify(attemptWithoutCredentials(attempt)) !== JSON.stringify(attempt),
+  );
 }
 
 /** curl makes these itself, or they describe the bytes of a body that curl writes itself. */
@@ -47,9 +59,17 @@ const madeByCurl = new Set([
 /** A single argument must stay well below Linux's 128 KB. */
 const longestArgument = 100_000;
 
-/** The call that brings the message in again: the same path, headers and bytes; of a batch, this message alone. */
-export function curlOfIngest({ request, raw }: Pick<Message, "request" | "raw">, ingestUrl: string): string {
-  const isSingle = /\/v1\/(?:identify|track|page|screen|group|alias|[itpsga])\/*(?:\?|$)/.test(request.path);
+/**
+ * The call that brings the message in again: the same path, headers and bytes; of a batch, this
+ * message alone.
+ */
+export function curlOfIngest(
+  { request, raw }: Pick<Message, "request" | "raw">,
+  ingestUrl: string,
+): string {
+  const isSingle = /\/v1\/(?:identify|track|page|screen|group|alias|[itpsga])\/*(?:\?|$)/.test(
+    request.path,
+  );
   const isWhole = isSingle || sizeOf(raw) === request.size;
   const body = isWhole || typeof raw !== "string" ? raw : `{"batch":[${raw}]}`;
   const headers = request.headers.filter(([name]) => !madeByCurl.has(name.toLowerCase()));
@@ -107,16 +127,25 @@ function toBase64(bytes: Uint8Array): string {
 }
 
 /** HTTP Archive 1.2, an entry for each attempt that sent something. */
-export function harOfAttempts(attempts: readonly Attempt[], version: string, { credentials = false }: Asked = {}): string {
+export function harOfAttempts(
+  attempts: readonly Attempt[],
+  version: string,
+  { credentials = false }: Asked = {},
+): string {
   const sent = attempts.filter(({ request }) => request.sent);
   const entries = (credentials ? sent : sent.map(attemptWithoutCredentials)).map(entryOf);
-  return JSON.stringify({ log: { version: "1.2", creator: { name: "Hookyard", version }, entries } }, null, 2);
+  return JSON.stringify(
+    { log: { version: "1.2", creator: { name: "Hookyard", version }, entries } },
+    null,
+    2,
+  );
 }
 
 function entryOf(attempt: Attempt) {
   const { request, response, startedAt, durationMs, round, outcome, error } = attempt;
   const list = (headers: Headers) => headers.map(([name, value]) => ({ name, value }));
-  const valueOf = (headers: Headers, wanted: string): string => headers.find(([name]) => name.toLowerCase() === wanted)?.[1] ?? "";
+  const valueOf = (headers: Headers, wanted: string): string =>
+    headers.find(([name]) => name.toLowerCase() === wanted)?.[1] ?? "";
   const answered = statusLine(response?.startLine ?? "");
   const url = URL.canParse(request.url) ? new URL(request.url) : null;
   return {

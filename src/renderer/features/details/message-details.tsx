@@ -1,6 +1,7 @@
 /**
- * One message beside the list: the path it took, its deliveries over time, what was sent and what came. Shown by Live and
- * by whoever shows a message; it reads the message itself, and changes only its deliveries, its pin and its replays.
+ * One message beside the list: the path it took, its deliveries over time, what was sent and what
+ * came. Shown by Live and by whoever shows a message; it reads the message itself, and changes only
+ * its deliveries, its pin and its replays.
  */
 
 import { useEffect, useMemo, useRef, useState } from "react";
@@ -15,7 +16,14 @@ import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { RetryTimeline } from "../timeline/retry-timeline.tsx";
-import { CopyMenu, type DeliveryActions, DeliveryLines, MessageTitle, useCopyCurl, useDeliveryActions } from "./message-head.tsx";
+import {
+  CopyMenu,
+  type DeliveryActions,
+  DeliveryLines,
+  MessageTitle,
+  useCopyCurl,
+  useDeliveryActions,
+} from "./message-head.tsx";
 import { MessageTabs } from "./message-tabs.tsx";
 import { type Json, payloadChanges } from "./payload-changes.ts";
 import { attemptHref, goTo, messageHref } from "./places.ts";
@@ -30,14 +38,18 @@ type Delivery = Message["deliveries"][number];
 export function MessageDetails({ id, onClose }: { id: string; onClose: () => void }) {
   const { answer: message, error } = useLive("messages.get", { id });
   const destinations = useLive("destinations.list", {}).answer;
-  const names = useMemo(() => new Map(destinations?.items.map((destination) => [destination.id, destination.name])), [destinations]);
+  const names = useMemo(
+    () => new Map(destinations?.items.map((destination) => [destination.id, destination.name])),
+    [destinations],
+  );
   const chosenId = usePlace((place) => place.query["delivery"]);
   const actions = useDeliveryActions();
   const copyCurl = useCopyCurl(message);
   const pane = useRef<HTMLElement>(null);
 
   const chosen =
-    message?.deliveries.find((delivery) => delivery.id === chosenId) ?? (message === undefined ? undefined : decisiveDelivery(message));
+    message?.deliveries.find((delivery) => delivery.id === chosenId) ??
+    (message === undefined ? undefined : decisiveDelivery(message));
   const openAttempt = (attemptId: string): void => goTo(attemptHref(id, attemptId));
   const openLast = (): void => {
     const last = chosen?.attempts.at(-1);
@@ -82,7 +94,14 @@ export function MessageDetails({ id, onClose }: { id: string; onClose: () => voi
           </div>
         </div>
       ) : (
-        <Details message={message} chosen={chosen} names={names} actions={actions} onClose={onClose} onOpenAttempt={openAttempt} />
+        <Details
+          message={message}
+          chosen={chosen}
+          names={names}
+          actions={actions}
+          onClose={onClose}
+          onOpenAttempt={openAttempt}
+        />
       )}
     </section>
   );
@@ -105,9 +124,15 @@ type DetailsProps = {
 function Details({ message, chosen, names, actions, onClose, onOpenAttempt }: DetailsProps) {
   const raw = useJson(message.raw);
   const payload = useJson(chosen?.payload ?? "");
-  const changes = useMemo(() => (raw === null || payload === null ? null : payloadChanges(raw, payload)), [raw, payload]);
+  const changes = useMemo(
+    () => (raw === null || payload === null ? null : payloadChanges(raw, payload)),
+    [raw, payload],
+  );
   const library = useMemo(() => (payload === null ? null : libraryWords(payload.text)), [payload]);
-  const filled = useMemo(() => (payload === null || changes === null ? null : filledWords(payload, changes)), [payload, changes]);
+  const filled = useMemo(
+    () => (payload === null || changes === null ? null : filledWords(payload, changes)),
+    [payload, changes],
+  );
 
   return (
     <>
@@ -153,13 +178,24 @@ function Head({ message, chosen, names, actions, onClose }: Omit<DetailsProps, "
       <div className="line">
         <MessageTitle message={message} level="h2" />
         <span className="grow" />
-        <Button small look="quiet" icon="replay" title="Replay as a new message" aria-label="Replay" onClick={replay}>
+        <Button
+          small
+          look="quiet"
+          icon="replay"
+          title="Replay as a new message"
+          aria-label="Replay"
+          onClick={replay}
+        >
           <span className="wide-only">Replay</span>
         </Button>
         <CopyMenu message={message} delivery={chosen} />
         <IconButton
           icon="pin"
-          label={pinned ? "Pinned: kept when old messages are cleared" : "Pin: keep it when old messages are cleared"}
+          label={
+            pinned
+              ? "Pinned: kept when old messages are cleared"
+              : "Pin: keep it when old messages are cleared"
+          }
           aria-pressed={pinned}
           onClick={() => press("pin", () => call("messages.pin", { id, pinned: !pinned }))}
         />

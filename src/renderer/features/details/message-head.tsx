@@ -1,4 +1,7 @@
-/** Retry now and Cancel, for the states that allow them. A refusal is a sentence where the button is, until the delivery moves on. */
+/**
+ * Retry now and Cancel, for the states that allow them. A refusal is a sentence where the button
+ * is, until the delivery moves on.
+ */
 
 import { type ReactElement, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -105,7 +108,10 @@ type Props = {
   onChoose: (deliveryId: string) => void;
 };
 
-/** Where the deliveries of a message stand: one line for one, a line each to choose from for several. */
+/**
+ * Where the deliveries of a message stand: one line for one, a line each to choose from for
+ * several.
+ */
 export function DeliveryLines({ message, names, chosen, actions, onChoose }: Props) {
   const { deliveries, state } = message;
   if (deliveries.length === 0) {
@@ -182,31 +188,52 @@ const textOf = (bytes: RecordedBytes): string => (typeof bytes === "string" ? by
 export function useCopyCurl(message: Message | undefined): () => void {
   const about = useOnce("about.get", {}).answer;
   return () => {
-    if (message !== undefined && about !== undefined) void copyText(curlOfIngest(message, about.ingestUrl), "the cURL command");
+    if (message !== undefined && about !== undefined)
+      void copyText(curlOfIngest(message, about.ingestUrl), "the cURL command");
   };
 }
 
-export function CopyMenu({ message, delivery }: { message: Message; delivery: Delivery | undefined }): ReactElement {
+export function CopyMenu({
+  message,
+  delivery,
+}: {
+  message: Message;
+  delivery: Delivery | undefined;
+}): ReactElement {
   const about = useOnce("about.get", {}).answer;
   const copyCurl = useCopyCurl(message);
   const attempts = message.deliveries.flatMap((each) => each.attempts);
   return (
     <Menu
       trigger={
-        <Button small look="quiet" icon="copy" title="Copy; the key c copies the cURL command" shortcut="c">
+        <Button
+          small
+          look="quiet"
+          icon="copy"
+          title="Copy; the key c copies the cURL command"
+          shortcut="c"
+        >
           Copy
         </Button>
       }
       items={[
         { label: "cURL of the ingest call", icon: "copy", hint: "c", onSelect: copyCurl },
-        { label: "raw message", icon: "copy", onSelect: () => void copyText(textOf(message.raw), "the raw message") },
+        {
+          label: "raw message",
+          icon: "copy",
+          onSelect: () => void copyText(textOf(message.raw), "the raw message"),
+        },
         {
           label: "payload",
           icon: "copy",
           disabled: delivery === undefined,
           onSelect: () => void copyText(textOf(delivery?.payload ?? ""), "the payload"),
         },
-        { label: "messageId", icon: "copy", onSelect: () => void copyText(message.messageId, "the messageId") },
+        {
+          label: "messageId",
+          icon: "copy",
+          onSelect: () => void copyText(message.messageId, "the messageId"),
+        },
         "line",
         {
           label: "HAR of the attempts",

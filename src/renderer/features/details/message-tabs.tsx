@@ -1,4 +1,7 @@
-/** Below the timeline: the payload with what changed, the raw message, the attempts as a table, the signature. */
+/**
+ * Below the timeline: the payload with what changed, the raw message, the attempts as a table, the
+ * signature.
+ */
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -37,7 +40,12 @@ export function MessageTabs({
   const tab = possible.find((each) => each === wanted) ?? possible[0] ?? "raw";
   const shown = tab === "payload" ? (delivery?.payload ?? "") : message.raw;
   const isBytes = tab === "payload" || tab === "raw";
-  const labels: Record<DetailsTab, string> = { payload: "Payload", raw: "Raw", attempts: "Attempts", signature: "Signature" };
+  const labels: Record<DetailsTab, string> = {
+    payload: "Payload",
+    raw: "Raw",
+    attempts: "Attempts",
+    signature: "Signature",
+  };
 
   return (
     <Tabs
@@ -90,7 +98,9 @@ export function MessageTabs({
 
 function LeftOut({ names }: { names: readonly string[] }) {
   if (names.length === 0) return null;
-  const shown = names.slice(0, 12).map((name) => (name.length > 60 ? `${name.slice(0, 60)}…` : name));
+  const shown = names
+    .slice(0, 12)
+    .map((name) => (name.length > 60 ? `${name.slice(0, 60)}…` : name));
   return (
     <CodeLine look="note">
       not in the payload: {shown.join(", ")}
@@ -108,13 +118,30 @@ function Attempts({ message, delivery }: { message: Message; delivery: Delivery 
 function Signature({ delivery }: { delivery: Delivery }) {
   const { name } = useTimeline(delivery);
   const attempt = delivery.attempts.findLast(({ request }) => request.sent);
-  if (attempt === undefined) return <p className="tab-note muted">Nothing has been sent yet, so nothing is signed.</p>;
-  return <SignaturePanel key={attempt.id} attempt={attempt} destinationId={delivery.destinationId} name={name} />;
+  if (attempt === undefined)
+    return <p className="tab-note muted">Nothing has been sent yet, so nothing is signed.</p>;
+  return (
+    <SignaturePanel
+      key={attempt.id}
+      attempt={attempt}
+      destinationId={delivery.destinationId}
+      name={name}
+    />
+  );
 }
 
 /** The retry timeline as a table: every attempt, then those in progress and to come. */
-function AttemptTable({ messageId, rounds, ahead }: { messageId: string; rounds: readonly Round[]; ahead: readonly Ahead[] }) {
-  if (rounds.length === 0 && ahead.length === 0) return <p className="tab-note muted">No attempt was made.</p>;
+function AttemptTable({
+  messageId,
+  rounds,
+  ahead,
+}: {
+  messageId: string;
+  rounds: readonly Round[];
+  ahead: readonly Ahead[];
+}) {
+  if (rounds.length === 0 && ahead.length === 0)
+    return <p className="tab-note muted">No attempt was made.</p>;
   return (
     <table className="attempt-table">
       <thead>
@@ -131,7 +158,12 @@ function AttemptTable({ messageId, rounds, ahead }: { messageId: string; rounds:
       <tbody>
         {rounds.map(({ round, attempts }) =>
           attempts.map((attempt, place) => (
-            <AttemptRow key={attempt.id} messageId={messageId} attempt={attempt} round={place === 0 ? round : null} />
+            <AttemptRow
+              key={attempt.id}
+              messageId={messageId}
+              attempt={attempt}
+              round={place === 0 ? round : null}
+            />
           )),
         )}
         {ahead.map((coming) => (
@@ -142,7 +174,15 @@ function AttemptTable({ messageId, rounds, ahead }: { messageId: string; rounds:
   );
 }
 
-function AttemptRow({ messageId, attempt, round }: { messageId: string; attempt: Attempt; round: number | null }) {
+function AttemptRow({
+  messageId,
+  attempt,
+  round,
+}: {
+  messageId: string;
+  attempt: Attempt;
+  round: number | null;
+}) {
   const { id, outcome, startedAt, webhookUrl, durationMs, simulated } = attempt;
   const at = Date.parse(startedAt);
   const word = attemptWord(attempt);

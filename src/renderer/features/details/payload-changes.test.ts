@@ -3,20 +3,35 @@ import { jsonLines } from "../../kit/json-tokens.ts";
 import { payloadChanges } from "./payload-changes.ts";
 
 function changesOf(raw: string, payload: string) {
-  const { marks, leftOut } = payloadChanges({ text: raw, lines: jsonLines(raw) ?? [] }, { text: payload, lines: jsonLines(payload) ?? [] });
-  return { leftOut, marks: Object.fromEntries([...marks].map(([place, mark]) => [payload.slice(place, place + 6), mark])) };
+  const { marks, leftOut } = payloadChanges(
+    { text: raw, lines: jsonLines(raw) ?? [] },
+    { text: payload, lines: jsonLines(payload) ?? [] },
+  );
+  return {
+    leftOut,
+    marks: Object.fromEntries(
+      [...marks].map(([place, mark]) => [payload.slice(place, place + 6), mark]),
+    ),
+  };
 }
 
 describe("a payload beside its message", () => {
   test("has nothing to say of what is the same, in whatever order", () => {
-    expect(changesOf(`{"b": [1, {"c":null}], "a":"x", "e":{ }}`, `{"a":"x","e":{},"b":[1,{"c":null}]}`)).toEqual({
+    expect(
+      changesOf(`{"b": [1, {"c":null}], "a":"x", "e":{ }}`, `{"a":"x","e":{},"b":[1,{"c":null}]}`),
+    ).toEqual({
       leftOut: [],
       marks: {},
     });
   });
 
   test("marks members that were added, with all that is in them", () => {
-    expect(changesOf(`{"context":{"locale":"de"}}`, `{"version":1,"context":{"locale":"de","library":{"name":"go"}}}`).marks).toEqual({
+    expect(
+      changesOf(
+        `{"context":{"locale":"de"}}`,
+        `{"version":1,"context":{"locale":"de","library":{"name":"go"}}}`,
+      ).marks,
+    ).toEqual({
       '1,"con': { kind: "added" },
       '{"name': { kind: "added" },
       '"go"}}': { kind: "added" },
@@ -39,7 +54,10 @@ describe("a payload beside its message", () => {
 
   test("marks a value of another kind, and keeps long ones short", () => {
     expect(
-      changesOf(`{"traits":null,"properties":[1],"long":"${"x".repeat(500)}"}`, `{"traits":{},"properties":{"a":1},"long":1}`).marks,
+      changesOf(
+        `{"traits":null,"properties":[1],"long":"${"x".repeat(500)}"}`,
+        `{"traits":{},"properties":{"a":1},"long":1}`,
+      ).marks,
     ).toEqual({
       '{},"pr': { kind: "changed", was: "null" },
       '{"a":1': { kind: "changed", was: "an array" },
@@ -48,14 +66,21 @@ describe("a payload beside its message", () => {
   });
 
   test("knows the members that alias renames", () => {
-    expect(changesOf(`{"userId":"u","previousId":"p"}`, `{"Previous ID":"p","User ID":"u"}`)).toEqual({
+    expect(
+      changesOf(`{"userId":"u","previousId":"p"}`, `{"Previous ID":"p","User ID":"u"}`),
+    ).toEqual({
       leftOut: [],
-      marks: { '"p","U': { kind: "changed", was: "previousId" }, '"u"}': { kind: "changed", was: "userId" } },
+      marks: {
+        '"p","U': { kind: "changed", was: "previousId" },
+        '"u"}': { kind: "changed", was: "userId" },
+      },
     });
   });
 
   test("names the members that were left out", () => {
-    expect(changesOf(`{"type":"track","sentAt":"x","_metadata":{}}`, `{"type":"track"}`).leftOut).toEqual(["sentAt", "_metadata"]);
+    expect(
+      changesOf(`{"type":"track","sentAt":"x","_metadata":{}}`, `{"type":"track"}`).leftOut,
+    ).toEqual(["sentAt", "_metadata"]);
   });
 
   test("compares with the last of several members of one name, as a parser does", () => {

@@ -1,4 +1,7 @@
-/** What became of a message on its way into the payload: members that were added, changed, or spelled in another way. */
+/**
+ * What became of a message on its way into the payload: members that were added, changed, or
+ * spelled in another way.
+ */
 
 import type { TreeMark } from "../../kit/code-tree.tsx";
 import { keyName, linesInside, type TreeLine } from "../../kit/json-tokens.ts";
@@ -13,7 +16,11 @@ export type PayloadChanges = {
 };
 
 /** Members of the payload that have another name in the message. */
-const renamed: Readonly<Record<string, string>> = { "Previous ID": "previousId", "User ID": "userId", originalTimestamp: "timestamp" };
+const renamed: Readonly<Record<string, string>> = {
+  "Previous ID": "previousId",
+  "User ID": "userId",
+  originalTimestamp: "timestamp",
+};
 
 export function payloadChanges(raw: Json, payload: Json): PayloadChanges {
   const marks = new Map<number, TreeMark>();
@@ -25,18 +32,26 @@ export function payloadChanges(raw: Json, payload: Json): PayloadChanges {
     taken.add(rawName);
     compare(raw, from, payload, line, marks);
     const value = payload.lines[line]?.value.start ?? 0;
-    if (from !== undefined && rawName !== name && !marks.has(value)) marks.set(value, { kind: "changed", was: rawName });
+    if (from !== undefined && rawName !== name && !marks.has(value))
+      marks.set(value, { kind: "changed", was: rawName });
   }
   return { marks, leftOut: [...before.keys()].filter((name) => !taken.has(name)) };
 }
 
-function compare(raw: Json, from: number | undefined, payload: Json, at: number, marks: Map<number, TreeMark>): void {
+function compare(
+  raw: Json,
+  from: number | undefined,
+  payload: Json,
+  at: number,
+  marks: Map<number, TreeMark>,
+): void {
   const line = payload.lines[at];
   if (line === undefined) return;
   const was = from === undefined ? undefined : raw.lines[from];
   if (was === undefined || from === undefined) {
     marks.set(line.value.start, { kind: "added" });
-    for (const inner of linesInside(payload.lines, at)) compare(raw, undefined, payload, inner, marks);
+    for (const inner of linesInside(payload.lines, at))
+      compare(raw, undefined, payload, inner, marks);
     return;
   }
   const bracket = payload.text[line.value.start];
@@ -48,7 +63,10 @@ function compare(raw: Json, from: number | undefined, payload: Json, at: number,
   }
   const spelling = spellingOf(raw, from);
   if (spelling !== spellingOf(payload, at))
-    marks.set(line.value.start, { kind: "changed", was: shortened(spelling, spellingOf(payload, at)) });
+    marks.set(line.value.start, {
+      kind: "changed",
+      was: shortened(spelling, spellingOf(payload, at)),
+    });
 }
 
 /** The last member of a name is the one that counts. */

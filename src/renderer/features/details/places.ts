@@ -21,6 +21,8 @@ export function goTo(href: string): void {
 
 /** The address of Live with a filter. */
 export function filterHref(filter: Filter): string {
-  const members = Object.entries(queryOf(filter)).filter((entry): entry is [string, string] => entry[1] !== null);
+  const members = Object.entries(queryOf(filter)).filter(
+    (entry): entry is [string, string] => entry[1] !== null,
+  );
   return hashOf({ view: "live", path: [], query: Object.fromEntries(members) });
 }

@@ -8,7 +8,8 @@ type Delivery = AnswerOf<"messages.get">["deliveries"][number];
 export const canRetry = ({ state }: Pick<Delivery, "state">): boolean =>
   state === "waiting" || state === "failed" || state === "expired" || state === "cancelled";
 
-export const canCancel = ({ state }: Pick<Delivery, "state">): boolean => state === "waiting" || state === "queued";
+export const canCancel = ({ state }: Pick<Delivery, "state">): boolean =>
+  state === "waiting" || state === "queued";
 
 const reasons: Readonly<Record<string, string>> = {
   no_webhook_left: "no webhooks left",
@@ -28,19 +29,27 @@ export function stateWords(delivery: Delivery, clock: (at: string) => string): s
   }
   if (state === "sending") return `round ${delivery.rounds}`;
   const words = reasonWords(delivery, clock);
-  const at = state === "queued" ? undefined : transitions.findLast((transition) => transition.state === state)?.at;
+  const at =
+    state === "queued"
+      ? undefined
+      : transitions.findLast((transition) => transition.state === state)?.at;
   if (at === undefined) return words;
   return words === "" ? `at ${clock(at)}` : `at ${clock(at)}: ${words}`;
 }
 
-function reasonWords({ reason, attempts, windowEndsAt }: Delivery, clock: (at: string) => string): string {
+function reasonWords(
+  { reason, attempts, windowEndsAt }: Delivery,
+  clock: (at: string) => string,
+): string {
   switch (reason) {
     case "not_retried": {
       const last = attempts.findLast(({ retryable }) => !retryable);
       return last === undefined ? "not retried" : `${failureOf(last)} is not retried`;
     }
     case "window_closed":
-      return windowEndsAt === null ? "the retry window closed" : `no room for another round before ${clock(windowEndsAt)}`;
+      return windowEndsAt === null
+        ? "the retry window closed"
+        : `no room for another round before ${clock(windowEndsAt)}`;
     default:
       return reasons[reason ?? ""] ?? "";
   }
@@ -53,20 +62,30 @@ function failureOf({ outcome, response }: Delivery["attempts"][number]): string 
 }
 
 /** Why a message has no payload: a sentence, and the reason for machines. */
-export function whyNotDelivered(message: AnswerOf<"messages.get">): { sentences: string[]; reason: string } | null {
+export function whyNotDelivered(
+  message: AnswerOf<"messages.get">,
+): { sentences: string[]; reason: string } | null {
   const { state, reason, detail, decisions } = message;
-  if (state === "rejected") return { sentences: [detail ?? "The message was rejected."], reason: reason ?? "rejected" };
+  if (state === "rejected")
+    return { sentences: [detail ?? "The message was rejected."], reason: reason ?? "rejected" };
   if (state === "duplicate") {
     return {
-      sentences: ["A message with this messageId arrived from the same source within 24 hours, so it is not delivered again."],
+      sentences: [
+        "A message with this messageId arrived from the same source within 24 hours, so it is not delivered again.",
+      ],
       reason: reason ?? "duplicate",
     };
   }
   if (message.deliveries.length > 0) return null;
   if (decisions.length === 0)
     return {
-      sentences: ["No destination is connected to the message's source. Connect one, then replay the message."],
+      sentences: [
+        "No destination is connected to the message's source. Connect one, then replay the message.",
+      ],
       reason: reason ?? "no_destination",
     };
-  return { sentences: [...new Set(decisions.map((decision) => decision.detail))], reason: reason ?? decisions[0]?.reason ?? "filtered" };
+  return {
+    sentences: [...new Set(decisions.map((decision) => decision.detail))],
+    reason: reason ?? decisions[0]?.reason ?? "filtered",
+  };
 }

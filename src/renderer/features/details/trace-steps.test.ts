@@ -5,9 +5,13 @@ import { payloadChanges } from "./payload-changes.ts";
 import { filledWords, libraryWords, traceSteps, type TraceFacts } from "./trace-steps.ts";
 
 const shown = (message: TraceFacts["message"], facts: Partial<TraceFacts> = {}) =>
-  traceSteps({ message, names: new Map([["dst_000000001", "Billing"]]), library: null, filled: null, ...facts }).map(
-    ({ glyph, name, strong, code, text }) => [glyph, name, strong, code, text],
-  );
+  traceSteps({
+    message,
+    names: new Map([["dst_000000001", "Billing"]]),
+    library: null,
+    filled: null,
+    ...facts,
+  }).map(({ glyph, name, strong, code, text }) => [glyph, name, strong, code, text]);
 
 describe("the trace of a message", () => {
   test("goes from the request to the deliveries", () => {
@@ -17,12 +21,30 @@ describe("the trace of a message", () => {
       request: { method: "POST", path: "/v1/batch", headers: [], size: 700, messages: 20 },
       warnings: ["`timestamp` is junk."],
       decisions: [
-        { destinationId: "dst_000000001", routed: true, reason: "routed", detail: "…", warnings: [] },
-        { destinationId: "dst_gone", routed: false, reason: "integrations_false", detail: "…", warnings: ["`webhooks` changes nothing."] },
+        {
+          destinationId: "dst_000000001",
+          routed: true,
+          reason: "routed",
+          detail: "…",
+          warnings: [],
+        },
+        {
+          destinationId: "dst_gone",
+          routed: false,
+          reason: "integrations_false",
+          detail: "…",
+          warnings: ["`webhooks` changes nothing."],
+        },
       ],
-      deliveries: [aDelivery({ attempts: [signed, anAttempt({ webhookId: "whk_2" }), anAttempt({ round: 2 })] })],
+      deliveries: [
+        aDelivery({
+          attempts: [signed, anAttempt({ webhookId: "whk_2" }), anAttempt({ round: 2 })],
+        }),
+      ],
     });
-    expect(shown(message, { library: "analytics-go 2.1.0", filled: "context.ip filled in" })).toEqual([
+    expect(
+      shown(message, { library: "analytics-go 2.1.0", filled: "context.ip filled in" }),
+    ).toEqual([
       ["received", "received", null, "POST /v1/batch", "one of 20 messages, analytics-go 2.1.0"],
       ["checked", "checked", null, null, "accepted, context.ip filled in"],
       ["warning", "warning", null, null, "`timestamp` is junk."],
@@ -34,7 +56,11 @@ describe("the trace of a message", () => {
   });
 
   test("ends where the message was rejected", () => {
-    expect(shown(aMessage({ state: "rejected", reason: "missing_event", detail: "A track needs `event`." }))).toEqual([
+    expect(
+      shown(
+        aMessage({ state: "rejected", reason: "missing_event", detail: "A track needs `event`." }),
+      ),
+    ).toEqual([
       ["received", "received", null, "POST /v1/track", ""],
       ["rejected", "checked", null, "missing_event", "rejected"],
     ]);
@@ -69,15 +95,19 @@ test("what the request filled in is read from what the payload has and the messa
     const json = { text: payload, lines: jsonLines(payload) ?? [] };
     return filledWords(json, payloadChanges({ text: raw, lines: jsonLines(raw) ?? [] }, json));
   };
-  expect(words(`{"context":{"a":1}}`, `{"version":1,"messageId":"x","context":{"a":1,"ip":"::1"}}`)).toBe(
-    "messageId, context.ip filled in",
-  );
+  expect(
+    words(`{"context":{"a":1}}`, `{"version":1,"messageId":"x","context":{"a":1,"ip":"::1"}}`),
+  ).toBe("messageId, context.ip filled in");
   expect(words(`{"messageId":"x"}`, `{"version":1,"messageId":"x"}`)).toBeNull();
-  expect(words(`{}`, `{"messageId":"x","timestamp":"y","context":{"ip":"::1","library":{}}}`)).toBe("4 fields filled in");
+  expect(words(`{}`, `{"messageId":"x","timestamp":"y","context":{"ip":"::1","library":{}}}`)).toBe(
+    "4 fields filled in",
+  );
 });
 
 test("the library is the one that the payload names", () => {
-  expect(libraryWords(`{"context":{"library":{"name":"analytics-go","version":"2.1.0"}}}`)).toBe("analytics-go 2.1.0");
+  expect(libraryWords(`{"context":{"library":{"name":"analytics-go","version":"2.1.0"}}}`)).toBe(
+    "analytics-go 2.1.0",
+  );
   expect(libraryWords(`{"context":{"library":"x"}}`)).toBeNull();
   expect(libraryWords("nope")).toBeNull();
 });

@@ -10,7 +10,16 @@ type Delivery = Message["deliveries"][number];
 
 export type TraceStep = {
   id: string;
-  glyph: "received" | "checked" | "rejected" | "duplicate" | "filtered" | "routed" | "not-routed" | "warning" | Delivery["state"];
+  glyph:
+    | "received"
+    | "checked"
+    | "rejected"
+    | "duplicate"
+    | "filtered"
+    | "routed"
+    | "not-routed"
+    | "warning"
+    | Delivery["state"];
   name: "received" | "checked" | "warning" | "decision" | "delivery";
   isBranch: boolean;
   /** A name from outside, before the sentence. */
@@ -33,7 +42,9 @@ export type TraceFacts = {
   filled: string | null;
 };
 
-const step = (fields: Partial<TraceStep> & Pick<TraceStep, "id" | "glyph" | "name" | "text">): TraceStep => ({
+const step = (
+  fields: Partial<TraceStep> & Pick<TraceStep, "id" | "glyph" | "name" | "text">,
+): TraceStep => ({
   isBranch: false,
   strong: null,
   code: null,
@@ -45,7 +56,10 @@ const step = (fields: Partial<TraceStep> & Pick<TraceStep, "id" | "glyph" | "nam
 export function traceSteps({ message, names, library, filled }: TraceFacts): TraceStep[] {
   const { request, decisions, deliveries } = message;
   const nameOf = (id: string): string => names.get(id) ?? "a deleted destination";
-  const of = [request.messages > 1 ? `one of ${count(request.messages)} messages` : "", library ?? ""].filter((part) => part !== "");
+  const of = [
+    request.messages > 1 ? `one of ${count(request.messages)} messages` : "",
+    library ?? "",
+  ].filter((part) => part !== "");
   return [
     step({
       id: "received",
@@ -72,27 +86,56 @@ export function traceSteps({ message, names, library, filled }: TraceFacts): Tra
     ),
     // They are about the message's integrations, so each decision has the same.
     ...[...new Set(decisions.flatMap(({ warnings }) => warnings))].map(warningStep),
-    ...deliveries.flatMap((delivery) => deliverySteps(delivery, nameOf(delivery.destinationId), message)),
+    ...deliveries.flatMap((delivery) =>
+      deliverySteps(delivery, nameOf(delivery.destinationId), message),
+    ),
   ];
 }
 
-const warningStep = (text: string): TraceStep => step({ id: `warning ${text}`, glyph: "warning", name: "warning", isBranch: true, text });
+const warningStep = (text: string): TraceStep =>
+  step({ id: `warning ${text}`, glyph: "warning", name: "warning", isBranch: true, text });
 
-function checked({ state, reason, decisions, detail, duplicateOf, replayOf }: Message, filled: string | null): TraceStep {
+function checked(
+  { state, reason, decisions, detail, duplicateOf, replayOf }: Message,
+  filled: string | null,
+): TraceStep {
   if (state === "rejected")
-    return step({ id: "checked", glyph: "rejected", name: "checked", code: reason, text: "rejected", title: detail });
+    return step({
+      id: "checked",
+      glyph: "rejected",
+      name: "checked",
+      code: reason,
+      text: "rejected",
+      title: detail,
+    });
   if (state === "duplicate")
-    return step({ id: "checked", glyph: "duplicate", name: "checked", text: `a duplicate of ${duplicateOf ?? "a deleted message"}` });
-  const parts = ["accepted", replayOf === null ? "" : `a replay of ${replayOf}`, filled ?? ""].filter((part) => part !== "");
+    return step({
+      id: "checked",
+      glyph: "duplicate",
+      name: "checked",
+      text: `a duplicate of ${duplicateOf ?? "a deleted message"}`,
+    });
+  const parts = [
+    "accepted",
+    replayOf === null ? "" : `a replay of ${replayOf}`,
+    filled ?? "",
+  ].filter((part) => part !== "");
   const none = decisions.length === 0 ? ["no destination is connected to its source"] : [];
-  return step({ id: "checked", glyph: "checked", name: "checked", text: [...parts, ...none].join(", ") });
+  return step({
+    id: "checked",
+    glyph: "checked",
+    name: "checked",
+    text: [...parts, ...none].join(", "),
+  });
 }
 
 function deliverySteps(delivery: Delivery, name: string, { receivedAt }: Message): TraceStep[] {
   const { id, state, attempts, createdAt } = delivery;
   const rounds = new Set(attempts.map(({ round }) => round));
   const webhooks = new Set(attempts.map(({ webhookId }) => webhookId));
-  const isSigned = attempts.some(({ request }) => request.headers.some(([header]) => header.toLowerCase() === "x-signature"));
+  const isSigned = attempts.some(({ request }) =>
+    request.headers.some(([header]) => header.toLowerCase() === "x-signature"),
+  );
   const words = [
     many(rounds.size, "round"),
     `${many(attempts.length, "attempt")}${webhooks.size > 1 ? ` at ${webhooks.size} webhooks` : ""}`,
@@ -126,7 +169,8 @@ export function filledWords(payload: Json, { marks }: PayloadChanges): string | 
     if (name !== "context") continue;
     for (const inner of linesInside(payload.lines, member)) {
       const part = payload.lines[inner];
-      if (part?.key && marks.get(part.value.start)?.kind === "added") filled.push(`context.${keyName(payload.text, part.key)}`);
+      if (part?.key && marks.get(part.value.start)?.kind === "added")
+        filled.push(`context.${keyName(payload.text, part.key)}`);
     }
   }
   if (filled.length === 0) return null;
@@ -136,7 +180,9 @@ export function filledWords(payload: Json, { marks }: PayloadChanges): string | 
 /** The library as the payload names it, `analytics-go 2.1.0`. */
 export function libraryWords(payload: string): string | null {
   try {
-    const { context } = JSON.parse(payload) as { context?: { library?: { name?: unknown; version?: unknown } } };
+    const { context } = JSON.parse(payload) as {
+      context?: { library?: { name?: unknown; version?: unknown } };
+    };
     const { name, version } = context?.library ?? {};
     if (typeof name !== "string") return null;
     return typeof version === "string" ? `${name} ${version}`.trim() : name;

@@ -25,7 +25,10 @@ export function Trace({
   library: string | null;
   filled: string | null;
 }) {
-  const steps = useMemo(() => traceSteps({ message, names, library, filled }), [message, names, library, filled]);
+  const steps = useMemo(
+    () => traceSteps({ message, names, library, filled }),
+    [message, names, library, filled],
+  );
   const receivedAt = Date.parse(message.receivedAt);
   return (
     <section className="section">
@@ -35,15 +38,26 @@ export function Trace({
         <code className="quiet clip" title={visibleText(message.messageId.slice(0, 300))}>
           <Visible text={message.messageId.slice(0, 300)} />
         </code>
-        <IconButton small icon="copy" label="Copy the messageId" onClick={() => void copyText(message.messageId, "the messageId")} />
+        <IconButton
+          small
+          icon="copy"
+          label="Copy the messageId"
+          onClick={() => void copyText(message.messageId, "the messageId")}
+        />
       </div>
       <ol className="trace">
         {steps.map((step) => (
           <li
             key={step.id}
-            className={[step.isBranch ? "branch" : "", step.name === "warning" ? "wraps" : ""].join(" ").trim() || undefined}
+            className={
+              [step.isBranch ? "branch" : "", step.name === "warning" ? "wraps" : ""]
+                .join(" ")
+                .trim() || undefined
+            }
             title={visibleText(
-              [step.strong ?? "", step.code ?? "", step.text, step.title ?? ""].filter((part) => part !== "").join(" "),
+              [step.strong ?? "", step.code ?? "", step.text, step.title ?? ""]
+                .filter((part) => part !== "")
+                .join(" "),
             ).slice(0, 600)}
           >
             {step.glyph === "warning" ? <WarningGlyph /> : <StateGlyph state={step.glyph} />}
@@ -65,7 +79,13 @@ export function Trace({
 
 const since = (ms: number): string => (ms < 1000 ? `${ms} ms` : span(ms));
 
-function StepText({ step: { strong, code, text, glyph }, message: { duplicateOf, replayOf } }: { step: TraceStep; message: Message }) {
+function StepText({
+  step: { strong, code, text, glyph },
+  message: { duplicateOf, replayOf },
+}: {
+  step: TraceStep;
+  message: Message;
+}) {
   if (glyph === "warning") {
     return (
       <span>
@@ -113,7 +133,13 @@ function StepText({ step: { strong, code, text, glyph }, message: { duplicateOf,
 function WarningGlyph() {
   return (
     <svg className="glyph waiting" viewBox="0 0 12 12" aria-hidden="true">
-      <path d="M6 1.2l5.2 9.6H.8z" fill="none" stroke="currentColor" strokeWidth="1.4" strokeLinejoin="round" />
+      <path
+        d="M6 1.2l5.2 9.6H.8z"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="1.4"
+        strokeLinejoin="round"
+      />
       <path d="M6 4.6v2.6M6 8.9v.1" stroke="currentColor" strokeWidth="1.4" strokeLinecap="round" />
     </svg>
   );

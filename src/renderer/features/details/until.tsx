@@ -1,4 +1,7 @@
-/** A time of the clock that is to come, and how long it is until then. In teal, as all that the clock owns. */
+/**
+ * A time of the clock that is to come, and how long it is until then. In teal, as all that the
+ * clock owns.
+ */
 
 import { clockTime, span } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { leadsTo, tlsUrlAt } from "./endpoint-address.ts";
 
-const endpoint = { url: "http://127.0.0.1:4710/flaky", tlsUrl: "https://self-signed.localhost:4711/flaky" };
+const endpoint = {
+  url: "http://127.0.0.1:4710/flaky",
+  tlsUrl: "https://self-signed.localhost:4711/flaky",
+};
 
 describe("the addresses of a test endpoint", () => {
   test("on the TLS port differ in their host", () => {

@@ -1,4 +1,7 @@
-/** The addresses of a test endpoint: its host names on the TLS port, and whether a webhook leads to it. */
+/**
+ * The addresses of a test endpoint: its host names on the TLS port, and whether a webhook leads to
+ * it.
+ */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
 import type { Outcome } from "../../../domain/states.ts";
@@ -7,7 +10,10 @@ type Endpoint = Pick<AnswerOf<"endpoints.get">, "url" | "tlsUrl">;
 
 type CertificateHost = { host: string; words: string; endsIn: Outcome | null };
 
-/** The first is what the endpoint's own URL has. With a good certificate it ends as the program says. */
+/**
+ * The first is what the endpoint's own URL has. With a good certificate it ends as the program
+ * says.
+ */
 export const certificateHosts: readonly CertificateHost[] = [
   { host: "self-signed.localhost", words: "self-signed", endsIn: "tls_error" },
   { host: "expired.localhost", words: "expired", endsIn: "tls_error" },
@@ -28,8 +34,12 @@ export function leadsTo(webhookUrl: string, { url, tlsUrl }: Endpoint): boolean 
 }
 
 function isSamePlace(webhook: URL, endpoint: URL | null): boolean {
-  if (endpoint === null || webhook.protocol !== endpoint.protocol || webhook.port !== endpoint.port) return false;
-  const isHere = /(^|\.)localhost$/.test(webhook.hostname) || webhook.hostname.startsWith("127.") || webhook.hostname === endpoint.hostname;
+  if (endpoint === null || webhook.protocol !== endpoint.protocol || webhook.port !== endpoint.port)
+    return false;
+  const isHere =
+    /(^|\.)localhost$/.test(webhook.hostname) ||
+    webhook.hostname.startsWith("127.") ||
+    webhook.hostname === endpoint.hostname;
   return isHere && webhook.pathname.replace(/\/$/, "") === endpoint.pathname;
 }
 

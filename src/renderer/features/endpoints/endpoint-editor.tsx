@@ -1,4 +1,7 @@
-/** One test endpoint: its name and what uses it, its addresses, its program, and what a delivery makes of it. */
+/**
+ * One test endpoint: its name and what uses it, its addresses, its program, and what a delivery
+ * makes of it.
+ */
 
 import { useMemo, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -34,7 +37,9 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
   const destinations = useLive("destinations.list", {}).answer?.items ?? [];
   const [asksPath, setAsksPath] = useState(false);
   const users = destinations.flatMap((destination) =>
-    destination.webhooks.flatMap((webhook, place) => (leadsTo(webhook.url, endpoint) ? [{ destination, place }] : [])),
+    destination.webhooks.flatMap((webhook, place) =>
+      leadsTo(webhook.url, endpoint) ? [{ destination, place }] : [],
+    ),
   );
   const user = users[0];
   const { id, name, steps, after } = endpoint;
@@ -75,7 +80,10 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
               {
                 label: "Duplicate",
                 icon: "copy",
-                onSelect: () => onRun(async () => open(await call("endpoints.create", { name: `${name} copy`, steps, after }))),
+                onSelect: () =>
+                  onRun(async () =>
+                    open(await call("endpoints.create", { name: `${name} copy`, steps, after })),
+                  ),
               },
               { label: "Change the path…", icon: "endpoints", onSelect: () => setAsksPath(true) },
               "line",
@@ -85,9 +93,11 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
               usePlace.getState().go({ view: "endpoints" });
             }}
           >
-            Its program and its {count(endpoint.position.received)} received requests are permanently deleted, and requests that it holds
-            are closed.
-            {user === undefined ? null : ` Webhook ${user.place + 1} of ${user.destination.name} will get 404.`}
+            Its program and its {count(endpoint.position.received)} received requests are
+            permanently deleted, and requests that it holds are closed.
+            {user === undefined
+              ? null
+              : ` Webhook ${user.place + 1} of ${user.destination.name} will get 404.`}
           </DeleteMenu>
         </>
       }
@@ -96,7 +106,10 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
         <ProblemText error={problem} />
         <EndpointAddresses endpoint={endpoint} />
         <ProgramEditor endpoint={endpoint} />
-        <OutlookBeads endpoint={endpoint} profileName={user?.destination.retryProfile ?? documented.name} />
+        <OutlookBeads
+          endpoint={endpoint}
+          profileName={user?.destination.retryProfile ?? documented.name}
+        />
       </div>
       <Dialog
         open={asksPath}
@@ -116,7 +129,9 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
   );
 }
 
-/** Where a test endpoint listens: HTTP, and HTTPS under the host name whose certificate is wanted. */
+/**
+ * Where a test endpoint listens: HTTP, and HTTPS under the host name whose certificate is wanted.
+ */
 function EndpointAddresses({ endpoint }: { endpoint: AnswerOf<"endpoints.get"> }) {
   const chosen = usePlace((place) => place.query["host"]);
   const change = usePlace((place) => place.change);
@@ -128,7 +143,11 @@ function EndpointAddresses({ endpoint }: { endpoint: AnswerOf<"endpoints.get"> }
       <span className="muted">HTTP</span>
       <span className="copyable">
         <code className="clip grow">{endpoint.url}</code>
-        <IconButton icon="copy" label="Copy the HTTP URL" onClick={() => void copyText(endpoint.url, "the HTTP URL")} />
+        <IconButton
+          icon="copy"
+          label="Copy the HTTP URL"
+          onClick={() => void copyText(endpoint.url, "the HTTP URL")}
+        />
       </span>
       <span className="muted">HTTPS</span>
       <span className="copyable">
@@ -137,7 +156,11 @@ function EndpointAddresses({ endpoint }: { endpoint: AnswerOf<"endpoints.get"> }
         </code>
         <Menu
           trigger={
-            <button type="button" className="certificate" title={`Certificate: ${certificate.words}. Other certificates by host name`}>
+            <button
+              type="button"
+              className="certificate"
+              title={`Certificate: ${certificate.words}. Other certificates by host name`}
+            >
               <span className="sr">Certificate: {certificate.words}, results in</span>
               {certificate.endsIn === null ? (
                 "as programmed"
@@ -153,10 +176,15 @@ function EndpointAddresses({ endpoint }: { endpoint: AnswerOf<"endpoints.get"> }
           items={certificateHosts.map(({ host, words, endsIn }) => ({
             label: words,
             hint: endsIn ?? "as programmed",
-            onSelect: () => change({ query: { host: host === certificateHosts[0]?.host ? null : host } }),
+            onSelect: () =>
+              change({ query: { host: host === certificateHosts[0]?.host ? null : host } }),
           }))}
         />
-        <IconButton icon="copy" label="Copy the HTTPS URL" onClick={() => void copyText(tlsUrl, "the HTTPS URL")} />
+        <IconButton
+          icon="copy"
+          label="Copy the HTTPS URL"
+          onClick={() => void copyText(tlsUrl, "the HTTPS URL")}
+        />
       </span>
     </section>
   );
@@ -170,18 +198,30 @@ function open({ id }: { id: string }, query: Record<string, string> = {}): void 
 
 /** Creates a test endpoint and opens it. */
 export async function createEndpoint(preset: Preset | null): Promise<void> {
-  if (preset === null) return open(await call("endpoints.create", { name: "endpoint", steps: [] }), { name: "edit" });
+  if (preset === null)
+    return open(await call("endpoints.create", { name: "endpoint", steps: [] }), { name: "edit" });
   const { name, steps, after, host } = preset;
   open(await call("endpoints.create", { name, steps, after }), host === undefined ? {} : { host });
 }
 
-/** As many beads as have room for their times; of more, the first two and the last three are shown. */
+/**
+ * As many beads as have room for their times; of more, the first two and the last three are shown.
+ */
 const maxBeads = 6;
 const firstBeads = 2;
 const lastBeads = 3;
 
-/** What a delivery makes of the program from its first step: a bead for each round, at its seeded time. */
-function OutlookBeads({ endpoint, profileName }: { endpoint: AnswerOf<"endpoints.get">; profileName: string }) {
+/**
+ * What a delivery makes of the program from its first step: a bead for each round, at its seeded
+ * time.
+ */
+function OutlookBeads({
+  endpoint,
+  profileName,
+}: {
+  endpoint: AnswerOf<"endpoints.get">;
+  profileName: string;
+}) {
   const settings = useLive("settings.get", {}).answer;
   const profiles = useLive("retryProfiles.list", {}).answer?.items;
   const profile = profiles === undefined ? undefined : profileOf(profiles, profileName);
@@ -190,7 +230,14 @@ function OutlookBeads({ endpoint, profileName }: { endpoint: AnswerOf<"endpoints
     () =>
       profile === undefined || settings === undefined
         ? null
-        : outlookOf({ endpointId: id, steps, after, profile, seed: settings.seed, jitter: settings.jitter }),
+        : outlookOf({
+            endpointId: id,
+            steps,
+            after,
+            profile,
+            seed: settings.seed,
+            jitter: settings.jitter,
+          }),
     [id, steps, after, profile, settings],
   );
   if (outlook === null) return null;
@@ -215,7 +262,9 @@ function OutlookBeads({ endpoint, profileName }: { endpoint: AnswerOf<"endpoints
             <span className="quiet">{beads.length - firstBeads - lastBeads} more</span>
           </li>
         ) : null}
-        {isLong ? beads.slice(-lastBeads).map((bead) => <BeadItem key={bead.round} bead={bead} />) : null}
+        {isLong
+          ? beads.slice(-lastBeads).map((bead) => <BeadItem key={bead.round} bead={bead} />)
+          : null}
         <li className="fin">
           <span className={`tone strong ${end}`}>
             <State state={end} />

@@ -1,4 +1,7 @@
-/** Test endpoints: the list and its presets, one endpoint's addresses and program, and what it received. */
+/**
+ * Test endpoints: the list and its presets, one endpoint's addresses and program, and what it
+ * received.
+ */
 
 import { Button } from "../../kit/controls.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
@@ -24,7 +27,9 @@ export function EndpointsView() {
   const { problem, run } = useAction();
   const create = (preset: Preset | null = null): void => run(() => createEndpoint(preset));
   const add = { label: "New test endpoint", run: () => create() };
-  useOffer("endpoints", [{ ...add, id: "endpoints.new", icon: "endpoints", hint: "Test endpoints" }]);
+  useOffer("endpoints", [
+    { ...add, id: "endpoints.new", icon: "endpoints", hint: "Test endpoints" },
+  ]);
   if (answer === undefined) return <ProblemText error={error} />;
 
   const current = openOf(answer.items, openId);
@@ -44,14 +49,19 @@ export function EndpointsView() {
       menu={[
         "line",
         { label: add.label, icon: "add", onSelect: add.run },
-        ...presets.map((preset) => ({ label: `New: ${preset.title}`, onSelect: () => create(preset) })),
+        ...presets.map((preset) => ({
+          label: `New: ${preset.title}`,
+          onSelect: () => create(preset),
+        })),
       ]}
       footer={<Presets presets={presets} onCreate={create} />}
       empty={
         current !== undefined ? null : (
           <EmptyState
             label="No test endpoint"
-            title={openId === undefined ? "Create the first test endpoint" : "Test endpoint not found"}
+            title={
+              openId === undefined ? "Create the first test endpoint" : "Test endpoint not found"
+            }
             action={{
               label: "Create one: 503 ×3 → 200",
               run: () => create(presets.find((preset) => preset.name === "503-three-times")),
@@ -64,18 +74,34 @@ export function EndpointsView() {
             }
             error={problem}
           >
-            A test endpoint is a receiver inside Hookyard that answers as you program it: 503 three times, then 200; no response for more
-            than five seconds; a reset; a bad certificate. Point a webhook at it, or any other program, and see every byte that arrives.
+            A test endpoint is a receiver inside Hookyard that answers as you program it: 503 three
+            times, then 200; no response for more than five seconds; a reset; a bad certificate.
+            Point a webhook at it, or any other program, and see every byte that arrives.
           </EmptyState>
         )
       }
-      editor={current && <EndpointEditor key={current.id} endpoint={current} problem={problem} onRun={run} />}
-      evidence={current && { label: "Received requests", content: <ReceivedRequests key={current.id} endpoint={current} /> }}
+      editor={
+        current && (
+          <EndpointEditor key={current.id} endpoint={current} problem={problem} onRun={run} />
+        )
+      }
+      evidence={
+        current && {
+          label: "Received requests",
+          content: <ReceivedRequests key={current.id} endpoint={current} />,
+        }
+      }
     />
   );
 }
 
-function Presets({ presets, onCreate }: { presets: readonly Preset[]; onCreate: (preset: Preset) => void }) {
+function Presets({
+  presets,
+  onCreate,
+}: {
+  presets: readonly Preset[];
+  onCreate: (preset: Preset) => void;
+}) {
   return (
     <section className="presets" aria-labelledby="presets-title">
       <h3 id="presets-title">New from a preset</h3>

@@ -8,7 +8,11 @@ import { SelectField } from "../../kit/controls.tsx";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 import type { ProgramStep } from "./program-text.ts";
 
-type FieldsProps = { step: ProgramStep; number: number; onChange: (step: ProgramStep) => Promise<void> };
+type FieldsProps = {
+  step: ProgramStep;
+  number: number;
+  onChange: (step: ProgramStep) => Promise<void>;
+};
 
 export function ReceiverField({ step, number, onChange }: FieldsProps) {
   return (
@@ -27,15 +31,32 @@ export function ReceiverField({ step, number, onChange }: FieldsProps) {
 }
 
 /** Members that have no meaning without another one go with it. */
-function withOne<Name extends keyof ProgramStep>(step: ProgramStep, name: Name, value: ProgramStep[Name] | null): ProgramStep {
+function withOne<Name extends keyof ProgramStep>(
+  step: ProgramStep,
+  name: Name,
+  value: ProgramStep[Name] | null,
+): ProgramStep {
   const { [name]: _, ...others } = step;
   const next = (value === null ? others : { ...others, [name]: value }) as ProgramStep;
   const without = (...names: (keyof ProgramStep)[]): ProgramStep =>
-    Object.fromEntries(Object.entries(next).filter(([each]) => !names.includes(each as keyof ProgramStep))) as ProgramStep;
+    Object.fromEntries(
+      Object.entries(next).filter(([each]) => !names.includes(each as keyof ProgramStep)),
+    ) as ProgramStep;
   if (name === "lose" && value === null) return without("loseAs");
   if (name === "lose" && value === "answer") return without("status", "headers", "body");
   if (name === "lose")
-    return without("status", "headers", "body", "delayAfterMs", "copies", "together", "tamper", "hold", "order", "forMs");
+    return without(
+      "status",
+      "headers",
+      "body",
+      "delayAfterMs",
+      "copies",
+      "together",
+      "tamper",
+      "hold",
+      "order",
+      "forMs",
+    );
   if (name === "loseAs" && value === "timeout") return without("delayAfterMs");
   if (name === "copies" && (value === null || value === 1)) return without("together");
   if (name === "hold" && value === null) return without("order", "forMs");
@@ -44,13 +65,22 @@ function withOne<Name extends keyof ProgramStep>(step: ProgramStep, name: Name, 
 }
 
 export function ForwardDetails({ step, number, onChange }: FieldsProps) {
-  const set = <Name extends keyof ProgramStep>(name: Name, value: ProgramStep[Name] | null): Promise<void> =>
-    onChange(withOne(step, name, value));
+  const set = <Name extends keyof ProgramStep>(
+    name: Name,
+    value: ProgramStep[Name] | null,
+  ): Promise<void> => onChange(withOne(step, name, value));
   const isSent = step.lose !== "request";
   const isAnswered = step.lose === undefined;
   return (
     <>
-      <OneOf label="Lose" number={number} value={step.lose} values={losses} none="nothing" onChange={(lose) => set("lose", lose)} />
+      <OneOf
+        label="Lose"
+        number={number}
+        value={step.lose}
+        values={losses}
+        none="nothing"
+        onChange={(lose) => set("lose", lose)}
+      />
       {step.lose === undefined ? null : (
         <OneOf
           label="Seen as"
@@ -81,7 +111,11 @@ export function ForwardDetails({ step, number, onChange }: FieldsProps) {
           placeholder="the receiver’s"
           hint="a status"
           inputMode="numeric"
-          check={(text) => (text.trim() === "" || /^[2-9]\d\d$/.test(text.trim()) ? null : "Enter a status from 200 to 999.")}
+          check={(text) =>
+            text.trim() === "" || /^[2-9]\d\d$/.test(text.trim())
+              ? null
+              : "Enter a status from 200 to 999."
+          }
           onCommit={(text) => set("status", text.trim() === "" ? null : Number(text))}
         />
       ) : null}
@@ -89,12 +123,22 @@ export function ForwardDetails({ step, number, onChange }: FieldsProps) {
   );
 }
 
-type Set = <Name extends keyof ProgramStep>(name: Name, value: ProgramStep[Name] | null) => Promise<void>;
+type Set = <Name extends keyof ProgramStep>(
+  name: Name,
+  value: ProgramStep[Name] | null,
+) => Promise<void>;
 
 function SentFields({ step, number, set }: { step: ProgramStep; number: number; set: Set }) {
   return (
     <>
-      <WholeNumber label="Copies" least={1} most={10} value={step.copies} placeholder="1" onChange={(copies) => set("copies", copies)} />
+      <WholeNumber
+        label="Copies"
+        least={1}
+        most={10}
+        value={step.copies}
+        placeholder="1"
+        onChange={(copies) => set("copies", copies)}
+      />
       {(step.copies ?? 1) > 1 ? (
         <OneOf
           label="Sent"
@@ -113,7 +157,14 @@ function SentFields({ step, number, set }: { step: ProgramStep; number: number; 
         none="nothing"
         onChange={(tamper) => set("tamper", tamper)}
       />
-      <WholeNumber label="Hold" least={2} most={100} value={step.hold} placeholder="none" onChange={(hold) => set("hold", hold)} />
+      <WholeNumber
+        label="Hold"
+        least={2}
+        most={100}
+        value={step.hold}
+        placeholder="none"
+        onChange={(hold) => set("hold", hold)}
+      />
       {step.hold === undefined ? null : (
         <>
           <OneOf
@@ -140,7 +191,9 @@ function SentFields({ step, number, set }: { step: ProgramStep; number: number; 
 }
 
 const checkTime = (text: string): string | null =>
-  text.trim() === "" || parseDuration(text) !== null ? null : "Enter a time such as 4.8 s or 250 ms.";
+  text.trim() === "" || parseDuration(text) !== null
+    ? null
+    : "Enter a time such as 4.8 s or 250 ms.";
 
 type OneOfProps<Value extends string> = {
   label: string;
@@ -152,7 +205,14 @@ type OneOfProps<Value extends string> = {
   onChange: (value: Value | null) => Promise<void>;
 };
 
-function OneOf<Value extends string>({ label, number, value, values, none, onChange }: OneOfProps<Value>): ReactNode {
+function OneOf<Value extends string>({
+  label,
+  number,
+  value,
+  values,
+  none,
+  onChange,
+}: OneOfProps<Value>): ReactNode {
   const id = `step-${number}-${label.toLowerCase().replaceAll(" ", "-")}`;
   return (
     <div className="commit">
@@ -162,8 +222,13 @@ function OneOf<Value extends string>({ label, number, value, values, none, onCha
       <SelectField
         id={id}
         value={value ?? ""}
-        options={[{ value: "", label: none }, ...values.map((each) => ({ value: each, label: each }))]}
-        onChange={(chosen) => void onChange(values.find((each) => each === chosen) ?? null).catch(() => undefined)}
+        options={[
+          { value: "", label: none },
+          ...values.map((each) => ({ value: each, label: each })),
+        ]}
+        onChange={(chosen) =>
+          void onChange(values.find((each) => each === chosen) ?? null).catch(() => undefined)
+        }
       />
     </div>
   );
@@ -179,7 +244,8 @@ type WholeNumberProps = {
 };
 
 function WholeNumber({ label, least, most, value, placeholder, onChange }: WholeNumberProps) {
-  const isRight = (text: string): boolean => /^\d+$/.test(text) && Number(text) >= least && Number(text) <= most;
+  const isRight = (text: string): boolean =>
+    /^\d+$/.test(text) && Number(text) >= least && Number(text) <= most;
   return (
     <CommitField
       label={label}
@@ -188,7 +254,11 @@ function WholeNumber({ label, least, most, value, placeholder, onChange }: Whole
       placeholder={placeholder}
       hint="requests"
       inputMode="numeric"
-      check={(text) => (text.trim() === "" || isRight(text.trim()) ? null : `Enter a number from ${least} to ${most}.`)}
+      check={(text) =>
+        text.trim() === "" || isRight(text.trim())
+          ? null
+          : `Enter a number from ${least} to ${most}.`
+      }
       onCommit={(text) => onChange(text.trim() === "" ? null : Number(text))}
     />
   );

@@ -26,11 +26,19 @@ export function ForwardedExchanges({ exchanges }: { exchanges: readonly Exchange
             small
             label="Copy"
             value={String(Math.min(chosen, exchanges.length - 1))}
-            options={exchanges.map((_, place) => ({ value: String(place), label: String(place + 1) }))}
+            options={exchanges.map((_, place) => ({
+              value: String(place),
+              label: String(place + 1),
+            }))}
             onChange={(value) => setChosen(Number(value))}
           />
         ) : null}
-        <CodeLookChoice value={response?.body ?? request.body} look={look} looks={["text", "tree", "hex"]} onChange={setLook} />
+        <CodeLookChoice
+          value={response?.body ?? request.body}
+          look={look}
+          looks={["text", "tree", "hex"]}
+          onChange={setLook}
+        />
       </div>
       <div className="exchange-sides">
         <section className="exchange-side" aria-label="Sent to the receiver">
@@ -38,9 +46,20 @@ export function ForwardedExchanges({ exchanges }: { exchanges: readonly Exchange
             <h3>Sent</h3>
             <span className="quiet clip">{bytes(exchange.bodyLength)}</span>
           </div>
-          <div className="pane-body bytes" role="group" aria-label="Bytes sent to the receiver" tabIndex={0}>
+          <div
+            className="pane-body bytes"
+            role="group"
+            aria-label="Bytes sent to the receiver"
+            tabIndex={0}
+          >
             {request.sent ? (
-              <Message line={request.startLine} headers={request.headers} body={request.body} look={look} label="Sent, exact bytes" />
+              <Message
+                line={request.startLine}
+                headers={request.headers}
+                body={request.body}
+                look={look}
+                label="Sent, exact bytes"
+              />
             ) : (
               <p className="why muted">{outcome === null ? "Being sent." : "Nothing was sent."}</p>
             )}
@@ -60,10 +79,21 @@ export function ForwardedExchanges({ exchanges }: { exchanges: readonly Exchange
               </span>
             )}
           </div>
-          <div className="pane-body bytes" role="group" aria-label="Bytes of the receiver’s answer" tabIndex={0}>
+          <div
+            className="pane-body bytes"
+            role="group"
+            aria-label="Bytes of the receiver’s answer"
+            tabIndex={0}
+          >
             {error === null ? null : <p className="why tone failed">{error.message}</p>}
             {response === null ? null : (
-              <Message line={response.startLine} headers={response.headers} body={response.body} look={look} label="Answer, exact bytes" />
+              <Message
+                line={response.startLine}
+                headers={response.headers}
+                body={response.body}
+                look={look}
+                label="Answer, exact bytes"
+              />
             )}
           </div>
         </section>
@@ -72,7 +102,11 @@ export function ForwardedExchanges({ exchanges }: { exchanges: readonly Exchange
   );
 }
 
-type MessageProps = Pick<Exchange["request"], "headers" | "body"> & { line: string; look: CodeLook; label: string };
+type MessageProps = Pick<Exchange["request"], "headers" | "body"> & {
+  line: string;
+  look: CodeLook;
+  label: string;
+};
 
 function Message({ line, headers, body, look, label }: MessageProps) {
   return (

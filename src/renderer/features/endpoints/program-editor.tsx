@@ -1,4 +1,7 @@
-/** The program: as a line of text, and as steps on a track that are edited in place. Every change is saved at once. */
+/**
+ * The program: as a line of text, and as steps on a track that are edited in place. Every change is
+ * saved at once.
+ */
 
 import { useEffect, useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -21,8 +24,14 @@ export function ProgramEditor({ endpoint }: { endpoint: AnswerOf<"endpoints.get"
   const program = useProgram(endpoint);
   const { steps } = program;
   const letsPass = steps.some((step) => step.match !== undefined || step.chance !== undefined);
-  const recent = useLive("endpoints.requests", letsPass ? { id, limit: countedRequests } : null).answer?.items ?? [];
-  const progress = progressOf({ steps, after, position }, recent.slice(0, position.received), position.received <= recent.length);
+  const recent =
+    useLive("endpoints.requests", letsPass ? { id, limit: countedRequests } : null).answer?.items ??
+    [];
+  const progress = progressOf(
+    { steps, after, position },
+    recent.slice(0, position.received),
+    position.received <= recent.length,
+  );
   const { problem, attempt } = useAction();
   const [dragged, setDragged] = useState<number | null>(null);
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
@@ -71,7 +80,15 @@ export function ProgramEditor({ endpoint }: { endpoint: AnswerOf<"endpoints.get"
             repeats={after === "repeat-last" && place === steps.length - 1}
             progress={progress[place] ?? { served: null, of: null }}
             isOpen={opened.has(place)}
-            onOpen={() => setOpened(new Set(opened.has(place) ? [...opened].filter((each) => each !== place) : [...opened, place]))}
+            onOpen={() =>
+              setOpened(
+                new Set(
+                  opened.has(place)
+                    ? [...opened].filter((each) => each !== place)
+                    : [...opened, place],
+                ),
+              )
+            }
             onChange={(next) => program.change(steps.with(place, next))}
             onMove={(by) => move(place, place + by)}
             onDuplicate={() => change(steps.toSpliced(place, 0, step))}
@@ -96,7 +113,11 @@ export function ProgramEditor({ endpoint }: { endpoint: AnswerOf<"endpoints.get"
               <Icon name="add" small />
             </b>
           </span>
-          <Button look="quiet" small onClick={() => change([...steps, { do: "answer", status: 200 }])}>
+          <Button
+            look="quiet"
+            small
+            onClick={() => change([...steps, { do: "answer", status: 200 }])}
+          >
             Add a step
           </Button>
         </li>
@@ -133,7 +154,10 @@ function AfterLastStep({
           onChange={(value) => attempt(() => call("endpoints.update", { id, after: value }))}
         />
         <span className="grow" />
-        <span className="muted" title="A first step that answers 503 to this share of the requests, drawn from the seed">
+        <span
+          className="muted"
+          title="A first step that answers 503 to this share of the requests, drawn from the seed"
+        >
           Random failures
         </span>
         <CommitField
@@ -147,7 +171,11 @@ function AfterLastStep({
           check={checkShare}
           onCommit={(text) => onChange(withFailures(steps, Number(text)))}
         />
-        <a className="muted link" href="#/settings/delivery" title="One seed for all random values, in Settings">
+        <a
+          className="muted link"
+          href="#/settings/delivery"
+          title="One seed for all random values, in Settings"
+        >
           seed
         </a>
         <code>{seed}</code>
@@ -158,7 +186,9 @@ function AfterLastStep({
 }
 
 const checkShare = (text: string): string | null =>
-  text.trim() !== "" && Number(text) >= 0 && Number(text) <= 100 ? null : "Enter a percentage from 0 to 100.";
+  text.trim() !== "" && Number(text) >= 0 && Number(text) <= 100
+    ? null
+    : "Enter a percentage from 0 to 100.";
 
 /** A first step that answers 503 to a share of whatever comes, without end. */
 function isFailingShare(step: ProgramStep | undefined): step is ProgramStep & { chance: number } {
@@ -192,14 +222,20 @@ type EditedProgram = {
   change(steps: readonly ProgramStep[]): Promise<void>;
 };
 
-/** The program in the editor: a change is shown at once, saved in order, and reverted when the API rejects it. */
+/**
+ * The program in the editor: a change is shown at once, saved in order, and reverted when the API
+ * rejects it.
+ */
 function useProgram(endpoint: AnswerOf<"endpoints.get">): EditedProgram {
   const [pending, setPending] = useState<readonly ProgramStep[] | null>(null);
   const queue = useRef<Promise<unknown>>(Promise.resolve());
   const newest = useRef<readonly ProgramStep[] | null>(null);
   const saved = JSON.stringify(endpoint.steps);
 
-  useEffect(() => setPending((steps) => (steps !== null && JSON.stringify(steps) === saved ? null : steps)), [saved]);
+  useEffect(
+    () => setPending((steps) => (steps !== null && JSON.stringify(steps) === saved ? null : steps)),
+    [saved],
+  );
 
   return {
     steps: pending ?? endpoint.steps,

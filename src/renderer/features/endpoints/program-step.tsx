@@ -1,4 +1,7 @@
-/** One step on the track: what it does, for how many requests, how many it has served; its sentence opens the rest. */
+/**
+ * One step on the track: what it does, for how many requests, how many it has served; its sentence
+ * opens the rest.
+ */
 
 import type { DragEvent } from "react";
 import { CommitField } from "../../kit/commit-field.tsx";
@@ -35,16 +38,35 @@ type ProgramStepProps = {
 };
 
 export function ProgramStepRow(props: ProgramStepProps) {
-  const { step, place, isLast, isNext, progress, isOpen, canRemove, onOpen, onChange, onMove, isTarget } = props;
+  const {
+    step,
+    place,
+    isLast,
+    isNext,
+    progress,
+    isOpen,
+    canRemove,
+    onOpen,
+    onChange,
+    onMove,
+    isTarget,
+  } = props;
   const number = place + 1;
   const isServed = progress.of !== null && progress.served === progress.of;
   const detailsId = `step-${number}-details`;
-  const name = ["pstep", isNext ? "next" : "", isServed ? "served" : "", isTarget ? "target" : ""].filter(Boolean).join(" ");
+  const name = ["pstep", isNext ? "next" : "", isServed ? "served" : "", isTarget ? "target" : ""]
+    .filter(Boolean)
+    .join(" ");
   const allowDrop = (event: DragEvent): void => {
     if (isTarget) event.preventDefault();
   };
   return (
-    <li className={name} aria-label={`Step ${number}: ${printStep(step)}`} onDragOver={allowDrop} onDrop={props.onDrop}>
+    <li
+      className={name}
+      aria-label={`Step ${number}: ${printStep(step)}`}
+      onDragOver={allowDrop}
+      onDrop={props.onDrop}
+    >
       <button
         type="button"
         className="grip"
@@ -80,7 +102,11 @@ export function ProgramStepRow(props: ProgramStepProps) {
         trigger={<IconButton icon="more" small label={`More for step ${number}`} />}
         items={[
           {
-            label: isOpen ? "Close details" : step.do === "forward" ? "What happens on the way" : "Delay, share, match, headers, body",
+            label: isOpen
+              ? "Close details"
+              : step.do === "forward"
+                ? "What happens on the way"
+                : "Delay, share, match, headers, body",
             icon: "settings",
             onSelect: onOpen,
           },
@@ -91,7 +117,13 @@ export function ProgramStepRow(props: ProgramStepProps) {
           { label: "Remove", icon: "deletions", disabled: !canRemove, onSelect: props.onRemove },
         ]}
       />
-      <button type="button" className="limit" aria-expanded={isOpen} aria-controls={detailsId} onClick={onOpen}>
+      <button
+        type="button"
+        className="limit"
+        aria-expanded={isOpen}
+        aria-controls={detailsId}
+        onClick={onOpen}
+      >
         <StepSentence step={step} />
       </button>
       {isOpen ? (
@@ -142,7 +174,12 @@ function Requests({ step, place, repeats, progress: { of: times }, onChange }: P
         check={(text) => (readTimes(text) === undefined ? "Enter a number from 1." : null)}
         onCommit={(text) => withTimes(readTimes(text) ?? null)}
       />
-      <IconButton icon="add" small label={`More requests for step ${number}`} onClick={() => save((times ?? 0) + 1)} />
+      <IconButton
+        icon="add"
+        small
+        label={`More requests for step ${number}`}
+        onClick={() => save((times ?? 0) + 1)}
+      />
     </span>
   );
 }
@@ -186,7 +223,10 @@ function Served({ progress: { served, of } }: { progress: StepProgress }) {
   );
 }
 
-/** The deadline of the documented retry profile; others are named by it too, because receivers know this one. */
+/**
+ * The deadline of the documented retry profile; others are named by it too, because receivers know
+ * this one.
+ */
 const deadlineMs = 5000;
 
 /** So much of a body is enough to know it again. */
@@ -204,7 +244,8 @@ function StepSentence({ step }: { step: ProgramStep }) {
       )}
       {step.chance === undefined ? null : (
         <span>
-          <b>{Number((step.chance * 100).toPrecision(6))} %</b> of the requests; the others continue with the next step.
+          <b>{Number((step.chance * 100).toPrecision(6))} %</b> of the requests; the others continue
+          with the next step.
         </span>
       )}
       <Effect step={step} />
@@ -221,8 +262,24 @@ const tamperWords = {
 };
 
 /** What the receiver gets, and what the sender sees of it. */
-function ForwardEffect({ step, outcome }: { step: ProgramStep; outcome: ReturnType<typeof outcomeOf> }) {
-  const { lose, hold, order, copies = 1, together, tamper, status, delayMs = 0, delayAfterMs = 0 } = step;
+function ForwardEffect({
+  step,
+  outcome,
+}: {
+  step: ProgramStep;
+  outcome: ReturnType<typeof outcomeOf>;
+}) {
+  const {
+    lose,
+    hold,
+    order,
+    copies = 1,
+    together,
+    tamper,
+    status,
+    delayMs = 0,
+    delayAfterMs = 0,
+  } = step;
   const receiver = [
     ...(hold === undefined ? [] : [order === "seeded" ? "in a drawn order" : "in reverse"]),
     ...(delayMs > 0 ? [`after ${durationText(delayMs)}`] : []),
@@ -233,10 +290,16 @@ function ForwardEffect({ step, outcome }: { step: ProgramStep; outcome: ReturnTy
     lose === "request"
       ? "The receiver gets nothing"
       : `The receiver gets ${hold === undefined ? "it" : `every ${hold}`}${receiver.length === 0 ? "" : ` ${receiver.join(", ")}`}`;
-  const sees = outcome === "success" || outcome === "http_error" ? (status ?? "its answer") : outcome;
+  const sees =
+    outcome === "success" || outcome === "http_error" ? (status ?? "its answer") : outcome;
   return (
     <span className="clip">
-      {gets}; the sender sees {outcome === "success" && status === undefined ? sees : <b className={`tone ${outcome}`}>{sees}</b>}
+      {gets}; the sender sees{" "}
+      {outcome === "success" && status === undefined ? (
+        sees
+      ) : (
+        <b className={`tone ${outcome}`}>{sees}</b>
+      )}
       {delayAfterMs > 0 && outcome !== "timeout" ? ` after ${durationText(delayAfterMs)}` : ""}.
     </span>
   );
@@ -247,7 +310,10 @@ function Effect({ step }: { step: ProgramStep }) {
   const outcome = outcomeOf(step, deadlineMs);
   if (step.do === "forward") return <ForwardEffect step={step} outcome={outcome} />;
   const lastsMs =
-    (step.delayMs ?? 0) + (step.do === "hang" || step.do === "drip" ? (step.forMs ?? (step.do === "drip" ? usualDripMs : 0)) : 0);
+    (step.delayMs ?? 0) +
+    (step.do === "hang" || step.do === "drip"
+      ? (step.forMs ?? (step.do === "drip" ? usualDripMs : 0))
+      : 0);
   if (outcome === "timeout") {
     const isFast = clock?.mode === "faster" && lastsMs > 0;
     return (
@@ -255,7 +321,8 @@ function Effect({ step }: { step: ProgramStep }) {
         Past the 5 s deadline: a <b className="tone timeout">timeout</b>.{" "}
         {isFast ? (
           <>
-            At <span className="due">×{clock.speed}</span> it takes {duration(lastsMs / clock.speed)} of real time.
+            At <span className="due">×{clock.speed}</span> it takes{" "}
+            {duration(lastsMs / clock.speed)} of real time.
           </>
         ) : step.do === "hang" && step.forMs === undefined ? (
           "No response until the client gives up."
@@ -264,7 +331,10 @@ function Effect({ step }: { step: ProgramStep }) {
     );
   }
   if (outcome === "connection_error") {
-    const how: Record<Exclude<ProgramStep["do"], "answer" | "redirect" | "drip" | "forward">, string> = {
+    const how: Record<
+      Exclude<ProgramStep["do"], "answer" | "redirect" | "drip" | "forward">,
+      string
+    > = {
       reset: "A TCP reset",
       close: "Closed cleanly",
       garbage: "Not HTTP",
@@ -273,7 +343,8 @@ function Effect({ step }: { step: ProgramStep }) {
     };
     return (
       <span className="clip">
-        {how[step.do as keyof typeof how]}: a <b className="tone connection_error">connection_error</b>.
+        {how[step.do as keyof typeof how]}: a{" "}
+        <b className="tone connection_error">connection_error</b>.
       </span>
     );
   }

@@ -1,12 +1,24 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { messageTypes } from "../../../domain/states.ts";
-import { headerLines, keepExtras, parseHeaderLines, parseProgram, printProgram, type ProgramStep } from "./program-text.ts";
+import {
+  headerLines,
+  keepExtras,
+  parseHeaderLines,
+  parseProgram,
+  printProgram,
+  type ProgramStep,
+} from "./program-text.ts";
 
 const examples: [string, ProgramStep[]][] = [
   [
     "503 ×3 → hang 5.1 s → reset → 200",
-    [{ do: "answer", status: 503, times: 3 }, { do: "hang", forMs: 5100 }, { do: "reset" }, { do: "answer", status: 200 }],
+    [
+      { do: "answer", status: 503, times: 3 },
+      { do: "hang", forMs: 5100 },
+      { do: "reset" },
+      { do: "answer", status: 200 },
+    ],
   ],
   ["200 after 4.8 s", [{ do: "answer", status: 200, delayMs: 4800 }]],
   [
@@ -17,10 +29,18 @@ const examples: [string, ProgramStep[]][] = [
     ],
   ],
   ["reset 50 % ×2 for track", [{ do: "reset", chance: 0.5, times: 2, match: { type: "track" } }]],
-  ['close for event:"Order Completed" user:u_1', [{ do: "close", match: { event: "Order Completed", userId: "u_1" } }]],
+  [
+    'close for event:"Order Completed" user:u_1',
+    [{ do: "close", match: { event: "Order Completed", userId: "u_1" } }],
+  ],
   [
     "drip over 20 s → redirect 308 → garbage → truncate 500",
-    [{ do: "drip", forMs: 20_000 }, { do: "redirect", status: 308 }, { do: "garbage" }, { do: "truncate", status: 500 }],
+    [
+      { do: "drip", forMs: 20_000 },
+      { do: "redirect", status: 308 },
+      { do: "garbage" },
+      { do: "truncate", status: 500 },
+    ],
   ],
   ["hang", [{ do: "hang" }]],
   [
@@ -87,13 +107,25 @@ describe("a program as text", () => {
   const name = fc.string({ minLength: 1, unit: "grapheme" });
   const step: fc.Arbitrary<ProgramStep> = fc.record(
     {
-      do: fc.constantFrom("answer", "hang", "reset", "close", "truncate", "drip", "garbage", "redirect" as const),
+      do: fc.constantFrom(
+        "answer",
+        "hang",
+        "reset",
+        "close",
+        "truncate",
+        "drip",
+        "garbage",
+        "redirect" as const,
+      ),
       status: fc.integer({ min: 300, max: 399 }),
       times: fc.integer({ min: 1, max: 9999 }),
       chance: fc.integer({ min: 0, max: 1000 }).map((n) => n / 1000),
       delayMs: fc.nat(86_400_000),
       forMs: fc.nat(86_400_000),
-      match: fc.record({ type: fc.constantFrom(...messageTypes), event: name, userId: name }, { requiredKeys: [] }),
+      match: fc.record(
+        { type: fc.constantFrom(...messageTypes), event: name, userId: name },
+        { requiredKeys: [] },
+      ),
     },
     { requiredKeys: ["do"] },
   );
@@ -135,13 +167,19 @@ describe("typing a program that was there before", () => {
 
   test("a forward keeps its receiver, and a new one has the receiver of the others", () => {
     const to = "http://127.0.0.1:8080/hook";
-    const forwards: ProgramStep[] = [{ do: "forward", to, status: 503, body: "busy" }, { do: "answer" }];
-    const retyped = (text: string): ProgramStep[] => keepExtras(parseProgram(text).steps ?? [], forwards);
+    const forwards: ProgramStep[] = [
+      { do: "forward", to, status: 503, body: "busy" },
+      { do: "answer" },
+    ];
+    const retyped = (text: string): ProgramStep[] =>
+      keepExtras(parseProgram(text).steps ?? [], forwards);
     expect(retyped("forward status 500 → forward copies 2")).toEqual([
       { do: "forward", to, status: 500, body: "busy" },
       { do: "forward", to, copies: 2 },
     ]);
-    expect(keepExtras([{ do: "forward" }], before)).toEqual([{ do: "forward", to: "http://127.0.0.1:3000/" }]);
+    expect(keepExtras([{ do: "forward" }], before)).toEqual([
+      { do: "forward", to: "http://127.0.0.1:3000/" },
+    ]);
   });
 });
 

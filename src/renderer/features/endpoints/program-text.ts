@@ -1,6 +1,7 @@
 /**
- * The program of a test endpoint as one line of text: `503 ×3 → hang 5.1 s → reset for track → 200 after 4.8 s`. Printing leaves out
- * what a line has no room for (headers, bodies); typing keeps those of the steps that stay.
+ * The program of a test endpoint as one line of text: `503 ×3 → hang 5.1 s → reset for track → 200
+ * after 4.8 s`. Printing leaves out what a line has no room for (headers, bodies); typing keeps
+ * those of the steps that stay.
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -11,7 +12,8 @@ import { forwardWords, takeForwardWord } from "./forward-text.ts";
 
 export type ProgramStep = AnswerOf<"endpoints.get">["steps"][number];
 
-export const printProgram = (steps: readonly ProgramStep[]): string => steps.map(printStep).join(" → ");
+export const printProgram = (steps: readonly ProgramStep[]): string =>
+  steps.map(printStep).join(" → ");
 
 export function printStep(step: ProgramStep): string {
   const { times, chance, delayMs = 0 } = step;
@@ -28,7 +30,10 @@ export function printStep(step: ProgramStep): string {
 export function printAction(step: ProgramStep): string {
   const { do: does, status, body, forMs } = step;
   const odd = status === undefined || status === 200 ? "" : ` ${status}`;
-  const size = body === undefined ? "" : ` ${new TextEncoder().encode(body).byteLength.toLocaleString("en-US")} B`;
+  const size =
+    body === undefined
+      ? ""
+      : ` ${new TextEncoder().encode(body).byteLength.toLocaleString("en-US")} B`;
   switch (does) {
     case "answer":
       return String(status ?? 200);
@@ -49,17 +54,23 @@ export function printAction(step: ProgramStep): string {
 
 export function printMatch(match: ProgramStep["match"]): string {
   const { type, event, userId } = match ?? {};
-  return [type, event === undefined ? undefined : `event:${quoted(event)}`, userId === undefined ? undefined : `user:${quoted(userId)}`]
+  return [
+    type,
+    event === undefined ? undefined : `event:${quoted(event)}`,
+    userId === undefined ? undefined : `user:${quoted(userId)}`,
+  ]
     .filter((word) => word !== undefined)
     .join(" ");
 }
 
 const percentOf = (chance: number): number => Number((chance * 100).toPrecision(12));
-const quoted = (text: string): string => (/^[\w.@-]+$/.test(text) && !text.includes("->") ? text : JSON.stringify(text));
+const quoted = (text: string): string =>
+  /^[\w.@-]+$/.test(text) && !text.includes("->") ? text : JSON.stringify(text);
 
 type ParsedProgram = { steps: ProgramStep[]; problem: null } | { steps: null; problem: string };
 
-const token = /\s+|(→|->|=>|,(?=\s|$))|((?:event:|user:|type:)?"(?:[^"\\]|\\.)*"|(?:(?!->|=>)[^\s→",]|,(?!\s|$))+|\S)/gsy;
+const token =
+  /\s+|(→|->|=>|,(?=\s|$))|((?:event:|user:|type:)?"(?:[^"\\]|\\.)*"|(?:(?!->|=>)[^\s→",]|,(?!\s|$))+|\S)/gsy;
 
 export function parseProgram(text: string): ParsedProgram {
   const groups: string[][] = [[]];
@@ -68,7 +79,8 @@ export function parseProgram(text: string): ParsedProgram {
     else if (word !== undefined) groups.at(-1)?.push(word);
   }
   const written = groups.filter((words) => words.length > 0);
-  if (written.length === 0) return { steps: null, problem: "A program has at least one step, for example 503 ×3 → 200." };
+  if (written.length === 0)
+    return { steps: null, problem: "A program has at least one step, for example 503 ×3 → 200." };
   const steps: ProgramStep[] = [];
   for (const words of written) {
     const step = parseStep(words);
@@ -85,21 +97,31 @@ const actions: Record<string, ProgramStep["do"]> = {
   cut: "truncate",
 };
 
-const isStatus = (word: string | undefined): boolean => word !== undefined && /^[2-9]\d\d$/.test(word);
+const isStatus = (word: string | undefined): boolean =>
+  word !== undefined && /^[2-9]\d\d$/.test(word);
 const unit = /^(ms|s|m|min|h)$/i;
 
 /** The step, or what is wrong with it. */
 function parseStep(words: readonly string[]): ProgramStep | string {
   const rest = [...words];
   const [first = ""] = words;
-  const action = Object.hasOwn(actions, first.toLowerCase()) ? actions[first.toLowerCase()] : undefined;
+  const action = Object.hasOwn(actions, first.toLowerCase())
+    ? actions[first.toLowerCase()]
+    : undefined;
   if (action === undefined && !isStatus(first)) {
     return `“${first}” is not a step. Write a status from 200 to 999, or ${stepActions.slice(1).join(", ")}.`;
   }
   const step: ProgramStep = { do: action ?? "answer" };
   if (action !== undefined) rest.shift();
-  const takesStatus = step.do === "answer" || step.do === "drip" || step.do === "truncate" || step.do === "redirect";
-  if (takesStatus && isStatus(rest[0]) && !/^(%|B)$/i.test(rest[1] ?? "") && !unit.test(rest[1] ?? "")) step.status = Number(rest.shift());
+  const takesStatus =
+    step.do === "answer" || step.do === "drip" || step.do === "truncate" || step.do === "redirect";
+  if (
+    takesStatus &&
+    isStatus(rest[0]) &&
+    !/^(%|B)$/i.test(rest[1] ?? "") &&
+    !unit.test(rest[1] ?? "")
+  )
+    step.status = Number(rest.shift());
   while (rest.length > 0) {
     const wrong = takeWord(step, rest);
     if (wrong !== null) return wrong;
@@ -111,21 +133,25 @@ function parseStep(words: readonly string[]): ProgramStep | string {
 function takeWord(step: ProgramStep, rest: string[]): string | null {
   const word = rest.shift() ?? "";
   const lower = word.toLowerCase();
-  const times = /^[×x*]\s*(\d+)$/.exec(lower)?.[1] ?? (/^[×x*]$/.test(lower) ? rest.shift() : undefined);
+  const times =
+    /^[×x*]\s*(\d+)$/.exec(lower)?.[1] ?? (/^[×x*]$/.test(lower) ? rest.shift() : undefined);
   if (times !== undefined) {
-    if (!/^[1-9]\d*$/.test(times)) return `“${word}” is not a number of requests. Write ×3 for three.`;
+    if (!/^[1-9]\d*$/.test(times))
+      return `“${word}” is not a number of requests. Write ×3 for three.`;
     step.times = Number(times);
     return null;
   }
   if (lower === "after") return takeDuration(rest, "after", (ms) => (step.delayMs = ms));
-  if (lower === "over" && step.do === "drip") return takeDuration(rest, "over", (ms) => (step.forMs = ms));
+  if (lower === "over" && step.do === "drip")
+    return takeDuration(rest, "over", (ms) => (step.forMs = ms));
   if (lower === "for") return takeMatch(step, rest);
   const forwarding = step.do === "forward" ? takeForwardWord(step, lower, rest) : undefined;
   if (forwarding !== undefined) return forwarding;
   if (/^[\d.]+%$/.test(lower) || (/^[\d.]+$/.test(lower) && rest[0] === "%")) {
     if (rest[0] === "%") rest.shift();
     const share = Number(lower.replace("%", ""));
-    if (!(share >= 0 && share <= 100)) return `“${word}” is not a share. Write 30 % for three in ten.`;
+    if (!(share >= 0 && share <= 100))
+      return `“${word}” is not a share. Write 30 % for three in ten.`;
     step.chance = share / 100;
     return null;
   }
@@ -162,12 +188,14 @@ function takeMatch(step: ProgramStep, rest: string[]): string | null {
     else break;
     rest.shift();
   }
-  if (Object.keys(match).length === 0) return "“for” requires a message type, event:NAME or user:ID, for example for track.";
+  if (Object.keys(match).length === 0)
+    return "“for” requires a message type, event:NAME or user:ID, for example for track.";
   step.match = match;
   return null;
 }
 
-const isType = (text: string): text is MessageType => (messageTypes as readonly string[]).includes(text);
+const isType = (text: string): text is MessageType =>
+  (messageTypes as readonly string[]).includes(text);
 
 function unquoted(text: string): string {
   try {
@@ -181,7 +209,10 @@ function unquoted(text: string): string {
 export const usualReceiver = "http://127.0.0.1:3000/";
 
 /** The steps that were typed, with the headers and bodies of those that were there before. */
-export function keepExtras(typed: readonly ProgramStep[], before: readonly ProgramStep[]): ProgramStep[] {
+export function keepExtras(
+  typed: readonly ProgramStep[],
+  before: readonly ProgramStep[],
+): ProgramStep[] {
   const free = before.map((step): ProgramStep | null => step);
   const same = typed.map((step) => {
     const place = free.findIndex((each) => each !== null && printStep(each) === printStep(step));
@@ -198,11 +229,20 @@ export function keepExtras(typed: readonly ProgramStep[], before: readonly Progr
     // A line has no URLs: a forward that is typed leads where the others do.
     if (step.do === "forward") {
       const { headers, body } = old?.do === "forward" && step.status !== undefined ? old : {};
-      return { ...step, ...(headers ? { headers } : {}), ...(body ? { body } : {}), to: old?.to ?? to ?? usualReceiver };
+      return {
+        ...step,
+        ...(headers ? { headers } : {}),
+        ...(body ? { body } : {}),
+        to: old?.to ?? to ?? usualReceiver,
+      };
     }
     if (old === null || old === undefined || old.do !== step.do) return step;
     const { headers, body } = { headers: old.headers, body: step.body ?? old.body };
-    return { ...step, ...(headers === undefined ? {} : { headers }), ...(body === undefined ? {} : { body }) };
+    return {
+      ...step,
+      ...(headers === undefined ? {} : { headers }),
+      ...(body === undefined ? {} : { body }),
+    };
   });
 }
 
@@ -212,7 +252,9 @@ export const headerLines = (headers: Readonly<Record<string, string>>): string =
     .map(([name, value]) => `${name}: ${value}`)
     .join("\n");
 
-type ParsedHeaders = { headers: Record<string, string>; problem: null } | { headers: null; problem: string };
+type ParsedHeaders =
+  | { headers: Record<string, string>; problem: null }
+  | { headers: null; problem: string };
 
 export function parseHeaderLines(text: string): ParsedHeaders {
   const entries: [string, string][] = [];
@@ -220,7 +262,11 @@ export function parseHeaderLines(text: string): ParsedHeaders {
     if (line.trim() === "") continue;
     const colon = line.indexOf(":");
     const name = line.slice(0, Math.max(colon, 0)).trim();
-    if (name === "") return { headers: null, problem: `“${line.trim()}” is not a header. Write one per line, for example Retry-After: 5.` };
+    if (name === "")
+      return {
+        headers: null,
+        problem: `“${line.trim()}” is not a header. Write one per line, for example Retry-After: 5.`,
+      };
     if (entries.some(([other]) => other.toLowerCase() === name.toLowerCase()))
       return { headers: null, problem: `The header ${name} is set twice.` };
     entries.push([name, line.slice(colon + 1).trim()]);

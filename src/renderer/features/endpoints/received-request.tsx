@@ -12,13 +12,17 @@ import type { Received } from "./step-outcomes.ts";
 
 type Endpoint = AnswerOf<"endpoints.get">;
 
-/** Of a user who does the same again and again, so many messages are looked through for the one with the id. */
+/**
+ * Of a user who does the same again and again, so many messages are looked through for the one with
+ * the id.
+ */
 const lookedThrough = 100;
 
 export function ReceivedRequest({ request, endpoint }: { request: Received; endpoint: Endpoint }) {
   const [look, setLook] = useState<CodeLook>("text");
   const { method, path, headers, body, bodyLength } = request;
-  const keptLength = typeof body === "string" ? new TextEncoder().encode(body).byteLength : atob(body.base64).length;
+  const keptLength =
+    typeof body === "string" ? new TextEncoder().encode(body).byteLength : atob(body.base64).length;
   return (
     <>
       <div className="bytes-head">
@@ -28,7 +32,12 @@ export function ReceivedRequest({ request, endpoint }: { request: Received; endp
         </span>
         <span className="grow" />
         {request.tls ? <span className="quiet">over TLS</span> : null}
-        <CodeLookChoice value={body} look={look} looks={["text", "tree", "hex"]} onChange={setLook} />
+        <CodeLookChoice
+          value={body}
+          look={look}
+          looks={["text", "tree", "hex"]}
+          onChange={setLook}
+        />
       </div>
       <div className="pane-body bytes" role="group" aria-label="Bytes of the request" tabIndex={0}>
         <CodeView
@@ -83,7 +92,9 @@ function Origin({ request, endpoint }: { request: Received; endpoint: Endpoint }
   // Both times are the clock's, so the attempt that this was is the last one that had started.
   const attempts = (message?.deliveries ?? [])
     .flatMap((delivery) => delivery.attempts)
-    .filter((attempt) => leadsTo(attempt.webhookUrl, endpoint) && attempt.startedAt <= request.receivedAt)
+    .filter(
+      (attempt) => leadsTo(attempt.webhookUrl, endpoint) && attempt.startedAt <= request.receivedAt,
+    )
     .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
   const round = attempts[0]?.round;
   return (

@@ -53,10 +53,17 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
         <ClearButton id={id} total={answer?.total ?? 0} />
       </header>
       <ProblemText error={error} />
-      {answer !== undefined && request === undefined ? <NothingReceived endpoint={endpoint} /> : null}
+      {answer !== undefined && request === undefined ? (
+        <NothingReceived endpoint={endpoint} />
+      ) : null}
       {request === undefined ? null : (
         <>
-          <div className="reqlist" role="grid" aria-label="Received requests, newest first" aria-rowcount={answer?.total ?? -1}>
+          <div
+            className="reqlist"
+            role="grid"
+            aria-label="Received requests, newest first"
+            aria-rowcount={answer?.total ?? -1}
+          >
             <div className="row head" role="row">
               <span role="columnheader">received ↓</span>
               <span role="columnheader">step</span>
@@ -82,7 +89,11 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
               {answer !== undefined && answer.nextCursor !== null && limit < maxShown ? (
                 <div className="row note" role="row">
                   <span role="gridcell">
-                    <Button small look="quiet" onClick={() => setLimit(Math.min(limit * 2, maxShown))}>
+                    <Button
+                      small
+                      look="quiet"
+                      onClick={() => setLimit(Math.min(limit * 2, maxShown))}
+                    >
                       Show older
                     </Button>
                   </span>
@@ -114,8 +125,8 @@ function ClearButton({ id, total }: { id: string; total: number }) {
           usePlace.getState().change({ path: [id] });
         }}
       >
-        The requests and their bytes are permanently deleted. Attempts of Hookyard’s own deliveries stay on record with their messages, and
-        the program keeps its position.
+        The requests and their bytes are permanently deleted. Attempts of Hookyard’s own deliveries
+        stay on record with their messages, and the program keeps its position.
       </ConfirmDialog>
     </>
   );

@@ -8,9 +8,19 @@ import { SelectField } from "../../kit/controls.tsx";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 import { ForwardDetails, ReceiverField } from "./forward-fields.tsx";
 import { headerLines, parseHeaderLines, usualReceiver, type ProgramStep } from "./program-text.ts";
-import { redirectStatuses, statusOf, statusWords, usualDripMs, usualStatuses } from "./step-outcomes.ts";
+import {
+  redirectStatuses,
+  statusOf,
+  statusWords,
+  usualDripMs,
+  usualStatuses,
+} from "./step-outcomes.ts";
 
-type FieldsProps = { step: ProgramStep; number: number; onChange: (step: ProgramStep) => Promise<void> };
+type FieldsProps = {
+  step: ProgramStep;
+  number: number;
+  onChange: (step: ProgramStep) => Promise<void>;
+};
 
 export function StepActionFields({ step, number, onChange }: FieldsProps) {
   return (
@@ -29,7 +39,10 @@ export function StepActionFields({ step, number, onChange }: FieldsProps) {
 }
 
 /** The same step doing something else: what the new action has no use for is left out. */
-function doing({ status, forMs, headers, body, times, match, chance, delayMs }: ProgramStep, does: ProgramStep["do"]): ProgramStep {
+function doing(
+  { status, forMs, headers, body, times, match, chance, delayMs }: ProgramStep,
+  does: ProgramStep["do"],
+): ProgramStep {
   const step = {
     ...(times === undefined ? {} : { times }),
     ...(match === undefined ? {} : { match }),
@@ -37,8 +50,12 @@ function doing({ status, forMs, headers, body, times, match, chance, delayMs }: 
     ...(delayMs === undefined ? {} : { delayMs }),
     ...(does === "forward" ? { to: usualReceiver } : {}),
   };
-  const answers = does === "answer" || does === "truncate" || does === "drip" || does === "redirect";
-  const fits = does === "redirect" ? status !== undefined && status >= 300 && status < 400 : status !== undefined;
+  const answers =
+    does === "answer" || does === "truncate" || does === "drip" || does === "redirect";
+  const fits =
+    does === "redirect"
+      ? status !== undefined && status >= 300 && status < 400
+      : status !== undefined;
   return {
     ...step,
     do: does,
@@ -61,7 +78,12 @@ function Values({ step, number, onChange }: FieldsProps): ReactElement {
       return (
         <>
           <StatusField step={step} number={number} onChange={onChange} />
-          <LastingField step={step} number={number} onChange={onChange} placeholder={durationText(usualDripMs)} />
+          <LastingField
+            step={step}
+            number={number}
+            onChange={onChange}
+            placeholder={durationText(usualDripMs)}
+          />
         </>
       );
     case "reset":
@@ -89,7 +111,9 @@ function StatusField({ step, number, onChange }: FieldsProps) {
         startsSelected
         inputMode="numeric"
         text={String(status)}
-        check={(text) => (/^[2-9]\d\d$/.test(text.trim()) ? null : "Enter a status from 200 to 999.")}
+        check={(text) =>
+          /^[2-9]\d\d$/.test(text.trim()) ? null : "Enter a status from 200 to 999."
+        }
         onCommit={async (text) => {
           await onChange({ ...step, status: Number(text) });
           setIsOther(false);
@@ -116,7 +140,12 @@ function StatusField({ step, number, onChange }: FieldsProps) {
   );
 }
 
-function LastingField({ step, number, onChange, placeholder }: FieldsProps & { placeholder: string }) {
+function LastingField({
+  step,
+  number,
+  onChange,
+  placeholder,
+}: FieldsProps & { placeholder: string }) {
   return (
     <CommitField
       label={`How long step ${number} lasts, in clock time`}
@@ -125,7 +154,11 @@ function LastingField({ step, number, onChange, placeholder }: FieldsProps & { p
       small
       placeholder={placeholder}
       text={step.forMs === undefined ? "" : durationText(step.forMs)}
-      check={(text) => (text.trim() === "" || parseDuration(text) !== null ? null : "Enter a time such as 5.1 s, 250 ms or 2 m.")}
+      check={(text) =>
+        text.trim() === "" || parseDuration(text) !== null
+          ? null
+          : "Enter a time such as 5.1 s, 250 ms or 2 m."
+      }
       onCommit={(text) => {
         const { forMs: _, ...others } = step;
         const ms = parseDuration(text);
@@ -137,20 +170,42 @@ function LastingField({ step, number, onChange, placeholder }: FieldsProps & { p
 
 type Change = (step: ProgramStep) => Promise<void>;
 
-/** The rest of a step: its delay, its share, the messages it is for, the headers and body of its answer. */
-export function StepDetails({ step, number, onChange }: { step: ProgramStep; number: number; onChange: Change }) {
+/**
+ * The rest of a step: its delay, its share, the messages it is for, the headers and body of its
+ * answer.
+ */
+export function StepDetails({
+  step,
+  number,
+  onChange,
+}: {
+  step: ProgramStep;
+  number: number;
+  onChange: Change;
+}) {
   const replaces = step.do === "forward" && step.status !== undefined;
-  const hasHead = replaces || step.do === "answer" || step.do === "truncate" || step.do === "drip" || step.do === "redirect";
+  const hasHead =
+    replaces ||
+    step.do === "answer" ||
+    step.do === "truncate" ||
+    step.do === "drip" ||
+    step.do === "redirect";
   return (
     <>
-      {step.do === "forward" ? <ForwardDetails step={step} number={number} onChange={onChange} /> : null}
+      {step.do === "forward" ? (
+        <ForwardDetails step={step} number={number} onChange={onChange} />
+      ) : null}
       <CommitField
         label={step.do === "forward" ? "Delay before" : "Delay"}
         small
         text={step.delayMs === undefined ? "" : durationText(step.delayMs)}
         placeholder="none"
         hint="clock time"
-        check={(text) => (text.trim() === "" || parseDuration(text) !== null ? null : "Enter a time such as 4.8 s or 250 ms.")}
+        check={(text) =>
+          text.trim() === "" || parseDuration(text) !== null
+            ? null
+            : "Enter a time such as 4.8 s or 250 ms."
+        }
         onCommit={(text) => onChange(without(step, "delayMs", parseDuration(text)))}
       />
       <CommitField
@@ -161,8 +216,14 @@ export function StepDetails({ step, number, onChange }: { step: ProgramStep; num
         placeholder="all"
         hint="drawn from the seed"
         inputMode="decimal"
-        check={(text) => (text.trim() === "" || (Number(text) >= 0 && Number(text) <= 100) ? null : "Enter a percentage from 0 to 100.")}
-        onCommit={(text) => onChange(without(step, "chance", text.trim() === "" ? null : Number(text) / 100))}
+        check={(text) =>
+          text.trim() === "" || (Number(text) >= 0 && Number(text) <= 100)
+            ? null
+            : "Enter a percentage from 0 to 100."
+        }
+        onCommit={(text) =>
+          onChange(without(step, "chance", text.trim() === "" ? null : Number(text) / 100))
+        }
       />
       <div className="commit">
         <label className="labelled-name" htmlFor={`step-${number}-type`}>
@@ -171,7 +232,10 @@ export function StepDetails({ step, number, onChange }: { step: ProgramStep; num
         <SelectField
           id={`step-${number}-type`}
           value={step.match?.type ?? ""}
-          options={[{ value: "", label: "any" }, ...messageTypes.map((type) => ({ value: type, label: type }))]}
+          options={[
+            { value: "", label: "any" },
+            ...messageTypes.map((type) => ({ value: type, label: type })),
+          ]}
           onChange={(type) => void onChange(matching(step, "type", type)).catch(() => undefined)}
         />
       </div>
@@ -195,12 +259,20 @@ export function StepDetails({ step, number, onChange }: { step: ProgramStep; num
           name="wide"
           mono
           rows={2}
-          placeholder={step.do === "redirect" ? "Location: http://127.0.0.1:8080/elsewhere" : "Retry-After: 5"}
+          placeholder={
+            step.do === "redirect" ? "Location: http://127.0.0.1:8080/elsewhere" : "Retry-After: 5"
+          }
           text={headerLines(step.headers ?? {})}
           check={(text) => parseHeaderLines(text).problem}
           onCommit={(text) => {
             const { headers } = parseHeaderLines(text);
-            return onChange(without(step, "headers", headers === null || Object.keys(headers).length === 0 ? null : headers));
+            return onChange(
+              without(
+                step,
+                "headers",
+                headers === null || Object.keys(headers).length === 0 ? null : headers,
+              ),
+            );
           }}
         />
       ) : null}
@@ -228,7 +300,11 @@ function without<Name extends "delayMs" | "chance" | "headers" | "body">(
   return (value === null ? others : { ...others, [name]: value }) as ProgramStep;
 }
 
-function matching(step: ProgramStep, name: "type" | "event" | "userId", value: string): ProgramStep {
+function matching(
+  step: ProgramStep,
+  name: "type" | "event" | "userId",
+  value: string,
+): ProgramStep {
   const { match = {}, ...others } = step;
   const { [name]: _, ...kept } = match;
   const next = value === "" ? kept : { ...kept, [name]: value as MessageType };

@@ -1,11 +1,29 @@
 import { describe, expect, test } from "vitest";
 import { builtInProfiles } from "../../../domain/retry.ts";
 import { parseProgram } from "./program-text.ts";
-import { didOutcome, didWords, outlookOf, type OutlookOptions, progressOf, type Received, signatureVerdict } from "./step-outcomes.ts";
+import {
+  didOutcome,
+  didWords,
+  outlookOf,
+  type OutlookOptions,
+  progressOf,
+  type Received,
+  signatureVerdict,
+} from "./step-outcomes.ts";
 
-const progress = (text: string, step: number, served: number, recent: number[] = [], isWhole = true) =>
+const progress = (
+  text: string,
+  step: number,
+  served: number,
+  recent: number[] = [],
+  isWhole = true,
+) =>
   progressOf(
-    { steps: parseProgram(text).steps ?? [], after: "repeat-last", position: { step, served, received: recent.length } },
+    {
+      steps: parseProgram(text).steps ?? [],
+      after: "repeat-last",
+      position: { step, served, received: recent.length },
+    },
     recent.map((place) => ({ step: place })),
     isWhole,
   );
@@ -25,7 +43,10 @@ describe("what each step has served", () => {
       { served: 1, of: null },
       { served: 3, of: null },
     ]);
-    expect(progress("reset for track → 500 ×5 → 200", 0, 0, [1, 1])[1]).toEqual({ served: 2, of: 5 });
+    expect(progress("reset for track → 500 ×5 → 200", 0, 0, [1, 1])[1]).toEqual({
+      served: 2,
+      of: 5,
+    });
   });
 
   test("and when not all of them are listed, nothing is claimed", () => {
@@ -68,7 +89,10 @@ describe("what a delivery makes of a program", () => {
   });
 
   test("a status that is not retried ends it as failed, a program that never answers as expired", () => {
-    expect(outlook("503 → 404 → 200")).toMatchObject({ end: "failed", beads: [{ word: "503" }, { word: "404" }] });
+    expect(outlook("503 → 404 → 200")).toMatchObject({
+      end: "failed",
+      beads: [{ word: "503" }, { word: "404" }],
+    });
     const { end, beads } = outlook("500");
     expect(end).toBe("expired");
     expect(beads.at(-1)?.atMs).toBeLessThanOrEqual(14_400_000);
@@ -82,7 +106,11 @@ describe("what a delivery makes of a program", () => {
 
   test("an answer beyond the profile's deadline is a timeout", () => {
     expect(words("200 after 6 s → 200")).toEqual(["200 timeout", "200 success"]);
-    expect(words("drip → hang 2 s → drip over 2 s")).toEqual(["drip timeout", "hang connection_error", "drip success"]);
+    expect(words("drip → hang 2 s → drip over 2 s")).toEqual([
+      "drip timeout",
+      "hang connection_error",
+      "drip success",
+    ]);
     expect(words("200 after 6 s", { profile: profileNamed("svix") })).toEqual(["200 success"]);
   });
 
@@ -96,7 +124,11 @@ describe("what a delivery makes of a program", () => {
   });
 
   test("the message is one that every step is meant for", () => {
-    expect(words("503 for track → 500 for user:u_1 → 200")).toEqual(["503 http_error", "500 http_error", "200 success"]);
+    expect(words("503 for track → 500 for user:u_1 → 200")).toEqual([
+      "503 http_error",
+      "500 http_error",
+      "200 success",
+    ]);
   });
 
   test("a share is drawn from the seed: never at 0, always at 100, the same each time between", () => {
@@ -106,7 +138,9 @@ describe("what a delivery makes of a program", () => {
   });
 
   test("a forward counts as a receiver that answers 200, unless the step says otherwise", () => {
-    expect(words("forward lose answer → forward status 503 → forward later 5 s → forward copies 2")).toEqual([
+    expect(
+      words("forward lose answer → forward status 503 → forward later 5 s → forward copies 2"),
+    ).toEqual([
       "forward connection_error",
       "forward status 503 http_error",
       "forward timeout",
@@ -176,14 +210,27 @@ describe("its signature", () => {
   const verdict = (...valid: boolean[]) =>
     signatureVerdict(
       received({
-        signature: { value: "ab", verifies: valid.map((each, n) => ({ destinationId: `dst_${n}`, name: `D${n}`, valid: each })) },
+        signature: {
+          value: "ab",
+          verifies: valid.map((each, n) => ({
+            destinationId: `dst_${n}`,
+            name: `D${n}`,
+            valid: each,
+          })),
+        },
       }),
     );
 
   test("verifies with any of the secrets, differs from all, or is not there", () => {
-    expect(verdict(false, true)).toMatchObject({ word: "verifies", detail: expect.stringContaining("D1") });
+    expect(verdict(false, true)).toMatchObject({
+      word: "verifies",
+      detail: expect.stringContaining("D1"),
+    });
     expect(verdict(false)).toMatchObject({ word: "differs" });
-    expect(verdict()).toMatchObject({ word: "differs", detail: expect.stringContaining("No destination") });
+    expect(verdict()).toMatchObject({
+      word: "differs",
+      detail: expect.stringContaining("No destination"),
+    });
     expect(signatureVerdict(received({})).word).toBe("none");
   });
 });

@@ -37,14 +37,17 @@ const reasons: Record<number, string> = {
 };
 
 export const usualStatuses: readonly number[] = Object.keys(reasons).map(Number);
-export const redirectStatuses: readonly number[] = usualStatuses.filter((status) => status >= 300 && status < 400);
+export const redirectStatuses: readonly number[] = usualStatuses.filter(
+  (status) => status >= 300 && status < 400,
+);
 
 export function statusWords(status: number): string {
   const reason = reasons[status];
   return reason === undefined ? String(status) : `${status} ${reason}`;
 }
 
-export const statusOf = (step: ProgramStep): number => step.status ?? (step.do === "redirect" ? 302 : 200);
+export const statusOf = (step: ProgramStep): number =>
+  step.status ?? (step.do === "redirect" ? 302 : 200);
 
 /** The engine's: a drip without a duration. */
 export const usualDripMs = 10_000;
@@ -58,9 +61,13 @@ export function outcomeOf(step: ProgramStep, timeoutMs: number): Outcome {
     case "redirect":
       return ofStatus(statusOf(step));
     case "hang":
-      return step.forMs === undefined || delayMs + step.forMs >= timeoutMs ? "timeout" : "connection_error";
+      return step.forMs === undefined || delayMs + step.forMs >= timeoutMs
+        ? "timeout"
+        : "connection_error";
     case "drip":
-      return delayMs + (step.forMs ?? usualDripMs) >= timeoutMs ? "timeout" : ofStatus(statusOf(step));
+      return delayMs + (step.forMs ?? usualDripMs) >= timeoutMs
+        ? "timeout"
+        : ofStatus(statusOf(step));
     case "reset":
     case "close":
     case "truncate":
@@ -72,7 +79,11 @@ export function outcomeOf(step: ProgramStep, timeoutMs: number): Outcome {
 }
 
 /** The receiver is taken to answer 200 at once. */
-function ofForward({ lose, loseAs, delayAfterMs = 0, status }: ProgramStep, delayMs: number, timeoutMs: number): Outcome {
+function ofForward(
+  { lose, loseAs, delayAfterMs = 0, status }: ProgramStep,
+  delayMs: number,
+  timeoutMs: number,
+): Outcome {
   if (loseAs === "timeout" || delayMs + delayAfterMs >= timeoutMs) return "timeout";
   return lose === undefined ? ofStatus(status ?? 200) : "connection_error";
 }
@@ -82,17 +93,25 @@ function ofStatus(status: number): Outcome {
 }
 
 /** `no delay, 1 header, body {"error":…` */
-export function extrasWords(step: ProgramStep, durationText: (ms: number) => string): { words: string; body: string | null } {
+export function extrasWords(
+  step: ProgramStep,
+  durationText: (ms: number) => string,
+): { words: string; body: string | null } {
   const headers = Object.keys(step.headers ?? {}).length;
   const words = [
     (step.delayMs ?? 0) === 0 ? "no delay" : `${durationText(step.delayMs ?? 0)} delay`,
     headers === 0 ? "no headers" : `${headers} header${headers === 1 ? "" : "s"}`,
   ];
   const body = step.body === undefined || step.body === "" ? null : step.body;
-  return { words: body === null ? `${words.join(", ")}, no body` : `${words.join(", ")}, body`, body };
+  return {
+    words: body === null ? `${words.join(", ")}, no body` : `${words.join(", ")}, body`,
+    body,
+  };
 }
 
-type Endpoint = Pick<AnswerOf<"endpoints.get">, "after" | "position"> & { steps: readonly ProgramStep[] };
+type Endpoint = Pick<AnswerOf<"endpoints.get">, "after" | "position"> & {
+  steps: readonly ProgramStep[];
+};
 
 export type StepProgress = {
   /** Null when the listed requests do not show it. */
@@ -102,8 +121,9 @@ export type StepProgress = {
 };
 
 /**
- * The step that is next is counted by the API, and those before it are used up. One after it has served something only where
- * a step before it lets requests pass, and then the received requests tell: `recent` are those of this run, newest first.
+ * The step that is next is counted by the API, and those before it are used up. One after it has
+ * served something only where a step before it lets requests pass, and then the received requests
+ * tell: `recent` are those of this run, newest first.
  */
 export function progressOf(
   { steps, after, position }: Endpoint,
@@ -111,13 +131,18 @@ export function progressOf(
   isWhole: boolean,
 ): StepProgress[] {
   const next = position.step ?? steps.length;
-  const letsPass = steps.findIndex((step, place) => place >= next && (step.match !== undefined || step.chance !== undefined));
+  const letsPass = steps.findIndex(
+    (step, place) => place >= next && (step.match !== undefined || step.chance !== undefined),
+  );
   return steps.map((_, place) => {
     const of = limitOf(steps, place, after);
     if (place === next) return { served: position.served, of };
     if (place < next) return { served: of, of };
     if (letsPass < 0 || letsPass >= place) return { served: 0, of };
-    return { served: isWhole ? recent.filter((request) => request.step === place).length : null, of };
+    return {
+      served: isWhole ? recent.filter((request) => request.step === place).length : null,
+      of,
+    };
   });
 }
 
@@ -140,9 +165,19 @@ const sequence = 1;
 const maxRounds = 1000;
 
 /** Assumes a message that every `match` accepts. */
-export function outlookOf({ endpointId, steps, after, profile, seed, jitter }: OutlookOptions): Outlook {
+export function outlookOf({
+  endpointId,
+  steps,
+  after,
+  profile,
+  seed,
+  jitter,
+}: OutlookOptions): Outlook {
   const program = new Program(steps, after);
-  const offer: Offer = { fits: () => true, draw: (step, nth) => drawUnit(seed, endpointIds.parse(endpointId) ?? 0, step, nth) };
+  const offer: Offer = {
+    fits: () => true,
+    draw: (step, nth) => drawUnit(seed, endpointIds.parse(endpointId) ?? 0, step, nth),
+  };
   const beads: Bead[] = [];
   let atMs = 0;
   for (let round = 1; round <= maxRounds; round += 1) {
@@ -152,7 +187,15 @@ export function outlookOf({ endpointId, steps, after, profile, seed, jitter }: O
     if (outcome === "success") return { beads, end: "delivered" };
     const status = step !== undefined && outcome === "http_error" ? statusOf(step) : null;
     if (!isRetryable(profile, outcome, status)) return { beads, end: "failed" };
-    const next = nextRoundAt({ profile, round, roundStartedAt: atMs, firstAttemptAt: 0, seed, sequence, jitter });
+    const next = nextRoundAt({
+      profile,
+      round,
+      roundStartedAt: atMs,
+      firstAttemptAt: 0,
+      seed,
+      sequence,
+      jitter,
+    });
     if (next === null) return { beads, end: "expired" };
     atMs = next;
   }
@@ -160,7 +203,10 @@ export function outlookOf({ endpointId, steps, after, profile, seed, jitter }: O
 }
 
 function wordOf(step: ProgramStep): string {
-  return printAction({ do: step.do, ...(step.status === undefined ? {} : { status: step.status }) });
+  return printAction({
+    do: step.do,
+    ...(step.status === undefined ? {} : { status: step.status }),
+  });
 }
 
 export type Received = AnswerOf<"endpoints.requests">["items"][number];
@@ -169,7 +215,10 @@ export type Received = AnswerOf<"endpoints.requests">["items"][number];
 const deadlineMs = 5000;
 
 /** Its step as the program has it now, unless the program has changed since. */
-function stepOf({ step, did, status }: Received, steps: readonly ProgramStep[]): ProgramStep | null {
+function stepOf(
+  { step, did, status }: Received,
+  steps: readonly ProgramStep[],
+): ProgramStep | null {
   const now = step === null ? undefined : steps[step];
   if (now === undefined || now.do !== did) return null;
   return status === null || now.status === undefined || now.status === status ? now : null;
@@ -181,7 +230,8 @@ export function didWords(request: Received, steps: readonly ProgramStep[]): stri
   if (did === "default") return `${status ?? 200}, no step`;
   const step = stepOf(request, steps);
   if (did === "answer") return status === null ? "not answered" : String(status);
-  if (did === "forward") return status === null ? (step?.lose === undefined ? "no answer" : "lost") : String(status);
+  if (did === "forward")
+    return status === null ? (step?.lose === undefined ? "no answer" : "lost") : String(status);
   if (step === null) return did === "redirect" && status !== null ? `redirect ${status}` : did;
   const { body: _, ...shown } = step;
   return printAction(shown);
@@ -195,13 +245,24 @@ export function didOutcome(request: Received, steps: readonly ProgramStep[]): Ou
   if (did === "hang") return "timeout";
   if (status === null) return did === "answer" || did === "drip" ? "timeout" : "connection_error";
   if (did === "truncate") return "connection_error";
-  return status >= 200 && status < 300 ? (step === null ? "success" : outcomeOf({ ...step, status }, deadlineMs)) : "http_error";
+  return status >= 200 && status < 300
+    ? step === null
+      ? "success"
+      : outcomeOf({ ...step, status }, deadlineMs)
+    : "http_error";
 }
 
-export function signatureVerdict({ signature }: Received): { word: "verifies" | "differs" | "none"; detail: string } {
+export function signatureVerdict({ signature }: Received): {
+  word: "verifies" | "differs" | "none";
+  detail: string;
+} {
   if (signature === null) return { word: "none", detail: "The request has no X-Signature." };
   const valid = signature.verifies.filter((each) => each.valid).map(({ name }) => name);
-  if (valid.length > 0) return { word: "verifies", detail: `X-Signature verifies with the shared secret of ${valid.join(", ")}.` };
+  if (valid.length > 0)
+    return {
+      word: "verifies",
+      detail: `X-Signature verifies with the shared secret of ${valid.join(", ")}.`,
+    };
   const tried = signature.verifies.map(({ name }) => name);
   return {
     word: "differs",

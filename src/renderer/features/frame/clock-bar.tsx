@@ -1,4 +1,7 @@
-/** The clock, the same on every view: its time, its modes, a step, an advance. Teal when it is not real time. */
+/**
+ * The clock, the same on every view: its time, its modes, a step, an advance. Teal when it is not
+ * real time.
+ */
 
 import { useEffect, useState } from "react";
 import { Choice } from "../../kit/controls.tsx";
@@ -27,7 +30,10 @@ const durations: readonly { label: string; ms: number }[] = [
   { label: "24 h", ms: 1440 * minute },
 ];
 
-/** Closer to the wall than this is real time; two clocks in one machine are never the same to the millisecond. */
+/**
+ * Closer to the wall than this is real time; two clocks in one machine are never the same to the
+ * millisecond.
+ */
 const sameMs = 1500;
 
 const modes = [
@@ -52,7 +58,8 @@ export function ClockBar() {
   if (clock === undefined || now === null) return <div className="clockbar" />;
 
   const ahead = now - Date.now();
-  const distance = Math.abs(ahead) < sameMs ? "real time" : `${span(ahead)} ${ahead > 0 ? "ahead" : "behind"}`;
+  const distance =
+    Math.abs(ahead) < sameMs ? "real time" : `${span(ahead)} ${ahead > 0 ? "ahead" : "behind"}`;
   const sentences = {
     real: "The clock runs in real time",
     paused: "The clock is paused",
@@ -74,7 +81,10 @@ export function ClockBar() {
         options={modes}
         onChange={(value) => {
           const [name = "real", speed] = value.split(" ");
-          void setClock(name as "real" | "faster" | "paused", speed === undefined ? undefined : Number(speed));
+          void setClock(
+            name as "real" | "faster" | "paused",
+            speed === undefined ? undefined : Number(speed),
+          );
         }}
       />
       <StepButton clock={clock} />
@@ -92,7 +102,11 @@ function StepButton({ clock }: { clock: NonNullable<ReturnType<typeof useClock>>
       className="btn step"
       disabled={due === null}
       aria-keyshortcuts="."
-      title={due === null ? "Nothing is due" : `Step to the next due time, in ${span(due - nowOf(clock))}`}
+      title={
+        due === null
+          ? "Nothing is due"
+          : `Step to the next due time, in ${span(due - nowOf(clock))}`
+      }
       onClick={() => void stepClock()}
     >
       <Icon name="step" />
@@ -114,13 +128,22 @@ function AdvanceButtons() {
   const [by, setBy] = useState(durations[1] ?? { label: "10 m", ms: 10 * minute });
   return (
     <span className="split-btn">
-      <button type="button" className="btn" title={`Advance the clock by ${by.label}`} onClick={() => void advanceClock(by.ms)}>
+      <button
+        type="button"
+        className="btn"
+        title={`Advance the clock by ${by.label}`}
+        onClick={() => void advanceClock(by.ms)}
+      >
         <Icon name="advance" />
         <span className="wide">Advance</span> {by.label}
       </button>
       <Menu
         trigger={
-          <button type="button" className="btn" aria-label="Advance by another duration, or until nothing is due">
+          <button
+            type="button"
+            className="btn"
+            aria-label="Advance by another duration, or until nothing is due"
+          >
             <Icon name="down" small />
           </button>
         }
@@ -145,7 +168,11 @@ function AdvanceButtons() {
 const momentMs = 300;
 
 /** Below the bar, so that no button moves or loses the focus while the clock is on its way. */
-function Advancing({ advance: { from, to, now, attempts } }: { advance: NonNullable<AdvanceAnswer> }) {
+function Advancing({
+  advance: { from, to, now, attempts },
+}: {
+  advance: NonNullable<AdvanceAnswer>;
+}) {
   const [lasts, setLasts] = useState(false);
   useEffect(() => {
     const timer = window.setTimeout(() => setLasts(true), momentMs);
@@ -156,12 +183,17 @@ function Advancing({ advance: { from, to, now, attempts } }: { advance: NonNulla
   const gone = Date.parse(now) - Date.parse(from);
   const part = target === null ? null : (100 * gone) / Math.max(1, target - Date.parse(from));
   const words =
-    target === null ? (to === "idle" ? "Running until nothing is due" : "Stepping to the next due") : `Advancing to ${clockTime(target)}`;
+    target === null
+      ? to === "idle"
+        ? "Running until nothing is due"
+        : "Stepping to the next due"
+      : `Advancing to ${clockTime(target)}`;
   return (
     <div className="advancing" role="group" aria-label="Advance of the clock">
       <p role="status">{words}</p>
       <p className="quiet">
-        {gone > 0 ? `${span(gone)} so far` : "Waiting for requests to end"}, {count(attempts)} {attempts === 1 ? "attempt" : "attempts"}
+        {gone > 0 ? `${span(gone)} so far` : "Waiting for requests to end"}, {count(attempts)}{" "}
+        {attempts === 1 ? "attempt" : "attempts"}
       </p>
       {part === null ? null : (
         <div

@@ -36,7 +36,10 @@ const groups: readonly (readonly Entry[])[] = [
   ],
 ];
 
-export const navigation: readonly Entry[] = [...groups.flat(), { view: "settings", icon: "settings", label: "Settings" }];
+export const navigation: readonly Entry[] = [
+  ...groups.flat(),
+  { view: "settings", icon: "settings", label: "Settings" },
+];
 
 export function Frame({ children }: { children: ReactNode }) {
   const clock = useClock();
@@ -78,7 +81,12 @@ export function Frame({ children }: { children: ReactNode }) {
 function RailEntry({ entry: { view, icon, label }, number }: { entry: Entry; number: number }) {
   const current = usePlace((place) => place.view === view);
   return (
-    <a href={`#/${view}`} title={label} aria-current={current ? "page" : undefined} className={number > 0 ? "has" : undefined}>
+    <a
+      href={`#/${view}`}
+      title={label}
+      aria-current={current ? "page" : undefined}
+      className={number > 0 ? "has" : undefined}
+    >
       <Icon name={icon} />
       <span>{label}</span>
       {number > 0 ? <span className="count">{count(number)}</span> : null}
@@ -88,7 +96,14 @@ function RailEntry({ entry: { view, icon, label }, number }: { entry: Entry; num
 
 function Brand() {
   return (
-    <svg viewBox="0 0 20 20" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round" aria-hidden="true">
+    <svg
+      viewBox="0 0 20 20"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="2"
+      strokeLinecap="round"
+      aria-hidden="true"
+    >
       <path d="M1.5 6h17" />
       <path d="M3.5 6c5 0 4.5 8 9.5 8" />
       <path d="M13 14h1.5" />
@@ -150,20 +165,24 @@ function StatusBar() {
     <footer className="statusbar">
       {connection === "lost" ? (
         <span className="state failed" role="alert">
-          Hookyard does not respond. This page shows the last known state and updates when the connection is back.
+          Hookyard does not respond. This page shows the last known state and updates when the
+          connection is back.
         </span>
       ) : stats !== undefined && stats.trouble !== null ? (
         <span className="state failed" role="alert">
-          Nothing can be written: ingest answers 503, and attempts are recorded later. {stats.trouble}
+          Nothing can be written: ingest answers 503, and attempts are recorded later.{" "}
+          {stats.trouble}
         </span>
       ) : (
         <span>
-          {stats?.rates.ingestedPerSecond ?? 0} messages/s in, {stats?.rates.attemptsPerSecond ?? 0} attempts/s out
+          {stats?.rates.ingestedPerSecond ?? 0} messages/s in, {stats?.rates.attemptsPerSecond ?? 0}{" "}
+          attempts/s out
         </span>
       )}
       <span className="grow" />
       <span>
-        Test endpoints <code>{port(about?.endpointsUrl)}</code> TLS <code>{port(about?.endpointsTlsUrl)}</code>
+        Test endpoints <code>{port(about?.endpointsUrl)}</code> TLS{" "}
+        <code>{port(about?.endpointsTlsUrl)}</code>
       </span>
       <span>
         jitter seed <code>{settings?.seed ?? ""}</code>

@@ -8,7 +8,8 @@ function read(order: RowOrder, all: readonly number[], before: number, limit: nu
   order.learn({ before, found: older.slice(0, limit), more: older.length > limit });
 }
 
-const shown = (order: RowOrder): (number | null)[] => Array.from({ length: order.count() }, (_, position) => order.numberAt(position));
+const shown = (order: RowOrder): (number | null)[] =>
+  Array.from({ length: order.count() }, (_, position) => order.numberAt(position));
 
 describe("the list of all messages", () => {
   test("a position is a number without reading anything", () => {
@@ -58,14 +59,20 @@ describe("the list of all messages", () => {
   test("read in any order, it comes to exactly the messages there are", () => {
     const numbers = fc.uniqueArray(fc.integer({ min: 1, max: 120 }), { minLength: 1 });
     fc.assert(
-      fc.property(numbers, fc.array(fc.integer({ min: 1, max: 121 }), { maxLength: 6 }), (all, cursors) => {
-        const top = Math.max(...all);
-        const order = createDenseOrder({ top, total: all.length });
-        for (const before of cursors) read(order, all, before, 7);
-        for (let position = 0; position < order.count(); position += 1) read(order, all, (order.numberAt(position) ?? 0) + 1, 7);
-        expect(shown(order)).toEqual(all.toSorted((a, b) => b - a));
-        for (const [position, number] of shown(order).entries()) expect(order.positionOf(number ?? 0)).toBe(position);
-      }),
+      fc.property(
+        numbers,
+        fc.array(fc.integer({ min: 1, max: 121 }), { maxLength: 6 }),
+        (all, cursors) => {
+          const top = Math.max(...all);
+          const order = createDenseOrder({ top, total: all.length });
+          for (const before of cursors) read(order, all, before, 7);
+          for (let position = 0; position < order.count(); position += 1)
+            read(order, all, (order.numberAt(position) ?? 0) + 1, 7);
+          expect(shown(order)).toEqual(all.toSorted((a, b) => b - a));
+          for (const [position, number] of shown(order).entries())
+            expect(order.positionOf(number ?? 0)).toBe(position);
+        },
+      ),
     );
   });
 });

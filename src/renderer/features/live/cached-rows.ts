@@ -1,13 +1,17 @@
 /**
- * Which message stands at which position of the list, by the numbers in their ids. The order is fixed at its top: what comes
- * later does not move a row. Without a filter a position is arithmetic, corrected by the gaps that reading has shown;
- * with one it is known as far as the list has been read.
+ * Which message stands at which position of the list, by the numbers in their ids. The order is
+ * fixed at its top: what comes later does not move a row. Without a filter a position is
+ * arithmetic, corrected by the gaps that reading has shown; with one it is known as far as the list
+ * has been read.
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { messageIds, type MessageRowId } from "../../../domain/ids.ts";
 
-/** Numbers that were read, newest first, below `before` (exclusive); `more` says that older ones exist. */
+/**
+ * Numbers that were read, newest first, below `before` (exclusive); `more` says that older ones
+ * exist.
+ */
 type Stretch = { before: number; found: readonly number[]; more: boolean };
 
 export type RowOrder = {
@@ -21,9 +25,20 @@ export type RowOrder = {
   drop(number: number): void;
 };
 
-/** All messages from `top` down. `total` says how many there are, until reading has reached the oldest. */
-export function createDenseOrder({ top, total }: { top: number; total: number }): RowOrder & { totalIs(total: number): void } {
-  /** Numbers without a message, each from its highest to its lowest, highest first; never adjoining. */
+/**
+ * All messages from `top` down. `total` says how many there are, until reading has reached the
+ * oldest.
+ */
+export function createDenseOrder({
+  top,
+  total,
+}: {
+  top: number;
+  total: number;
+}): RowOrder & { totalIs(total: number): void } {
+  /**
+   * Numbers without a message, each from its highest to its lowest, highest first; never adjoining.
+   */
   let gaps: { high: number; low: number }[] = [];
   let oldest: number | null = null;
   let expected = total;
@@ -32,7 +47,10 @@ export function createDenseOrder({ top, total }: { top: number; total: number })
     if (high < low) return;
     const apart = gaps.filter((gap) => gap.low > high + 1 || gap.high < low - 1);
     const joined = gaps.filter((gap) => !apart.includes(gap));
-    apart.push({ high: Math.max(high, ...joined.map((gap) => gap.high)), low: Math.min(low, ...joined.map((gap) => gap.low)) });
+    apart.push({
+      high: Math.max(high, ...joined.map((gap) => gap.high)),
+      low: Math.min(low, ...joined.map((gap) => gap.low)),
+    });
     gaps = apart.sort((a, b) => b.high - a.high);
   }
 
@@ -101,7 +119,10 @@ export function createFoundOrder(first: Omit<Stretch, "before">): RowOrder {
       }
       return null;
     },
-    /** Only what continues the list: rows that have come to match in between would shift those below them. */
+    /**
+     * Only what continues the list: rows that have come to match in between would shift those below
+     * them.
+     */
     learn(stretch) {
       const last = numbers.at(-1);
       if (last !== undefined && stretch.before !== last) return;
@@ -119,7 +140,8 @@ export type MessageRow = AnswerOf<"messages.list">["items"][number];
 /** The cached rows, by the numbers of their ids, and which of them are out of date. */
 export const numberOf = (id: string): number => messageIds.parse(id) ?? 0;
 export const idOf = (number: number): string => messageIds.format(number as MessageRowId);
-export const numbersOf = (items: readonly MessageRow[]): number[] => items.map(({ id }) => numberOf(id));
+export const numbersOf = (items: readonly MessageRow[]): number[] =>
+  items.map(({ id }) => numberOf(id));
 
 type CachedRows = {
   get(number: number): MessageRow | undefined;
@@ -153,7 +175,8 @@ export function createCachedRows(): CachedRows {
       for (const item of items) {
         const number = numberOf(item.id);
         const known = rows.get(number);
-        if (known === undefined || JSON.stringify(known) !== JSON.stringify(item)) rows.set(number, item);
+        if (known === undefined || JSON.stringify(known) !== JSON.stringify(item))
+          rows.set(number, item);
         changed.delete(number);
         lost.delete(number);
       }

@@ -26,7 +26,9 @@ function attempt(id: string, startedAt: string, sent = true): Attempt {
       headers: [["Content-Type", "application/json"]],
       body: sent ? '{"a":"\u2028"}' : "",
     },
-    response: sent ? { status: 200, startLine: "HTTP/1.1 200 OK", headers: [], body: "ok", bodyLength: 2 } : null,
+    response: sent
+      ? { status: 200, startLine: "HTTP/1.1 200 OK", headers: [], body: "ok", bodyLength: 2 }
+      : null,
   };
 }
 
@@ -79,7 +81,10 @@ function message(id: string, raw: string, attempts: Attempt[]): Message {
 
 describe("messages as NDJSON", () => {
   test("each message is one line that reads back as it was, whatever its bytes", () => {
-    const messages = [message("msg_000000002", '{\n "event": "a\\nb"\n}', []), message("msg_000000001", "[]", [])];
+    const messages = [
+      message("msg_000000002", '{\n "event": "a\\nb"\n}', []),
+      message("msg_000000001", "[]", []),
+    ];
     const lines = ndjsonOf(messages).split("\n");
     expect(lines.length).toBe(3);
     expect(lines.at(-1)).toBe("");
@@ -93,13 +98,17 @@ describe("messages as NDJSON", () => {
 
 describe("messages as HAR", () => {
   test("the attempts of all messages are entries in the order of their starts, without those that sent nothing", () => {
-    const newer = message("msg_000000002", "{}", [attempt("att_000000003", "2026-11-21T16:48:00.000Z")]);
+    const newer = message("msg_000000002", "{}", [
+      attempt("att_000000003", "2026-11-21T16:48:00.000Z"),
+    ]);
     const older = message("msg_000000001", "{}", [
       attempt("att_000000001", "2026-11-21T16:47:00.000Z"),
       attempt("att_000000002", "2026-11-21T16:47:30.000Z", false),
       attempt("att_000000004", "2026-11-21T16:49:00.000Z"),
     ]);
-    const { log } = JSON.parse(harOf([newer, older], "0.1.0")) as { log: { version: string; entries: { startedDateTime: string }[] } };
+    const { log } = JSON.parse(harOf([newer, older], "0.1.0")) as {
+      log: { version: string; entries: { startedDateTime: string }[] };
+    };
     expect(log.version).toBe("1.2");
     expect(log.entries.map(({ startedDateTime }) => startedDateTime)).toEqual([
       "2026-11-21T16:47:00.000Z",
@@ -120,7 +129,12 @@ test("no file has the credentials of webhooks", () => {
   const open: Attempt = {
     ...sent,
     webhookUrl: url,
-    request: { ...sent.request, url, startLine: `POST /billing?api_key=${secret} HTTP/1.1`, headers: [["X-Auth-Token", secret]] },
+    request: {
+      ...sent.request,
+      url,
+      startLine: `POST /billing?api_key=${secret} HTTP/1.1`,
+      headers: [["X-Auth-Token", secret]],
+    },
   };
   const one = message("msg_1", "{}", [open]);
   for (const file of [ndjsonOf([one]), harOf([one], "0.1.0")]) {

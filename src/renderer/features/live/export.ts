@@ -1,4 +1,7 @@
-/** Reads the messages of an export and hands the file to the browser; one at a time, with its progress, and it can be cancelled. */
+/**
+ * Reads the messages of an export and hands the file to the browser; one at a time, with its
+ * progress, and it can be cancelled.
+ */
 
 import { create } from "zustand";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -49,7 +52,9 @@ export const useExport = create<ExportStore>()((set, get) => {
     for (let from = 0; from < ids.length; from += atOnce) {
       if (get().progress === null) return null;
       set({ progress: { done: from, total: ids.length } });
-      const answers = await Promise.all(ids.slice(from, from + atOnce).map((id) => call("messages.get", { id }).catch(goneIsNull)));
+      const answers = await Promise.all(
+        ids.slice(from, from + atOnce).map((id) => call("messages.get", { id }).catch(goneIsNull)),
+      );
       messages.push(...answers.filter((answer) => answer !== null));
     }
     return get().progress === null ? null : messages;
@@ -85,10 +90,15 @@ function goneIsNull(error: unknown): null {
   throw error;
 }
 
-async function hand(kind: ExportKind, messages: readonly AnswerOf<"messages.get">[]): Promise<void> {
+async function hand(
+  kind: ExportKind,
+  messages: readonly AnswerOf<"messages.get">[],
+): Promise<void> {
   const [{ now }, { version }] = await Promise.all([call("clock.get", {}), call("about.get", {})]);
   const text = kind === "ndjson" ? ndjsonOf(messages) : harOf(messages, version);
-  const url = URL.createObjectURL(new Blob([text], { type: kind === "ndjson" ? "application/x-ndjson" : "application/json" }));
+  const url = URL.createObjectURL(
+    new Blob([text], { type: kind === "ndjson" ? "application/x-ndjson" : "application/json" }),
+  );
   const link = document.createElement("a");
   link.href = url;
   link.download = fileNameOf(kind, now);
@@ -99,7 +109,10 @@ async function hand(kind: ExportKind, messages: readonly AnswerOf<"messages.get"
 type ExportKind = "ndjson" | "har";
 type Message = AnswerOf<"messages.get">;
 
-/** Each line is a message as `GET /api/messages/{id}` answers it, without credentials: what came, what was decided, what was sent and answered. */
+/**
+ * Each line is a message as `GET /api/messages/{id}` answers it, without credentials: what came,
+ * what was decided, what was sent and answered.
+ */
 export function ndjsonOf(messages: readonly Message[]): string {
   return messages.map((message) => `${JSON.stringify(withoutCredentials(message))}\n`).join("");
 }
@@ -107,14 +120,21 @@ export function ndjsonOf(messages: readonly Message[]): string {
 /** Files are handed on to others. */
 function withoutCredentials(message: Message): Message {
   const headers = ingestHeadersWithoutCredentials(message.request.headers);
-  const deliveries = message.deliveries.map((delivery) => ({ ...delivery, attempts: delivery.attempts.map(attemptWithoutCredentials) }));
+  const deliveries = message.deliveries.map((delivery) => ({
+    ...delivery,
+    attempts: delivery.attempts.map(attemptWithoutCredentials),
+  }));
   return { ...message, request: { ...message.request, headers }, deliveries };
 }
 
 /** The attempts of all of them, in the order in which they were made. */
 export function harOf(messages: readonly Message[], version: string): string {
-  const attempts = messages.flatMap(({ deliveries }) => deliveries.flatMap((delivery) => delivery.attempts));
-  attempts.sort((a, b) => (a.startedAt < b.startedAt ? -1 : a.startedAt > b.startedAt ? 1 : a.id < b.id ? -1 : 1));
+  const attempts = messages.flatMap(({ deliveries }) =>
+    deliveries.flatMap((delivery) => delivery.attempts),
+  );
+  attempts.sort((a, b) =>
+    a.startedAt < b.startedAt ? -1 : a.startedAt > b.startedAt ? 1 : a.id < b.id ? -1 : 1,
+  );
   return harOfAttempts(attempts, version);
 }
 
@@ -137,7 +157,10 @@ export function exportItems({ selected, filter, onRecord }: ExportOptions): Menu
     filter !== null && Object.keys(filter).length === 0
       ? `The newest ${count(maxExported)} messages`
       : `Matching messages, up to ${count(maxExported)}`;
-  const items = (["ndjson", "har"] as const).map((kind) => ({ kind, as: kind === "har" ? "as HAR" : "as NDJSON" }));
+  const items = (["ndjson", "har"] as const).map((kind) => ({
+    kind,
+    as: kind === "har" ? "as HAR" : "as NDJSON",
+  }));
   return [
     ...items.map(({ kind, as }) => ({
       label: `The selected message ${as}`,

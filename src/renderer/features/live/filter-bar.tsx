@@ -24,14 +24,33 @@ type FilterBarProps = {
   exports: readonly MenuItem[];
 };
 
-export function FilterBar({ filter, onFilter, seen, input, onLeave, rows, exports }: FilterBarProps) {
+export function FilterBar({
+  filter,
+  onFilter,
+  seen,
+  input,
+  onLeave,
+  rows,
+  exports,
+}: FilterBarProps) {
   return (
     <div className="filterbar">
-      <FilterField filter={filter} onChange={onFilter} seen={seen} input={input} onLeave={onLeave} />
+      <FilterField
+        filter={filter}
+        onChange={onFilter}
+        seen={seen}
+        input={input}
+        onLeave={onLeave}
+      />
       <SavedFilters filter={filter} onFilter={onFilter} />
       <Menu
         trigger={
-          <button type="button" className="icon-btn" aria-label="Export messages" title="Export messages">
+          <button
+            type="button"
+            className="icon-btn"
+            aria-label="Export messages"
+            title="Export messages"
+          >
             <Icon name="save" />
           </button>
         }
@@ -42,7 +61,13 @@ export function FilterBar({ filter, onFilter, seen, input, onLeave, rows, export
   );
 }
 
-function SavedFilters({ filter, onFilter }: { filter: Filter; onFilter: (filter: Filter) => void }) {
+function SavedFilters({
+  filter,
+  onFilter,
+}: {
+  filter: Filter;
+  onFilter: (filter: Filter) => void;
+}) {
   const { texts, save, remove } = useSavedFilters();
   const text = formatFilter(filter);
   const isSaved = texts.includes(text);
@@ -53,8 +78,18 @@ function SavedFilters({ filter, onFilter }: { filter: Filter; onFilter: (filter:
   }));
   const own: MenuItem = isSaved
     ? { label: "Delete this saved filter", icon: "deletions", onSelect: () => remove(text) }
-    : { label: "Save this filter", icon: "star", disabled: isEmpty(filter), onSelect: () => save(text) };
-  const clear: MenuItem = { label: "Clear the filter", icon: "close", disabled: isEmpty(filter), onSelect: () => onFilter(noFilter) };
+    : {
+        label: "Save this filter",
+        icon: "star",
+        disabled: isEmpty(filter),
+        onSelect: () => save(text),
+      };
+  const clear: MenuItem = {
+    label: "Clear the filter",
+    icon: "close",
+    disabled: isEmpty(filter),
+    onSelect: () => onFilter(noFilter),
+  };
   return (
     <Menu
       trigger={
@@ -78,9 +113,13 @@ function Tail({ rows }: { rows: MessageRows | null }) {
     <>
       <button
         type="button"
-        className={isFollowing ? "tail following" : fresh.count === 0 ? "tail following held" : "tail"}
+        className={
+          isFollowing ? "tail following" : fresh.count === 0 ? "tail following held" : "tail"
+        }
         title={
-          isFollowing ? "The list follows new messages until you scroll or select one (f)" : "The list is paused. Follow new messages (f)"
+          isFollowing
+            ? "The list follows new messages until you scroll or select one (f)"
+            : "The list is paused. Follow new messages (f)"
         }
         aria-keyshortcuts="f"
         aria-disabled={isFollowing}
@@ -90,14 +129,22 @@ function Tail({ rows }: { rows: MessageRows | null }) {
         {isFollowing ? "Following" : words}
       </button>
       <span className="sr" role="status">
-        {isFollowing ? "The list follows new messages." : "The list is paused. New messages are counted at the end of the filter bar."}
+        {isFollowing
+          ? "The list follows new messages."
+          : "The list is paused. New messages are counted at the end of the filter bar."}
       </span>
     </>
   );
 }
 
 /** One line over the list: how far an export is, or what stood in the way of the last command. */
-export function Notice({ error, onDismiss }: { error: Error | null; onDismiss: (() => void) | null }) {
+export function Notice({
+  error,
+  onDismiss,
+}: {
+  error: Error | null;
+  onDismiss: (() => void) | null;
+}) {
   const { progress, error: exportError, cancel } = useExport();
   const problem = error ?? exportError;
   if (progress !== null && progress.total > 1) {
@@ -133,12 +180,20 @@ export function Notice({ error, onDismiss }: { error: Error | null; onDismiss: (
 
 const key = "hookyard.filters";
 
-type FilterStore = { texts: readonly string[]; save(text: string): void; remove(text: string): void };
+type FilterStore = {
+  texts: readonly string[];
+  save(text: string): void;
+  remove(text: string): void;
+};
 
 function stored(): string[] {
   try {
     const value: unknown = JSON.parse(window.localStorage.getItem(key) ?? "[]");
-    return Array.isArray(value) ? value.filter((text) => typeof text === "string").map((text) => formatFilter(parseFilter(text))) : [];
+    return Array.isArray(value)
+      ? value
+          .filter((text) => typeof text === "string")
+          .map((text) => formatFilter(parseFilter(text)))
+      : [];
   } catch {
     return [];
   }

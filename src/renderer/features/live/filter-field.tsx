@@ -1,4 +1,7 @@
-/** Chips and free text in one field, with suggestions from what was seen. Everything in it can be done with keys. */
+/**
+ * Chips and free text in one field, with suggestions from what was seen. Everything in it can be
+ * done with keys.
+ */
 
 import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from "react";
 import type { MessageState } from "../../../domain/states.ts";
@@ -6,7 +9,16 @@ import { IconButton, Kbd } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { count } from "../../kit/words.ts";
-import { type Filter, type FilterKey, filterKeys, formatText, extractChips, textOf, withoutLast, withValues } from "./filter-text.ts";
+import {
+  type Filter,
+  type FilterKey,
+  filterKeys,
+  formatText,
+  extractChips,
+  textOf,
+  withoutLast,
+  withValues,
+} from "./filter-text.ts";
 import { choose, isClosed, type Seen, suggest, type Suggestion, wordAtEnd } from "./suggestions.ts";
 
 type FilterFieldProps = {
@@ -28,8 +40,20 @@ export function FilterField(props: FilterFieldProps) {
   const { filter, input } = props;
   const listId = useId();
   const [isFocused, setIsFocused] = useState(false);
-  const { draft, word, suggestions, highlighted, apply, change, commit, take, writeKey, open, highlight, onKeyDown } =
-    useFilterDraft(props);
+  const {
+    draft,
+    word,
+    suggestions,
+    highlighted,
+    apply,
+    change,
+    commit,
+    take,
+    writeKey,
+    open,
+    highlight,
+    onKeyDown,
+  } = useFilterDraft(props);
   const isShown = suggestions.length > 0;
   return (
     <div className="live-filter">
@@ -50,7 +74,9 @@ export function FilterField(props: FilterFieldProps) {
           aria-autocomplete="list"
           aria-expanded={isShown}
           aria-controls={isShown ? listId : undefined}
-          aria-activedescendant={isShown && highlighted >= 0 ? `${listId}-${highlighted}` : undefined}
+          aria-activedescendant={
+            isShown && highlighted >= 0 ? `${listId}-${highlighted}` : undefined
+          }
           aria-keyshortcuts="/"
           placeholder="text, state:, user:, event:, reason: …"
           spellCheck={false}
@@ -68,10 +94,18 @@ export function FilterField(props: FilterFieldProps) {
         <Kbd>{isFocused ? "Esc" : "/"}</Kbd>
       </div>
       {isShown ? (
-        <ul className="menu" id={listId} role="listbox" aria-label="Suggestions" style={{ left: placeOf(input.current) }}>
+        <ul
+          className="menu"
+          id={listId}
+          role="listbox"
+          aria-label="Suggestions"
+          style={{ left: placeOf(input.current) }}
+        >
           {suggestions.map((suggestion, place) => (
             <li
-              key={suggestion.kind === "key" ? suggestion.key : `${suggestion.key}:${suggestion.value}`}
+              key={
+                suggestion.kind === "key" ? suggestion.key : `${suggestion.key}:${suggestion.value}`
+              }
               id={`${listId}-${place}`}
               role="option"
               className="menu-item"
@@ -108,7 +142,8 @@ function useFilterDraft({ filter, onChange, seen, input, onLeave }: FilterFieldP
 
   const suggestions = isOpen ? suggest(draft, filter, seen()) : [];
   const word = wordAtEnd(draft);
-  const highlighted = chosen ?? (word.key !== null && word.part !== "" && isClosed(word.key) ? 0 : -1);
+  const highlighted =
+    chosen ?? (word.key !== null && word.part !== "" && isClosed(word.key) ? 0 : -1);
 
   const apply = (next: Filter): void => {
     window.clearTimeout(timer.current);
@@ -224,15 +259,28 @@ function FilterChips({
     const values = filter.values[key] ?? [];
     if (values.length === 0) return null;
     const [first = "", second = ""] = values;
-    const named = values.length > 1 && first.length + second.length <= roomForTwo ? [first, second] : [first];
+    const named =
+      values.length > 1 && first.length + second.length <= roomForTwo ? [first, second] : [first];
     return (
       <span key={key} className="chip" title={`${key}: ${values.join(", ")}`}>
-        <button type="button" className="live-chip" aria-label={`${key}: ${values.join(", ")}. Add another`} onClick={() => onWrite(key)}>
+        <button
+          type="button"
+          className="live-chip"
+          aria-label={`${key}: ${values.join(", ")}. Add another`}
+          onClick={() => onWrite(key)}
+        >
           <b>{key}:</b>
           <bdi className="clip">{named.join(", ")}</bdi>
-          {values.length > named.length ? <span className="more">+{values.length - named.length}</span> : null}
+          {values.length > named.length ? (
+            <span className="more">+{values.length - named.length}</span>
+          ) : null}
         </button>
-        <IconButton small icon="close" label={`Remove the filter ${key}`} onClick={() => onRemove(key)} />
+        <IconButton
+          small
+          icon="close"
+          label={`Remove the filter ${key}`}
+          onClick={() => onRemove(key)}
+        />
       </span>
     );
   });

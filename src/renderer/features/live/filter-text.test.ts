@@ -21,25 +21,37 @@ import {
 
 const filters: fc.Arbitrary<Filter> = fc
   .record({
-    values: fc.dictionary(fc.constantFrom(...filterKeys), fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 3 })),
-    text: fc.array(fc.string({ minLength: 1 }), { maxLength: 3 }).map((words) => words.join(" ").trim()),
+    values: fc.dictionary(
+      fc.constantFrom(...filterKeys),
+      fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 3 }),
+    ),
+    text: fc
+      .array(fc.string({ minLength: 1 }), { maxLength: 3 })
+      .map((words) => words.join(" ").trim()),
   })
   .map(({ values, text }) => ({ values: { ...values }, text }));
 
 describe("a filter as text", () => {
   test("keys, lists of values, quoted values and free text are told apart", () => {
-    expect(parseFilter('state:failed,expired  cart user:u_1 event:"Order Completed",Login 503')).toEqual({
+    expect(
+      parseFilter('state:failed,expired  cart user:u_1 event:"Order Completed",Login 503'),
+    ).toEqual({
       values: { state: ["failed", "expired"], user: ["u_1"], event: ["Order Completed", "Login"] },
       text: "cart 503",
     });
   });
 
   test("one key written twice means any of its values", () => {
-    expect(parseFilter("type:track type:identify,track").values).toEqual({ type: ["track", "identify"] });
+    expect(parseFilter("type:track type:identify,track").values).toEqual({
+      type: ["track", "identify"],
+    });
   });
 
   test("a word with a colon that is no key is free text", () => {
-    expect(parseFilter("http://shop.example:8080 toString:1")).toEqual({ values: {}, text: "http://shop.example:8080 toString:1" });
+    expect(parseFilter("http://shop.example:8080 toString:1")).toEqual({
+      values: {},
+      text: "http://shop.example:8080 toString:1",
+    });
   });
 
   test("quotes and backslashes in a value survive", () => {
@@ -67,7 +79,9 @@ describe("a filter in the address", () => {
   test("it survives a reload, whatever it contains", () => {
     fc.assert(
       fc.property(filters, (filter) => {
-        const members = Object.entries(queryOf(filter)).filter((entry): entry is [string, string] => entry[1] !== null);
+        const members = Object.entries(queryOf(filter)).filter(
+          (entry): entry is [string, string] => entry[1] !== null,
+        );
         const search = new URLSearchParams(members).toString();
         expect(filterOf(Object.fromEntries(new URLSearchParams(search)))).toEqual(filter);
       }),
@@ -82,7 +96,10 @@ describe("a filter in the address", () => {
 
 describe("writing in the field", () => {
   test("a key becomes a chip when something follows it, and not while it is being written", () => {
-    expect(extractChips("state:fai", noFilter, false)).toEqual({ filter: noFilter, rest: "state:fai" });
+    expect(extractChips("state:fai", noFilter, false)).toEqual({
+      filter: noFilter,
+      rest: "state:fai",
+    });
     expect(extractChips("cart state:failed ", noFilter, false)).toEqual({
       filter: { values: { state: ["failed"] }, text: "" },
       rest: "cart ",
@@ -90,7 +107,10 @@ describe("writing in the field", () => {
   });
 
   test("Enter takes the key at the end too", () => {
-    expect(extractChips("cart user:u_1", noFilter, true)).toEqual({ filter: { values: { user: ["u_1"] }, text: "" }, rest: "cart " });
+    expect(extractChips("cart user:u_1", noFilter, true)).toEqual({
+      filter: { values: { user: ["u_1"] }, text: "" },
+      rest: "cart ",
+    });
   });
 
   test("a key without a value stays in the field", () => {
@@ -106,7 +126,11 @@ describe("writing in the field", () => {
   });
 
   test("the last value of the last chip goes first", () => {
-    const filter = withValue(withValue(withValue(noFilter, "type", "track"), "state", "failed"), "state", "expired");
+    const filter = withValue(
+      withValue(withValue(noFilter, "type", "track"), "state", "failed"),
+      "state",
+      "expired",
+    );
     expect(withoutLast(filter).values).toEqual({ type: ["track"], state: ["failed"] });
     expect(withoutLast(withoutLast(filter)).values).toEqual({ type: ["track"] });
   });
@@ -120,7 +144,9 @@ const sources = [
 
 describe("a filter as a question to the API", () => {
   test("every key has its member, and the rest is searched for", () => {
-    const filter = parseFilter("type:track state:failed,expired user:u_1 event:Login status:5XX attempts:>=3 reason:disabled cart");
+    const filter = parseFilter(
+      "type:track state:failed,expired user:u_1 event:Login status:5XX attempts:>=3 reason:disabled cart",
+    );
     expect(listFilterOf(filter, sources)).toEqual({
       type: ["track"],
       state: ["failed", "expired"],
@@ -137,7 +163,9 @@ describe("a filter as a question to the API", () => {
     const filter = parseFilter(
       'type:track,page state:failed source:"Shop web" user:u_1 event:Login status:503,4xx,7xx,999 attempts:3,>10 reason:disabled cart',
     );
-    expect(calls["messages.list"].query.safeParse(listFilterOf(filter, sources)).success).toBe(true);
+    expect(calls["messages.list"].query.safeParse(listFilterOf(filter, sources)).success).toBe(
+      true,
+    );
   });
 
   test("no filter asks for everything", () => {
@@ -145,8 +173,13 @@ describe("a filter as a question to the API", () => {
   });
 
   test("a source goes by its name, in any case, or by its id; two of one name are both meant", () => {
-    expect(listFilterOf(parseFilter('source:"shop web"'), sources).sourceId).toEqual(["src_000000001", "src_000000003"]);
-    expect(listFilterOf(parseFilter("source:src_000000002"), sources).sourceId).toEqual(["src_000000002"]);
+    expect(listFilterOf(parseFilter('source:"shop web"'), sources).sourceId).toEqual([
+      "src_000000001",
+      "src_000000003",
+    ]);
+    expect(listFilterOf(parseFilter("source:src_000000002"), sources).sourceId).toEqual([
+      "src_000000002",
+    ]);
   });
 
   test("a source that is not there finds nothing, and not everything", () => {
@@ -167,7 +200,13 @@ describe("what cannot be asked", () => {
   });
 
   test("what can be asked is no problem", () => {
-    expect(problemOf(parseFilter("type:alias state:cancelled status:100,200,5xx,700,9XX,999 attempts:<=2 user:x anything"))).toBeNull();
+    expect(
+      problemOf(
+        parseFilter(
+          "type:alias state:cancelled status:100,200,5xx,700,9XX,999 attempts:<=2 user:x anything",
+        ),
+      ),
+    ).toBeNull();
   });
 });
 

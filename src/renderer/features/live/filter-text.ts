@@ -3,14 +3,29 @@
  *
  *   state:failed,expired user:u_1042 event:"Order Completed" what is left is free text
  *
- * Several values of one key mean any of them. Values with spaces, commas or quotes stand in double quotes.
+ * Several values of one key mean any of them. Values with spaces, commas or quotes stand in double
+ * quotes.
  */
 
 import type { InputOf } from "../../../contract/contract.ts";
 import { statusPattern } from "../../../domain/http-status.ts";
-import { messageStates, messageTypes, type MessageState, type MessageType } from "../../../domain/states.ts";
+import {
+  messageStates,
+  messageTypes,
+  type MessageState,
+  type MessageType,
+} from "../../../domain/states.ts";
 
-export const filterKeys = ["type", "state", "user", "event", "source", "status", "attempts", "reason"] as const;
+export const filterKeys = [
+  "type",
+  "state",
+  "user",
+  "event",
+  "source",
+  "status",
+  "attempts",
+  "reason",
+] as const;
 export type FilterKey = (typeof filterKeys)[number];
 
 export type Filter = { values: Partial<Record<FilterKey, readonly string[]>>; text: string };
@@ -61,7 +76,8 @@ export function tokensOf(text: string): Token[] {
 function readValue(text: string, from: number, isListed: boolean): { text: string; end: number } {
   if (text[from] === '"') {
     const quoted = /^"((?:[^"\\]|\\.)*)"?/su.exec(text.slice(from));
-    if (quoted !== null) return { text: (quoted[1] ?? "").replaceAll(/\\(.)/gsu, "$1"), end: from + quoted[0].length };
+    if (quoted !== null)
+      return { text: (quoted[1] ?? "").replaceAll(/\\(.)/gsu, "$1"), end: from + quoted[0].length };
   }
   let end = from;
   while (end < text.length && !isSpace(text[end]) && !(isListed && text[end] === ",")) end += 1;
@@ -93,11 +109,15 @@ export function formatFilter(filter: Filter): string {
 /** Free text so that it reads as the same free text again. */
 export function formatText(text: string): string {
   const parsed = parseFilter(text);
-  return parsed.text === text && isEmpty({ ...parsed, text: "" }) && !text.includes('"') ? text : quoted(text);
+  return parsed.text === text && isEmpty({ ...parsed, text: "" }) && !text.includes('"')
+    ? text
+    : quoted(text);
 }
 
 function formatValues(values: readonly string[]): string {
-  return values.map((value) => (value === "" || /[\s,"]/u.test(value) ? quoted(value) : value)).join(",");
+  return values
+    .map((value) => (value === "" || /[\s,"]/u.test(value) ? quoted(value) : value))
+    .join(",");
 }
 
 function quoted(value: string): string {
@@ -110,7 +130,8 @@ export function filterOf(query: Readonly<Record<string, string>>): Filter {
   for (const key of filterKeys) {
     const values = query[key];
     if (values === undefined) continue;
-    for (const token of tokensOf(`${key}:${values}`)) for (const value of token.values) filter = withValue(filter, key, value);
+    for (const token of tokensOf(`${key}:${values}`))
+      for (const value of token.values) filter = withValue(filter, key, value);
   }
   return filter;
 }
@@ -130,7 +151,9 @@ export function isEmpty(filter: Filter): boolean {
 
 export function withValue(filter: Filter, key: FilterKey, value: string): Filter {
   const values = filter.values[key] ?? [];
-  return values.includes(value) ? filter : { ...filter, values: { ...filter.values, [key]: [...values, value] } };
+  return values.includes(value)
+    ? filter
+    : { ...filter, values: { ...filter.values, [key]: [...values, value] } };
 }
 
 export function withoutValue(filter: Filter, key: FilterKey, value: string): Filter {
@@ -154,15 +177,21 @@ export function withoutLast(filter: Filter): Filter {
 }
 
 /**
- * What is being written in the field: keys that are complete become chips, what is left stays. With `all`, a key at the end counts as complete.
+ * What is being written in the field: keys that are complete become chips, what is left stays. With
+ * `all`, a key at the end counts as complete.
  */
-export function extractChips(draft: string, filter: Filter, all: boolean): { filter: Filter; rest: string } {
+export function extractChips(
+  draft: string,
+  filter: Filter,
+  all: boolean,
+): { filter: Filter; rest: string } {
   let taken = filter;
   let rest = draft;
   for (const token of tokensOf(draft).toReversed()) {
     if (token.key === null || token.values.length === 0 || !(all || token.ended)) continue;
     for (const value of token.values) taken = withValue(taken, token.key, value);
-    rest = rest.slice(0, token.start) + rest.slice(token.start + token.text.length).replace(/^\s/, "");
+    rest =
+      rest.slice(0, token.start) + rest.slice(token.start + token.text.length).replace(/^\s/, "");
   }
   return { filter: taken, rest };
 }
@@ -182,10 +211,18 @@ type NamedSource = { id: string; name: string };
 /** No source has this id, so a filter for a source that is not there finds nothing. */
 const noSource = "src_000000000";
 
-/** From what a user wrote in the filter to what the API is asked; what cannot be asked becomes a sentence. */
-export function listFilterOf({ values, text }: Filter, sources: readonly NamedSource[]): ListFilter {
+/**
+ * From what a user wrote in the filter to what the API is asked; what cannot be asked becomes a
+ * sentence.
+ */
+export function listFilterOf(
+  { values, text }: Filter,
+  sources: readonly NamedSource[],
+): ListFilter {
   const sourceIds = values.source?.flatMap((value) => {
-    const named = sources.filter(({ id, name }) => id === value || sameText(name, value)).map(({ id }) => id);
+    const named = sources
+      .filter(({ id, name }) => id === value || sameText(name, value))
+      .map(({ id }) => id);
     return named.length === 0 ? [noSource] : named;
   });
   return {
@@ -194,7 +231,9 @@ export function listFilterOf({ values, text }: Filter, sources: readonly NamedSo
     ...(values.user === undefined ? {} : { userId: [...values.user] }),
     ...(values.event === undefined ? {} : { event: [...values.event] }),
     ...(sourceIds === undefined ? {} : { sourceId: sourceIds }),
-    ...(values.status === undefined ? {} : { status: values.status.map((value) => value.toLowerCase()) }),
+    ...(values.status === undefined
+      ? {}
+      : { status: values.status.map((value) => value.toLowerCase()) }),
     ...(values.attempts === undefined ? {} : { attempts: [...values.attempts] }),
     ...(values.reason === undefined ? {} : { reason: [...values.reason] }),
     ...(text === "" ? {} : { search: text }),
@@ -204,19 +243,28 @@ export function listFilterOf({ values, text }: Filter, sources: readonly NamedSo
 /** What stands in the way of asking, or null. */
 export function problemOf({ values }: Filter): string | null {
   const type = values.type?.find((value) => !isType(value));
-  if (type !== undefined) return `Unknown type “${type}”. The types are ${messageTypes.join(", ")}.`;
+  if (type !== undefined)
+    return `Unknown type “${type}”. The types are ${messageTypes.join(", ")}.`;
   const state = values.state?.find((value) => !isState(value));
-  if (state !== undefined) return `Unknown state “${state}”. The states are ${messageStates.join(", ")}.`;
+  if (state !== undefined)
+    return `Unknown state “${state}”. The states are ${messageStates.join(", ")}.`;
   const status = values.status?.find((value) => !statusPattern.test(value.toLowerCase()));
-  if (status !== undefined) return `“${status}” is not a status. Use a status such as 503, or 5xx for the whole class.`;
+  if (status !== undefined)
+    return `“${status}” is not a status. Use a status such as 503, or 5xx for the whole class.`;
   const attempts = values.attempts?.find((value) => !/^(?:[<>]=?)?\d{1,6}$/.test(value));
-  if (attempts !== undefined) return `“${attempts}” is not a number of attempts. Use 3, >3, >=3, <3 or <=3.`;
+  if (attempts !== undefined)
+    return `“${attempts}” is not a number of attempts. Use 3, >3, >=3, <3 or <=3.`;
   return null;
 }
 
 /** What happens to a message after it came can make it match, or match no more. */
 export function matchesLater({ values }: Filter): boolean {
-  return values.state !== undefined || values.status !== undefined || values.attempts !== undefined || values.reason !== undefined;
+  return (
+    values.state !== undefined ||
+    values.status !== undefined ||
+    values.attempts !== undefined ||
+    values.reason !== undefined
+  );
 }
 
 function isType(value: string): value is MessageType {

@@ -1,6 +1,7 @@
 /**
- * Live: the stages, the list of messages with its filter, and the message that is open beside it. The place is
- * `#/live`, with the filter in its query, `#/live/<id>` with a message open, and `#/live/<id>/attempts[/<attempt>]`.
+ * Live: the stages, the list of messages with its filter, and the message that is open beside it.
+ * The place is `#/live`, with the filter in its query, `#/live/<id>` with a message open, and
+ * `#/live/<id>/attempts[/<attempt>]`.
  */
 
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
@@ -56,7 +57,8 @@ export function LiveView() {
   const { selected, select, open, close } = useSelection(grid);
 
   const problem = problemOf(filter);
-  const listFilter = problem === null && sources !== undefined ? listFilterOf(filter, sources) : null;
+  const listFilter =
+    problem === null && sources !== undefined ? listFilterOf(filter, sources) : null;
   const rows = useMessageRows(
     listFilter === null ? null : { filter: listFilter, matchesLater: matchesLater(filter) },
     stats?.messages.total,
@@ -66,11 +68,27 @@ export function LiveView() {
 
   const setFilter = (next: Filter): void => change({ query: queryOf(next) });
   const isAttempt = openId !== undefined && part === "attempts" && attemptId !== undefined;
-  useKeys(isAttempt ? {} : { "/": () => input.current?.focus(), ...selectionKeys({ openId, selected, open, run }) });
+  useKeys(
+    isAttempt
+      ? {}
+      : { "/": () => input.current?.focus(), ...selectionKeys({ openId, selected, open, run }) },
+  );
   const focusFilter = (): number => window.requestAnimationFrame(() => input.current?.focus());
   useOffer("live", [
-    { id: "live.filter", label: "Filter messages", icon: "search", shortcut: "/", run: focusFilter },
-    { id: "live.follow", label: "Follow new messages", icon: "up", shortcut: "f", run: () => rows?.follow() },
+    {
+      id: "live.filter",
+      label: "Filter messages",
+      icon: "search",
+      shortcut: "/",
+      run: focusFilter,
+    },
+    {
+      id: "live.follow",
+      label: "Follow new messages",
+      icon: "up",
+      shortcut: "f",
+      run: () => rows?.follow(),
+    },
   ]);
 
   const isFirstRun = stats?.messages.total === 0 && isEmpty(filter) && openId === undefined;
@@ -83,7 +101,12 @@ export function LiveView() {
   return (
     <>
       {isFirstRun ? null : <h1 className="sr">Live</h1>}
-      <Strip total={stats?.messages.total ?? 0} byState={byState} filter={filter} onFilter={setFilter} />
+      <Strip
+        total={stats?.messages.total ?? 0}
+        byState={byState}
+        filter={filter}
+        onFilter={setFilter}
+      />
       {isFirstRun ? (
         <Welcome />
       ) : (
@@ -99,11 +122,21 @@ export function LiveView() {
                 <FilterBar
                   filter={filter}
                   onFilter={setFilter}
-                  seen={() => seenOf(rows?.cached() ?? [], { byType: stats?.messages.byType ?? {}, byState, sources: sources ?? [] })}
+                  seen={() =>
+                    seenOf(rows?.cached() ?? [], {
+                      byType: stats?.messages.byType ?? {},
+                      byState,
+                      sources: sources ?? [],
+                    })
+                  }
                   input={input}
                   onLeave={() => grid.current?.focus()}
                   rows={rows}
-                  exports={exportItems({ selected, filter: listFilter, onRecord: (idsOf) => run(() => recordScenario(idsOf), "record") })}
+                  exports={exportItems({
+                    selected,
+                    filter: listFilter,
+                    onRecord: (idsOf) => run(() => recordScenario(idsOf), "record"),
+                  })}
                 />
                 <Notice
                   error={problem === null ? (refusal ?? readError) : new Error(problem)}
@@ -123,7 +156,13 @@ export function LiveView() {
                 )}
               </section>
             }
-            second={openId === undefined ? <div className="no-details" /> : <MessageDetails id={openId} onClose={close} />}
+            second={
+              openId === undefined ? (
+                <div className="no-details" />
+              ) : (
+                <MessageDetails id={openId} onClose={close} />
+              )
+            }
           />
         </div>
       )}
@@ -165,12 +204,20 @@ function useSelection(grid: RefObject<HTMLElement | null>) {
   };
 }
 
-type SelectionKeys = { openId: string | undefined; selected: string | null; open: (id: string) => void; run: Action["run"] };
+type SelectionKeys = {
+  openId: string | undefined;
+  selected: string | null;
+  open: (id: string) => void;
+  run: Action["run"];
+};
 
 /** The details take the focus when they open, and have keys of their own. */
 function selectionKeys({ openId, selected, open, run }: SelectionKeys): KeyHandlers {
   if (selected === null) return {};
-  const enter = (): void => (openId === selected ? document.querySelector<HTMLElement>(".live .details")?.focus() : open(selected));
+  const enter = (): void =>
+    openId === selected
+      ? document.querySelector<HTMLElement>(".live .details")?.focus()
+      : open(selected);
   if (openId !== undefined) return { Enter: enter };
   return {
     Enter: enter,
@@ -180,7 +227,15 @@ function selectionKeys({ openId, selected, open, run }: SelectionKeys): KeyHandl
 }
 
 /** The first message opens by itself when it was waited for here. */
-function useFirstMessage({ isFirstRun, isThere, attempt }: { isFirstRun: boolean; isThere: boolean; attempt: Action["attempt"] }): void {
+function useFirstMessage({
+  isFirstRun,
+  isThere,
+  attempt,
+}: {
+  isFirstRun: boolean;
+  isThere: boolean;
+  attempt: Action["attempt"];
+}): void {
   const isWaiting = useRef(false);
   useEffect(() => {
     if (isFirstRun) isWaiting.current = true;
@@ -193,7 +248,10 @@ function useFirstMessage({ isFirstRun, isThere, attempt }: { isFirstRun: boolean
   }, [isFirstRun, isThere, attempt]);
 }
 
-/** The track that leads through a stage, or the siding that leaves it; one that ends in a buffer is an end. */
+/**
+ * The track that leads through a stage, or the siding that leaves it; one that ends in a buffer is
+ * an end.
+ */
 const stages: readonly { state: StateName; isSiding: boolean; track: string }[] = [
   { state: "received", isSiding: false, track: "M12 6H2000" },
   { state: "rejected", isSiding: true, track: "M0 6H2000M2 6c10 0 8 8 18 8h30M50 10v8" },
@@ -213,13 +271,20 @@ type StripProps = {
   onFilter: (filter: Filter) => void;
 };
 
-/** The stages of the pipeline with how many messages are at each, drawn as a yard: each is a filter. */
+/**
+ * The stages of the pipeline with how many messages are at each, drawn as a yard: each is a filter.
+ */
 function Strip({ total, byState, filter, onFilter }: StripProps) {
   const pressed: readonly string[] = filter.values.state ?? [];
   const press = (state: StateName): void => {
     // Received: all of them.
     if (state === "received") onFilter(withValues(filter, "state", []));
-    else onFilter(pressed.includes(state) ? withoutValue(filter, "state", state) : withValue(filter, "state", state));
+    else
+      onFilter(
+        pressed.includes(state)
+          ? withoutValue(filter, "state", state)
+          : withValue(filter, "state", state),
+      );
   };
   return (
     <div className="strip" role="group" aria-label="Stages, each a filter">
@@ -232,7 +297,11 @@ function Strip({ total, byState, filter, onFilter }: StripProps) {
             type="button"
             className={name}
             aria-pressed={state === "received" ? undefined : pressed.includes(state)}
-            title={state === "received" ? `${count(number)} received; all states` : `${count(number)} ${state}`}
+            title={
+              state === "received"
+                ? `${count(number)} received; all states`
+                : `${count(number)} ${state}`
+            }
             onClick={() => press(state)}
           >
             <svg className="track" aria-hidden="true">
@@ -259,6 +328,9 @@ async function retryNow(id: string): Promise<void> {
 }
 
 async function copyAsCurl(id: string): Promise<void> {
-  const [message, { ingestUrl }] = await Promise.all([call("messages.get", { id }), call("about.get", {})]);
+  const [message, { ingestUrl }] = await Promise.all([
+    call("messages.get", { id }),
+    call("about.get", {}),
+  ]);
   await copyText(curlOfIngest(message, ingestUrl), "as cURL");
 }

@@ -1,6 +1,17 @@
-/** The list of messages: as many rows as fit, wherever it is scrolled, and the keys that move through it. */
+/**
+ * The list of messages: as many rows as fit, wherever it is scrolled, and the keys that move
+ * through it.
+ */
 
-import { type KeyboardEvent, memo, type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef } from "react";
+import {
+  type KeyboardEvent,
+  memo,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+} from "react";
 import { State } from "../../kit/glyph.tsx";
 import { RowSpace, rowsMovedBy, useRowList } from "../../kit/row-list.tsx";
 import { calendarDate, clockTime, milliseconds } from "../../kit/words.ts";
@@ -9,7 +20,15 @@ import { useKeys } from "../../stores/keys.ts";
 import { AttemptMarks } from "../timeline/attempt-marks.tsx";
 import type { MessageRow } from "./cached-rows.ts";
 import type { MessageRows } from "./message-rows.ts";
-import { dayOf, rejectionWords, rowSentence, shortened, subjectOf, untilWords, userOf } from "./row-words.ts";
+import {
+  dayOf,
+  rejectionWords,
+  rowSentence,
+  shortened,
+  subjectOf,
+  untilWords,
+  userOf,
+} from "./row-words.ts";
 
 type MessageListProps = {
   rows: MessageRows;
@@ -31,7 +50,16 @@ const headPx = 24;
 /** `--row` of the design. */
 const rowPx = 28;
 
-export function MessageList({ rows, selected, onSelect, onPress, sourceName, scrollTop, grid, nothing }: MessageListProps) {
+export function MessageList({
+  rows,
+  selected,
+  onSelect,
+  onPress,
+  sourceName,
+  scrollTop,
+  grid,
+  nothing,
+}: MessageListProps) {
   const now = useNow();
   const list = useRowList({
     grid,
@@ -66,7 +94,11 @@ export function MessageList({ rows, selected, onSelect, onPress, sourceName, scr
     );
   }
   const isSelectedShown =
-    selected !== null && selectedAt !== null && selectedAt >= first && selectedAt <= last && rows.rowAt(selectedAt) !== undefined;
+    selected !== null &&
+    selectedAt !== null &&
+    selectedAt >= first &&
+    selectedAt <= last &&
+    rows.rowAt(selectedAt) !== undefined;
 
   return (
     <div
@@ -124,7 +156,10 @@ type MovesProps = {
   onSelect: (id: string) => void;
 };
 
-/** Reads the rows in view, and moves the selection with the keys, also to a row that is still being read. */
+/**
+ * Reads the rows in view, and moves the selection with the keys, also to a row that is still being
+ * read.
+ */
 function useMoves({ rows, list, selectedAt, onSelect }: MovesProps) {
   const isPlaced = useRef(false);
   const awaited = useRef<number | null>(null);
@@ -159,7 +194,9 @@ function useMoves({ rows, list, selectedAt, onSelect }: MovesProps) {
   };
   /** From the selected row where it can be seen, else from the first that can. */
   const moveBy = (by: number): void => {
-    const at = awaited.current ?? (selectedAt !== null && selectedAt >= first && selectedAt <= last ? selectedAt : null);
+    const at =
+      awaited.current ??
+      (selectedAt !== null && selectedAt >= first && selectedAt <= last ? selectedAt : null);
     moveTo(at === null ? first : at + by);
   };
   const onMoverKey = (event: KeyboardEvent | globalThis.KeyboardEvent): void => {
@@ -196,8 +233,24 @@ type MessageLineProps = {
 /** One row of the list. It is drawn again only when what it shows has changed. */
 const lineId = (id: string): string => `line-${id}`;
 
-const MessageLine = memo(function MessageLine({ row, position, isSelected, source, day, until }: MessageLineProps) {
-  if (row === undefined) return <div className="row" role="row" aria-rowindex={position + 2} aria-busy="true" data-position={position} />;
+const MessageLine = memo(function MessageLine({
+  row,
+  position,
+  isSelected,
+  source,
+  day,
+  until,
+}: MessageLineProps) {
+  if (row === undefined)
+    return (
+      <div
+        className="row"
+        role="row"
+        aria-rowindex={position + 2}
+        aria-busy="true"
+        data-position={position}
+      />
+    );
   const at = Date.parse(row.receivedAt);
   return (
     <div
@@ -209,7 +262,11 @@ const MessageLine = memo(function MessageLine({ row, position, isSelected, sourc
       aria-label={rowSentence({ row, source, day, until })}
       data-position={position}
     >
-      <span role="gridcell" className="mono" title={`${calendarDate(at)} ${clockTime(at)}${milliseconds(at)}`}>
+      <span
+        role="gridcell"
+        className="mono"
+        title={`${calendarDate(at)} ${clockTime(at)}${milliseconds(at)}`}
+      >
         {day === null ? (
           <>
             {clockTime(at)}
@@ -236,13 +293,21 @@ const MessageLine = memo(function MessageLine({ row, position, isSelected, sourc
         {row.state === "filtered" ? (
           <code className="quiet">{row.reason}</code>
         ) : (
-          <AttemptMarks marks={row.marks} next={row.nextAttemptAt !== null} sending={row.state === "sending"} />
+          <AttemptMarks
+            marks={row.marks}
+            next={row.nextAttemptAt !== null}
+            sending={row.state === "sending"}
+          />
         )}
       </span>
       <span
         role="gridcell"
         className="right due"
-        title={row.nextAttemptAt === null ? undefined : `next round at ${clockTime(Date.parse(row.nextAttemptAt))}`}
+        title={
+          row.nextAttemptAt === null
+            ? undefined
+            : `next round at ${clockTime(Date.parse(row.nextAttemptAt))}`
+        }
       >
         {until}
       </span>

@@ -35,23 +35,32 @@ function createList({ size, state }: { size: number; state?: MessageState }) {
     marks: [],
   });
 
-  const reading = (wanted: MessageState | undefined) => async (input: { limit: number; cursor?: string }) => {
-    readings.push(input);
-    if (down !== null) throw down;
-    const before = input.cursor === undefined ? Number.MAX_SAFE_INTEGER : numberOf(input.cursor);
-    const matches = (number: number): boolean => states.has(number) && (wanted === undefined || states.get(number) === wanted);
-    const older: number[] = [];
-    for (let number = Math.min(newest, before - 1); number > 0 && older.length <= input.limit; number -= 1)
-      if (matches(number)) older.push(number);
-    const items = older.slice(0, input.limit).map(rowOf);
-    const total = wanted === undefined ? states.size : [...states.values()].filter((is) => is === wanted).length;
-    return {
-      items,
-      nextCursor: older.length > input.limit ? (items.at(-1)?.id ?? null) : null,
-      total: Math.min(10_000, total),
-      totalCapped: total > 10_000,
+  const reading =
+    (wanted: MessageState | undefined) => async (input: { limit: number; cursor?: string }) => {
+      readings.push(input);
+      if (down !== null) throw down;
+      const before = input.cursor === undefined ? Number.MAX_SAFE_INTEGER : numberOf(input.cursor);
+      const matches = (number: number): boolean =>
+        states.has(number) && (wanted === undefined || states.get(number) === wanted);
+      const older: number[] = [];
+      for (
+        let number = Math.min(newest, before - 1);
+        number > 0 && older.length <= input.limit;
+        number -= 1
+      )
+        if (matches(number)) older.push(number);
+      const items = older.slice(0, input.limit).map(rowOf);
+      const total =
+        wanted === undefined
+          ? states.size
+          : [...states.values()].filter((is) => is === wanted).length;
+      return {
+        items,
+        nextCursor: older.length > input.limit ? (items.at(-1)?.id ?? null) : null,
+        total: Math.min(10_000, total),
+        totalCapped: total > 10_000,
+      };
     };
-  };
 
   let rows: MessageRows | null = null;
   return {
@@ -94,11 +103,15 @@ function createList({ size, state }: { size: number; state?: MessageState }) {
       for (const number of numbers) states.set(number, changes[number] ?? "delivered");
       newest = Math.max(newest, ...numbers);
       const ids = said ? numbers.map(idOf) : [];
-      rows?.applyChanges([{ sequence: 1, area: "messages", ids, count: numbers.length, added } satisfies Change]);
+      rows?.applyChanges([
+        { sequence: 1, area: "messages", ids, count: numbers.length, added } satisfies Change,
+      ]);
     },
     remove(numbers: readonly number[]) {
       for (const number of numbers) states.delete(number);
-      rows?.applyChanges([{ sequence: 1, area: "messages", ids: [], count: numbers.length, added: 0 }]);
+      rows?.applyChanges([
+        { sequence: 1, area: "messages", ids: [], count: numbers.length, added: 0 },
+      ]);
     },
     fail(error: Error | null) {
       down = error;
@@ -116,7 +129,8 @@ const shown = (rows: MessageRows, first: number, last: number): (number | undefi
     const row = rows.rowAt(first + at);
     return row === undefined ? undefined : numberOf(row.id);
   });
-const down = (from: number, to: number): number[] => Array.from({ length: from - to + 1 }, (_, at) => from - at);
+const down = (from: number, to: number): number[] =>
+  Array.from({ length: from - to + 1 }, (_, at) => from - at);
 
 describe("a list that follows", () => {
   test("shows the newest on top, and new ones as they come", async () => {

@@ -1,9 +1,11 @@
 /**
- * The rows of the list under one filter: reads those in view and a margin, drops distant ones, follows the changes.
+ * The rows of the list under one filter: reads those in view and a margin, drops distant ones,
+ * follows the changes.
  *
- * It follows (the newest rows stand on top, and every reading may move them) or it is paused (its top is fixed: nothing moves,
- * changed rows are read again in their places, and what is new above is only counted). It starts following; `pause` and
- * `follow` change that. One reading runs at a time; those that changes ask for keep a pause.
+ * It follows (the newest rows stand on top, and every reading may move them) or it is paused (its
+ * top is fixed: nothing moves, changed rows are read again in their places, and what is new above
+ * is only counted). It starts following; `pause` and `follow` change that. One reading runs at a
+ * time; those that changes ask for keep a pause.
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -20,7 +22,10 @@ import {
   type RowOrder,
 } from "./cached-rows.ts";
 
-type ReadMessages = (input: { limit: number; cursor?: string }) => Promise<AnswerOf<"messages.list">>;
+type ReadMessages = (input: {
+  limit: number;
+  cursor?: string;
+}) => Promise<AnswerOf<"messages.list">>;
 
 type MessageRowsOptions = Time & {
   /** With the filter. */
@@ -67,9 +72,13 @@ const maxCached = 600;
 /** A list changes at most this often: faster than the eye, slower than a busy pipeline. */
 const pauseMs = 150;
 
-export const createMessageRows = (options: MessageRowsOptions): MessageRows => new PagedRows(options);
+export const createMessageRows = (options: MessageRowsOptions): MessageRows =>
+  new PagedRows(options);
 
-/** Which rows are in view, whether they follow, and what is out of date: from these it decides what is read next. */
+/**
+ * Which rows are in view, whether they follow, and what is out of date: from these it decides what
+ * is read next.
+ */
 class PagedRows implements MessageRows {
   readonly #options: MessageRowsOptions;
   readonly #read: ReadRows;
@@ -135,7 +144,9 @@ class PagedRows implements MessageRows {
   applyChanges(changes: readonly Change[]): void {
     for (const { area, ids, count, added } of changes) {
       if (area !== "messages") continue;
-      const touched = ids.map(numberOf).filter((number) => this.#read.rows.get(number) !== undefined);
+      const touched = ids
+        .map(numberOf)
+        .filter((number) => this.#read.rows.get(number) !== undefined);
       const isAllKnown = count <= ids.length;
       const mayMove = added > 0 || this.#options.matchesLater || !isAllKnown;
       this.#isFreshStale ||= mayMove;
@@ -170,7 +181,10 @@ class PagedRows implements MessageRows {
   }
 
   #wanted(): Stretch {
-    return { first: Math.max(0, this.#view.first - margin), last: Math.min(this.count() - 1, this.#view.last + margin) };
+    return {
+      first: Math.max(0, this.#view.first - margin),
+      last: Math.min(this.count() - 1, this.#view.last + margin),
+    };
   }
 
   #nextReading(): Reading | null {
@@ -182,13 +196,16 @@ class PagedRows implements MessageRows {
     // Eight at a time, so that a filter that many rows have left costs no more than a page.
     if (lost.length > 0) return { isPaced: true, run: () => this.#read.readLost(lost.slice(0, 8)) };
     if (hasChanged) return { isPaced: true, run: () => this.#read.readStretch(wanted) };
-    if (!this.#isFollowing && this.#isFreshStale) return { isPaced: true, run: () => this.#countFresh() };
+    if (!this.#isFollowing && this.#isFreshStale)
+      return { isPaced: true, run: () => this.#countFresh() };
     return null;
   }
 
   async #readTop(): Promise<void> {
     this.#isTopStale = false;
-    const answer = await this.#options.read({ limit: Math.min(maxCached / 2, this.#view.last + margin + 1) });
+    const answer = await this.#options.read({
+      limit: Math.min(maxCached / 2, this.#view.last + margin + 1),
+    });
     if (this.#isLoaded && !this.#isFollowing) return;
     this.#read.restart(answer, this.#knownTotal ?? 0);
     this.#fresh = { count: 0, more: false };
@@ -209,18 +226,26 @@ class PagedRows implements MessageRows {
       return;
     }
     const above = items.filter(({ id }) => numberOf(id) > top).length;
-    this.#fresh = isFiltered ? { count: above, more: above === page } : { count: newest - top, more: false };
+    this.#fresh = isFiltered
+      ? { count: above, more: above === page }
+      : { count: newest - top, more: false };
   }
 }
 
 /** Positions, both inclusive. */
 type Stretch = { first: number; last: number };
 
-/** The rows that were read, in the order that is known of them; reads pages, stretches and single rows into them. */
+/**
+ * The rows that were read, in the order that is known of them; reads pages, stretches and single
+ * rows into them.
+ */
 class ReadRows {
   readonly #options: Pick<MessageRowsOptions, "read" | "readUnfiltered" | "isFiltered">;
   readonly rows = createCachedRows();
-  order: RowOrder & { totalIs?: (total: number) => void } = createFoundOrder({ found: [], more: false });
+  order: RowOrder & { totalIs?: (total: number) => void } = createFoundOrder({
+    found: [],
+    more: false,
+  });
   /** The newest row. */
   top = 0;
 
@@ -234,36 +259,51 @@ class ReadRows {
   }
 
   /** `missing` is the first position that was not read. */
-  conditionOf({ first, last }: Stretch): { missing: number | null; lost: number[]; hasChanged: boolean } {
+  conditionOf({ first, last }: Stretch): {
+    missing: number | null;
+    lost: number[];
+    hasChanged: boolean;
+  } {
     const lost: number[] = [];
     let hasChanged = false;
     for (let position = first; position <= last; position += 1) {
       const number = this.order.numberAt(position);
       if (number !== null && this.rows.isLost(number)) lost.push(number);
-      else if (number === null || this.rows.get(number) === undefined) return { missing: position, lost, hasChanged };
+      else if (number === null || this.rows.get(number) === undefined)
+        return { missing: position, lost, hasChanged };
       else if (this.rows.isChanged(number)) hasChanged = true;
     }
     return { missing: null, lost, hasChanged };
   }
 
   /** With the newest rows. */
-  restart({ items, nextCursor, total, totalCapped }: AnswerOf<"messages.list">, knownTotal: number): void {
+  restart(
+    { items, nextCursor, total, totalCapped }: AnswerOf<"messages.list">,
+    knownTotal: number,
+  ): void {
     const found = numbersOf(items);
     const stretch = { found, more: nextCursor !== null };
     this.top = found[0] ?? 0;
     this.order = this.#options.isFiltered
       ? createFoundOrder(stretch)
-      : createDenseOrder({ top: this.top, total: totalCapped ? Math.max(total, knownTotal) : total });
+      : createDenseOrder({
+          top: this.top,
+          total: totalCapped ? Math.max(total, knownTotal) : total,
+        });
     if (!this.#options.isFiltered) this.order.learn({ before: this.top + 1, ...stretch });
     const kept = new Set(found);
     this.rows.dropUnless((number) => kept.has(number));
     this.rows.keep(items);
   }
 
-  /** The page that a position is on; where nothing is known of it yet, what comes after the last that is known. */
+  /**
+   * The page that a position is on; where nothing is known of it yet, what comes after the last
+   * that is known.
+   */
   async readPage(position: number): Promise<void> {
     const first = position - (position % page);
-    if (this.order.numberAt(position) !== null) return this.readStretch({ first, last: first + page - 1 });
+    if (this.order.numberAt(position) !== null)
+      return this.readStretch({ first, last: first + page - 1 });
     let last = position;
     while (last >= 0 && this.order.numberAt(last) === null) last -= 1;
     const before = this.order.numberAt(last) ?? 1;
@@ -297,7 +337,9 @@ class ReadRows {
 
   /** Rows that no longer match, each as it is now; those that are gone leave their places. */
   async readLost(numbers: readonly number[]): Promise<void> {
-    const answers = await Promise.all(numbers.map((number) => this.#options.readUnfiltered({ limit: 1, cursor: idOf(number + 1) })));
+    const answers = await Promise.all(
+      numbers.map((number) => this.#options.readUnfiltered({ limit: 1, cursor: idOf(number + 1) })),
+    );
     for (const [at, number] of numbers.entries()) {
       const items = (answers[at]?.items ?? []).filter(({ id }) => numberOf(id) === number);
       this.rows.keep(items);
@@ -319,7 +361,9 @@ class ReadRows {
   dropFarFrom(middle: number): void {
     if (this.rows.size() <= maxCached) return;
     const first = Math.floor(middle - maxCached / 2);
-    this.rows.dropUnless((number) => this.#isWithin(number, { first, last: first + maxCached - 1 }));
+    this.rows.dropUnless((number) =>
+      this.#isWithin(number, { first, last: first + maxCached - 1 }),
+    );
   }
 
   #isWithin(number: number, { first, last }: Stretch): boolean {

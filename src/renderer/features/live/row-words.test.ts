@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { MessageRow } from "./cached-rows.ts";
-import { dayOf, rejectionWords, rowSentence, shortCount, shortened, untilWords } from "./row-words.ts";
+import {
+  dayOf,
+  rejectionWords,
+  rowSentence,
+  shortCount,
+  shortened,
+  untilWords,
+} from "./row-words.ts";
 
 /** Noon here, wherever here is. */
 const noon = new Date(2026, 10, 21, 12, 0, 0).getTime();
@@ -34,14 +41,27 @@ describe("the words of a row", () => {
   });
 
   test("a rejected row says why", () => {
-    const rejected: MessageRow = { ...row, state: "rejected", reason: "missing_event", event: null, attempts: 0 };
+    const rejected: MessageRow = {
+      ...row,
+      state: "rejected",
+      reason: "missing_event",
+      event: null,
+      attempts: 0,
+    };
     expect(rowSentence({ row: rejected, source: "Shop web", day: "20 Nov", until: "" })).toBe(
       "track of u_1042, from Shop web, received 20 Nov 12:00:00, rejected: event is missing",
     );
   });
 
   test("an identify says what it sets", () => {
-    const identify: MessageRow = { ...row, type: "identify", event: null, traits: "big_spenders: true", state: "delivered", attempts: 1 };
+    const identify: MessageRow = {
+      ...row,
+      type: "identify",
+      event: null,
+      traits: "big_spenders: true",
+      state: "delivered",
+      attempts: 1,
+    };
     expect(rowSentence({ row: identify, source: "Big Spenders", day: null, until: "" })).toBe(
       "identify big_spenders: true of u_1042, from Big Spenders, received 12:00:00, delivered, 1 attempt",
     );

@@ -35,7 +35,10 @@ export function subjectOf({ event, traits }: Pick<MessageRow, "event" | "traits"
   return event === null || event === "" ? traits : event;
 }
 
-export function userOf({ userId, anonymousId }: Pick<MessageRow, "userId" | "anonymousId">): string | null {
+export function userOf({
+  userId,
+  anonymousId,
+}: Pick<MessageRow, "userId" | "anonymousId">): string | null {
   return userId ?? anonymousId;
 }
 
@@ -69,13 +72,23 @@ type RowFacts = { row: MessageRow; source: string; day: string | null; until: st
 export function rowSentence({ row, source, day, until }: RowFacts): string {
   const user = userOf(row);
   const subject = subjectOf(row);
-  const what = [row.type ?? "message", subject === null ? null : shortened(subject), user === null ? null : `of ${shortened(user)}`]
+  const what = [
+    row.type ?? "message",
+    subject === null ? null : shortened(subject),
+    user === null ? null : `of ${shortened(user)}`,
+  ]
     .filter((part) => part !== null)
     .join(" ");
   const reason =
-    row.state === "rejected" ? `: ${rejectionWords(row.reason)}` : row.state === "filtered" && row.reason !== null ? `: ${row.reason}` : "";
-  const attempts = row.attempts === 0 ? "" : `, ${row.attempts} ${row.attempts === 1 ? "attempt" : "attempts"}`;
-  const next = until === "" ? "" : until === "due" ? ", next round due" : `, next round in ${until}`;
+    row.state === "rejected"
+      ? `: ${rejectionWords(row.reason)}`
+      : row.state === "filtered" && row.reason !== null
+        ? `: ${row.reason}`
+        : "";
+  const attempts =
+    row.attempts === 0 ? "" : `, ${row.attempts} ${row.attempts === 1 ? "attempt" : "attempts"}`;
+  const next =
+    until === "" ? "" : until === "due" ? ", next round due" : `, next round in ${until}`;
   const time = clockTime(Date.parse(row.receivedAt));
   return `${what}, from ${source}, received ${day === null ? "" : `${day} `}${time}, ${row.state}${reason}${attempts}${next}`;
 }

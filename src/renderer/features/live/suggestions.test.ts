@@ -2,7 +2,14 @@ import { describe, expect, test } from "vitest";
 import { noFilter, parseFilter } from "./filter-text.ts";
 import { choose, seenOf, suggest, type Suggestion } from "./suggestions.ts";
 
-const row = { event: null, userId: null, anonymousId: null, reason: null, lastStatus: null, attempts: 0 };
+const row = {
+  event: null,
+  userId: null,
+  anonymousId: null,
+  reason: null,
+  lastStatus: null,
+  attempts: 0,
+};
 
 const seen = seenOf(
   [
@@ -19,30 +26,57 @@ const seen = seenOf(
 
 const said = (suggestions: readonly Suggestion[]): string[] =>
   suggestions.map((suggestion) =>
-    suggestion.kind === "key" ? `${suggestion.key}:` : `${suggestion.key}:${suggestion.value} ${suggestion.count ?? "?"}`,
+    suggestion.kind === "key"
+      ? `${suggestion.key}:`
+      : `${suggestion.key}:${suggestion.value} ${suggestion.count ?? "?"}`,
   );
 
 describe("suggestions", () => {
   test("an empty field offers the keys", () => {
-    expect(said(suggest("", noFilter, seen))).toEqual(["type:", "state:", "user:", "event:", "source:", "status:", "attempts:", "reason:"]);
+    expect(said(suggest("", noFilter, seen))).toEqual([
+      "type:",
+      "state:",
+      "user:",
+      "event:",
+      "source:",
+      "status:",
+      "attempts:",
+      "reason:",
+    ]);
   });
 
   test("a key offers the values that were seen, the most frequent first, with how many", () => {
-    expect(said(suggest("state:", noFilter, seen))).toEqual(["state:delivered 4790", "state:waiting 41", "state:failed 37"]);
+    expect(said(suggest("state:", noFilter, seen))).toEqual([
+      "state:delivered 4790",
+      "state:waiting 41",
+      "state:failed 37",
+    ]);
   });
 
   test("values that begin with what is written come before those that contain it", () => {
-    expect(said(suggest("event:order", noFilter, seen))).toEqual(["event:Order Completed 2", "event:Reorder 1"]);
+    expect(said(suggest("event:order", noFilter, seen))).toEqual([
+      "event:Order Completed 2",
+      "event:Reorder 1",
+    ]);
   });
 
   test("values that are chips already are not offered again", () => {
-    expect(said(suggest("state:", parseFilter("state:delivered"), seen))).toEqual(["state:waiting 41", "state:failed 37"]);
+    expect(said(suggest("state:", parseFilter("state:delivered"), seen))).toEqual([
+      "state:waiting 41",
+      "state:failed 37",
+    ]);
   });
 
   test("a word offers keys and values of any key", () => {
     expect(said(suggest("us", noFilter, seen))).toEqual(["user:"]);
-    expect(said(suggest("cart order", noFilter, seen))).toEqual(["event:Order Completed 2", "event:Reorder 1"]);
-    expect(said(suggest("shop", noFilter, seen))).toEqual(["source:Shop web ?", "source:Shop server ?"]);
+    expect(said(suggest("cart order", noFilter, seen))).toEqual([
+      "event:Order Completed 2",
+      "event:Reorder 1",
+    ]);
+    expect(said(suggest("shop", noFilter, seen))).toEqual([
+      "source:Shop web ?",
+      "source:Shop server ?",
+    ]);
   });
 
   test("after a comma the next value is offered", () => {
@@ -52,16 +86,25 @@ describe("suggestions", () => {
 
 describe("choosing a suggestion", () => {
   test("a key is written, its value still to come", () => {
-    expect(choose({ kind: "key", key: "state", hint: "" }, "cart st", noFilter)).toEqual({ draft: "cart state:", filter: noFilter });
+    expect(choose({ kind: "key", key: "state", hint: "" }, "cart st", noFilter)).toEqual({
+      draft: "cart state:",
+      filter: noFilter,
+    });
   });
 
   test("a value becomes a chip, with those written before it, and the free text stays", () => {
     const value: Suggestion = { kind: "value", key: "state", value: "failed", count: 37 };
-    expect(choose(value, "cart state:waiting,fa", noFilter)).toEqual({ draft: "cart ", filter: parseFilter("state:waiting,failed") });
+    expect(choose(value, "cart state:waiting,fa", noFilter)).toEqual({
+      draft: "cart ",
+      filter: parseFilter("state:waiting,failed"),
+    });
   });
 
   test("a value of another key replaces the word it was found by", () => {
     const value: Suggestion = { kind: "value", key: "event", value: "Order Completed", count: 2 };
-    expect(choose(value, "orde", noFilter)).toEqual({ draft: "", filter: parseFilter('event:"Order Completed"') });
+    expect(choose(value, "orde", noFilter)).toEqual({
+      draft: "",
+      filter: parseFilter('event:"Order Completed"'),
+    });
   });
 });

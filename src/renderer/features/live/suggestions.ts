@@ -1,4 +1,7 @@
-/** What the filter field offers while something is written in it: keys, and values that were seen, with how often. */
+/**
+ * What the filter field offers while something is written in it: keys, and values that were seen,
+ * with how often.
+ */
 
 import { filterKeys, tokensOf, withValue, type Filter, type FilterKey } from "./filter-text.ts";
 
@@ -25,7 +28,8 @@ const hints: Record<FilterKey, string> = {
 };
 
 /** Whose values are known whole: the best one is meant when Enter is pressed. */
-export const isClosed = (key: FilterKey): boolean => key === "type" || key === "state" || key === "source";
+export const isClosed = (key: FilterKey): boolean =>
+  key === "type" || key === "state" || key === "source";
 
 /** The word at the end of the draft, which is the one that is being written. */
 export function wordAtEnd(draft: string): { key: FilterKey | null; part: string; start: number } {
@@ -53,7 +57,9 @@ function valuesOf(key: FilterKey, wanted: string, filter: Filter, seen: Seen): S
   const taken = filter.values[key] ?? [];
   return seen[key]
     .filter(({ value }) => value.toLowerCase().includes(wanted) && !taken.includes(value))
-    .toSorted((a, b) => rank(a.value, wanted) - rank(b.value, wanted) || (b.count ?? 0) - (a.count ?? 0))
+    .toSorted(
+      (a, b) => rank(a.value, wanted) - rank(b.value, wanted) || (b.count ?? 0) - (a.count ?? 0),
+    )
     .map(({ value, count }) => ({ kind: "value", key, value, count }));
 }
 
@@ -62,7 +68,11 @@ function rank(value: string, wanted: string): number {
 }
 
 /** The draft and the filter after a suggestion was chosen. */
-export function choose(suggestion: Suggestion, draft: string, filter: Filter): { draft: string; filter: Filter } {
+export function choose(
+  suggestion: Suggestion,
+  draft: string,
+  filter: Filter,
+): { draft: string; filter: Filter } {
   const before = draft.slice(0, wordAtEnd(draft).start);
   if (suggestion.kind === "key") return { draft: `${before}${suggestion.key}:`, filter };
   const written = tokensOf(draft).at(-1);
@@ -82,10 +92,20 @@ type SeenRow = {
   attempts: number;
 };
 
-/** Counts of the cached rows; types and states come from the stats, sources from the configuration. */
+/**
+ * Counts of the cached rows; types and states come from the stats, sources from the configuration.
+ */
 export function seenOf(
   rows: Iterable<SeenRow>,
-  { byType, byState, sources }: { byType: Record<string, number>; byState: Record<string, number>; sources: readonly { name: string }[] },
+  {
+    byType,
+    byState,
+    sources,
+  }: {
+    byType: Record<string, number>;
+    byState: Record<string, number>;
+    sources: readonly { name: string }[];
+  },
 ): Seen {
   const tally = {
     user: new Map<string, number>(),
@@ -104,7 +124,8 @@ export function seenOf(
     add("attempts", String(row.attempts));
     add("status", row.lastStatus === null ? null : String(row.lastStatus));
   }
-  const listed = (key: keyof typeof tally): SeenValue[] => [...tally[key]].map(([value, count]) => ({ value, count }));
+  const listed = (key: keyof typeof tally): SeenValue[] =>
+    [...tally[key]].map(([value, count]) => ({ value, count }));
   const counted = (counts: Record<string, number>): SeenValue[] =>
     Object.entries(counts)
       .filter(([, count]) => count > 0)

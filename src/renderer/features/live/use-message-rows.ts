@@ -1,4 +1,7 @@
-/** The rows of the list as React sees them: one window of rows per filter, fed by the stream of changes. */
+/**
+ * The rows of the list as React sees them: one window of rows per filter, fed by the stream of
+ * changes.
+ */
 
 import { useEffect, useReducer, useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -11,15 +14,25 @@ import { createMessageRows, type MessageRows } from "./message-rows.ts";
 type MessageRowsInput = { filter: ListFilter; matchesLater: boolean };
 
 /** A whole page, also where large messages make the API answer in several. */
-async function readPage({ limit, ...input }: ListFilter & { limit: number; cursor?: string }): Promise<AnswerOf<"messages.list">> {
+async function readPage({
+  limit,
+  ...input
+}: ListFilter & { limit: number; cursor?: string }): Promise<AnswerOf<"messages.list">> {
   const first = await call("messages.list", { ...input, limit });
   if (first.nextCursor === null || first.items.length >= limit) return first;
-  const rest = await readPage({ ...input, limit: limit - first.items.length, cursor: first.nextCursor });
+  const rest = await readPage({
+    ...input,
+    limit: limit - first.items.length,
+    cursor: first.nextCursor,
+  });
   return { ...first, items: [...first.items, ...rest.items], nextCursor: rest.nextCursor };
 }
 
 /** Null: ask nothing. The rows of the filter before stay until those of the new one are there. */
-export function useMessageRows(input: MessageRowsInput | null, total: number | undefined): MessageRows | null {
+export function useMessageRows(
+  input: MessageRowsInput | null,
+  total: number | undefined,
+): MessageRows | null {
   const [shown, setShown] = useState<MessageRows | null>(null);
   const [, rerender] = useReducer((n: number) => n + 1, 0);
   const key = input === null ? null : JSON.stringify(input.filter);

@@ -1,4 +1,7 @@
-/** One profile: its traits, what the user did, which audiences the user is in, and how the identities were joined. */
+/**
+ * One profile: its traits, what the user did, which audiences the user is in, and how the
+ * identities were joined.
+ */
 
 import { type ReactNode, useState } from "react";
 import { IconButton } from "../../kit/controls.tsx";
@@ -14,7 +17,8 @@ import { type ProfileDetails, profileName, valueText } from "./profile-words.ts"
 export function ProfilePane({ id }: { id: string }) {
   const { answer: profile, error } = useLive("profiles.get", { id });
   const go = usePlace((place) => place.go);
-  if (profile === undefined) return error === null ? <section className="pane editor" /> : <Gone error={error} />;
+  if (profile === undefined)
+    return error === null ? <section className="pane editor" /> : <Gone error={error} />;
   const name = profileName(profile);
   const { userId } = profile;
   return (
@@ -32,7 +36,11 @@ export function ProfilePane({ id }: { id: string }) {
         <>
           <a
             className="link messages-link"
-            href={filterHref(userId === null ? { values: {}, text: name } : { values: { user: [userId] }, text: "" })}
+            href={filterHref(
+              userId === null
+                ? { values: {}, text: name }
+                : { values: { user: [userId] }, text: "" },
+            )}
           >
             messages
           </a>
@@ -54,8 +62,8 @@ export function ProfilePane({ id }: { id: string }) {
       <div className="pane-body">
         <section className="section profile-summary" aria-label="Summary">
           <p className="muted">
-            First seen <SeenAt at={profile.firstSeenAt} />, last <SeenAt at={profile.lastSeenAt} />; {count(profile.events)}{" "}
-            {profile.events === 1 ? "event" : "events"}.
+            First seen <SeenAt at={profile.firstSeenAt} />, last <SeenAt at={profile.lastSeenAt} />;{" "}
+            {count(profile.events)} {profile.events === 1 ? "event" : "events"}.
           </p>
           <KnownTo sourceIds={profile.sourceIds} />
         </section>
@@ -99,7 +107,11 @@ function KnownTo({ sourceIds }: { sourceIds: readonly string[] }) {
 
 function Memberships({ profile: { memberships, computed } }: { profile: ProfileDetails }) {
   return (
-    <Part title="Audiences and computed traits" number={memberships.length + computed.length} none="Not in any audience that was sent.">
+    <Part
+      title="Audiences and computed traits"
+      number={memberships.length + computed.length}
+      none="Not in any audience that was sent."
+    >
       <ul className="facts">
         {memberships.map(({ id, name, key, since }) => (
           <li key={id}>
@@ -140,13 +152,19 @@ function Traits({ profile: { traitList } }: { profile: ProfileDetails }) {
             <code className="clip isolate" title={valueText(value)}>
               {valueText(value)}
             </code>
-            <a className="link quiet" href={hrefTo("live", messageId)} title="The identify call that set it">
+            <a
+              className="link quiet"
+              href={hrefTo("live", messageId)}
+              title="The identify call that set it"
+            >
               <SeenAt at={at} />
             </a>
           </li>
         ))}
       </ul>
-      {traitList.length > 500 ? <p className="quiet">and {count(traitList.length - 500)} more</p> : null}
+      {traitList.length > 500 ? (
+        <p className="quiet">and {count(traitList.length - 500)} more</p>
+      ) : null}
     </Part>
   );
 }
@@ -181,7 +199,17 @@ export function SeenAt({ at }: { at: string }) {
 }
 
 /** A heading with how many there are, and a sentence when there are none. */
-export function Part({ title, number, none, children }: { title: string; number: number; none: string; children: ReactNode }) {
+export function Part({
+  title,
+  number,
+  none,
+  children,
+}: {
+  title: string;
+  number: number;
+  none: string;
+  children: ReactNode;
+}) {
   return (
     <section className="section" aria-label={title}>
       <div className="section-head">
@@ -209,7 +237,11 @@ function Events({ events }: { events: ProfileDetails["eventList"] }) {
               <i style={{ inlineSize: `${Math.max(3, (event.count / most) * 100)}%` }} />
             </span>
             <span className="right">{count(event.count)} ×</span>
-            <a className="link quiet" href={hrefTo("live", event.lastMessageId)} title="Most recent">
+            <a
+              className="link quiet"
+              href={hrefTo("live", event.lastMessageId)}
+              title="Most recent"
+            >
               <SeenAt at={event.lastAt} />
             </a>
             <IconButton
@@ -219,11 +251,15 @@ function Events({ events }: { events: ProfileDetails["eventList"] }) {
               aria-expanded={open === event.event}
               onClick={() => setOpen(open === event.event ? null : event.event)}
             />
-            {open === event.event ? <code className="event-last isolate">{valueText(event.lastProperties)}</code> : null}
+            {open === event.event ? (
+              <code className="event-last isolate">{valueText(event.lastProperties)}</code>
+            ) : null}
           </li>
         ))}
       </ul>
-      {events.length > firstShown ? <p className="quiet">and {count(events.length - firstShown)} more</p> : null}
+      {events.length > firstShown ? (
+        <p className="quiet">and {count(events.length - firstShown)} more</p>
+      ) : null}
     </Part>
   );
 }

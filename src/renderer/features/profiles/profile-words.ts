@@ -5,7 +5,10 @@ import type { AnswerOf } from "../../../contract/contract.ts";
 export type Profile = AnswerOf<"profiles.list">["items"][number];
 export type ProfileDetails = AnswerOf<"profiles.get">;
 
-export function profileName({ userId, anonymousId }: Pick<Profile, "userId" | "anonymousId">): string {
+export function profileName({
+  userId,
+  anonymousId,
+}: Pick<Profile, "userId" | "anonymousId">): string {
   return userId ?? anonymousId ?? "(no id)";
 }
 

@@ -1,4 +1,7 @@
-/** Profiles: who came to be known from the messages, with everything that is known of one beside the list. */
+/**
+ * Profiles: who came to be known from the messages, with everything that is known of one beside the
+ * list.
+ */
 
 import { useState } from "react";
 import { Button, TextField } from "../../kit/controls.tsx";
@@ -26,16 +29,21 @@ export function ProfilesView() {
     ...(search === "" ? {} : { search }),
     ...(audienceId === undefined ? {} : { audienceId }),
   });
-  const audience = useLive("audiences.list", {}).answer?.items.find((each) => each.id === audienceId);
+  const audience = useLive("audiences.list", {}).answer?.items.find(
+    (each) => each.id === audienceId,
+  );
   if (answer === undefined) return <ProblemText error={error} />;
 
   const profiles = answer.items;
-  const isEmpty = profiles.length === 0 && search === "" && audienceId === undefined && openId === undefined;
+  const isEmpty =
+    profiles.length === 0 && search === "" && audienceId === undefined && openId === undefined;
   const current = openId ?? profiles[0]?.id;
   const entries = profiles.map((profile, place): Entry => {
     const events = eventsWord(profile.events);
     const label = profileName(profile);
-    const name = <span className={profile.userId === null ? "mono muted" : undefined}>{label}</span>;
+    const name = (
+      <span className={profile.userId === null ? "mono muted" : undefined}>{label}</span>
+    );
     return {
       path: [profile.id],
       label,
@@ -48,8 +56,9 @@ export function ProfilesView() {
   });
   const none = (
     <EmptyState label="No profile" title={isEmpty ? "No profiles yet" : "No profile is open"}>
-      Profiles are built from incoming messages: traits from identify calls, groups, the events of each user, and the identities that an
-      identify or an alias merges. Send a message, compose one with <kbd>n</kbd>, or open the demo shop in Live.
+      Profiles are built from incoming messages: traits from identify calls, groups, the events of
+      each user, and the identities that an identify or an alias merges. Send a message, compose one
+      with <kbd>n</kbd>, or open the demo shop in Live.
     </EmptyState>
   );
   return (
@@ -76,18 +85,28 @@ export function ProfilesView() {
               setLimit(pageSize);
             }}
           />
-          {audienceId === undefined ? null : <AudienceChip name={audience?.name ?? "a deleted audience"} />}
+          {audienceId === undefined ? null : (
+            <AudienceChip name={audience?.name ?? "a deleted audience"} />
+          )}
         </li>
       }
       below={
         <>
-          {profiles.length === 0 && !isEmpty ? <li className="list-note muted">{noneSentence(search, audienceId)}</li> : null}
+          {profiles.length === 0 && !isEmpty ? (
+            <li className="list-note muted">{noneSentence(search, audienceId)}</li>
+          ) : null}
           {answer.nextCursor === null ? null : (
             <li className="list-note">
               {limit >= most ? (
-                <span className="muted">Showing the {count(most)} most recent. Find others by id.</span>
+                <span className="muted">
+                  Showing the {count(most)} most recent. Find others by id.
+                </span>
               ) : (
-                <Button small look="quiet" onClick={() => setLimit(Math.min(limit + pageSize, most))}>
+                <Button
+                  small
+                  look="quiet"
+                  onClick={() => setLimit(Math.min(limit + pageSize, most))}
+                >
                   Show {pageSize} more
                 </Button>
               )}
@@ -97,7 +116,11 @@ export function ProfilesView() {
       }
       empty={isEmpty ? none : null}
       editor={current === undefined ? none : <ProfilePane key={current} id={current} />}
-      evidence={current === undefined ? undefined : { label: "Identities", content: <Identities key={current} id={current} /> }}
+      evidence={
+        current === undefined
+          ? undefined
+          : { label: "Identities", content: <Identities key={current} id={current} /> }
+      }
     />
   );
 }
@@ -107,7 +130,12 @@ function AudienceChip({ name }: { name: string }) {
     <span className="chip">
       <b>in</b>
       <span className="clip isolate">{name}</span>
-      <Button look="quiet" small aria-label="Show all profiles" onClick={() => usePlace.getState().change({ query: { audience: null } })}>
+      <Button
+        look="quiet"
+        small
+        aria-label="Show all profiles"
+        onClick={() => usePlace.getState().change({ query: { audience: null } })}
+      >
         ×
       </Button>
     </span>
@@ -161,7 +189,9 @@ function Joined({ profile: { identities, history } }: { profile: ProfileDetails 
             </li>
           ))}
         </ul>
-        {identities.length > firstShown ? <p className="quiet">and {count(identities.length - firstShown)} more</p> : null}
+        {identities.length > firstShown ? (
+          <p className="quiet">and {count(identities.length - firstShown)} more</p>
+        ) : null}
       </Part>
       <Part title="How they were merged" number={history.length} none="">
         <ol className="history">

@@ -1,4 +1,7 @@
-/** What is checked: the receiver's URL and secret, where its effects are, and the seed. It is kept while other views are open. */
+/**
+ * What is checked: the receiver's URL and secret, where its effects are, and the seed. It is kept
+ * while other views are open.
+ */
 
 import { useEffect, useId, useState, type ReactNode } from "react";
 import { create } from "zustand";
@@ -16,14 +19,29 @@ type FormStore = Fields & {
   headers: Readonly<Record<string, string>>;
 };
 
-const empty: FormStore = { url: "", secret: "", effects: "", seed: "", destination: null, headers: {} };
+const empty: FormStore = {
+  url: "",
+  secret: "",
+  effects: "",
+  seed: "",
+  destination: null,
+  headers: {},
+};
 
 export const useCheckForm = create<FormStore>()(() => empty);
 
 /** What `checks.start` takes. Throws what is missing, as a sentence. */
-export function inputOf({ url, secret, effects, seed, destination, headers }: FormStore): InputOf<"checks.start"> {
+export function inputOf({
+  url,
+  secret,
+  effects,
+  seed,
+  destination,
+  headers,
+}: FormStore): InputOf<"checks.start"> {
   if (url.trim() === "") throw new Error("Enter the URL of a receiver first.");
-  if (seed.trim() !== "" && !/^\d{1,9}$/.test(seed.trim())) throw new Error("The seed is a whole number.");
+  if (seed.trim() !== "" && !/^\d{1,9}$/.test(seed.trim()))
+    throw new Error("The seed is a whole number.");
   return {
     url: url.trim(),
     ...(destination === null ? (secret === "" ? {} : { secret }) : { useSecretOf: destination.id }),
@@ -44,13 +62,23 @@ export function useWebhookOfPlace(): void {
     const webhook = destination?.webhooks.find((each) => each.id === webhookId);
     if (destination !== undefined && webhook !== undefined) {
       const { name, hasSharedSecret } = destination;
-      useCheckForm.setState({ ...empty, url: webhook.url, headers: webhook.headers, destination: hasSharedSecret ? { id, name } : null });
+      useCheckForm.setState({
+        ...empty,
+        url: webhook.url,
+        headers: webhook.headers,
+        destination: hasSharedSecret ? { id, name } : null,
+      });
     }
     change({ query: { destination: null, webhook: null } });
   }, [id, webhookId, items, change]);
 }
 
-type CheckFormProps = { isRunning: boolean; isBusy: boolean; onStart: () => void; onStop: () => void };
+type CheckFormProps = {
+  isRunning: boolean;
+  isBusy: boolean;
+  onStart: () => void;
+  onStop: () => void;
+};
 
 export function CheckForm({ isRunning, isBusy, onStart, onStop }: CheckFormProps) {
   const form = useCheckForm();
@@ -64,7 +92,12 @@ export function CheckForm({ isRunning, isBusy, onStart, onStop }: CheckFormProps
       }}
     >
       <h1>Check a receiver</h1>
-      <FormField name="url" label="URL" placeholder="http://127.0.0.1:8080/hooks" value={form.url} />
+      <FormField
+        name="url"
+        label="URL"
+        placeholder="http://127.0.0.1:8080/hooks"
+        value={form.url}
+      />
       <SecretField />
       <FormField
         name="effects"
@@ -97,7 +130,15 @@ type FormFieldProps = {
   children?: ReactNode;
 };
 
-function FormField({ name, label, placeholder, value, unit, type = "text", children }: FormFieldProps) {
+function FormField({
+  name,
+  label,
+  placeholder,
+  value,
+  unit,
+  type = "text",
+  children,
+}: FormFieldProps) {
   const id = useId();
   return (
     <div className={`check-field ${name}`}>
@@ -126,16 +167,35 @@ function SecretField() {
     return (
       <div className="check-field secret">
         <span className="check-label">Shared secret</span>
-        <span className="copyable" title={`The shared secret of the destination ${destination.name}. It stays in Hookyard.`}>
+        <span
+          className="copyable"
+          title={`The shared secret of the destination ${destination.name}. It stays in Hookyard.`}
+        >
           <span className="clip grow isolate">of {destination.name}</span>
-          <IconButton small icon="close" label="Enter another secret" onClick={() => useCheckForm.setState({ destination: null })} />
+          <IconButton
+            small
+            icon="close"
+            label="Enter another secret"
+            onClick={() => useCheckForm.setState({ destination: null })}
+          />
         </span>
       </div>
     );
   }
   return (
-    <FormField name="secret" label="Shared secret" placeholder="none: not signed" value={secret} type={isShown ? "text" : "password"}>
-      <IconButton small icon="show" label={isShown ? "Hide the secret" : "Show the secret"} onClick={() => setIsShown(!isShown)} />
+    <FormField
+      name="secret"
+      label="Shared secret"
+      placeholder="none: not signed"
+      value={secret}
+      type={isShown ? "text" : "password"}
+    >
+      <IconButton
+        small
+        icon="show"
+        label={isShown ? "Hide the secret" : "Show the secret"}
+        onClick={() => setIsShown(!isShown)}
+      />
     </FormField>
   );
 }

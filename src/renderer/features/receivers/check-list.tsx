@@ -22,14 +22,29 @@ type Format = "html" | "json" | "junit";
 async function saveReport(id: string, as: Format): Promise<void> {
   let text = "";
   for (let from: number | null = 0; from !== null;) {
-    const piece: { file: string; text: string; next: number | null } = await call("checks.report", { id, as, from });
+    const piece: { file: string; text: string; next: number | null } = await call("checks.report", {
+      id,
+      as,
+      from,
+    });
     text += piece.text;
     from = piece.next;
-    if (from === null) saveFile(piece.file, text, { html: "text/html", json: "application/json", junit: "application/xml" }[as]);
+    if (from === null)
+      saveFile(
+        piece.file,
+        text,
+        { html: "text/html", json: "application/json", junit: "application/xml" }[as],
+      );
   }
 }
 
-export function ScoreLine({ check, onExport }: { check: ReceiverCheck; onExport: (save: () => Promise<void>) => void }) {
+export function ScoreLine({
+  check,
+  onExport,
+}: {
+  check: ReceiverCheck;
+  onExport: (save: () => Promise<void>) => void;
+}) {
   const { id, state, score, checks, durationMs, seed } = check;
   const groups = groupsOf(check);
   const over = checks.filter((line) => isOver(line.state)).length;
@@ -59,8 +74,10 @@ export function ScoreLine({ check, onExport }: { check: ReceiverCheck; onExport:
       </div>
       <span className="grow" />
       <span className="muted" role="status" title={`Seed ${seed}`}>
-        {state === "done" ? `${checks.length} checks` : `${state === "running" ? "" : "stopped, "}${over} of ${checks.length}`},{" "}
-        {span(durationMs)}
+        {state === "done"
+          ? `${checks.length} checks`
+          : `${state === "running" ? "" : "stopped, "}${over} of ${checks.length}`}
+        , {span(durationMs)}
       </span>
       <span className="split-btn">
         <Button icon="save" onClick={save("html")}>
@@ -82,13 +99,22 @@ export function ScoreLine({ check, onExport }: { check: ReceiverCheck; onExport:
   );
 }
 
-export function CheckList({ check, open, onOpen }: { check: ReceiverCheck; open: string | undefined; onOpen: (id: string) => void }) {
+export function CheckList({
+  check,
+  open,
+  onOpen,
+}: {
+  check: ReceiverCheck;
+  open: string | undefined;
+  onOpen: (id: string) => void;
+}) {
   /** What the user opened or closed; other groups open by themselves. */
   const [chosen, setChosen] = useState<Readonly<Record<string, boolean>>>({});
   return (
     <ul className="checks">
       {groupsOf(check).map((group) => {
-        const isExpanded = chosen[group.name] ?? (group.isTelling || group.lines.some(({ id }) => id === open));
+        const isExpanded =
+          chosen[group.name] ?? (group.isTelling || group.lines.some(({ id }) => id === open));
         return (
           <Group
             key={group.name}
@@ -96,7 +122,15 @@ export function CheckList({ check, open, onOpen }: { check: ReceiverCheck; open:
             isExpanded={isExpanded}
             onToggle={() => setChosen({ ...chosen, [group.name]: !isExpanded })}
           >
-            {(line) => <Line key={line.id} line={line} isOpen={line.id === open} isEnded={check.state !== "running"} onOpen={onOpen} />}
+            {(line) => (
+              <Line
+                key={line.id}
+                line={line}
+                isOpen={line.id === open}
+                isEnded={check.state !== "running"}
+                onOpen={onOpen}
+              />
+            )}
           </Group>
         );
       })}
@@ -104,7 +138,12 @@ export function CheckList({ check, open, onOpen }: { check: ReceiverCheck; open:
   );
 }
 
-type GroupProps = { group: CheckGroup; isExpanded: boolean; onToggle: () => void; children: (line: CheckLine) => React.ReactNode };
+type GroupProps = {
+  group: CheckGroup;
+  isExpanded: boolean;
+  onToggle: () => void;
+  children: (line: CheckLine) => React.ReactNode;
+};
 
 function Group({ group: { name, lines, passed }, isExpanded, onToggle, children }: GroupProps) {
   return (
@@ -126,7 +165,12 @@ function Group({ group: { name, lines, passed }, isExpanded, onToggle, children 
   );
 }
 
-type LineProps = { line: CheckLine; isOpen: boolean; isEnded: boolean; onOpen: (id: string) => void };
+type LineProps = {
+  line: CheckLine;
+  isOpen: boolean;
+  isEnded: boolean;
+  onOpen: (id: string) => void;
+};
 
 function Line({ line: { id, title, state, brief }, isOpen, isEnded, onOpen }: LineProps) {
   return (

@@ -1,8 +1,21 @@
 import { expect, test } from "vitest";
 import type { CheckRequestAnswer, CheckResultAnswer } from "../../../contract/checks.ts";
-import { answerOf, chosenRequests, findingBeside, findingsOf, groupsOf, nthTime, sentencesOf, sequenceOf } from "./check-words.ts";
+import {
+  answerOf,
+  chosenRequests,
+  findingBeside,
+  findingsOf,
+  groupsOf,
+  nthTime,
+  sentencesOf,
+  sequenceOf,
+} from "./check-words.ts";
 
-const line = (id: string, group: string, state: "pass" | "fail" | "warn" | "running" | "coming") => ({
+const line = (
+  id: string,
+  group: string,
+  state: "pass" | "fail" | "warn" | "running" | "coming",
+) => ({
   id,
   title: id,
   group,
@@ -45,7 +58,9 @@ const result = (more: Partial<CheckResultAnswer>): CheckResultAnswer => ({
 });
 
 test("groups open by themselves when they hold a finding or a running check", () => {
-  expect(groupsOf({ checks }).map(({ name, passed, isTelling }) => [name, passed, isTelling])).toEqual([
+  expect(
+    groupsOf({ checks }).map(({ name, passed, isTelling }) => [name, passed, isTelling]),
+  ).toEqual([
     ["One", 2, false],
     ["Two", 0, true],
     ["Three", 0, true],
@@ -55,16 +70,24 @@ test("groups open by themselves when they hold a finding or a running check", ()
 test("findings are walked around the ends, from elsewhere to the first or the last", () => {
   const findings = findingsOf({ checks });
   expect(findings).toEqual(["c", "d"]);
-  expect([findingBeside(findings, "c", 1), findingBeside(findings, "d", 1), findingBeside(findings, "c", -1)]).toEqual(["d", "c", "d"]);
-  expect([findingBeside(findings, "a", 1), findingBeside(findings, undefined, -1), findingBeside([], "a", 1)]).toEqual([
-    "c",
-    "d",
-    undefined,
-  ]);
+  expect([
+    findingBeside(findings, "c", 1),
+    findingBeside(findings, "d", 1),
+    findingBeside(findings, "c", -1),
+  ]).toEqual(["d", "c", "d"]);
+  expect([
+    findingBeside(findings, "a", 1),
+    findingBeside(findings, undefined, -1),
+    findingBeside([], "a", 1),
+  ]).toEqual(["c", "d", undefined]);
 });
 
 test.each([
-  ["It took effect twice. A sender repeats messages.", "It took effect twice.", "A sender repeats messages."],
+  [
+    "It took effect twice. A sender repeats messages.",
+    "It took effect twice.",
+    "A sender repeats messages.",
+  ],
   ["It answered in 1.5 s to it.", "It answered in 1.5 s to it.", ""],
 ])("the first sentence of %j stands alone", (detail, first, rest) => {
   expect(sentencesOf(result({ detail }))).toEqual({ first, rest });
@@ -103,19 +126,36 @@ test("the requests of the message that took effect twice are shown first, and dr
 
 test("without such a message, the requests that were answered 5xx or not at all are shown, or the last two", () => {
   const [right, wrong] = [request("tok1"), request("tok2", { status: 500 })];
-  expect(chosenRequests({ requests: [right, wrong, right, right], effects: [] })).toEqual({ shown: [1], others: [0, 2, 3] });
-  expect(chosenRequests({ requests: [right, right, right], effects: [] })).toEqual({ shown: [1, 2], others: [0] });
+  expect(chosenRequests({ requests: [right, wrong, right, right], effects: [] })).toEqual({
+    shown: [1],
+    others: [0, 2, 3],
+  });
+  expect(chosenRequests({ requests: [right, right, right], effects: [] })).toEqual({
+    shown: [1, 2],
+    others: [0],
+  });
 });
 
 test("nothing is drawn without effects that are not as expected, nor for what must not take effect at all", () => {
   const requests = [request("tok1"), request("tok1")];
-  expect(sequenceOf({ requests, effects: [{ token: "tok1", wanted: 1, found: ["x"] }] })).toBeNull();
-  expect(sequenceOf({ requests, effects: [{ token: "tok1", wanted: 0, found: ["x"] }] })).toBeNull();
-  expect(chosenRequests({ requests: [...requests, request("tok2")], effects: [] })).toEqual({ shown: [1, 2], others: [0] });
+  expect(
+    sequenceOf({ requests, effects: [{ token: "tok1", wanted: 1, found: ["x"] }] }),
+  ).toBeNull();
+  expect(
+    sequenceOf({ requests, effects: [{ token: "tok1", wanted: 0, found: ["x"] }] }),
+  ).toBeNull();
+  expect(chosenRequests({ requests: [...requests, request("tok2")], effects: [] })).toEqual({
+    shown: [1, 2],
+    others: [0],
+  });
 });
 
 test("an answer is its status, or why there is none", () => {
-  expect(answerOf(request("", { status: 500 }))).toEqual({ isLost: false, answer: "500", outcome: "http_error" });
+  expect(answerOf(request("", { status: 500 }))).toEqual({
+    isLost: false,
+    answer: "500",
+    outcome: "http_error",
+  });
   expect(answerOf(request("", { status: null, outcome: "timeout", error: "late" }))).toEqual({
     isLost: true,
     answer: "late",

@@ -1,8 +1,17 @@
-/** One check: its sentence, how the requests went, the requests and answers, the effects, the usual fix, and the scenario. */
+/**
+ * One check: its sentence, how the requests went, the requests and answers, the effects, the usual
+ * fix, and the scenario.
+ */
 
 import { useState, type ReactNode } from "react";
 import type { CheckRequestAnswer, CheckResultAnswer } from "../../../contract/checks.ts";
-import { adviceLanguages, type Advice, type AdviceLanguage, languageNames, fixes } from "../../../domain/advice.ts";
+import {
+  adviceLanguages,
+  type Advice,
+  type AdviceLanguage,
+  languageNames,
+  fixes,
+} from "../../../domain/advice.ts";
 import { CodeLine, Sentence, Visible } from "../../kit/code-rows.tsx";
 import { Button, Choice, IconButton, Kbd } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
@@ -23,7 +32,9 @@ export function OpenCheck({ result }: { result: CheckResultAnswer }) {
   const tokens = effects.map(({ token }) => token);
   const card = (nth: number): ReactNode => {
     const request = requests[nth];
-    return request === undefined ? null : <RequestCard key={nth} number={nth + 1} request={request} tokens={tokens} />;
+    return request === undefined ? null : (
+      <RequestCard key={nth} number={nth + 1} request={request} tokens={tokens} />
+    );
   };
   return (
     <div className="open-check">
@@ -34,7 +45,9 @@ export function OpenCheck({ result }: { result: CheckResultAnswer }) {
         </span>
         <code>{id}</code>
         <span className="grow" />
-        <span className="muted">{requests.length === 1 ? "1 request" : `${requests.length} requests`}</span>
+        <span className="muted">
+          {requests.length === 1 ? "1 request" : `${requests.length} requests`}
+        </span>
       </div>
       <h2 className="isolate">
         <Sentence text={first} />
@@ -51,7 +64,9 @@ export function OpenCheck({ result }: { result: CheckResultAnswer }) {
       {scenario === null ? null : <ScenarioText id={id} text={scenario} />}
       {others.length === 0 ? null : (
         <details className="others">
-          <summary>{others.length === 1 ? "1 more request" : `${others.length} more requests`}</summary>
+          <summary>
+            {others.length === 1 ? "1 more request" : `${others.length} more requests`}
+          </summary>
           <div className="pair">{others.map(card)}</div>
         </details>
       )}
@@ -62,7 +77,15 @@ export function OpenCheck({ result }: { result: CheckResultAnswer }) {
 /** Of a body in the page; the report has the whole. */
 const maxShown = 3_000;
 
-function RequestCard({ number, request, tokens }: { number: number; request: CheckRequestAnswer; tokens: readonly string[] }) {
+function RequestCard({
+  number,
+  request,
+  tokens,
+}: {
+  number: number;
+  request: CheckRequestAnswer;
+  tokens: readonly string[];
+}) {
   const { at, head, body, sentAs, durationMs, status, answerBody, error } = request;
   const { answer, outcome, isLost } = answerOf(request);
   const startedAt = Date.parse(at);
@@ -96,11 +119,18 @@ function RequestCard({ number, request, tokens }: { number: number; request: Che
           <b>{isLost ? (status ?? "no answer") : answer}</b>
         </span>
         <span className="muted isolate">
-          {isLost ? (error ?? "Hookyard hung up before it read the answer") : `in ${duration(durationMs)}`}
+          {isLost
+            ? (error ?? "Hookyard hung up before it read the answer")
+            : `in ${duration(durationMs)}`}
         </span>
       </p>
       {answerBody === "" ? null : (
-        <div className="code wrap plain answer" role="group" aria-label={`Answer ${number}`} tabIndex={0}>
+        <div
+          className="code wrap plain answer"
+          role="group"
+          aria-label={`Answer ${number}`}
+          tabIndex={0}
+        >
           <CodeLine>
             <Marked text={answerBody.slice(0, maxShown)} tokens={tokens} />
             <Rest length={answerBody.length} />
@@ -113,11 +143,16 @@ function RequestCard({ number, request, tokens }: { number: number; request: Che
 
 function Rest({ length }: { length: number }) {
   return length <= maxShown ? null : (
-    <span className="quiet"> … and {count(length - maxShown)} more characters, in the exported report</span>
+    <span className="quiet">
+      {" "}
+      … and {count(length - maxShown)} more characters, in the exported report
+    </span>
   );
 }
 
-/** Text from outside, with the tokens marked, and the message ids that are made of them underlined. */
+/**
+ * Text from outside, with the tokens marked, and the message ids that are made of them underlined.
+ */
 function Marked({ text, tokens }: { text: string; tokens: readonly string[] }) {
   if (tokens.length === 0) return <Visible text={text} />;
   const parts = text.split(new RegExp(`((?:chk-)?(?:${tokens.join("|")}))`));
@@ -140,7 +175,10 @@ function Effects({ effects }: Pick<CheckResultAnswer, "effects">) {
   const [shown] = wrong.length > 0 ? wrong : effects;
   if (shown === undefined) return null;
   const { token, wanted, found } = shown;
-  const more = wrong.length > 1 ? `; ${wrong.length - 1} more ${wrong.length === 2 ? "message" : "messages"} not as expected` : "";
+  const more =
+    wrong.length > 1
+      ? `; ${wrong.length - 1} more ${wrong.length === 2 ? "message" : "messages"} not as expected`
+      : "";
   return (
     <div className="effects">
       <p className="hh">
@@ -161,7 +199,9 @@ function Effects({ effects }: Pick<CheckResultAnswer, "effects">) {
               <span className="line">
                 <Marked text={line} tokens={[token]} />
               </span>
-              {found.length === wanted ? null : <span className="nth">{wanted === 0 ? "done!" : nthTime(nth)}</span>}
+              {found.length === wanted ? null : (
+                <span className="nth">{wanted === 0 ? "done!" : nthTime(nth)}</span>
+              )}
             </p>
           ))
         )}
@@ -191,7 +231,12 @@ function MendCode({ advice }: { advice: Advice }) {
             setLanguage(next);
           }}
         />
-        <IconButton small icon="copy" label="Copy the code" onClick={() => void copyText(text, "the code")} />
+        <IconButton
+          small
+          icon="copy"
+          label="Copy the code"
+          onClick={() => void copyText(text, "the code")}
+        />
       </div>
       <pre className="code" tabIndex={0}>
         <SnippetText text={text} />
@@ -206,8 +251,18 @@ function ScenarioText({ id, text }: { id: string; text: string }) {
       <div className="section-head">
         <h3>The scenario that shows it again</h3>
         <span className="grow" />
-        <IconButton small icon="copy" label="Copy the scenario" onClick={() => void copyText(text, "the scenario")} />
-        <IconButton small icon="save" label="Save the scenario as a file" onClick={() => saveFile(`${id}.yaml`, text)} />
+        <IconButton
+          small
+          icon="copy"
+          label="Copy the scenario"
+          onClick={() => void copyText(text, "the scenario")}
+        />
+        <IconButton
+          small
+          icon="save"
+          label="Save the scenario as a file"
+          onClick={() => saveFile(`${id}.yaml`, text)}
+        />
       </div>
       <pre className="code scenario-text" tabIndex={0}>
         {text
@@ -238,7 +293,13 @@ export function CheckFoot({ findings, open, onWalk, onScenario, onAgain }: Check
   const many = findings.length === 1 ? "1 finding" : `${findings.length} findings`;
   return (
     <div className="check-foot">
-      <Button look="primary" icon="scenarios" shortcut="r" disabled={onScenario === null} onClick={() => onScenario?.()}>
+      <Button
+        look="primary"
+        icon="scenarios"
+        shortcut="r"
+        disabled={onScenario === null}
+        onClick={() => onScenario?.()}
+      >
         Run this as a scenario
       </Button>
       <Button shortcut="a" disabled={onAgain === null} onClick={() => onAgain?.()}>

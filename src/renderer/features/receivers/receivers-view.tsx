@@ -1,6 +1,6 @@
 /**
- * Check a receiver: what to check, the score, the checks, and one of them with its proof. The place is `#/receivers/<run>/<check>`; a
- * webhook's menu leads to `#/receivers?destination=…&webhook=…`.
+ * Check a receiver: what to check, the score, the checks, and one of them with its proof. The place
+ * is `#/receivers/<run>/<check>`; a webhook's menu leads to `#/receivers?destination=…&webhook=…`.
  */
 
 import { useEffect, useRef } from "react";
@@ -34,7 +34,8 @@ export function ReceiversView() {
   const isFromWebhook = query["destination"] !== undefined;
   const check = answer?.items.find((each) => (id === undefined ? !isFromWebhook : each.id === id));
   useEffect(() => {
-    if (check !== undefined && !isPrefilled && !isFromWebhook) useCheckForm.setState({ url: check.url });
+    if (check !== undefined && !isPrefilled && !isFromWebhook)
+      useCheckForm.setState({ url: check.url });
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- an emptied field stays empty
   }, [check?.id]);
 
@@ -44,7 +45,8 @@ export function ReceiversView() {
       go({ view: "receivers", path: [started.id] });
     });
   const isRunning = check?.state === "running";
-  const stop = (): void => (check === undefined ? undefined : run(() => call("checks.stop", { id: check.id }), "stop"));
+  const stop = (): void =>
+    check === undefined ? undefined : run(() => call("checks.stop", { id: check.id }), "stop");
 
   return (
     <div className="receivers">
@@ -74,10 +76,14 @@ export function ReceiversView() {
 
 function Nothing({ isForgotten }: { isForgotten: boolean }) {
   return (
-    <EmptyState label="No check" title={isForgotten ? "This check is no longer in memory" : "Is your receiver right?"}>
-      Enter the URL of a receiver that may keep or forget several hundred messages, and press Start. Hookyard sends right and wrong
-      requests, copies, and retries after lost answers, and says what to change. With the shared secret it checks signatures; with a URL
-      that lists what the receiver has done, it finds what was done twice.
+    <EmptyState
+      label="No check"
+      title={isForgotten ? "This check is no longer in memory" : "Is your receiver right?"}
+    >
+      Enter the URL of a receiver that may keep or forget several hundred messages, and press Start.
+      Hookyard sends right and wrong requests, copies, and retries after lost answers, and says what
+      to change. With the shared secret it checks signatures; with a URL that lists what the
+      receiver has done, it finds what was done twice.
     </EmptyState>
   );
 }
@@ -116,7 +122,8 @@ function Run({ check, open, onOpen, onStart, onStop, onExport }: RunProps) {
   const go = usePlace((place) => place.go);
   const scenario = result?.scenario ?? null;
   const openScenario = (): void => {
-    if (scenario !== null) go({ view: "scenarios", path: ["own", useOwnScenarios.getState().add(scenario)] });
+    if (scenario !== null)
+      go({ view: "scenarios", path: ["own", useOwnScenarios.getState().add(scenario)] });
   };
   const keys: KeyHandlers = { "[": () => walk(-1), "]": () => walk(1) };
   if (isRunning) keys["Escape"] = onStop;
@@ -144,7 +151,11 @@ function Run({ check, open, onOpen, onStart, onStop, onExport }: RunProps) {
         second={
           <section className="pane" aria-label="The open check">
             <div className="pane-body" ref={pane} role="group" aria-label="Result" tabIndex={0}>
-              {result === undefined ? <p className="check-summary muted">{summaryOf(check)}</p> : <OpenCheck result={result} />}
+              {result === undefined ? (
+                <p className="check-summary muted">{summaryOf(check)}</p>
+              ) : (
+                <OpenCheck result={result} />
+              )}
             </div>
             <CheckFoot
               findings={findings}
@@ -166,5 +177,7 @@ function summaryOf(check: ReceiverCheck): string {
   if (failed > 0) return "Choose a check at the left.";
   if (state === "running") return "No check has failed so far. The first that fails opens here.";
   if (state === "unusable") return "The check could not be finished.";
-  return checks.some((line) => isOver(line.state)) ? "No check failed." : "No check ended before the stop.";
+  return checks.some((line) => isOver(line.state))
+    ? "No check failed."
+    : "No check ended before the stop.";
 }

@@ -1,4 +1,7 @@
-/** Two lanes, Hookyard and the receiver, and the requests of one message between them: what arrived, what was lost, what took effect. */
+/**
+ * Two lanes, Hookyard and the receiver, and the requests of one message between them: what arrived,
+ * what was lost, what took effect.
+ */
 
 import { outcomeShapes } from "../../kit/glyph.tsx";
 import type { Sequence, SequenceStep } from "./check-words.ts";
@@ -9,7 +12,11 @@ const firstX = 104;
 /** Of a request that goes down, of the work, and of its answer that goes up. */
 const [down, work, up] = [36, 54, 36] as const;
 
-export function SequencePicture({ sequence: { steps, isTogether, effects, wanted } }: { sequence: Sequence }) {
+export function SequencePicture({
+  sequence: { steps, isTogether, effects, wanted },
+}: {
+  sequence: Sequence;
+}) {
   const apart = isTogether ? 200 : (width - firstX) / steps.length;
   const times = effects === 1 ? "once" : effects === 2 ? "twice" : `${effects} times`;
   const sentence = `${steps.map((step) => `Request ${step.number}: ${step.answer}.`).join(" ")} The message took effect ${times}.`;
@@ -23,9 +30,19 @@ export function SequencePicture({ sequence: { steps, isTogether, effects, wanted
         receiver
       </text>
       {steps.map((step, nth) => (
-        <Exchange key={step.number} step={step} nth={nth} x={firstX + nth * apart} isTogether={isTogether} />
+        <Exchange
+          key={step.number}
+          step={step}
+          nth={nth}
+          x={firstX + nth * apart}
+          isTogether={isTogether}
+        />
       ))}
-      <text x={firstX + (steps.length - 1) * apart + down + work + 8} y="101" className={effects === wanted ? "q" : "bad"}>
+      <text
+        x={firstX + (steps.length - 1) * apart + down + work + 8}
+        y="101"
+        className={effects === wanted ? "q" : "bad"}
+      >
         effects: {effects}
       </text>
     </svg>
@@ -34,7 +51,12 @@ export function SequencePicture({ sequence: { steps, isTogether, effects, wanted
 
 type ExchangeProps = { step: SequenceStep; nth: number; x: number; isTogether: boolean };
 
-function Exchange({ step: { number, isLost, answer, outcome }, nth, x, isTogether }: ExchangeProps) {
+function Exchange({
+  step: { number, isLost, answer, outcome },
+  nth,
+  x,
+  isTogether,
+}: ExchangeProps) {
   const answered = x + down + work;
   const [endX, endY] = isLost ? [answered + up / 2, (upper + lower) / 2] : [answered + up, upper];
   return (

@@ -5,7 +5,10 @@ import { createDeliveryRows, type DeliveryRow, type DeliveryRows } from "./deliv
 const idOf = (number: number): string => `dlv_${String(number).padStart(9, "0")}`;
 const numberOf = (id: string): number => Number(id.slice(4));
 
-/** A list of deliveries in the order of their numbers as the API answers it, and a timer that is moved by hand. */
+/**
+ * A list of deliveries in the order of their numbers as the API answers it, and a timer that is
+ * moved by hand.
+ */
 function createList(size: number) {
   const there = new Set(Array.from({ length: size }, (_, n) => n + 1));
   const readings: { limit: number; cursor?: string }[] = [];
@@ -65,17 +68,24 @@ function createList(size: number) {
     leave: (...numbers: number[]) => numbers.forEach((number) => there.delete(number)),
     fail: (error: Error | null) => (down = error),
     shown: (first: number, last: number) =>
-      Array.from({ length: last - first + 1 }, (_, n) => rows.rowAt(first + n)).map((row) => (row === undefined ? null : numberOf(row.id))),
+      Array.from({ length: last - first + 1 }, (_, n) => rows.rowAt(first + n)).map((row) =>
+        row === undefined ? null : numberOf(row.id),
+      ),
   };
 }
 
-const from = (first: number, count: number): number[] => Array.from({ length: count }, (_, n) => first + n);
+const from = (first: number, count: number): number[] =>
+  Array.from({ length: count }, (_, n) => first + n);
 
 describe("the rows of the deliveries that wait", () => {
   test("are read around the view only, wherever it is", async () => {
     const list = createList(20_000);
     await list.settled();
-    expect([list.rows.isReady(), list.rows.total(), list.rows.count()]).toEqual([true, 20_000, 20_000]);
+    expect([list.rows.isReady(), list.rows.total(), list.rows.count()]).toEqual([
+      true,
+      20_000,
+      20_000,
+    ]);
     list.rows.look(0, 29);
     await list.settled();
     expect(list.shown(0, 29)).toEqual(from(1, 30));
@@ -83,7 +93,9 @@ describe("the rows of the deliveries that wait", () => {
       list.rows.look(first, first + 29);
       await list.settled();
       expect(list.shown(first, first + 29)).toEqual(from(first + 1, 30));
-      expect(from(0, 20_000).filter((place) => list.rows.rowAt(place) !== undefined).length).toBeLessThan(160);
+      expect(
+        from(0, 20_000).filter((place) => list.rows.rowAt(place) !== undefined).length,
+      ).toBeLessThan(160);
     }
   });
 

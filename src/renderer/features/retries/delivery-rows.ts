@@ -1,6 +1,7 @@
 /**
- * The rows of the Retries view: a stretch of the list around what is in view, read from a place in it and read again from
- * there while deliveries move. Places are learnt on the way down, so that the way up needs no more than the one before.
+ * The rows of the Retries view: a stretch of the list around what is in view, read from a place in
+ * it and read again from there while deliveries move. Places are learnt on the way down, so that
+ * the way up needs no more than the one before.
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -46,7 +47,8 @@ const placeStep = 50;
 /** Between two readings of a list that changes all the time. */
 const pauseMs = 400;
 
-export const createDeliveryRows = (options: DeliveryRowsOptions): DeliveryRows => new StretchOfRows(options);
+export const createDeliveryRows = (options: DeliveryRowsOptions): DeliveryRows =>
+  new StretchOfRows(options);
 
 class StretchOfRows implements DeliveryRows {
   readonly #options: DeliveryRowsOptions;
@@ -101,10 +103,15 @@ class StretchOfRows implements DeliveryRows {
     this.#reader.stop();
   }
 
-  /** What is not there is read at once; what may have changed, or did not come at the last reading, after a pause. */
+  /**
+   * What is not there is read at once; what may have changed, or did not come at the last reading,
+   * after a pause.
+   */
   #nextReading(): Reading | null {
     const { first, last } = this.#view;
-    const wanting = this.#isCovered() ? null : `${first} ${last} ${this.#count} ${this.#start} ${this.#rows.length}`;
+    const wanting = this.#isCovered()
+      ? null
+      : `${first} ${last} ${this.#count} ${this.#start} ${this.#rows.length}`;
     if (wanting === null && !this.#isStale) return null;
     return {
       isPaced: wanting === null || wanting === this.#lastWanting,
@@ -122,7 +129,11 @@ class StretchOfRows implements DeliveryRows {
 
   #isCovered(): boolean {
     const end = this.#start + this.#rows.length;
-    return this.#isReady && this.#start <= this.#firstInView() && end >= Math.min(this.#view.last + 1, this.#count);
+    return (
+      this.#isReady &&
+      this.#start <= this.#firstInView() &&
+      end >= Math.min(this.#view.last + 1, this.#count)
+    );
   }
 
   async #readStretch(): Promise<void> {
@@ -130,8 +141,14 @@ class StretchOfRows implements DeliveryRows {
     const wantedFirst = Math.max(0, this.#firstInView() - margin);
     const place = Math.max(...[...this.#places.keys()].filter((each) => each <= wantedFirst));
     const cursor = this.#places.get(place);
-    const limit = Math.min(maxRead, Math.max(this.#view.last, this.#view.first) + margin + 1 - place);
-    const { items, nextCursor, total } = await this.#options.read({ limit, ...(cursor === undefined ? {} : { cursor }) });
+    const limit = Math.min(
+      maxRead,
+      Math.max(this.#view.last, this.#view.first) + margin + 1 - place,
+    );
+    const { items, nextCursor, total } = await this.#options.read({
+      limit,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
     if (place > 0 && items.length === 0) {
       // Nothing is left of what stood here.
       this.#forgetPlacesAfter(0);
@@ -145,11 +162,15 @@ class StretchOfRows implements DeliveryRows {
     // From where the view is by now.
     this.#start = Math.min(Math.max(from, this.#firstInView() - margin), end);
     this.#rows = items.slice(this.#start - from);
-    for (const { createdAt } of items) this.#oldestAt = Math.min(this.#oldestAt, Date.parse(createdAt));
+    for (const { createdAt } of items)
+      this.#oldestAt = Math.min(this.#oldestAt, Date.parse(createdAt));
     this.#isReady = true;
   }
 
-  /** Where a stretch begins, so that the rows in view stay where they are although some above them have left. */
+  /**
+   * Where a stretch begins, so that the rows in view stay where they are although some above them
+   * have left.
+   */
   #aligned(place: number, items: readonly DeliveryRow[]): number {
     if (place === 0) return 0;
     const before = Math.max(...[...this.#places.keys()].filter((each) => each < place));
@@ -161,7 +182,12 @@ class StretchOfRows implements DeliveryRows {
     return place;
   }
 
-  #learnPlaces(place: number, from: number, cursor: string | undefined, items: readonly DeliveryRow[]): void {
+  #learnPlaces(
+    place: number,
+    from: number,
+    cursor: string | undefined,
+    items: readonly DeliveryRow[],
+  ): void {
     this.#forgetPlacesAfter(place - 1);
     this.#places.set(from, cursor);
     for (let next = placeStep; next <= items.length; next += placeStep) {

@@ -14,7 +14,14 @@ describe("the lane of a delivery", () => {
       outcome: (["timeout", "timeout", "http_error"] as const)[place] ?? "timeout",
     }));
     const coming = [10, 60, 120].map((minutes) => startsAt + minutes * 60_000);
-    const drawing = drawLane({ axis, now: startsAt, marks, coming, startsAt: startsAt - hour, endsAt: startsAt + 3 * hour });
+    const drawing = drawLane({
+      axis,
+      now: startsAt,
+      marks,
+      coming,
+      startsAt: startsAt - hour,
+      endsAt: startsAt + 3 * hour,
+    });
     expect(drawing.marks.map(({ kind }) => kind)).toEqual(["http_error", "next", "coming"]);
     expect(drawing.track).toBe("M0 10H800");
     expect(drawing.end).toBe("");
@@ -47,7 +54,9 @@ describe("the axisOf around now", () => {
     const ms = fc.integer({ min: -4 * hour, max: 4 * hour });
     fc.assert(
       fc.property(ms, ms, fc.constantFrom("log" as const, "linear" as const), (a, b, scale) => {
-        expect(xAround(axisOf({ scale }), Math.min(a, b)) ?? NaN).toBeLessThanOrEqual(xAround(axisOf({ scale }), Math.max(a, b)) ?? NaN);
+        expect(xAround(axisOf({ scale }), Math.min(a, b)) ?? NaN).toBeLessThanOrEqual(
+          xAround(axisOf({ scale }), Math.max(a, b)) ?? NaN,
+        );
       }),
     );
   });
@@ -55,6 +64,7 @@ describe("the axisOf around now", () => {
   test("has labels that do not touch, in order and on both sides", () => {
     const labels = labelsAround(axisOf(), "now 16:47:32");
     expect(labels.map(({ text }) => text)).toEqual(expect.arrayContaining(["−1 h", "+1 h"]));
-    for (const [place, { x }] of labels.entries()) expect(x - (labels[place - 1]?.x ?? -40)).toBeGreaterThanOrEqual(40);
+    for (const [place, { x }] of labels.entries())
+      expect(x - (labels[place - 1]?.x ?? -40)).toBeGreaterThanOrEqual(40);
   });
 });

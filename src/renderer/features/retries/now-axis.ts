@@ -1,4 +1,7 @@
-/** The one lane of a delivery among all that are waiting: a mark per round, what is to come, the window's end. Pure. */
+/**
+ * The one lane of a delivery among all that are waiting: a mark per round, what is to come, the
+ * window's end. Pure.
+ */
 
 import { span } from "../../kit/words.ts";
 import type { PlacedMark } from "../timeline/marks.ts";
@@ -28,7 +31,8 @@ type DrawOptions = {
 
 export function drawLane({ axis, now, marks, coming, startsAt, endsAt }: DrawOptions): LaneDrawing {
   const placed: PlacedMark[] = [];
-  const put = (kind: PlacedMark["kind"], x: number): void => void placed.push({ kind, x: x - markPx / 2, y: laneMiddle - markPx / 2 });
+  const put = (kind: PlacedMark["kind"], x: number): void =>
+    void placed.push({ kind, x: x - markPx / 2, y: laneMiddle - markPx / 2 });
   let nearest = Infinity;
   for (const { at, outcome } of marks.toReversed()) {
     const x = xAround(axis, at - now);
@@ -69,7 +73,8 @@ export type NowAxis = {
   futureMs: number;
 };
 
-const reach = (scale: ScaleName, ms: number): number => (scale === "linear" ? ms : Math.log1p(ms / bendMs));
+const reach = (scale: ScaleName, ms: number): number =>
+  scale === "linear" ? ms : Math.log1p(ms / bendMs);
 
 /** The part of the axis that is the past: half, or all of it when nothing is to come. */
 export function nowX({ width, futureMs }: NowAxis): number {
@@ -79,7 +84,8 @@ export function nowX({ width, futureMs }: NowAxis): number {
 /** Null for what is farther away than the axis reaches. */
 export function xAround(axis: NowAxis, sinceNowMs: number): number | null {
   const middle = nowX(axis);
-  const [side, room] = sinceNowMs < 0 ? [axis.pastMs, middle] : [axis.futureMs, axis.width - middle];
+  const [side, room] =
+    sinceNowMs < 0 ? [axis.pastMs, middle] : [axis.futureMs, axis.width - middle];
   const away = Math.abs(sinceNowMs);
   if (away === 0) return middle;
   if (away > side || side === 0) return null;
@@ -89,13 +95,29 @@ export function xAround(axis: NowAxis, sinceNowMs: number): number | null {
 
 const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000];
 const steps = {
-  log: [10 * second, minute, 5 * minute, 15 * minute, hour, 4 * hour, 12 * hour, day, 4 * day, 10 * day, 30 * day],
+  log: [
+    10 * second,
+    minute,
+    5 * minute,
+    15 * minute,
+    hour,
+    4 * hour,
+    12 * hour,
+    day,
+    4 * day,
+    10 * day,
+    30 * day,
+  ],
   linear: [15 * minute, 30 * minute, 45 * minute, hour],
 } satisfies Record<ScaleName, number[]>;
 
 /** The farthest first: what is near now gives way to now's own label. */
 export function labelsAround(axis: NowAxis, nowText: string): Label[] {
-  const now: Label = { x: Math.min(nowX(axis), axis.width - textPx(nowText) / 2), text: nowText, stays: true };
+  const now: Label = {
+    x: Math.min(nowX(axis), axis.width - textPx(nowText) / 2),
+    text: nowText,
+    stays: true,
+  };
   const labels = steps[axis.scale].toReversed().flatMap((ms) =>
     [-ms, ms].flatMap((away): Label[] => {
       const x = xAround(axis, away);

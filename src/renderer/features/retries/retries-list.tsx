@@ -1,6 +1,17 @@
-/** All lanes together under one axis of clock time, as many of them at a time as the window shows. */
+/**
+ * All lanes together under one axis of clock time, as many of them at a time as the window shows.
+ */
 
-import { type CSSProperties, type KeyboardEvent, type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from "react";
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { documented, profileOf } from "../../../domain/retry.ts";
 import type { DeliveryState } from "../../../domain/states.ts";
@@ -30,7 +41,16 @@ type Props = {
   onRetry: (row: DeliveryRow) => void;
 };
 
-export function RetriesList({ rows, state, scale, destinations, profiles, settings, onOpen, onRetry }: Props) {
+export function RetriesList({
+  rows,
+  state,
+  scale,
+  destinations,
+  profiles,
+  settings,
+  onOpen,
+  onRetry,
+}: Props) {
   const now = useNow() ?? 0;
   const body = useRef<HTMLDivElement>(null);
   const axisCell = useRef<HTMLSpanElement>(null);
@@ -91,18 +111,33 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
       className="retries-body"
       role="grid"
       tabIndex={0}
-      aria-label={state === "waiting" ? "Waiting deliveries, by due time" : `Deliveries that are ${state}, newest first`}
+      aria-label={
+        state === "waiting"
+          ? "Waiting deliveries, by due time"
+          : `Deliveries that are ${state}, newest first`
+      }
       aria-rowcount={count + 1}
-      aria-activedescendant={activeId === null || place < first || place > last ? undefined : `retry-${activeId}`}
+      aria-activedescendant={
+        activeId === null || place < first || place > last ? undefined : `retry-${activeId}`
+      }
       onFocus={activate}
       onKeyDown={onKeyDown}
       onScroll={list.onScroll}
     >
-      <Head title={state === "waiting" ? "due" : "reason"} axis={axis} axisCell={axisCell} now={now} />
+      <Head
+        title={state === "waiting" ? "due" : "reason"}
+        axis={axis}
+        axisCell={axisCell}
+        now={now}
+      />
       <RowSpace
         list={list}
         over={
-          <div className="retries-over retries-columns" aria-hidden="true" style={{ "--now": `${middle}px` } as CSSProperties}>
+          <div
+            className="retries-over retries-columns"
+            aria-hidden="true"
+            style={{ "--now": `${middle}px` } as CSSProperties}
+          >
             <div className="retries-over-lane">
               {axis.futureMs > 0 ? <div className="retries-future" /> : null}
               <div className="retries-now" />
@@ -116,14 +151,18 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
   );
 }
 
-/** The row that the keys act on: it stays the same while rows come and go, and when it has left, the one that took its place is next. */
+/**
+ * The row that the keys act on: it stays the same while rows come and go, and when it has left, the
+ * one that took its place is next.
+ */
 function useActiveRow(rows: DeliveryRows, list: ReturnType<typeof useRowList>) {
   /** Without an id, the row of that place is still being read. */
   const [active, setActive] = useState<{ place: number; id: string | null } | null>(null);
   const count = rows.count();
   const found = active === null || active.id === null ? null : rows.positionOf(active.id);
   const place = Math.min(Math.max(0, count - 1), found ?? active?.place ?? 0);
-  const activeRow = active === null || (active.id !== null && found === null) ? undefined : rows.rowAt(place);
+  const activeRow =
+    active === null || (active.id !== null && found === null) ? undefined : rows.rowAt(place);
   const activeId = activeRow?.id ?? null;
   useEffect(() => {
     if (activeId !== null) setActive({ place, id: activeId });
@@ -154,7 +193,12 @@ function useActiveRow(rows: DeliveryRows, list: ReturnType<typeof useRowList>) {
   };
 }
 
-type HeadProps = { title: string; axis: NowAxis; axisCell: RefObject<HTMLSpanElement | null>; now: number };
+type HeadProps = {
+  title: string;
+  axis: NowAxis;
+  axisCell: RefObject<HTMLSpanElement | null>;
+  now: number;
+};
 
 function Head({ title, axis, axisCell, now }: HeadProps) {
   const middle = nowX(axis);
@@ -164,7 +208,12 @@ function Head({ title, axis, axisCell, now }: HeadProps) {
       <span role="columnheader">{title}</span>
       <span role="columnheader">event, user</span>
       <span role="columnheader">destination</span>
-      <span role="columnheader" ref={axisCell} className="retries-axis" aria-label="attempts and coming rounds around now">
+      <span
+        role="columnheader"
+        ref={axisCell}
+        className="retries-axis"
+        aria-label="attempts and coming rounds around now"
+      >
         {labels.map(({ x, text }) => (
           <i key={text} style={{ left: x }}>
             {text}
@@ -183,20 +232,43 @@ function Head({ title, axis, axisCell, now }: HeadProps) {
 
 /** The name and the retry profile of each destination, and the longest window of all. */
 function targetsOf(destinations: Props["destinations"], profiles: Props["profiles"]) {
-  const known = new Map(destinations.map(({ id, name, retryProfile }) => [id, { name, profile: profileOf(profiles, retryProfile) }]));
+  const known = new Map(
+    destinations.map(({ id, name, retryProfile }) => [
+      id,
+      { name, profile: profileOf(profiles, retryProfile) },
+    ]),
+  );
   return {
-    longest: [...known.values()].reduce((most, { profile }) => Math.max(most, profile.windowMs), hour),
+    longest: [...known.values()].reduce(
+      (most, { profile }) => Math.max(most, profile.windowMs),
+      hour,
+    ),
     of: (id: string) => known.get(id) ?? { name: "deleted", profile: documented },
   };
 }
 
-type AxisOptions = { oldestAt: number; state: DeliveryState; scale: ScaleName; width: number; now: number; longest: number };
+type AxisOptions = {
+  oldestAt: number;
+  state: DeliveryState;
+  scale: ScaleName;
+  width: number;
+  now: number;
+  longest: number;
+};
 
-/** Waiting ones have a past and a future as long as the longest window; linear, the hour that matters. Settled ones have a past. */
+/**
+ * Waiting ones have a past and a future as long as the longest window; linear, the hour that
+ * matters. Settled ones have a past.
+ */
 function axisOf({ oldestAt, state, scale, width, now, longest }: AxisOptions): NowAxis {
   if (state === "waiting") {
     const side = scale === "linear" ? hour : longest;
     return { scale, width, pastMs: side, futureMs: side };
   }
-  return { scale, width, pastMs: Math.min(farthest, now - Math.min(now, oldestAt) + hour), futureMs: 0 };
+  return {
+    scale,
+    width,
+    pastMs: Math.min(farthest, now - Math.min(now, oldestAt) + hour),
+    futureMs: 0,
+  };
 }

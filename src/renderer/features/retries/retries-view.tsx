@@ -1,4 +1,7 @@
-/** Retries: all deliveries that wait for their next round, or that a user may retry, each a lane around now. */
+/**
+ * Retries: all deliveries that wait for their next round, or that a user may retry, each a lane
+ * around now.
+ */
 
 import { useEffect, useReducer, useState } from "react";
 import type { DeliveryState } from "../../../domain/states.ts";
@@ -20,7 +23,8 @@ import "./retries.css";
 const states = ["waiting", "failed", "expired", "cancelled"] as const;
 type RetriesState = (typeof states)[number];
 
-const isRetriesState = (text: string | undefined): text is RetriesState => states.some((state) => state === text);
+const isRetriesState = (text: string | undefined): text is RetriesState =>
+  states.some((state) => state === text);
 
 export function RetriesView() {
   const { query, change, go } = usePlace();
@@ -44,7 +48,10 @@ export function RetriesView() {
         <Choice
           label="State"
           value={state}
-          options={states.map((each) => ({ value: each, label: <StateOption state={each} destinationId={destinationId} /> }))}
+          options={states.map((each) => ({
+            value: each,
+            label: <StateOption state={each} destinationId={destinationId} />,
+          }))}
           onChange={(value) => change({ query: { state: value === "waiting" ? null : value } })}
         />
         <SelectField
@@ -52,18 +59,29 @@ export function RetriesView() {
           value={destinationId ?? ""}
           options={[
             { value: "", label: "all destinations" },
-            ...(destinations ?? []).map(({ id, name }) => ({ value: id, label: name.slice(0, 60) })),
+            ...(destinations ?? []).map(({ id, name }) => ({
+              value: id,
+              label: name.slice(0, 60),
+            })),
           ]}
           onChange={(value) => change({ query: { destination: value === "" ? null : value } })}
         />
         <span className="grow" />
         <ScaleChoice />
-        <RetryAll state={state} destinationId={destinationId} destinationName={chosen?.name ?? null} total={rows?.total() ?? 0} />
+        <RetryAll
+          state={state}
+          destinationId={destinationId}
+          destinationName={chosen?.name ?? null}
+          total={rows?.total() ?? 0}
+        />
       </header>
       <ProblemText error={refusal ?? rows?.error() ?? null} />
       {rows?.isReady() === true && rows.total() === 0 ? (
         <EmptyState state={state} destination={chosen?.name ?? null} />
-      ) : rows === null || destinations === undefined || profiles === undefined || settings === undefined ? null : (
+      ) : rows === null ||
+        destinations === undefined ||
+        profiles === undefined ||
+        settings === undefined ? null : (
         <RetriesList
           // Each list begins at its own top.
           key={`${state} ${destinationId ?? ""}`}
@@ -81,8 +99,18 @@ export function RetriesView() {
   );
 }
 
-function StateOption({ state, destinationId }: { state: RetriesState; destinationId: string | null }) {
-  const { answer } = useLive("deliveries.list", { state, limit: 1, ...(destinationId === null ? {} : { destinationId }) });
+function StateOption({
+  state,
+  destinationId,
+}: {
+  state: RetriesState;
+  destinationId: string | null;
+}) {
+  const { answer } = useLive("deliveries.list", {
+    state,
+    limit: 1,
+    ...(destinationId === null ? {} : { destinationId }),
+  });
   return (
     <span className={`state ${state}`}>
       <StateGlyph state={state} />
@@ -111,7 +139,13 @@ const sentences: Record<RetriesState, { title: string; text: string }> = {
   },
 };
 
-function EmptyState({ state, destination }: { state: RetriesState & DeliveryState; destination: string | null }) {
+function EmptyState({
+  state,
+  destination,
+}: {
+  state: RetriesState & DeliveryState;
+  destination: string | null;
+}) {
   const { title, text } = sentences[state];
   return (
     <div className="empty">
@@ -145,7 +179,8 @@ function useDeliveryRows({ state, destinationId }: RowFilter): DeliveryRows | nu
     const isDue = state === "waiting";
     const filter = { state, ...(destinationId === null ? {} : { destinationId }) };
     const rows = createDeliveryRows({
-      read: (page) => call("deliveries.list", { ...filter, order: isDue ? "due" : "newest", ...page }),
+      read: (page) =>
+        call("deliveries.list", { ...filter, order: isDue ? "due" : "newest", ...page }),
       cursorAfter: ({ id, nextAttemptAt }) => (isDue ? `${nextAttemptAt}/${id}` : id),
       ...pageTime,
       onChange() {
@@ -154,7 +189,9 @@ function useDeliveryRows({ state, destinationId }: RowFilter): DeliveryRows | nu
       },
     });
     const unsubscribe = useFeed.subscribe(({ changes, missed }, before) => {
-      const isTouched = changes !== before.changes && changes.some(({ area }) => area === "deliveries" || area === "messages");
+      const isTouched =
+        changes !== before.changes &&
+        changes.some(({ area }) => area === "deliveries" || area === "messages");
       if (isTouched || missed !== before.missed) rows.change();
     });
     return () => {

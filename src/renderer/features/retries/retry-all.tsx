@@ -1,4 +1,6 @@
-/** Retry all that match: how many first, then how far, then whether the rest may still be cancelled. */
+/**
+ * Retry all that match: how many first, then how far, then whether the rest may still be cancelled.
+ */
 
 import { useEffect, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -11,7 +13,12 @@ import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 
-type Props = { state: DeliveryState; destinationId: string | null; destinationName: string | null; total: number };
+type Props = {
+  state: DeliveryState;
+  destinationId: string | null;
+  destinationName: string | null;
+  total: number;
+};
 type Job = AnswerOf<"jobs.get">;
 
 const deliveries = (n: number): string => (n === 1 ? "1 delivery" : `${count(n)} deliveries`);
@@ -57,12 +64,20 @@ export function RetryAll({ state, destinationId, destinationName, total }: Props
   return (
     <>
       <Button look="primary" icon="retries" disabled={total === 0 && !isRunning} onClick={ask}>
-        {isRunning && job !== undefined ? `Retrying ${count(job.done)} of ${count(job.total)}` : `Retry ${count(total)} now`}
+        {isRunning && job !== undefined
+          ? `Retrying ${count(job.done)} of ${count(job.total)}`
+          : `Retry ${count(total)} now`}
       </Button>
       <Dialog
         open={isOpen}
         onClose={close}
-        title={job === undefined ? (counted === null ? "Counting deliveries" : `Retry ${deliveries(counted)} now?`) : titleOf(job)}
+        title={
+          job === undefined
+            ? counted === null
+              ? "Counting deliveries"
+              : `Retry ${deliveries(counted)} now?`
+            : titleOf(job)
+        }
         actions={
           jobId === null ? (
             <>
@@ -82,8 +97,11 @@ export function RetryAll({ state, destinationId, destinationName, total }: Props
           <p>
             All deliveries that match <code>state:{state}</code>
             {destinationName === null ? "" : " at "}
-            {destinationName === null ? null : <bdi>{destinationName.slice(0, 100)}</bdi>}. Each gets one round now,{" "}
-            {state === "waiting" ? "at every webhook that may still be retried." : "at all its webhooks, with a new retry window."}
+            {destinationName === null ? null : <bdi>{destinationName.slice(0, 100)}</bdi>}. Each
+            gets one round now,{" "}
+            {state === "waiting"
+              ? "at every webhook that may still be retried."
+              : "at all its webhooks, with a new retry window."}
           </p>
         ) : (
           <Progress job={job} />
@@ -96,7 +114,9 @@ export function RetryAll({ state, destinationId, destinationName, total }: Props
 
 function titleOf({ state, done, total }: Job): string {
   if (state === "running") return `${count(done)} of ${count(total)} requeued`;
-  return state === "cancelled" ? `Cancelled after ${count(done)} of ${count(total)}` : `${deliveries(done)} requeued`;
+  return state === "cancelled"
+    ? `Cancelled after ${count(done)} of ${count(total)}`
+    : `${deliveries(done)} requeued`;
 }
 
 function Progress({ job: { done, total, retried, state } }: { job: Job }) {
@@ -115,7 +135,8 @@ function Progress({ job: { done, total, retried, state } }: { job: Job }) {
         <i style={{ "--p": `${part}%` } as React.CSSProperties} />
       </div>
       <p className="retries-progress" role="status">
-        {count(retried)} queued for a round now{moved > 0 ? `, ${count(moved)} had already changed state` : ""}
+        {count(retried)} queued for a round now
+        {moved > 0 ? `, ${count(moved)} had already changed state` : ""}
         {state === "cancelled" ? ". The rest are unchanged." : "."}
       </p>
     </>

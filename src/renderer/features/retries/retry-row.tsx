@@ -22,17 +22,51 @@ type Props = RowSurroundings & {
   onOpen: (row: DeliveryRow) => void;
 };
 
-export const RetryRow = memo(function RetryRow({ id, place, row, destination, profile, isActive, onOpen, axis, now, seed, jitter }: Props) {
+export const RetryRow = memo(function RetryRow({
+  id,
+  place,
+  row,
+  destination,
+  profile,
+  isActive,
+  onOpen,
+  axis,
+  now,
+  seed,
+  jitter,
+}: Props) {
   const marks = useMemo(
-    () => row.marks.map(({ round, startedAt, outcome }): RoundMark => ({ round, at: Date.parse(startedAt), outcome })),
+    () =>
+      row.marks.map(({ round, startedAt, outcome }): RoundMark => ({
+        round,
+        at: Date.parse(startedAt),
+        outcome,
+      })),
     [row],
   );
-  const coming = useMemo(() => comingOf({ delivery: row, marks, profile, seed, jitter }), [row, marks, profile, seed, jitter]);
+  const coming = useMemo(
+    () => comingOf({ delivery: row, marks, profile, seed, jitter }),
+    [row, marks, profile, seed, jitter],
+  );
   const endsAt = row.state === "waiting" ? parsed(row.windowEndsAt) : null;
-  const drawing = drawLane({ axis, now, marks, coming, startsAt: marks[0]?.at ?? parsed(row.firstAttemptAt), endsAt });
+  const drawing = drawLane({
+    axis,
+    now,
+    marks,
+    coming,
+    startsAt: marks[0]?.at ?? parsed(row.firstAttemptAt),
+    endsAt,
+  });
   const due = parsed(row.nextAttemptAt);
   return (
-    <div id={id} role="row" aria-rowindex={place + 2} aria-selected={isActive} className="retries-row" onClick={() => onOpen(row)}>
+    <div
+      id={id}
+      role="row"
+      aria-rowindex={place + 2}
+      aria-selected={isActive}
+      className="retries-row"
+      onClick={() => onOpen(row)}
+    >
       <span role="gridcell" className={`state ${row.state}`}>
         <StateGlyph state={row.state} />
         {due === null ? (
@@ -54,7 +88,9 @@ export const RetryRow = memo(function RetryRow({ id, place, row, destination, pr
       <span role="gridcell" className="retries-lane">
         <svg width={axis.width} height="20" role="img" aria-label={laneSentence(row)}>
           <path d={drawing.track} stroke="var(--line-strong)" strokeWidth="1" />
-          {drawing.end === "" ? null : <path d={drawing.end} stroke="var(--text-2)" strokeWidth="1.5" />}
+          {drawing.end === "" ? null : (
+            <path d={drawing.end} stroke="var(--text-2)" strokeWidth="1.5" />
+          )}
           <MarkPaths marks={drawing.marks} size={markPx} hollow="var(--bg)" />
         </svg>
       </span>

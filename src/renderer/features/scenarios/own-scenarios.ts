@@ -1,4 +1,7 @@
-/** Scenario files that the user has opened, recorded or written here; they stay in this browser until they are saved elsewhere. */
+/**
+ * Scenario files that the user has opened, recorded or written here; they stay in this browser
+ * until they are saved elsewhere.
+ */
 
 import { create } from "zustand";
 import { usePlace } from "../../stores/place.ts";
@@ -25,7 +28,12 @@ type OwnScenarios = {
 
 function isOwn(value: unknown): value is OwnScenario {
   const { id, text, notes } = (value ?? {}) as Partial<OwnScenario>;
-  return typeof id === "string" && typeof text === "string" && Array.isArray(notes) && notes.every((note) => typeof note === "string");
+  return (
+    typeof id === "string" &&
+    typeof text === "string" &&
+    Array.isArray(notes) &&
+    notes.every((note) => typeof note === "string")
+  );
 }
 
 function stored(): OwnScenario[] {
@@ -45,7 +53,9 @@ export const useOwnScenarios = create<OwnScenarios>()((set, get) => {
     } catch {
       set({
         items,
-        error: new Error("The browser’s storage is full, so this scenario was not stored. Save it as a file before you leave this page."),
+        error: new Error(
+          "The browser’s storage is full, so this scenario was not stored. Save it as a file before you leave this page.",
+        ),
       });
     }
   };
@@ -59,7 +69,8 @@ export const useOwnScenarios = create<OwnScenarios>()((set, get) => {
       keep([...items, { id, text, notes }]);
       return id;
     },
-    change: (id, text) => keep(get().items.map((item) => (item.id === id ? { ...item, text } : item))),
+    change: (id, text) =>
+      keep(get().items.map((item) => (item.id === id ? { ...item, text } : item))),
     remove: (id) => keep(get().items.filter((item) => item.id !== id)),
   };
 });

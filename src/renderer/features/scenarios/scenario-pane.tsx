@@ -1,4 +1,7 @@
-/** One scenario: what it is, run it, what came of its last run step by step, and its file beside that. */
+/**
+ * One scenario: what it is, run it, what came of its last run step by step, and its file beside
+ * that.
+ */
 
 import { useDeferredValue, useEffect, useRef, useState } from "react";
 import type { ScenarioProblem, ScenarioRunAnswer } from "../../../contract/scenarios.ts";
@@ -48,11 +51,20 @@ export function ScenarioPane({ collection, scenario, run, error, onCopy }: Scena
   const report = run?.report;
 
   const start = (): void => press(() => call("scenarios.run", { text, file }), "start");
-  const stop = (): void => (run === undefined ? undefined : press(() => call("scenarioRuns.delete", { id: run.id }), "stop"));
+  const stop = (): void =>
+    run === undefined
+      ? undefined
+      : press(() => call("scenarioRuns.delete", { id: run.id }), "stop");
   const isRunning = report?.state === "running";
   useKeys({ r: isRunning ? stop : start });
   useOffer("scenario", [
-    { id: "scenario.run", label: `Run the scenario ${name.slice(0, 60)}`, icon: "scenarios", shortcut: "r", run: start },
+    {
+      id: "scenario.run",
+      label: `Run the scenario ${name.slice(0, 60)}`,
+      icon: "scenarios",
+      shortcut: "r",
+      run: start,
+    },
   ]);
   // What was pointed at in one run is elsewhere in the next.
   useEffect(() => setPointed(null), [run?.id]);
@@ -108,26 +120,56 @@ export function ScenarioPane({ collection, scenario, run, error, onCopy }: Scena
             Save
           </Button>
         )}
-        <IconButton icon="copy" small label="Copy the file" onClick={() => void copyText(text, "the scenario")} />
+        <IconButton
+          icon="copy"
+          small
+          label="Copy the file"
+          onClick={() => void copyText(text, "the scenario")}
+        />
       </header>
-      {own !== null && problems.length > 0 && report !== undefined ? <Problems problems={problems} toLine={toLine} /> : null}
-      <ScenarioFile text={text} problems={fileProblems} pointed={pointed} onChange={own?.change ?? null} />
+      {own !== null && problems.length > 0 && report !== undefined ? (
+        <Problems problems={problems} toLine={toLine} />
+      ) : null}
+      <ScenarioFile
+        text={text}
+        problems={fileProblems}
+        pointed={pointed}
+        onChange={own?.change ?? null}
+      />
     </section>
   );
   return <Collection {...collection} editor={editor} evidence={{ label: "File", content }} />;
 }
 
-function ScenarioMenu({ scenario: { name, text, own }, onCopy }: Pick<ScenarioPaneProps, "scenario" | "onCopy">) {
+function ScenarioMenu({
+  scenario: { name, text, own },
+  onCopy,
+}: Pick<ScenarioPaneProps, "scenario" | "onCopy">) {
   const label = "More: copy, save, duplicate, delete";
   const fileName = fileNameIn(text);
   const items: readonly MenuItem[] = [
     { label: "Copy the file", icon: "copy", onSelect: () => void copyText(text, "the scenario") },
-    { label: "Save as a file", icon: "save", hint: fileName.slice(0, 30), onSelect: () => saveFile(fileName, text) },
-    { label: own === null ? "Edit a copy" : "Duplicate", icon: "add", onSelect: () => onCopy(text) },
+    {
+      label: "Save as a file",
+      icon: "save",
+      hint: fileName.slice(0, 30),
+      onSelect: () => saveFile(fileName, text),
+    },
+    {
+      label: own === null ? "Edit a copy" : "Duplicate",
+      icon: "add",
+      onSelect: () => onCopy(text),
+    },
   ];
-  if (own === null) return <Menu trigger={<IconButton icon="more" small label={label} />} items={items} />;
+  if (own === null)
+    return <Menu trigger={<IconButton icon="more" small label={label} />} items={items} />;
   return (
-    <DeleteMenu name={name.slice(0, 60)} label={label} items={[...items, "line"]} onDelete={() => Promise.resolve(own.remove())}>
+    <DeleteMenu
+      name={name.slice(0, 60)}
+      label={label}
+      items={[...items, "line"]}
+      onDelete={() => Promise.resolve(own.remove())}
+    >
       It is stored in this browser only. Save it as a file first if you want to run it again.
     </DeleteMenu>
   );
@@ -145,8 +187,8 @@ function Result({ report, problems, toLine }: ResultProps) {
       <Problems problems={problems} toLine={toLine} />
     ) : (
       <p className="scenario-lead">
-        Not run yet. A scenario runs in its own in-memory pipeline with its own clock: nothing appears in Live, and hours of retries take
-        only as long as their requests.
+        Not run yet. A scenario runs in its own in-memory pipeline with its own clock: nothing
+        appears in Live, and hours of retries take only as long as their requests.
       </p>
     );
   }
@@ -178,7 +220,10 @@ type ScenarioFileProps = {
   onChange: ((text: string) => void) | null;
 };
 
-/** The text of a scenario with its line numbers, to read or to edit. The textarea is as high as its text: what scrolls is around both. */
+/**
+ * The text of a scenario with its line numbers, to read or to edit. The textarea is as high as its
+ * text: what scrolls is around both.
+ */
 function ScenarioFile({ text, problems, pointed, onChange }: ScenarioFileProps) {
   const pane = useRef<HTMLDivElement>(null);
   const lines = text.split("\n").length;
@@ -192,7 +237,9 @@ function ScenarioFile({ text, problems, pointed, onChange }: ScenarioFileProps) 
   }, [pointed]);
   return (
     <div className="pane-body bytes scenario-file" ref={pane}>
-      {pointed === null ? null : <div className="pointed" style={{ top: (pointed.line - 1) * linePx + 8 }} />}
+      {pointed === null ? null : (
+        <div className="pointed" style={{ top: (pointed.line - 1) * linePx + 8 }} />
+      )}
       <div className="line-numbers" aria-hidden="true">
         {Array.from({ length: lines }, (_, place) => (
           <span key={place} className={wrong.has(place + 1) ? "wrong" : undefined}>

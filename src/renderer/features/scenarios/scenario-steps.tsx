@@ -1,4 +1,7 @@
-/** What came of each step of a scenario: a track of steps on the scenario's clock, each with its expectations under it. */
+/**
+ * What came of each step of a scenario: a track of steps on the scenario's clock, each with its
+ * expectations under it.
+ */
 
 import type {
   ScenarioDifference,
@@ -26,13 +29,26 @@ export function ScenarioSteps({ report, toLine }: { report: ScenarioReport; toLi
 
 function LineLink({ line, toLine }: { line: number; toLine: ToLine }) {
   return (
-    <button type="button" className="line-link" title={`Show line ${line} of the file`} onClick={() => toLine(line)}>
+    <button
+      type="button"
+      className="line-link"
+      title={`Show line ${line} of the file`}
+      onClick={() => toLine(line)}
+    >
       line {line}
     </button>
   );
 }
 
-function Step({ step, number, toLine }: { step: ScenarioStepResult; number: number; toLine: ToLine }) {
+function Step({
+  step,
+  number,
+  toLine,
+}: {
+  step: ScenarioStepResult;
+  number: number;
+  toLine: ToLine;
+}) {
   const { state, name, text, elapsedMs, outcome, problem, expectations, line } = step;
   return (
     <li className={`scenario-step ${state}`}>
@@ -46,7 +62,9 @@ function Step({ step, number, toLine }: { step: ScenarioStepResult; number: numb
         </span>
         <span className="step-what isolate">
           {name === null ? null : <b className="isolate">{name}</b>}
-          {name !== null && text === step.verb ? null : <code className={name === null ? "" : "muted"}>{text}</code>}
+          {name !== null && text === step.verb ? null : (
+            <code className={name === null ? "" : "muted"}>{text}</code>
+          )}
         </span>
         <span className="step-at">{elapsedMs === null ? "" : elapsedWords(elapsedMs)}</span>
         <LineLink line={line} toLine={toLine} />
@@ -56,7 +74,11 @@ function Step({ step, number, toLine }: { step: ScenarioStepResult; number: numb
       {expectations.length === 0 ? null : (
         <ul className="expectations" aria-label={`Expectations of step ${number}`}>
           {expectations.map((expectation) => (
-            <Expectation key={`${expectation.line}:${expectation.column}`} expectation={expectation} toLine={toLine} />
+            <Expectation
+              key={`${expectation.line}:${expectation.column}`}
+              expectation={expectation}
+              toLine={toLine}
+            />
           ))}
         </ul>
       )}
@@ -64,7 +86,13 @@ function Step({ step, number, toLine }: { step: ScenarioStepResult; number: numb
   );
 }
 
-function Expectation({ expectation, toLine }: { expectation: ScenarioExpectationResult; toLine: ToLine }) {
+function Expectation({
+  expectation,
+  toLine,
+}: {
+  expectation: ScenarioExpectationResult;
+  toLine: ToLine;
+}) {
   const { passed, text, line, expected, actual, differences, moreDifferences } = expectation;
   return (
     <li className={passed ? "expectation passed" : "expectation failed"}>
@@ -82,7 +110,9 @@ function Expectation({ expectation, toLine }: { expectation: ScenarioExpectation
           {differences.map((difference) => (
             <Difference key={difference.of} difference={difference} />
           ))}
-          {moreDifferences > 0 ? <p className="quiet">and {moreDifferences} more that differ</p> : null}
+          {moreDifferences > 0 ? (
+            <p className="quiet">and {moreDifferences} more that differ</p>
+          ) : null}
         </>
       )}
     </li>
@@ -102,13 +132,19 @@ function Against({ expected, actual }: { expected: string; actual: string }) {
 }
 
 /** Folded together, for a hundred deliveries may differ in the same way. */
-function Difference({ difference: { of, expected, actual, attempts, attemptsBefore } }: { difference: ScenarioDifference }) {
+function Difference({
+  difference: { of, expected, actual, attempts, attemptsBefore },
+}: {
+  difference: ScenarioDifference;
+}) {
   const made = attempts.length + attemptsBefore;
   return (
     <details className="difference">
       <summary>
         <span className="isolate">{of}</span>
-        <span className="quiet">{made === 0 ? "no attempt" : `${made} ${made === 1 ? "attempt" : "attempts"}`}</span>
+        <span className="quiet">
+          {made === 0 ? "no attempt" : `${made} ${made === 1 ? "attempt" : "attempts"}`}
+        </span>
       </summary>
       <Against expected={expected} actual={actual} />
       {attemptsBefore > 0 ? <p className="quiet">{attemptsBefore} attempts before these</p> : null}
@@ -129,16 +165,29 @@ function Difference({ difference: { of, expected, actual, attempts, attemptsBefo
 const outcomes = ["timeout", "connection_error", "tls_error"] as const;
 
 function outcomeOf(attempt: ScenarioDifference["attempts"][number]) {
-  return isGood(attempt) ? "success" : (outcomes.find((outcome) => outcome === attempt.result) ?? "http_error");
+  return isGood(attempt)
+    ? "success"
+    : (outcomes.find((outcome) => outcome === attempt.result) ?? "http_error");
 }
 
-export function Problems({ problems, toLine }: { problems: readonly ScenarioProblem[]; toLine: ToLine }) {
+export function Problems({
+  problems,
+  toLine,
+}: {
+  problems: readonly ScenarioProblem[];
+  toLine: ToLine;
+}) {
   return (
     <ul className="scenario-problems" aria-label="Problems in the file">
       {problems.map(({ line, column, message }) => (
         <li key={`${line}:${column}:${message}`}>
           <StateGlyph state="failed" />
-          <button type="button" className="line-link" title={`Show line ${line} of the file`} onClick={() => toLine(line)}>
+          <button
+            type="button"
+            className="line-link"
+            title={`Show line ${line} of the file`}
+            onClick={() => toLine(line)}
+          >
             line {line}, column {column}
           </button>
           <span className="isolate">{message}</span>

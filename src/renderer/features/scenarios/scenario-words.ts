@@ -1,10 +1,17 @@
 /** The words of a scenario and of what came of it. Pure. */
 
-import type { ScenarioAttempt, ScenarioReport, ScenarioStepResult } from "../../../contract/scenarios.ts";
+import type {
+  ScenarioAttempt,
+  ScenarioReport,
+  ScenarioStepResult,
+} from "../../../contract/scenarios.ts";
 import type { StateName } from "../../kit/glyph.tsx";
 import { span } from "../../kit/words.ts";
 
-/** What the file calls itself, read without knowing YAML: a file that is being typed has a name as well. */
+/**
+ * What the file calls itself, read without knowing YAML: a file that is being typed has a name as
+ * well.
+ */
 export function nameIn(text: string): string {
   const named = /^name:[ \t]*(\S.*?)[ \t]*$/m.exec(text)?.[1] ?? "";
   const bare = /^(["'])(.*)\1$/.exec(named)?.[2] ?? named;

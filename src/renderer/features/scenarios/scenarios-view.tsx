@@ -1,6 +1,6 @@
 /**
- * Scenarios: those that come with Hookyard and the user's own, one of them with its last run and its file. The place is
- * `#/scenarios/<file>` or `#/scenarios/own/<id>`.
+ * Scenarios: those that come with Hookyard and the user's own, one of them with its last run and
+ * its file. The place is `#/scenarios/<file>` or `#/scenarios/own/<id>`.
  */
 
 import { type RefObject, useRef } from "react";
@@ -34,21 +34,39 @@ export function ScenariosView() {
   const chooseFile = (): void => chooser.current?.click();
   const openFiles = async (files: readonly File[]): Promise<void> => {
     for (const file of files) {
-      if (file.size > longestFile) throw new Error(`${file.name} is larger than 1 MB, so it is not a scenario.`);
+      if (file.size > longestFile)
+        throw new Error(`${file.name} is larger than 1 MB, so it is not a scenario.`);
       add(await file.text());
     }
   };
   useOffer("scenarios", [
-    { id: "scenarios.new", label: "New scenario", icon: "scenarios", hint: "Scenarios", run: () => add() },
-    { id: "scenarios.open", label: "Open a scenario file", icon: "scenarios", hint: "Scenarios", run: chooseFile },
+    {
+      id: "scenarios.new",
+      label: "New scenario",
+      icon: "scenarios",
+      hint: "Scenarios",
+      run: () => add(),
+    },
+    {
+      id: "scenarios.open",
+      label: "Open a scenario file",
+      icon: "scenarios",
+      hint: "Scenarios",
+      run: chooseFile,
+    },
   ]);
   if (answer === undefined) return <ProblemText error={error} />;
 
   const ready = answer.items.map(fromReady);
-  const all = [...own.items.map((item) => fromOwn(item, own, () => go({ view: "scenarios" }))), ...ready];
+  const all = [
+    ...own.items.map((item) => fromOwn(item, own, () => go({ view: "scenarios" }))),
+    ...ready,
+  ];
   const openFile = path[0] === "own" ? path[1] : path[0];
-  const current = all.find(({ file }) => file === openFile) ?? (openFile === undefined ? ready[0] : undefined);
-  const runOf = (file: string): ScenarioRunAnswer | undefined => runs.find(({ report }) => report.file === file);
+  const current =
+    all.find(({ file }) => file === openFile) ?? (openFile === undefined ? ready[0] : undefined);
+  const runOf = (file: string): ScenarioRunAnswer | undefined =>
+    runs.find(({ report }) => report.file === file);
   const collection = {
     view: "scenarios",
     title: "Scenarios",
@@ -62,7 +80,13 @@ export function ScenariosView() {
     })),
     current: current && placeOf(current),
     add: { label: "New scenario", run: () => add() },
-    footer: <ScenarioFiles chooser={chooser} onChoose={chooseFile} onFiles={(files) => attempt(() => openFiles(files))} />,
+    footer: (
+      <ScenarioFiles
+        chooser={chooser}
+        onChoose={chooseFile}
+        onFiles={(files) => attempt(() => openFiles(files))}
+      />
+    ),
   } as const;
 
   if (current === undefined) {
@@ -77,8 +101,9 @@ export function ScenariosView() {
             more={<Button onClick={chooseFile}>Open a file…</Button>}
             error={problem}
           >
-            A scenario is a file of sources, destinations, test endpoints, messages to send, clock moves and expectations. It runs the whole
-            pipeline in memory, hours in seconds, and reports what differs from the expectations.
+            A scenario is a file of sources, destinations, test endpoints, messages to send, clock
+            moves and expectations. It runs the whole pipeline in memory, hours in seconds, and
+            reports what differs from the expectations.
           </EmptyState>
         }
         editor={null}
@@ -97,7 +122,11 @@ export function ScenariosView() {
   );
 }
 
-type FilesProps = { chooser: RefObject<HTMLInputElement | null>; onChoose: () => void; onFiles: (files: readonly File[]) => void };
+type FilesProps = {
+  chooser: RefObject<HTMLInputElement | null>;
+  onChoose: () => void;
+  onFiles: (files: readonly File[]) => void;
+};
 
 function ScenarioFiles({ chooser, onChoose, onFiles }: FilesProps) {
   return (
@@ -119,8 +148,8 @@ function ScenarioFiles({ chooser, onChoose, onFiles }: FilesProps) {
         }}
       />
       <p className="quiet">
-        To record one, filter Live to the messages, then choose a scenario in the export menu. <code>hookyard run FILE</code> runs the same
-        files from the command line.
+        To record one, filter Live to the messages, then choose a scenario in the export menu.{" "}
+        <code>hookyard run FILE</code> runs the same files from the command line.
       </p>
     </section>
   );

@@ -24,16 +24,24 @@ export function ConfigurationSection() {
     reporting(async () => {
       const document = await call("configuration.export", { secrets });
       download("hookyard-configuration.json", `${JSON.stringify(document, null, 2)}\n`);
-      return secrets ? "Saved with the shared secrets and credentials in plain text." : "Saved without the shared secrets and credentials.";
+      return secrets
+        ? "Saved with the shared secrets and credentials in plain text."
+        : "Saved without the shared secrets and credentials.";
     });
   const read = ({ currentTarget: input }: ChangeEvent<HTMLInputElement>): void => {
     const [chosen] = input.files ?? [];
     input.value = "";
     if (chosen === undefined) return;
     reporting(async () => {
-      const { created, updated, missing = [] } = await call("configuration.import", documentOf(await chosen.text(), chosen.name));
+      const {
+        created,
+        updated,
+        missing = [],
+      } = await call("configuration.import", documentOf(await chosen.text(), chosen.name));
       const toEnter =
-        missing.length === 0 ? "" : ` The file has no values for these credentials: enter them in Destinations. ${missing.join("; ")}.`;
+        missing.length === 0
+          ? ""
+          : ` The file has no values for these credentials: enter them in Destinations. ${missing.join("; ")}.`;
       return `Imported ${chosen.name}: ${count(created)} created, ${count(updated)} updated.${toEnter}`;
     });
   };
@@ -41,8 +49,9 @@ export function ConfigurationSection() {
   return (
     <>
       <p className="muted">
-        Sources, destinations, test endpoints, retry profiles, audiences, computed traits, simulated clients and settings. Importing a file
-        creates new items, updates those with the same write key or name, and leaves everything else.
+        Sources, destinations, test endpoints, retry profiles, audiences, computed traits, simulated
+        clients and settings. Importing a file creates new items, updates those with the same write
+        key or name, and leaves everything else.
       </p>
       <CheckField
         label="Include the shared secrets and credentials in plain text"

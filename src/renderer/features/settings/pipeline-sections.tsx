@@ -15,8 +15,14 @@ type Update = (changes: InputOf<"settings.update">) => Promise<unknown>;
 
 const update: Update = (changes) => call("settings.update", changes);
 
-/** The settings, and a way to change one from a control that has no place for a sentence of its own. */
-function useSettings(): { settings: Settings | undefined; problem: Error | null; set: (changes: InputOf<"settings.update">) => void } {
+/**
+ * The settings, and a way to change one from a control that has no place for a sentence of its own.
+ */
+function useSettings(): {
+  settings: Settings | undefined;
+  problem: Error | null;
+  set: (changes: InputOf<"settings.update">) => void;
+} {
   const { answer, error } = useLive("settings.get", {});
   const { problem, attempt } = useAction();
   return {
@@ -26,7 +32,8 @@ function useSettings(): { settings: Settings | undefined; problem: Error | null;
   };
 }
 
-const wholeNumber = (what: string) => (text: string) => (/^-?\d+$/.test(text.trim()) ? null : `${what} is a whole number.`);
+const wholeNumber = (what: string) => (text: string) =>
+  /^-?\d+$/.test(text.trim()) ? null : `${what} is a whole number.`;
 
 export function DeliverySection() {
   const { settings, problem, set } = useSettings();
@@ -73,8 +80,10 @@ export function DeliverySection() {
 }
 
 const unknownKeySentences = {
-  explain: "They get 401 with the reason, and are stored under Sources, where you can adopt the key.",
-  production: "They get 200, as from the hosted service, and are stored under Sources, where you can adopt the key.",
+  explain:
+    "They get 401 with the reason, and are stored under Sources, where you can adopt the key.",
+  production:
+    "They get 200, as from the hosted service, and are stored under Sources, where you can adopt the key.",
 };
 
 export function IngestSection() {
@@ -114,7 +123,11 @@ export function StoreSection() {
         inputMode="numeric"
         placeholder="all"
         text={settings.maxMessages === null ? "" : count(settings.maxMessages)}
-        check={(text) => (readCount(text) === undefined ? "Enter a whole number, or leave it empty to keep all." : null)}
+        check={(text) =>
+          readCount(text) === undefined
+            ? "Enter a whole number, or leave it empty to keep all."
+            : null
+        }
         hint={`${count(stats?.messages.total ?? 0)} now. Pinned messages are kept; messages with a delivery in progress are removed when it ends.`}
         onCommit={(text) => update({ maxMessages: readCount(text) ?? null })}
       />
@@ -129,7 +142,9 @@ export function StoreSection() {
             : "Enter a time such as 30 d or 12 h, or leave it empty to keep messages forever."
         }
         hint="Real time, not clock time: fast-forwarding removes nothing."
-        onCommit={(text) => update({ maxAgeMs: text.trim() === "" ? null : parseDuration(text, "d") })}
+        onCommit={(text) =>
+          update({ maxAgeMs: text.trim() === "" ? null : parseDuration(text, "d") })
+        }
       />
       <CommitField
         label="Keep at most"
@@ -138,7 +153,11 @@ export function StoreSection() {
         inputMode="decimal"
         placeholder="any size"
         text={settings.maxBytes === null ? "" : megabytesText(settings.maxBytes)}
-        check={(text) => (readMegabytes(text) === undefined ? "Enter a number of megabytes, or leave it empty for no limit." : null)}
+        check={(text) =>
+          readMegabytes(text) === undefined
+            ? "Enter a number of megabytes, or leave it empty for no limit."
+            : null
+        }
         hint="The size of the data file, in addition to the two limits below. The oldest accepted messages are removed first."
         onCommit={(text) => update({ maxBytes: readMegabytes(text) ?? null })}
       />
@@ -148,7 +167,9 @@ export function StoreSection() {
         unit="MB"
         inputMode="decimal"
         text={megabytesText(settings.maxRejectedBytes)}
-        check={(text) => (typeof readMegabytes(text) === "number" ? null : "Enter a number of megabytes.")}
+        check={(text) =>
+          typeof readMegabytes(text) === "number" ? null : "Enter a number of megabytes."
+        }
         hint="They have a separate limit, so that they never displace accepted messages."
         onCommit={(text) => update({ maxRejectedBytes: readMegabytes(text) ?? undefined })}
       />
@@ -158,7 +179,9 @@ export function StoreSection() {
         unit="MB"
         inputMode="decimal"
         text={megabytesText(settings.maxUnknownKeyBytes)}
-        check={(text) => (typeof readMegabytes(text) === "number" ? null : "Enter a number of megabytes.")}
+        check={(text) =>
+          typeof readMegabytes(text) === "number" ? null : "Enter a number of megabytes."
+        }
         hint="The newest 1,000 of them are kept, within this limit, until their key is adopted."
         onCommit={(text) => update({ maxUnknownKeyBytes: readMegabytes(text) ?? undefined })}
       />

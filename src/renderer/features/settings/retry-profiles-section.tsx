@@ -9,7 +9,14 @@ import { Button, CheckField, Choice, IconButton } from "../../kit/controls.tsx";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 import { Menu } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { delaysText, parseDelays, parseStatuses, retriedWords, scheduleWords, statusesText } from "../../kit/retry-words.ts";
+import {
+  delaysText,
+  parseDelays,
+  parseStatuses,
+  retriedWords,
+  scheduleWords,
+  statusesText,
+} from "../../kit/retry-words.ts";
 import { useAction } from "../../kit/use-action.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
@@ -27,7 +34,10 @@ export function RetryProfilesSection() {
   /** A copy of a profile is a custom one, open for changes. */
   const copy = ({ id: _, builtIn: __, name, ...members }: Profile): void =>
     run(async () => {
-      const made = await call("retryProfiles.create", { ...members, name: freeName(`my-${name}`, profiles) });
+      const made = await call("retryProfiles.create", {
+        ...members,
+        name: freeName(`my-${name}`, profiles),
+      });
       setOpenId(made.id);
     });
 
@@ -36,7 +46,9 @@ export function RetryProfilesSection() {
       <ProblemText error={problem ?? error} />
       <ul className="profiles">
         {profiles.map((profile) => {
-          const users = destinations.filter(({ retryProfile }) => retryProfile === profile.name).length;
+          const users = destinations.filter(
+            ({ retryProfile }) => retryProfile === profile.name,
+          ).length;
           const { id } = profile;
           const isOpen = id !== null && id === openId;
           return (
@@ -49,7 +61,12 @@ export function RetryProfilesSection() {
                 </span>
                 <span className="grow" />
                 {id === null ? null : (
-                  <Button small look="quiet" aria-expanded={isOpen} onClick={() => setOpenId(isOpen ? null : id)}>
+                  <Button
+                    small
+                    look="quiet"
+                    aria-expanded={isOpen}
+                    onClick={() => setOpenId(isOpen ? null : id)}
+                  >
                     {isOpen ? "Close" : "Change"}
                   </Button>
                 )}
@@ -57,13 +74,22 @@ export function RetryProfilesSection() {
                   trigger={<IconButton icon="more" small label={`More for ${profile.name}`} />}
                   items={[
                     { label: "Create a custom copy", icon: "copy", onSelect: () => copy(profile) },
-                    ...(id === null ? [] : [{ label: "Delete…", icon: "deletions" as const, onSelect: () => setRemoved(profile) }]),
+                    ...(id === null
+                      ? []
+                      : [
+                          {
+                            label: "Delete…",
+                            icon: "deletions" as const,
+                            onSelect: () => setRemoved(profile),
+                          },
+                        ]),
                   ]}
                 />
               </div>
               <p className="muted">
-                {scheduleWords(profile)}, for at most {durationText(profile.windowMs)} after the first attempt. Retries{" "}
-                {retriedWords(profile)}. Deadline {durationText(profile.timeoutMs)}.
+                {scheduleWords(profile)}, for at most {durationText(profile.windowMs)} after the
+                first attempt. Retries {retriedWords(profile)}. Deadline{" "}
+                {durationText(profile.timeoutMs)}.
               </p>
               {isOpen ? <RetryProfileEditor profile={profile} id={id} /> : null}
             </li>
@@ -71,7 +97,11 @@ export function RetryProfilesSection() {
         })}
       </ul>
       <div className="actions">
-        <Button icon="add" disabled={answer === undefined} onClick={() => copy({ ...documented, id: null, builtIn: true })}>
+        <Button
+          icon="add"
+          disabled={answer === undefined}
+          onClick={() => copy({ ...documented, id: null, builtIn: true })}
+        >
           Create a retry profile
         </Button>
       </div>
@@ -81,17 +111,20 @@ export function RetryProfilesSection() {
         title={`Delete ${removed?.name ?? ""}?`}
         action="Delete"
         onConfirm={async () => {
-          if (removed !== null && removed.id !== null) await call("retryProfiles.delete", { id: removed.id });
+          if (removed !== null && removed.id !== null)
+            await call("retryProfiles.delete", { id: removed.id });
         }}
       >
-        The retry profile is permanently deleted. A profile that a destination uses cannot be deleted.
+        The retry profile is permanently deleted. A profile that a destination uses cannot be
+        deleted.
       </ConfirmDialog>
     </>
   );
 }
 
 function freeName(name: string, profiles: readonly Profile[]): string {
-  const isTaken = (candidate: string): boolean => profiles.some((profile) => profile.name === candidate);
+  const isTaken = (candidate: string): boolean =>
+    profiles.some((profile) => profile.name === candidate);
   if (!isTaken(name)) return name;
   let number = 2;
   while (isTaken(`${name}-${number}`)) number += 1;
@@ -100,16 +133,27 @@ function freeName(name: string, profiles: readonly Profile[]): string {
 
 type Changes = Omit<InputOf<"retryProfiles.update">, "id">;
 
-const checkTime = (text: string): string | null => (parseDuration(text) === null ? "Enter a time such as 10 s, 30 m or 4 h." : null);
+const checkTime = (text: string): string | null =>
+  parseDuration(text) === null ? "Enter a time such as 10 s, 30 m or 4 h." : null;
 
-/** A custom retry profile: its schedule, its window, what it retries. Every field is saved when it is left. */
+/**
+ * A custom retry profile: its schedule, its window, what it retries. Every field is saved when it
+ * is left.
+ */
 function RetryProfileEditor({ profile, id }: { profile: Profile; id: string }) {
   const { problem, attempt } = useAction();
-  const update = (changes: Changes): Promise<unknown> => call("retryProfiles.update", { id, ...changes });
+  const update = (changes: Changes): Promise<unknown> =>
+    call("retryProfiles.update", { id, ...changes });
   const set = (changes: Changes): void => attempt(() => update(changes));
   return (
     <div className="profile-editor">
-      <CommitField label="Name" mono text={profile.name} hint="lower-case letters, digits, hyphens" onCommit={(name) => update({ name })} />
+      <CommitField
+        label="Name"
+        mono
+        text={profile.name}
+        hint="lower-case letters, digits, hyphens"
+        onCommit={(name) => update({ name })}
+      />
       <div className="commit">
         <span className="labelled-name">Schedule</span>
         <Choice
@@ -128,7 +172,11 @@ function RetryProfileEditor({ profile, id }: { profile: Profile; id: string }) {
         unit="%"
         inputMode="decimal"
         text={String(Number((profile.jitter * 100).toPrecision(12)))}
-        check={(text) => (text.trim() !== "" && Number(text) >= 0 && Number(text) <= 100 ? null : "Enter a percentage from 0 to 100.")}
+        check={(text) =>
+          text.trim() !== "" && Number(text) >= 0 && Number(text) <= 100
+            ? null
+            : "Enter a percentage from 0 to 100."
+        }
         hint="in both directions"
         onCommit={(text) => update({ jitter: Number(text) / 100 })}
       />
@@ -152,7 +200,9 @@ function RetryProfileEditor({ profile, id }: { profile: Profile; id: string }) {
         mono
         text={statusesText(profile.retriedStatuses)}
         placeholder="none"
-        check={(text) => (parseStatuses(text) === null ? "Enter statuses such as 5xx, 429, 500-503." : null)}
+        check={(text) =>
+          parseStatuses(text) === null ? "Enter statuses such as 5xx, 429, 500-503." : null
+        }
         onCommit={(text) => update({ retriedStatuses: parseStatuses(text) ?? [] })}
       />
       <div className="wide profile-checks">
@@ -194,7 +244,9 @@ function ScheduleFields({
         mono
         text={delaysText(schedule.delaysMs)}
         placeholder="none: one round only"
-        check={(text) => (parseDelays(text) === null ? "Enter delays such as 10 s, 30 s, 5 m." : null)}
+        check={(text) =>
+          parseDelays(text) === null ? "Enter delays such as 10 s, 30 s, 5 m." : null
+        }
         onCommit={(text) => onChange({ ...schedule, delaysMs: parseDelays(text) ?? [] })}
       />
     );
@@ -205,14 +257,18 @@ function ScheduleFields({
         label="First delay"
         text={durationText(schedule.firstMs)}
         check={checkTime}
-        onCommit={(text) => onChange({ ...schedule, firstMs: parseDuration(text) ?? schedule.firstMs })}
+        onCommit={(text) =>
+          onChange({ ...schedule, firstMs: parseDuration(text) ?? schedule.firstMs })
+        }
       />
       <CommitField
         label="Factor"
         unit="×"
         inputMode="decimal"
         text={String(schedule.factor)}
-        check={(text) => (text.trim() !== "" && Number(text) >= 1 ? null : "A factor is 1 or more.")}
+        check={(text) =>
+          text.trim() !== "" && Number(text) >= 1 ? null : "A factor is 1 or more."
+        }
         onCommit={(text) => onChange({ ...schedule, factor: Number(text) })}
       />
       <CommitField

@@ -17,17 +17,37 @@ import { RetryProfilesSection } from "./retry-profiles-section.tsx";
 import "./settings.css";
 
 const sections = [
-  { id: "delivery", title: "Delivery", detail: "vendor, seed, jitter, lanes", Content: DeliverySection },
-  { id: "retry-profiles", title: "Retry profiles", detail: "what is retried, and when", Content: RetryProfilesSection },
+  {
+    id: "delivery",
+    title: "Delivery",
+    detail: "vendor, seed, jitter, lanes",
+    Content: DeliverySection,
+  },
+  {
+    id: "retry-profiles",
+    title: "Retry profiles",
+    detail: "what is retried, and when",
+    Content: RetryProfilesSection,
+  },
   { id: "ingest", title: "Ingest", detail: "unknown write keys", Content: IngestSection },
   { id: "store", title: "Store", detail: "retention, durability", Content: StoreSection },
   { id: "appearance", title: "Appearance", detail: "light or dark", Content: AppearanceSection },
-  { id: "configuration", title: "Configuration", detail: "export, import", Content: ConfigurationSection },
+  {
+    id: "configuration",
+    title: "Configuration",
+    detail: "export, import",
+    Content: ConfigurationSection,
+  },
   { id: "reset", title: "Reset", detail: "messages, or everything", Content: ResetSection },
   { id: "about", title: "About", detail: "version, ports, data directory", Content: AboutSection },
 ] as const;
 
-const entries = sections.map(({ id, title, detail }): Entry => ({ path: [id], label: title, detail, hint: detail }));
+const entries = sections.map(({ id, title, detail }): Entry => ({
+  path: [id],
+  label: title,
+  detail,
+  hint: detail,
+}));
 
 export function SettingsView() {
   const open = usePlace((place) => place.path[0]);
@@ -51,7 +71,12 @@ export function SettingsView() {
         <EditorPane label="Settings" title="Settings" others="Go to a section">
           <div className="pane-body settings-body" ref={body}>
             {sections.map(({ id, title, Content }) => (
-              <section key={id} className="setting-section" data-section={id} aria-labelledby={`settings-${id}`}>
+              <section
+                key={id}
+                className="setting-section"
+                data-section={id}
+                aria-labelledby={`settings-${id}`}
+              >
                 <h3 id={`settings-${id}`}>{title}</h3>
                 <Content />
               </section>
@@ -91,7 +116,12 @@ function AppearanceSection() {
   return (
     <div className="commit">
       <span className="labelled-name">Theme</span>
-      <Choice label="Theme" value={theme} options={themes.map((each) => ({ value: each, label: each }))} onChange={choose} />
+      <Choice
+        label="Theme"
+        value={theme}
+        options={themes.map((each) => ({ value: each, label: each }))}
+        onChange={choose}
+      />
       <span className="labelled-hint">Stored in this browser, for this address.</span>
     </div>
   );
@@ -104,7 +134,8 @@ function ResetSection() {
   const sources = useLive("sources.list", {}).answer?.items.length ?? 0;
   const destinations = useLive("destinations.list", {}).answer?.items.length ?? 0;
   const endpoints = useLive("endpoints.list", {}).answer?.items.length ?? 0;
-  const profiles = useLive("retryProfiles.list", {}).answer?.items.filter(({ builtIn }) => !builtIn).length ?? 0;
+  const profiles =
+    useLive("retryProfiles.list", {}).answer?.items.filter(({ builtIn }) => !builtIn).length ?? 0;
   const messages = stats?.messages.total ?? 0;
   const deliveries = stats?.deliveries.total ?? 0;
   const lost = `${some(messages, "message")}, pinned ones too, and ${some(deliveries, "delivery", "deliveries")} with all their attempts`;
@@ -122,8 +153,8 @@ function ResetSection() {
         action="Remove messages"
         onConfirm={() => call("pipeline.reset", { what: "messages" })}
       >
-        {lost} are permanently deleted, along with the requests that test endpoints received and those stored for unknown write keys.
-        Sources, destinations and test endpoints are kept.
+        {lost} are permanently deleted, along with the requests that test endpoints received and
+        those stored for unknown write keys. Sources, destinations and test endpoints are kept.
       </ConfirmDialog>
       <ConfirmDialog
         open={asks === "everything"}
@@ -132,15 +163,17 @@ function ResetSection() {
         action="Remove everything"
         onConfirm={() => call("pipeline.reset", { what: "everything" })}
       >
-        {lost} are permanently deleted, along with {some(sources, "source")}, {some(destinations, "destination")} with their shared secrets,{" "}
-        {some(endpoints, "test endpoint")} and {some(profiles, "custom retry profile")}. Export the configuration first if you may need it
-        again.
+        {lost} are permanently deleted, along with {some(sources, "source")},{" "}
+        {some(destinations, "destination")} with their shared secrets,{" "}
+        {some(endpoints, "test endpoint")} and {some(profiles, "custom retry profile")}. Export the
+        configuration first if you may need it again.
       </ConfirmDialog>
     </>
   );
 }
 
-const some = (number: number, one: string, many = `${one}s`): string => `${count(number)} ${number === 1 ? one : many}`;
+const some = (number: number, one: string, many = `${one}s`): string =>
+  `${count(number)} ${number === 1 ? one : many}`;
 
 /** Light, dark, or as the system has it. Kept in this browser, and set before anything is drawn. */
 const themes = ["system", "light", "dark"] as const;
@@ -156,7 +189,8 @@ type Theme = (typeof themes)[number];
 
 const key = "hookyard.theme";
 
-const kept = (): Theme => themes.find((theme) => theme === window.localStorage.getItem(key)) ?? "system";
+const kept = (): Theme =>
+  themes.find((theme) => theme === window.localStorage.getItem(key)) ?? "system";
 
 function show(theme: Theme): void {
   if (theme === "system") delete document.documentElement.dataset["theme"];

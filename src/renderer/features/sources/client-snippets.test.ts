@@ -14,7 +14,9 @@ describe("pointing a client here", () => {
   test("a shell sees any write key as one word", () => {
     for (const writeKey of ["wk_1", "it's $(whoami)", 'a "b" \\ c', "; rm"]) {
       const snippet = clientSnippet("cURL", { ingestUrl, writeKey });
-      const words = execFileSync("sh", ["-c", `printf '%s\\n' ${snippet.replace(/^curl /, "")}`], { encoding: "utf8" }).split("\n");
+      const words = execFileSync("sh", ["-c", `printf '%s\\n' ${snippet.replace(/^curl /, "")}`], {
+        encoding: "utf8",
+      }).split("\n");
       expect(words[words.indexOf("-u") + 1]).toBe(`${writeKey}:`);
     }
   });
@@ -27,7 +29,11 @@ describe("pointing a client here", () => {
 
   test("so do Ruby and PHP, which read other things in a string", () => {
     const writeKey = `it's #{1} "b" $c \\`;
-    expect(clientSnippet("Ruby", { ingestUrl, writeKey })).toContain(`write_key: "it's \\#{1} \\"b\\" $c \\\\"`);
-    expect(clientSnippet("PHP", { ingestUrl, writeKey })).toContain(`Segment::init('it\\'s #{1} "b" $c \\\\',`);
+    expect(clientSnippet("Ruby", { ingestUrl, writeKey })).toContain(
+      `write_key: "it's \\#{1} \\"b\\" $c \\\\"`,
+    );
+    expect(clientSnippet("PHP", { ingestUrl, writeKey })).toContain(
+      `Segment::init('it\\'s #{1} "b" $c \\\\',`,
+    );
   });
 });

@@ -2,7 +2,15 @@
 
 import { shellQuoted } from "../../kit/shell-quoted.ts";
 
-export const clientSnippetKinds = ["cURL", "Node", "Go", "Python", "Ruby", "PHP", "browser"] as const;
+export const clientSnippetKinds = [
+  "cURL",
+  "Node",
+  "Go",
+  "Python",
+  "Ruby",
+  "PHP",
+  "browser",
+] as const;
 export type ClientSnippetKind = (typeof clientSnippetKinds)[number];
 
 type SnippetValues = { ingestUrl: string; writeKey: string };
@@ -10,11 +18,20 @@ type SnippetValues = { ingestUrl: string; writeKey: string };
 export function clientSnippet(kind: ClientSnippetKind, values: SnippetValues): string {
   const { ingestUrl, writeKey } = values;
   const { host, hostname, port, protocol } = new URL(ingestUrl);
-  return snippets[kind]({ ...values, key: JSON.stringify(writeKey), url: JSON.stringify(ingestUrl), host, hostname, port, protocol });
+  return snippets[kind]({
+    ...values,
+    key: JSON.stringify(writeKey),
+    url: JSON.stringify(ingestUrl),
+    host,
+    hostname,
+    port,
+    protocol,
+  });
 }
 
 /** The key and the URL as JSON, and the parts of the URL. */
-type Parts = SnippetValues & Record<"key" | "url" | "host" | "hostname" | "port" | "protocol", string>;
+type Parts = SnippetValues &
+  Record<"key" | "url" | "host" | "hostname" | "port" | "protocol", string>;
 
 const snippets: Record<ClientSnippetKind, (parts: Parts) => string> = {
   cURL: ({ ingestUrl, writeKey }) => `curl ${ingestUrl}/v1/track \\

@@ -3,7 +3,10 @@ import { faultDoing, faultWith, faultWords, type Fault } from "./fault-words.ts"
 
 describe("a fault in words", () => {
   test.each<[Fault, string]>([
-    [{ do: "answer", status: 503, retryAfter: 2, times: 3 }, "503, Retry-After 2, the next 3 requests"],
+    [
+      { do: "answer", status: 503, retryAfter: 2, times: 3 },
+      "503, Retry-After 2, the next 3 requests",
+    ],
     [{ do: "answer" }, "500, every request"],
     [{ do: "delay", delayMs: 800, chance: 0.1 }, "wait 800 ms, 10 % of the requests"],
     [{ do: "cut", delayMs: 2000, times: 1 }, "cut the connection, after 2 s, the next request"],
@@ -16,7 +19,11 @@ describe("a fault in words", () => {
     const fault: Fault = { do: "answer", status: 429, retryAfter: 2, times: 3 };
     expect(faultDoing(fault, "cut")).toEqual({ do: "cut", times: 3 });
     expect(faultDoing(fault, "delay")).toEqual({ do: "delay", delayMs: 1000, times: 3 });
-    expect(faultDoing({ do: "delay", delayMs: 500 }, "answer")).toEqual({ do: "answer", status: 503, delayMs: 500 });
+    expect(faultDoing({ do: "delay", delayMs: 500 }, "answer")).toEqual({
+      do: "answer",
+      status: 503,
+      delayMs: 500,
+    });
   });
 
   test("a member that is emptied is left out", () => {

@@ -13,12 +13,19 @@ export function faultWords(fault: Fault): string {
   if (fault.do === "cut") words.push("cut the connection");
   if (fault.do === "answer" && retryAfter !== undefined) words.push(`Retry-After ${retryAfter}`);
   if (fault.do === "delay" || delayMs > 0)
-    words.push(fault.do === "delay" ? `wait ${durationText(delayMs)}` : `after ${durationText(delayMs)}`);
+    words.push(
+      fault.do === "delay" ? `wait ${durationText(delayMs)}` : `after ${durationText(delayMs)}`,
+    );
   return `${words.join(", ")}, ${whenWords(fault)}`;
 }
 
 function whenWords({ times, chance }: Fault): string {
-  const requests = times === undefined ? "every request" : times === 1 ? "the next request" : `the next ${times} requests`;
+  const requests =
+    times === undefined
+      ? "every request"
+      : times === 1
+        ? "the next request"
+        : `the next ${times} requests`;
   if (chance === undefined) return requests;
   const share = `${Number((chance * 100).toPrecision(12))} % of the requests`;
   return times === undefined ? share : `${share}, ${times} in all`;
@@ -27,8 +34,12 @@ function whenWords({ times, chance }: Fault): string {
 export const newFault: Fault = { do: "answer", status: 503, times: 3 };
 
 /** The same fault doing something else: what the new action has no use for is left out. */
-export function faultDoing({ status, retryAfter, delayMs, ...when }: Fault, does: Fault["do"]): Fault {
-  if (does === "answer") return { ...when, do: does, status: status ?? 503, ...defined({ retryAfter, delayMs }) };
+export function faultDoing(
+  { status, retryAfter, delayMs, ...when }: Fault,
+  does: Fault["do"],
+): Fault {
+  if (does === "answer")
+    return { ...when, do: does, status: status ?? 503, ...defined({ retryAfter, delayMs }) };
   if (does === "cut") return { ...when, do: does, ...defined({ delayMs }) };
   return { ...when, do: does, delayMs: delayMs ?? 1000 };
 }
@@ -44,5 +55,7 @@ export function faultWith<Name extends "status" | "retryAfter" | "delayMs" | "ti
 }
 
 function defined<Members extends object>(members: Members): Partial<Members> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<Members>;
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined),
+  ) as Partial<Members>;
 }

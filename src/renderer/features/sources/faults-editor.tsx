@@ -1,4 +1,7 @@
-/** Faults that a source shows its clients: an error answer, a delay, a cut; for the next requests or a share of them. */
+/**
+ * Faults that a source shows its clients: an error answer, a delay, a cut; for the next requests or
+ * a share of them.
+ */
 
 import { CommitField } from "../../kit/commit-field.tsx";
 import { Button, IconButton, SelectField } from "../../kit/controls.tsx";
@@ -9,7 +12,13 @@ import { faultDoing, faultWith, faultWords, newFault, type Fault } from "./fault
 
 type Change = (fault: Fault) => Promise<unknown>;
 
-export function FaultsEditor({ faults, onChange }: { faults: readonly Fault[]; onChange: (faults: readonly Fault[]) => Promise<unknown> }) {
+export function FaultsEditor({
+  faults,
+  onChange,
+}: {
+  faults: readonly Fault[];
+  onChange: (faults: readonly Fault[]) => Promise<unknown>;
+}) {
   const { problem, attempt } = useAction();
   const set = (next: readonly Fault[]): void => attempt(() => onChange(next));
   return (
@@ -41,12 +50,19 @@ export function FaultsEditor({ faults, onChange }: { faults: readonly Fault[]; o
                 onChange={(next) => onChange(faults.with(place, next))}
                 onSet={(next) => set(faults.with(place, next))}
               />
-              <IconButton icon="close" small label={`Remove fault ${place + 1}`} onClick={() => set(faults.toSpliced(place, 1))} />
+              <IconButton
+                icon="close"
+                small
+                label={`Remove fault ${place + 1}`}
+                onClick={() => set(faults.toSpliced(place, 1))}
+              />
             </li>
           ))}
         </ol>
       )}
-      {faults.length > 1 ? <p className="quiet">Delays add up. Of the other faults, the first active one applies.</p> : null}
+      {faults.length > 1 ? (
+        <p className="quiet">Delays add up. Of the other faults, the first active one applies.</p>
+      ) : null}
     </section>
   );
 }
@@ -71,7 +87,9 @@ function FaultFields({
   onSet: (fault: Fault) => void;
 }) {
   const status = String(fault.status ?? 500);
-  const options = (statuses as readonly string[]).includes(status) ? statuses : [...statuses, status];
+  const options = (statuses as readonly string[]).includes(status)
+    ? statuses
+    : [...statuses, status];
   return (
     <div className="fault-fields">
       <SelectField
@@ -106,7 +124,11 @@ function FaultFields({
         name="fault-number"
         placeholder="no delay"
         text={fault.delayMs === undefined ? "" : durationText(fault.delayMs)}
-        check={(text) => (text.trim() === "" || parseDuration(text) !== null ? null : "Enter a time such as 800 ms or 2 s.")}
+        check={(text) =>
+          text.trim() === "" || parseDuration(text) !== null
+            ? null
+            : "Enter a time such as 800 ms or 2 s."
+        }
         onCommit={(text) => onChange(faultWith(fault, "delayMs", parseDuration(text)))}
       />
       <span className="muted">for</span>
@@ -121,7 +143,17 @@ const whens = [
   { value: "share", label: "a share of" },
 ] as const;
 
-function WhenFields({ fault, number, onChange, onSet }: { fault: Fault; number: number; onChange: Change; onSet: (fault: Fault) => void }) {
+function WhenFields({
+  fault,
+  number,
+  onChange,
+  onSet,
+}: {
+  fault: Fault;
+  number: number;
+  onChange: Change;
+  onSet: (fault: Fault) => void;
+}) {
   const when = fault.chance !== undefined ? "share" : fault.times === undefined ? "every" : "next";
   return (
     <>
@@ -131,7 +163,13 @@ function WhenFields({ fault, number, onChange, onSet }: { fault: Fault; number: 
         options={whens}
         onChange={(next) => {
           const { times: _, chance: __, ...plain } = fault;
-          onSet(next === "every" ? plain : next === "next" ? { ...plain, times: 3 } : { ...plain, chance: 0.1 });
+          onSet(
+            next === "every"
+              ? plain
+              : next === "next"
+                ? { ...plain, times: 3 }
+                : { ...plain, chance: 0.1 },
+          );
         }}
       />
       {when === "next" ? (
@@ -187,7 +225,9 @@ function NumberField({
       check={(text) => {
         if (text.trim() === "") return placeholder === undefined ? "Enter a number." : null;
         const number = Number(text);
-        return number >= least && number <= most ? null : `Enter a number from ${least} to ${most}.`;
+        return number >= least && number <= most
+          ? null
+          : `Enter a number from ${least} to ${most}.`;
       }}
       onCommit={(text) => onCommit(text.trim() === "" ? null : Number(text))}
     />

@@ -1,4 +1,7 @@
-/** One source: its write key, how it answers, and the faults it shows its clients. Every change is saved at once. */
+/**
+ * One source: its write key, how it answers, and the faults it shows its clients. Every change is
+ * saved at once.
+ */
 
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { sourceKinds } from "../../../domain/states.ts";
@@ -20,11 +23,21 @@ type Source = AnswerOf<"sources.get">;
 type Changes = Omit<InputOf<"sources.update">, "id">;
 
 const modeSentences = {
-  explain: "A rejected call gets 400, and a batch 200 with a list of the rejected messages and the reasons.",
-  production: "200 for everything but malformed or oversized requests, as the hosted service answers. Reasons show only here.",
+  explain:
+    "A rejected call gets 400, and a batch 200 with a list of the rejected messages and the reasons.",
+  production:
+    "200 for everything but malformed or oversized requests, as the hosted service answers. Reasons show only here.",
 };
 
-export function SourceEditor({ source, unknown, problem }: { source: Source; unknown: number; problem: Error | null }) {
+export function SourceEditor({
+  source,
+  unknown,
+  problem,
+}: {
+  source: Source;
+  unknown: number;
+  problem: Error | null;
+}) {
   const { id, name } = source;
   const destinations = useLive("destinations.list", {}).answer?.items ?? [];
   const go = usePlace((place) => place.go);
@@ -50,7 +63,8 @@ export function SourceEditor({ source, unknown, problem }: { source: Source; unk
           }}
         >
           Requests with its write key become unknown, and it is disconnected from{" "}
-          {connected.length === 1 ? "its destination" : `its ${connected.length} destinations`}. Its messages stay on record.
+          {connected.length === 1 ? "its destination" : `its ${connected.length} destinations`}. Its
+          messages stay on record.
         </DeleteMenu>
       }
     >
@@ -69,7 +83,10 @@ export function SourceEditor({ source, unknown, problem }: { source: Source; unk
         <ProblemText error={problem ?? refusal} />
         <KeyAndKind source={source} connected={connected} onUpdate={update} onSet={set} />
         <Answers source={source} onSet={set} />
-        <FaultsEditor faults={source.faults} onChange={(faults) => update({ faults: [...faults] })} />
+        <FaultsEditor
+          faults={source.faults}
+          onChange={(faults) => update({ faults: [...faults] })}
+        />
       </div>
     </EditorPane>
   );
@@ -88,8 +105,18 @@ function KeyAndKind({ source: { writeKey, kind }, connected, onUpdate, onSet }: 
       <div className="pairs source-pairs">
         <span className="pair-name">Write key</span>
         <div className="with-button">
-          <CommitField label="Write key" shown="hidden" mono text={writeKey} onCommit={(key) => onUpdate({ writeKey: key })} />
-          <IconButton icon="copy" label="Copy the write key" onClick={() => void copyText(writeKey, "the write key")} />
+          <CommitField
+            label="Write key"
+            shown="hidden"
+            mono
+            text={writeKey}
+            onCommit={(key) => onUpdate({ writeKey: key })}
+          />
+          <IconButton
+            icon="copy"
+            label="Copy the write key"
+            onClick={() => void copyText(writeKey, "the write key")}
+          />
         </div>
         <span className="pair-name">Kind</span>
         {kind === "audience" ? (
@@ -125,7 +152,13 @@ function KeyAndKind({ source: { writeKey, kind }, connected, onUpdate, onSet }: 
   );
 }
 
-function Answers({ source: { mode, deduplicate, correctClockSkew }, onSet }: { source: Source; onSet: (changes: Changes) => void }) {
+function Answers({
+  source: { mode, deduplicate, correctClockSkew },
+  onSet,
+}: {
+  source: Source;
+  onSet: (changes: Changes) => void;
+}) {
   return (
     <section className="section" aria-label="Answers">
       <div className="pairs source-pairs">

@@ -1,4 +1,7 @@
-/** Sources: where messages come from, write keys that nobody has yet, and how a client is pointed here. */
+/**
+ * Sources: where messages come from, write keys that nobody has yet, and how a client is pointed
+ * here.
+ */
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -33,19 +36,40 @@ export function SourcesView() {
       const made = await call("sources.create", { name });
       usePlace.getState().go({ view: "sources", path: [made.id], query: { name: "edit" } });
     });
-  useOffer("sources", [{ id: "sources.new", label: "New source", icon: "sources", hint: "Sources", run: () => create() }]);
+  useOffer("sources", [
+    {
+      id: "sources.new",
+      label: "New source",
+      icon: "sources",
+      hint: "Sources",
+      run: () => create(),
+    },
+  ]);
   if (answer === undefined) return <ProblemText error={error} />;
 
   const sources = answer.items;
-  const showsUnknown = openId === unknownPath || (openId === undefined && sources.length === 0 && unknown.length > 0);
+  const showsUnknown =
+    openId === unknownPath || (openId === undefined && sources.length === 0 && unknown.length > 0);
   const current = openOf(sources, openId);
   const entries = sources.map((source): Entry => {
     const { id, name, kind } = source;
-    return { path: [id], label: name, hint: kind, aside: kind, detail: <SourceDetail source={source} /> };
+    return {
+      path: [id],
+      label: name,
+      hint: kind,
+      aside: kind,
+      detail: <SourceDetail source={source} />,
+    };
   });
   if (unknown.length > 0) {
     const hint = count(unknown.length);
-    entries.push({ path: [unknownPath], label: "Unknown write keys", hint, aside: hint, detail: "requests that match no source" });
+    entries.push({
+      path: [unknownPath],
+      label: "Unknown write keys",
+      hint,
+      aside: hint,
+      detail: "requests that match no source",
+    });
   }
   const isOwn = current !== undefined && current.kind !== "audience";
   return (
@@ -64,8 +88,9 @@ export function SourcesView() {
             action={{ label: "Create a source", run: () => create("Shop web") }}
             error={problem}
           >
-            A source has a write key. Messages that clients send with this key to the ingest address go to the destinations that the source
-            is connected to. Requests with an unknown key are stored, and you can adopt them here.
+            A source has a write key. Messages that clients send with this key to the ingest address
+            go to the destinations that the source is connected to. Requests with an unknown key are
+            stored, and you can adopt them here.
           </EmptyState>
         )
       }
@@ -73,7 +98,12 @@ export function SourcesView() {
         current === undefined ? (
           <UnknownKeys keys={unknown} hasSources={sources.length > 0} />
         ) : isOwn ? (
-          <SourceEditor key={current.id} source={current} unknown={unknown.length} problem={problem} />
+          <SourceEditor
+            key={current.id}
+            source={current}
+            unknown={unknown.length}
+            problem={problem}
+          />
         ) : (
           <AudienceSource key={current.id} source={current} />
         )
@@ -81,13 +111,20 @@ export function SourcesView() {
       evidence={
         showsUnknown || (current !== undefined && !isOwn)
           ? undefined
-          : { label: "Point a client here", content: <ClientSnippetPane writeKey={current?.writeKey ?? null} /> }
+          : {
+              label: "Point a client here",
+              content: <ClientSnippetPane writeKey={current?.writeKey ?? null} />,
+            }
       }
     />
   );
 }
 
-function SourceDetail({ source: { kind, writeKey, mode, faults } }: { source: AnswerOf<"sources.get"> }) {
+function SourceDetail({
+  source: { kind, writeKey, mode, faults },
+}: {
+  source: AnswerOf<"sources.get">;
+}) {
   if (kind === "audience") return "managed by Hookyard";
   const notes = [
     ...(mode === "production" ? ["production"] : []),
@@ -101,22 +138,33 @@ function SourceDetail({ source: { kind, writeKey, mode, faults } }: { source: An
   );
 }
 
-/** The source of an audience or a computed trait: Hookyard makes its messages, so there is nothing to set up here. */
+/**
+ * The source of an audience or a computed trait: Hookyard makes its messages, so there is nothing
+ * to set up here.
+ */
 function AudienceSource({ source: { id, name } }: { source: AnswerOf<"sources.get"> }) {
-  const audience = useLive("audiences.list", {}).answer?.items.find(({ sourceId }) => sourceId === id);
-  const trait = useLive("computedTraits.list", {}).answer?.items.find(({ sourceId }) => sourceId === id);
+  const audience = useLive("audiences.list", {}).answer?.items.find(
+    ({ sourceId }) => sourceId === id,
+  );
+  const trait = useLive("computedTraits.list", {}).answer?.items.find(
+    ({ sourceId }) => sourceId === id,
+  );
   const owner = audience ?? trait;
   return (
     <EditorPane label={`Source ${name}`} title={name} others="Another source">
       <div className="pane-body">
         <div className="settled">
           <p className="muted">
-            The identify messages of {trait === undefined ? "an audience" : "a computed trait"} come from this source. It is created,
-            connected and deleted with them, and clients cannot send to it.
+            The identify messages of {trait === undefined ? "an audience" : "a computed trait"} come
+            from this source. It is created, connected and deleted with them, and clients cannot
+            send to it.
           </p>
           {owner === undefined ? null : (
             <p>
-              <a className="link" href={hrefTo("audiences", ...(trait === undefined ? [] : ["traits"]), owner.id)}>
+              <a
+                className="link"
+                href={hrefTo("audiences", ...(trait === undefined ? [] : ["traits"]), owner.id)}
+              >
                 Open {owner.name}
               </a>
             </p>
@@ -135,7 +183,10 @@ function AudienceSource({ source: { id, name } }: { source: AnswerOf<"sources.ge
 /** Stands in until there is a source. */
 const exampleKey = "WRITE_KEY";
 
-/** How a client is pointed at this source: the address, the key, and a whole program for each library. */
+/**
+ * How a client is pointed at this source: the address, the key, and a whole program for each
+ * library.
+ */
 function ClientSnippetPane({ writeKey }: { writeKey: string | null }) {
   const about = useOnce("about.get", {}).answer;
   const [kind, setKind] = useState<ClientSnippetKind>("cURL");
@@ -161,7 +212,9 @@ function ClientSnippetPane({ writeKey }: { writeKey: string | null }) {
         <div className="snippet-head">
           <h3>{kind === "cURL" ? "A call" : "A complete program"}</h3>
           <span className="muted clip">
-            {writeKey === null ? "create a source to get a write key" : "with the write key of this source"}
+            {writeKey === null
+              ? "create a source to get a write key"
+              : "with the write key of this source"}
           </span>
           <span className="grow" />
           <Button small icon="copy" onClick={() => void copyText(snippet, `as ${kind}`)}>
@@ -172,8 +225,8 @@ function ClientSnippetPane({ writeKey }: { writeKey: string | null }) {
           <SnippetText text={snippet} />
         </pre>
         <p className="snippet-note muted">
-          Hookyard answers 200 after the messages are committed. Path prefixes, double slashes and trailing slashes are accepted, so any
-          client library works.
+          Hookyard answers 200 after the messages are committed. Path prefixes, double slashes and
+          trailing slashes are accepted, so any client library works.
         </p>
       </div>
     </section>

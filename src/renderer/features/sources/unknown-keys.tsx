@@ -1,4 +1,7 @@
-/** Write keys that no source has, with the requests that were kept: adopt them as sources, or forget them. */
+/**
+ * Write keys that no source has, with the requests that were kept: adopt them as sources, or forget
+ * them.
+ */
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -12,7 +15,13 @@ import { EditorPane } from "../collection/collection.tsx";
 
 type UnknownKey = AnswerOf<"unknownKeys.list">["items"][number];
 
-export function UnknownKeys({ keys, hasSources }: { keys: readonly UnknownKey[]; hasSources: boolean }) {
+export function UnknownKeys({
+  keys,
+  hasSources,
+}: {
+  keys: readonly UnknownKey[];
+  hasSources: boolean;
+}) {
   return (
     <EditorPane label="Unknown write keys" title="Unknown write keys" others="A source">
       <div className="pane-body">
@@ -36,7 +45,11 @@ export function UnknownKeys({ keys, hasSources }: { keys: readonly UnknownKey[];
   );
 }
 
-function UnknownKeyRow({ unknownKey: { writeKey, requests, firstAt, lastAt, lastPath } }: { unknownKey: UnknownKey }) {
+function UnknownKeyRow({
+  unknownKey: { writeKey, requests, firstAt, lastAt, lastPath },
+}: {
+  unknownKey: UnknownKey;
+}) {
   const [name, setName] = useState("");
   const { problem, run } = useAction();
   const go = usePlace((place) => place.go);
@@ -56,8 +69,9 @@ function UnknownKeyRow({ unknownKey: { writeKey, requests, firstAt, lastAt, last
       <div className="unknown-what">
         <code className="strong clip isolate">{writeKey}</code>
         <span className="muted clip">
-          {count(requests)} {requests === 1 ? "request" : "requests"} stored, first {clockTime(Date.parse(firstAt))}, last{" "}
-          {clockTime(Date.parse(lastAt))} to <code className="isolate">{lastPath}</code>
+          {count(requests)} {requests === 1 ? "request" : "requests"} stored, first{" "}
+          {clockTime(Date.parse(firstAt))}, last {clockTime(Date.parse(lastAt))} to{" "}
+          <code className="isolate">{lastPath}</code>
         </span>
       </div>
       <div className="unknown-do">

@@ -1,10 +1,18 @@
 /**
- * The attempts of a message in a row of a list: a column per round, a lane per webhook. A list renders thousands of them
- * a minute, so a whole one is an SVG of a path per kind of mark, and is drawn again only when its marks have changed.
+ * The attempts of a message in a row of a list: a column per round, a lane per webhook. A list
+ * renders thousands of them a minute, so a whole one is an SVG of a path per kind of mark, and is
+ * drawn again only when its marks have changed.
  */
 
 import { memo } from "react";
-import { laneSizes, markPaths, marksSentence, placeMarks, type Mark, type PlacedMark } from "./marks.ts";
+import {
+  laneSizes,
+  markPaths,
+  marksSentence,
+  placeMarks,
+  type Mark,
+  type PlacedMark,
+} from "./marks.ts";
 
 type Props = {
   /** `marks` of a message in `messages.list`. */
@@ -21,8 +29,21 @@ export const AttemptMarks = memo(function AttemptMarks({ marks, next, sending }:
   const { size, column, lane } = laneSizes(lanes);
   const height = (lanes - 1) * lane + size;
   return (
-    <svg className="spark" width={columns * column} height={height} role="img" aria-label={marksSentence({ marks, next, sending })}>
-      <MarkPaths marks={places.map((each) => ({ kind: each.kind, x: each.column * column, y: each.lane * lane }))} size={size} />
+    <svg
+      className="spark"
+      width={columns * column}
+      height={height}
+      role="img"
+      aria-label={marksSentence({ marks, next, sending })}
+    >
+      <MarkPaths
+        marks={places.map((each) => ({
+          kind: each.kind,
+          x: each.column * column,
+          y: each.lane * lane,
+        }))}
+        size={size}
+      />
       {dotsAt === null ? null : (
         <path
           className="quiet"
@@ -62,9 +83,19 @@ export function MarkPaths({ marks, size, hollow = "none" }: PathsProps) {
 }
 
 function same(before: Props, after: Props): boolean {
-  if (before.next !== after.next || before.sending !== after.sending || before.marks.length !== after.marks.length) return false;
+  if (
+    before.next !== after.next ||
+    before.sending !== after.sending ||
+    before.marks.length !== after.marks.length
+  )
+    return false;
   return before.marks.every((mark, place) => {
     const other = after.marks[place];
-    return other !== undefined && mark.lane === other.lane && mark.round === other.round && mark.outcome === other.outcome;
+    return (
+      other !== undefined &&
+      mark.lane === other.lane &&
+      mark.round === other.round &&
+      mark.outcome === other.outcome
+    );
   });
 }

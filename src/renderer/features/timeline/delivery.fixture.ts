@@ -44,20 +44,45 @@ export function attemptOf({
     phases: {},
     outcome,
     retryable,
-    error: outcome === "tls_error" ? { code: "DEPTH_ZERO_SELF_SIGNED_CERT", message: "The certificate is self-signed." } : null,
-    request: { sent: outcome !== "tls_error", method: "POST", url, startLine: "POST / HTTP/1.1", headers: [], body: "{}" },
+    error:
+      outcome === "tls_error"
+        ? { code: "DEPTH_ZERO_SELF_SIGNED_CERT", message: "The certificate is self-signed." }
+        : null,
+    request: {
+      sent: outcome !== "tls_error",
+      method: "POST",
+      url,
+      startLine: "POST / HTTP/1.1",
+      headers: [],
+      body: "{}",
+    },
     response: hasAnswer
-      ? { status: outcome === "success" ? 200 : status, startLine: `HTTP/1.1 ${status}`, headers: [], body: "", bodyLength: 0 }
+      ? {
+          status: outcome === "success" ? 200 : status,
+          startLine: `HTTP/1.1 ${status}`,
+          headers: [],
+          body: "",
+          bodyLength: 0,
+        }
       : null,
   };
 }
 
 type DeliveryChanges = Partial<Omit<DeliveryDetailsAnswer, "nextAttemptAt" | "transitions">> & {
   nextAttemptAt?: number;
-  transitions?: [at: number, state: DeliveryDetailsAnswer["state"], reason: string, nextAttemptAt?: number][];
+  transitions?: [
+    at: number,
+    state: DeliveryDetailsAnswer["state"],
+    reason: string,
+    nextAttemptAt?: number,
+  ][];
 };
 
-export function deliveryOf({ nextAttemptAt, transitions, ...changes }: DeliveryChanges): DeliveryDetailsAnswer {
+export function deliveryOf({
+  nextAttemptAt,
+  transitions,
+  ...changes
+}: DeliveryChanges): DeliveryDetailsAnswer {
   const { state = "waiting", attempts = [] } = changes;
   const next = nextAttemptAt ?? (state === "waiting" ? startsAt + 10_000 : undefined);
   return {

@@ -45,5 +45,7 @@ export function shortDuration({ attempt }: Extract<Mark, { kind: "attempt" }>): 
 
 /** To the millisecond where the record has it; coming rounds are whole seconds. */
 export function timeWords(mark: Mark): string {
-  return mark.kind === "coming" ? clockTime(mark.at) : `${clockTime(mark.at)}${milliseconds(mark.at)}`;
+  return mark.kind === "coming"
+    ? clockTime(mark.at)
+    : `${clockTime(mark.at)}${milliseconds(mark.at)}`;
 }

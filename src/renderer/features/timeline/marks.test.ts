@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../domain/states.ts";
 import { laneSizes, markPaths, marksSentence, placeMarks } from "./marks.ts";
 
-const lane = (number: number, ...outcomes: Outcome[]) => outcomes.map((outcome, place) => ({ lane: number, round: place + 1, outcome }));
+const lane = (number: number, ...outcomes: Outcome[]) =>
+  outcomes.map((outcome, place) => ({ lane: number, round: place + 1, outcome }));
 const times = <Value>(n: number, value: Value): Value[] => Array.from({ length: n }, () => value);
 
 describe("the small marks", () => {
@@ -21,15 +22,35 @@ describe("the small marks", () => {
     });
     expect(places.map(({ column }) => column)).toEqual([0, 1, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect([columns, dotsAt, places.at(-1)?.kind]).toEqual([11, 2, "next"]);
-    expect(placeMarks({ marks: lane(0, ...times(11, "http_error" as const)), next: false, sending: false }).dotsAt).toBeNull();
+    expect(
+      placeMarks({
+        marks: lane(0, ...times(11, "http_error" as const)),
+        next: false,
+        sending: false,
+      }).dotsAt,
+    ).toBeNull();
   });
 
   test("show a half disc for what is under way: in the round of the lanes ahead, or in the next", () => {
-    const one = placeMarks({ marks: [...lane(0, "http_error", "http_error"), ...lane(1, "http_error")], next: false, sending: true });
-    expect(one.places.filter(({ kind }) => kind === "under_way")).toEqual([{ kind: "under_way", lane: 1, column: 1 }]);
-    const both = placeMarks({ marks: [...lane(0, "http_error"), ...lane(1, "timeout")], next: false, sending: true });
-    expect(both.places.filter(({ kind }) => kind === "under_way").map(({ column }) => column)).toEqual([1, 1]);
-    expect(placeMarks({ marks: [], next: false, sending: true }).places).toEqual([{ kind: "under_way", lane: 0, column: 0 }]);
+    const one = placeMarks({
+      marks: [...lane(0, "http_error", "http_error"), ...lane(1, "http_error")],
+      next: false,
+      sending: true,
+    });
+    expect(one.places.filter(({ kind }) => kind === "under_way")).toEqual([
+      { kind: "under_way", lane: 1, column: 1 },
+    ]);
+    const both = placeMarks({
+      marks: [...lane(0, "http_error"), ...lane(1, "timeout")],
+      next: false,
+      sending: true,
+    });
+    expect(
+      both.places.filter(({ kind }) => kind === "under_way").map(({ column }) => column),
+    ).toEqual([1, 1]);
+    expect(placeMarks({ marks: [], next: false, sending: true }).places).toEqual([
+      { kind: "under_way", lane: 0, column: 0 },
+    ]);
   });
 
   test("fit a row of 28 px, as large as they can be seen, with up to five lanes", () => {
@@ -42,12 +63,18 @@ describe("the small marks", () => {
 
   test("of more than five lanes are those that went on longest, in their order, and the number of the others", () => {
     const marks = [0, 1, 2, 3, 4, 5, 6].flatMap((number) =>
-      number === 1 || number === 6 ? lane(number, "http_error", "timeout") : lane(number, number === 5 ? "tls_error" : "success"),
+      number === 1 || number === 6
+        ? lane(number, "http_error", "timeout")
+        : lane(number, number === 5 ? "tls_error" : "success"),
     );
     const { places, lanes, others } = placeMarks({ marks, next: true, sending: false });
     expect([lanes, others]).toEqual([5, 2]);
-    expect(places.filter(({ kind }) => kind === "timeout").map((place) => place.lane)).toEqual([1, 4]);
-    expect(places.filter(({ kind }) => kind === "success").map((place) => place.lane)).toEqual([0, 2, 3]);
+    expect(places.filter(({ kind }) => kind === "timeout").map((place) => place.lane)).toEqual([
+      1, 4,
+    ]);
+    expect(places.filter(({ kind }) => kind === "success").map((place) => place.lane)).toEqual([
+      0, 2, 3,
+    ]);
     expect(places.at(-1)).toEqual({ kind: "next", lane: 1, column: 2 });
   });
 

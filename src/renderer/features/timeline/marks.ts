@@ -12,16 +12,27 @@ const maxColumns = 11;
 const firstColumns = 2;
 const lastColumns = 8;
 
-/** A destination has no more webhooks, and a row no room for more: of a message that goes to many, these, and how many others. */
+/**
+ * A destination has no more webhooks, and a row no room for more: of a message that goes to many,
+ * these, and how many others.
+ */
 const maxLanes = 5;
 
 type Shown = { marks: readonly Mark[]; next: boolean; sending: boolean };
 
-type Placed = { places: MarkPlace[]; lanes: number; columns: number; dotsAt: number | null; others: number };
+type Placed = {
+  places: MarkPlace[];
+  lanes: number;
+  columns: number;
+  dotsAt: number | null;
+  others: number;
+};
 
 export function placeMarks(shown: Shown): Placed {
   const { marks } = shown;
-  const all: { kind: MarkKind; lane: number; round: number }[] = marks.map(({ lane, round, outcome }) => ({ kind: outcome, lane, round }));
+  const all: { kind: MarkKind; lane: number; round: number }[] = marks.map(
+    ({ lane, round, outcome }) => ({ kind: outcome, lane, round }),
+  );
   if (shown.sending) all.push(...underWay(marks));
   if (shown.next) all.push(nextOf(marks));
   const rounds = all.reduce((most, { round }) => Math.max(most, round), 1);
@@ -44,7 +55,10 @@ export function placeMarks(shown: Shown): Placed {
   };
 }
 
-/** The lane that is drawn at each place: when there are too many, those that went on longest, for they are the ones in trouble. */
+/**
+ * The lane that is drawn at each place: when there are too many, those that went on longest, for
+ * they are the ones in trouble.
+ */
 function rowsOf(all: readonly { lane: number; round: number }[]): number[] {
   const last = new Map<number, number>();
   for (const { lane, round } of all) last.set(lane, Math.max(round, last.get(lane) ?? 0));
@@ -59,22 +73,35 @@ function rowsOf(all: readonly { lane: number; round: number }[]): number[] {
 /** The newest attempt of each lane that may still be tried again, as far as the outcome tells. */
 function openLanes(marks: readonly Mark[]): Mark[] {
   const last = new Map<number, Mark>();
-  for (const mark of marks) if (mark.round >= (last.get(mark.lane)?.round ?? 0)) last.set(mark.lane, mark);
-  return [...last.values()].filter(({ outcome }) => outcome !== "success" && outcome !== "tls_error");
+  for (const mark of marks)
+    if (mark.round >= (last.get(mark.lane)?.round ?? 0)) last.set(mark.lane, mark);
+  return [...last.values()].filter(
+    ({ outcome }) => outcome !== "success" && outcome !== "tls_error",
+  );
 }
 
-const lastRound = (marks: readonly Mark[]): number => marks.reduce((most, { round }) => Math.max(most, round), 0);
+const lastRound = (marks: readonly Mark[]): number =>
+  marks.reduce((most, { round }) => Math.max(most, round), 0);
 
-/** A lane that has no attempt of the newest round yet is in it; otherwise all are in the one after. */
+/**
+ * A lane that has no attempt of the newest round yet is in it; otherwise all are in the one after.
+ */
 function underWay(marks: readonly Mark[]): { kind: "under_way"; lane: number; round: number }[] {
   const round = lastRound(marks);
   const open = openLanes(marks);
   const behind = open.filter((mark) => mark.round === round - 1);
   if (behind.length > 0) return behind.map(({ lane }) => ({ kind: "under_way", lane, round }));
   const ahead = open.filter((mark) => mark.round === round);
-  if (ahead.length > 0) return ahead.map(({ lane }) => ({ kind: "under_way", lane, round: round + 1 }));
+  if (ahead.length > 0)
+    return ahead.map(({ lane }) => ({ kind: "under_way", lane, round: round + 1 }));
   // Another delivery of the message, of which nothing is on record yet.
-  return [{ kind: "under_way", lane: marks.reduce((most, { lane }) => Math.max(most, lane + 1), 0), round: 1 }];
+  return [
+    {
+      kind: "under_way",
+      lane: marks.reduce((most, { lane }) => Math.max(most, lane + 1), 0),
+      round: 1,
+    },
+  ];
 }
 
 function nextOf(marks: readonly Mark[]): { kind: "next"; lane: number; round: number } {
@@ -95,12 +122,16 @@ const disc = (x: number, y: number, size: number, radius: number): string => {
   return `M${at(x + size / 2 - r)} ${at(y + size / 2)}a${at(r)} ${at(r)} 0 1 0 ${at(2 * r)} 0a${at(r)} ${at(r)} 0 1 0 ${at(-2 * r)} 0z`;
 };
 
-/** The shapes of the kit, on a square of any size. Those with `lines` are drawn with a stroke that wide, on a size of 10. */
+/**
+ * The shapes of the kit, on a square of any size. Those with `lines` are drawn with a stroke that
+ * wide, on a size of 10.
+ */
 const shapes: Record<MarkKind, { draw: Draw; lines: number }> = {
   success: { lines: 0, draw: (x, y, size) => disc(x, y, size, 0.45) },
   http_error: {
     lines: 0,
-    draw: (x, y, size) => `M${at(x + size * 0.08)} ${at(y + size * 0.08)}h${at(size * 0.84)}v${at(size * 0.84)}h${at(-size * 0.84)}z`,
+    draw: (x, y, size) =>
+      `M${at(x + size * 0.08)} ${at(y + size * 0.08)}h${at(size * 0.84)}v${at(size * 0.84)}h${at(-size * 0.84)}z`,
   },
   timeout: {
     lines: 0,
@@ -119,7 +150,8 @@ const shapes: Record<MarkKind, { draw: Draw; lines: number }> = {
     draw: (x, y, size) =>
       `M${at(x + size / 2)} ${at(y)}l${at(size / 2)} ${at(size / 2)}l${at(-size / 2)} ${at(size / 2)}l${at(-size / 2)} ${at(-size / 2)}z`,
   },
-  // A whole ring, and the right half of a disc in it: the inner line runs backwards, so that the left half stays open.
+  // A whole ring, and the right half of a disc in it: the inner line runs backwards, so that the
+  // left half stays open.
   under_way: {
     lines: 0,
     draw: (x, y, size) => {
@@ -142,9 +174,13 @@ function at(n: number): number {
 export type PlacedMark = { kind: MarkKind; x: number; y: number };
 
 /** One path for all marks of a kind, and how wide its stroke is: 0 for one that is filled. */
-export function markPaths(marks: readonly PlacedMark[], size: number): { kind: MarkKind; d: string; lines: number }[] {
+export function markPaths(
+  marks: readonly PlacedMark[],
+  size: number,
+): { kind: MarkKind; d: string; lines: number }[] {
   const paths = new Map<MarkKind, string>();
-  for (const { kind, x, y } of marks) paths.set(kind, (paths.get(kind) ?? "") + shapes[kind].draw(x, y, size));
+  for (const { kind, x, y } of marks)
+    paths.set(kind, (paths.get(kind) ?? "") + shapes[kind].draw(x, y, size));
   return [...paths].map(([kind, d]) => ({ kind, d, lines: (shapes[kind].lines * size) / 10 }));
 }
 

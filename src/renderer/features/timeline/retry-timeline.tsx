@@ -1,6 +1,7 @@
 /**
- * The retry timeline of a delivery, shown in the details of its message: one lane per webhook over the retry window, from
- * the record, and what is to come of it from its seeded schedule. Changes nothing; opening an attempt is the caller's.
+ * The retry timeline of a delivery, shown in the details of its message: one lane per webhook over
+ * the retry window, from the record, and what is to come of it from its seeded schedule. Changes
+ * nothing; opening an attempt is the caller's.
  */
 
 import { useState } from "react";
@@ -38,7 +39,11 @@ export function RetryTimeline({ message, delivery, onOpenAttempt }: Props) {
         {windows.length > 1 ? (
           <label className="tl-window quiet">
             window
-            <select value={windowIndex} onChange={(event) => setChosen(Number(event.currentTarget.value))} aria-label="Retry window">
+            <select
+              value={windowIndex}
+              onChange={(event) => setChosen(Number(event.currentTarget.value))}
+              aria-label="Retry window"
+            >
               {windows.map(({ firstRound }, place) => (
                 <option key={firstRound} value={place}>
                   {place + 1} of {windows.length}
@@ -51,7 +56,11 @@ export function RetryTimeline({ message, delivery, onOpenAttempt }: Props) {
         <Menu
           trigger={<IconButton icon="more" label="More about the timeline" small />}
           items={[
-            { label: hasKey ? "Hide the legend" : "Legend", icon: "show", onSelect: () => setHasKey(!hasKey) },
+            {
+              label: hasKey ? "Hide the legend" : "Legend",
+              icon: "show",
+              onSelect: () => setHasKey(!hasKey),
+            },
             {
               label: "All waiting deliveries",
               icon: "retries",

@@ -1,4 +1,7 @@
-/** Where the arrows lead among the marks of the retry timeline: by round in a lane, by lane at about the same time. Pure. */
+/**
+ * Where the arrows lead among the marks of the retry timeline: by round in a lane, by lane at about
+ * the same time. Pure.
+ */
 
 import type { LaneLayout, MarkGroup } from "./timeline-layout.ts";
 import type { Mark } from "./timeline-model.ts";
@@ -6,10 +9,16 @@ import type { Mark } from "./timeline-model.ts";
 /** A mark by its lane and its place in it; marks that have merged are walked one by one. */
 export type MarkPosition = { lane: number; round: number };
 
-const marksOf = (lanes: readonly LaneLayout[], lane: number): Mark[] => lanes[lane]?.groups.flatMap(({ marks }) => marks) ?? [];
+const marksOf = (lanes: readonly LaneLayout[], lane: number): Mark[] =>
+  lanes[lane]?.groups.flatMap(({ marks }) => marks) ?? [];
 
-export function groupAt(lanes: readonly LaneLayout[], { lane, round }: MarkPosition): MarkGroup | null {
-  return lanes[lane]?.groups.find(({ marks }) => marks.some((mark) => mark.round === round)) ?? null;
+export function groupAt(
+  lanes: readonly LaneLayout[],
+  { lane, round }: MarkPosition,
+): MarkGroup | null {
+  return (
+    lanes[lane]?.groups.find(({ marks }) => marks.some((mark) => mark.round === round)) ?? null
+  );
 }
 
 export function markAt(lanes: readonly LaneLayout[], { lane, round }: MarkPosition): Mark | null {
@@ -35,10 +44,15 @@ export function firstPosition(lanes: readonly LaneLayout[]): MarkPosition | null
 }
 
 /** Null for a key that does not walk, and at an end. */
-export function walk(lanes: readonly LaneLayout[], from: MarkPosition, key: string): MarkPosition | null {
+export function walk(
+  lanes: readonly LaneLayout[],
+  from: MarkPosition,
+  key: string,
+): MarkPosition | null {
   const marks = marksOf(lanes, from.lane);
   const place = marks.findIndex(({ round }) => round === from.round);
-  const inLane = (mark: Mark | undefined): MarkPosition | null => (mark === undefined ? null : { lane: from.lane, round: mark.round });
+  const inLane = (mark: Mark | undefined): MarkPosition | null =>
+    mark === undefined ? null : { lane: from.lane, round: mark.round };
   switch (key) {
     case "ArrowRight":
       return inLane(marks[place + 1]);
@@ -63,7 +77,8 @@ function toLane(lanes: readonly LaneLayout[], from: MarkPosition, by: 1 | -1): M
     const [first] = marks;
     if (first === undefined) continue;
     const nearest = marks.reduce(
-      (best, mark) => (Math.abs(mark.round - from.round) < Math.abs(best.round - from.round) ? mark : best),
+      (best, mark) =>
+        Math.abs(mark.round - from.round) < Math.abs(best.round - from.round) ? mark : best,
       first,
     );
     return { lane, round: nearest.round };

@@ -1,10 +1,22 @@
 /** One webhook of the retry timeline: its label, its track, its marks. */
 
-import { type CSSProperties, type FocusEvent, memo, type MouseEvent, type PointerEvent } from "react";
+import {
+  type CSSProperties,
+  type FocusEvent,
+  memo,
+  type MouseEvent,
+  type PointerEvent,
+} from "react";
 import { OutcomeGlyph, type OutcomeName, outcomeShapes } from "../../kit/glyph.tsx";
 import { clockTime, span } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
-import { durationWords, groupSentence, outcomeWords, shortDuration, timeWords } from "./mark-words.ts";
+import {
+  durationWords,
+  groupSentence,
+  outcomeWords,
+  shortDuration,
+  timeWords,
+} from "./mark-words.ts";
 import type { LaneLayout, MarkGroup } from "./timeline-layout.ts";
 import type { Mark } from "./timeline-model.ts";
 
@@ -25,7 +37,12 @@ type Props = {
   events: MarkEvents;
 };
 
-export const TimelineLane = memo(function TimelineLane({ layout, ceilingMs, tabStop, events }: Props) {
+export const TimelineLane = memo(function TimelineLane({
+  layout,
+  ceilingMs,
+  tabStop,
+  events,
+}: Props) {
   const { lane, groups, until, hasBuffer, isLow, noteWidth } = layout;
   const { stop, summary } = lane;
   const reason = stop?.reason ?? null;
@@ -48,7 +65,14 @@ export const TimelineLane = memo(function TimelineLane({ layout, ceilingMs, tabS
         </span>
       </div>
       <div
-        className={["tl-plot", isLow ? "stopped" : "", hasBuffer ? "tl-buffer" : "", stop?.tone ?? ""].filter(Boolean).join(" ")}
+        className={[
+          "tl-plot",
+          isLow ? "stopped" : "",
+          hasBuffer ? "tl-buffer" : "",
+          stop?.tone ?? "",
+        ]
+          .filter(Boolean)
+          .join(" ")}
         style={{ "--until": `${until}px` } as CSSProperties}
       >
         {isLow ? null : (
@@ -58,7 +82,12 @@ export const TimelineLane = memo(function TimelineLane({ layout, ceilingMs, tabS
           </>
         )}
         {groups.map((group) => (
-          <MarkButton key={group.key} group={group} isTabStop={group.key === tabStop} events={events} />
+          <MarkButton
+            key={group.key}
+            group={group}
+            isTabStop={group.key === tabStop}
+            events={events}
+          />
         ))}
         {reason === null || noteWidth === null ? null : (
           <span className="tl-note clip" style={{ maxWidth: noteWidth }}>
@@ -70,11 +99,24 @@ export const TimelineLane = memo(function TimelineLane({ layout, ceilingMs, tabS
   );
 });
 
-function MarkButton({ group, isTabStop, events }: { group: MarkGroup; isTabStop: boolean; events: MarkEvents }) {
+function MarkButton({
+  group,
+  isTabStop,
+  events,
+}: {
+  group: MarkGroup;
+  isTabStop: boolean;
+  events: MarkEvents;
+}) {
   const { key, lead, marks, x, height, numberAt } = group;
   const shape = shapeOf(lead);
   const isSimulated = lead.kind === "attempt" && lead.attempt.simulated;
-  const names = ["att", shape, lead.kind === "coming" && lead.next ? "next" : "", isSimulated ? "simulated" : ""];
+  const names = [
+    "att",
+    shape,
+    lead.kind === "coming" && lead.next ? "next" : "",
+    isSimulated ? "simulated" : "",
+  ];
   return (
     <button
       type="button"
@@ -93,7 +135,9 @@ function MarkButton({ group, isTabStop, events }: { group: MarkGroup; isTabStop:
       <svg className="glyph" viewBox="0 0 10 10" aria-hidden="true">
         {outcomeShapes[shape]}
       </svg>
-      {marks.length > 1 ? <b className={numberAt === "left" ? "many at-left" : "many"}>{marks.length}</b> : null}
+      {marks.length > 1 ? (
+        <b className={numberAt === "left" ? "many at-left" : "many"}>{marks.length}</b>
+      ) : null}
     </button>
   );
 }
@@ -126,7 +170,10 @@ type FloatProps = {
   onOpen: (mark: Mark) => void;
 };
 
-/** What a mark says when the pointer or the focus is on it: one attempt, or the list of those that lie too near. */
+/**
+ * What a mark says when the pointer or the focus is on it: one attempt, or the list of those that
+ * lie too near.
+ */
 export function TimelineFloat({ group, active, top, width, gutter, isHeld, onOpen }: FloatProps) {
   const left = Math.max(0, Math.min(gutter + group.x - widthPx / 2, gutter + width - widthPx));
   const [only] = group.marks;
@@ -135,7 +182,9 @@ export function TimelineFloat({ group, active, top, width, gutter, isHeld, onOpe
   return (
     <div
       className={isHeld ? "tl-float held" : "tl-float"}
-      style={{ "--left": `${left}px`, "--below": `${top}px`, "--w": `${widthPx}px` } as CSSProperties}
+      style={
+        { "--left": `${left}px`, "--below": `${top}px`, "--w": `${widthPx}px` } as CSSProperties
+      }
       aria-hidden="true"
     >
       {group.marks.length === 1 && only !== undefined ? (
@@ -156,7 +205,9 @@ export function TimelineFloat({ group, active, top, width, gutter, isHeld, onOpe
               <code>{clockTime(mark.at)}</code>
             </div>
           ))}
-          {group.marks.length > maxLines ? <p className="quiet">{group.marks.length - maxLines} more nearby</p> : null}
+          {group.marks.length > maxLines ? (
+            <p className="quiet">{group.marks.length - maxLines} more nearby</p>
+          ) : null}
         </>
       )}
     </div>
@@ -167,18 +218,30 @@ function One({ mark }: { mark: Mark }) {
   return (
     <>
       <div className="tl-float-head">
-        <span className={`state ${shapeOf(mark)}${mark.kind === "coming" && mark.next ? " next" : ""}`}>
+        <span
+          className={`state ${shapeOf(mark)}${mark.kind === "coming" && mark.next ? " next" : ""}`}
+        >
           <OutcomeGlyph outcome={shapeOf(mark)} />
           <b>{outcomeWords(mark)}</b>
         </span>
         <span className="quiet">round {mark.round}</span>
       </div>
       <div className="tl-float-facts">
-        <code className={mark.kind === "coming" && mark.next ? "due" : undefined}>{timeWords(mark)}</code>
-        {mark.kind === "attempt" ? <span>took {durationWords(mark)}</span> : <Distance at={mark.at} />}
+        <code className={mark.kind === "coming" && mark.next ? "due" : undefined}>
+          {timeWords(mark)}
+        </code>
+        {mark.kind === "attempt" ? (
+          <span>took {durationWords(mark)}</span>
+        ) : (
+          <Distance at={mark.at} />
+        )}
       </div>
-      {mark.kind === "attempt" && mark.attempt.error !== null ? <p className="tl-float-error">{mark.attempt.error.message}</p> : null}
-      {mark.kind === "coming" && !mark.next ? <p className="quiet">If no webhook answers 2xx first.</p> : null}
+      {mark.kind === "attempt" && mark.attempt.error !== null ? (
+        <p className="tl-float-error">{mark.attempt.error.message}</p>
+      ) : null}
+      {mark.kind === "coming" && !mark.next ? (
+        <p className="quiet">If no webhook answers 2xx first.</p>
+      ) : null}
     </>
   );
 }

@@ -3,7 +3,15 @@ import { describe, expect, test } from "vitest";
 import { documented } from "../../../domain/retry.ts";
 import { attemptOf, deliveryOf, startsAt, webhooks } from "./delivery.fixture.ts";
 import { firstPosition, walk } from "./timeline-keys.ts";
-import { fractionOf, layoutOf, mergeNear, textPx, ticksBetween, topOf, withRoom } from "./timeline-layout.ts";
+import {
+  fractionOf,
+  layoutOf,
+  mergeNear,
+  textPx,
+  ticksBetween,
+  topOf,
+  withRoom,
+} from "./timeline-layout.ts";
 import { timelineOf, type TimelineOptions } from "./timeline-model.ts";
 
 const width = 490;
@@ -23,7 +31,10 @@ function layout(
     now: startsAt,
     ...more,
   });
-  return { timeline, ...layoutOf({ timeline, scale: more.scale ?? "log", width: more.width ?? width }) };
+  return {
+    timeline,
+    ...layoutOf({ timeline, scale: more.scale ?? "log", width: more.width ?? width }),
+  };
 }
 
 describe("marks", () => {
@@ -41,7 +52,9 @@ describe("marks", () => {
 
   test("neighbours that are too near become the longest of them, with its place and their number", () => {
     const items = [0, 4, 9, 60].map((x, place) => ({ x, long: [1, 9, 3, 1][place] ?? 0 }));
-    const merged = mergeNear(items, (group) => group.reduce((lead, each) => (each.long > lead.long ? each : lead)));
+    const merged = mergeNear(items, (group) =>
+      group.reduce((lead, each) => (each.long > lead.long ? each : lead)),
+    );
     expect(merged.map(({ lead, items: inside }) => [lead.x, inside.length])).toEqual([
       [4, 3],
       [60, 1],
@@ -51,10 +64,15 @@ describe("marks", () => {
   test("no two marks of a lane lie less than 11 px apart, and none is lost", () => {
     fc.assert(
       fc.property(
-        fc.array(fc.record({ x: fc.double({ min: 0, max: 500, noNaN: true }), long: fc.nat(100) }), { maxLength: 60 }),
+        fc.array(
+          fc.record({ x: fc.double({ min: 0, max: 500, noNaN: true }), long: fc.nat(100) }),
+          { maxLength: 60 },
+        ),
         (given) => {
           const items = given.toSorted((a, b) => a.x - b.x);
-          const merged = mergeNear(items, (group) => group.reduce((lead, each) => (each.long > lead.long ? each : lead)));
+          const merged = mergeNear(items, (group) =>
+            group.reduce((lead, each) => (each.long > lead.long ? each : lead)),
+          );
           expect(merged.flatMap((group) => group.items)).toEqual(items);
           for (const [place, { lead }] of merged.entries()) {
             const before = merged[place - 1];
@@ -79,23 +97,36 @@ describe("marks", () => {
 
 describe("tracks", () => {
   test("the track of a webhook that is not retried ends in a buffer in a low lane, with the reason behind it", () => {
-    const [lane] = layout({ state: "waiting", attempts: [attemptOf({ outcome: "tls_error", retryable: false })] }).lanes;
+    const [lane] = layout({
+      state: "waiting",
+      attempts: [attemptOf({ outcome: "tls_error", retryable: false })],
+    }).lanes;
     expect(lane).toMatchObject({ isLow: true, hasBuffer: true, until: 26 });
     expect(lane?.lane.stop?.reason).toBe("self-signed certificate, no request sent");
     expect(lane?.noteWidth).toBeGreaterThan(300);
   });
 
   test("a reason without room behind the buffer is left to the label", () => {
-    const attempts = [attemptOf({ at: startsAt }), attemptOf({ round: 2, at: startsAt + 3.5 * hour, status: 410, retryable: false })];
+    const attempts = [
+      attemptOf({ at: startsAt }),
+      attemptOf({ round: 2, at: startsAt + 3.5 * hour, status: 410, retryable: false }),
+    ];
     expect(layout({ state: "failed", attempts }).lanes[0]?.noteWidth).toBeNull();
   });
 
   test("a lane that goes on reaches the window's end, and everything stays within any width", () => {
     for (const scale of ["log", "linear"] as const) {
       for (const narrow of [258, 490, 2000]) {
-        const { lanes, rounds, roundLines } = layout({ state: "waiting", attempts: [attemptOf({})] }, { scale, width: narrow });
+        const { lanes, rounds, roundLines } = layout(
+          { state: "waiting", attempts: [attemptOf({})] },
+          { scale, width: narrow },
+        );
         expect(lanes[0]?.until).toBe(narrow);
-        const places = [...lanes.flatMap(({ groups }) => groups.map(({ x }) => x)), ...rounds.map(({ x }) => x), ...roundLines];
+        const places = [
+          ...lanes.flatMap(({ groups }) => groups.map(({ x }) => x)),
+          ...rounds.map(({ x }) => x),
+          ...roundLines,
+        ];
         expect(Math.min(...places)).toBeGreaterThanOrEqual(0);
         expect(Math.max(...places)).toBeLessThanOrEqual(narrow);
       }
@@ -105,13 +136,17 @@ describe("tracks", () => {
 
 describe("labels", () => {
   test("the first and the next round keep their numbers, the others only where they have room", () => {
-    const { rounds } = layout({ state: "waiting", rounds: 1, attempts: [attemptOf({})] }, { scale: "linear" });
+    const { rounds } = layout(
+      { state: "waiting", rounds: 1, attempts: [attemptOf({})] },
+      { scale: "linear" },
+    );
     expect(rounds.slice(0, 2).map(({ round, isNext }) => [round, isNext])).toEqual([
       [1, false],
       [2, true],
     ]);
     expect(rounds.length).toBeLessThan(15);
-    for (const [place, { x }] of rounds.entries()) expect(x - (rounds[place - 1]?.x ?? -13)).toBeGreaterThanOrEqual(11);
+    for (const [place, { x }] of rounds.entries())
+      expect(x - (rounds[place - 1]?.x ?? -13)).toBeGreaterThanOrEqual(11);
   });
 
   const { timeline } = layout({ state: "waiting", attempts: [attemptOf({})] });
@@ -144,7 +179,12 @@ describe("arrows", () => {
     nextAttemptAt: startsAt + 40 * second,
     attempts: [1, 2].flatMap((round) =>
       [1, 2].map((webhook) =>
-        attemptOf({ round, webhook, at: startsAt + (round - 1) * 10 * second, retryable: webhook === 1 || round === 1 }),
+        attemptOf({
+          round,
+          webhook,
+          at: startsAt + (round - 1) * 10 * second,
+          retryable: webhook === 1 || round === 1,
+        }),
       ),
     ),
   });
@@ -166,19 +206,26 @@ const windowMs = 4 * hour;
 
 describe("the scale", () => {
   test("puts the log axis's times where ln(1 + t / 100 s) says", () => {
-    const places = [0, 10, 300, 3600, 7200, 14_400].map((s) => Math.round(fractionOf("log", s * second, windowMs) * 1000) / 10);
+    const places = [0, 10, 300, 3600, 7200, 14_400].map(
+      (s) => Math.round(fractionOf("log", s * second, windowMs) * 1000) / 10,
+    );
     expect(places).toEqual([0, 1.9, 27.9, 72.6, 86.2, 100]);
   });
 
   test("is even when it is linear", () => {
-    expect([0, 1, 2, 4].map((h) => fractionOf("linear", h * hour, windowMs))).toEqual([0, 0.25, 0.5, 1]);
+    expect([0, 1, 2, 4].map((h) => fractionOf("linear", h * hour, windowMs))).toEqual([
+      0, 0.25, 0.5, 1,
+    ]);
   });
 
   test("never turns back and never leaves the axis", () => {
     const ms = fc.integer({ min: -hour, max: 3 * windowMs });
     fc.assert(
       fc.property(ms, ms, fc.constantFrom("log" as const, "linear" as const), (a, b, scale) => {
-        const [before, after] = [fractionOf(scale, Math.min(a, b), windowMs), fractionOf(scale, Math.max(a, b), windowMs)];
+        const [before, after] = [
+          fractionOf(scale, Math.min(a, b), windowMs),
+          fractionOf(scale, Math.max(a, b), windowMs),
+        ];
         expect(before).toBeLessThanOrEqual(after);
         expect(before).toBeGreaterThanOrEqual(0);
         expect(after).toBeLessThanOrEqual(1);
@@ -203,9 +250,18 @@ describe("labels", () => {
   });
 
   test("of the axis are round times with room between them, in any width and window", () => {
-    expect(ticksBetween("log", windowMs, 490, "15:50:57", "4 h").map(({ text }) => text)).toEqual(["5 m", "15 m", "1 h", "2 h"]);
-    expect(ticksBetween("linear", windowMs, 490, "15:50:57", "4 h").map(({ text }) => text)).toEqual(["1 h", "2 h", "3 h"]);
-    expect(ticksBetween("linear", 36 * hour, 490, "15:50:57", "1 d 12 h").map(({ text }) => text)).toEqual(["12 h", "1 d"]);
+    expect(ticksBetween("log", windowMs, 490, "15:50:57", "4 h").map(({ text }) => text)).toEqual([
+      "5 m",
+      "15 m",
+      "1 h",
+      "2 h",
+    ]);
+    expect(
+      ticksBetween("linear", windowMs, 490, "15:50:57", "4 h").map(({ text }) => text),
+    ).toEqual(["1 h", "2 h", "3 h"]);
+    expect(
+      ticksBetween("linear", 36 * hour, 490, "15:50:57", "1 d 12 h").map(({ text }) => text),
+    ).toEqual(["12 h", "1 d"]);
     fc.assert(
       fc.property(
         fc.integer({ min: 200, max: 3000 }),

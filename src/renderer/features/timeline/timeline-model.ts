@@ -1,10 +1,15 @@
 /**
- * What has become of a delivery in one retry window, and what is to come of it, in times: a lane per webhook with its
- * attempts, those in progress, and the coming rounds at their seeded times, as if no webhook answered 2xx. Pure.
+ * What has become of a delivery in one retry window, and what is to come of it, in times: a lane
+ * per webhook with its attempts, those in progress, and the coming rounds at their seeded times, as
+ * if no webhook answered 2xx. Pure.
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
-import type { AttemptAnswer, DeliveryDetailsAnswer, DeliverySummaryAnswer } from "../../../contract/deliveries.ts";
+import type {
+  AttemptAnswer,
+  DeliveryDetailsAnswer,
+  DeliverySummaryAnswer,
+} from "../../../contract/deliveries.ts";
 import type { RetryProfile } from "../../../domain/configuration.ts";
 import { deliveryIds } from "../../../domain/ids.ts";
 import { plannedRounds } from "../../../domain/retry.ts";
@@ -64,13 +69,21 @@ export function isUnstarted(delivery: DeliveryDetailsAnswer): boolean {
 
 export function timelineOf(options: TimelineOptions): Timeline {
   const { delivery, webhooks, profile } = options;
-  const window = options.window ?? windowsOf(delivery).at(-1) ?? { firstRound: 1, lastRound: null, end: null };
+  const window = options.window ??
+    windowsOf(delivery).at(-1) ?? { firstRound: 1, lastRound: null, end: null };
   const isPast = window.lastRound !== null;
-  const attempts = delivery.attempts.filter(({ round }) => round >= window.firstRound && round <= (window.lastRound ?? Infinity));
+  const attempts = delivery.attempts.filter(
+    ({ round }) => round >= window.firstRound && round <= (window.lastRound ?? Infinity),
+  );
   const isOver = isPast || isSettled(delivery.state);
   const underWayAt = !isPast && delivery.state === "sending" ? roundStart(delivery) : null;
-  const firstAt = attempts.reduce((least, { startedAt }) => Math.min(least, Date.parse(startedAt)), Infinity);
-  const startsAt = Number.isFinite(firstAt) ? firstAt : (underWayAt ?? (isOver ? Date.parse(delivery.createdAt) : options.now));
+  const firstAt = attempts.reduce(
+    (least, { startedAt }) => Math.min(least, Date.parse(startedAt)),
+    Infinity,
+  );
+  const startsAt = Number.isFinite(firstAt)
+    ? firstAt
+    : (underWayAt ?? (isOver ? Date.parse(delivery.createdAt) : options.now));
   const coming = isOver ? [] : comingRounds(options, window.firstRound, startsAt, underWayAt);
   const endAt = isOver ? endOf(delivery, window, attempts) : null;
   const state = isPast ? (window.end?.state ?? delivery.state) : delivery.state;
@@ -81,7 +94,12 @@ export function timelineOf(options: TimelineOptions): Timeline {
     const isCurrent = webhooks.some(({ id }) => id === webhook.id);
     const isOpen = !isOver && isCurrent && own.every(({ retryable }) => retryable);
     const isUnderWay = isOpen && underWayAt !== null && last?.round !== delivery.rounds;
-    const marks: Mark[] = own.map((attempt) => ({ kind: "attempt", round: attempt.round, at: Date.parse(attempt.startedAt), attempt }));
+    const marks: Mark[] = own.map((attempt) => ({
+      kind: "attempt",
+      round: attempt.round,
+      at: Date.parse(attempt.startedAt),
+      attempt,
+    }));
     if (isUnderWay) marks.push({ kind: "under_way", round: delivery.rounds, at: underWayAt });
     if (isOpen) marks.push(...coming);
     const stop = stopOf({ last, isOver, isCurrent, state, endAt });
@@ -94,7 +112,14 @@ export function timelineOf(options: TimelineOptions): Timeline {
       stop,
       endsAt: endAt,
       summary: {
-        attempts: count === 0 ? (isUnderWay ? "" : "no attempt") : count === 1 ? "1 attempt" : `${count} attempts`,
+        attempts:
+          count === 0
+            ? isUnderWay
+              ? ""
+              : "no attempt"
+            : count === 1
+              ? "1 attempt"
+              : `${count} attempts`,
         last: isUnderWay
           ? "sending"
           : stop !== null && stop.reason !== null
@@ -106,11 +131,20 @@ export function timelineOf(options: TimelineOptions): Timeline {
     };
   };
 
-  return { startsAt, windowMs: profile.windowMs, ceilingMs: profile.timeoutMs, isOver, lanes: lanesOf(webhooks, attempts).map(lane) };
+  return {
+    startsAt,
+    windowMs: profile.windowMs,
+    ceilingMs: profile.timeoutMs,
+    isOver,
+    lanes: lanesOf(webhooks, attempts).map(lane),
+  };
 }
 
 /** The destination's own, then those that have been removed from it since. */
-function lanesOf(webhooks: readonly { id: string; url: string }[], attempts: readonly AttemptAnswer[]): { id: string; url: string }[] {
+function lanesOf(
+  webhooks: readonly { id: string; url: string }[],
+  attempts: readonly AttemptAnswer[],
+): { id: string; url: string }[] {
   const lanes = webhooks.map(({ id, url }) => ({ id, url }));
   for (const { webhookId, webhookUrl } of attempts) {
     if (!lanes.some(({ id }) => id === webhookId)) lanes.push({ id: webhookId, url: webhookUrl });
@@ -118,50 +152,100 @@ function lanesOf(webhooks: readonly { id: string; url: string }[], attempts: rea
   return lanes;
 }
 
-/** When the current round began: with its first completed attempt, or at the change of state before it. */
+/**
+ * When the current round began: with its first completed attempt, or at the change of state before
+ * it.
+ */
 function roundStart({ attempts, transitions, rounds, createdAt }: DeliveryDetailsAnswer): number {
-  const own = attempts.filter(({ round }) => round === rounds).map(({ startedAt }) => Date.parse(startedAt));
+  const own = attempts
+    .filter(({ round }) => round === rounds)
+    .map(({ startedAt }) => Date.parse(startedAt));
   if (own.length > 0) return Math.min(...own);
   const last = transitions.at(-1);
   return Date.parse(last?.nextAttemptAt ?? last?.at ?? createdAt);
 }
 
-type StartedRound = { deliveryId: string; firstRound: number; round: number; startedAt: number; firstAttemptAt: number };
+type StartedRound = {
+  deliveryId: string;
+  firstRound: number;
+  round: number;
+  startedAt: number;
+  firstAttemptAt: number;
+};
 
 /** The seeded times of the rounds after one, in the retry window that began with `firstRound`. */
 function roundsAfter({ profile, seed, jitter }: Schedule, started: StartedRound): number[] {
   const { deliveryId, firstRound, round, startedAt, firstAttemptAt } = started;
   const sequence = deliveryIds.parse(deliveryId) ?? 0;
-  return plannedRounds({ profile, seed, jitter, sequence, round: round - firstRound + 1, roundStartedAt: startedAt, firstAttemptAt });
+  return plannedRounds({
+    profile,
+    seed,
+    jitter,
+    sequence,
+    round: round - firstRound + 1,
+    roundStartedAt: startedAt,
+    firstAttemptAt,
+  });
 }
 
-function comingRounds(options: TimelineOptions, firstRound: number, firstAttemptAt: number, underWayAt: number | null): Mark[] {
+function comingRounds(
+  options: TimelineOptions,
+  firstRound: number,
+  firstAttemptAt: number,
+  underWayAt: number | null,
+): Mark[] {
   const { delivery, now } = options;
   const after = (round: number, startedAt: number): number[] =>
     roundsAfter(options, { deliveryId: delivery.id, firstRound, round, startedAt, firstAttemptAt });
   if (underWayAt !== null) {
-    return after(delivery.rounds, underWayAt).map((at, place) => ({ kind: "coming", round: delivery.rounds + place + 1, at, next: false }));
+    return after(delivery.rounds, underWayAt).map((at, place) => ({
+      kind: "coming",
+      round: delivery.rounds + place + 1,
+      at,
+      next: false,
+    }));
   }
   const nextAt = delivery.nextAttemptAt === null ? now : Date.parse(delivery.nextAttemptAt);
   const next = delivery.rounds + 1;
-  return [nextAt, ...after(next, nextAt)].map((at, place) => ({ kind: "coming", round: next + place, at, next: place === 0 }));
+  return [nextAt, ...after(next, nextAt)].map((at, place) => ({
+    kind: "coming",
+    round: next + place,
+    at,
+    next: place === 0,
+  }));
 }
 
 export type RoundMark = { round: number; at: number; outcome: Outcome };
 
 type SummaryOptions = Schedule & { delivery: DeliverySummaryAnswer; marks: readonly RoundMark[] };
 
-/** Of a delivery in a list, of which less is known: its next round, on record, and those after it. */
+/**
+ * Of a delivery in a list, of which less is known: its next round, on record, and those after it.
+ */
 export function comingOf({ delivery, marks, ...schedule }: SummaryOptions): number[] {
   const { id: deliveryId, rounds, nextAttemptAt } = delivery;
   if (nextAttemptAt === null) return [];
   const startedAt = Date.parse(nextAttemptAt);
-  const firstAttemptAt = delivery.firstAttemptAt === null ? startedAt : Date.parse(delivery.firstAttemptAt);
+  const firstAttemptAt =
+    delivery.firstAttemptAt === null ? startedAt : Date.parse(delivery.firstAttemptAt);
   const firstRound = marks.find(({ at }) => at >= firstAttemptAt)?.round ?? 1;
-  return [startedAt, ...roundsAfter(schedule, { deliveryId, firstRound, round: rounds + 1, startedAt, firstAttemptAt })];
+  return [
+    startedAt,
+    ...roundsAfter(schedule, {
+      deliveryId,
+      firstRound,
+      round: rounds + 1,
+      startedAt,
+      firstAttemptAt,
+    }),
+  ];
 }
 
-function endOf(delivery: DeliveryDetailsAnswer, window: RetryWindow, attempts: readonly AttemptAnswer[]): number {
+function endOf(
+  delivery: DeliveryDetailsAnswer,
+  window: RetryWindow,
+  attempts: readonly AttemptAnswer[],
+): number {
   if (window.end !== null) return Date.parse(window.end.at);
   const success = attempts.find(({ outcome }) => outcome === "success");
   if (success !== undefined) return Date.parse(success.startedAt) + success.durationMs;
@@ -180,9 +264,14 @@ function stopOf(lane: {
     return { at: Date.parse(last.startedAt), tone: last.outcome, reason: whyNotRetried(last) };
   }
   if (!isOver && !isCurrent && last !== undefined) {
-    return { at: Date.parse(last.startedAt), tone: "cancelled", reason: "removed from the destination" };
+    return {
+      at: Date.parse(last.startedAt),
+      tone: "cancelled",
+      reason: "removed from the destination",
+    };
   }
-  if (isOver && state !== "delivered" && endAt !== null) return { at: endAt, tone: state, reason: null };
+  if (isOver && state !== "delivered" && endAt !== null)
+    return { at: endAt, tone: state, reason: null };
   return null;
 }
 
@@ -209,7 +298,9 @@ function whyNotRetried(attempt: AttemptAnswer): string {
 
 /** The status where there is one, else the outcome. */
 export function resultOf({ outcome, response }: AttemptAnswer): string {
-  return (outcome === "http_error" || outcome === "success") && response !== null ? String(response.status) : outcome;
+  return (outcome === "http_error" || outcome === "success") && response !== null
+    ? String(response.status)
+    : outcome;
 }
 
 type Transition = DeliveryDetailsAnswer["transitions"][number];
@@ -223,13 +314,21 @@ export type RetryWindow = {
 };
 
 /** Changes of state that are the end of a round. */
-const roundEnds = new Set(["waiting retry", "failed not_retried", "failed no_webhook_left", "expired window_closed"]);
+const roundEnds = new Set([
+  "waiting retry",
+  "failed not_retried",
+  "failed no_webhook_left",
+  "expired window_closed",
+]);
 
 /**
- * The retry windows of a delivery. Retrying one that had failed, expired or been cancelled gives it a new window; the
- * record does not number them, so they are read from the changes of state. Pure.
+ * The retry windows of a delivery. Retrying one that had failed, expired or been cancelled gives it
+ * a new window; the record does not number them, so they are read from the changes of state. Pure.
  */
-export function windowsOf({ transitions, attempts }: Pick<DeliveryDetailsAnswer, "transitions" | "attempts">): RetryWindow[] {
+export function windowsOf({
+  transitions,
+  attempts,
+}: Pick<DeliveryDetailsAnswer, "transitions" | "attempts">): RetryWindow[] {
   const windows: RetryWindow[] = [];
   let firstRound = 1;
   let ended = 0;
@@ -237,8 +336,8 @@ export function windowsOf({ transitions, attempts }: Pick<DeliveryDetailsAnswer,
     if (roundEnds.has(`${state} ${reason}`)) ended += 1;
     const before = transitions[place - 1];
     if (state !== "queued" || before === undefined || !isSettled(before.state)) continue;
-    // A round that a restart cut off has no end on record, but its attempts have times; on a clock that stands still
-    // times are equal, and the ends tell the rounds apart.
+    // A round that a restart cut off has no end on record, but its attempts have times; on a clock
+    // that stands still times are equal, and the ends tell the rounds apart.
     const earlier = attempts.filter((attempt) => attempt.startedAt < at).map(({ round }) => round);
     const later = attempts.filter((attempt) => attempt.startedAt > at).map(({ round }) => round);
     const next = Math.min(Math.max(ended + 1, ...earlier.map((round) => round + 1)), ...later);
@@ -255,9 +354,18 @@ export type Attempt = Delivery["attempts"][number];
 export type Webhook = AnswerOf<"destinations.get">["webhooks"][number];
 
 export type Round = { round: number; startedAt: string; attempts: Attempt[] };
-export type Ahead = { kind: "under_way" | "coming"; round: number; /** Clock time. */ at: number; isNext: boolean; urls: string[] };
+export type Ahead = {
+  kind: "under_way" | "coming";
+  round: number;
+  /** Clock time. */ at: number;
+  isNext: boolean;
+  urls: string[];
+};
 
-/** Attempts in the order in which they are walked through: by round, then as the destination lists its webhooks. */
+/**
+ * Attempts in the order in which they are walked through: by round, then as the destination lists
+ * its webhooks.
+ */
 export function roundsOf({ attempts }: Delivery, webhooks: readonly Webhook[]): Round[] {
   const placeOf = ({ webhookId }: Attempt): number => {
     const place = webhooks.findIndex(({ id }) => id === webhookId);
@@ -273,7 +381,10 @@ export function roundsOf({ attempts }: Delivery, webhooks: readonly Webhook[]): 
     .sort(([a], [b]) => a - b)
     .map(([round, all]) => ({
       round,
-      startedAt: all.reduce((first, { startedAt }) => (startedAt < first ? startedAt : first), all[0]?.startedAt ?? ""),
+      startedAt: all.reduce(
+        (first, { startedAt }) => (startedAt < first ? startedAt : first),
+        all[0]?.startedAt ?? "",
+      ),
       attempts: all.sort((a, b) => placeOf(a) - placeOf(b) || (a.id < b.id ? -1 : 1)),
     }));
 }
@@ -287,7 +398,14 @@ export function aheadOf(timeline: Timeline): Ahead[] {
       const { kind, round, at } = mark;
       const key = `${kind} ${round}`;
       const known = ahead.get(key);
-      if (known === undefined) ahead.set(key, { kind, round, at, isNext: mark.kind === "coming" && mark.next, urls: [url] });
+      if (known === undefined)
+        ahead.set(key, {
+          kind,
+          round,
+          at,
+          isNext: mark.kind === "coming" && mark.next,
+          urls: [url],
+        });
       else known.urls.push(url);
     }
   }

@@ -1,16 +1,45 @@
-/** The drawn part of the retry timeline: lanes under what lies over them, as wide as there is room, walked with the arrows. */
+/**
+ * The drawn part of the retry timeline: lanes under what lies over them, as wide as there is room,
+ * walked with the arrows.
+ */
 
-import { type CSSProperties, type KeyboardEvent, memo, useCallback, useMemo, useRef, useState } from "react";
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  memo,
+  useCallback,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { useWidth } from "../../kit/use-width.ts";
 import { span } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import { markSentence } from "./mark-words.ts";
-import { firstPosition, groupAt, markAt, type MarkPosition, positionOf, walk } from "./timeline-keys.ts";
+import {
+  firstPosition,
+  groupAt,
+  markAt,
+  type MarkPosition,
+  positionOf,
+  walk,
+} from "./timeline-keys.ts";
 import { type MarkEvents, TimelineFloat, TimelineLane } from "./timeline-lane.tsx";
-import { dayAndTime, layoutOf, type RoundLabel, type ScaleName, ticksBetween, type TimelineLayout, topOf } from "./timeline-layout.ts";
+import {
+  dayAndTime,
+  layoutOf,
+  type RoundLabel,
+  type ScaleName,
+  ticksBetween,
+  type TimelineLayout,
+  topOf,
+} from "./timeline-layout.ts";
 import type { Mark, Timeline } from "./timeline-model.ts";
 
-/** Of the lanes, at the left for their numbers and at the right for the window's end: `--gut` and `--tail` of the kit. */
+/**
+ * Of the lanes, at the left for their numbers and at the right for the window's end: `--gut` and
+ * `--tail` of the kit.
+ */
 const [gutterPx, tailPx] = [40, 2];
 
 type Props = {
@@ -30,10 +59,23 @@ export function TimelinePlot({ timeline, scale, label, onOpenAttempt }: Props) {
   const active = position === null ? null : markAt(layout.lanes, position);
 
   return (
-    <div ref={root} className="timeline" role="group" aria-label={label} data-scale={scale} onKeyDown={marks.onKeyDown}>
+    <div
+      ref={root}
+      className="timeline"
+      role="group"
+      aria-label={label}
+      data-scale={scale}
+      onKeyDown={marks.onKeyDown}
+    >
       {width > 0 ? (
         <>
-          <TimelineOver timeline={timeline} scale={scale} width={width} now={now} roundLines={layout.roundLines} />
+          <TimelineOver
+            timeline={timeline}
+            scale={scale}
+            width={width}
+            now={now}
+            roundLines={layout.roundLines}
+          />
           <div className="tl-top" />
           <TimelineRounds rounds={layout.rounds} />
           {layout.lanes.map((lane, place) => (
@@ -49,7 +91,11 @@ export function TimelinePlot({ timeline, scale, label, onOpenAttempt }: Props) {
           {shown === null ? null : (
             <TimelineFloat
               group={shown.group}
-              active={shown.isHeld ? shown.group.marks.findIndex(({ round }) => round === position?.round) : -1}
+              active={
+                shown.isHeld
+                  ? shown.group.marks.findIndex(({ round }) => round === position?.round)
+                  : -1
+              }
               top={shown.top}
               width={width}
               gutter={gutterPx}
@@ -69,7 +115,11 @@ export function TimelinePlot({ timeline, scale, label, onOpenAttempt }: Props) {
 type Attention = { position: MarkPosition; by: "pointer" | "keys" };
 
 /** Which mark the pointer or the keys are at, what is shown of it, and what opens it. */
-function useMarks(layout: TimelineLayout, root: React.RefObject<HTMLElement | null>, onOpenAttempt: (attemptId: string) => void) {
+function useMarks(
+  layout: TimelineLayout,
+  root: React.RefObject<HTMLElement | null>,
+  onOpenAttempt: (attemptId: string) => void,
+) {
   const { lanes } = layout;
   const [focused, setFocused] = useState<MarkPosition | null>(null);
   const [attention, setAttention] = useState<Attention | null>(null);
@@ -136,7 +186,8 @@ function useMarks(layout: TimelineLayout, root: React.RefObject<HTMLElement | nu
   };
 
   // What was at the place may be gone by now: a webhook was removed, or the window is another one.
-  const position = focused !== null && markAt(lanes, focused) !== null ? focused : firstPosition(lanes);
+  const position =
+    focused !== null && markAt(lanes, focused) !== null ? focused : firstPosition(lanes);
   const stopGroup = position === null ? null : groupAt(lanes, position);
   const shownGroup = attention === null ? null : groupAt(lanes, attention.position);
   const shown =
@@ -152,7 +203,8 @@ function useMarks(layout: TimelineLayout, root: React.RefObject<HTMLElement | nu
     open,
     onKeyDown,
     position: attention?.by === "keys" ? attention.position : position,
-    tabStop: position === null || stopGroup === null ? null : { lane: position.lane, key: stopGroup.key },
+    tabStop:
+      position === null || stopGroup === null ? null : { lane: position.lane, key: stopGroup.key },
     shown,
   };
 }
@@ -164,13 +216,26 @@ function bottomOf(root: HTMLElement | null, key: string): number {
   return plot.getBoundingClientRect().bottom - root.getBoundingClientRect().top;
 }
 
-type OverProps = { timeline: Timeline; scale: ScaleName; width: number; now: number | null; roundLines: readonly number[] };
+type OverProps = {
+  timeline: Timeline;
+  scale: ScaleName;
+  width: number;
+  now: number | null;
+  roundLines: readonly number[];
+};
 
-/** What lies over all lanes of the retry timeline: the lines of the rounds, now, the hatch of what is to come, the window's end. */
+/**
+ * What lies over all lanes of the retry timeline: the lines of the rounds, now, the hatch of what
+ * is to come, the window's end.
+ */
 function TimelineOver({ timeline, scale, width, now, roundLines }: OverProps) {
   const { now: cursor, end } = topOf({ timeline, scale, width, now });
   return (
-    <div className="tl-over" aria-hidden="true" style={{ "--now": `${cursor?.x ?? width}px` } as CSSProperties}>
+    <div
+      className="tl-over"
+      aria-hidden="true"
+      style={{ "--now": `${cursor?.x ?? width}px` } as CSSProperties}
+    >
       {timeline.isOver ? null : <div className="tl-future" />}
       <RoundLines lines={roundLines} />
       <div className="tl-end">{end === null ? null : <b>{end}</b>}</div>
@@ -184,7 +249,9 @@ function TimelineOver({ timeline, scale, width, now, roundLines }: OverProps) {
 }
 
 const RoundLines = memo(function RoundLines({ lines }: { lines: readonly number[] }) {
-  return lines.map((x) => <i key={x} className="tl-round" style={{ "--x": `${x}px` } as CSSProperties} />);
+  return lines.map((x) => (
+    <i key={x} className="tl-round" style={{ "--x": `${x}px` } as CSSProperties} />
+  ));
 });
 
 const TimelineRounds = memo(function TimelineRounds({ rounds }: { rounds: readonly RoundLabel[] }) {
@@ -192,7 +259,11 @@ const TimelineRounds = memo(function TimelineRounds({ rounds }: { rounds: readon
     <div className="tl-rounds" aria-hidden="true">
       <span className="title">round</span>
       {rounds.map(({ round, x, isNext }) => (
-        <span key={round} className={isNext ? "next" : undefined} style={{ "--x": `${x}px` } as CSSProperties}>
+        <span
+          key={round}
+          className={isNext ? "next" : undefined}
+          style={{ "--x": `${x}px` } as CSSProperties}
+        >
           {round}
         </span>
       ))}
@@ -204,8 +275,14 @@ function TimelineAxis({ timeline, scale, width, now }: Omit<OverProps, "roundLin
   const { startsAt, windowMs } = timeline;
   const endsAt = startsAt + windowMs;
   const start = dayAndTime(startsAt, now ?? startsAt);
-  const end = topOf({ timeline, scale, width, now }).end === null ? dayAndTime(endsAt, startsAt) : span(windowMs);
-  const ticks = useMemo(() => ticksBetween(scale, windowMs, width, start, end), [scale, windowMs, width, start, end]);
+  const end =
+    topOf({ timeline, scale, width, now }).end === null
+      ? dayAndTime(endsAt, startsAt)
+      : span(windowMs);
+  const ticks = useMemo(
+    () => ticksBetween(scale, windowMs, width, start, end),
+    [scale, windowMs, width, start, end],
+  );
   return (
     <div className="tl-axis" aria-hidden="true">
       <span style={{ "--x": "0px" } as CSSProperties}>{start}</span>

@@ -1,4 +1,7 @@
-/** The timeline of a delivery, with the destination, the retry profile and the settings that it is computed from. */
+/**
+ * The timeline of a delivery, with the destination, the retry profile and the settings that it is
+ * computed from.
+ */
 
 import { useMemo } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -34,7 +37,10 @@ export type DeliveryTimeline = {
 };
 
 /** Of one retry window; of the newest without `chosenWindow`. */
-export function useTimeline(delivery: Delivery, chosenWindow: number | null = null): DeliveryTimeline {
+export function useTimeline(
+  delivery: Delivery,
+  chosenWindow: number | null = null,
+): DeliveryTimeline {
   const { destination, isDeleted } = useDestination(delivery.destinationId);
   const profiles = useLive("retryProfiles.list", {}).answer?.items;
   const settings = useLive("settings.get", {}).answer;
@@ -42,7 +48,8 @@ export function useTimeline(delivery: Delivery, chosenWindow: number | null = nu
   const profile = profileOf(profiles ?? [], destination?.retryProfile);
   const isLoaded = (destination !== undefined || isDeleted) && profiles !== undefined;
   // Only a delivery whose window has not begun moves with the clock as a whole.
-  const now = isUnstarted(delivery) && clock !== undefined ? Math.floor(nowOf(clock) / 1000) * 1000 : 0;
+  const now =
+    isUnstarted(delivery) && clock !== undefined ? Math.floor(nowOf(clock) / 1000) * 1000 : 0;
 
   const windows = useMemo(() => windowsOf(delivery), [delivery]);
   const windowIndex = Math.min(chosenWindow ?? windows.length - 1, windows.length - 1);
@@ -50,7 +57,15 @@ export function useTimeline(delivery: Delivery, chosenWindow: number | null = nu
   const timeline = useMemo(() => {
     if (!isLoaded || settings === undefined) return null;
     const { seed, jitter } = settings;
-    return timelineOf({ delivery, webhooks, profile, seed, jitter, window: windows[windowIndex], now });
+    return timelineOf({
+      delivery,
+      webhooks,
+      profile,
+      seed,
+      jitter,
+      window: windows[windowIndex],
+      now,
+    });
   }, [isLoaded, settings, delivery, webhooks, profile, windows, windowIndex, now]);
 
   return {

@@ -1,4 +1,7 @@
-/** Live before the first message: real values to copy, a sample one press away, and the demo workspace. */
+/**
+ * Live before the first message: real values to copy, a sample one press away, and the demo
+ * workspace.
+ */
 
 import { type ReactNode, useEffect, useState } from "react";
 import { Button, Choice } from "../../kit/controls.tsx";
@@ -25,7 +28,8 @@ export function Welcome() {
   const { problem, run, attempt } = useAction();
   const isBare = sources?.length === 0;
 
-  // The values to copy must be real ones, so the first source is made as soon as somebody looks for it.
+  // The values to copy must be real ones, so the first source is made as soon as somebody looks for
+  // it.
   useEffect(() => {
     if (isBare) attempt(() => call("workspaces.open", { kind: "first" }));
   }, [isBare, attempt]);
@@ -36,7 +40,8 @@ export function Welcome() {
   const code = snippet(kind, { ingestUrl, writeKey, type: "track", body: sample });
   const copy = (): void => void copyText(code, `as ${kind}`);
   const send = (): void => {
-    if (source !== undefined) run(() => call("sources.send", { id: source.id, type: "track", body: sample }));
+    if (source !== undefined)
+      run(() => call("sources.send", { id: source.id, type: "track", body: sample }));
   };
   useKeys({ c: copy, Enter: send });
 
@@ -45,7 +50,8 @@ export function Welcome() {
       <section className="start" aria-label="First message">
         <h1>Send the first message</h1>
         <p className="muted lead">
-          Hookyard accepts it, signs it, POSTs it to a test endpoint, and shows every byte. Nothing leaves this machine.
+          Hookyard accepts it, signs it, POSTs it to a test endpoint, and shows every byte. Nothing
+          leaves this machine.
         </p>
         <ol className="way">
           <WayStep number={1}>
@@ -54,14 +60,24 @@ export function Welcome() {
               <span className="muted">Ingest address</span>
               <Copyable value={ingestUrl} label="the ingest address" />
               <span className="muted">Write key</span>
-              <Copyable value={writeKey} label="the write key" note={source === undefined ? undefined : `of ${source.name}`} />
+              <Copyable
+                value={writeKey}
+                label="the write key"
+                note={source === undefined ? undefined : `of ${source.name}`}
+              />
             </div>
           </WayStep>
           <WayStep number={2}>
             <div className="head">
               <h2>Send one</h2>
               <span className="grow" />
-              <Choice small label="As" value={kind} options={snippetKinds.map((value) => ({ value, label: value }))} onChange={setKind} />
+              <Choice
+                small
+                label="As"
+                value={kind}
+                options={snippetKinds.map((value) => ({ value, label: value }))}
+                onChange={setKind}
+              />
             </div>
             <div className="snippet">
               <pre className="code">
@@ -72,12 +88,22 @@ export function Welcome() {
               </Button>
             </div>
             <div className="actions">
-              <Button look="primary" icon="send" shortcut="Enter" onClick={send} disabled={source === undefined}>
+              <Button
+                look="primary"
+                icon="send"
+                shortcut="Enter"
+                onClick={send}
+                disabled={source === undefined}
+              >
                 Send a sample
               </Button>
               <span className="muted">
                 sends exactly this call; or open the{" "}
-                <button type="button" className="link-button" onClick={() => useOverlay.getState().show("composer")}>
+                <button
+                  type="button"
+                  className="link-button"
+                  onClick={() => useOverlay.getState().show("composer")}
+                >
                   composer
                 </button>
               </span>
@@ -96,7 +122,10 @@ export function Welcome() {
           </WayStep>
         </ol>
       </section>
-      <Demo onOpen={() => run(() => call("workspaces.open", { kind: "demo" }), "demo")} ingestUrl={ingestUrl} />
+      <Demo
+        onOpen={() => run(() => call("workspaces.open", { kind: "demo" }), "demo")}
+        ingestUrl={ingestUrl}
+      />
     </div>
   );
 }

@@ -15,7 +15,9 @@ let lastId = 0;
 
 class WebContents extends EventEmitter {
   readonly #window: number;
-  windowOpenHandler: (details: { url: string }) => { action: "allow" | "deny" } = () => ({ action: "allow" });
+  windowOpenHandler: (details: { url: string }) => { action: "allow" | "deny" } = () => ({
+    action: "allow",
+  });
 
   constructor(window: number) {
     super();
@@ -29,7 +31,12 @@ class WebContents extends EventEmitter {
       url,
       parent: isMainFrame ? null : {},
       postMessage: (channel: string, _message: unknown, ports: MessagePortMain[]): void =>
-        say({ say: "post", window: this.#window, channel, ports: ports.map((port) => port.transfer()) }),
+        say({
+          say: "post",
+          window: this.#window,
+          channel,
+          ports: ports.map((port) => port.transfer()),
+        }),
     };
   }
 }
@@ -47,7 +54,12 @@ export class BrowserWindow extends EventEmitter {
     this.id = lastId;
     this.webContents = new WebContents(this.id);
     this.#preload = options.webPreferences.preload;
-    this.#bounds = { x: options.x ?? 0, y: options.y ?? 0, width: options.width ?? 800, height: options.height ?? 600 };
+    this.#bounds = {
+      x: options.x ?? 0,
+      y: options.y ?? 0,
+      width: options.width ?? 800,
+      height: options.height ?? 600,
+    };
     windows.add(this);
     called("new BrowserWindow", options);
     windowEvents.emit("contents", this.webContents);

@@ -1,7 +1,7 @@
 /**
- * Stands in for the module `electron` in the desktop host's process, where there is no runtime: as much of it as the
- * host uses, with the same order of events and the same refusals. What a page would do comes from the test, which has a
- * real one.
+ * Stands in for the module `electron` in the desktop host's process, where there is no runtime: as
+ * much of it as the host uses, with the same order of events and the same refusals. What a page
+ * would do comes from the test, which has a real one.
  */
 
 import { EventEmitter } from "node:events";
@@ -17,7 +17,12 @@ export const ipcMain = new EventEmitter();
 type Handler = (request: Request) => Response | Promise<Response>;
 type DialogAnswer = { response: number; checkboxChecked: boolean };
 type Permissions = {
-  request: (contents: null, permission: string, answer: (isAllowed: boolean) => void, details: { requestingUrl: string }) => void;
+  request: (
+    contents: null,
+    permission: string,
+    answer: (isAllowed: boolean) => void,
+    details: { requestingUrl: string },
+  ) => void;
   check: (contents: null, permission: string, origin: string) => boolean;
 };
 
@@ -99,8 +104,10 @@ export const protocol = {
 
 export const session = {
   defaultSession: {
-    setPermissionRequestHandler: (handler: Permissions["request"]): void => void (permissions.request = handler),
-    setPermissionCheckHandler: (handler: Permissions["check"]): void => void (permissions.check = handler),
+    setPermissionRequestHandler: (handler: Permissions["request"]): void =>
+      void (permissions.request = handler),
+    setPermissionCheckHandler: (handler: Permissions["check"]): void =>
+      void (permissions.check = handler),
   },
 };
 
@@ -146,26 +153,45 @@ respondTo(async (question) => {
       const handler = handlers.get(new URL(question.url).protocol.slice(0, -1));
       if (handler === undefined) throw new Error(`nobody handles ${question.url}`);
       const response = await handler(new Request(question.url, { method: question.method }));
-      return { status: response.status, headers: Object.fromEntries(response.headers), body: new Uint8Array(await response.arrayBuffer()) };
+      return {
+        status: response.status,
+        headers: Object.fromEntries(response.headers),
+        body: new Uint8Array(await response.arrayBuffer()),
+      };
     }
     case "navigate": {
       const { url, isMainFrame } = question;
-      return !isPrevented((event) => windowOf(question.window).webContents.emit("will-frame-navigate", { ...event, url, isMainFrame }));
+      return !isPrevented((event) =>
+        windowOf(question.window).webContents.emit("will-frame-navigate", {
+          ...event,
+          url,
+          isMainFrame,
+        }),
+      );
     }
     case "open-window":
-      return windowOf(question.window).webContents.windowOpenHandler({ url: question.url }).action === "allow";
+      return (
+        windowOf(question.window).webContents.windowOpenHandler({ url: question.url }).action ===
+        "allow"
+      );
     case "permission": {
       const { permission, url } = question;
-      const requested = await new Promise<boolean>((resolve) => permissions.request?.(null, permission, resolve, { requestingUrl: url }));
+      const requested = await new Promise<boolean>((resolve) =>
+        permissions.request?.(null, permission, resolve, { requestingUrl: url }),
+      );
       return { requested, checked: permissions.check?.(null, permission, url) };
     }
   }
 });
 
 onTold((message) => {
-  if (message.tell === "dialog-answer") dialogAnswers.shift()?.({ checkboxChecked: false, ...message });
+  if (message.tell === "dialog-answer")
+    dialogAnswers.shift()?.({ checkboxChecked: false, ...message });
   else if (message.tell === "ipc") {
     const { webContents } = windowOf(message.window);
-    ipcMain.emit(message.channel, { sender: webContents, senderFrame: webContents.frame(message.frame) });
+    ipcMain.emit(message.channel, {
+      sender: webContents,
+      senderFrame: webContents.frame(message.frame),
+    });
   } else tellWindow(message);
 });

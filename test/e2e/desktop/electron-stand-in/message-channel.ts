@@ -1,6 +1,6 @@
 /**
- * `MessageChannelMain` on real message ports of Node. A port that is sent to a page goes on over the wire to the test,
- * which has the page's own port.
+ * `MessageChannelMain` on real message ports of Node. A port that is sent to a page goes on over
+ * the wire to the test, which has the page's own port.
  */
 
 import { EventEmitter } from "node:events";

@@ -1,7 +1,8 @@
 /**
- * The page of one window, in a real Chromium: its files come from the host's `protocol.handle`, the built preload runs in
- * a world of its own before anything of the page, and a message port that the host gives away is a real one in the page.
- * Chromium alone cannot load `app:`, so the page has an https origin that stands for it.
+ * The page of one window, in a real Chromium: its files come from the host's `protocol.handle`, the
+ * built preload runs in a world of its own before anything of the page, and a message port that the
+ * host gives away is a real one in the page. Chromium alone cannot load `app:`, so the page has an
+ * https origin that stands for it.
  */
 
 import { readFileSync } from "node:fs";
@@ -22,7 +23,10 @@ export type ChromiumPage = GuardedPage & {
   closePort(port: number): void;
 };
 
-type FromPreload = { tell: "ipc"; channel: string } | { tell: "port"; port: number; data: unknown } | { tell: "port-closed"; port: number };
+type FromPreload =
+  | { tell: "ipc"; channel: string }
+  | { tell: "port"; port: number; data: unknown }
+  | { tell: "port-closed"; port: number };
 
 /** What the preload finds: `electron`, as a sandboxed one gets it. */
 const preloadWorld = `
@@ -80,11 +84,19 @@ export async function openChromiumPage({
     const mapped = appUrl(request.url());
     if (request.isNavigationRequest() && isLoaded) {
       const isMainFrame = isMainFrameOf(page, given);
-      if (isMainFrame === null || !(await ask({ ask: "navigate", window, url: mapped, isMainFrame }))) return given.abort("aborted");
+      if (
+        isMainFrame === null ||
+        !(await ask({ ask: "navigate", window, url: mapped, isMainFrame }))
+      )
+        return given.abort("aborted");
     }
     if (home !== origin && request.url().startsWith(`${home}/`)) return given.continue();
     if (mapped === request.url()) return given.abort("blockedbyclient");
-    const { status, headers, body } = (await ask({ ask: "request", url: mapped, method: request.method() })) as PageAnswer;
+    const { status, headers, body } = (await ask({
+      ask: "request",
+      url: mapped,
+      method: request.method(),
+    })) as PageAnswer;
     return given.fulfill({ status, headers, body: Buffer.from(body) });
   }
   await page.context().route("**/*", route);
@@ -93,7 +105,13 @@ export async function openChromiumPage({
   });
 
   const session = await page.context().newCDPSession(page);
-  const inPreload = await runPreload({ session, page, window, code: readFileSync(preload, "utf8"), tell });
+  const inPreload = await runPreload({
+    session,
+    page,
+    window,
+    code: readFileSync(preload, "utf8"),
+    tell,
+  });
   return {
     ...guarded,
     window,
@@ -149,7 +167,11 @@ async function runPreload({
   session.on("Runtime.bindingCalled", ({ name, payload }) => {
     if (name !== "toHost") return;
     const message = JSON.parse(payload) as FromPreload;
-    tell(message.tell === "ipc" ? { ...message, window, frame: { url: appUrl(page.url()), isMainFrame: true } } : message);
+    tell(
+      message.tell === "ipc"
+        ? { ...message, window, frame: { url: appUrl(page.url()), isMainFrame: true } }
+        : message,
+    );
   });
   await session.send("Runtime.enable");
   await session.send("Page.enable");
@@ -163,7 +185,12 @@ async function runPreload({
     run(expression) {
       if (current === null) return;
       // The document may go at any moment; its ports are then told to be closed.
-      session.send("Runtime.evaluate", { expression: `fromHost.${expression}`, uniqueContextId: current }).catch(() => undefined);
+      session
+        .send("Runtime.evaluate", {
+          expression: `fromHost.${expression}`,
+          uniqueContextId: current,
+        })
+        .catch(() => undefined);
     },
   };
 }
@@ -179,7 +206,9 @@ function isMainFrameOf(page: Page, route: Route): boolean | null {
 }
 
 function appUrl(url: string): string {
-  return url === origin || url.startsWith(`${origin}/`) ? `app://hookyard${url.slice(origin.length)}` : url;
+  return url === origin || url.startsWith(`${origin}/`)
+    ? `app://hookyard${url.slice(origin.length)}`
+    : url;
 }
 
 function originUrl(url: string): string {

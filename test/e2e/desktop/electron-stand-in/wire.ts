@@ -1,4 +1,7 @@
-/** What the stand-in, inside the process of the desktop host, and the test, which has the real page, say to each other. */
+/**
+ * What the stand-in, inside the process of the desktop host, and the test, which has the real page,
+ * say to each other.
+ */
 
 export type Rectangle = { x: number; y: number; width: number; height: number };
 

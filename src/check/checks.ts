@@ -36,126 +36,148 @@ type Checks = {
   stop(): void;
 };
 
-type Run = {
-  checking: Checking;
-  id: string;
-  url: string;
-  seed: number;
-  hasEffects: boolean;
-  startedAt: number;
-  began: number;
-  durationMs: number | null;
-  state: ReceiverCheck["state"];
-  problem: string | null;
-  chosen: readonly { id: string; title: string; group: string }[];
-  running: Set<string>;
-  results: Map<string, CheckResult>;
-  end: AbortController;
-};
-
-export function createChecks({
-  trust,
-  destination,
-  onChange,
-  report: reportUnexpected,
-}: {
+/** What every run of a `createChecks` shares. */
+type Surroundings = {
   trust: Trust;
-  destination: (id: Destination["id"]) => Pick<Destination, "sharedSecret"> | undefined;
   onChange: (id: string) => void;
   report: (error: unknown) => void;
-}): Checks {
-  /** Oldest first. */
-  const runs = new Map<string, Run>();
-  let next = 1;
+};
 
-  const durationOf = ({ durationMs, began }: Run): number =>
-    Math.round(durationMs ?? monotonic() - began);
+class Run {
+  readonly id: string;
+  readonly #around: Surroundings;
+  readonly #checking: Checking;
+  readonly #input: Start;
+  readonly #chosen: ReturnType<Checking["chooseChecks"]>;
+  readonly #seed: number;
+  readonly #startedAt = wallClockNow();
+  readonly #began = monotonic();
+  readonly #running = new Set<string>();
+  readonly #results = new Map<string, CheckResult>();
+  readonly #end = new AbortController();
+  #durationMs: number | null = null;
+  #problem: string | null = null;
+  state: ReceiverCheck["state"] = "running";
 
-  function answer(run: Run): ReceiverCheck {
-    const {
-      checking,
-      id,
+  /** Throws `CannotCheck` when the input names no check that exists. */
+  constructor(number: number, checking: Checking, input: Start, around: Surroundings) {
+    const { url, only = [], skip = [], seed } = input;
+    this.#chosen = checking.chooseChecks({ url, only, skip });
+    this.#seed = seed ?? randomInt(2 ** 31);
+    this.id = `chk_${String(number).padStart(9, "0")}`;
+    this.#checking = checking;
+    this.#input = input;
+    this.#around = around;
+  }
+
+  start(): void {
+    const { secret, headers = {}, effects = null, only = [], skip = [] } = this.#input;
+    const { url, timeoutMs } = this.#input;
+    const report = this.#checking.runCheck({
       url,
-      state,
-      problem,
-      startedAt,
-      seed,
-      hasEffects,
-      chosen,
-      running,
-      results,
-    } = run;
+      secret: secret === undefined || secret === "" ? null : secret,
+      headers,
+      effects,
+      only,
+      skip,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      seed: this.#seed,
+      trust: this.#around.trust,
+      signal: this.#end.signal,
+      onStart: (check) => this.#change(() => this.#running.add(check)),
+      onResult: (result) =>
+        this.#change(() => {
+          this.#running.delete(result.id);
+          this.#results.set(result.id, result);
+        }),
+    });
+    report.then(
+      () => this.#finish("done"),
+      (error: unknown) => this.#fail(error),
+    );
+    this.#around.onChange(this.id);
+  }
+
+  stop(): void {
+    this.#end.abort();
+    this.#finish("stopped");
+  }
+
+  #fail(error: unknown): void {
+    if (this.#end.signal.aborted) return;
+    const isExpected = error instanceof this.#checking.CannotCheck;
+    if (!isExpected) this.#around.report(error);
+    this.#problem = isExpected ? error.message : `The check could not go on: ${String(error)}`;
+    this.#finish("unusable");
+  }
+
+  #finish(state: ReceiverCheck["state"]): void {
+    this.#change(() => {
+      this.#durationMs = this.#duration();
+      this.state = state;
+      this.#running.clear();
+    });
+  }
+
+  #change(apply: () => void): void {
+    if (this.state !== "running") return;
+    apply();
+    this.#around.onChange(this.id);
+  }
+
+  #duration(): number {
+    return Math.round(this.#durationMs ?? monotonic() - this.#began);
+  }
+
+  result(check: string): CheckResult | Problem {
+    return this.#results.get(check) ?? notFound("result", check);
+  }
+
+  answer(): ReceiverCheck {
     return {
-      id,
-      url: urlWithoutCredentials(url),
-      state,
-      problem,
-      startedAt: new Date(startedAt).toISOString(),
-      durationMs: durationOf(run),
-      seed,
-      score: checking.scoreOf([...results.values()]),
-      hasEffects,
-      checks: chosen.map((one) => {
-        const result = results.get(one.id);
-        const { id: check, title, group } = one;
+      id: this.id,
+      url: urlWithoutCredentials(this.#input.url),
+      state: this.state,
+      problem: this.#problem,
+      startedAt: new Date(this.#startedAt).toISOString(),
+      durationMs: this.#duration(),
+      seed: this.#seed,
+      score: this.#checking.scoreOf([...this.#results.values()]),
+      hasEffects: this.#input.effects !== undefined,
+      checks: this.#chosen.map(({ id, title, group }) => {
+        const result = this.#results.get(id);
         return {
-          id: check,
+          id,
           title,
           group,
-          state: result?.verdict ?? (running.has(check) ? "running" : "coming"),
+          state: result?.verdict ?? (this.#running.has(id) ? "running" : "coming"),
           brief: result?.brief ?? "",
         };
       }),
     };
   }
 
-  function finish(run: Run, state: Run["state"], problem: string | null = null): void {
-    if (run.state !== "running") return;
-    Object.assign(run, { state, problem, durationMs: durationOf(run) });
-    run.running.clear();
-    onChange(run.id);
-  }
-
-  function begin(run: Run, input: Start): void {
-    const { url, secret, headers, effects, only, skip, timeoutMs } = input;
-    const { checking, seed, end } = run;
-    const report = checking.runCheck({
-      url,
-      secret: secret === undefined || secret === "" ? null : secret,
-      headers: headers ?? {},
-      effects: effects ?? null,
-      only: only ?? [],
-      skip: skip ?? [],
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      seed,
-      trust,
-      signal: end.signal,
-      onStart(check) {
-        if (run.state !== "running") return;
-        run.running.add(check);
-        onChange(run.id);
-      },
-      onResult(result) {
-        if (run.state !== "running") return;
-        run.running.delete(result.id);
-        run.results.set(result.id, result);
-        onChange(run.id);
-      },
+  report(): CheckReport {
+    const { checks, reportOf } = this.#checking;
+    return reportOf({
+      url: this.#input.url,
+      seed: this.#seed,
+      startedAt: this.#startedAt,
+      durationMs: this.#duration(),
+      results: checks.flatMap(({ id }) => this.#results.get(id) ?? []),
     });
-    report.then(
-      () => finish(run, "done"),
-      (error: unknown) => {
-        if (end.signal.aborted) return;
-        const isExpected = error instanceof checking.CannotCheck;
-        if (!isExpected) reportUnexpected(error);
-        finish(
-          run,
-          "unusable",
-          isExpected ? error.message : `The check could not go on: ${String(error)}`,
-        );
-      },
-    );
   }
+}
+
+export function createChecks({
+  destination,
+  ...around
+}: Surroundings & {
+  destination: (id: Destination["id"]) => Pick<Destination, "sharedSecret"> | undefined;
+}): Checks {
+  /** Oldest first. */
+  const runs = new Map<string, Run>();
+  let next = 1;
 
   function forgetOld(): void {
     for (const { id, state } of runs.values())
@@ -167,70 +189,43 @@ export function createChecks({
     return run === undefined ? notFound("check", id) : use(run);
   };
 
-  function stop(run: Run): ReceiverCheck {
-    run.end.abort();
-    finish(run, "stopped");
-    return answer(run);
+  async function start(input: Start): Promise<ReceiverCheck | Problem> {
+    if ([...runs.values()].filter(({ state }) => state === "running").length >= maxRunning)
+      return conflict(
+        "too_many_runs",
+        `${maxRunning} checks are running already. Wait until one of them is over, or stop one.`,
+      );
+    const checking = await import("./run-check.ts");
+    let run: Run;
+    try {
+      run = new Run(next, checking, input, around);
+    } catch (error) {
+      if (error instanceof checking.CannotCheck) return invalid(error.message);
+      throw error;
+    }
+    forgetOld();
+    next += 1;
+    runs.set(run.id, run);
+    run.start();
+    return run.answer();
   }
 
   const handlers: Checks["handlers"] = {
-    "checks.start": async ({ useSecretOf, ...given }) => {
-      const { url, only = [], skip = [], effects } = given;
+    "checks.start": async ({ useSecretOf, ...input }) => {
       const signer = useSecretOf === undefined ? null : destination(useSecretOf);
       if (signer === undefined && useSecretOf !== undefined)
         return notFound("destination", destinationIds.format(useSecretOf));
-      if (effects !== undefined && !/^https?:\/\//.test(effects.url))
+      if (input.effects !== undefined && !/^https?:\/\//.test(input.effects.url))
         return invalid("The effects need a full http or https URL.");
-      if ([...runs.values()].filter(({ state }) => state === "running").length >= maxRunning)
-        return conflict(
-          "too_many_runs",
-          `${maxRunning} checks are running already. Wait until one of them is over, or stop one.`,
-        );
-      const checking = await import("./run-check.ts");
-      let chosen;
-      try {
-        chosen = checking.chooseChecks({ url, only, skip });
-      } catch (error) {
-        if (error instanceof checking.CannotCheck) return invalid(error.message);
-        throw error;
-      }
-      forgetOld();
-      const run: Run = {
-        checking,
-        id: `chk_${String(next).padStart(9, "0")}`,
-        url,
-        seed: given.seed ?? randomInt(2 ** 31),
-        hasEffects: effects !== undefined,
-        startedAt: wallClockNow(),
-        began: monotonic(),
-        durationMs: null,
-        state: "running",
-        problem: null,
-        chosen,
-        running: new Set(),
-        results: new Map(),
-        end: new AbortController(),
-      };
-      next += 1;
-      runs.set(run.id, run);
-      begin(run, signer ? { ...given, secret: signer.sharedSecret ?? undefined } : given);
-      onChange(run.id);
-      return answer(run);
+      return start(signer ? { ...input, secret: signer.sharedSecret ?? undefined } : input);
     },
-    "checks.list": () => ({ items: [...runs.values()].map(answer).toReversed() }),
-    "checks.get": ({ id }) => withRun(id, answer),
-    "checks.result": ({ id, check }) =>
-      withRun(id, ({ results }) => results.get(check) ?? notFound("result", check)),
+    "checks.list": () => ({ items: [...runs.values()].map((run) => run.answer()).toReversed() }),
+    "checks.get": ({ id }) => withRun(id, (run) => run.answer()),
+    "checks.result": ({ id, check }) => withRun(id, (run) => run.result(check)),
     "checks.report": async ({ id, as, from }) => {
       const run = runs.get(id);
       if (run === undefined) return notFound("check", id);
-      const { checking, results } = run;
-      const report = checking.reportOf({
-        ...run,
-        durationMs: durationOf(run),
-        results: checking.checks.flatMap((check) => results.get(check.id) ?? []),
-      });
-      const text = await reportText(report, as);
+      const text = await reportText(run.report(), as);
       const to = from + maxPiece;
       return {
         file: `check.${as === "junit" ? "xml" : as}`,
@@ -238,12 +233,16 @@ export function createChecks({
         next: to < text.length ? to : null,
       };
     },
-    "checks.stop": ({ id }) => withRun(id, stop),
+    "checks.stop": ({ id }) =>
+      withRun(id, (run) => {
+        run.stop();
+        return run.answer();
+      }),
   };
   return {
     handlers,
     stop() {
-      for (const run of runs.values()) stop(run);
+      for (const run of runs.values()) run.stop();
     },
   };
 }

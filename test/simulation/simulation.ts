@@ -7,6 +7,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { Agent, request as httpRequest } from "node:http";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
@@ -34,6 +35,8 @@ export type Answer<Name extends CallName> = {
 
 /** What the disk refused is tried again within this time, and until then the program may say so. */
 const retryMs = 2000;
+
+let portsTried = 0;
 
 type Options = {
   seed: number;
@@ -83,6 +86,10 @@ export class Simulation {
     try {
       await this.receivers.start();
       this.#directories.push(mkdtempSync(join(tmpdir(), "hookyard-simulation-")));
+      this.#endpointsPorts = {
+        endpoints: await this.#unusedPort(),
+        endpointsTls: await this.#unusedPort(),
+      };
       await this.#start();
       await furnish(this);
       await this.#check();
@@ -280,6 +287,22 @@ export class Simulation {
     }
   }
 
+  /** Of those that systems never choose: while the program is dead, nobody is given its port. */
+  async #unusedPort(): Promise<number> {
+    for (;;) {
+      const port = 10_000 + ((process.pid * 7 + portsTried) % 20_000);
+      portsTried += 1;
+      const server = createServer();
+      this.platform.outside.add(server);
+      const isFree = await new Promise<boolean>((resolve) => {
+        server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true));
+      });
+      if (isFree) await new Promise((resolve) => server.close(resolve));
+      this.platform.outside.delete(server);
+      if (isFree) return port;
+    }
+  }
+
   async #start(): Promise<void> {
     this.app = createApp({
       data: this.#directories.at(-1) ?? "",
@@ -288,14 +311,6 @@ export class Simulation {
       version: "0.0.0",
       report: (error) => this.report(error),
     });
-    const { ingestUrl, endpointsUrl, endpointsTlsUrl } = await this.platform.until(
-      "the start",
-      this.app.start(),
-    );
-    this.#ingestUrl = ingestUrl;
-    this.#endpointsPorts = {
-      endpoints: Number(new URL(endpointsUrl).port),
-      endpointsTls: Number(new URL(endpointsTlsUrl).port),
-    };
+    ({ ingestUrl: this.#ingestUrl } = await this.platform.until("the start", this.app.start()));
   }
 }

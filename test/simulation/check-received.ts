@@ -73,6 +73,8 @@ export function checkReceived(sim: Simulation, db: Database): void {
   }
   if (
     model.settled &&
+    // In a narrow lane, a delivery that is delivered may still have to be sent to other webhooks.
+    !model.hasNarrowLanes &&
     db
       .prepare("SELECT 1 FROM deliveries WHERE state = ?")
       .get(deliveryStates.indexOf("sending")) === undefined

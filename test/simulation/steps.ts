@@ -310,7 +310,12 @@ export const steps = {
       .map((audience) => audience.id)
       .slice(sim.random.below(Math.max(1, items.length)));
     if (id === undefined) return;
-    if (sim.random.chance(0.7)) return void (await sim.call("audiences.sync", { id }));
+    if (sim.random.chance(0.7)) {
+      // The time of a sync does not tell it from another at the same moment.
+      const { synced, now } = sim.model;
+      if ([...synced.values()].some(({ at }) => at === now)) synced.clear();
+      return void (await sim.call("audiences.sync", { id }));
+    }
     sim.model.moved = true;
     await sim.call("audiences.update", { id, rule: drawRule(sim) });
   },

@@ -25,6 +25,7 @@ const members: Partial<Record<CallName, object>> = {
   "sources.send": { type: "track", body: "{}" },
   "messages.pin": { pinned: true },
   "clients.call": { type: "track", call: {} },
+  "deliveries.attempt": { attempt: "att_000000001" },
   "destinations.putFault": { webhookId: "whk_00000zzzz" },
   "destinations.undoFault": { webhookId: "whk_00000zzzz" },
   "clients.generate": { count: 1, perSecond: 1 },

@@ -122,6 +122,11 @@ const attempt = z
     outcome: z.enum(outcomes),
     retryable: z.boolean(),
     ...recordedExchange,
+    leftOut: z
+      .boolean()
+      .describe(
+        "True when headers and bodies are left out, because the answer would be larger than 1 MB: `deliveries.attempt` has them.",
+      ),
   })
   .meta({ id: "Attempt" });
 export type AttemptAnswer = z.input<typeof attempt>;
@@ -129,7 +134,10 @@ export type AttemptAnswer = z.input<typeof attempt>;
 export const deliveryDetails = z
   .object({
     ...deliverySummary.shape,
-    payload: bytes,
+    payload: bytes.describe(
+      "Empty when the answer would be larger than 1 MB: `deliveries.get` has it.",
+    ),
+    payloadSize: z.int(),
     transitions: z.array(
       z.object({
         at: time,
@@ -138,7 +146,9 @@ export const deliveryDetails = z
         nextAttemptAt: time.nullable(),
       }),
     ),
-    attempts: z.array(attempt),
+    attempts: z
+      .array(attempt)
+      .describe("At most the newest 1,000, fewer where there are many deliveries."),
   })
   .meta({ id: "DeliveryDetails" });
 export type DeliveryDetailsAnswer = z.input<typeof deliveryDetails>;
@@ -192,6 +202,14 @@ export const deliveryCalls = [
     summary: "One delivery with its attempts.",
     params: byId(id),
     answer: deliveryDetails,
+  }),
+  defineCall({
+    name: "deliveries.attempt",
+    method: "GET",
+    path: "/api/deliveries/{id}/attempts/{attempt}",
+    summary: "One attempt with its bytes.",
+    params: byId(id).extend({ attempt: idOf(attemptIds) }),
+    answer: attempt,
   }),
   defineCall({
     name: "deliveries.retry",

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { attemptPage } from "./pages/attempt.ts";
 import { detailsPage } from "./pages/details.ts";
 import { framePage } from "./pages/frame.ts";
 import { livePage } from "./pages/live.ts";
@@ -44,6 +45,34 @@ describe("a message", () => {
     await details.state.filter({ hasText: "delivered" }).waitFor();
     await details.pane.getByRole("combobox", { name: "Retry window" }).waitFor();
     expect((await inspector.call("endpoints.get", { id: endpoint.id })).position.received).toBe(2);
+  });
+
+  test("whose attempts are too large for one answer shows the bytes of each", async ({
+    open,
+    inspector,
+  }) => {
+    await inspector.shop({ steps: [{ do: "answer", status: 503, body: "busy ".repeat(13_000) }] });
+    await inspector.call("clock.set", { mode: "paused" });
+    await inspector.send([
+      { userId: "u_1", event: "Large", properties: { text: "x".repeat(30_000) } },
+    ]);
+    await inspector.call("clock.advance", { to: "idle" });
+    const { items } = await inspector.call("messages.list", {});
+    const id = items[0]?.id ?? "";
+    const { deliveries } = await inspector.call("messages.get", { id });
+    await inspector.call("deliveries.retry", { id: deliveries[0]?.id ?? "" });
+    await inspector.call("clock.advance", { to: "idle" });
+    const message = await inspector.call("messages.get", { id });
+    expect(Buffer.byteLength(JSON.stringify(message))).toBeLessThan(1_000_000);
+    const attempts = message.deliveries[0]?.attempts ?? [];
+    expect(attempts[0]).toMatchObject({ leftOut: true, response: { body: "" } });
+    expect(attempts.at(-1)).toMatchObject({ leftOut: false });
+
+    const { page } = await open(`/live/${id}/attempts/${attempts[0]?.id}`);
+    const attempt = attemptPage(page);
+    await attempt.response.getByText("Content-Length: 65000").waitFor();
+    await attempt.pane.getByText("65,000 body bytes", { exact: true }).waitFor();
+    await attempt.request.getByText("xxxxxxxx").first().waitFor();
   });
 
   test("that waits is cancelled, and can be retried after that", async ({ open, inspector }) => {

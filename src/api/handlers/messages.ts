@@ -1,6 +1,12 @@
 /** Messages, their deliveries and attempts, and the jobs that retry many deliveries. */
 
-import { deliveryIds, jobIds, messageIds, type MessageRowId } from "../../domain/ids.ts";
+import {
+  attemptIds,
+  deliveryIds,
+  jobIds,
+  messageIds,
+  type MessageRowId,
+} from "../../domain/ids.ts";
 import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
 import type { Configuration, Pipeline, RetryJob } from "../../engine/pipeline.ts";
 import type {
@@ -12,31 +18,7 @@ import type {
   Page,
 } from "../../engine/ports.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
-
-/**
- * An answer stays below 1 MB, whatever names clients choose. Ids and times are longer in it than
- * here, by less than 200 bytes an item.
- */
-const maxPageBytes = 900_000;
-const longerInAnswer = 200;
-
-/**
- * As many of a page's items as an answer has room for; `cursorAfter` is the cursor behind an item.
- * None is larger than a request.
- */
-function withinAnswer<Item, Cursor, Answer extends Page<Item, Cursor>>(
-  page: Answer,
-  cursorAfter: (item: Item) => Cursor,
-): Answer {
-  let bytes = 0;
-  const end = page.items.findIndex(
-    (item) => (bytes += Buffer.byteLength(JSON.stringify(item)) + longerInAnswer) > maxPageBytes,
-  );
-  const last = page.items[end - 1];
-  return last === undefined
-    ? page
-    : { ...page, items: page.items.slice(0, end), nextCursor: cursorAfter(last) };
-}
+import { jsonSize, maxAnswerBytes, noBytes, withinAnswer, withinRoom } from "./answer-size.ts";
 
 /** Only what was rejected can be larger than a message may be. */
 const maxRawBytes = 65_536;
@@ -57,7 +39,10 @@ export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
     ...message,
     raw: beginningOf(message.raw),
     rawSize: message.raw.length,
-    deliveries: message.deliveries.map(details),
+    deliveries: withinRoom(
+      message.deliveries.map(details),
+      maxAnswerBytes - jsonSize(message.raw.subarray(0, maxRawBytes)),
+    ),
   });
   return {
     "messages.list": async ({ limit, cursor = null, ...filter }) =>
@@ -105,7 +90,17 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
     },
     "deliveries.get": ({ id }) => {
       const delivery = queries.deliveryDetails(id);
-      return delivery === null ? notFound("delivery", deliveryIds.format(id)) : details(delivery);
+      if (delivery === null) return notFound("delivery", deliveryIds.format(id));
+      const [answer] = withinRoom([details(delivery)], maxAnswerBytes);
+      return answer as typeof answer & {};
+    },
+    "deliveries.attempt": ({ id, attempt }) => {
+      const delivery = queries.deliveryDetails(id);
+      if (delivery === null) return notFound("delivery", deliveryIds.format(id));
+      return (
+        details(delivery).attempts.find((one) => one.id === attempt) ??
+        notFound("attempt", attemptIds.format(attempt))
+      );
     },
     "deliveries.retry": ({ id }) => summaryOr(deliveries.retry(id)),
     "deliveries.cancel": ({ id }) => summaryOr(deliveries.cancel(id)),
@@ -149,8 +144,10 @@ export function deliveryShapes({
   };
   const details = (delivery: DeliveryDetails) => ({
     ...summary(delivery),
+    payloadSize: delivery.payload.length,
     attempts: delivery.attempts.map((attempt) => ({
       ...attempt,
+      leftOut: false,
       ...exchangeOf({
         ...attempt,
         method: "POST",
@@ -161,8 +158,6 @@ export function deliveryShapes({
   });
   return { summary, details };
 }
-
-const noBytes = new Uint8Array();
 
 /** Heads in lines, as the contract has them. */
 export function exchangeOf({ method, url, requestHead, body, response }: Exchanged) {

@@ -18,6 +18,7 @@ import type { ForwardedExchange } from "../../engine/endpoint-pipeline.ts";
 import type { DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
 import type { DestinationChanges } from "../../contract/destinations.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
+import { receivedSize, receivedWithin, withinAnswer } from "./answer-size.ts";
 import { exchangeOf } from "./messages.ts";
 
 export function sourceHandlers({
@@ -236,10 +237,10 @@ export function endpointHandlers({ endpoints, faults }: Pipeline): HandlersOf<"e
       const received = endpoints.received(id, limit, cursor);
       if (isProblem(received)) return received;
       const inLines = (exchange: ForwardedExchange) => ({ ...exchange, ...exchangeOf(exchange) });
-      return {
-        ...received,
-        items: received.items.map((item) => ({ ...item, forwarded: item.forwarded.map(inLines) })),
-      };
+      const items = received.items.map((item) =>
+        receivedWithin({ ...item, forwarded: item.forwarded.map(inLines) }),
+      );
+      return withinAnswer({ ...received, items }, (item) => item.id, receivedSize);
     },
     "endpoints.clearRequests": ({ id }) => endpoints.clearReceived(id) ?? { id },
     "endpoints.presets": () => ({ items: endpoints.presets() }),

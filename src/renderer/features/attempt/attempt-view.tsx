@@ -26,6 +26,7 @@ import {
   neighbour,
 } from "../timeline/timeline-model.ts";
 import { type DeliveryTimeline, useTimeline } from "../timeline/use-timeline.ts";
+import { useWholeAttempt } from "../details/left-out.ts";
 import { outcomeSentences } from "./attempt-words.ts";
 import { AttemptsNav } from "./attempts-nav.tsx";
 import { Phases } from "./phases.tsx";
@@ -58,7 +59,14 @@ export function AttemptView({ messageId, attemptId }: { messageId: string; attem
       </section>
     );
   }
-  return <Shown message={message} delivery={delivery} attempt={attempt} />;
+  return <WithBytes message={message} delivery={delivery} attempt={attempt} />;
+}
+
+function WithBytes({ message, delivery, attempt }: ShownProps) {
+  const whole = useWholeAttempt(delivery, attempt);
+  return whole === undefined ? null : (
+    <Shown message={message} delivery={delivery} attempt={whole} />
+  );
 }
 
 type ShownProps = { message: Message; delivery: Delivery; attempt: Attempt };

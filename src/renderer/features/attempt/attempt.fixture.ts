@@ -39,6 +39,7 @@ export function anAttempt(changes: Partial<Attempt> = {}): Attempt {
       body: "busy",
       bodyLength: 4,
     },
+    leftOut: false,
     ...changes,
   };
 }
@@ -56,6 +57,7 @@ export function aDelivery(changes: Partial<Delivery> = {}): Delivery {
     windowEndsAt: "2026-11-21T19:50:57.000Z",
     rounds: 1,
     payload: `{"a":1}`,
+    payloadSize: 7,
     transitions: [],
     attempts: [],
     ...changes,

@@ -24,6 +24,7 @@ import {
   useCopyCurl,
   useDeliveryActions,
 } from "./message-head.tsx";
+import { useWholeDelivery } from "./left-out.ts";
 import { MessageTabs } from "./message-tabs.tsx";
 import { type Json, payloadChanges } from "./payload-changes.ts";
 import { attemptHref, goTo, messageHref } from "./places.ts";
@@ -47,9 +48,10 @@ export function MessageDetails({ id, onClose }: { id: string; onClose: () => voi
   const copyCurl = useCopyCurl(message);
   const pane = useRef<HTMLElement>(null);
 
-  const chosen =
+  const chosen = useWholeDelivery(
     message?.deliveries.find((delivery) => delivery.id === chosenId) ??
-    (message === undefined ? undefined : decisiveDelivery(message));
+      (message === undefined ? undefined : decisiveDelivery(message)),
+  );
   const openAttempt = (attemptId: string): void => goTo(attemptHref(id, attemptId));
   const openLast = (): void => {
     const last = chosen?.attempts.at(-1);

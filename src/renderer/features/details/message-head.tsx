@@ -18,6 +18,7 @@ import { clockTime } from "../../kit/words.ts";
 import { useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { curlOfIngest, harOfAttempts } from "./copy-as.ts";
+import { withAllBytes } from "./left-out.ts";
 import { canCancel, canRetry, stateWords } from "./state-words.ts";
 import { Until } from "./until.tsx";
 
@@ -203,6 +204,10 @@ export function CopyMenu({
   const about = useOnce("about.get", {}).answer;
   const copyCurl = useCopyCurl(message);
   const attempts = message.deliveries.flatMap((each) => each.attempts);
+  const copyHar = async (): Promise<void> => {
+    const whole = (await withAllBytes(message)).deliveries.flatMap((each) => each.attempts);
+    await copyText(harOfAttempts(whole, about?.version ?? ""), "the HAR");
+  };
   return (
     <Menu
       trigger={
@@ -239,7 +244,7 @@ export function CopyMenu({
           label: "HAR of the attempts",
           icon: "copy",
           disabled: !attempts.some(({ request }) => request.sent),
-          onSelect: () => void copyText(harOfAttempts(attempts, about?.version ?? ""), "the HAR"),
+          onSelect: () => void copyHar(),
         },
       ]}
     />

@@ -16,6 +16,7 @@ import { attemptWord, hostOf } from "../attempt/attempt-words.ts";
 import { SignaturePanel } from "../attempt/signature-panel.tsx";
 import type { Ahead, Attempt, Round } from "../timeline/timeline-model.ts";
 import { useTimeline } from "../timeline/use-timeline.ts";
+import { useWholeAttempt } from "./left-out.ts";
 import type { PayloadChanges } from "./payload-changes.ts";
 import { attemptHref, type DetailsTab } from "./places.ts";
 import { Until } from "./until.tsx";
@@ -117,9 +118,11 @@ function Attempts({ message, delivery }: { message: Message; delivery: Delivery 
 /** Of the newest attempt that sent something; the bytes are the same in all. */
 function Signature({ delivery }: { delivery: Delivery }) {
   const { name } = useTimeline(delivery);
-  const attempt = delivery.attempts.findLast(({ request }) => request.sent);
-  if (attempt === undefined)
+  const sent = delivery.attempts.findLast(({ request }) => request.sent);
+  const attempt = useWholeAttempt(delivery, sent);
+  if (sent === undefined)
     return <p className="tab-note muted">Nothing has been sent yet, so nothing is signed.</p>;
+  if (attempt === undefined) return null;
   return (
     <SignaturePanel
       key={attempt.id}

@@ -29,6 +29,7 @@ function attempt(id: string, startedAt: string, sent = true): Attempt {
     response: sent
       ? { status: 200, startLine: "HTTP/1.1 200 OK", headers: [], body: "ok", bodyLength: 2 }
       : null,
+    leftOut: false,
   };
 }
 
@@ -72,6 +73,7 @@ function message(id: string, raw: string, attempts: Attempt[]): Message {
         windowEndsAt: null,
         rounds: 1,
         payload: raw,
+        payloadSize: raw.length,
         transitions: [],
         attempts,
       },

@@ -11,6 +11,7 @@ import { errorOf } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { call, CallError } from "../../transport/transport.ts";
 import { attemptWithoutCredentials, harOfAttempts } from "../details/copy-as.ts";
+import { withAllBytes } from "../details/left-out.ts";
 import type { ListFilter } from "./filter-text.ts";
 
 type Progress = { done: number; total: number };
@@ -53,7 +54,9 @@ export const useExport = create<ExportStore>()((set, get) => {
       if (get().progress === null) return null;
       set({ progress: { done: from, total: ids.length } });
       const answers = await Promise.all(
-        ids.slice(from, from + atOnce).map((id) => call("messages.get", { id }).catch(goneIsNull)),
+        ids
+          .slice(from, from + atOnce)
+          .map((id) => call("messages.get", { id }).then(withAllBytes).catch(goneIsNull)),
       );
       messages.push(...answers.filter((answer) => answer !== null));
     }

@@ -65,6 +65,7 @@ export function attemptOf({
           bodyLength: 0,
         }
       : null,
+    leftOut: false,
   };
 }
 
@@ -96,6 +97,7 @@ export function deliveryOf({
     windowEndsAt: null,
     rounds: Math.max(0, ...attempts.map(({ round }) => round)),
     payload: "{}",
+    payloadSize: 2,
     ...changes,
     attempts,
     nextAttemptAt: next === undefined ? null : time(next),

@@ -13,7 +13,7 @@ import { createPortApi } from "../../src/api/port-api.ts";
 import { createControlPort } from "../../src/headless/http-api.ts";
 import { createStaticPages } from "../../src/headless/static-pages.ts";
 import { createPortTransport, type Port } from "../../src/renderer/transport/port.ts";
-import type { Change, Transport } from "../../src/renderer/transport/transport.ts";
+import type { Change, Connection, Transport } from "../../src/renderer/transport/transport.ts";
 
 /** A host that can go away and come back, with the same app or another. */
 type Host = { transport: Transport; serve(app: App): Promise<void>; leave(): Promise<void> };
@@ -115,7 +115,7 @@ async function freePort(): Promise<number> {
 
 /** Everything that a watcher hears, and how to wait for some of it. */
 function watching(transport: Transport) {
-  const heard: (Change | "resync" | "connected" | "lost")[] = [];
+  const heard: (Change | "resync" | Connection)[] = [];
   const end = transport.watch({
     onChanges: (changes) => heard.push(...changes),
     onResync: () => heard.push("resync"),

@@ -38,6 +38,9 @@ describe("when the program is gone", () => {
       .filter({ hasText: "Hookyard does not respond" })
       .waitFor();
     await page.keyboard.press("Escape");
+    await frame.mode("paused").click();
+    await frame.toast.filter({ hasText: "may have been stopped" }).waitFor();
+    await page.getByRole("button", { name: "Dismiss" }).click();
     await inspector.send([{ userId: "u_2", event: "Meanwhile" }]);
 
     await inspector.serveAgain();
@@ -46,6 +49,20 @@ describe("when the program is gone", () => {
     await inspector.send([{ userId: "u_3", event: "After" }]);
     await live.row(/After/).waitFor();
   });
+});
+
+test("a page without the right token says that it is the token", async ({ open }) => {
+  const guarded = await open();
+  const { page } = guarded;
+  guarded.expect(/401/);
+  await framePage(page).clock.waitFor();
+  await page.evaluate("sessionStorage.clear()");
+  await page.goto("about:blank");
+  await page.goBack();
+  await page
+    .getByRole("alert")
+    .filter({ hasText: "The token of this page is not valid" })
+    .waitFor();
 });
 
 test("when the data file takes nothing in, the page says so and why, until it does again", async ({

@@ -7,16 +7,28 @@ import { Icon } from "./icon.tsx";
 /** Long enough to be read, short enough not to be in the way. */
 const toastMs = 4000;
 
-type ToastStore = { text: string | null; show(text: string): void; hide(): void };
+type ToastStore = {
+  text: string | null;
+  isError: boolean;
+  show(text: string): void;
+  /** Stays until it is dismissed, or something else is shown. */
+  showError(text: string): void;
+  hide(): void;
+};
 
 let timer = 0;
 
 export const useToast = create<ToastStore>()((set) => ({
   text: null,
+  isError: false,
   show(text) {
     window.clearTimeout(timer);
     timer = window.setTimeout(() => set({ text: null }), toastMs);
-    set({ text });
+    set({ text, isError: false });
+  },
+  showError(text) {
+    window.clearTimeout(timer);
+    set({ text, isError: true });
   },
   hide: () => set({ text: null }),
 }));
@@ -26,17 +38,17 @@ export async function copyText(text: string, what: string): Promise<void> {
     await navigator.clipboard.writeText(text);
     useToast.getState().show(`Copied ${what}`);
   } catch {
-    useToast.getState().show(`The browser blocked copying ${what}`);
+    useToast.getState().showError(`The browser blocked copying ${what}`);
   }
 }
 
 export function Toast() {
-  const { text, hide } = useToast();
+  const { text, isError, hide } = useToast();
   return (
-    <div role="status" aria-live="polite">
+    <div role={isError ? "alert" : "status"}>
       {text === null ? null : (
-        <div className="toast">
-          <Icon name="check" />
+        <div className={isError ? "toast error" : "toast"}>
+          {isError ? null : <Icon name="check" />}
           {text}
           <button type="button" className="icon-btn small" aria-label="Dismiss" onClick={hide}>
             <Icon name="close" small />

@@ -5,7 +5,7 @@ import type { AnswerOf } from "../../contract/contract.ts";
 import { useToast } from "../kit/copy.tsx";
 import { errorOf } from "../kit/use-action.ts";
 import { call } from "../transport/transport.ts";
-import { useLive } from "./live-data.ts";
+import { useFeed, useLive } from "./live-data.ts";
 
 type ClockAnswer = AnswerOf<"clock.get">;
 export type AdvanceAnswer = ClockAnswer["advance"];
@@ -25,7 +25,9 @@ export function useClock(): ClockAnswer | undefined {
 export function nowOf(clock: ClockAnswer): number {
   const now = Date.parse(clock.now);
   if (clock.mode === "paused" || clock.advance !== null) return now;
-  return now + (window.performance.now() - receivedAt) * clock.speed;
+  // Whether it still runs is not known while the connection is lost.
+  const until = useFeed.getState().lostAt ?? window.performance.now();
+  return now + Math.max(0, until - receivedAt) * clock.speed;
 }
 
 /**
@@ -54,7 +56,7 @@ async function command(run: () => Promise<unknown>): Promise<void> {
   try {
     await run();
   } catch (error) {
-    useToast.getState().show(errorOf(error).message);
+    useToast.getState().showError(errorOf(error).message);
   }
 }
 

@@ -8,7 +8,13 @@ import { useCallback, useSyncExternalStore } from "react";
 import { create } from "zustand";
 import { calls, type AnswerOf, type CallName, type InputOf } from "../../contract/contract.ts";
 import type { ChangeArea } from "../../contract/call.ts";
-import { call, CallError, type Change, transport } from "../transport/transport.ts";
+import {
+  call,
+  CallError,
+  type Change,
+  type Connection,
+  transport,
+} from "../transport/transport.ts";
 
 type Live<Answer> = { answer: Answer | undefined; error: CallError | null };
 
@@ -149,7 +155,9 @@ function refreshAll(): void {
 }
 
 type Feed = {
-  connection: "connecting" | "connected" | "lost";
+  connection: "connecting" | Connection;
+  /** On the page's own clock, which never goes back; null while connected. */
+  lostAt: number | null;
   /**
    * The newest changes, for those who follow more than a call: each list of changes is a new one.
    */
@@ -158,7 +166,12 @@ type Feed = {
   missed: number;
 };
 
-export const useFeed = create<Feed>()(() => ({ connection: "connecting", changes: [], missed: 0 }));
+export const useFeed = create<Feed>()(() => ({
+  connection: "connecting",
+  lostAt: null,
+  changes: [],
+  missed: 0,
+}));
 
 /** Once, at the start. */
 export function followChanges(): () => void {
@@ -173,8 +186,11 @@ export function followChanges(): () => void {
     onResync: refreshAll,
     onConnection(connection) {
       if (connection === "connected" && lost) refreshAll();
-      lost = connection === "lost";
-      useFeed.setState({ connection });
+      lost = connection !== "connected";
+      useFeed.setState(({ lostAt }) => ({
+        connection,
+        lostAt: lost ? (lostAt ?? window.performance.now()) : null,
+      }));
     },
   });
 }

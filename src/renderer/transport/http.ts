@@ -53,6 +53,7 @@ export function createHttpTransport({ token }: { token: string }): Transport {
     };
 
     let isLost = false;
+    let lacksToken = false;
     const listen = async (): Promise<void> => {
       aborter = new AbortController();
       const resume: Record<string, string> = lastId === null ? {} : { "Last-Event-ID": lastId };
@@ -60,8 +61,7 @@ export function createHttpTransport({ token }: { token: string }): Transport {
         headers: { ...headers, ...resume },
         signal: aborter.signal,
       });
-      if (!response.ok || response.body === null)
-        throw new Error(`the stream was refused with ${response.status}`);
+      if (!response.ok || response.body === null) throw new StreamRefused(response.status);
       pause = firstPauseMs;
       isLost = false;
       watcher.onConnection("connected");
@@ -72,11 +72,12 @@ export function createHttpTransport({ token }: { token: string }): Transport {
       while (!stopped) {
         try {
           await listen();
-        } catch {
+        } catch (error) {
           // Any end of the stream is answered the same way: say so once, wait, open it again.
+          lacksToken = error instanceof StreamRefused && error.status === 401;
         }
         if (stopped) return;
-        if (!isLost) watcher.onConnection("lost");
+        if (!isLost) watcher.onConnection(lacksToken ? "refused" : "lost");
         isLost = true;
         await new Promise((resolve) => window.setTimeout(resolve, pause));
         pause = Math.min(pause * 2, longestPauseMs);
@@ -91,6 +92,15 @@ export function createHttpTransport({ token }: { token: string }): Transport {
   }
 
   return { call, watch };
+}
+
+class StreamRefused extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`the stream was refused with ${status}`);
+    this.status = status;
+  }
 }
 
 type HttpRequest = { url: string; method: string; body: unknown };

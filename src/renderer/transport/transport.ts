@@ -13,8 +13,11 @@ export type Watcher = {
   onChanges(changes: Change[]): void;
   /** Changes were missed: everything must be requested again. */
   onResync(): void;
-  onConnection(state: "connected" | "lost"): void;
+  onConnection(state: Connection): void;
 };
+
+/** `refused`: the token of this page is not the one that Hookyard expects. */
+export type Connection = "connected" | "lost" | "refused";
 
 export type Transport = {
   /** Rejects with a `CallError`. */

@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 export function framePage(page: Page) {
   const clock = page.getByRole("group", { name: "The clock" });
   const status = page.getByRole("contentinfo");
+  const banner = page.locator(".banner[role=alert]");
   const views = page.getByRole("navigation", { name: "Views", exact: true });
   return {
     clock,
@@ -21,12 +22,12 @@ export function framePage(page: Page) {
     menuItem: (name: string) => page.getByRole("menuitem", { name }),
     viewLink: (label: string) => views.getByRole("link", { name: label }),
     links: views.getByRole("link"),
-    trouble: status.getByRole("alert"),
+    trouble: banner,
     status,
     toast: page.locator(".toast"),
     /**
      * Shown while the program does not answer; the view may say the same of what it wanted to read.
      */
-    lost: status.getByRole("alert").filter({ hasText: "Hookyard does not respond" }),
+    lost: banner.filter({ hasText: "Hookyard does not respond" }),
   };
 }

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { copyText, Toast } from "../../kit/copy.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Icon, type IconName } from "../../kit/icon.tsx";
-import { count } from "../../kit/words.ts";
+import { clockTime, count, some } from "../../kit/words.ts";
 import { useClock } from "../../stores/clock.ts";
 import { useCommands, useOverlay } from "../../stores/commands.ts";
 import { isMac } from "../../stores/keys.ts";
@@ -47,9 +47,10 @@ export function Frame({ children }: { children: ReactNode }) {
   const unknownKeys = useLive("unknownKeys.list", {}).answer?.items.length ?? 0;
   const waiting = stats?.deliveries.byState.waiting ?? 0;
   const counts: Partial<Record<View, number>> = { retries: waiting, sources: unknownKeys };
+  const connection = useFeed((feed) => feed.connection);
 
   return (
-    <div className="app" data-clock={clock?.mode}>
+    <div className="app" data-clock={clock?.mode} data-connection={connection}>
       <header className="topbar">
         <a className="brand" href="#/live" aria-label="Hookyard, go to Live">
           <Brand />
@@ -58,6 +59,7 @@ export function Frame({ children }: { children: ReactNode }) {
         <ClockBar />
         <Ends />
       </header>
+      <Banner trouble={stats?.trouble ?? null} />
       <nav className="rail" aria-label="Views">
         {groups.map((entries, place) => (
           <div key={entries[0]?.view} className="rail-group">
@@ -76,6 +78,35 @@ export function Frame({ children }: { children: ReactNode }) {
       <Toast />
     </div>
   );
+}
+
+/** What makes everything else on the page doubtful. */
+function Banner({ trouble }: { trouble: string | null }) {
+  const connection = useFeed((feed) => feed.connection);
+  const lostAt = useFeed((feed) => feed.lostAt) ?? 0;
+  const lostTime = clockTime(window.performance.timeOrigin + lostAt);
+  if (connection === "refused")
+    return (
+      <p className="banner" role="alert">
+        <strong>The token of this page is not valid.</strong> Open the address that Hookyard prints
+        when it starts. It ends with <code>#token=…</code>
+      </p>
+    );
+  if (connection === "lost")
+    return (
+      <p className="banner" role="alert">
+        <strong>Hookyard does not respond.</strong> Everything below is from before {lostTime} and
+        is read again when the connection is back.
+      </p>
+    );
+  if (trouble !== null)
+    return (
+      <p className="banner" role="alert">
+        <strong>Nothing can be written.</strong> Ingest answers 503, and attempts are recorded
+        later. {trouble}
+      </p>
+    );
+  return null;
 }
 
 function RailEntry({ entry: { view, icon, label }, number }: { entry: Entry; number: number }) {
@@ -114,11 +145,12 @@ function Brand() {
 
 function Ends() {
   const about = useOnce("about.get", {}).answer;
+  const isLost = useFeed((feed) => feed.lostAt !== null);
   const address = about?.ingestUrl.replace(/^https?:\/\//, "") ?? "";
   return (
     <div className="ends">
       <span className="copyable" title="Ingest address">
-        <OutcomeGlyph outcome="success" />
+        <OutcomeGlyph outcome={isLost ? "connection_error" : "success"} />
         <span className="quiet ingest-word">Ingest</span>
         <code className="clip">{address}</code>
         <button
@@ -163,16 +195,8 @@ function StatusBar() {
   const port = (url: string | undefined): string => (url === undefined ? "" : new URL(url).port);
   return (
     <footer className="statusbar">
-      {connection === "lost" ? (
-        <span className="state failed" role="alert">
-          Hookyard does not respond. This page shows the last known state and updates when the
-          connection is back.
-        </span>
-      ) : stats !== undefined && stats.trouble !== null ? (
-        <span className="state failed" role="alert">
-          Nothing can be written: ingest answers 503, and attempts are recorded later.{" "}
-          {stats.trouble}
-        </span>
+      {connection !== "connected" ? (
+        <span>Not connected</span>
       ) : (
         <span>
           {stats?.rates.ingestedPerSecond ?? 0} messages/s in, {stats?.rates.attemptsPerSecond ?? 0}{" "}
@@ -187,7 +211,7 @@ function StatusBar() {
       <span>
         jitter seed <code>{settings?.seed ?? ""}</code>
       </span>
-      <span>{count(stats?.messages.total ?? 0)} messages</span>
+      <span>{some(stats?.messages.total ?? 0, "message")}</span>
     </footer>
   );
 }

@@ -5,7 +5,7 @@ import { create } from "zustand";
 import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button, Choice } from "../../kit/controls.tsx";
 import { Copyable } from "../../kit/copy.tsx";
-import { count } from "../../kit/words.ts";
+import { some } from "../../kit/words.ts";
 import { type Command, useOffer } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
@@ -171,9 +171,6 @@ function ResetSection() {
     </>
   );
 }
-
-const some = (number: number, one: string, many = `${one}s`): string =>
-  `${count(number)} ${number === 1 ? one : many}`;
 
 /** Light, dark, or as the system has it. Kept in this browser, and set before anything is drawn. */
 const themes = ["system", "light", "dark"] as const;

@@ -6,11 +6,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { checkPage } from "../check/report-page.ts";
 import { checkJunit, proofText, resultText, summaryText } from "../check/report.ts";
 import { CannotCheck, runCheck, type CheckOptions, type CheckReport } from "../check/run-check.ts";
 import { colourPaint, plainPaint } from "../scenarios/report/text.ts";
+import { endEarly, readFlags, wholeNumber } from "./flags.ts";
 
 const help = `Usage: hookyard check URL [flags]
 
@@ -44,14 +44,7 @@ type Flags = CheckOptions & {
 
 export async function checkCommand({ args }: { args: string[] }): Promise<number> {
   const flags = parseCheckFlags(args);
-  if (flags === "help") {
-    process.stdout.write(`${help}\n`);
-    return 0;
-  }
-  if ("wrong" in flags) {
-    process.stderr.write(`${flags.wrong}\n`);
-    return 2;
-  }
+  if (flags === "help" || "wrong" in flags) return endEarly(flags, help);
   const paint =
     process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "" ? colourPaint : plainPaint;
   const print = (text: string): void =>
@@ -99,34 +92,24 @@ export function parseCheckFlags(
   args: string[],
   env = process.env,
 ): Flags | "help" | { wrong: string } {
-  let parsed;
-  try {
-    parsed = parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        secret: { type: "string" },
-        header: { type: "string", multiple: true, default: [] },
-        effects: { type: "string" },
-        "effects-command": { type: "string" },
-        only: { type: "string" },
-        skip: { type: "string" },
-        timeout: { type: "string" },
-        seed: { type: "string" },
-        json: { type: "string" },
-        junit: { type: "string" },
-        html: { type: "string" },
-        scenarios: { type: "string" },
-        help: { type: "boolean", short: "h", default: false },
-      },
-    });
-  } catch (error) {
-    const reason =
-      error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
-    return { wrong: `${reason}. hookyard check --help lists all flags.` };
-  }
-  const { values, positionals } = parsed;
-  if (values.help) return "help";
+  const read = readFlags("check", args, {
+    options: {
+      secret: { type: "string" },
+      header: { type: "string", multiple: true, default: [] },
+      effects: { type: "string" },
+      "effects-command": { type: "string" },
+      only: { type: "string" },
+      skip: { type: "string" },
+      timeout: { type: "string" },
+      seed: { type: "string" },
+      json: { type: "string" },
+      junit: { type: "string" },
+      html: { type: "string" },
+      scenarios: { type: "string" },
+    },
+  });
+  if (read === "help" || "wrong" in read) return read;
+  const { values, positionals } = read;
   const [url, ...more] = positionals;
   if (url === undefined)
     return {
@@ -137,15 +120,10 @@ export function parseCheckFlags(
     return { wrong: "--effects and --effects-command say the same: give one of them." };
   if (values.effects !== undefined && !/^https?:\/\//.test(values.effects))
     return { wrong: "--effects needs a full http or https URL." };
-  const timeoutMs = values.timeout === undefined ? undefined : Number(values.timeout);
-  if (
-    timeoutMs !== undefined &&
-    !(Number.isInteger(timeoutMs) && timeoutMs >= 100 && timeoutMs <= 600_000)
-  )
-    return { wrong: "--timeout needs milliseconds from 100 to 600000." };
-  const seed = values.seed === undefined ? undefined : Number(values.seed);
-  if (seed !== undefined && !(/^\d{1,10}$/.test(values.seed ?? "") && seed < 2 ** 31))
-    return { wrong: "--seed needs a whole number below 2147483648." };
+  const timeoutMs = wholeNumber(values.timeout, 100, 600_000);
+  if (Number.isNaN(timeoutMs)) return { wrong: "--timeout needs milliseconds from 100 to 600000." };
+  const seed = wholeNumber(values.seed, 0, 2 ** 31 - 1);
+  if (Number.isNaN(seed)) return { wrong: "--seed needs a whole number below 2147483648." };
   const headers = headersOf(values.header);
   if ("wrong" in headers) return { wrong: headers.wrong };
   const list = (text: string | undefined): string[] =>

@@ -4,9 +4,9 @@
  */
 
 import { resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { OpenError } from "../app-errors.ts";
 import type { Examination } from "../app.ts";
+import { endEarly, readFlags } from "./flags.ts";
 import { defaultDataDirectory } from "./serve-flags.ts";
 
 type DataFlags = { data: string; json: boolean; force: boolean; files: string[] };
@@ -42,25 +42,16 @@ export function parseDataFlags(
   args: string[],
 ): DataFlags | "help" | { wrong: string } {
   const more = `hookyard ${command} --help lists all flags.`;
-  let parsed;
-  try {
-    parsed = parseArgs({
-      args,
-      allowPositionals: command === "backup",
-      options: {
-        data: { type: "string" },
-        json: { type: "boolean", default: false },
-        help: { type: "boolean", short: "h", default: false },
-        ...(command === "backup" ? { force: { type: "boolean", default: false } as const } : {}),
-      },
-    });
-  } catch (error) {
-    const reason =
-      error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
-    return { wrong: `${reason}. ${more}` };
-  }
-  const { values, positionals: files } = parsed;
-  if (values.help) return "help";
+  const read = readFlags(command, args, {
+    allowPositionals: command === "backup",
+    options: {
+      data: { type: "string" },
+      json: { type: "boolean", default: false },
+      ...(command === "backup" ? { force: { type: "boolean", default: false } as const } : {}),
+    },
+  });
+  if (read === "help" || "wrong" in read) return read;
+  const { values, positionals: files } = read;
   const data = values.data ?? defaultDataDirectory();
   if (data === "" || data === ":memory:") return { wrong: `--data needs a directory. ${more}` };
   if (command === "backup" && files.length !== 1)
@@ -70,14 +61,7 @@ export function parseDataFlags(
 
 export async function doctorCommand({ args }: { args: string[] }): Promise<number> {
   const flags = parseDataFlags("doctor", args);
-  if (flags === "help") {
-    process.stdout.write(`${doctorHelp}\n`);
-    return 0;
-  }
-  if ("wrong" in flags) {
-    process.stderr.write(`${flags.wrong}\n`);
-    return 2;
-  }
+  if (flags === "help" || "wrong" in flags) return endEarly(flags, doctorHelp);
   try {
     const { examineData } = await import("../app.ts");
     const examination = examineData(flags.data);
@@ -129,14 +113,7 @@ function textOf({
 
 export async function backupCommand({ args }: { args: string[] }): Promise<number> {
   const flags = parseDataFlags("backup", args);
-  if (flags === "help") {
-    process.stdout.write(`${backupHelp}\n`);
-    return 0;
-  }
-  if ("wrong" in flags) {
-    process.stderr.write(`${flags.wrong}\n`);
-    return 2;
-  }
+  if (flags === "help" || "wrong" in flags) return endEarly(flags, backupHelp);
   const { data, force, json, files } = flags;
   try {
     const { backUpData } = await import("../app.ts");

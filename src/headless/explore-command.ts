@@ -5,13 +5,13 @@
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { explore, type Explored } from "../explore/explore.ts";
 import { readExploration, type Exploration } from "../explore/explore-file.ts";
 import { CannotExplore } from "../explore/runner.ts";
 import { scenarioOf } from "../explore/scenario.ts";
 import { scheduleTexts } from "../explore/schedule.ts";
 import { colourPaint, plainPaint, type Paint } from "../scenarios/report/text.ts";
+import { endEarly, readFlags, wholeNumber } from "./flags.ts";
 
 const help = `Usage: hookyard explore FILE [flags]
 
@@ -32,14 +32,7 @@ type Flags = { file: string; runs: number; minutes: number; seed: number | undef
 
 export async function exploreCommand({ args }: { args: string[] }): Promise<number> {
   const flags = parseExploreFlags(args);
-  if (flags === "help") {
-    process.stdout.write(`${help}\n`);
-    return 0;
-  }
-  if ("wrong" in flags) {
-    process.stderr.write(`${flags.wrong}\n`);
-    return 2;
-  }
+  if (flags === "help" || "wrong" in flags) return endEarly(flags, help);
   try {
     return await search(flags);
   } catch (error) {
@@ -142,37 +135,26 @@ function summary(
 
 /** The flags, `help`, or what is wrong with them in one line. */
 export function parseExploreFlags(args: string[]): Flags | "help" | { wrong: string } {
-  let parsed;
-  try {
-    parsed = parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        runs: { type: "string", default: "1000" },
-        minutes: { type: "string", default: "2" },
-        seed: { type: "string" },
-        out: { type: "string", default: "." },
-        help: { type: "boolean", short: "h", default: false },
-      },
-    });
-  } catch (error) {
-    const reason =
-      error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
-    return { wrong: `${reason}. hookyard explore --help lists all flags.` };
-  }
-  const { values, positionals } = parsed;
-  if (values.help) return "help";
+  const read = readFlags("explore", args, {
+    options: {
+      runs: { type: "string", default: "1000" },
+      minutes: { type: "string", default: "2" },
+      seed: { type: "string" },
+      out: { type: "string", default: "." },
+    },
+  });
+  if (read === "help" || "wrong" in read) return read;
+  const { values, positionals } = read;
   const [file, ...more] = positionals;
   if (file === undefined)
     return { wrong: "hookyard explore needs a file. hookyard explore --help says more." };
   if (more.length > 0) return { wrong: "hookyard explore takes one file." };
-  const [runs, minutes] = [Number(values.runs), Number(values.minutes)];
-  if (!(Number.isInteger(runs) && runs >= 1 && runs <= 1_000_000))
-    return { wrong: "--runs needs a whole number from 1 to 1000000." };
+  const runs = wholeNumber(values.runs, 1, 1_000_000) as number;
+  const minutes = Number(values.minutes);
+  if (Number.isNaN(runs)) return { wrong: "--runs needs a whole number from 1 to 1000000." };
   if (!(minutes > 0 && minutes <= 1440))
     return { wrong: "--minutes needs a number above 0, and 1440 at most." };
-  const seed = values.seed === undefined ? undefined : Number(values.seed);
-  if (seed !== undefined && !(/^\d{1,10}$/.test(values.seed ?? "") && seed < 2 ** 31))
-    return { wrong: "--seed needs a whole number below 2147483648." };
+  const seed = wholeNumber(values.seed, 0, 2 ** 31 - 1);
+  if (Number.isNaN(seed)) return { wrong: "--seed needs a whole number below 2147483648." };
   return { file, runs, minutes, seed, out: values.out };
 }

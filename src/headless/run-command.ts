@@ -3,7 +3,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import type { ScenarioReport } from "../contract/scenarios.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
 import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
@@ -11,6 +10,7 @@ import { readScenario } from "../scenarios/file/read-scenario.ts";
 import { runRead, unusableReport } from "../scenarios/run/run-scenario.ts";
 import { junitXml, type TimedReport } from "../scenarios/report/junit.ts";
 import { colourPaint, plainPaint, reportText, type Paint } from "../scenarios/report/text.ts";
+import { endEarly, readFlags, wholeNumber } from "./flags.ts";
 
 /**
  * A scenario mostly waits for its own sockets: a few beside each other fill that time, more would
@@ -28,14 +28,7 @@ export async function runCommand({
   version: string;
 }): Promise<number> {
   const flags = parseRunFlags(args);
-  if (flags === "help") {
-    process.stdout.write(`${runHelp}\n`);
-    return 0;
-  }
-  if ("wrong" in flags) {
-    process.stderr.write(`${flags.wrong}\n`);
-    return 2;
-  }
+  if (flags === "help" || "wrong" in flags) return endEarly(flags, runHelp);
   const paint = hasColour() ? colourPaint : plainPaint;
   const began = monotonic();
   let kept: Kept | null = null;
@@ -209,26 +202,16 @@ Exit code: 0 when every expectation is met, 1 when one is not or a file cannot b
 
 /** The flags, `help`, or what is wrong with them in one line. */
 export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: string } {
-  let parsed;
-  try {
-    parsed = parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        junit: { type: "string" },
-        json: { type: "boolean", default: false },
-        seed: { type: "string" },
-        keep: { type: "boolean", default: false },
-        help: { type: "boolean", short: "h", default: false },
-      },
-    });
-  } catch (error) {
-    const reason =
-      error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
-    return { wrong: `${reason}. hookyard run --help lists all flags.` };
-  }
-  const { values, positionals: files } = parsed;
-  if (values.help) return "help";
+  const read = readFlags("run", args, {
+    options: {
+      junit: { type: "string" },
+      json: { type: "boolean", default: false },
+      seed: { type: "string" },
+      keep: { type: "boolean", default: false },
+    },
+  });
+  if (read === "help" || "wrong" in read) return read;
+  const { values, positionals: files } = read;
   if (files.length === 0)
     return {
       wrong: "hookyard run needs at least one scenario file. hookyard run --help lists all flags.",
@@ -236,8 +219,7 @@ export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: stri
   const twice = files.find((file, index) => files.indexOf(file) !== index);
   if (twice !== undefined) return { wrong: `${twice} appears twice.` };
   if (values.junit === "") return { wrong: "--junit needs a file." };
-  const seed = values.seed === undefined ? undefined : Number(values.seed);
-  if (seed !== undefined && !(/^-?\d{1,16}$/.test(values.seed ?? "") && Number.isSafeInteger(seed)))
-    return { wrong: "--seed needs a whole number." };
+  const seed = wholeNumber(values.seed, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+  if (Number.isNaN(seed)) return { wrong: "--seed needs a whole number." };
   return { files, junit: values.junit, json: values.json, seed, keep: values.keep };
 }

@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { parseExploreFlags } from "./explore-command.ts";
+import { readFlags, wholeNumber } from "./flags.ts";
+
+const options = { seed: { type: "string" } } as const;
+
+test("flags and what stands beside them are read", () => {
+  expect(readFlags("run", ["a.yaml", "--seed", "7"], { options })).toMatchObject({
+    values: { seed: "7" },
+    positionals: ["a.yaml"],
+  });
+});
+
+test.each([[["--help"]], [["-h", "a.yaml"]]])("%j asks for the help text", (args) => {
+  expect(readFlags("run", args, { options })).toBe("help");
+});
+
+test.each([
+  [["--sed", "7"], true, "Unknown option '--sed'. hookyard run --help lists all flags."],
+  [["a.yaml"], false, /^Unexpected argument 'a.yaml'.* hookyard run --help lists all flags\.$/],
+])("%j is refused in one line", (args, allowPositionals, wrong) => {
+  const read = readFlags("run", args, { options, allowPositionals });
+  expect(read).toEqual({ wrong: expect.stringMatching(wrong) });
+  expect((read as { wrong: string }).wrong).not.toContain("\n");
+});
+
+test.each([
+  [undefined, undefined],
+  ["1", 1],
+  ["10", 10],
+  ["0", Number.NaN],
+  ["11", Number.NaN],
+  ["1.5", Number.NaN],
+  ["1e0", Number.NaN],
+  ["", Number.NaN],
+  [" 1", Number.NaN],
+])("%j as a whole number from 1 to 10 is %d", (text, number) => {
+  expect(wholeNumber(text, 1, 10)).toBe(number);
+});
+
+test("explore takes a file, and has a default for every flag", () => {
+  const defaults = { file: "a.yaml", runs: 1000, minutes: 2, seed: undefined, out: "." };
+  expect(parseExploreFlags(["a.yaml"])).toEqual(defaults);
+  const all = ["--runs=1000000", "--minutes=0.5", "--seed=2147483647", "--out=b", "a.yaml"];
+  expect(parseExploreFlags(all)).toEqual({
+    file: "a.yaml",
+    runs: 1_000_000,
+    minutes: 0.5,
+    seed: 2_147_483_647,
+    out: "b",
+  });
+});
+
+test.each([
+  [[], "hookyard explore needs a file. hookyard explore --help says more."],
+  [["a", "b"], "hookyard explore takes one file."],
+  [["a", "--runs", "0"], "--runs needs a whole number from 1 to 1000000."],
+  [["a", "--runs", "1000001"], "--runs needs a whole number from 1 to 1000000."],
+  [["a", "--minutes", "0"], "--minutes needs a number above 0, and 1440 at most."],
+  [["a", "--minutes", "1441"], "--minutes needs a number above 0, and 1440 at most."],
+  [["a", "--minutes", "x"], "--minutes needs a number above 0, and 1440 at most."],
+  [["a", "--seed", "2147483648"], "--seed needs a whole number below 2147483648."],
+  [["a", "--seed=-1"], "--seed needs a whole number below 2147483648."],
+])("explore refuses %j", (args, wrong) => {
+  expect(parseExploreFlags(args)).toEqual({ wrong });
+});

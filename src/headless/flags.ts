@@ -10,7 +10,7 @@ type Read<Of extends Options> = ReturnType<
   typeof parseArgs<{ options: Of & typeof helpOption; allowPositionals: true }>
 >;
 
-export type Wrong = { wrong: string };
+type Wrong = { wrong: string };
 
 /** Without `allowPositionals`, anything that is no flag is refused. */
 export function readFlags<const Of extends Options>(
@@ -20,7 +20,7 @@ export function readFlags<const Of extends Options>(
 ): Read<Of> | "help" | Wrong {
   try {
     const config = { args, allowPositionals, options: { ...options, ...helpOption } };
-    const read = parseArgs(config) as Read<Of>;
+    const read: Read<Of> = parseArgs(config);
     return (read.values as { help?: boolean }).help === true ? "help" : read;
   } catch (error) {
     // Node says the rest in further sentences.

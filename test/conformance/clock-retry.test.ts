@@ -92,6 +92,26 @@ describe("503 for ever", () => {
   });
 });
 
+test("the delay to the next round counts from when the round got a connection", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  await app.call("settings.update", { laneConnections: 1, jitter: false });
+  const slow = await app.call("endpoints.create", {
+    name: "Slow",
+    steps: [{ do: "answer", status: 503, delayMs: 4000, times: 100 }],
+  });
+  await app.destination([slow.url]);
+  const ids = [];
+  for (let n = 0; n < 5; n += 1) ids.push(await app.send());
+  await app.advance({ byMs: 20_000 });
+  const last = await app.delivery(ids.at(-1) ?? "");
+  const [started = 0] = startTimes(last);
+  expect(started - Date.parse(last.createdAt)).toBe(16_000);
+  const next = last.transitions.find(({ nextAttemptAt }) => nextAttemptAt !== null);
+  expect(Date.parse(next?.nextAttemptAt ?? "") - started).toBeGreaterThan(9000);
+});
+
 describe("the window", () => {
   test("starts with the first attempt of a round, not with the one that ended it", async ({
     start,

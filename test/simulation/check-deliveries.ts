@@ -221,19 +221,11 @@ function checkSchedule(
     if (place <= reopened || next === null) continue;
     if (next % 1000 !== 0) fail("a next round is at a whole second", next);
     if (reason !== "retry") continue;
-    // A round may have waited for a place in its lane, and counts from when it was claimed.
-    const due = transitions[place - 1]?.next_attempt_at ?? delivery.created_at;
     const fits = [...rounds].some(
       ([round, start]) =>
         start <= at &&
         profiles.some((profile) =>
-          isScheduled(
-            profile,
-            round - delivery.window_round + 1,
-            [sim.model.hasNarrowLanes ? due : start, start],
-            first,
-            next,
-          ),
+          isScheduled(profile, round - delivery.window_round + 1, start, first, next),
         ),
     );
     if (!fits && rounds.size > 0)
@@ -262,7 +254,7 @@ const isOver = (transition: TransitionRow | undefined): boolean =>
 function isScheduled(
   profile: RetryProfile,
   round: number,
-  [from, to]: [number, number],
+  start: number,
   first: number,
   next: number,
 ): boolean {
@@ -271,6 +263,6 @@ function isScheduled(
     schedule.kind === "list"
       ? schedule.delaysMs[round - 1]
       : Math.min(schedule.capMs, schedule.firstMs * schedule.factor ** (round - 1));
-  if (delay === undefined || next > first + windowMs || next <= from) return false;
-  return next >= from + delay * (1 - jitter) - 1000 && next <= to + delay * (1 + jitter) + 1000;
+  if (delay === undefined || next > first + windowMs || next <= start) return false;
+  return Math.abs(next - start - delay) <= delay * jitter + 1000;
 }

@@ -139,15 +139,18 @@ function checkMessages(sim: Simulation, db: Database, fresh: readonly MessageRow
     if (state === undefined) model.messages.delete(id);
     else seen.state = state;
   }
-  let newest = Math.max(0, ...[...model.messages.values()].map(({ received_at }) => received_at));
   for (const row of fresh) {
+    // What has arrived may be committed after messages of an audience that a jump of the clock makes.
+    const isOwn = model.sources.get(sourceOf(row.source_id))?.kind === "audience";
+    const newest = isOwn ? model.newest.any : model.newest.arrived;
     if (row.received_at < newest)
       throw new Broken(
         "a later message has an earlier time",
         `at least ${newest}`,
         row.received_at,
       );
-    newest = row.received_at;
+    if (!isOwn) model.newest.arrived = row.received_at;
+    model.newest.any = Math.max(model.newest.any, row.received_at);
     checkMessage(sim, db, row);
     model.messages.set(row.id, {
       id: row.id,

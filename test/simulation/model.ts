@@ -68,6 +68,8 @@ export class Model {
   forgot = false;
   /** Users that an audience was told nothing of since they were deleted, from this row on. */
   forgottenFrom = new Map<string, number>();
+  /** The newest times of messages: of those that arrived, and of all. */
+  newest = { arrived: 0, any: 0 };
   /** Newest rows that were looked at. */
   cursor = { message: 0, attempt: 0, transition: 0 };
   /** Users of a deletion that may have been accepted since the last look. */
@@ -125,6 +127,7 @@ export class Model {
     this.sent.clear();
     this.fresh.clear();
     this.messages.clear();
+    this.newest = { arrived: 0, any: 0 };
     this.synced.clear();
     this.waiting.clear();
     this.forgottenFrom.clear();

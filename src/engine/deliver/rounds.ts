@@ -49,7 +49,8 @@ type Round = {
   delivery: ClaimedDelivery;
   destination: Destination;
   profile: RetryProfile;
-  startedAt: number;
+  /** When its first attempt got its connection; null before. The next round counts from here. */
+  startedAt: number | null;
   /** Attempts that have not ended. */
   open: number;
   finished: Set<WebhookId>;
@@ -103,7 +104,7 @@ export class Rounds {
   }
 
   begin(delivery: ClaimedDelivery, destination: Destination): void {
-    const { configuration, clock, activity, originOf, changes, lanes, recorder } = this.#options;
+    const { configuration, activity, originOf, changes, lanes, recorder } = this.#options;
     const finished = new Set(delivery.finished);
     const webhooks = destination.webhooks.filter((webhook) => !finished.has(webhook.id));
     const profile = configuration.retryProfileOf(destination);
@@ -111,7 +112,7 @@ export class Rounds {
       delivery,
       destination,
       profile,
-      startedAt: clock.now(),
+      startedAt: null,
       open: webhooks.length,
       finished,
       succeeded: false,
@@ -162,14 +163,16 @@ export class Rounds {
   async #attempt(round: Round, webhook: Webhook, headers: [string, string][]): Promise<void> {
     const { clock, holds, activity, lanes, recorder } = this.#options;
     const { delivery, profile } = round;
-    const windowEnd = (delivery.firstAttemptAt ?? round.startedAt) + profile.windowMs;
+    const now = clock.now();
+    const windowEnd = (delivery.firstAttemptAt ?? round.startedAt ?? now) + profile.windowMs;
     const work = activity.begin(this.#originOf(round));
     this.#inLaneOf(webhook).delete(round);
-    if (clock.now() > windowEnd) {
+    if (now > windowEnd) {
       this.#endAttempt(round, webhook, null);
       recorder.endWhenRecorded(work);
       return;
     }
+    round.startedAt ??= now;
     const running = startAttempt({
       sender: lanes.of(webhook.id).sender,
       clock,
@@ -223,8 +226,9 @@ export class Rounds {
   }
 
   /** Every attempt of the round has ended and none succeeded. */
-  #conclude({ delivery, destination, profile, startedAt, finished }: Round): void {
+  #conclude({ delivery, destination, profile, finished, ...round }: Round): void {
     const { configuration, clock } = this.#options;
+    const startedAt = round.startedAt ?? clock.now();
     const { seed, jitter } = configuration.settings();
     const current = configuration.destination(destination.id);
     if (current === undefined) return this.#change(delivery, "cancelled", "destination_deleted");

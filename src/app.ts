@@ -68,7 +68,7 @@ export function createApp(options: AppOptions): App {
   const { store, report, signals, changes, activity, clock, configuration, suppressions } = core;
   const delivery = createDelivery(core, { dataDir });
   const ports = createPorts(core, delivery, { host, ports: portNumbers, dataDir });
-  const { addresses, ingest, endpoints, clients, ingestClient, upkeep } = ports;
+  const { addresses, ingest, refused, endpoints, clients, ingestClient, upkeep } = ports;
   const people = createPeople(core, { accepted: () => ingest.committed() });
   const { follower, profiles, computations, deletions } = people;
   const { scheduler, deliveries } = delivery;
@@ -89,6 +89,7 @@ export function createApp(options: AppOptions): App {
     clock,
     configuration,
     messages: createMessages({ ...core, ingest, ingestClient }),
+    refused,
     deliveries,
     endpoints,
     faults,
@@ -112,6 +113,7 @@ export function createApp(options: AppOptions): App {
       ...people,
       workspaces,
       clients,
+      refused,
       scheduler,
       endpoints,
       profiles: follower,
@@ -175,6 +177,7 @@ export function createApp(options: AppOptions): App {
       await scenarios.stop();
       checks.stop();
       await ingest.stop();
+      refused.save();
       computations.stop();
       deletions.stop();
       follower.stop();

@@ -29,6 +29,7 @@ import { createClients } from "./engine/clients/clients.ts";
 import { createEndpoints } from "./engine/endpoints/endpoints.ts";
 import { createIngestClient } from "./engine/messages.ts";
 import { Ingest } from "./engine/ingest/ingest.ts";
+import { createRefusedRequests } from "./engine/ingest/refused-requests.ts";
 import { createUpkeep } from "./engine/whole-pipeline.ts";
 
 type CoreOptions = {
@@ -205,8 +206,10 @@ export function createPorts(
   const addresses: Addresses = { ingestUrl: "", endpointsUrl: "", endpointsTlsUrl: "", dataDir };
   const ingestUrl = (): string => addresses.ingestUrl;
   const upkeep = createUpkeep({ ...core, settings: () => configuration.settings() });
+  const refused = createRefusedRequests({ ...core, now: () => core.clock.now(), ingestUrl });
   const ingest = new Ingest({
     ...core,
+    onRefused: refused.note,
     onCommitted(messages, origin) {
       signals.committed.emit(messages, origin);
       upkeep.kick();
@@ -243,6 +246,7 @@ export function createPorts(
     addresses,
     upkeep,
     ingest,
+    refused,
     endpoints,
     ingestClient: createIngestClient({ ingestUrl }),
     clients: createClients({ ...core, trust, ingestUrl }),

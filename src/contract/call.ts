@@ -26,6 +26,7 @@ export const changeAreas = [
   "retry-profiles",
   "settings",
   "unknown-keys",
+  "refused",
   "clock",
   "jobs",
   "profiles",

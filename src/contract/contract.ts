@@ -16,7 +16,7 @@ import { profileCalls } from "./profiles.ts";
 import { retryProfileCalls } from "./retry-profiles.ts";
 import { scenarioCalls } from "./scenarios.ts";
 import { settingsCalls } from "./settings.ts";
-import { sourceCalls, unknownKeyCalls } from "./sources.ts";
+import { refusedCalls, sourceCalls, unknownKeyCalls } from "./sources.ts";
 import type { Problem } from "../domain/problem.ts";
 
 const all = [
@@ -31,6 +31,7 @@ const all = [
   ...settingsCalls,
   ...retryProfileCalls,
   ...unknownKeyCalls,
+  ...refusedCalls,
   ...pipelineCalls,
   ...configurationCalls,
   ...workspaceCalls,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { sourceIds } from "../domain/ids.ts";
+import { refusedRequestIds, sourceIds } from "../domain/ids.ts";
 import { highestStatus } from "../domain/http-status.ts";
 import { messageTypes, sourceKinds } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
@@ -156,5 +156,58 @@ export const unknownKeyCalls = [
     summary: "Deletes the key and its stored requests.",
     params: byWriteKey,
     answer: z.object({ writeKey: z.string() }),
+  }),
+] as const;
+
+const refusedRequest = z
+  .object({
+    id: idOf(refusedRequestIds),
+    firstAt: time,
+    lastAt: time,
+    count: z.int().describe("Equal ones: the same path, reason and library."),
+    address: z.string().nullable().describe("Where the last one came from."),
+    method: z.string().nullable().describe("Null when no HTTP arrived."),
+    path: z.string().nullable().describe("Without the query; null when no HTTP arrived."),
+    library: z
+      .object({
+        id: z.string().nullable().describe("Null when its lines of code are not known."),
+        name: z.string(),
+        version: z.string().nullable(),
+        recognisedBy: z.enum(["user-agent", "body"]).nullable(),
+      })
+      .describe("The client library, or the program that sent the request."),
+    status: z
+      .int()
+      .describe("The answer's: 200 in production mode, where the hosted service has it."),
+    code: z.string(),
+    message: z.string().describe("What was wrong."),
+    advice: z.string().nullable().describe("What to do, when `message` does not say it."),
+    line: z.string().nullable().describe("The line of code to change, as it should be."),
+    writeKey: z.string().nullable(),
+    sourceId: id
+      .nullable()
+      .describe("The source whose key it had; Live has what arrived as rejected messages."),
+  })
+  .meta({ id: "RefusedRequest" });
+
+export const refusedCalls = [
+  defineCall({
+    name: "refused.list",
+    method: "GET",
+    path: "/api/refused",
+    summary:
+      "Requests that the ingest port refused, the last one first. Those that are kept for an unknown write key are listed there.",
+    reads: ["refused", "sources"],
+    answer: z.object({
+      items: z.array(refusedRequest),
+      dropped: z.int().describe("Entries that were removed in favour of newer ones."),
+    }),
+  }),
+  defineCall({
+    name: "refused.clear",
+    method: "DELETE",
+    path: "/api/refused",
+    summary: "Empties the list of refused requests.",
+    answer: z.object({ count: z.int() }),
   }),
 ] as const;

@@ -179,10 +179,11 @@ export function refuse(
   socket: Socket,
   { status, code, message }: Problem,
   more: object = {},
+  reason = STATUS_CODES[status] ?? "",
 ): void {
   const body = JSON.stringify({ ...more, code, message });
   const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
+    `HTTP/1.1 ${status} ${reason}`,
     "Content-Type: application/json",
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Connection: close",

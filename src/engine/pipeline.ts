@@ -4,6 +4,7 @@
  */
 
 import type { ClientEvent } from "../client/events.ts";
+import type { Advice } from "../domain/client-libraries.ts";
 import type {
   CustomRetryProfile,
   Destination,
@@ -35,12 +36,13 @@ import type {
   Suppressions,
 } from "./profile-pipeline.ts";
 import type { DeliveryFilter, DeliverySummary, QueryStore, UnknownKey } from "./ports.ts";
-import type { NewDestination } from "./store-ports.ts";
+import type { NewDestination, StoredRefusal } from "./store-ports.ts";
 
 export type Pipeline = {
   clock: ClockControl;
   configuration: Configuration;
   messages: Messages;
+  refused: RefusedRequests;
   deliveries: Deliveries;
   endpoints: Endpoints;
   faults: Faults;
@@ -136,6 +138,16 @@ export type Messages = {
     call: MessageType | "batch",
     body: string,
   ): Promise<{ status: number; body: string } | Problem>;
+};
+
+/** A request that the ingest port refused, with all equal ones, and how to mend its client. */
+export type RefusedRequest = StoredRefusal & Advice;
+
+export type RefusedRequests = {
+  /** The last one first. */
+  list(): { items: RefusedRequest[]; dropped: number };
+  /** Returns how many there were. */
+  clear(): number;
 };
 
 export type Workspaces = {
@@ -301,6 +313,7 @@ export type Area =
   | "retry-profiles"
   | "settings"
   | "unknown-keys"
+  | "refused"
   | "clock"
   | "jobs"
   | "profiles"

@@ -3,6 +3,7 @@
  * `ports.ts` hold here too.
  */
 
+import type { ClientLibrary } from "../domain/client-libraries.ts";
 import type {
   CustomRetryProfile,
   Destination,
@@ -15,6 +16,7 @@ import type {
   ClientId,
   DestinationId,
   EndpointId,
+  RefusedRequestId,
   RetryProfileId,
   SourceId,
   WebhookId,
@@ -53,6 +55,29 @@ export type ConfigurationStore = {
 
   settings(): Settings;
   saveSettings(settings: Settings): void;
+};
+
+/** A request that the ingest port refused, with how often. */
+export type StoredRefusal = {
+  id: RefusedRequestId;
+  firstAt: number;
+  lastAt: number;
+  count: number;
+  address: string | null;
+  method: string | null;
+  path: string | null;
+  library: ClientLibrary;
+  status: number;
+  code: string;
+  message: string;
+  writeKey: string | null;
+  sourceId: SourceId | null;
+};
+
+/** Kept from one run to the next. */
+export type RefusedStore = {
+  refusedRequests(): StoredRefusal[];
+  saveRefusedRequests(all: readonly StoredRefusal[]): void;
 };
 
 export type NewDestination = Omit<Destination, "id" | "webhooks"> & {
@@ -104,6 +129,7 @@ export type HealthStore = {
 };
 
 export type Store = ConfigurationStore &
+  RefusedStore &
   ClientStore &
   ClockStore &
   IngestStore &

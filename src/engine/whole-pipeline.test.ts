@@ -17,6 +17,7 @@ const ofMessages = [
   "messages",
   "profiles",
   "received",
+  "refused",
   "suppressions",
   "unknown-keys",
 ];

@@ -124,6 +124,7 @@ type ResetOptions = {
   deletions: Reloading;
   endpoints: Pick<Endpoints, "list" | "clearReceived"> & Reloading;
   profiles: { kick(): void };
+  refused: { clear(): void };
   changes: Changes;
 };
 
@@ -143,6 +144,7 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
     deletions,
     endpoints,
     profiles,
+    refused,
     changes,
   } = options;
   return async (what) => {
@@ -157,6 +159,7 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
     for (const { id } of endpoints.list()) endpoints.clearReceived(id);
     if (isAll) endpoints.reload();
     profiles.kick();
+    refused.clear();
     for (const area of isAll ? [...ofMessages, ...ofConfiguration] : ofMessages)
       changes.note(area, null);
   };

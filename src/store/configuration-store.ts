@@ -16,12 +16,18 @@ import type {
   WebhookId,
 } from "../domain/ids.ts";
 import type { ClockStore, StoredClock } from "../engine/ports.ts";
-import type { ClientStore, ConfigurationStore, NewDestination } from "../engine/store-ports.ts";
+import type {
+  ClientStore,
+  ConfigurationStore,
+  NewDestination,
+  RefusedStore,
+  StoredRefusal,
+} from "../engine/store-ports.ts";
 import type { Db } from "./transactions.ts";
 
 type Row = { id: number; body: string };
 
-export function createConfigurationStore(db: Db): ConfigurationStore & ClientStore {
+export function createConfigurationStore(db: Db): ConfigurationStore & ClientStore & RefusedStore {
   const meta = {
     get: db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck(),
     set: db.prepare<[string, string]>(
@@ -44,6 +50,8 @@ export function createConfigurationStore(db: Db): ConfigurationStore & ClientSto
       meta.set.run("settings", JSON.stringify(settings));
       db.pragma(`synchronous = ${settings.synchronous}`);
     },
+    refusedRequests: () => read<StoredRefusal[]>("refused") ?? [],
+    saveRefusedRequests: (all) => void meta.set.run("refused", JSON.stringify(all)),
   };
 }
 

@@ -134,7 +134,7 @@ describe("a method", () => {
     ]);
     expect(answers).toMatchObject([{ status: 405 }]);
     expect(JSON.parse(answers[0]?.text ?? "")).toMatchObject({
-      code: "method_not_allowed",
+      code: "not_a_proxy",
       message: expect.any(String),
     });
   });
@@ -252,7 +252,8 @@ describe("a browser", () => {
       ["/v1/t", writeKey, 200],
       ["/v1/t", "nobody", 401],
       ["/nowhere", writeKey, 404],
-      ["/v1/projects/k/settings", null, 200],
+      ["/v1/projects/k/settings", null, 401],
+      [`/v1/projects/${writeKey}/settings`, null, 200],
     ];
     for (const [path, key, status] of cases) {
       const answer = await app.send(path, track, { key, headers: { origin } });
@@ -310,6 +311,7 @@ describe("a browser", () => {
       },
       plan: { track: { __default: { enabled: true } } },
     });
+    await app.call("sources.create", { name: "Odd", writeKey: 'a"/✓' });
     const odd = await app.send("//V1/projects/a%22%2F%E2%9C%93/settings/", undefined, {
       method: "GET",
       key: null,

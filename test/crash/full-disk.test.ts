@@ -61,6 +61,7 @@ async function startOnSmallDisk(url: string) {
     changes,
     isSuppressed: () => false,
     onCommitted: (messages, origin) => scheduler.onCommitted(messages, origin),
+    onRefused: () => {},
     report,
     host: "127.0.0.1",
     port: 0,

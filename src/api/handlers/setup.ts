@@ -24,7 +24,8 @@ import { exchangeOf } from "./messages.ts";
 export function sourceHandlers({
   configuration,
   messages,
-}: Pipeline): HandlersOf<"sources" | "unknownKeys"> {
+  refused,
+}: Pipeline): HandlersOf<"sources" | "unknownKeys" | "refused"> {
   return {
     "sources.list": () => ({ items: configuration.sources() }),
     "sources.create": (draft) => configuration.createSource(draft),
@@ -35,6 +36,8 @@ export function sourceHandlers({
     "unknownKeys.list": () => ({ items: messages.unknownKeys() }),
     "unknownKeys.adopt": ({ writeKey, name }) => messages.adopt(writeKey, name),
     "unknownKeys.forget": ({ writeKey }) => messages.forgetUnknownKey(writeKey) ?? { writeKey },
+    "refused.list": () => refused.list(),
+    "refused.clear": () => ({ count: refused.clear() }),
   };
 }
 

@@ -4,7 +4,13 @@
  * spoil them on demand. `ingest.ts` handles the requests.
  */
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { Socket } from "node:net";
 import type { IngestFault, Source } from "../../domain/configuration.ts";
 import { problem, type Problem } from "../../domain/problem.ts";
@@ -13,6 +19,8 @@ import { arrivalLimits, problemOfInput, refuse, serveRequests, type Handle } fro
 import type { CommittedMessage } from "../ports.ts";
 import { startTimer } from "../real-time.ts";
 import type { AcceptedRequest } from "./accept.ts";
+import { addressOf } from "./read-request.ts";
+import type { Refused } from "./refused-requests.ts";
 
 /**
  * A request that takes longer to arrive is refused. Long enough for a phone, short enough to free
@@ -22,7 +30,12 @@ const arrival = { headersMs: 10_000, requestMs: 30_000 };
 
 type Exchange = { request: IncomingMessage; response: ServerResponse };
 
-export function createIngestServer(handle: Handle, limits = arrival): Server {
+/** `onRefused` is called for input that `handle` does not get. */
+export function createIngestServer(
+  handle: Handle,
+  onRefused: (refused: Refused) => void,
+  limits = arrival,
+): Server {
   /** Requests of a connection whose answer has not been sent yet. */
   const open = new WeakMap<Socket, Set<ServerResponse>>();
   const newest = new WeakMap<Socket, Exchange>();
@@ -46,6 +59,18 @@ export function createIngestServer(handle: Handle, limits = arrival): Server {
   };
   server.on("request", record);
   server.on("checkExpectation", record);
+  const refuseRequest = (response: ServerResponse, wrong: Problem): void => {
+    onRefused({ ...callerOf(response.req), problem: wrong });
+    problemAnswer(response, wrong);
+  };
+  const refuseSocket = (
+    socket: Socket,
+    wrong: Problem,
+    request: Partial<ReturnType<typeof callerOf>> = {},
+  ): void => {
+    onRefused({ address: addressOf({ socket }), ...request, problem: wrong });
+    refuse(socket, wrong, failure, reasonPhrase(wrong));
+  };
   serveRequests(
     server,
     (request, response) => {
@@ -53,7 +78,7 @@ export function createIngestServer(handle: Handle, limits = arrival): Server {
       if (expect === undefined || /(?:^|\W)100-continue(?:$|\W)/i.test(expect))
         return handle(request, response);
       request.resume();
-      problemAnswer(
+      refuseRequest(
         response,
         problem(
           417,
@@ -62,33 +87,73 @@ export function createIngestServer(handle: Handle, limits = arrival): Server {
         ),
       );
     },
-    problemAnswer,
+    refuseRequest,
   );
-  server.on("connect", (_request, socket: Socket) => {
-    refuse(
-      socket,
-      problem(405, "method_not_allowed", "This port is not a proxy: it accepts POST, not CONNECT."),
-      failure,
-    );
+  server.on("connect", (request, socket: Socket) => {
+    const wrong = "This port is not a proxy: it accepts POST, not CONNECT.";
+    refuseSocket(socket, problem(405, "not_a_proxy", wrong), callerOf(request));
   });
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    const wrong = problemOfInput(error, socket);
-    if (wrong === null) {
-      socket.destroy();
-      return;
-    }
-    const last = newest.get(socket);
-    const broken = last === undefined || last.request.complete ? undefined : last.response;
-    // Complete requests before the broken one get their answers first.
-    const before = [...(open.get(socket) ?? [])].filter((response) => response !== broken);
-    void Promise.all(
-      before.map((response) => new Promise((resolve) => response.once("close", resolve))),
-    ).then(() => {
-      if (broken?.headersSent === true) socket.destroy();
-      else refuse(socket, { ...wrong, code: "invalid_http" }, failure);
-    });
-  });
+  server.on(
+    "clientError",
+    (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket) => {
+      const wrong = problemOfInput(error, socket);
+      if (wrong === null) {
+        socket.destroy();
+        return;
+      }
+      const last = newest.get(socket);
+      const broken = last === undefined || last.request.complete ? undefined : last.response;
+      // Complete requests before the broken one get their answers first.
+      const before = [...(open.get(socket) ?? [])].filter((response) => response !== broken);
+      void Promise.all(
+        before.map((response) => new Promise((resolve) => response.once("close", resolve))),
+      ).then(() => {
+        if (broken?.headersSent === true) socket.destroy();
+        else if (last === undefined && isTlsHello(error)) refuseSocket(socket, tlsOnPlainPort);
+        else
+          refuseSocket(
+            socket,
+            { ...wrong, code: "invalid_http" },
+            broken === undefined ? {} : callerOf(broken.req),
+          );
+      });
+    },
+  );
   return server;
+}
+
+/**
+ * TLS clients do not show an answer in plain HTTP, but they say what it means: Go "server gave HTTP
+ * response to HTTPS client", OpenSSL "wrong version number". A TLS alert would be reported as a
+ * mismatch of versions or ciphers (docs/decisions/0025).
+ */
+const tlsOnPlainPort = problem(
+  400,
+  "tls_on_plain_port",
+  "This port is plain HTTP, and the client speaks TLS. Use http://, not https://.",
+);
+
+/** The first record of TLS is a handshake, type 22, of version 3. */
+function isTlsHello({ rawPacket }: { rawPacket?: Buffer }): boolean {
+  return rawPacket?.[0] === 22 && (rawPacket.length === 1 || rawPacket[1] === 3);
+}
+
+export function callerOf(request: IncomingMessage) {
+  const { method, url, headers } = request;
+  return { address: addressOf(request), method, url, userAgent: headers["user-agent"] };
+}
+
+const maxReasonLength = 160;
+
+/**
+ * The reason phrase of a refusal: most clients show no more of an answer than its status line. Only
+ * printable ASCII, because it may contain what a client sent.
+ */
+function reasonPhrase({ status, message }: Problem, brief = message.replace(/\.$/, "")): string {
+  const text = brief.replace(/[^\x20-\x7e]/gu, "?");
+  const sentence = /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
+  const phrase = `${STATUS_CODES[status] ?? "Refused"}: ${sentence}`;
+  return phrase.length <= maxReasonLength ? phrase : `${phrase.slice(0, maxReasonLength - 3)}...`;
 }
 
 export const success = JSON.stringify({ success: true });
@@ -107,8 +172,10 @@ export function send(response: ServerResponse, status: number, body: string | nu
   response.end(body);
 }
 
-export function problemAnswer(response: ServerResponse, refusal: Problem): void {
+/** `brief` is for the reason phrase, when it is not the problem's sentence. */
+export function problemAnswer(response: ServerResponse, refusal: Problem, brief?: string): void {
   const { status, code, message } = refusal;
+  response.statusMessage = reasonPhrase(refusal, brief);
   send(response, status, JSON.stringify({ ...failure, code, message }));
 }
 
@@ -159,18 +226,34 @@ export function batchAnswer(
   });
 }
 
-/** `isKept`: the request was kept for the user to adopt the key. */
-export function unknownKeyProblem(writeKey: string | null, isKept: boolean): Problem {
-  if (writeKey === null || writeKey === "") {
-    const message =
-      "The request has no write key. Send it as the user name of Basic authorization, with an empty password.";
-    return problem(401, "missing_write_key", message);
-  }
-  const message = isKept
-    ? `No source has the write key ${JSON.stringify(writeKey)}. Create one, or adopt the key in the inspector; Hookyard has stored this request for it.`
-    : `No source has the write key ${JSON.stringify(writeKey.slice(0, 20))}…, which is too long for one: ${writeKey.length} characters.`;
-  return problem(401, "unknown_write_key", message);
+/**
+ * What becomes of a request with an unknown key: it is stored for the user to adopt the key; its
+ * key is too long for a source; or it is a call for settings, which has nothing to store.
+ */
+type UnknownKeyFate = "kept" | "too-long" | "settings";
+
+/** With the part of it that fits into a reason phrase. */
+export function unknownKeyProblem(
+  writeKey: string,
+  fate: UnknownKeyFate,
+): { wrong: Problem; brief: string } {
+  const inReason = writeKey.length > 40 ? `${writeKey.slice(0, 40)}...` : writeKey;
+  const sentences: Record<UnknownKeyFate, string> = {
+    kept: `No source has the write key ${JSON.stringify(writeKey)}. Create one, or adopt the key in the inspector; Hookyard has stored this request for it.`,
+    "too-long": `No source has the write key ${JSON.stringify(writeKey.slice(0, 20))}…, which is too long for one: ${writeKey.length} characters.`,
+    settings: `No source has the write key ${JSON.stringify(writeKey.slice(0, 200))}. Create a source with this key, or use the key of a source.`,
+  };
+  return {
+    wrong: problem(401, "unknown_write_key", sentences[fate]),
+    brief: `No source has the write key ${inReason}`,
+  };
 }
+
+export const missingKey = problem(
+  401,
+  "missing_write_key",
+  "The request has no write key. Send it as the user name of Basic authorization, with an empty password.",
+);
 
 /** A day: browsers shorten it to their own limit. */
 const preflightAgeSeconds = 86_400;

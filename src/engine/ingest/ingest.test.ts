@@ -64,6 +64,7 @@ function startOn({ store }: TestStore) {
     changes,
     isSuppressed: () => false,
     onCommitted: () => {},
+    onRefused: () => {},
     report: (error) => {
       throw error;
     },

@@ -29,8 +29,10 @@ import {
   applyFault,
   batchAnswer,
   browserSettings,
+  callerOf,
   createFaults,
   createIngestServer,
+  missingKey,
   problemAnswer,
   send,
   success,
@@ -51,6 +53,7 @@ import {
   splitTarget,
 } from "./read-request.ts";
 import type { IngestCall, ParsedBody } from "./read-request.ts";
+import type { Refused } from "./refused-requests.ts";
 
 /**
  * Bytes that are parsed and checked in one turn of the event loop: as many as one request may have.
@@ -73,6 +76,7 @@ type IngestOptions = {
   changes: Changes;
   isSuppressed: (userId: string) => boolean;
   onCommitted: (messages: CommittedMessage[], origin: Origin) => void;
+  onRefused: (refused: Refused) => void;
   report: (error: unknown) => void;
   host: string;
   port: number;
@@ -85,6 +89,13 @@ type Received = {
   query: URLSearchParams;
   body: Buffer;
 };
+
+type AboutRefused = Pick<Refused, "body" | "writeKey" | "sourceId" | "status">;
+
+/** In a sentence. */
+function shortened(path: string): string {
+  return path.length <= 200 ? path : `${path.slice(0, 200)}…`;
+}
 
 export class Ingest {
   readonly #options: IngestOptions;
@@ -112,7 +123,7 @@ export class Ingest {
             problem(500, "internal", "Hookyard has a bug. Standard error has the details."),
         );
       });
-    });
+    }, options.onRefused);
   }
 
   async start(): Promise<string> {
@@ -213,6 +224,10 @@ export class Ingest {
     const call = parsePath(path);
     if (call?.call === "settings") {
       request.resume();
+      if (this.#refusesKey(call.writeKey)) {
+        const { wrong, brief } = unknownKeyProblem(call.writeKey, "settings");
+        return this.#refuse(response, wrong, { writeKey: call.writeKey, brief });
+      }
       return send(
         response,
         200,
@@ -221,31 +236,38 @@ export class Ingest {
     }
     const sent = await readBody(request);
     if (sent === null) return;
+    const key = keyInHeader(request.headers.authorization) ?? (query.get("writeKey") || null);
+    const known = key === null ? undefined : this.#options.configuration.sourceByWriteKey(key);
+    const about: AboutRefused = {
+      body: isProblem(sent) ? null : sent,
+      writeKey: key,
+      sourceId: known?.id ?? null,
+    };
     if (call === null) {
-      return problemAnswer(
+      return this.#refuse(
         response,
         problem(
           404,
           "unknown_path",
-          `${path} is not an ingest path. Send messages to /v1/batch, /v1/identify, /v1/track, /v1/page, /v1/screen, /v1/group or /v1/alias.`,
+          `${shortened(path)} is not an ingest path. Send messages to /v1/batch, /v1/identify, /v1/track, /v1/page, /v1/screen, /v1/group or /v1/alias.`,
         ),
+        about,
       );
     }
     if (request.method !== "POST" && request.method !== "PUT") {
       response.setHeader("Allow", "POST, PUT, OPTIONS");
-      return problemAnswer(
+      return this.#refuse(
         response,
         problem(
           405,
           "method_not_allowed",
-          `${path} accepts POST, not ${request.method ?? "that"}.`,
+          `${shortened(path)} accepts POST, not ${request.method ?? "that"}.`,
         ),
+        about,
       );
     }
     if (call.call === "metrics") return send(response, 200, success);
 
-    const key = keyInHeader(request.headers.authorization) ?? (query.get("writeKey") || null);
-    const known = key === null ? undefined : this.#options.configuration.sourceByWriteKey(key);
     if (known !== undefined && (await this.#meetsFault(known, request.socket, response))) return;
 
     const body = isProblem(sent)
@@ -264,7 +286,7 @@ export class Ingest {
           ),
         );
       }
-      return problemAnswer(response, refused);
+      return this.#refuse(response, refused, isProblem(body) ? about : { ...about, body });
     }
 
     const received: Received = { request, response, call, query, body };
@@ -278,7 +300,7 @@ export class Ingest {
   }
 
   async #accept(source: Source, received: Received, parsed: ParsedBody): Promise<void> {
-    const { response, call } = received;
+    const { response, call, body } = received;
     if (parsed.items.length === 0) return send(response, 200, success);
     const incoming = acceptRequest(this.#requestFacts(source, received), parsed);
     const committed = await this.#queue.add(incoming);
@@ -286,7 +308,11 @@ export class Ingest {
     const rejection = incoming.messages[0]?.rejection ?? null;
     // A suppressed user is no mistake of the caller: the answer stays 200 and says what happened.
     if (call.call === "single" && rejection !== null && rejection.reason !== "suppressed")
-      return problemAnswer(response, problem(400, rejection.reason, rejection.detail));
+      return this.#refuse(response, problem(400, rejection.reason, rejection.detail), {
+        body,
+        writeKey: source.writeKey,
+        sourceId: source.id,
+      });
     return send(response, 200, batchAnswer(incoming, committed));
   }
 
@@ -296,7 +322,16 @@ export class Ingest {
    */
   #unknownKey(writeKey: string | null, { request, response, body }: Received): void {
     const { store, clock, changes, configuration } = this.#options;
-    const isKept = writeKey !== null && writeKey !== "" && writeKey.length <= maxKeyLength;
+    const isProduction = configuration.settings().unknownKeys === "production";
+    const about = { body, writeKey, ...(isProduction ? { status: 200 } : {}) };
+    const answer = (wrong: Problem, brief?: string): void =>
+      isProduction ? send(response, 200, success) : problemAnswer(response, wrong, brief);
+    if (writeKey === null || writeKey === "") {
+      this.#noteRefused(request, missingKey, about);
+      return answer(missingKey);
+    }
+    const isKept = writeKey.length <= maxKeyLength;
+    const { wrong, brief } = unknownKeyProblem(writeKey, isKept ? "kept" : "too-long");
     if (isKept) {
       const kept = {
         writeKey,
@@ -310,9 +345,29 @@ export class Ingest {
       };
       store.keepUnknownKeyRequest(kept, configuration.settings().maxUnknownKeyBytes);
       changes.note("unknown-keys", writeKey, true);
-    }
-    if (configuration.settings().unknownKeys === "production") return send(response, 200, success);
-    problemAnswer(response, unknownKeyProblem(writeKey, isKept));
+    } else this.#noteRefused(request, wrong, about);
+    answer(wrong, brief);
+  }
+
+  #refusesKey(writeKey: string): boolean {
+    const { configuration } = this.#options;
+    return (
+      configuration.settings().unknownKeys === "explain" &&
+      configuration.sourceByWriteKey(writeKey) === undefined
+    );
+  }
+
+  #refuse(
+    response: ServerResponse,
+    wrong: Problem,
+    { brief, ...about }: AboutRefused & { brief?: string },
+  ): void {
+    this.#noteRefused(response.req, wrong, about);
+    problemAnswer(response, wrong, brief);
+  }
+
+  #noteRefused(request: IncomingMessage, wrong: Problem, about: AboutRefused): void {
+    this.#options.onRefused({ ...callerOf(request), ...about, problem: wrong });
   }
 
   async #meetsFault(source: Source, socket: Socket, response: ServerResponse): Promise<boolean> {

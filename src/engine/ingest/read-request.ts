@@ -265,7 +265,7 @@ function valueOf(message: Buffer): Json {
 }
 
 /** The client's address, an IPv4 one in its usual spelling. */
-export function addressOf({ socket }: IncomingMessage): string | null {
+export function addressOf({ socket }: Pick<IncomingMessage, "socket">): string | null {
   return socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
 }
 

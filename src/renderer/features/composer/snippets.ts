@@ -5,7 +5,7 @@
 
 import type { Json } from "../../../domain/json.ts";
 import type { MessageType } from "../../../domain/states.ts";
-import { shellQuoted } from "../../kit/shell-quoted.ts";
+import { shellQuoted } from "../../../domain/shell-quoted.ts";
 
 export const snippetKinds = ["cURL", "Node", "Go", "browser"] as const;
 export type SnippetKind = (typeof snippetKinds)[number];

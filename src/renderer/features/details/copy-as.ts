@@ -7,7 +7,7 @@ import {
   urlWithoutCredentials,
 } from "../../../domain/credentials.ts";
 import { bytesOf, sizeOf, type RecordedBytes } from "../../kit/byte-rows.ts";
-import { shellQuoted } from "../../kit/shell-quoted.ts";
+import { shellQuoted } from "../../../domain/shell-quoted.ts";
 import { requestVersion, statusLine } from "../attempt/attempt-words.ts";
 
 type Message = AnswerOf<"messages.get">;

@@ -1,6 +1,10 @@
 /** How a client is pointed here, with real values: whole programs that run as they are. */
 
-import { shellQuoted } from "../../kit/shell-quoted.ts";
+import {
+  pointingLines,
+  type LibraryId,
+  type PointingLines,
+} from "../../../domain/client-libraries.ts";
 
 export const clientSnippetKinds = [
   "cURL",
@@ -16,36 +20,37 @@ export type ClientSnippetKind = (typeof clientSnippetKinds)[number];
 type SnippetValues = { ingestUrl: string; writeKey: string };
 
 export function clientSnippet(kind: ClientSnippetKind, values: SnippetValues): string {
-  const { ingestUrl, writeKey } = values;
-  const { host, hostname, port, protocol } = new URL(ingestUrl);
   return snippets[kind]({
-    ...values,
-    key: JSON.stringify(writeKey),
-    url: JSON.stringify(ingestUrl),
-    host,
-    hostname,
-    port,
-    protocol,
+    ...pointingLines(libraries[kind], values),
+    protocol: new URL(values.ingestUrl).protocol.replace(":", ""),
   });
 }
 
-/** The key and the URL as JSON, and the parts of the URL. */
-type Parts = SnippetValues &
-  Record<"key" | "url" | "host" | "hostname" | "port" | "protocol", string>;
+const libraries: Record<ClientSnippetKind, LibraryId> = {
+  cURL: "curl",
+  Node: "node",
+  Go: "go",
+  Python: "python",
+  Ruby: "ruby",
+  PHP: "php",
+  browser: "browser",
+};
+
+type Parts = PointingLines & { protocol: string };
 
 const snippets: Record<ClientSnippetKind, (parts: Parts) => string> = {
-  cURL: ({ ingestUrl, writeKey }) => `curl ${ingestUrl}/v1/track \\
-  -u ${shellQuoted(`${writeKey}:`)} \\
+  cURL: ({ address, key }) => `${address} \\
+  ${key} \\
   -H 'Content-Type: application/json' \\
   -d '{"userId":"u_1042","event":"Order Completed",
        "properties":{"total":184.5,"currency":"EUR"}}'
 `,
-  Node: ({ key, url }) => `// npm install @segment/analytics-node
+  Node: ({ address, key }) => `// npm install @segment/analytics-node
 import { Analytics } from "@segment/analytics-node";
 
 const analytics = new Analytics({
-  writeKey: ${key},
-  host: ${url},
+  ${key}
+  ${address}
 });
 analytics.track({
   userId: "u_1042",
@@ -54,14 +59,14 @@ analytics.track({
 });
 await analytics.closeAndFlush();
 `,
-  Go: ({ key, url }) => `// go get github.com/segmentio/analytics-go/v3
+  Go: ({ address, key }) => `// go get github.com/segmentio/analytics-go/v3
 package main
 
 import "github.com/segmentio/analytics-go/v3"
 
 func main() {
-	client, err := analytics.NewWithConfig(${key}, analytics.Config{
-		Endpoint: ${url},
+	client, err := ${key}
+		${address}
 	})
 	if err != nil {
 		panic(err)
@@ -74,16 +79,16 @@ func main() {
 	})
 }
 `,
-  Python: ({ key, url }) => `# pip install segment-analytics-python
+  Python: ({ address, key }) => `# pip install segment-analytics-python
 import segment.analytics as analytics
 
-analytics.write_key = ${key}
-analytics.host = ${url}
+${key}
+${address}
 
 analytics.track("u_1042", "Order Completed", {"total": 184.5, "currency": "EUR"})
 analytics.shutdown()
 `,
-  Ruby: ({ writeKey, hostname, port }) => `# gem install analytics-ruby
+  Ruby: ({ address, key }) => `# gem install analytics-ruby
 require "segment/analytics"
 
 # The library takes \`ssl: false\` for a missing option, and goes on with TLS.
@@ -91,9 +96,8 @@ Segment::Analytics::Defaults::Request.send(:remove_const, :SSL)
 Segment::Analytics::Defaults::Request::SSL = false
 
 analytics = Segment::Analytics.new(
-  write_key: ${rubyString(writeKey)},
-  host: ${JSON.stringify(hostname)},
-  port: ${port || "80"}
+  ${key}
+  ${address}
 )
 analytics.track(
   user_id: "u_1042",
@@ -102,7 +106,7 @@ analytics.track(
 )
 analytics.flush
 `,
-  PHP: ({ writeKey, host }) => `<?php // composer require segmentio/analytics-php
+  PHP: ({ address, key }) => `<?php // composer require segmentio/analytics-php
 require "vendor/autoload.php";
 
 use Segment\\Segment;
@@ -113,9 +117,9 @@ class PlainHttp extends \\Segment\\Consumer\\LibCurl
     protected string $protocol = 'http://';
 }
 
-Segment::init(${phpString(writeKey)}, [
+${key}
     'consumer' => PlainHttp::class,
-    'host' => ${phpString(host)},
+    ${address}
 ]);
 Segment::track([
     'userId' => 'u_1042',
@@ -124,16 +128,16 @@ Segment::track([
 ]);
 Segment::flush();
 `,
-  browser: ({ key, url, host, protocol }) => `// npm install @segment/analytics-next
+  browser: ({ address, key, protocol }) => `// npm install @segment/analytics-next
 import { AnalyticsBrowser } from "@segment/analytics-next";
 
 const analytics = AnalyticsBrowser.load(
-  { writeKey: ${key}, cdnURL: ${url} },
+  ${key}
   {
     integrations: {
       "Segment.io": {
-        apiHost: ${JSON.stringify(`${host}/v1`)},
-        protocol: ${JSON.stringify(protocol.replace(":", ""))},
+        ${address}
+        protocol: ${JSON.stringify(protocol)},
       },
     },
   },
@@ -141,12 +145,3 @@ const analytics = AnalyticsBrowser.load(
 analytics.track("Order Completed", { total: 184.5, currency: "EUR" });
 `,
 };
-
-/** JSON's escapes are Ruby's, where `#` may begin an expression. */
-function rubyString(text: string): string {
-  return JSON.stringify(text).replaceAll("#", "\\#");
-}
-
-function phpString(text: string): string {
-  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
-}

@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import { problem } from "../../domain/problem.ts";
+import { openTestStore, startOfTime, type TestStore } from "../../store/store.fixture.ts";
+import { createChangeFeed } from "../changes.ts";
+import { createRefusedRequests, type Refused } from "./refused-requests.ts";
+
+function refusedIn({ store }: TestStore, report: (error: unknown) => void = () => {}) {
+  let now = startOfTime;
+  const refused = createRefusedRequests({
+    store,
+    now: () => (now += 1000),
+    changes: createChangeFeed(),
+    configuration: { sources: () => [], source: () => undefined },
+    ingestUrl: () => "http://127.0.0.1:4700",
+    report,
+  });
+  return refused;
+}
+
+const wrongPath = (url: string, more: Partial<Refused> = {}): Refused => ({
+  problem: problem(404, "unknown_path", `${url} is not an ingest path.`),
+  address: "127.0.0.1",
+  method: "POST",
+  url,
+  userAgent: "analytics-python/2.3.4",
+  ...more,
+});
+
+test("equal requests are one entry with a count, its first and its last time, and it is the newest again", () => {
+  const refused = refusedIn(openTestStore());
+  refused.note(wrongPath("/t?writeKey=secret"));
+  refused.note(wrongPath("/track"));
+  refused.note(wrongPath("/t", { address: "127.0.0.2" }));
+  refused.note(wrongPath("/t", { userAgent: "curl/8.5.0" }));
+  const { items, dropped } = refused.list();
+  expect(items.map(({ path, count, library }) => [path, count, library.name])).toEqual([
+    ["/t", 1, "cURL"],
+    ["/t", 2, "segment-analytics-python"],
+    ["/track", 1, "segment-analytics-python"],
+  ]);
+  expect(items[1]).toMatchObject({
+    firstAt: startOfTime + 1000,
+    lastAt: startOfTime + 3000,
+    address: "127.0.0.2",
+    status: 404,
+    line: `analytics.host = "http://127.0.0.1:4700"`,
+  });
+  expect(dropped).toBe(0);
+});
+
+test("the list has 200 entries and 128 KB at most, and the oldest go first", () => {
+  const refused = refusedIn(openTestStore());
+  for (let n = 0; n < 250; n += 1) refused.note(wrongPath(`/${n}`));
+  expect(refused.list()).toMatchObject({ dropped: 50 });
+  expect(refused.list().items.map(({ path }) => path)).toEqual(
+    Array.from({ length: 200 }, (_, n) => `/${249 - n}`),
+  );
+  for (let n = 0; n < 250; n += 1)
+    refused.note(
+      wrongPath(`/${n}${"x".repeat(20_000)}`, { writeKey: "k".repeat(20_000), method: "M" }),
+    );
+  const { items } = refused.list();
+  expect(items.length).toBeGreaterThan(50);
+  expect(items.length).toBeLessThan(120);
+  expect(items[0]?.path).toMatch(/^\/249x{195}…$/);
+  expect(JSON.stringify(items).length).toBeLessThan(128 * 1024);
+});
+
+test("the list is kept from one run to the next, and can be emptied", () => {
+  const one = openTestStore();
+  const first = refusedIn(one);
+  first.note(wrongPath("/t"));
+  first.note(wrongPath("/track"));
+  first.save();
+  const again = refusedIn(one);
+  expect(again.list()).toEqual(first.list());
+  again.note(wrongPath("/page"));
+  expect(new Set(again.list().items.map(({ id }) => id)).size).toBe(3);
+  expect(again.clear()).toBe(3);
+  expect(again.list()).toEqual({ items: [], dropped: 0 });
+  expect(refusedIn(one).list().items).toEqual([]);
+});
+
+test("a store that refuses costs the list, and nothing else", () => {
+  const one = openTestStore();
+  const errors: unknown[] = [];
+  const refused = refusedIn(one, (error) => errors.push(error));
+  one.db.exec("CREATE TRIGGER full BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'full'); END");
+  refused.save();
+  expect(errors).toEqual([]);
+  refused.note(wrongPath("/t"));
+  refused.save();
+  expect(errors).toMatchObject([{ message: "full" }]);
+});

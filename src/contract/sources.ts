@@ -181,7 +181,7 @@ const refusedRequest = z
       .describe("The answer's: 200 in production mode, where the hosted service has it."),
     code: z.string(),
     message: z.string().describe("What was wrong."),
-    advice: z.string().nullable().describe("What to do, when `message` does not say it."),
+    advice: z.string().nullable().describe("What to do, when `message` and `line` do not say it."),
     line: z.string().nullable().describe("The line of code to change, as it should be."),
     writeKey: z.string().nullable(),
     sourceId: id

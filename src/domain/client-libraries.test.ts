@@ -70,11 +70,12 @@ test.each([
   ["unknown_path", "node", `host: "http://127.0.0.1:4700",`],
   ["missing_write_key", "python", `analytics.write_key = "wk_1"`],
   ["unknown_write_key", "browser", `{ writeKey: "wk_1", cdnURL: "http://127.0.0.1:4700" },`],
+  ["unknown_write_key", null, null],
   ["tls_on_plain_port", null, null],
   ["not_a_proxy", null, "NO_PROXY=127.0.0.1,localhost"],
   ["method_not_allowed", "curl", null],
 ] as const)("%s of %s is mended by %s", (code, library, line) => {
-  expect(adviceFor(code, library, place)).toEqual({ advice: expect.stringMatching(/\.$/), line });
+  expect(adviceFor(code, library, place).line).toBe(line);
 });
 
 test("a refusal whose sentence says what to do needs no advice", () => {

@@ -194,12 +194,8 @@ export function adviceFor(code: string, library: LibraryId | null, place: Place)
         line: lines?.address ?? null,
       };
     case "missing_write_key":
-      return { advice: "Set the write key of a source.", line: lines?.key ?? null };
     case "unknown_write_key":
-      return {
-        advice: "Use the write key of a source, or create a source with this key.",
-        line: lines?.key ?? null,
-      };
+      return { advice: null, line: lines?.key ?? null };
     case "tls_on_plain_port":
       return {
         advice: `Use ${place.ingestUrl} in the client, not https. For a library that allows only TLS, start Hookyard with --ingest-tls-port.`,

@@ -58,7 +58,7 @@ test.each<[string, string | Uint8Array, string, object]>([
     "a missing key",
     post("/v1/track", track, closing),
     "401 Unauthorized: the request has no write key. Send it as the user name of Basic",
-    { code: "missing_write_key", path: "/v1/track", advice: "Set the write key of a source." },
+    { code: "missing_write_key", path: "/v1/track", advice: null },
   ],
   [
     "a key that is too long for a source",

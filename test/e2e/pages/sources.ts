@@ -1,4 +1,4 @@
-/** Sources, and the write keys that no source has. */
+/** Sources, the write keys that no source has, and refused requests. */
 
 import type { Page } from "playwright-core";
 
@@ -17,6 +17,11 @@ export function sourcesPage(page: Page) {
       unknown.getByRole("form", { name: `Unknown write key ${writeKey}` }),
     nameFor: (writeKey: string) =>
       unknown.getByRole("textbox", { name: `Name of the source for ${writeKey}` }),
+    refusedRequests: page.getByRole("region", { name: "Refused requests" }),
+    refused: (what: string) =>
+      page
+        .getByRole("region", { name: "Refused requests" })
+        .getByRole("listitem", { name: `${what} from` }),
     adopt: unknown.getByRole("button", { name: "Adopt" }).first(),
   };
 }

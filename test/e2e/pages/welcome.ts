@@ -11,6 +11,7 @@ export function welcomePage(page: Page) {
     as: (kind: string) => start.getByRole("radio", { name: kind, exact: true }),
     snippet: start.locator("pre"),
     sendSample: start.getByRole("button", { name: "Send a sample" }),
+    nothingArrives: start.getByRole("link", { name: "Nothing arrives?" }),
     openDemo: demo.getByRole("button", { name: "Open the demo workspace" }),
   };
 }

@@ -1,6 +1,7 @@
 /**
  * A shop on a clock that stands still: messages in each state, three webhooks that fail in their
- * own ways, requests of an unknown key.
+ * own ways, requests of an unknown key,
+ * and refused ones.
  */
 
 import type { AnswerOf } from "../../../src/contract/contract.ts";
@@ -170,6 +171,7 @@ export async function fillWorkspace(
     ],
     "wk_unknown",
   );
+  await sendRefused(inspector, event);
 
   const messages: FilledWorkspace["messages"] = {};
   for (const state of [
@@ -203,6 +205,20 @@ export async function fillWorkspace(
     messages,
     people,
   };
+}
+
+/** A wrong path, twice; no key; and a page's settings with an unknown key. */
+async function sendRefused({ ingestUrl }: RunningInspector, event: string): Promise<void> {
+  const context = { library: { name: event.slice(0, 20), version: "1.0" } };
+  const body = JSON.stringify({ event, context });
+  const python = { "User-Agent": "analytics-python/2.3.4" };
+  for (const [path, init] of [
+    ["/t", { method: "POST", headers: python, body }],
+    ["/t", { method: "POST", headers: python, body }],
+    ["/v1/track", { method: "POST", body }],
+    ["/v1/projects/wk_page/settings", { headers: { "User-Agent": "Mozilla/5.0 (X11)" } }],
+  ] as const)
+    await (await fetch(`${ingestUrl}${path}`, init)).arrayBuffer();
 }
 
 /** Of several types and users, others in each wave. */

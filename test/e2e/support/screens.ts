@@ -16,6 +16,7 @@ import { palettePage } from "../pages/palette.ts";
 import { profilesPage } from "../pages/profiles.ts";
 import { retriesPage } from "../pages/retries.ts";
 import { scenariosPage } from "../pages/scenarios.ts";
+import { sourcesPage } from "../pages/sources.ts";
 import { welcomePage } from "../pages/welcome.ts";
 import type { FilledWorkspace } from "./filled-workspace.ts";
 
@@ -52,6 +53,7 @@ export const emptyScreens: readonly Screen[] = [
     reach: heading("No delivery has expired"),
   },
   { name: "sources", place: "/sources", reach: heading("Create the first source") },
+  { name: "refused", place: "/sources/refused", reach: heading("Refused requests") },
   { name: "destinations", place: "/destinations", reach: heading("Set up the first destination") },
   { name: "destination-new", place: "/destinations/new", reach: heading("New destination") },
   { name: "endpoints", place: "/endpoints", reach: heading("Create the first test endpoint") },
@@ -168,6 +170,11 @@ export function fullScreens({
       name: "unknown-keys",
       place: "/sources/unknown-keys",
       reach: (page) => page.getByRole("form").first().waitFor(),
+    },
+    {
+      name: "refused",
+      place: "/sources/refused",
+      reach: (page) => sourcesPage(page).refused("POST /t").waitFor(),
     },
     {
       name: "destination",

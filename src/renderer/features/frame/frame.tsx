@@ -45,8 +45,12 @@ export function Frame({ children }: { children: ReactNode }) {
   const clock = useClock();
   const stats = useLive("stats.get", {}).answer;
   const unknownKeys = useLive("unknownKeys.list", {}).answer?.items.length ?? 0;
+  const refused = useLive("refused.list", {}).answer?.items.length ?? 0;
   const waiting = stats?.deliveries.byState.waiting ?? 0;
-  const counts: Partial<Record<View, number>> = { retries: waiting, sources: unknownKeys };
+  const counts: Partial<Record<View, number>> = {
+    retries: waiting,
+    sources: unknownKeys + refused,
+  };
   const connection = useFeed((feed) => feed.connection);
 
   return (

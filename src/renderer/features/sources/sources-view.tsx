@@ -19,6 +19,7 @@ import { call } from "../../transport/transport.ts";
 import { Collection, EditorPane, type Entry } from "../collection/collection.tsx";
 import { filterHref } from "../details/places.ts";
 import { clientSnippet, type ClientSnippetKind, clientSnippetKinds } from "./client-snippets.ts";
+import { NothingArrives, RefusedRequests, refusedPath } from "./refused-requests.tsx";
 import { SourceEditor } from "./source-editor.tsx";
 import { UnknownKeys } from "./unknown-keys.tsx";
 import "./sources.css";
@@ -29,6 +30,7 @@ const unknownPath = "unknown-keys";
 export function SourcesView() {
   const { answer, error } = useLive("sources.list", {});
   const unknown = useLive("unknownKeys.list", {}).answer?.items ?? [];
+  const refused = useLive("refused.list", {}).answer?.items.length ?? 0;
   const openId = usePlace((place) => place.path[0]);
   const { problem, run } = useAction();
   const create = (name = "New source"): void =>
@@ -48,6 +50,7 @@ export function SourcesView() {
   if (answer === undefined) return <ProblemText error={error} />;
 
   const sources = answer.items;
+  const showsRefused = openId === refusedPath;
   const showsUnknown =
     openId === unknownPath || (openId === undefined && sources.length === 0 && unknown.length > 0);
   const current = openOf(sources, openId);
@@ -71,17 +74,29 @@ export function SourcesView() {
       detail: "requests that match no source",
     });
   }
+  if (refused > 0 || showsRefused) {
+    const hint = count(refused);
+    entries.push({
+      path: [refusedPath],
+      label: "Refused requests",
+      hint,
+      aside: hint,
+      detail: "with the line to change",
+    });
+  }
   const isOwn = current !== undefined && current.kind !== "audience";
   return (
     <Collection
       view="sources"
       title="Sources"
       entries={entries}
-      current={showsUnknown ? [unknownPath] : current && [current.id]}
+      current={
+        showsRefused ? [refusedPath] : showsUnknown ? [unknownPath] : current && [current.id]
+      }
       add={{ label: "New source", run: create }}
       menu={isOwn ? ["line", { label: "New source", icon: "add", onSelect: () => create() }] : []}
       empty={
-        showsUnknown || current !== undefined ? null : (
+        showsUnknown || showsRefused || current !== undefined ? null : (
           <EmptyState
             label="No source"
             title={openId === undefined ? "Create the first source" : "Source not found"}
@@ -90,13 +105,15 @@ export function SourcesView() {
           >
             A source has a write key. Messages that clients send with this key to the ingest address
             go to the destinations that the source is connected to. Requests with an unknown key are
-            stored, and you can adopt them here.
+            stored, and you can adopt them here. <NothingArrives />
           </EmptyState>
         )
       }
       editor={
-        current === undefined ? (
-          <UnknownKeys keys={unknown} hasSources={sources.length > 0} />
+        showsRefused ? (
+          <RefusedRequests sources={sources} unknown={unknown.length} />
+        ) : current === undefined ? (
+          <UnknownKeys keys={unknown} hasSources={sources.length > 0} refused={refused} />
         ) : isOwn ? (
           <SourceEditor
             key={current.id}
@@ -109,7 +126,7 @@ export function SourcesView() {
         )
       }
       evidence={
-        showsUnknown || (current !== undefined && !isOwn)
+        showsRefused || showsUnknown || (current !== undefined && !isOwn)
           ? undefined
           : {
               label: "Point a client here",
@@ -226,7 +243,7 @@ function ClientSnippetPane({ writeKey }: { writeKey: string | null }) {
         </pre>
         <p className="snippet-note muted">
           Hookyard answers 200 after the messages are committed. Path prefixes, double slashes and
-          trailing slashes are accepted, so any client library works.
+          trailing slashes are accepted, so any client library works. <NothingArrives />
         </p>
       </div>
     </section>

@@ -9,18 +9,22 @@ import { Button, TextField } from "../../kit/controls.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { clockTime, count } from "../../kit/words.ts";
-import { usePlace } from "../../stores/place.ts";
+import { hrefTo, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
+import { refusedPath } from "./refused-requests.tsx";
 
 type UnknownKey = AnswerOf<"unknownKeys.list">["items"][number];
 
 export function UnknownKeys({
   keys,
   hasSources,
+  refused,
 }: {
   keys: readonly UnknownKey[];
   hasSources: boolean;
+  /** The number of entries in that list. */
+  refused: number;
 }) {
   return (
     <EditorPane label="Unknown write keys" title="Unknown write keys" others="A source">
@@ -34,6 +38,15 @@ export function UnknownKeys({
           {keys.map((key) => (
             <UnknownKeyRow key={key.writeKey} unknownKey={key} />
           ))}
+          {refused === 0 ? null : (
+            <p>
+              Requests without a key, and others that cannot be stored, are under{" "}
+              <a className="link" href={hrefTo("sources", refusedPath)}>
+                Refused requests
+              </a>
+              .
+            </p>
+          )}
           {keys.length === 0 && !hasSources ? (
             <a className="link" href="#/sources">
               Create a source

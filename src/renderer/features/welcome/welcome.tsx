@@ -15,6 +15,7 @@ import { useOverlay } from "../../stores/commands.ts";
 import { isMac, useKeys } from "../../stores/keys.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
+import { NothingArrives } from "../sources/refused-requests.tsx";
 import { snippet, type SnippetKind, snippetKinds } from "../composer/snippets.ts";
 import "./welcome.css";
 
@@ -117,7 +118,9 @@ export function Welcome() {
               <span className="breathe">
                 <OutcomeGlyph outcome="success" />
               </span>
-              Listening. The first message opens here.
+              <span>
+                Listening. The first message opens here. <NothingArrives />
+              </span>
             </p>
           </WayStep>
         </ol>

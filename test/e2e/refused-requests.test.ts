@@ -1,0 +1,45 @@
+import { describe, expect } from "vitest";
+import { framePage } from "./pages/frame.ts";
+import { sourcesPage } from "./pages/sources.ts";
+import { welcomePage } from "./pages/welcome.ts";
+import { test } from "./support/inspector-test.ts";
+
+describe("nothing arrives", () => {
+  test("leads from the first page to what was refused, with the line to change, and to a source for the key", async ({
+    open,
+    inspector,
+  }) => {
+    const { page } = await open();
+    const sources = sourcesPage(page);
+    await welcomePage(page).nothingArrives.click();
+    await sources.refusedRequests.getByText("No request was refused").waitFor();
+
+    const send = (path: string, init: RequestInit): Promise<Response> =>
+      fetch(`${inspector.ingestUrl}${path}`, init);
+    const headers = { "User-Agent": "analytics-python/2.3.4" };
+    await send("/t?writeKey=secret", { method: "POST", headers, body: "{}" });
+    await send("/t", { method: "POST", headers, body: "{}" });
+    const wrongPath = sources.refused("POST /t");
+    await wrongPath.filter({ hasText: "2 times" }).waitFor();
+    expect(await wrongPath.getAttribute("aria-label")).toBe(
+      "POST /t from segment-analytics-python 2.3.4 at 127.0.0.1: unknown_path",
+    );
+    expect(await wrongPath.getByLabel("The line to change").textContent()).toBe(
+      `analytics.host = "${inspector.ingestUrl}"`,
+    );
+    await framePage(page).viewLink("Sources").filter({ hasText: "1" }).waitFor();
+
+    await send("/v1/projects/wk_page/settings", {});
+    await sources
+      .refused("GET /v1/projects/wk_page/settings")
+      .getByRole("button", { name: "Create a source with this key" })
+      .click();
+    await sources.editor("Source of wk_page").waitFor();
+    expect(await sources.writeKey.inputValue()).toBe("wk_page");
+
+    await sources.list.getByRole("link", { name: /Refused requests/ }).click();
+    await sources.refusedRequests.getByRole("button", { name: "Clear" }).click();
+    await sources.refusedRequests.getByText("No request was refused").waitFor();
+    await expect.poll(() => framePage(page).viewLink("Sources").textContent()).toBe("Sources");
+  });
+});

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { refusedRequestIds, sourceIds } from "../domain/ids.ts";
 import { highestStatus } from "../domain/http-status.ts";
 import { messageTypes, sourceKinds } from "../domain/states.ts";
+import { ingestFaultActions } from "../domain/configuration.ts";
 import { defineCall } from "./call.ts";
 import { answerMode, byId, deleted, idOf, listOf, time } from "./shapes.ts";
 
@@ -9,15 +10,35 @@ const sourceKind = z.enum(sourceKinds);
 
 export const ingestFault = z
   .strictObject({
-    do: z.enum(["answer", "delay", "cut"]),
+    do: z
+      .enum(ingestFaultActions)
+      .describe(
+        "`lose-answer` commits the messages, then resets the connection. `limit` answers 429 above so many requests a second.",
+      ),
     status: z.int().min(200).max(highestStatus).optional().describe("`answer`: 500 when left out."),
-    retryAfter: z.int().min(0).optional().describe("`answer`: seconds in a `Retry-After` header."),
+    retryAfter: z
+      .int()
+      .min(0)
+      .optional()
+      .describe(
+        "Seconds in the `Retry-After` header of `answer`, and in both headers of `limit`: there 1 when left out.",
+      ),
     delayMs: z
       .int()
       .min(0)
       .max(600_000)
       .optional()
-      .describe("How long the request waits first; can be combined with the other two."),
+      .describe(
+        "How long the request waits first; of `delay-answer`, how long the answer waits after the messages are committed.",
+      ),
+    perSecond: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .optional()
+      .describe(
+        "`limit`: requests of the source in a second of the clock that are accepted; 1,000 when left out.",
+      ),
     times: z.int().min(0).optional().describe("Serves this many requests, then ends."),
     chance: z
       .number()

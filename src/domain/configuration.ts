@@ -15,17 +15,30 @@ import type { MessageType, SourceKind } from "./states.ts";
 
 type AnswerMode = "explain" | "production";
 
+/** What a fault of the ingest side does. */
+export const ingestFaultActions = [
+  "answer",
+  "delay",
+  "cut",
+  "lose-answer",
+  "delay-answer",
+  "limit",
+] as const;
+
 /** A fault that the ingest port shows to the clients of one source. */
 export type IngestFault = {
-  do: "answer" | "delay" | "cut";
+  do: (typeof ingestFaultActions)[number];
   /** `answer`: the status, 500 when left out. */
   status?: number;
-  /** `answer`: seconds in a `Retry-After` header. */
+  /** `answer` and `limit`: seconds in a `Retry-After` header. */
   retryAfter?: number;
   /**
-   * `delay`: how long the request waits before it is accepted; can be combined with the other two.
+   * How long the request waits before it is accepted; of `delay-answer`, how long the answer waits
+   * after that.
    */
   delayMs?: number;
+  /** `limit`: requests in a second of the clock, beyond which the answer is 429. */
+  perSecond?: number;
   /** Serves this many requests, then ends. */
   times?: number;
   /** Serves this share of the requests, 0 to 1, drawn from the seed. */

@@ -1,5 +1,6 @@
 /** Faults that a source shows to its clients. */
 
+import { connect } from "node:net";
 import { expect, test } from "vitest";
 import type { InputOf } from "../../src/contract/contract.ts";
 import { startIngestApp, writeKey, type IngestApp } from "../support/ingest-app.ts";
@@ -125,4 +126,87 @@ test("setting them again arms them again; changing something else does not", asy
   await app.call("settings.update", { seed: 5 });
   await app.call("sources.create", { name: "Another" });
   expect(await statuses(app, 3)).toEqual([503, 200, 200]);
+});
+
+/** The bytes of an answer, and how the connection ended. */
+async function answered(port: number, bytes: Uint8Array): Promise<{ text: string; end: string }> {
+  const socket = connect(port, "127.0.0.1");
+  let text = "";
+  socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+  socket.write(bytes);
+  const end = await new Promise<string>((resolve) =>
+    socket
+      .on("end", () => resolve("end"))
+      .on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message)),
+  );
+  socket.destroy();
+  return { text, end };
+}
+
+test("a lost answer: the message is accepted, the client sees a reset, and its retry is a duplicate", async () => {
+  const app = await startIngestApp({ source: { faults: [{ do: "lose-answer", times: 1 }] } });
+  const bytes = post("/v1/track", JSON.stringify({ ...JSON.parse(body), messageId: "m" }), {
+    Authorization: basic(writeKey),
+  });
+  expect(await answered(app.port, bytes)).toEqual({ text: "", end: "ECONNRESET" });
+  expect((await app.messages()).map(({ state }) => state)).toEqual(["filtered"]);
+  expect((await talk(app.port, [bytes])).answers).toMatchObject([{ status: 200 }]);
+  expect((await app.messages()).map(({ state }) => state)).toEqual(["filtered", "duplicate"]);
+});
+
+test("a late answer: the message is there before it, at the time of its arrival", async () => {
+  const app = await startIngestApp({
+    source: { faults: [{ do: "delay-answer", delayMs: 600_000, times: 1 }] },
+  });
+  let isAnswered = false;
+  const late = talk(app.port, [request]).then((end) => {
+    isAnswered = true;
+    return end;
+  });
+  await expect.poll(async () => (await app.messages()).length).toBe(1);
+  // Others are not held up by it.
+  expect(await app.send("/v1/track", body)).toMatchObject({ status: 200 });
+  expect(isAnswered).toBe(false);
+  await app.stop();
+  expect((await late).answers).toEqual([]);
+});
+
+test("a late answer comes, after its time", async () => {
+  const app = await startIngestApp({ source: { faults: [{ do: "delay-answer", delayMs: 40 }] } });
+  const start = performance.now();
+  expect(await app.send("/v1/track", body)).toMatchObject({
+    status: 200,
+    text: `{"success":true}`,
+  });
+  expect(performance.now() - start).toBeGreaterThanOrEqual(38);
+});
+
+test("a limit answers 429 with both headers above so many requests a second of the clock", async () => {
+  const app = await startIngestApp({ source: { faults: [{ do: "limit", perSecond: 2 }] } });
+  await app.call("clock.set", { mode: "paused" });
+  const headers = { Origin: "http://shop.example" };
+  for (const status of [200, 200, 429, 429])
+    expect(await app.send("/v1/track", body, { headers })).toMatchObject({ status });
+  const refused = await app.send("/v1/track", body, { headers });
+  expect([
+    refused.headers.get("retry-after"),
+    refused.headers.get("x-ratelimit-reset"),
+    refused.headers.get("access-control-expose-headers"),
+    refused.json,
+  ]).toEqual([
+    "1",
+    "1",
+    "Retry-After, X-RateLimit-Reset",
+    {
+      success: false,
+      code: "rate_limited",
+      message: expect.stringContaining("2 requests a second"),
+    },
+  ]);
+  await app.call("clock.advance", { byMs: 1000 });
+  expect(await statuses(app, 3)).toEqual([200, 200, 429]);
+  expect((await app.call("refused.list", {})).items).toMatchObject([
+    { code: "rate_limited", status: 429, count: 1, library: { name: "unknown" } },
+    { code: "rate_limited", status: 429, count: 3, library: { name: "node" } },
+  ]);
 });

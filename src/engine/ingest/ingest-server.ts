@@ -1,7 +1,6 @@
 /**
  * The HTTP side of the ingest port: `node:http`, with a JSON answer also where it would cut a
- * connection or answer without a body; the answers themselves; and the faults of a source, which
- * spoil them on demand. `ingest.ts` handles the requests.
+ * connection or answer without a body; and the answers themselves. `ingest.ts` handles the requests.
  */
 
 import {
@@ -12,12 +11,10 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { Socket } from "node:net";
-import type { IngestFault, Source } from "../../domain/configuration.ts";
 import { problem, type Problem } from "../../domain/problem.ts";
-import { drawUnit } from "../../domain/random.ts";
 import { arrivalLimits, problemOfInput, refuse, serveRequests, type Handle } from "../http-port.ts";
 import type { CommittedMessage } from "../ports.ts";
-import { startTimer } from "../real-time.ts";
+import { answerFaultOf } from "./ingest-faults.ts";
 import type { AcceptedRequest } from "./accept.ts";
 import { addressOf } from "./read-request.ts";
 import type { Refused } from "./refused-requests.ts";
@@ -160,6 +157,7 @@ export const success = JSON.stringify({ success: true });
 
 export function send(response: ServerResponse, status: number, body: string | null): void {
   if (response.headersSent || response.destroyed) return;
+  if (answerFaultOf(response, () => send(response, status, body))) return;
   if (body === null) {
     response.writeHead(status);
     response.end();
@@ -224,6 +222,22 @@ export function batchAnswer(
     duplicates,
     duplicateCount: duplicateCount > duplicates.length ? duplicateCount : undefined,
   });
+}
+
+export function unknownPath(path: string): Problem {
+  return problem(
+    404,
+    "unknown_path",
+    `${shortened(path)} is not an ingest path. Send messages to /v1/batch, /v1/identify, /v1/track, /v1/page, /v1/screen, /v1/group or /v1/alias.`,
+  );
+}
+
+export function wrongMethod(path: string, method = "that"): Problem {
+  return problem(405, "method_not_allowed", `${shortened(path)} accepts POST, not ${method}.`);
+}
+
+function shortened(path: string): string {
+  return path.length <= 200 ? path : `${path.slice(0, 200)}…`;
 }
 
 /**
@@ -309,69 +323,4 @@ export function browserSettings(writeKey: string, host: string): string {
     legacyVideoPluginsEnabled: false,
     remotePlugins: [],
   });
-}
-
-/** The delays of faults that a request meets, and the fault that ends it. */
-type MetFault = { delayMs: number; end: IngestFault | null };
-
-/** Separates the draws of ingest faults from all other draws of the same seed. */
-const drawsOfIngest = 0x1f;
-
-/**
- * Which faults each request of a source meets. Counts start at zero again when a source's faults
- * are changed.
- */
-export function createFaults(seed: () => number): (source: Source) => MetFault {
-  const progress = new WeakMap<IngestFault, { seen: number; served: number }>();
-  return (source) => {
-    let delayMs = 0;
-    for (const [place, fault] of source.faults.entries()) {
-      const count = progress.get(fault) ?? { seen: 0, served: 0 };
-      progress.set(fault, count);
-      if (fault.times !== undefined && count.served >= fault.times) continue;
-      count.seen += 1;
-      if (
-        fault.chance !== undefined &&
-        drawUnit(seed(), drawsOfIngest, source.id, place, count.seen) >= fault.chance
-      )
-        continue;
-      count.served += 1;
-      delayMs += fault.delayMs ?? 0;
-      if (fault.do !== "delay") return { delayMs, end: fault };
-    }
-    return { delayMs, end: null };
-  };
-}
-
-/** Delays the request, and ends it when a fault says so. Returns whether it has ended. */
-export async function applyFault(
-  source: Source,
-  { delayMs, end }: MetFault,
-  socket: Socket,
-  response: ServerResponse,
-): Promise<boolean> {
-  if (delayMs > 0) {
-    await new Promise<void>((resolve) => {
-      const timer = startTimer(delayMs, resolve);
-      socket.once("close", () => {
-        timer.cancel();
-        resolve();
-      });
-    });
-  }
-  if (end === null) return false;
-  if (end.do === "cut") socket.destroy();
-  else {
-    const status = end.status ?? 500;
-    if (end.retryAfter !== undefined) response.setHeader("Retry-After", String(end.retryAfter));
-    problemAnswer(
-      response,
-      problem(
-        status,
-        "fault",
-        `This response is intended: the source ${source.name} has a fault that answers ${status}.`,
-      ),
-    );
-  }
-  return true;
 }

@@ -5,7 +5,6 @@
  */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import type { Destination, Settings, Source } from "../../domain/configuration.ts";
 import { messageIds, type MessageRowId } from "../../domain/ids.ts";
 import { isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
@@ -26,19 +25,20 @@ import { createTurnBudget, nextTurn, wallClockNow } from "../real-time.ts";
 import { acceptRequest, recordMalformed, type RequestFacts } from "./accept.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import {
-  applyFault,
   batchAnswer,
   browserSettings,
   callerOf,
-  createFaults,
   createIngestServer,
   missingKey,
   problemAnswer,
   send,
   success,
   unknownKeyProblem,
+  unknownPath,
   writeCors,
+  wrongMethod,
 } from "./ingest-server.ts";
+import { applyFault, createFaults } from "./ingest-faults.ts";
 import {
   addressOf,
   decompress,
@@ -92,11 +92,6 @@ type Received = {
 
 type AboutRefused = Pick<Refused, "body" | "writeKey" | "sourceId" | "status">;
 
-/** In a sentence. */
-function shortened(path: string): string {
-  return path.length <= 200 ? path : `${path.slice(0, 200)}…`;
-}
-
 export class Ingest {
   readonly #options: IngestOptions;
   readonly #queue: CommitQueue;
@@ -106,7 +101,10 @@ export class Ingest {
 
   constructor(options: IngestOptions) {
     this.#options = options;
-    this.#faultOf = createFaults(() => options.configuration.settings().seed);
+    this.#faultOf = createFaults(
+      () => options.configuration.settings().seed,
+      () => options.clock.now(),
+    );
     this.#queue = new CommitQueue({
       store: options.store,
       activity: options.activity,
@@ -244,31 +242,15 @@ export class Ingest {
       sourceId: known?.id ?? null,
     };
     if (call === null) {
-      return this.#refuse(
-        response,
-        problem(
-          404,
-          "unknown_path",
-          `${shortened(path)} is not an ingest path. Send messages to /v1/batch, /v1/identify, /v1/track, /v1/page, /v1/screen, /v1/group or /v1/alias.`,
-        ),
-        about,
-      );
+      return this.#refuse(response, unknownPath(path), about);
     }
     if (request.method !== "POST" && request.method !== "PUT") {
       response.setHeader("Allow", "POST, PUT, OPTIONS");
-      return this.#refuse(
-        response,
-        problem(
-          405,
-          "method_not_allowed",
-          `${shortened(path)} accepts POST, not ${request.method ?? "that"}.`,
-        ),
-        about,
-      );
+      return this.#refuse(response, wrongMethod(path, request.method), about);
     }
     if (call.call === "metrics") return send(response, 200, success);
 
-    if (known !== undefined && (await this.#meetsFault(known, request.socket, response))) return;
+    if (known !== undefined && (await this.#meetsFault(known, response, about))) return;
 
     const body = isProblem(sent)
       ? sent
@@ -295,7 +277,7 @@ export class Ingest {
     const source =
       writeKey === null ? undefined : this.#options.configuration.sourceByWriteKey(writeKey);
     if (source === undefined) return this.#unknownKey(writeKey, received);
-    if (await this.#meetsFault(source, request.socket, response)) return;
+    if (await this.#meetsFault(source, response, { ...about, writeKey })) return;
     return this.#accept(source, received, parsed);
   }
 
@@ -370,11 +352,19 @@ export class Ingest {
     this.#options.onRefused({ ...callerOf(request), ...about, problem: wrong });
   }
 
-  async #meetsFault(source: Source, socket: Socket, response: ServerResponse): Promise<boolean> {
-    return (
-      source.faults.length > 0 &&
-      (await applyFault(source, this.#faultOf(source), socket, response))
-    );
+  async #meetsFault(
+    source: Source,
+    response: ServerResponse,
+    about: AboutRefused,
+  ): Promise<boolean> {
+    if (source.faults.length === 0) return false;
+    const { socket } = response.req;
+    const fault = await applyFault(source, this.#faultOf(source), socket, response);
+    if (fault === null || fault === "cut") return fault !== null;
+    if (fault.status >= 400 && fault.status < 500)
+      this.#noteRefused(response.req, fault, { ...about, sourceId: source.id });
+    problemAnswer(response, fault);
+    return true;
   }
 
   #facts(

@@ -6,7 +6,13 @@
 import { z } from "zod";
 import { step as apiStep } from "../../contract/endpoints.ts";
 import { ingestFault as apiFault } from "../../contract/sources.ts";
-import { holdOrders, losses, lossLooks, tamperings } from "../../domain/configuration.ts";
+import {
+  holdOrders,
+  ingestFaultActions,
+  losses,
+  lossLooks,
+  tamperings,
+} from "../../domain/configuration.ts";
 import { highestStatus } from "../../domain/http-status.ts";
 import { sourceKinds } from "../../domain/states.ts";
 import { duration } from "./matcher.ts";
@@ -45,14 +51,19 @@ export function named<Thing extends z.ZodType>(thing: Thing) {
 }
 
 const fault = members({
-  do: oneOf(["answer", "delay", "cut"]),
+  do: oneOf(ingestFaultActions).describe(apiFault.shape.do.description ?? ""),
   status: whole(200, highestStatus)
     .optional()
     .describe(apiFault.shape.status.description ?? ""),
   retryAfter: whole(0, 86_400)
     .optional()
     .describe(apiFault.shape.retryAfter.description ?? ""),
-  delay: duration.optional().describe("How long the request waits first, in real time."),
+  delay: duration
+    .optional()
+    .describe("In real time: how long the request, or the answer of `delay-answer`, waits."),
+  perSecond: whole(0, 1_000_000)
+    .optional()
+    .describe(apiFault.shape.perSecond.description ?? ""),
   times: whole(0, 1_000_000)
     .optional()
     .describe(apiFault.shape.times.description ?? ""),

@@ -68,6 +68,8 @@ export async function fillWorkspace(
     faults: [
       { do: "answer", status: 503, retryAfter: 5, times: 0 },
       { do: "delay", delayMs: 5, times: 0 },
+      { do: "lose-answer", times: 0 },
+      { do: "limit", perSecond: 1_000_000 },
     ],
   });
   const app = await call("sources.create", {

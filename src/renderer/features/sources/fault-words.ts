@@ -11,12 +11,21 @@ export function faultWords(fault: Fault): string {
   const words: string[] = [];
   if (fault.do === "answer") words.push(String(fault.status ?? 500));
   if (fault.do === "cut") words.push("cut the connection");
-  if (fault.do === "answer" && retryAfter !== undefined) words.push(`Retry-After ${retryAfter}`);
-  if (fault.do === "delay" || delayMs > 0)
-    words.push(
-      fault.do === "delay" ? `wait ${durationText(delayMs)}` : `after ${durationText(delayMs)}`,
-    );
+  if (fault.do === "lose-answer") words.push("accept, then lose the answer");
+  if (fault.do === "limit")
+    words.push(`429 above ${fault.perSecond ?? defaultPerSecond} requests a second`);
+  if (hasRetryAfter(fault) && retryAfter !== undefined) words.push(`Retry-After ${retryAfter}`);
+  if (fault.do === "delay") words.push(`wait ${durationText(delayMs)}`);
+  else if (fault.do === "delay-answer") words.push(`accept, answer after ${durationText(delayMs)}`);
+  else if (delayMs > 0) words.push(`after ${durationText(delayMs)}`);
   return `${words.join(", ")}, ${whenWords(fault)}`;
+}
+
+/** As the hosted service has it. */
+export const defaultPerSecond = 1000;
+
+export function hasRetryAfter(fault: Fault): boolean {
+  return fault.do === "answer" || fault.do === "limit";
 }
 
 function whenWords({ times, chance }: Fault): string {
@@ -35,21 +44,32 @@ export const newFault: Fault = { do: "answer", status: 503, times: 3 };
 
 /** The same fault doing something else: what the new action has no use for is left out. */
 export function faultDoing(
-  { status, retryAfter, delayMs, ...when }: Fault,
+  { status, retryAfter, delayMs, perSecond, ...when }: Fault,
   does: Fault["do"],
 ): Fault {
-  if (does === "answer")
-    return { ...when, do: does, status: status ?? 503, ...defined({ retryAfter, delayMs }) };
-  if (does === "cut") return { ...when, do: does, ...defined({ delayMs }) };
-  return { ...when, do: does, delayMs: delayMs ?? 1000 };
+  switch (does) {
+    case "answer":
+      return { ...when, do: does, status: status ?? 503, ...defined({ retryAfter, delayMs }) };
+    case "limit":
+      return {
+        ...when,
+        do: does,
+        perSecond: perSecond ?? defaultPerSecond,
+        ...defined({ retryAfter, delayMs }),
+      };
+    case "cut":
+    case "lose-answer":
+      return { ...when, do: does, ...defined({ delayMs }) };
+    case "delay":
+    case "delay-answer":
+      return { ...when, do: does, delayMs: delayMs ?? 1000 };
+  }
 }
 
 /** With a member set, or left out when the value is null. */
-export function faultWith<Name extends "status" | "retryAfter" | "delayMs" | "times" | "chance">(
-  fault: Fault,
-  name: Name,
-  value: number | null,
-): Fault {
+export function faultWith<
+  Name extends "status" | "retryAfter" | "delayMs" | "perSecond" | "times" | "chance",
+>(fault: Fault, name: Name, value: number | null): Fault {
   const { [name]: _, ...others } = fault;
   return (value === null ? others : { ...others, [name]: value }) as Fault;
 }

@@ -1,6 +1,6 @@
 /**
- * Faults that a source shows its clients: an error answer, a delay, a cut; for the next requests or
- * a share of them.
+ * Faults that a source shows its clients: an error answer, a delay, a cut, a lost answer, a rate
+ * limit; for the next requests or a share of them.
  */
 
 import { CommitField } from "../../kit/commit-field.tsx";
@@ -8,7 +8,15 @@ import { Button, IconButton, SelectField } from "../../kit/controls.tsx";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { faultDoing, faultWith, faultWords, newFault, type Fault } from "./fault-words.ts";
+import {
+  defaultPerSecond,
+  faultDoing,
+  faultWith,
+  faultWords,
+  hasRetryAfter,
+  newFault,
+  type Fault,
+} from "./fault-words.ts";
 
 type Change = (fault: Fault) => Promise<unknown>;
 
@@ -71,6 +79,9 @@ const actions = [
   { value: "answer", label: "answer" },
   { value: "delay", label: "delay" },
   { value: "cut", label: "cut" },
+  { value: "lose-answer", label: "lose the answer" },
+  { value: "delay-answer", label: "delay the answer" },
+  { value: "limit", label: "limit the rate" },
 ] as const;
 
 const statuses = ["500", "503", "429"] as const;
@@ -106,17 +117,34 @@ function FaultFields({
             options={options.map((each) => ({ value: each, label: each }))}
             onChange={(next) => onSet(faultWith(fault, "status", Number(next)))}
           />
+        </>
+      ) : null}
+      {fault.do === "limit" ? (
+        <>
+          <span className="muted">429 above</span>
+          <NumberField
+            label={`Requests a second of fault ${number}`}
+            unit="a second"
+            value={fault.perSecond ?? defaultPerSecond}
+            onCommit={(value) => onChange(faultWith(fault, "perSecond", value ?? 0))}
+          />
+        </>
+      ) : null}
+      {hasRetryAfter(fault) ? (
+        <>
           <span className="muted">Retry-After</span>
           <NumberField
             label={`Retry-After of fault ${number}`}
             unit="s"
-            placeholder="none"
+            placeholder={fault.do === "limit" ? "1" : "none"}
             value={fault.retryAfter}
             onCommit={(value) => onChange(faultWith(fault, "retryAfter", value))}
           />
         </>
       ) : null}
-      <span className="muted">{fault.do === "delay" ? "by" : "after"}</span>
+      <span className="muted">
+        {fault.do === "delay" || fault.do === "delay-answer" ? "by" : "after"}
+      </span>
       <CommitField
         label={`Delay of fault ${number}`}
         shown="hidden"

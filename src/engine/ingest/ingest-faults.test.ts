@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { IngestFault, Source } from "../../domain/configuration.ts";
-import { createFaults } from "./ingest-server.ts";
+import { createFaults } from "./ingest-faults.ts";
 
 function sourceWith(faults: IngestFault[]): Source {
   return {
@@ -20,12 +20,14 @@ function sourceWith(faults: IngestFault[]): Source {
  * What requests meet, one after the other: the status or kind of the end, and the delay where there
  * is one.
  */
-function met(faults: IngestFault[], count: number, seed = 1): string[] {
-  const faultOf = createFaults(() => seed);
+function met(faults: IngestFault[], count: number, seed = 1, now = () => 0): string[] {
+  const faultOf = createFaults(() => seed, now);
   const source = sourceWith(faults);
   return Array.from({ length: count }, () => {
-    const { delayMs, end } = faultOf(source);
-    return `${end === null ? "-" : end.do === "cut" ? "cut" : (end.status ?? 500)}${delayMs === 0 ? "" : `+${delayMs}`}`;
+    const { delayMs, answerDelayMs, end } = faultOf(source);
+    const what = end === null ? "-" : end.do === "answer" ? (end.status ?? 500) : end.do;
+    const late = answerDelayMs === 0 ? "" : `~${answerDelayMs}`;
+    return `${what}${delayMs === 0 ? "" : `+${delayMs}`}${late}`;
   });
 }
 
@@ -56,6 +58,16 @@ test.each<[string, IngestFault[], string]>([
     ],
     "500 -+5 -",
   ],
+  [
+    "a lost answer, and late ones",
+    [
+      { do: "delay-answer", delayMs: 9, times: 3 },
+      { do: "lose-answer", delayMs: 5, times: 2 },
+    ],
+    "lose-answer+5~9 lose-answer+5~9 -~9 -",
+  ],
+  ["a limit", [{ do: "limit", perSecond: 2 }], "- - limit limit"],
+  ["a limit for some requests", [{ do: "limit", perSecond: 1, times: 1 }], "- limit - -"],
   ["no times", [{ do: "cut", times: 0 }], "- -"],
   [
     "certain and impossible",
@@ -67,6 +79,17 @@ test.each<[string, IngestFault[], string]>([
   ],
 ])("%s", (_, faults, expected) => {
   expect(met(faults, expected.split(" ").length).join(" ")).toBe(expected);
+});
+
+test("a limit counts the requests in a second of the clock", () => {
+  let at = 0;
+  const every = (ms: number) => () => (at += ms);
+  const faults: IngestFault[] = [{ do: "limit", perSecond: 2 }];
+  expect(met(faults, 6, 1, every(400)).join(" ")).toBe("- - limit - - limit");
+  expect(met(faults, 4, 1, every(500)).join(" ")).toBe("- - - -");
+  expect(met([{ do: "limit", perSecond: 0 }], 2, 1, every(5000)).join(" ")).toBe("limit limit");
+  const many = met([{ do: "limit" }], 1001);
+  expect(many.indexOf("limit")).toBe(1000);
 });
 
 test("a share is about as large as it says, the same for a seed, and ends after its times", () => {

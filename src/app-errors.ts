@@ -7,7 +7,7 @@ export class OpenError extends Error {
   override name = "OpenError";
 }
 
-export type PortRole = "ingest" | "ui" | "endpoints" | "endpointsTls";
+export type PortRole = "ingest" | "ingestTls" | "ui" | "endpoints" | "endpointsTls";
 
 export class PortTaken extends Error {
   override name = "PortTaken";

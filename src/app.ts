@@ -11,6 +11,7 @@ import {
   createPorts,
   type Addresses,
   type Core,
+  type Ports,
 } from "./assembly.ts";
 import { createChecks } from "./check/checks.ts";
 import { messageIds } from "./domain/ids.ts";
@@ -31,15 +32,17 @@ export type AppOptions = {
   /** A directory, or `:memory:`. */
   data: string;
   host?: string;
-  /** 0 picks a free one. */
-  ports: { ingest: number; endpoints: number; endpointsTls: number };
+  ports: Ports;
   /** Where the clock of new data begins; the machine's time, and running, when left out. */
   clock?: { startAt: number; mode: ClockMode };
   /** The directory of the scenarios that come with Hookyard; none when left out. */
   scenarios?: string;
   /** Gets every unexpected error. */
   report?: (error: unknown) => void;
-  /** Gets a sentence when the data file stops working, and one when it works again. */
+  /**
+   * Gets a sentence when the data file stops working, one when it works again, and one when ingest
+   * does not listen everywhere.
+   */
   log?: (sentence: string) => void;
   version: string;
 };
@@ -67,7 +70,7 @@ export function createApp(options: AppOptions): App {
   const core = createCore({ ...options, report: reportUnexpected });
   const { store, report, signals, changes, activity, clock, configuration, suppressions } = core;
   const delivery = createDelivery(core, { dataDir });
-  const ports = createPorts(core, delivery, { host, ports: portNumbers, dataDir });
+  const ports = createPorts(core, delivery, { host, ports: portNumbers, dataDir, log });
   const { addresses, ingest, refused, endpoints, clients, ingestClient, upkeep } = ports;
   const people = createPeople(core, { accepted: () => ingest.committed() });
   const { follower, profiles, computations, deletions } = people;

@@ -24,7 +24,7 @@ import { createComputations } from "./engine/audiences/computations.ts";
 import { createInternalMessages } from "./engine/ingest/internal-messages.ts";
 import { Follower } from "./engine/profiles/follower.ts";
 import { createProfiles } from "./engine/profiles/profiles.ts";
-import { PortTaken, type PortRole } from "./app-errors.ts";
+import { PortTaken } from "./app-errors.ts";
 import { createClients } from "./engine/clients/clients.ts";
 import { createEndpoints } from "./engine/endpoints/endpoints.ts";
 import { createIngestClient } from "./engine/messages.ts";
@@ -181,6 +181,8 @@ export function createPeople(core: Core, { accepted }: { accepted: () => Promise
 
 export type Addresses = {
   ingestUrl: string;
+  /** Null when ingest has no TLS. */
+  ingestTlsUrl: string | null;
   endpointsUrl: string;
   endpointsTlsUrl: string;
   dataDir: string | null;
@@ -188,9 +190,17 @@ export type Addresses = {
 
 type PortsOptions = {
   host: string;
-  /** 0 picks a free one. */
-  ports: { ingest: number; endpoints: number; endpointsTls: number };
+  ports: Ports;
   dataDir: string | null;
+  log: (sentence: string) => void;
+};
+
+/** 0 picks a free one. Ingest has no TLS without a port for it. */
+export type Ports = {
+  ingest: number;
+  ingestTls?: number | null;
+  endpoints: number;
+  endpointsTls: number;
 };
 
 /**
@@ -200,10 +210,16 @@ type PortsOptions = {
 export function createPorts(
   core: Core,
   { authority, trust }: ReturnType<typeof createDelivery>,
-  { host, ports, dataDir }: PortsOptions,
+  { host, ports, dataDir, log }: PortsOptions,
 ) {
   const { configuration, signals } = core;
-  const addresses: Addresses = { ingestUrl: "", endpointsUrl: "", endpointsTlsUrl: "", dataDir };
+  const addresses: Addresses = {
+    ingestUrl: "",
+    ingestTlsUrl: null,
+    endpointsUrl: "",
+    endpointsTlsUrl: "",
+    dataDir,
+  };
   const ingestUrl = (): string => addresses.ingestUrl;
   const upkeep = createUpkeep({ ...core, settings: () => configuration.settings() });
   const refused = createRefusedRequests({ ...core, now: () => core.clock.now(), ingestUrl });
@@ -216,6 +232,9 @@ export function createPorts(
     },
     host,
     port: ports.ingest,
+    tlsPort: ports.ingestTls ?? null,
+    identity: () => authority.identityFor("valid.localhost"),
+    log,
   });
   const endpoints = createEndpoints({
     ...core,
@@ -232,13 +251,18 @@ export function createPorts(
     tlsPort: ports.endpointsTls,
   });
 
-  async function listening<T>(role: PortRole, port: number, start: () => Promise<T>): Promise<T> {
+  async function listening<T>(
+    role: "ingest" | "endpoints",
+    port: number,
+    start: () => Promise<T>,
+  ): Promise<T> {
     try {
       return await start();
     } catch (error) {
       if (!isAddressInUse(error)) throw error;
-      const isTls = role === "endpoints" && error.port === ports.endpointsTls;
-      throw new PortTaken({ port: error.port ?? port, role: isTls ? "endpointsTls" : role });
+      const tlsRole = role === "ingest" ? "ingestTls" : "endpointsTls";
+      const isTls = error.port !== port && error.port === ports[tlsRole];
+      throw new PortTaken({ port: error.port ?? port, role: isTls ? tlsRole : role });
     }
   }
 
@@ -252,7 +276,9 @@ export function createPorts(
     clients: createClients({ ...core, trust, ingestUrl }),
     /** Rejects with `PortTaken`. */
     async listen(): Promise<void> {
-      addresses.ingestUrl = await listening("ingest", ports.ingest, () => ingest.start());
+      const ingestUrls = await listening("ingest", ports.ingest, () => ingest.start());
+      addresses.ingestUrl = ingestUrls.url;
+      addresses.ingestTlsUrl = ingestUrls.tlsUrl;
       const { url, tlsUrl } = await listening("endpoints", ports.endpoints, () =>
         endpoints.start(),
       );

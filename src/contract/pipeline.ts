@@ -62,6 +62,7 @@ const about = z
   .object({
     version: z.string(),
     ingestUrl: z.string(),
+    ingestTlsUrl: z.string().nullable().describe("Null when ingest has no port for TLS."),
     endpointsUrl: z.string(),
     endpointsTlsUrl: z.string(),
     dataDir: z.string().nullable().describe("Null when the data is in memory only."),

@@ -199,7 +199,10 @@ const refusedRequest = z
       .describe("The client library, or the program that sent the request."),
     status: z
       .int()
-      .describe("The answer's: 200 in production mode, where the hosted service has it."),
+      .nullable()
+      .describe(
+        "The answer's: 200 in production mode, where the hosted service has it; null when there was none.",
+      ),
     code: z.string(),
     message: z.string().describe("What was wrong."),
     advice: z.string().nullable().describe("What to do, when `message` and `line` do not say it."),

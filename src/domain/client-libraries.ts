@@ -201,6 +201,12 @@ export function adviceFor(code: string, library: LibraryId | null, place: Place)
         advice: `Use ${place.ingestUrl} in the client, not https. For a library that allows only TLS, start Hookyard with --ingest-tls-port.`,
         line: lines?.address ?? null,
       };
+    case "certificate_not_trusted":
+      return {
+        advice:
+          "Let the client trust the local authority: certificates/authority.pem in the data directory. For Node, its path is the value of NODE_EXTRA_CA_CERTS; for Go, Python, Ruby and PHP, that of SSL_CERT_FILE.",
+        line: null,
+      };
     case "not_a_proxy":
       return {
         advice: "Exclude this machine from the proxy settings of the client.",

@@ -12,7 +12,7 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import { problem, type Problem } from "../domain/problem.ts";
 import { startTimer } from "./real-time.ts";
 
@@ -131,7 +131,7 @@ export function urlOf(host: string, port: number): string {
 }
 
 /** Returns the port that it listens on. Rejects with Node's own error. */
-export async function listen(server: Server, host: string, port: number): Promise<number> {
+export async function listen(server: NetServer, host: string, port: number): Promise<number> {
   server.listen(port, host);
   await once(server, "listening");
   return (server.address() as AddressInfo).port;

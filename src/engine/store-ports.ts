@@ -67,7 +67,7 @@ export type StoredRefusal = {
   method: string | null;
   path: string | null;
   library: ClientLibrary;
-  status: number;
+  status: number | null;
   code: string;
   message: string;
   writeKey: string | null;

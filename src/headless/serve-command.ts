@@ -142,6 +142,7 @@ type Running = {
   token: string;
   uiUrl: string;
   ingestUrl: string;
+  ingestTlsUrl: string | null;
   endpointsUrl: string;
   endpointsTlsUrl: string;
   dataDir: string | null;
@@ -154,6 +155,7 @@ function announce({
   token,
   uiUrl,
   ingestUrl,
+  ingestTlsUrl,
   endpointsUrl,
   endpointsTlsUrl,
   dataDir,
@@ -164,6 +166,7 @@ function announce({
       JSON.stringify({
         event: "ready",
         ingestUrl,
+        ...(ingestTlsUrl === null ? {} : { ingestTlsUrl }),
         uiUrl,
         token,
         endpointsUrl,
@@ -175,7 +178,7 @@ function announce({
     say(`Hookyard ${version} is running. Ctrl+C ends it.
 
   Inspector       ${inspectorUrl}
-  Ingest          ${ingestUrl}
+  Ingest          ${ingestUrl}${ingestTlsUrl === null ? "" : ` and ${ingestTlsUrl}`}
   Test endpoints  ${endpointsUrl} and ${endpointsTlsUrl}
   Data            ${dataDir ?? "in memory only"}
 `);

@@ -7,7 +7,7 @@ describe("the flags of serve", () => {
     expect(parseServeFlags(["--data", ":memory:"])).toEqual({
       data: ":memory:",
       host: "127.0.0.1",
-      ports: { ingest: 4700, ui: 4701, endpoints: 4702, endpointsTls: 4703 },
+      ports: { ingest: 4700, ingestTls: null, ui: 4701, endpoints: 4702, endpointsTls: 4703 },
       config: undefined,
       json: false,
       open: false,
@@ -17,6 +17,8 @@ describe("the flags of serve", () => {
   test("are read in both spellings", () => {
     const flags = [
       "--ingest-port=0",
+      "--ingest-tls-port",
+      "4",
       "--ui-port",
       "1",
       "--endpoints-port",
@@ -29,7 +31,7 @@ describe("the flags of serve", () => {
       "[::1]",
     ];
     expect(parseServeFlags(flags)).toMatchObject({
-      ports: { ingest: 0, ui: 1, endpoints: 2, endpointsTls: 3 },
+      ports: { ingest: 0, ingestTls: 4, ui: 1, endpoints: 2, endpointsTls: 3 },
       json: true,
       open: true,
       host: "::1",
@@ -38,6 +40,7 @@ describe("the flags of serve", () => {
 
   test.each([
     [["--ingest-port", "70000"], "--ingest-port needs a number"],
+    [["--ingest-tls-port", ""], "--ingest-tls-port needs a number"],
     [["--ui-port", "x"], "--ui-port needs a number"],
     [["--ui-port="], "--ui-port needs a number"],
     [["--endpoints-port", "1.5"], "--endpoints-port needs a number"],

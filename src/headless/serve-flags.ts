@@ -5,11 +5,14 @@ import { parseArgs } from "node:util";
 import { homedir } from "node:os";
 import type { PortRole } from "../app-errors.ts";
 
+/** Null: ingest has no TLS. */
+type ServePorts = Record<Exclude<PortRole, "ingestTls">, number> & { ingestTls: number | null };
+
 export type ServeFlags = {
   /** A directory, or `:memory:`. */
   data: string;
   host: string;
-  ports: Record<PortRole, number>;
+  ports: ServePorts;
   config: string | undefined;
   json: boolean;
   open: boolean;
@@ -17,6 +20,7 @@ export type ServeFlags = {
 
 export const portFlags: Record<PortRole, string> = {
   ingest: "--ingest-port",
+  ingestTls: "--ingest-tls-port",
   ui: "--ui-port",
   endpoints: "--endpoints-port",
   endpointsTls: "--endpoints-tls-port",
@@ -29,6 +33,7 @@ Runs the pipeline, the test endpoints and the inspector on this machine.
   --data DIR                 The data directory, or :memory: to store nothing.
                              Default: ${defaultDataDirectory()}
   --ingest-port N            Where client libraries send to. Default 4700; 0 picks a free one, for all ports.
+  --ingest-tls-port N        Ingest over TLS as well. Off by default.
   --ui-port N                The inspector and the control API. Default 4701.
   --endpoints-port N         The test endpoints. Default 4702.
   --endpoints-tls-port N     The test endpoints over HTTPS. Default 4703.
@@ -47,6 +52,7 @@ export function parseServeFlags(args: string[]): ServeFlags | "help" | { wrong: 
       options: {
         data: { type: "string" },
         "ingest-port": { type: "string", default: "4700" },
+        "ingest-tls-port": { type: "string" },
         "ui-port": { type: "string", default: "4701" },
         "endpoints-port": { type: "string", default: "4702" },
         "endpoints-tls-port": { type: "string", default: "4703" },
@@ -65,8 +71,10 @@ export function parseServeFlags(args: string[]): ServeFlags | "help" | { wrong: 
   if (values.help) return "help";
   if (values.data === "") return { wrong: "--data needs a directory, or :memory:." };
   if (values.host === "") return { wrong: "--host needs an address." };
-  const ports: Record<PortRole, number> = {
+  const ingestTls = values["ingest-tls-port"];
+  const ports: ServePorts = {
     ingest: portOf(values["ingest-port"]),
+    ingestTls: ingestTls === undefined ? null : portOf(ingestTls),
     ui: portOf(values["ui-port"]),
     endpoints: portOf(values["endpoints-port"]),
     endpointsTls: portOf(values["endpoints-tls-port"]),

@@ -15,6 +15,7 @@ import { endWithNpm } from "./end-with-npm.ts";
 /** The first line of `hookyard serve --json`. */
 type Ready = {
   ingestUrl: string;
+  ingestTlsUrl?: string;
   uiUrl: string;
   token: string;
   endpointsUrl: string;
@@ -115,6 +116,9 @@ function engineFlags({ data, host, ports, config }: ServeFlags, first: Ready | n
   return [
     ...["serve", "--json", "--data", data, "--host", host],
     ...[portFlags.ingest, port(first?.ingestUrl, ports.ingest)],
+    ...(ports.ingestTls === null
+      ? []
+      : [portFlags.ingestTls, port(first?.ingestTlsUrl, ports.ingestTls)]),
     ...[portFlags.ui, port(first?.uiUrl, 0)],
     ...[portFlags.endpoints, port(first?.endpointsUrl, ports.endpoints)],
     ...[portFlags.endpointsTls, port(first?.endpointsTlsUrl, ports.endpointsTls)],

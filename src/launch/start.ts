@@ -11,7 +11,7 @@ import { runServe } from "./serve.ts";
 const help = `Usage: npm start [-- flags]
 
 Opens Hookyard in its own window, or in the browser if Electron's runtime is missing and cannot be downloaded.
-In a window, the flags --data, --ingest-port, --endpoints-port and --endpoints-tls-port apply; in the browser, all of these:
+In a window, the flags --data, --ingest-port, --ingest-tls-port, --endpoints-port and --endpoints-tls-port apply; in the browser, all of these:
 
 ${serveHelp}`;
 

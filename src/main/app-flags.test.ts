@@ -5,7 +5,7 @@ import { parseAppFlags } from "./app-flags.ts";
 test("without flags the data is in the platform's place and the ports are the usual ones", () => {
   expect(parseAppFlags(["."], {})).toEqual({
     data: null,
-    ports: { ingest: 4700, endpoints: 4702, endpointsTls: 4703 },
+    ports: { ingest: 4700, ingestTls: null, endpoints: 4702, endpointsTls: 4703 },
   });
 });
 
@@ -13,11 +13,12 @@ test("flags come before the environment", () => {
   const environment = {
     HOOKYARD_INGEST_PORT: "1",
     HOOKYARD_ENDPOINTS_TLS_PORT: "3",
+    HOOKYARD_INGEST_TLS_PORT: "7",
     HOOKYARD_DATA: ":memory:",
   };
   expect(parseAppFlags([".", "--ingest-port", "0", "--data=some/where"], environment)).toEqual({
     data: resolve("some/where"),
-    ports: { ingest: 0, endpoints: 4702, endpointsTls: 3 },
+    ports: { ingest: 0, ingestTls: 7, endpoints: 4702, endpointsTls: 3 },
   });
   expect(parseAppFlags([], environment)).toMatchObject({ data: ":memory:", ports: { ingest: 1 } });
 });
@@ -30,6 +31,7 @@ test("switches of Chromium pass", () => {
 
 test.each([
   [["--ingest-port", "70000"], "--ingest-port needs a number from 0 to 65535."],
+  [["--ingest-tls-port="], "--ingest-tls-port needs a number from 0 to 65535."],
   [["--endpoints-port=a"], "--endpoints-port needs a number from 0 to 65535."],
   [["--endpoints-tls-port"], "--endpoints-tls-port needs a number from 0 to 65535."],
   [["--data"], "--data needs a directory, or :memory:."],

@@ -6,7 +6,13 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 
-export type AppPorts = { ingest: number; endpoints: number; endpointsTls: number };
+/** Null: ingest has no TLS. */
+export type AppPorts = {
+  ingest: number;
+  ingestTls: number | null;
+  endpoints: number;
+  endpointsTls: number;
+};
 export type AppFlags = {
   /** A directory, `:memory:`, or null: the platform's place for it. */
   data: string | null;
@@ -15,6 +21,7 @@ export type AppFlags = {
 
 const portFlags = [
   { role: "ingest", flag: "ingest-port", usual: 4700 },
+  { role: "ingestTls", flag: "ingest-tls-port", usual: null },
   { role: "endpoints", flag: "endpoints-port", usual: 4702 },
   { role: "endpointsTls", flag: "endpoints-tls-port", usual: 4703 },
 ] as const;
@@ -42,9 +49,10 @@ export function parseAppFlags(
       values[flag] ?? environment[`HOOKYARD_${flag.toUpperCase().replaceAll("-", "_")}`];
     return value === undefined ? undefined : String(value === true ? "" : value);
   };
-  const ports: AppPorts = { ingest: 0, endpoints: 0, endpointsTls: 0 };
+  const ports: AppPorts = { ingest: 0, ingestTls: null, endpoints: 0, endpointsTls: 0 };
   for (const { role, flag, usual } of portFlags) {
-    const text = valueOf(flag) ?? String(usual);
+    const text = valueOf(flag) ?? usual?.toString();
+    if (text === undefined) continue;
     if (!/^\d{1,5}$/.test(text) || Number(text) > 65535)
       return { wrong: `--${flag} needs a number from 0 to 65535.` };
     ports[role] = Number(text);

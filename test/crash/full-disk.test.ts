@@ -65,6 +65,9 @@ async function startOnSmallDisk(url: string) {
     report,
     host: "127.0.0.1",
     port: 0,
+    tlsPort: null,
+    identity: () => ({ cert: "", key: "" }),
+    log: () => {},
   });
 
   const source = configuration.createSource({ name: "Shop", writeKey: "key" });
@@ -74,7 +77,7 @@ async function startOnSmallDisk(url: string) {
     sourceIds: [source.id],
     webhooks: [{ url, headers: {} }],
   });
-  const ingestUrl = await ingest.start();
+  const { url: ingestUrl } = await ingest.start();
   scheduler.start();
   onTestFinished(async () => {
     await ingest.stop();

@@ -297,13 +297,17 @@ export function writeCors(request: IncomingMessage, response: ServerResponse): v
  * The settings that the browser library requests before it sends: all events go to this port and
  * nowhere else.
  */
-export function browserSettings(writeKey: string, host: string): string {
+export function browserSettings(
+  writeKey: string,
+  host: string,
+  protocol: "http" | "https",
+): string {
   return JSON.stringify({
     integrations: {
       "Segment.io": {
         apiKey: writeKey,
         apiHost: `${host}/v1`,
-        protocol: "http",
+        protocol,
         unbundledIntegrations: [],
         addBundledMetadata: true,
         maybeBundledConfigIds: {},

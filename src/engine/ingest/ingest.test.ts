@@ -70,6 +70,9 @@ function startOn({ store }: TestStore) {
     },
     host: "127.0.0.1",
     port: 0,
+    tlsPort: null,
+    identity: () => ({ cert: "", key: "" }),
+    log: () => {},
   });
   return { configuration, source: created, activity, adopt: () => ingest.adopt("lost") };
 }

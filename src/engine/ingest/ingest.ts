@@ -4,13 +4,12 @@
  * adopts and replays through it.
  */
 
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Destination, Settings, Source } from "../../domain/configuration.ts";
 import { messageIds, type MessageRowId } from "../../domain/ids.ts";
 import { isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import type { Activity, Origin } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
-import { close, listen, urlOf } from "../http-port.ts";
 import type { Changes } from "../pipeline.ts";
 import type {
   CommittedMessage,
@@ -38,6 +37,7 @@ import {
   writeCors,
   wrongMethod,
 } from "./ingest-server.ts";
+import { createIngestListeners, type ListenerOptions } from "./ingest-listeners.ts";
 import { applyFault, createFaults } from "./ingest-faults.ts";
 import {
   addressOf,
@@ -78,9 +78,7 @@ type IngestOptions = {
   onCommitted: (messages: CommittedMessage[], origin: Origin) => void;
   onRefused: (refused: Refused) => void;
   report: (error: unknown) => void;
-  host: string;
-  port: number;
-};
+} & ListenerOptions;
 
 type Received = {
   request: IncomingMessage;
@@ -95,7 +93,7 @@ type AboutRefused = Pick<Refused, "body" | "writeKey" | "sourceId" | "status">;
 export class Ingest {
   readonly #options: IngestOptions;
   readonly #queue: CommitQueue;
-  readonly #server: Server;
+  readonly #listeners: ReturnType<typeof createIngestListeners>;
   readonly #turnFor = createTurnBudget(parsedPerTurn);
   readonly #faultOf: ReturnType<typeof createFaults>;
 
@@ -111,7 +109,7 @@ export class Ingest {
       onCommitted: (committed, origin) => options.onCommitted(committed.flat(), origin),
       report: options.report,
     });
-    this.#server = createIngestServer((request, response) => {
+    const server = createIngestServer((request, response) => {
       this.#handle(request, response).catch((error: unknown) => {
         const failure = storeFailure(error);
         if (failure === null) options.report(error);
@@ -122,16 +120,18 @@ export class Ingest {
         );
       });
     }, options.onRefused);
+    this.#listeners = createIngestListeners(server, options, (socket, wrong) =>
+      options.onRefused({ address: addressOf({ socket }), problem: wrong, status: null }),
+    );
   }
 
-  async start(): Promise<string> {
-    const { host, port } = this.#options;
-    return urlOf(host, await listen(this.#server, host, port));
+  start(): Promise<{ url: string; tlsUrl: string | null }> {
+    return this.#listeners.start();
   }
 
   /** Gives requests in progress a moment to end. */
   stop(): Promise<void> {
-    return close(this.#server, 1000);
+    return this.#listeners.stop();
   }
 
   /**
@@ -229,7 +229,11 @@ export class Ingest {
       return send(
         response,
         200,
-        browserSettings(call.writeKey, request.headers.host ?? "127.0.0.1"),
+        browserSettings(
+          call.writeKey,
+          request.headers.host ?? "127.0.0.1",
+          "encrypted" in request.socket ? "https" : "http",
+        ),
       );
     }
     const sent = await readBody(request);

@@ -34,8 +34,8 @@ export type Refused = {
   body?: Uint8Array | null;
   writeKey?: string | null;
   sourceId?: SourceId | null;
-  /** The status of the answer, when it is not the problem's. */
-  status?: number;
+  /** The status of the answer, when it is not the problem's; null when there is no answer. */
+  status?: number | null;
 };
 
 type RefusedOptions = {
@@ -117,7 +117,7 @@ export function createRefusedRequests({
         method: method === null ? null : cut(method, maxKeyLength),
         path,
         library,
-        status: refused.status ?? problemStatus,
+        status: refused.status === undefined ? problemStatus : refused.status,
         code,
         message: cut(message, maxMessageLength),
         writeKey: writeKey === null ? null : cut(writeKey, maxKeyLength),

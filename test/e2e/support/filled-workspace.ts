@@ -69,7 +69,7 @@ export async function fillWorkspace(
       { do: "answer", status: 503, retryAfter: 5, times: 0 },
       { do: "delay", delayMs: 5, times: 0 },
       { do: "lose-answer", times: 0 },
-      { do: "limit", perSecond: 1_000_000 },
+      { do: "limit", perSecond: 1000 },
     ],
   });
   const app = await call("sources.create", {

@@ -103,6 +103,12 @@ function AboutSection() {
       )}
       <span className="pair-name">Ingest</span>
       <Copyable value={about.ingestUrl} label="the ingest address" />
+      {about.ingestTlsUrl === null ? null : (
+        <>
+          <span className="pair-name">with TLS</span>
+          <Copyable value={about.ingestTlsUrl} label="the TLS address of ingest" />
+        </>
+      )}
       <span className="pair-name">Test endpoints</span>
       <Copyable value={about.endpointsUrl} label="the address of the test endpoints" />
       <span className="pair-name">with TLS</span>

@@ -120,7 +120,7 @@ function RefusedRow({ refused, sources }: { refused: Refused; sources: Sources }
       </p>
       <div className="refused-text">
         <p>
-          <span className="strong">{status}</span> <code>{code}</code>
+          <span className="strong">{status ?? "no answer"}</span> <code>{code}</code>
         </p>
         <p className="isolate">{message}</p>
         {advice === null ? null : <p className="muted isolate">{advice}</p>}

@@ -186,7 +186,10 @@ const refusedRequest = z
     firstAt: time,
     lastAt: time,
     count: z.int().describe("Equal ones: the same path, reason and library."),
-    address: z.string().nullable().describe("Where the last one came from."),
+    address: z
+      .string()
+      .nullable()
+      .describe("Where the last one came from; null when its connection was closed before."),
     method: z.string().nullable().describe("Null when no HTTP arrived."),
     path: z.string().nullable().describe("Without the query; null when no HTTP arrived."),
     library: z

@@ -13,7 +13,7 @@ import { close, listen, urlOf } from "../http-port.ts";
 import { startTimer } from "../real-time.ts";
 
 /** As long as the headers of a request may take. */
-const handshakeMs = 10_000;
+const usualHandshakeMs = 10_000;
 
 /** Requests in progress get this long to end. */
 const stopMs = 1000;
@@ -25,13 +25,14 @@ export type ListenerOptions = {
   tlsPort: number | null;
   identity: () => Identity;
   log: (sentence: string) => void;
+  handshakeMs?: number;
 };
 
 type IngestUrls = { url: string; tlsUrl: string | null };
 
 export function createIngestListeners(
   server: HttpServer,
-  { host, port, tlsPort, identity, log }: ListenerOptions,
+  { host, port, tlsPort, identity, log, handshakeMs = usualHandshakeMs }: ListenerOptions,
   onRefused: (socket: Socket, wrong: Problem) => void,
 ) {
   const others: Server[] = [];

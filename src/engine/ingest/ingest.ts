@@ -24,6 +24,7 @@ import type { Atomically } from "../profile-ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { createTurnBudget, nextTurn, wallClockNow } from "../real-time.ts";
 import { acceptRequest, recordMalformed, type RequestFacts } from "./accept.ts";
+import { browserFileAt, sendBrowserFile } from "./browser-library.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import {
   applyFault,
@@ -37,6 +38,7 @@ import {
   unknownKeyProblem,
   writeCors,
 } from "./ingest-server.ts";
+import { pixelBody, sendPixel } from "./pixel.ts";
 import {
   addressOf,
   decompress,
@@ -219,6 +221,17 @@ export class Ingest {
         browserSettings(call.writeKey, request.headers.host ?? "127.0.0.1"),
       );
     }
+    const file = browserFileAt(path);
+    if (file !== null) {
+      request.resume();
+      const hasSource = (key: string): boolean =>
+        this.#options.configuration.sourceByWriteKey(key) !== undefined;
+      return sendBrowserFile({ file, hasSource, request, response });
+    }
+    if (call?.call === "single" && call.isPixel === true) {
+      request.resume();
+      return this.#pixel({ request, response, call, query });
+    }
     const sent = await readBody(request);
     if (sent === null) return;
     if (call === null) {
@@ -275,6 +288,32 @@ export class Ingest {
     if (source === undefined) return this.#unknownKey(writeKey, received);
     if (await this.#meetsFault(source, request.socket, response)) return;
     return this.#accept(source, received, parsed);
+  }
+
+  async #pixel({ request, response, call, query }: Omit<Received, "body">): Promise<void> {
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      response.setHeader("Allow", "GET, HEAD, OPTIONS");
+      const message = `A pixel call is a GET, not a ${request.method ?? "request like that"}.`;
+      return problemAnswer(response, problem(405, "method_not_allowed", message));
+    }
+    if (request.method === "HEAD") return sendPixel(response);
+    const read = pixelBody(query);
+    const body = isProblem(read) ? Buffer.alloc(0) : read;
+    const parsed = isProblem(read) ? read : parseBody(body, false);
+    const key = query.get("writeKey") ?? (isProblem(parsed) ? null : keyInBody(parsed.root));
+    const source = key === null ? undefined : this.#options.configuration.sourceByWriteKey(key);
+    const received: Received = { request, response, call, query, body };
+    if (source === undefined) {
+      sendPixel(response);
+      // Its answer comes too late. It keeps the request, so that the user can adopt the key.
+      return isProblem(parsed) ? undefined : this.#unknownKey(key, received);
+    }
+    if (await this.#meetsFault(source, request.socket, response)) return;
+    const facts = this.#requestFacts(source, received);
+    await this.#queue.add(
+      isProblem(parsed) ? recordMalformed(facts, parsed) : acceptRequest(facts, parsed),
+    );
+    sendPixel(response);
   }
 
   async #accept(source: Source, received: Received, parsed: ParsedBody): Promise<void> {

@@ -32,6 +32,12 @@ export type IngestFault = {
   chance?: number;
 };
 
+/**
+ * `true` applies the hosted service's formula. `auto` moves the times of clients that live by the
+ * machine's time as far as the clock was moved.
+ */
+export type ClockSkewCorrection = "auto" | boolean;
+
 export type Source = {
   id: SourceId;
   name: string;
@@ -39,7 +45,7 @@ export type Source = {
   writeKey: string;
   mode: AnswerMode;
   deduplicate: boolean;
-  correctClockSkew: boolean;
+  correctClockSkew: ClockSkewCorrection;
   faults: IngestFault[];
   createdAt: number;
 };

@@ -166,7 +166,17 @@ export class Ingest {
     const typeFromPath = call.call === "single" ? call.type : null;
     const { method, path, headers, ip, receivedAt: arrivedAt } = kept;
     return acceptRequest(
-      { ...this.#facts(source), arrivedAt, typeFromPath, method, path, headers, ip, body },
+      {
+        ...this.#facts(source),
+        arrivedAt,
+        arrivedFirst: kept,
+        typeFromPath,
+        method,
+        path,
+        headers,
+        ip,
+        body,
+      },
       parsed,
     );
   }
@@ -202,6 +212,7 @@ export class Ingest {
       ip,
       body,
       replayOf: id,
+      arrivedFirst: origin.request,
     };
     const [message] = await this.#queue.add(acceptRequest(facts, parsed));
     if (message === undefined) throw new Error("a replay committed no message");

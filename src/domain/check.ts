@@ -28,7 +28,7 @@ export type RequestFrame = {
  * How far the clock is from the machine's time, which was `wallAt` when the request came.
  * `sendsNoSentAt`: the client is one that never sends it.
  */
-export type MovedClock = { byMs: number; wallAt: number; sendsNoSentAt: boolean };
+type MovedClock = { byMs: number; wallAt: number; sendsNoSentAt: boolean };
 
 export type CheckedMessage = {
   type: MessageType;

@@ -36,7 +36,7 @@ export type IngestFault = {
  * `true` applies the hosted service's formula. `auto` moves the times of clients that live by the
  * machine's time as far as the clock was moved.
  */
-export type ClockSkewCorrection = "auto" | boolean;
+type ClockSkewCorrection = "auto" | boolean;
 
 export type Source = {
   id: SourceId;

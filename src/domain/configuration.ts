@@ -222,7 +222,7 @@ export type TestEndpoint = {
 };
 
 /** Which version of the Go library a client's requests look like. */
-export const wireModes = ["v2.1", "v2.0", "v1.2"] as const;
+export const wireModes = ["v3", "v2.1", "v2.0", "v1.2"] as const;
 type WireMode = (typeof wireModes)[number];
 
 /** A client of the client library inside Hookyard. */

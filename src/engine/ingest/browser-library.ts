@@ -27,8 +27,12 @@ export function browserFileAt(path: string): BrowserFile | null {
   return part === undefined ? null : { part };
 }
 
-/** Beside the built program; for the sources, in the package itself. */
-const folders = ["../browser/", "../../../node_modules/@segment/analytics-next/dist/umd/"];
+/** Beside the built program, or a part of it; for the sources, in the package itself. */
+const folders = [
+  "../browser/",
+  "../../browser/",
+  "../../../node_modules/@segment/analytics-next/dist/umd/",
+];
 
 export async function sendBrowserFile({
   file,

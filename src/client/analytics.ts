@@ -10,9 +10,9 @@ import { AnalyticsError } from "./errors.ts";
 import type { NotSentError } from "./outbox.ts";
 import type { ClientEvent, ClientState, FlushReason, Happening } from "./events.ts";
 import { isDebugged, logLine } from "./log.ts";
-import { readEndpoint, readFlushOptions, readOptions } from "./options.ts";
+import { readEndpoint, readFlushOptions, readOptions, refuseUnknownOptions } from "./options.ts";
 import type { AnalyticsOptions, FlushOptions, Settings } from "./options.ts";
-import { createOutbox } from "./outbox.ts";
+import { createOutbox, messagesOf } from "./outbox.ts";
 import type { Batch, Outbox } from "./outbox.ts";
 import { createQueue } from "./queue.ts";
 import type { Queue } from "./queue.ts";
@@ -21,11 +21,19 @@ import type { Sender } from "./send.ts";
 import {
   encodeMessage,
   envelopeOf,
+  formatNanoTime,
   formatTime,
   headersOf,
-  maxMessageBytes,
+  limitsOf,
   pathOf,
 } from "./wire.ts";
+
+/**
+ * JavaScript's time has no digits below the millisecond. Those of version 3 count up within one,
+ * from here and by this much.
+ */
+const firstNanoseconds = 220_457;
+const nanosecondStep = 1117;
 
 export class Analytics {
   readonly #settings: Settings;
@@ -36,6 +44,7 @@ export class Analytics {
   #endpoint: string;
   #sender: Sender;
   #lastTime: { second: number; text: string } = { second: Number.NaN, text: "" };
+  #lastNanoTime = { at: Number.NaN, nanoseconds: 0 };
   #closing = false;
   #closed: Promise<void> | null = null;
 
@@ -48,13 +57,22 @@ export class Analytics {
     this.#log = isDebugged(process.env["DEBUG"]);
     this.#sender = this.#newSender(this.#endpoint);
     const { time, newId, maxTries, random, maxQueueBytes, flushAt, flushAfter } = this.#settings;
+    const { wire, retryAfter, callback } = this.#settings;
     const report = (happening: Happening): void => this.#report(happening);
     this.#outbox = createOutbox({
       time,
-      retry: { maxTries, random },
+      retry: {
+        maxTries,
+        random,
+        retryAfter: retryAfter && ((retries) => notify(retryAfter, retries) ?? Number.NaN),
+      },
       encode: (batch) => this.#encode(batch),
       send: (body) => this.#sender.send(body),
       report,
+      sent: (batch) => {
+        if (callback?.success !== undefined)
+          for (const message of messagesOf(batch)) notify(callback.success, message);
+      },
       notSent: (error) => this.#notSent(error),
     });
     this.#queue = createQueue({
@@ -62,6 +80,7 @@ export class Analytics {
       flushAt,
       flushAfter,
       maxQueueBytes,
+      maxBatchBytes: limitsOf(wire).batchBytes,
       newId,
       envelopeBytes: (batchId) => this.#envelope(batchId).size,
       outbox: this.#outbox,
@@ -107,10 +126,11 @@ export class Analytics {
       this.#timestampOf(members["timestamp"]),
     );
     const bytes = Buffer.byteLength(json);
-    if (bytes > maxMessageBytes) {
+    const { messageBytes } = limitsOf(wire);
+    if (bytes > messageBytes) {
       throw new AnalyticsError(
         "call_too_large",
-        `The ${type} has ${bytes} bytes, more than the ${maxMessageBytes} of one call.`,
+        `The ${type} has ${bytes} bytes, more than the ${messageBytes} of one call.`,
       );
     }
     this.#queue.add({ json, bytes }, type, messageId);
@@ -149,7 +169,9 @@ export class Analytics {
    * While it runs. Batches that are on their way stay as they are, but the next try already goes to
    * the new endpoint.
    */
-  configure({ endpoint, ...flush }: FlushOptions & { endpoint?: string | undefined }): void {
+  configure(changes: FlushOptions & { endpoint?: string | undefined }): void {
+    refuseUnknownOptions(changes, ["flushAt", "size", "flushAfter", "endpoint"]);
+    const { endpoint, ...flush } = changes;
     const settings = readFlushOptions(flush);
     if (endpoint !== undefined) {
       const old = this.#sender;
@@ -183,14 +205,22 @@ export class Analytics {
 
   /** Many calls come in the same second. */
   #now(): string {
-    const second = Math.floor(this.#settings.time.now() / 1000);
+    const now = this.#settings.time.now();
+    if (this.#settings.wire === "v3") {
+      const { at, nanoseconds } = this.#lastNanoTime;
+      const next = now === at ? Math.min(nanoseconds + nanosecondStep, 999_999) : firstNanoseconds;
+      this.#lastNanoTime = { at: now, nanoseconds: next };
+      return formatNanoTime(now, next);
+    }
+    const second = Math.floor(now / 1000);
     if (second !== this.#lastTime.second)
       this.#lastTime = { second, text: formatTime(second * 1000) };
     return this.#lastTime.text;
   }
 
   #envelope(batchId: string): { head: string; tail: string; size: number } {
-    const { head, tail } = envelopeOf(this.#settings.wire, batchId, this.#now());
+    const { wire, defaultContext } = this.#settings;
+    const { head, tail } = envelopeOf(wire, batchId, this.#now(), defaultContext);
     return { head, tail, size: Buffer.byteLength(head) + Buffer.byteLength(tail) };
   }
 
@@ -225,7 +255,11 @@ export class Analytics {
   }
 
   #notSent(error: NotSentError): void {
-    const { onError } = this.#settings;
+    const { onError, callback } = this.#settings;
+    const failure = callback?.failure;
+    if (failure !== undefined)
+      for (const message of error.messages) notify((one) => failure(one, error), message);
+    if (onError === undefined && failure !== undefined) return;
     if (onError === undefined)
       process.emitWarning(error.message, { type: "AnalyticsWarning", code: error.code });
     else notify(onError, error);
@@ -233,12 +267,16 @@ export class Analytics {
 }
 
 /** What a callback throws is the program's own, and must not stop the sending. */
-function notify<Value>(callback: (value: Value) => void, value: Value): void {
+function notify<Value, Result>(
+  callback: (value: Value) => Result,
+  value: Value,
+): Result | undefined {
   try {
-    callback(value);
+    return callback(value);
   } catch (error) {
     queueMicrotask(() => {
       throw error;
     });
+    return undefined;
   }
 }

@@ -207,12 +207,44 @@ describe("options that are wrong are named", () => {
     ["maxQueueBytes", { maxQueueBytes: 0 }],
     ["maxTries", { maxTries: 0 }],
     ["timeout", { timeout: Number.NaN }],
-    ["wire", { wire: "v3" as "v2.1" }],
+    ["wire", { wire: "v4" as "v3" }],
+    ["retryAfter", { retryAfter: 100 as never }],
+    ["defaultContext", { defaultContext: { locale: "de" } }],
   ];
   test.each(wrong)("%s in %j", (field, options) => {
     expect(() => new Analytics("key", options)).toThrow(
       expect.objectContaining({ code: "invalid_option", field }),
     );
+  });
+
+  test.each([
+    ["Interval", "Use 'flushAfter'."],
+    ["BatchSize", "Use 'flushAt'."],
+    ["FlushAt", "Use 'flushAt'."],
+    ["flushat", "Use 'flushAt'."],
+    ["flusAfter", "Use 'flushAfter'."],
+    ["endpoints", "Use 'endpoint'."],
+    ["host", "Use 'endpoint'."],
+    ["logger", "There are flushAt, size,"],
+  ])("an option %s is refused: %s", (name, advice) => {
+    expect(() => new Analytics("key", { [name]: 1 })).toThrow(
+      expect.objectContaining({
+        code: "invalid_option",
+        field: name,
+        message: expect.stringContaining(`'${name}' is not an option. ${advice}`),
+      }),
+    );
+    const client = new Analytics("key");
+    expect(() => client.configure({ [name]: 1 })).toThrow(`'${name}' is not an option.`);
+  });
+
+  test("with version 3 the size, the limits and strictness are those of version 3", () => {
+    const client = new Analytics("key", { wire: "v3", onError: () => undefined });
+    expect(client.state.flushAt).toBe(250);
+    client.page({ anonymousId: "a" });
+    const properties = { text: "x".repeat(32_000) };
+    expect(() => client.track({ userId: "u", event: "e", properties })).toThrow("the 32000 of one");
+    return client.close({ timeoutMs: 0 });
   });
 
   test("also in configure, which then changes nothing", () => {

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { startBatchServer, stopServers } from "../../test/support/batch-server.ts";
 import { Analytics } from "./analytics.ts";
-import { New } from "./go-spelling.ts";
+import { New, NewWithConfig } from "./go-spelling.ts";
 
 afterEach(stopServers);
 
@@ -79,4 +79,40 @@ test("a call without what it needs is refused, and so is a name in neither spell
   expect(() => client.Identify({ UserId: "u", userId: "v" } as { UserId: string })).toThrow(
     "is not a field of identify",
   );
+});
+
+test("version 3's spelling: a config, one call for all messages, and callbacks for each", async () => {
+  const server = await startBatchServer((request) => ({ status: request === 0 ? 200 : 400 }));
+  const heard: string[] = [];
+  const client = NewWithConfig("key", {
+    Endpoint: server.url,
+    Interval: 0,
+    BatchSize: 2,
+    DefaultContext: { locale: "de" },
+    RetryAfter: () => 0,
+    Callback: {
+      Success: ({ messageId }) => heard.push(`sent ${messageId}`),
+      Failure: ({ messageId }, { status }) => heard.push(`failed ${messageId}: ${status}`),
+    },
+  });
+  for (const MessageId of ["a", "b", "c"])
+    client.Enqueue({ Type: "track", UserId: "u", Event: "Bought", MessageId });
+  client.Enqueue({ Type: "page", AnonymousId: "x", Name: "Home", MessageId: "d" });
+  await client.Close();
+  expect(heard).toEqual(["sent a", "sent b", "failed c: 400", "failed d: 400"]);
+  expect(server.received[0]?.body).toContain(
+    '"context":{"library":{"name":"analytics-go","version":"3.0.0"},"locale":"de"}',
+  );
+  expect(() => client.Enqueue({ UserId: "u" } as never)).toThrow("'Type'");
+});
+
+test("names that no client has are refused", () => {
+  const go = New("key");
+  go.Interval = 1000;
+  expect([go.FlushAfter, go.Interval]).toEqual([1000, 1000]);
+  expect(() => Object.assign(go, { Sise: 1 })).toThrow("Sise");
+  expect(() => NewWithConfig("key", { Interwal: 5 } as never)).toThrow(
+    "'Interwal' is not an option. Use 'Interval'.",
+  );
+  expect(() => Object.assign(NewWithConfig("key"), { BatchSize: 1 })).toThrow("BatchSize");
 });

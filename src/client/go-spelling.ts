@@ -1,11 +1,15 @@
 /**
  * The client in the spelling of the Go library, so that its tables can be followed to the letter:
- * `New(writeKey)`, then `client.Track({ UserId: "u1", Event: "Bought" })`. Only translates names.
+ * `New(writeKey)`, then `client.Track({ UserId: "u1", Event: "Bought" })`; or, as in version 3,
+ * `NewWithConfig(writeKey, config)`, then `client.Enqueue({ Type: "track", … })`. Only translates
+ * names.
  */
 
 import { Analytics } from "./analytics.ts";
-import type { Alias, Common, Group, Identify, Members, Page, Track } from "./calls.ts";
-import type { AnalyticsOptions } from "./options.ts";
+import type { Alias, CallType, Common, Group, Identify, Members, Page, Track } from "./calls.ts";
+import { AnalyticsError } from "./errors.ts";
+import { refuseUnknownOptions, type AnalyticsOptions } from "./options.ts";
+import type { NotSentError, UnsentMessage } from "./outbox.ts";
 
 type GoCommon = {
   Timestamp?: Common["timestamp"];
@@ -33,6 +37,8 @@ export class GoClient {
 
   constructor(analytics: Analytics) {
     this.#analytics = analytics;
+    // A misspelled setting is an error, not a new property.
+    Object.preventExtensions(this);
   }
 
   Identify(call: GoIdentify): void {
@@ -88,12 +94,99 @@ export class GoClient {
     this.#analytics.configure({ flushAfter });
   }
 
+  /** The library's own name of `FlushAfter`. */
+  get Interval(): number {
+    return this.FlushAfter;
+  }
+
+  set Interval(interval: number) {
+    this.FlushAfter = interval;
+  }
+
   get Endpoint(): string {
     return this.#analytics.endpoint;
   }
 
   set Endpoint(endpoint: string) {
     this.#analytics.configure({ endpoint });
+  }
+}
+
+/** As in Go, an empty text and 0 are the default. */
+export type GoConfig = {
+  Endpoint?: string;
+  /** In milliseconds. */
+  Interval?: number;
+  BatchSize?: number;
+  DefaultContext?: Members;
+  /** In milliseconds. */
+  RetryAfter?: (retries: number) => number;
+  Callback?: {
+    Success?: (message: UnsentMessage) => void;
+    Failure?: (message: UnsentMessage, error: NotSentError) => void;
+  };
+};
+
+const configNames: Record<keyof GoConfig, keyof AnalyticsOptions> = {
+  Endpoint: "endpoint",
+  Interval: "flushAfter",
+  BatchSize: "flushAt",
+  DefaultContext: "defaultContext",
+  RetryAfter: "retryAfter",
+  Callback: "callback",
+};
+
+export type GoMessage = GoCommon & {
+  Type: CallType;
+  UserId?: string;
+  AnonymousId?: string;
+  Event?: string;
+  Name?: string;
+  GroupId?: string;
+  PreviousId?: string;
+  Properties?: Members;
+  Traits?: Members;
+};
+
+/** The client of version 3. `options` are those that its config does not have. */
+export function NewWithConfig(
+  writeKey: string,
+  config: GoConfig = {},
+  options: AnalyticsOptions = {},
+): GoClient3 {
+  refuseUnknownOptions(config, Object.keys(configNames));
+  const { Callback: callback } = config;
+  const given = Object.entries(config)
+    .filter(([name, value]) => name !== "Callback" && value !== "" && value !== 0)
+    .map(([name, value]) => [configNames[name as keyof GoConfig], value]);
+  const own = Object.fromEntries(given) as AnalyticsOptions;
+  if (callback !== undefined) {
+    const { Success, Failure } = callback;
+    own.callback = {
+      success: Success && ((message) => Success.call(callback, message)),
+      failure: Failure && ((message, error) => Failure.call(callback, message, error)),
+    };
+  }
+  return new GoClient3(new Analytics(writeKey, { wire: "v3", ...own, ...options }));
+}
+
+export class GoClient3 {
+  readonly #analytics: Analytics;
+
+  constructor(analytics: Analytics) {
+    this.#analytics = analytics;
+    Object.preventExtensions(this);
+  }
+
+  Enqueue(message: GoMessage): void {
+    const { Type: type, ...call } = message;
+    if (typeof type !== "string")
+      throw new AnalyticsError("invalid_call", "You must pass a 'Type', such as 'track'.", "Type");
+    this.#analytics.call(type, translated<object>(call));
+  }
+
+  Close(): Promise<void> {
+    return this.#analytics.close();
   }
 }
 

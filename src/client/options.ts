@@ -3,7 +3,8 @@
 import { randomUUID } from "node:crypto";
 import type { Agent } from "node:http";
 import { AnalyticsError } from "./errors.ts";
-import type { NotSentError } from "./outbox.ts";
+import type { Members } from "./calls.ts";
+import type { NotSentError, UnsentMessage } from "./outbox.ts";
 import type { ClientEvent } from "./events.ts";
 import { realTime } from "./time.ts";
 import type { Time } from "./time.ts";
@@ -11,12 +12,20 @@ import { wireModes } from "./wire.ts";
 import type { WireMode } from "./wire.ts";
 
 export type FlushOptions = {
-  /** How many messages make a flush, and at most a batch; 1 sends each at once. Default: 20. */
+  /**
+   * How many messages make a flush, and at most a batch; 1 sends each at once. Default: 20, and 250
+   * with `wire: "v3"`.
+   */
   flushAt?: number | undefined;
   /** The same as `flushAt`. */
   size?: number | undefined;
   /** How many milliseconds since the last flush make one. Default: 5,000. */
   flushAfter?: number | undefined;
+};
+
+export type MessageCallback = {
+  success?: ((message: UnsentMessage) => void) | undefined;
+  failure?: ((message: UnsentMessage, error: NotSentError) => void) | undefined;
 };
 
 export type AnalyticsOptions = FlushOptions & {
@@ -25,7 +34,7 @@ export type AnalyticsOptions = FlushOptions & {
    * machine.
    */
   endpoint?: string | undefined;
-  /** Whether a page needs a `userId`. Default: true. */
+  /** Whether a page needs a `userId`. Default: true, and false with `wire: "v3"`. */
   strict?: boolean | undefined;
   /** Which Go library the requests are those of. Default: "v2.1". */
   wire?: WireMode | undefined;
@@ -36,6 +45,15 @@ export type AnalyticsOptions = FlushOptions & {
   maxQueueBytes?: number | undefined;
   /** How often a batch is tried in all. Default: 10. */
   maxTries?: number | undefined;
+  /**
+   * How many milliseconds to wait before a batch is tried again, by how often that was done before;
+   * longer when the server says so. Default: 100, doubling up to 10,000, with jitter.
+   */
+  retryAfter?: ((retries: number) => number) | undefined;
+  /** The context of each batch, beside the library. Only with `wire: "v3"`. */
+  defaultContext?: Members | undefined;
+  /** Called for each message that was sent, and for each that could not be. */
+  callback?: MessageCallback | undefined;
   /**
    * How many milliseconds one request may take, always of real time, also with `time`. Default:
    * 10,000.
@@ -66,6 +84,9 @@ export type Settings = {
   wire: WireMode;
   maxQueueBytes: number;
   maxTries: number;
+  retryAfter: ((retries: number) => number) | undefined;
+  defaultContext: Members | undefined;
+  callback: MessageCallback | undefined;
   timeout: number;
   agent: Agent | ((endpoint: URL) => Agent) | undefined;
   onError: ((error: NotSentError) => void) | undefined;
@@ -81,7 +102,71 @@ export type Settings = {
  */
 const defaultMaxQueueBytes = 64 * 1024 * 1024;
 
+const optionNames = [
+  "flushAt",
+  "size",
+  "flushAfter",
+  "endpoint",
+  "strict",
+  "wire",
+  "maxQueueBytes",
+  "maxTries",
+  "retryAfter",
+  "defaultContext",
+  "callback",
+  "timeout",
+  "agent",
+  "onError",
+  "onEvent",
+  "time",
+  "newId",
+  "random",
+] as const satisfies (keyof AnalyticsOptions)[];
+
+/** What other libraries call them, in lower case. */
+const otherNames: Record<string, (typeof optionNames)[number]> = {
+  interval: "flushAfter",
+  flushinterval: "flushAfter",
+  batchsize: "flushAt",
+  maxeventsinbatch: "flushAt",
+  host: "endpoint",
+  url: "endpoint",
+  version: "wire",
+  maxretries: "maxTries",
+  httprequesttimeout: "timeout",
+  transport: "agent",
+  context: "defaultContext",
+  callbacks: "callback",
+  errorhandler: "onError",
+};
+
+/** Names that nobody reads are mistakes: they are refused, with the name that was probably meant. */
+export function refuseUnknownOptions(options: object, known: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const lower = unknown.toLowerCase();
+  const meant = [otherNames[lower], known.find((name) => isNear(name.toLowerCase(), lower))].find(
+    (name) => name !== undefined && known.includes(name),
+  );
+  throw new AnalyticsError(
+    "invalid_option",
+    `'${unknown}' is not an option. ${meant === undefined ? `There are ${known.join(", ")}` : `Use '${meant}'`}.`,
+    unknown,
+  );
+}
+
+/** The same, or with one letter wrong, missing or too many. */
+function isNear(one: string, other: string): boolean {
+  let start = 0;
+  while (start < one.length && one[start] === other[start]) start += 1;
+  let end = 0;
+  const shorter = Math.min(one.length, other.length) - start;
+  while (end < shorter && one.at(-1 - end) === other.at(-1 - end)) end += 1;
+  return Math.max(one.length, other.length) - start - end <= 1;
+}
+
 export function readOptions(options: AnalyticsOptions): Settings {
+  refuseUnknownOptions(options, optionNames);
   const {
     maxQueueBytes = defaultMaxQueueBytes,
     maxTries = 10,
@@ -94,13 +179,22 @@ export function readOptions(options: AnalyticsOptions): Settings {
     throw invalid("maxTries", "a whole number above 0");
   if (!(timeout > 0 && timeout < 2 ** 31))
     throw invalid("timeout", "a number of milliseconds above 0");
-  const { flushAt = 20, flushAfter = 5000 } = readFlushOptions(options);
+  const isVersion3 = wire === "v3";
+  const { retryAfter, defaultContext, callback } = options;
+  if (retryAfter !== undefined && typeof retryAfter !== "function")
+    throw invalid("retryAfter", "a function that returns milliseconds");
+  if (defaultContext !== undefined && !isVersion3)
+    throw invalid("defaultContext", `left out: only wire "v3" has it`);
+  const { flushAt = isVersion3 ? 250 : 20, flushAfter = 5000 } = readFlushOptions(options);
   return {
     flushAt,
     flushAfter,
     endpoint: readEndpoint(options.endpoint ?? "http://127.0.0.1:4700"),
-    strict: options.strict ?? true,
+    strict: options.strict ?? !isVersion3,
     wire,
+    retryAfter,
+    defaultContext,
+    callback,
     maxQueueBytes,
     maxTries,
     timeout,

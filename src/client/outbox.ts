@@ -27,6 +27,7 @@ type OutboxOptions = {
   encode(batch: Batch): Buffer;
   send(body: Buffer): Exchange;
   report(happening: Happening): void;
+  sent(batch: Batch): void;
   notSent(error: NotSentError): void;
 };
 
@@ -51,6 +52,7 @@ export function createOutbox({
   encode,
   send,
   report,
+  sent,
   notSent,
 }: OutboxOptions): Outbox {
   let first: Entry | null = null;
@@ -86,10 +88,11 @@ export function createOutbox({
       if (isSuccess(outcome)) {
         take(entry);
         report({ event: "sent", batchId: id, messages, tries, answer: outcome.answer });
+        sent(entry.batch);
         return;
       }
       if (abandoned !== null || tries >= retry.maxTries || !isRetried(outcome)) break;
-      const nextTryAt = time.now() + delayBefore(tries + 1, outcome, time.now(), retry.random);
+      const nextTryAt = time.now() + delayBefore(tries + 1, outcome, time.now(), retry);
       const waited = wait.until(nextTryAt);
       report({
         event: "retried",
@@ -181,11 +184,15 @@ function failureOf(outcome: Outcome): string {
   return message === "" ? (code ?? "no answer") : message;
 }
 
+export function messagesOf(batch: Batch): UnsentMessage[] {
+  return batch.messages.map(({ json }) => JSON.parse(json) as UnsentMessage);
+}
+
 function errorOf(batch: Batch, failure: string, tries: number, outcome: Outcome): NotSentError {
   const count = batch.messages.length;
   return new NotSentError({
     message: `${count} ${count === 1 ? "message was" : "messages were"} not sent: ${failure}.`,
-    messages: batch.messages.map(({ json }) => JSON.parse(json) as UnsentMessage),
+    messages: messagesOf(batch),
     batchId: batch.id,
     tries,
     status: answerOf(outcome)?.status ?? null,

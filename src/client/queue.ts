@@ -1,7 +1,7 @@
 /**
  * Messages that wait for a flush, and when that is: at the `flushAt`-th, when `flushAfter` has
- * passed since the last flush, and when asked for. A flush cuts them into batches of at most 500
- * KB. What is here and what is on its way may take `maxQueueBytes`.
+ * passed since the last flush, and when asked for. A flush cuts them into batches of at most
+ * `maxBatchBytes`. What is here and what is on its way may take `maxQueueBytes`.
  *
  * The last flush of an idle client is the last time that one was due: its first message waits for
  * the rest of that interval, since a call is not to cause a request by itself.
@@ -12,13 +12,13 @@ import type { FlushReason, Happening } from "./events.ts";
 import type { CallType } from "./calls.ts";
 import type { Batch, Outbox, QueuedMessage } from "./outbox.ts";
 import type { Time, Timer } from "./time.ts";
-import { maxBatchBytes } from "./wire.ts";
 
 type QueueSettings = { flushAt: number; flushAfter: number };
 
 type QueueOptions = QueueSettings & {
   time: Time;
   maxQueueBytes: number;
+  maxBatchBytes: number;
   newId(): string;
   /** Of a batch without its messages. */
   envelopeBytes(batchId: string): number;
@@ -39,6 +39,7 @@ export type Queue = {
 export function createQueue({
   time,
   maxQueueBytes,
+  maxBatchBytes,
   newId,
   envelopeBytes,
   outbox,

@@ -20,10 +20,10 @@ test("what is tried again: no answer, 408, 429 and every 5xx", () => {
 
 test("the delays double up to ten seconds, and lose up to half at random", () => {
   const tries = [2, 3, 4, 5, 6, 7, 8, 9, 10];
-  expect(tries.map((next) => delayBefore(next, answered(500), now, never))).toEqual([
+  expect(tries.map((next) => delayBefore(next, answered(500), now, { random: never }))).toEqual([
     100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000,
   ]);
-  expect(tries.map((next) => delayBefore(next, answered(500), now, () => 1))).toEqual([
+  expect(tries.map((next) => delayBefore(next, answered(500), now, { random: () => 1 }))).toEqual([
     50, 100, 200, 400, 800, 1600, 3200, 5000, 5000,
   ]);
 });
@@ -39,5 +39,13 @@ test.each([
   ["", 100],
   [null, 100],
 ])("Retry-After: %s", (retryAfter, delay) => {
-  expect(delayBefore(2, answered(429, retryAfter), now, never)).toBe(delay);
+  expect(delayBefore(2, answered(429, retryAfter), now, { random: never })).toBe(delay);
+});
+
+test("a delay of the program's own takes the place of the doubling one, unless it is no number", () => {
+  const own = { random: never, retryAfter: (retries: number) => retries * 7 };
+  expect([2, 3, 4].map((next) => delayBefore(next, answered(500), now, own))).toEqual([0, 7, 14]);
+  expect(delayBefore(3, answered(429, "2"), now, own)).toBe(2000);
+  const none = { random: never, retryAfter: () => Number.NaN };
+  expect(delayBefore(3, answered(500), now, none)).toBe(200);
 });

@@ -7,6 +7,8 @@ export type RetryOptions = {
   maxTries: number;
   /** Between 0 and 1, for the jitter. */
   random: () => number;
+  /** The program's own delay before the next try, in place of the one that doubles. */
+  retryAfter?: ((failures: number) => number) | undefined;
 };
 
 /** Those of the Go library. */
@@ -30,10 +32,11 @@ export function delayBefore(
   nextTry: number,
   outcome: Outcome,
   now: number,
-  random: () => number,
+  { random, retryAfter }: Pick<RetryOptions, "random" | "retryAfter">,
 ): number {
   const whole = Math.min(firstDelayMs * 2 ** (nextTry - 2), longestDelayMs);
-  const delay = Math.round(whole * (1 - random() / 2));
+  const own = retryAfter?.(nextTry - 2) ?? Number.NaN;
+  const delay = own >= 0 ? own : Math.round(whole * (1 - random() / 2));
   const asked = "answer" in outcome ? retryAfterMs(outcome.answer.retryAfter, now) : 0;
   return Math.max(delay, Math.min(asked, longestRetryAfterMs));
 }

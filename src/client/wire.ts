@@ -7,15 +7,23 @@ import type { CallType, Members } from "./calls.ts";
 import { AnalyticsError } from "./errors.ts";
 import { encodeJson, encodeString, sortedNames, TooDeepError } from "./json.ts";
 
-export type WireMode = "v2.1" | "v2.0" | "v1.2";
+export type WireMode = "v3" | "v2.1" | "v2.0" | "v1.2";
 
-export const wireModes: readonly WireMode[] = ["v2.1", "v2.0", "v1.2"];
+export const wireModes: readonly WireMode[] = ["v3", "v2.1", "v2.0", "v1.2"];
 
-/** 32 KB and 500 KB, as Hookyard's ingest counts them. */
-export const maxMessageBytes = 32 * 1024;
-export const maxBatchBytes = 500 * 1024;
+/** 32 KB and 500 KB: version 3 counts in thousands, and Hookyard's ingest in 1,024s. */
+export function limitsOf(mode: WireMode): { messageBytes: number; batchBytes: number } {
+  const kilobyte = mode === "v3" ? 1000 : 1024;
+  return { messageBytes: 32 * kilobyte, batchBytes: 500 * kilobyte };
+}
 
-const versions: Record<WireMode, string> = { "v2.1": "2.1.0", "v2.0": "2.0.0", "v1.2": "1.2.0" };
+/** All versions 3 name the same. */
+const versions: Record<WireMode, string> = {
+  v3: "3.0.0",
+  "v2.1": "2.1.0",
+  "v2.0": "2.0.0",
+  "v1.2": "1.2.0",
+};
 
 export function pathOf(mode: WireMode): string {
   return mode === "v1.2" ? "/v1/import" : "/v1/batch";
@@ -48,6 +56,17 @@ const order: Record<CallType, readonly string[]> = {
   alias: ["context", "integrations", "previousId", "userId"],
 };
 
+/** Version 3 has no category: that is written before the name. */
+const view3 = ["anonymousId", "userId", "category", "name", "timestamp", "context", "properties"];
+const order3: Record<CallType, readonly string[]> = {
+  identify: ["anonymousId", "userId", "timestamp", "context", "traits", "integrations"],
+  track: ["anonymousId", "userId", "event", "timestamp", "context", "properties", "integrations"],
+  page: [...view3, "integrations"],
+  screen: [...view3, "integrations"],
+  group: ["anonymousId", "userId", "groupId", "timestamp", "context", "traits", "integrations"],
+  alias: ["previousId", "userId", "timestamp", "context", "integrations"],
+};
+
 export function encodeMessage(
   mode: WireMode,
   type: CallType,
@@ -55,26 +74,26 @@ export function encodeMessage(
   messageId: string,
   timestamp: string,
 ): string {
-  return mode === "v1.2"
-    ? encodeAsMap(type, call, messageId, timestamp)
-    : encodeAsStruct(type, call, messageId, timestamp);
+  if (mode === "v1.2") return encodeAsMap(type, call, messageId, timestamp);
+  const id = encodeString(messageId);
+  if (mode === "v3") {
+    const members = encodeFields(order3[type], { ...call, timestamp }, "context");
+    return `{"type":"${type}","messageId":${id},${members.slice(0, -1)}}`;
+  }
+  return `{${encodeFields(order[type], call)}"type":"${type}","messageId":${id},"timestamp":${encodeString(timestamp)}}`;
 }
 
-/** Version 2: its structs leave out what is empty. */
-function encodeAsStruct(
-  type: CallType,
-  call: Members,
-  messageId: string,
-  timestamp: string,
-): string {
+/** The structs of versions 2 and 3 leave out what is empty; version 3 keeps an empty context. */
+function encodeFields(names: readonly string[], call: Members, kept = ""): string {
   let members = "";
-  for (const name of order[type]) {
+  for (const name of names) {
     const value = call[name];
     if (value === undefined || value === null || value === "") continue;
     const encoded = encodeMember(name, value);
-    if (encoded !== undefined && encoded !== "{}") members += `"${name}":${encoded},`;
+    if (encoded !== undefined && (encoded !== "{}" || name === kept))
+      members += `"${name}":${encoded},`;
   }
-  return `{${members}"type":"${type}","messageId":${encodeString(messageId)},"timestamp":${encodeString(timestamp)}}`;
+  return members;
 }
 
 /** Version 1: one map with everything in it, also with the library. */
@@ -108,10 +127,22 @@ function libraryOf(mode: WireMode): object {
 
 export type Envelope = { head: string; tail: string };
 
-/** The envelope of the messages of a batch. */
-export function envelopeOf(mode: WireMode, batchId: string, sentAt: string): Envelope {
+/** The envelope of the messages of a batch. Only version 3 has a default context. */
+export function envelopeOf(
+  mode: WireMode,
+  batchId: string,
+  sentAt: string,
+  defaultContext: Members = {},
+): Envelope {
   const id = `"messageId":${encodeString(batchId)}`;
   if (mode === "v1.2") return { head: '{"batch":[', tail: `],${id}}` };
+  if (mode === "v3") {
+    const context = encodeMember("defaultContext", {
+      ...defaultContext,
+      library: libraryOf(mode),
+    });
+    return { head: `{${id},"sentAt":"${sentAt}","batch":[`, tail: `],"context":${context}}` };
+  }
   return {
     head: `{"context":${encodeJson({ library: libraryOf(mode) })},"batch":[`,
     tail: `],${id},"sentAt":"${sentAt}"}`,
@@ -120,10 +151,31 @@ export function envelopeOf(mode: WireMode, batchId: string, sentAt: string): Env
 
 /** `2026-11-21T03:24:59+0000`: whole seconds in the local zone. */
 export function formatTime(at: number, zoneMinutes = -new Date(at).getTimezoneOffset()): string {
-  const local = new Date(at + zoneMinutes * 60_000).toISOString().slice(0, -5);
+  return `${localTime(at, zoneMinutes)}${zoneText(zoneMinutes, "")}`;
+}
+
+/**
+ * `2026-11-21T03:25:00.220911357Z`, or with an offset: version 3 writes up to nine digits, and no
+ * zeros at their end.
+ */
+export function formatNanoTime(
+  at: number,
+  nanoseconds: number,
+  zoneMinutes = -new Date(at).getTimezoneOffset(),
+): string {
+  const below = (at - Math.floor(at / 1000) * 1000) * 1_000_000 + nanoseconds;
+  const fraction = String(below).padStart(9, "0").replace(/0+$/, "");
+  const zone = zoneMinutes === 0 ? "Z" : zoneText(zoneMinutes, ":");
+  return `${localTime(at, zoneMinutes)}${fraction === "" ? "" : `.${fraction}`}${zone}`;
+}
+
+function localTime(at: number, zoneMinutes: number): string {
+  return new Date(at + zoneMinutes * 60_000).toISOString().slice(0, -5);
+}
+
+function zoneText(zoneMinutes: number, colon: string): string {
   const minutes = Math.abs(zoneMinutes);
-  const zone = `${twoDigits(Math.floor(minutes / 60))}${twoDigits(minutes % 60)}`;
-  return `${local}${zoneMinutes < 0 ? "-" : "+"}${zone}`;
+  return `${zoneMinutes < 0 ? "-" : "+"}${twoDigits(Math.floor(minutes / 60))}${colon}${twoDigits(minutes % 60)}`;
 }
 
 function twoDigits(number: number): string {

@@ -51,6 +51,12 @@ export const ingestFault = z
 
 const id = idOf(sourceIds);
 
+const clockSkewCorrection = z
+  .union([z.literal("auto"), z.boolean()])
+  .describe(
+    "`auto`: when the clock was moved, the timestamps of clients that live by the machine's time are moved too. true: the hosted service's formula. false: timestamps are kept.",
+  );
+
 const sourceAnswer = z
   .object({
     id,
@@ -61,7 +67,7 @@ const sourceAnswer = z
     writeKey: z.string(),
     mode: answerMode,
     deduplicate: z.boolean(),
-    correctClockSkew: z.boolean(),
+    correctClockSkew: clockSkewCorrection,
     faults: z.array(ingestFault),
     createdAt: time,
   })
@@ -75,7 +81,7 @@ export const sourceDraft = z
     writeKey: z.string().optional().describe("Generated when left out."),
     mode: answerMode.optional(),
     deduplicate: z.boolean().optional(),
-    correctClockSkew: z.boolean().optional(),
+    correctClockSkew: clockSkewCorrection.optional(),
     faults: z.array(ingestFault).optional(),
   })
   .meta({ id: "SourceDraft" });

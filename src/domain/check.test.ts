@@ -267,6 +267,58 @@ describe("times", () => {
   });
 });
 
+describe("when the clock was moved", () => {
+  const hour = 3_600_000;
+  const wallAt = now - 8 * 24 * hour;
+  const live = { byMs: 8 * 24 * hour, wallAt, sendsNoSentAt: true };
+  const at = (ms: number): string => new Date(ms).toISOString();
+  const timeOf = (given: number, sentAt: number | undefined, correctClockSkew = live): number =>
+    accepted(
+      { ...track, timestamp: at(given) },
+      { correctClockSkew, sentAt: sentAt === undefined ? undefined : at(sentAt) },
+    ).timestamp;
+
+  test("times of a live sender move as far, and the message says so", () => {
+    const message = accepted(
+      { ...track, timestamp: at(wallAt - 7000) },
+      { correctClockSkew: live, sentAt: at(wallAt) },
+    );
+    expect(message).toMatchObject({ timestamp: now - 7000, originalTimestamp: wallAt - 7000 });
+    expect(message.warnings).toEqual([
+      expect.stringContaining(`${at(wallAt - 7000)} became ${at(now - 7000)}`),
+    ]);
+    // What a live sender imports is as old as before.
+    expect(timeOf(wallAt - 24 * hour, wallAt)).toBe(now - 24 * hour);
+    const behind = { ...live, byMs: -hour, wallAt: now + hour };
+    expect(timeOf(now + hour, now + hour, behind)).toBe(now);
+  });
+
+  test.each([
+    ["sent a minute ago", wallAt, wallAt - 60_000, now],
+    ["sent earlier", wallAt, wallAt - 60_001, wallAt],
+    ["sent a minute ahead", wallAt, wallAt + 60_001, wallAt],
+    ["sent by the clock", now - 7000, now, now - 7000],
+    ["sent without a time of sending", wallAt - 7000, undefined, now - 7000],
+    ["imported without a time of sending", wallAt - hour, undefined, wallAt - hour],
+  ])("%s", (_, given, sentAt, expected) => {
+    expect(timeOf(given, sentAt)).toBe(expected);
+  });
+
+  test("a call without `sentAt` keeps its time, and a clock that is hardly off moves none", () => {
+    expect(timeOf(wallAt, undefined, { ...live, sendsNoSentAt: false })).toBe(wallAt);
+    const hardly = { ...live, byMs: 4999, wallAt: now - 4999 };
+    expect(timeOf(now - 4999, now - 4999, hardly)).toBe(now - 4999);
+    const near = { ...live, byMs: 30_000, wallAt: now - 30_000 };
+    expect(timeOf(now - 30_000, now - 30_000, near)).toBe(now);
+    expect(timeOf(now, now - 1000, near)).toBe(now);
+  });
+
+  test("a time that would leave the years of four digits is kept", () => {
+    const last = Date.UTC(9999, 11, 31);
+    expect(timeOf(last, wallAt)).toBe(last);
+  });
+});
+
 describe("the context", () => {
   const library = { name: "curl", version: "8" };
 
@@ -288,13 +340,12 @@ describe("the context", () => {
   });
 
   test("names the message's library, else the batch's, else the User-Agent's", () => {
-    const inBatch = { library: { name: "batch" } };
+    const sendsNoSentAt = { library: { name: "batch" } };
     expect(
-      accepted({ ...track, context: { library: "own" } }, { context: inBatch, library }).context[
-        "library"
-      ],
+      accepted({ ...track, context: { library: "own" } }, { context: sendsNoSentAt, library })
+        .context["library"],
     ).toBe("own");
-    expect(accepted(track, { context: inBatch, library }).context["library"]).toEqual({
+    expect(accepted(track, { context: sendsNoSentAt, library }).context["library"]).toEqual({
       name: "batch",
     });
     expect(accepted({ ...track, context: { library: null } }, { library }).context["library"]).toBe(

@@ -21,8 +21,14 @@ export type RequestFrame = {
   library: JsonObject | null;
   ip: string | null;
   now: number;
-  correctClockSkew: boolean;
+  correctClockSkew: boolean | MovedClock;
 };
+
+/**
+ * How far the clock is from the machine's time, which was `wallAt` when the request came.
+ * `sendsNoSentAt`: the client is one that never sends it.
+ */
+type MovedClock = { byMs: number; wallAt: number; sendsNoSentAt: boolean };
 
 export type CheckedMessage = {
   type: MessageType;
@@ -118,8 +124,12 @@ export function checkMessage(
   const context = mergeContext(item["context"], frame);
   const sentAt = readSentAt(item["sentAt"] ?? frame.sentAt, warnings);
   const given = readTime("timestamp", item["timestamp"], warnings);
+  const correction = frame.correctClockSkew;
   let timestamp = given ?? frame.now;
-  if (frame.correctClockSkew && given !== null && sentAt !== null)
+  if (given !== null && typeof correction === "object") {
+    const sent = sentAt?.time ?? (correction.sendsNoSentAt ? given : null);
+    if (sent !== null && isLive(sent, correction)) timestamp = moved(given, correction, warnings);
+  } else if (correction === true && given !== null && sentAt !== null)
     timestamp = correctSkew(given, sentAt.time, frame.now, warnings);
   return {
     ok: true,
@@ -358,11 +368,37 @@ function readTime(
   return time;
 }
 
+/** A live sender's `sentAt` is at most this far from the machine's time. */
+const liveWithinMs = 60_000;
+/** Nobody moved a clock that is off by less: each start after a kill adds up to a second. */
+const movedFromMs = 5000;
+
+/** Not so a client that lives by the clock itself, as simulated ones do. */
+function isLive(sentAt: number, { byMs, wallAt }: MovedClock): boolean {
+  const off = Math.abs(sentAt - wallAt);
+  return (
+    Math.abs(byMs) >= movedFromMs && off <= liveWithinMs && off < Math.abs(sentAt - (wallAt + byMs))
+  );
+}
+
+function moved(given: number, { byMs }: MovedClock, warnings: string[]): number {
+  const timestamp = given + byMs;
+  if (!isWritable(timestamp)) return given;
+  warnings.push(
+    `The \`timestamp\` ${formatTimestamp(given)} became ${formatTimestamp(timestamp)}: the clock was moved by as much, and the client was not. The source's setting correctClockSkew turns this off.`,
+  );
+  return timestamp;
+}
+
 /** Times have years of four digits, also after a correction. */
+function isWritable(time: number): boolean {
+  const year = new Date(time).getUTCFullYear();
+  return year >= 0 && year <= 9999;
+}
+
 function correctSkew(given: number, sentAt: number, now: number, warnings: string[]): number {
   const corrected = now - (sentAt - given);
-  const year = new Date(corrected).getUTCFullYear();
-  if (year >= 0 && year <= 9999) return corrected;
+  if (isWritable(corrected)) return corrected;
   warnings.push(
     "The `timestamp` is not corrected by `sentAt`, because the two are thousands of years apart.",
   );

@@ -45,6 +45,12 @@ export type IngestFault = {
   chance?: number;
 };
 
+/**
+ * `true` applies the hosted service's formula. `auto` moves the times of clients that live by the
+ * machine's time as far as the clock was moved.
+ */
+type ClockSkewCorrection = "auto" | boolean;
+
 export type Source = {
   id: SourceId;
   name: string;
@@ -52,7 +58,7 @@ export type Source = {
   writeKey: string;
   mode: AnswerMode;
   deduplicate: boolean;
-  correctClockSkew: boolean;
+  correctClockSkew: ClockSkewCorrection;
   faults: IngestFault[];
   createdAt: number;
 };
@@ -229,7 +235,7 @@ export type TestEndpoint = {
 };
 
 /** Which version of the Go library a client's requests look like. */
-export const wireModes = ["v2.1", "v2.0", "v1.2"] as const;
+export const wireModes = ["v3", "v2.1", "v2.0", "v1.2"] as const;
 type WireMode = (typeof wireModes)[number];
 
 /** A client of the client library inside Hookyard. */

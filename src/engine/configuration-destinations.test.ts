@@ -257,7 +257,7 @@ test("a source has a write key of its own, and is refused with what cannot be", 
     kind: "server",
     mode: "explain",
     deduplicate: true,
-    correctClockSkew: false,
+    correctClockSkew: "auto",
     faults: [],
     createdAt: 77,
   });

@@ -186,7 +186,7 @@ function sourceOf(draft: SourceDraft, createdAt: number): Omit<Source, "id"> {
     writeKey: draft.writeKey ?? randomBytes(16).toString("hex"),
     mode: draft.mode ?? "explain",
     deduplicate: draft.deduplicate ?? true,
-    correctClockSkew: draft.correctClockSkew ?? false,
+    correctClockSkew: draft.correctClockSkew ?? "auto",
     faults: draft.faults ?? [],
     createdAt,
   };

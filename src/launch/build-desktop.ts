@@ -2,7 +2,14 @@
 
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fingerprintOfSources, moveIn, pagesStampFile, readStamp, root } from "./build.ts";
+import {
+  copyBrowserLibrary,
+  fingerprintOfSources,
+  moveIn,
+  pagesStampFile,
+  readStamp,
+  root,
+} from "./build.ts";
 
 const stampFile = join(root, "out", "desktop-built-from");
 const parts = [
@@ -29,6 +36,7 @@ export async function buildDesktopIfStale(): Promise<void> {
       ({ name }) => name !== "renderer" || readStamp(pagesStampFile) !== fingerprint,
     );
     for (const { name, entry } of stale) moveIn(join(built, name), join(root, "out", name), entry);
+    await copyBrowserLibrary();
   } finally {
     rmSync(built, { recursive: true, force: true });
   }

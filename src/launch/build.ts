@@ -1,12 +1,13 @@
 /**
  * Builds the headless program into `out/headless`, the inspector into `out/renderer`, the client
- * library into `out/client` and the library for tests into `out/testing` when the sources are not
- * those they were built from. Says so on standard error, and nothing when there is nothing to do.
+ * library into `out/client` and the library for tests into `out/testing`, and copies the library
+ * for pages into `out/browser`, when the sources are not those they were built from. Says so on standard error, and nothing when there is nothing to do.
  */
 
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
+  copyFileSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -39,8 +40,26 @@ export async function buildIfStale(): Promise<void> {
     }),
     buildInto({ output: join(root, "out", "client"), entry: "client.js", bundle: emitClient }),
     buildInto({ output: join(root, "out", "testing"), entry: "testing.js", bundle: bundleTesting }),
+    copyBrowserLibrary(),
   ]);
   writeFileSync(pagesStampFile, fingerprint);
+}
+
+/** The published files that the ingest port serves to pages, with their licence. */
+export function copyBrowserLibrary(): Promise<void> {
+  const library = join(root, "node_modules", "@segment", "analytics-next");
+  return buildInto({
+    output: join(root, "out", "browser"),
+    entry: "standalone.js",
+    async bundle(outDir) {
+      mkdirSync(outDir, { recursive: true });
+      copyFileSync(join(library, "LICENSE.MD"), join(outDir, "LICENSE.MD"));
+      const published = join(library, "dist", "umd");
+      for (const name of readdirSync(published))
+        if (name === "standalone.js" || /\.bundle\.\w+\.js$/.test(name))
+          copyFileSync(join(published, name), join(outDir, name));
+    },
+  });
 }
 
 type Target = { output: string; entry: string; bundle: (outDir: string) => Promise<void> };

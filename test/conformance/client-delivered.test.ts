@@ -20,7 +20,7 @@ async function byState(app: RunningApp): Promise<Record<string, number>> {
   return Object.fromEntries(Object.entries(messages.byState).filter(([, count]) => count > 0));
 }
 
-const modes: WireMode[] = ["v2.1", "v2.0", "v1.2"];
+const modes: WireMode[] = ["v3", "v2.1", "v2.0", "v1.2"];
 
 test.for(modes)("all calls of %s are delivered", async (wire, { start }) => {
   const app = await start.app();

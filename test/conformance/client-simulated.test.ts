@@ -10,6 +10,19 @@ import { received, startWithClient } from "../support/simulated-client.ts";
 
 const test = base.extend("start", starting);
 
+test("of version 3 has its size, its strictness and its requests", async ({ start }) => {
+  const { app, id, get, track } = await startWithClient(start, { wire: "v3" });
+  expect(await get()).toMatchObject({ wire: "v3", flushAt: 250, strict: false });
+  await app.call("clients.call", { id, type: "page", call: { anonymousId: "a" } });
+  await track(249);
+  await app.settle();
+  expect((await get()).counts).toMatchObject({ sent: 250, batches: 1 });
+  const { items } = await app.call("messages.list", { limit: 1 });
+  const { request, raw } = await app.message(items[0]?.id ?? "");
+  expect(request.headers).toContainEqual(["User-Agent", "analytics-go (version: 3.0.0)"]);
+  expect(raw).toMatch(/^\{"type":"track",.*"timestamp":"[\d:T-]{19}\.\d{4,9}Z"\}$/);
+});
+
 describe("the queue", () => {
   test("of 20 waits with 19 until five seconds of the clock have passed, and not of real time", async ({
     start,

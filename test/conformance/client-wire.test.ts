@@ -26,7 +26,9 @@ function capturedRequest(name: string): string {
 /** The ids of the messages and then of the batch; `sentAt`, or the time of the messages. */
 function idsAndTime(request: string): { ids: string[]; at: number } {
   const ids = [...request.matchAll(/"messageId":"([^"]+)"/g)].map(([, id]) => id ?? "");
-  const [, time = ""] = /"(?:sentAt|timestamp)":"([^"]+)\+0000"/.exec(request) ?? [];
+  const [, time = ""] = /"(?:sentAt|timestamp)":"([^"]+?)(?:\+0000|\d{6}Z)"/.exec(request) ?? [];
+  // Version 3 names a batch before its messages.
+  if (/^\{"messageId"/m.test(request)) ids.push(ids.shift() ?? "");
   return { ids, at: Date.parse(`${time}Z`) };
 }
 
@@ -110,6 +112,39 @@ test.each([
   { name: "v120", options: { wire: "v1.2" as const }, make: oldCalls },
 ])("the request in the capture $name", async ({ name, options, make }) => {
   expect(await requestOf(name, options, make)).toBe(capturedRequest(name));
+});
+
+test("the request in the capture v330, and times of nine digits", async () => {
+  const captured = capturedRequest("v330");
+  const times = [...captured.matchAll(/"timestamp":"([^"]+)"/g)].map(([, time]) => time ?? "");
+  const sent = await requestOf("v330", { wire: "v3" }, (client) => {
+    const common = () => ({
+      userId,
+      timestamp: times.shift() ?? "",
+      context: { locale: "en-US", foo: 1 },
+      integrations: { Mixpanel: true, all: false },
+    });
+    client.identify({ ...common(), traits: { email: "user-0@example.com" } });
+    client.track({ ...common(), event: "Order Completed", properties: { revenue: 19.95 } });
+    client.page({ ...common(), name: "Home", properties: { url: "https://example.com/" } });
+    client.screen({ ...common(), name: "Main" });
+    client.group({ ...common(), groupId: "acme", traits: { name: "Acme" } });
+    client.alias({ ...common(), previousId: "anon" });
+  });
+  // JavaScript has no digits below the millisecond to hold to those of the capture.
+  const belowMs = /(?<="sentAt":"[\d:T.-]{23})\d{6}(?=Z")/;
+  expect(sent).toMatch(belowMs);
+  expect(sent.replace(belowMs, "")).toBe(captured.replace(belowMs, ""));
+
+  const stamped = await requestOf("v330", { wire: "v3" }, (client) => {
+    for (let call = 0; call < 6; call += 1) client.track({ userId, event: "Order Completed" });
+  });
+  const stamps = [...stamped.matchAll(/"timestamp":"[^"]+\.(\d{9})Z"/g)].map(([, text]) =>
+    Number(text),
+  );
+  expect(stamps.length).toBe(6);
+  expect(stamps).toEqual(stamps.toSorted((a, b) => a - b));
+  expect(new Set(stamps).size).toBe(6);
 });
 
 test("v2.0 closed with nothing queued sends nothing, where the original sent an empty batch", async () => {

@@ -1,16 +1,17 @@
 /**
- * The client library for browsers, as it is published, built into a page of another origin by the
- * lines that the inspector shows.
+ * The client library for browsers in pages of another origin: as it is published, built into a page
+ * by the lines that the inspector shows; and loaded from the ingest port by the classic snippet.
  */
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { max, min } from "@segment/snippet";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
-import { afterAll, beforeAll, expect, test as base } from "vitest";
-import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test as base } from "vitest";
+import type { Browser, Page } from "playwright-core";
 import { clientSnippet } from "../../src/renderer/features/sources/client-snippets.ts";
 import { launchBrowser } from "../support/browser.ts";
 import { starting, until } from "../support/running-app.ts";
@@ -58,6 +59,116 @@ test("its calls arrive, and it asks nobody else for anything", async ({
   expect(new Set(asked)).toEqual(new Set([shop.url, app.ingestUrl]));
 });
 
+describe("the classic snippet, with this port in place of the hosted service's", () => {
+  /** Every call that the page makes, and all that its console says. */
+  async function visit(
+    url: string,
+    inside: Pick<Browser, "newPage"> = browser,
+  ): Promise<{ page: Page; seen: Seen }> {
+    const page = await inside.newPage();
+    const seen: Seen = { asked: [], failed: [], console: [] };
+    page.on("request", (request) => seen.asked.push(request.url()));
+    page.on("requestfailed", (request) => seen.failed.push(request.url()));
+    page.on("response", (response) => {
+      if (response.status() >= 400) seen.failed.push(response.url());
+    });
+    page.on("console", (message) => seen.console.push(message.text()));
+    page.on("pageerror", (error) => seen.console.push(String(error)));
+    await page.goto(url);
+    return { page, seen };
+  }
+
+  const pageWith = (snippet: string, more = ""): Map<string, string> =>
+    new Map([
+      ["/index.html", `<!doctype html><title>Shop</title><script>${snippet}</script>${more}`],
+      ["/favicon.ico", ""],
+    ]);
+
+  test.for([
+    ["minified", min],
+    ["readable", max],
+  ] as const)(
+    "the %s one loads the library from here, and its calls arrive here",
+    async ([, snippet], { start, onTestFinished }) => {
+      const app = await start.app();
+      await app.call("sources.create", { name: "Shop", kind: "web", writeKey: "wk_web" });
+      const shop = await serve(
+        pageWith(
+          snippet({ apiKey: "wk_web" }).replace("https://cdn.segment.com", app.ingestUrl),
+          `<script>
+            analytics.identify("u_1042", { plan: "pro" });
+            analytics.track("Order Completed", { total: 184.5 });
+            analytics.trackLink(document.createElement("a"), "Link Clicked");
+          </script>`,
+        ),
+      );
+      onTestFinished(shop.stop);
+
+      // What the address adds and the link are in parts of the library that it loads by itself.
+      const { page, seen } = await visit(`${shop.url}/?ajs_event=Mail%20Opened`);
+      const items = await until(async () => {
+        const list = await app.call("messages.list", {});
+        return list.items.length === 4 && list.items;
+      });
+      await page.close();
+
+      expect(items.map(({ type, event }) => `${type} ${event}`).toSorted()).toEqual([
+        "identify null",
+        "page null",
+        "track Mail Opened",
+        "track Order Completed",
+      ]);
+      const origins = seen.asked.map((url) => new URL(url).origin);
+      expect(new Set(origins)).toEqual(new Set([shop.url, app.ingestUrl]));
+      expect(seen.asked.filter((url) => url.includes("/bundles/")).length).toBeGreaterThan(1);
+      expect(seen.failed).toEqual([]);
+      expect(seen.console).toEqual([]);
+    },
+  );
+
+  test("a key that no source has is refused where the console shows it", async ({
+    start,
+    onTestFinished,
+  }) => {
+    const app = await start.app();
+    const shop = await serve(
+      pageWith(min({ apiKey: "wk_wrong" }).replace("https://cdn.segment.com", app.ingestUrl)),
+    );
+    onTestFinished(shop.stop);
+    const { page, seen } = await visit(shop.url);
+    await until(() => seen.console.length > 0);
+    await page.close();
+    expect(seen.console).toEqual([expect.stringContaining("no source has the write key wk_wrong")]);
+  });
+
+  test("a public page needs the browser's permission for this machine", async ({
+    start,
+    onTestFinished,
+  }) => {
+    const app = await start.app();
+    await app.call("sources.create", { name: "Shop", kind: "web", writeKey: "wk_web" });
+    const shop = await serve(
+      pageWith(min({ apiKey: "wk_web" }).replace("https://cdn.segment.com", app.ingestUrl)),
+    );
+    onTestFinished(shop.stop);
+    const { port } = new URL(shop.url);
+    const wary = await launchBrowser([`--ip-address-space-overrides=127.0.0.1:${port}=public`]);
+    onTestFinished(() => wary.close());
+
+    const refused = await visit(shop.url, wary);
+    await until(() => refused.seen.console.length > 0);
+    expect(refused.seen.console[0]).toContain("access the `loopback` address space");
+    expect((await app.call("messages.list", {})).items).toEqual([]);
+
+    const context = await wary.newContext({ permissions: ["local-network-access"] });
+    const allowed = await visit(shop.url, context);
+    await until(async () => (await app.call("messages.list", {})).items.length === 1);
+    expect(allowed.seen.console).toEqual([]);
+  });
+});
+
+type Seen = { asked: string[]; failed: string[]; console: string[] };
+
 /**
  * The files of a page with this program, by their paths. Built inside the project, where its
  * packages are found.
@@ -92,7 +203,8 @@ async function serve(
   files: Map<string, string>,
 ): Promise<{ url: string; stop: () => Promise<void> }> {
   const server = createServer((request, response) => {
-    const path = request.url === "/" ? "/index.html" : (request.url ?? "");
+    const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    const path = pathname === "/" ? "/index.html" : pathname;
     response.setHeader("Content-Type", path.endsWith(".js") ? "text/javascript" : "text/html");
     response.writeHead(files.has(path) ? 200 : 404);
     response.end(files.get(path));

@@ -10,7 +10,7 @@ import { chromium, type Browser } from "playwright-core";
 
 const modules = fileURLToPath(new URL("../../node_modules/", import.meta.url));
 
-export async function launchBrowser(): Promise<Browser> {
+export async function launchBrowser(args: string[] = []): Promise<Browser> {
   return chromium.launch({
     executablePath: process.env["HOOKYARD_CHROMIUM"] ?? (await unpackChromium()),
     headless: true,
@@ -22,6 +22,7 @@ export async function launchBrowser(): Promise<Browser> {
       "--disable-sync",
       "--no-first-run",
       "--disable-dev-shm-usage",
+      ...args,
     ],
   });
 }

@@ -3,7 +3,7 @@
  * `node_modules`, for `import`, for `require` and for their compiler.
  */
 
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import {
   copyFileSync,
   existsSync,
@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bundleTesting, emitClient, root } from "../../src/launch/build.ts";
 
@@ -46,9 +46,9 @@ async function main() {
 main();
 `;
 
-function run(args: string[]): Promise<{ code: number; out: string }> {
+function run(args: string[], node = process.execPath): Promise<{ code: number; out: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd: project }, (error, out, err) =>
+    execFile(node, args, { cwd: project }, (error, out, err) =>
       resolve({ code: error === null ? 0 : 1, out: out + err }),
     );
   });
@@ -127,3 +127,27 @@ const server = createServer(async (request, response) => {
   expect(await run(["client.mjs"])).toEqual({ code: 0, out: "/v1/batch track Signed Up" });
   expect(existsSync(join(installed, "hookyard", "out", "client", "client.d.ts"))).toBe(true);
 });
+
+/** The first `node` of the path that is too old. */
+const olderNode = (process.env["PATH"] ?? "")
+  .split(delimiter)
+  .map((folder) => join(folder, process.platform === "win32" ? "node.exe" : "node"))
+  .find((file) => existsSync(file) && majorOf(file) < 24);
+if (olderNode === undefined)
+  console.log("The client is not tried on an older Node, because none is installed here.");
+
+test.skipIf(olderNode === undefined)(
+  "the client says that an older Node cannot run it",
+  async () => {
+    writeFileSync(join(project, "old.mjs"), `import "hookyard/client";`);
+    const { code, out } = await run(["old.mjs"], olderNode);
+    expect(code).toBe(1);
+    expect(out).toMatch(
+      /\nError: hookyard\/client needs Node 24 or newer; this is \d+\.\d+\.\d+\.\n/,
+    );
+  },
+);
+
+function majorOf(node: string): number {
+  return Number.parseInt(execFileSync(node, ["--print", "process.versions.node"]).toString(), 10);
+}

@@ -192,7 +192,12 @@ function checkClient(
   const writeKey = source?.writeKey ?? draft.writeKey ?? before?.writeKey;
   if (writeKey === undefined)
     return invalid("A client needs a source, or a write key: pass sourceId or writeKey.");
-  const { flushAt = before?.flushAt ?? 20, flushAfter = before?.flushAfter ?? 5000 } = draft;
+  const { wire = before?.wire ?? "v2.1" } = draft;
+  const { strict = before?.strict ?? wire !== "v3" } = draft;
+  const {
+    flushAt = before?.flushAt ?? (wire === "v3" ? 250 : 20),
+    flushAfter = before?.flushAfter ?? 5000,
+  } = draft;
   if (!(Number.isInteger(flushAt) && flushAt >= 1 && flushAt <= maxMessages)) {
     return invalid(`flushAt must be a whole number of messages from 1 to ${maxMessages}.`);
   }
@@ -210,7 +215,6 @@ function checkClient(
       `The name, the write key and the endpoint may have at most ${maxTextLength} characters each.`,
     );
   }
-  const { wire = before?.wire ?? "v2.1", strict = before?.strict ?? true } = draft;
   return { name, writeKey, wire, flushAt, flushAfter, endpoint, strict };
 }
 

@@ -44,6 +44,8 @@ export type RequestFacts = {
    */
   arrivedAt?: number;
   wallAt: number;
+  /** Both times of its first arrival, if it was kept or is a replay. */
+  arrivedFirst?: Pick<IncomingRequest, "receivedAt" | "wallAt">;
   method: string;
   path: string;
   headers: [string, string][];
@@ -237,19 +239,28 @@ function arrivalOf({ arrivedAt, receivedAt }: RequestFacts): number {
 function frameOf(facts: RequestFacts, root: JsonObject): RequestFrame {
   const { source, typeFromPath, headers, ip } = facts;
   const batched = typeFromPath === null;
+  const { receivedAt, wallAt } = facts.arrivedFirst ?? facts;
   const object = (value: Json | undefined): JsonObject | null =>
     batched && isObject(value) ? value : null;
+  const library = libraryFromUserAgent(
+    headers.find(([name]) => name.toLowerCase() === "user-agent")?.[1],
+  );
   return {
     context: object(root["context"]),
     integrations: object(root["integrations"]),
     sentAt: root["sentAt"],
-    library: libraryFromUserAgent(
-      headers.find(([name]) => name.toLowerCase() === "user-agent")?.[1],
-    ),
+    library,
     ip,
     now: arrivalOf(facts),
-    correctClockSkew: source.correctClockSkew,
+    correctClockSkew:
+      source.correctClockSkew === "auto"
+        ? { byMs: receivedAt - wallAt, wallAt, sendsNoSentAt: isGoVersion1(library) }
+        : source.correctClockSkew,
   };
+}
+
+function isGoVersion1(library: { name: string; version: string } | null): boolean {
+  return library?.name === "analytics-go" && library.version.startsWith("1.");
 }
 
 const nowhere = () => ({ decisions: [], payloads: {} });

@@ -146,7 +146,10 @@ const maxReasonLength = 160;
  * The reason phrase of a refusal: most clients show no more of an answer than its status line. Only
  * printable ASCII, because it may contain what a client sent.
  */
-function reasonPhrase({ status, message }: Problem, brief = message.replace(/\.$/, "")): string {
+export function reasonPhrase(
+  { status, message }: Problem,
+  brief = message.replace(/\.$/, ""),
+): string {
   const text = brief.replace(/[^\x20-\x7e]/gu, "?");
   const sentence = /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
   const phrase = `${STATUS_CODES[status] ?? "Refused"}: ${sentence}`;

@@ -22,6 +22,7 @@ import type { Atomically } from "../profile-ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { createTurnBudget, nextTurn, wallClockNow } from "../real-time.ts";
 import { acceptRequest, recordMalformed, type RequestFacts } from "./accept.ts";
+import { browserFileAt, sendBrowserFile } from "./browser-library.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import {
   batchAnswer,
@@ -39,6 +40,7 @@ import {
 } from "./ingest-server.ts";
 import { createIngestListeners, type ListenerOptions } from "./ingest-listeners.ts";
 import { applyFault, createFaults } from "./ingest-faults.ts";
+import { pixelBody, sendPixel } from "./pixel.ts";
 import {
   addressOf,
   decompress,
@@ -173,7 +175,17 @@ export class Ingest {
     const typeFromPath = call.call === "single" ? call.type : null;
     const { method, path, headers, ip, receivedAt: arrivedAt } = kept;
     return acceptRequest(
-      { ...this.#facts(source), arrivedAt, typeFromPath, method, path, headers, ip, body },
+      {
+        ...this.#facts(source),
+        arrivedAt,
+        arrivedFirst: kept,
+        typeFromPath,
+        method,
+        path,
+        headers,
+        ip,
+        body,
+      },
       parsed,
     );
   }
@@ -209,6 +221,7 @@ export class Ingest {
       ip,
       body,
       replayOf: id,
+      arrivedFirst: origin.request,
     };
     const [message] = await this.#queue.add(acceptRequest(facts, parsed));
     if (message === undefined) throw new Error("a replay committed no message");
@@ -235,6 +248,19 @@ export class Ingest {
           "encrypted" in request.socket ? "https" : "http",
         ),
       );
+    }
+    const file = browserFileAt(path);
+    if (file !== null) {
+      request.resume();
+      const hasSource = (key: string): boolean =>
+        this.#options.configuration.sourceByWriteKey(key) !== undefined;
+      const noteRefused = (wrong: Problem, writeKey?: string): void =>
+        this.#noteRefused(request, wrong, { writeKey });
+      return sendBrowserFile({ file, hasSource, noteRefused, request, response });
+    }
+    if (call?.call === "single" && call.isPixel === true) {
+      request.resume();
+      return this.#pixel({ request, response, call, query });
     }
     const sent = await readBody(request);
     if (sent === null) return;
@@ -283,6 +309,34 @@ export class Ingest {
     if (source === undefined) return this.#unknownKey(writeKey, received);
     if (await this.#meetsFault(source, response, { ...about, writeKey })) return;
     return this.#accept(source, received, parsed);
+  }
+
+  async #pixel({ request, response, call, query }: Omit<Received, "body">): Promise<void> {
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      response.setHeader("Allow", "GET, HEAD, OPTIONS");
+      const message = `A pixel call is a GET, not a ${request.method ?? "request like that"}.`;
+      return this.#refuse(response, problem(405, "method_not_allowed", message), {});
+    }
+    if (request.method === "HEAD") return sendPixel(response);
+    const read = pixelBody(query);
+    const body = isProblem(read) ? Buffer.alloc(0) : read;
+    const parsed = isProblem(read) ? read : parseBody(body, false);
+    const key = query.get("writeKey") ?? (isProblem(parsed) ? null : keyInBody(parsed.root));
+    const source = key === null ? undefined : this.#options.configuration.sourceByWriteKey(key);
+    const received: Received = { request, response, call, query, body };
+    const about: AboutRefused = { body, writeKey: key, sourceId: source?.id ?? null, status: 200 };
+    if (isProblem(parsed)) this.#noteRefused(request, parsed, about);
+    if (source === undefined) {
+      sendPixel(response);
+      // Its answer comes too late. It keeps the request, so that the user can adopt the key.
+      return isProblem(parsed) ? undefined : this.#unknownKey(key, received);
+    }
+    if (await this.#meetsFault(source, response, { body, writeKey: key })) return;
+    const facts = this.#requestFacts(source, received);
+    await this.#queue.add(
+      isProblem(parsed) ? recordMalformed(facts, parsed) : acceptRequest(facts, parsed),
+    );
+    sendPixel(response);
   }
 
   async #accept(source: Source, received: Received, parsed: ParsedBody): Promise<void> {

@@ -14,7 +14,7 @@ import type { MessageType } from "../../domain/states.ts";
 
 export type IngestCall =
   | { call: "batch" }
-  | { call: "single"; type: MessageType }
+  | { call: "single"; type: MessageType; isPixel?: true }
   | { call: "metrics" }
   | { call: "settings"; writeKey: string };
 
@@ -38,11 +38,14 @@ const calls: Readonly<Record<string, IngestCall>> = {
 };
 
 const callAtEnd = /(?:^|\/)v1\/+([a-z]+)\/*$/i;
+const pixelAtEnd = /(?:^|\/)v1\/+pixel\/+(identify|track|page|screen|group|alias)\/*$/i;
 const settingsAtEnd = /(?:^|\/)v1\/+projects\/+([^/]+)\/+settings\/*$/i;
 
 export function parsePath(path: string): IngestCall | null {
   const name = callAtEnd.exec(path)?.[1]?.toLowerCase();
   if (name !== undefined) return Object.hasOwn(calls, name) ? (calls[name] ?? null) : null;
+  const pixel = pixelAtEnd.exec(path)?.[1]?.toLowerCase();
+  if (pixel !== undefined) return { call: "single", type: pixel as MessageType, isPixel: true };
   const writeKey = settingsAtEnd.exec(path)?.[1];
   return writeKey === undefined ? null : { call: "settings", writeKey: decoded(writeKey) };
 }
@@ -54,7 +57,7 @@ export function splitTarget(target: string): { path: string; query: URLSearchPar
   return { path: target.slice(0, mark), query: new URLSearchParams(target.slice(mark + 1)) };
 }
 
-function decoded(part: string): string {
+export function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

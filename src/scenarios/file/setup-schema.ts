@@ -76,7 +76,9 @@ export const sourceMembers = {
   writeKey: name.optional().describe("Derived from the name when left out."),
   mode: oneOf(["explain", "production"]).optional(),
   deduplicate: flag.optional(),
-  correctClockSkew: flag.optional(),
+  correctClockSkew: z
+    .union([z.literal("auto"), z.boolean()], { error: "auto, true or false" })
+    .optional(),
   faults: z
     .array(fault, { error: "a list of faults" })
     .optional()

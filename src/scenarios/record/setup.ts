@@ -145,7 +145,7 @@ function sourceMembers({
     ...(kind === "audience" ? {} : { kind }),
     ...(mode === "explain" ? {} : { mode }),
     ...(deduplicate ? {} : { deduplicate }),
-    ...(correctClockSkew ? { correctClockSkew } : {}),
+    ...(correctClockSkew === "auto" ? {} : { correctClockSkew }),
   };
 }
 

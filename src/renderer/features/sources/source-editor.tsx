@@ -29,6 +29,12 @@ const modeSentences = {
     "200 for everything but malformed or oversized requests, as the hosted service answers. Reasons show only here.",
 };
 
+const skewSentences = {
+  auto: "Timestamps are kept. When you move the clock, those of live clients move with it.",
+  true: "Timestamps are corrected by the difference between sentAt and the arrival time, as the hosted service does.",
+  false: "Timestamps are kept exactly.",
+};
+
 export function SourceEditor({
   source,
   unknown,
@@ -185,11 +191,19 @@ function Answers({
         </div>
         <span className="pair-name">Clock skew</span>
         <div className="explained">
-          <CheckField
-            label="Correct timestamps by the difference between sentAt and the arrival time"
-            checked={correctClockSkew}
-            onChange={(event) => onSet({ correctClockSkew: event.currentTarget.checked })}
+          <Choice
+            label="Clock skew"
+            value={String(correctClockSkew)}
+            options={[
+              { value: "auto", label: "auto" },
+              { value: "true", label: "correct" },
+              { value: "false", label: "keep" },
+            ]}
+            onChange={(value) =>
+              onSet({ correctClockSkew: value === "auto" ? "auto" : value === "true" })
+            }
           />
+          <p className="quiet">{skewSentences[`${correctClockSkew}`]}</p>
         </div>
       </div>
     </section>

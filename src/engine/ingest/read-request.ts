@@ -16,7 +16,8 @@ export type IngestCall =
   | { call: "batch" }
   | { call: "single"; type: MessageType }
   | { call: "metrics" }
-  | { call: "settings"; writeKey: string };
+  | { call: "settings"; writeKey: string }
+  | { call: "sourceConfig" };
 
 const calls: Readonly<Record<string, IngestCall>> = {
   batch: { call: "batch" },
@@ -38,11 +39,13 @@ const calls: Readonly<Record<string, IngestCall>> = {
 };
 
 const callAtEnd = /(?:^|\/)v1\/+([a-z]+)\/*$/i;
+const sourceConfigAtEnd = /(?:^|\/)sourceConfig\/*$/;
 const settingsAtEnd = /(?:^|\/)v1\/+projects\/+([^/]+)\/+settings\/*$/i;
 
 export function parsePath(path: string): IngestCall | null {
   const name = callAtEnd.exec(path)?.[1]?.toLowerCase();
   if (name !== undefined) return Object.hasOwn(calls, name) ? (calls[name] ?? null) : null;
+  if (sourceConfigAtEnd.test(path)) return { call: "sourceConfig" };
   const writeKey = settingsAtEnd.exec(path)?.[1];
   return writeKey === undefined ? null : { call: "settings", writeKey: decoded(writeKey) };
 }

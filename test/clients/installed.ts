@@ -1,0 +1,125 @@
+/**
+ * Client libraries that are not ours, installed into the user's cache, never into the repository:
+ * once for each state of their lock files and of our programs that are compiled with them. A
+ * language or a registry that is not here is a reason to skip.
+ */
+
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+export const languages = ["node", "go", "python", "java", "ruby", "php"] as const;
+export type Language = (typeof languages)[number];
+
+type Command = [command: string, ...given: string[]];
+type Way =
+  | { files: readonly string[]; commands: readonly Command[] }
+  /** Their registries are not used: the library is installed already, or the language is skipped. */
+  | { isHere: Command };
+
+const ways: Record<Language, Way> = {
+  node: {
+    files: ["package.json", "package-lock.json", ".npmrc"],
+    commands: [["npm", "ci", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=0"]],
+  },
+  go: {
+    files: ["go.mod", "go.sum", "client.go"],
+    commands: [["go", "build", "-o", "client", "."]],
+  },
+  python: {
+    files: ["requirements.txt"],
+    commands: [
+      [
+        ...(["python3", "-m", "pip", "install", "--disable-pip-version-check"] as const),
+        ...["--no-deps", "--require-hashes", "--only-binary=:all:", "--retries=0"],
+        ...["--target=libraries", "--requirement=requirements.txt"],
+      ],
+    ],
+  },
+  java: {
+    files: ["pom.xml", "Client.java"],
+    commands: [
+      ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=libraries"],
+      ["javac", "-cp", join("libraries", "*"), "Client.java"],
+    ],
+  },
+  ruby: { isHere: ["ruby", "-e", `require "segment/analytics"`] },
+  php: {
+    isHere: [
+      "php",
+      "-r",
+      `require "vendor/autoload.php"; exit(class_exists("Segment\\\\Segment") && function_exists("mb_strlen") ? 0 : 1);`,
+    ],
+  },
+};
+
+/** The folder with the libraries of a language, or why there is none. */
+export type Installed = { folder: string; reason: null } | { folder: null; reason: string };
+
+const sources = fileURLToPath(new URL("./", import.meta.url));
+const cache = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "hookyard-clients");
+
+/** Only for a registry that never answers. */
+const patienceMs = 180_000;
+
+/**
+ * Processes that install at the same time each install a copy of their own; the first one to finish
+ * renames it to its final name, and the others use that.
+ */
+export async function installed(language: Language): Promise<Installed> {
+  const way = ways[language];
+  const folder = join(sources, language);
+  if ("isHere" in way) {
+    const failed = await run(way.isHere, folder);
+    return failed === null ? { folder, reason: null } : skipped(language, failed);
+  }
+  const state = createHash("sha256");
+  for (const file of way.files) state.update(readFileSync(join(folder, file)));
+  const final = join(cache, `${language}-${state.digest("hex").slice(0, 16)}`);
+  if (existsSync(final)) return { folder: final, reason: null };
+  mkdirSync(cache, { recursive: true });
+  const own = mkdtempSync(`${final}-`);
+  try {
+    for (const file of way.files) copyFileSync(join(folder, file), join(own, file));
+    for (const command of way.commands) {
+      const failed = await run(command, own);
+      if (failed !== null) return skipped(language, failed);
+    }
+    try {
+      renameSync(own, final);
+    } catch (error) {
+      if (!existsSync(final)) throw error;
+    }
+    return { folder: final, reason: null };
+  } finally {
+    rmSync(own, { recursive: true, force: true });
+  }
+}
+
+function skipped(language: Language, failed: string): Installed {
+  return { folder: null, reason: `The client libraries for ${language} are not tried: ${failed}` };
+}
+
+/** Why it failed, in a line, or null. */
+async function run([command, ...given]: Command, cwd: string): Promise<string | null> {
+  try {
+    await promisify(execFile)(command, given, { cwd, timeout: patienceMs });
+    return null;
+  } catch (error) {
+    const {
+      code,
+      stdout = "",
+      stderr = "",
+    } = error as NodeJS.ErrnoException & Partial<Record<"stdout" | "stderr", string>>;
+    if (code === "ENOENT") return `${command} is not here.`;
+    const lines = `${stdout}\n${stderr}`
+      .split("\n")
+      .filter((line) => /error|cannot|fail/i.test(line));
+    return `${[command, ...given].join(" ")} failed: ${lines[0] ?? `${stdout}${stderr}`.slice(0, 200)}`;
+  }
+}

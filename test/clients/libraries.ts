@@ -86,7 +86,7 @@ export const libraries: readonly Library[] = [
     loses: {
       least: 100,
       most: 100,
-      why: "a batch that is not answered at all, or not with success",
+      why: "a batch that is not answered with success: only curl's exit code counts",
     },
   },
 ];

@@ -6,8 +6,16 @@
 
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
-import { readFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -67,10 +75,7 @@ const cache = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "
 /** Only for a registry that never answers. */
 const patienceMs = 180_000;
 
-/**
- * Processes that install at the same time each install a copy of their own; the first one to finish
- * renames it to its final name, and the others use that.
- */
+/** The first process that asks installs; the others wait for it, as long as it lives. */
 export async function installed(language: Language): Promise<Installed> {
   const way = ways[language];
   const folder = join(sources, language);
@@ -81,8 +86,13 @@ export async function installed(language: Language): Promise<Installed> {
   const state = createHash("sha256");
   for (const file of way.files) state.update(readFileSync(join(folder, file)));
   const final = join(cache, `${language}-${state.digest("hex").slice(0, 16)}`);
-  if (existsSync(final)) return { folder: final, reason: null };
   mkdirSync(cache, { recursive: true });
+  const lock = `${final}.lock`;
+  for (;;) {
+    if (existsSync(final)) return { folder: final, reason: null };
+    if (claims(lock)) break;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
   const own = mkdtempSync(`${final}-`);
   try {
     for (const file of way.files) copyFileSync(join(folder, file), join(own, file));
@@ -93,11 +103,34 @@ export async function installed(language: Language): Promise<Installed> {
     try {
       renameSync(own, final);
     } catch (error) {
+      // Two processes may have found the lock of one that is gone.
       if (!existsSync(final)) throw error;
     }
     return { folder: final, reason: null };
   } finally {
     rmSync(own, { recursive: true, force: true });
+    rmSync(lock, { force: true });
+  }
+}
+
+/** Whether the lock is this process's; that of a process that is gone is removed. */
+function claims(lock: string): boolean {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: "wx" });
+    return true;
+  } catch {
+    if (!isAlive(lock)) rmSync(lock, { force: true });
+    return false;
+  }
+}
+
+function isAlive(lock: string): boolean {
+  try {
+    const pid = readFileSync(lock, "utf8");
+    // Between its creation and its first byte, it is empty.
+    return pid === "" || process.kill(Number(pid), 0);
+  } catch {
+    return false;
   }
 }
 
@@ -117,9 +150,8 @@ async function run([command, ...given]: Command, cwd: string): Promise<string | 
       stderr = "",
     } = error as NodeJS.ErrnoException & Partial<Record<"stdout" | "stderr", string>>;
     if (code === "ENOENT") return `${command} is not here.`;
-    const lines = `${stdout}\n${stderr}`
-      .split("\n")
-      .filter((line) => /error|cannot|fail/i.test(line));
-    return `${[command, ...given].join(" ")} failed: ${lines[0] ?? `${stdout}${stderr}`.slice(0, 200)}`;
+    const lines = `${stdout}\n${stderr}`.split("\n").filter((line) => line.trim() !== "");
+    const said = lines.find((line) => /error|cannot|fail/i.test(line)) ?? lines.at(-1) ?? "nothing";
+    return `${[command, ...given].join(" ")} failed: ${said}`;
   }
 }

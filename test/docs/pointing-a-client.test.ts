@@ -257,6 +257,23 @@ test.skipIf(here.node.reason !== null)(
   },
 );
 
+test.skipIf(here.node.reason !== null)(
+  "the plugin of `analytics` keeps the hosted service's address in Node",
+  async () => {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [
+        "--eval",
+        `const plugin = require("@analytics/segment")({ writeKey: "WRITE_KEY", host: "http://127.0.0.1:4700" });
+         const { host, writeKey } = plugin.methods.getClient();
+         console.log(host, typeof writeKey);`,
+      ],
+      { cwd: here.node.folder ?? "" },
+    );
+    expect(stdout).toBe("https://api.segment.io object\n");
+  },
+);
+
 test("the page says what each library loses by itself, and that no other does", () => {
   for (const { loses } of libraries)
     if (loses !== undefined) expect(page).toContain(`| ${loses.why}`);

@@ -35,6 +35,7 @@ const longest = [
   "verification-snippets",
   "/test/testing/built",
   "/test/scenarios/",
+  "/test/clients/",
 ];
 
 class LongestFirst extends BaseSequencer {

@@ -125,6 +125,7 @@ export function pointingLines(id: LibraryId, { ingestUrl, writeKey }: Place): Po
   const url = JSON.stringify(ingestUrl);
   const key = JSON.stringify(writeKey);
   const hostV1 = JSON.stringify(`${host}/v1`);
+  const urlV1 = JSON.stringify(`${ingestUrl}/v1`);
   switch (id) {
     case "curl":
       return { address: `curl ${ingestUrl}/v1/track`, key: `-u ${shellQuoted(`${writeKey}:`)}` };
@@ -159,13 +160,16 @@ export function pointingLines(id: LibraryId, { ingestUrl, writeKey }: Place): Po
         key: `{ writeKey: ${key}, cdnURL: ${url} },`,
       };
     case "react-native":
-      return { address: `proxy: ${JSON.stringify(`${ingestUrl}/v1`)},`, key: `writeKey: ${key},` };
+      return {
+        address: `proxy: ${urlV1},\n  cdnProxy: ${urlV1},\n  allowInsecureProxy: true,`,
+        key: `writeKey: ${key},`,
+      };
     case "kotlin":
       return { address: `apiHost = ${hostV1}`, key: `Analytics(${key}, applicationContext) {` };
     case "swift":
       return { address: `.apiHost(${hostV1})`, key: `Configuration(writeKey: ${key})` };
     case "rudderstack":
-      return { address: `dataPlaneUrl: ${url},`, key: `writeKey: ${key},` };
+      return { address: `configUrl: ${url},`, key: `analytics.load(${key}, ${url}, {` };
   }
 }
 

@@ -319,6 +319,31 @@ describe("a browser", () => {
     expect(odd.json).toMatchObject({ integrations: { "Segment.io": { apiKey: 'a"/✓' } } });
   });
 
+  test("of RudderStack gets a source without destinations and without reports", async () => {
+    const app = await startIngestApp();
+    const source = {
+      source: {
+        id: writeKey,
+        enabled: true,
+        config: { statsCollection: { errors: { enabled: false }, metrics: { enabled: false } } },
+        destinations: [],
+      },
+    };
+    const asked: [string, string | null][] = [
+      [`/sourceConfig/?writeKey=${writeKey}`, null],
+      ["/sourceConfig", writeKey],
+    ];
+    for (const [path, key] of asked) {
+      const { status, json } = await app.send(path, undefined, { method: "GET", key });
+      expect([status, json]).toMatchObject([200, source]);
+    }
+    const unknown = await app.send("/sourceConfig?writeKey=nobody", undefined, {
+      method: "GET",
+      key: null,
+    });
+    expect(unknown).toMatchObject({ status: 401, json: { code: "unknown_write_key" } });
+  });
+
   test("that sends text/plain, to be spared a preflight, is understood", async () => {
     const app = await startIngestApp();
     const body = JSON.stringify({ ...track, writeKey });

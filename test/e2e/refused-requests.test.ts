@@ -42,4 +42,21 @@ describe("nothing arrives", () => {
     await sources.refusedRequests.getByText("No request was refused").waitFor();
     await expect.poll(() => framePage(page).viewLink("Sources").textContent()).toBe("Sources");
   });
+  test("shows the program of the library that was recognised, also one that is not in the list", async ({
+    open,
+    inspector,
+  }) => {
+    const { page } = await open();
+    const sources = sourcesPage(page);
+    await framePage(page).viewLink("Sources").click();
+    await sources.snippet("cURL").waitFor();
+    await fetch(`${inspector.ingestUrl}/t`, {
+      method: "POST",
+      headers: { "User-Agent": "analytics-java/3.5.4" },
+      body: "{}",
+    });
+    await sources.snippet("Java").waitFor();
+    await page.getByRole("radio", { name: "Go" }).click();
+    await sources.snippet("Go").waitFor();
+  });
 });

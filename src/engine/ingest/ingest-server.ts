@@ -331,3 +331,22 @@ export function browserSettings(
     remotePlugins: [],
   });
 }
+
+/**
+ * What RudderStack's browser library requests before it sends: a source without destinations and
+ * without reports to others.
+ */
+export function sourceConfig(writeKey: string): string {
+  return JSON.stringify({
+    source: {
+      id: writeKey,
+      name: writeKey,
+      writeKey,
+      enabled: true,
+      config: {
+        statsCollection: { errors: { enabled: false }, metrics: { enabled: false } },
+      },
+      destinations: [],
+    },
+  });
+}

@@ -32,6 +32,7 @@ import {
   missingKey,
   problemAnswer,
   send,
+  sourceConfig,
   success,
   unknownKeyProblem,
   unknownPath,
@@ -85,7 +86,7 @@ type IngestOptions = {
 type Received = {
   request: IncomingMessage;
   response: ServerResponse;
-  call: Exclude<IngestCall, { call: "settings" } | { call: "metrics" }>;
+  call: Extract<IngestCall, { call: "batch" } | { call: "single" }>;
   query: URLSearchParams;
   body: Buffer;
 };
@@ -168,7 +169,7 @@ export class Ingest {
   /** Null when it contains no message. */
   #keptRequest(source: Source, kept: UnknownKeyRequest): IncomingRequest | null {
     const call = parsePath(splitTarget(kept.path).path);
-    if (call === null || call.call === "settings" || call.call === "metrics") return null;
+    if (call?.call !== "batch" && call?.call !== "single") return null;
     const body = Buffer.from(kept.body);
     const parsed = parseBody(body, call.call === "batch");
     if (isProblem(parsed) || parsed.items.length === 0) return null;
@@ -233,20 +234,24 @@ export class Ingest {
     if (request.method === "OPTIONS") return send(response, 204, null);
     const { path, query } = splitTarget(request.url ?? "/");
     const call = parsePath(path);
-    if (call?.call === "settings") {
+    if (call?.call === "settings" || call?.call === "sourceConfig") {
       request.resume();
-      if (this.#refusesKey(call.writeKey)) {
-        const { wrong, brief } = unknownKeyProblem(call.writeKey, "settings");
-        return this.#refuse(response, wrong, { writeKey: call.writeKey, brief });
+      const writeKey =
+        call.call === "settings"
+          ? call.writeKey
+          : (keyInHeader(request.headers.authorization) ?? query.get("writeKey") ?? "");
+      if (this.#refusesKey(writeKey)) {
+        const { wrong, brief } = unknownKeyProblem(writeKey, "settings");
+        return this.#refuse(response, wrong, { writeKey, brief });
       }
+      const host = request.headers.host ?? "127.0.0.1";
+      const protocol = "encrypted" in request.socket ? "https" : "http";
       return send(
         response,
         200,
-        browserSettings(
-          call.writeKey,
-          request.headers.host ?? "127.0.0.1",
-          "encrypted" in request.socket ? "https" : "http",
-        ),
+        call.call === "settings"
+          ? browserSettings(writeKey, host, protocol)
+          : sourceConfig(writeKey),
       );
     }
     const file = browserFileAt(path);

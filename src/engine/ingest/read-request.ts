@@ -16,7 +16,8 @@ export type IngestCall =
   | { call: "batch" }
   | { call: "single"; type: MessageType; isPixel?: true }
   | { call: "metrics" }
-  | { call: "settings"; writeKey: string };
+  | { call: "settings"; writeKey: string }
+  | { call: "sourceConfig" };
 
 const calls: Readonly<Record<string, IngestCall>> = {
   batch: { call: "batch" },
@@ -39,6 +40,7 @@ const calls: Readonly<Record<string, IngestCall>> = {
 
 const callAtEnd = /(?:^|\/)v1\/+([a-z]+)\/*$/i;
 const pixelAtEnd = /(?:^|\/)v1\/+pixel\/+(identify|track|page|screen|group|alias)\/*$/i;
+const sourceConfigAtEnd = /(?:^|\/)sourceConfig\/*$/;
 const settingsAtEnd = /(?:^|\/)v1\/+projects\/+([^/]+)\/+settings\/*$/i;
 
 export function parsePath(path: string): IngestCall | null {
@@ -46,6 +48,7 @@ export function parsePath(path: string): IngestCall | null {
   if (name !== undefined) return Object.hasOwn(calls, name) ? (calls[name] ?? null) : null;
   const pixel = pixelAtEnd.exec(path)?.[1]?.toLowerCase();
   if (pixel !== undefined) return { call: "single", type: pixel as MessageType, isPixel: true };
+  if (sourceConfigAtEnd.test(path)) return { call: "sourceConfig" };
   const writeKey = settingsAtEnd.exec(path)?.[1];
   return writeKey === undefined ? null : { call: "settings", writeKey: decoded(writeKey) };
 }

@@ -17,6 +17,7 @@ export function sourcesPage(page: Page) {
       unknown.getByRole("form", { name: `Unknown write key ${writeKey}` }),
     nameFor: (writeKey: string) =>
       unknown.getByRole("textbox", { name: `Name of the source for ${writeKey}` }),
+    snippet: (kind: string) => page.getByLabel(`${kind} snippet`),
     refusedRequests: page.getByRole("region", { name: "Refused requests" }),
     refused: (what: string) =>
       page

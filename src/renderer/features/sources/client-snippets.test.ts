@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { clientSnippet, clientSnippetKinds } from "./client-snippets.ts";
+import { clientSnippet, clientSnippetKinds, snippetKindOf } from "./client-snippets.ts";
 
 const ingestUrl = "http://127.0.0.1:4700";
 
@@ -9,6 +9,16 @@ describe("pointing a client here", () => {
     const snippet = clientSnippet(kind, { ingestUrl, writeKey: "wk_1" });
     expect(snippet).toMatch(/127\.0\.0\.1(:4700|",\n  port: 4700)/);
     expect(snippet).toContain("wk_1");
+  });
+
+  test.each([
+    ["go-classic", "Go"],
+    ["node-classic", "Node 6"],
+    ["rudderstack", "RudderStack"],
+    ["kotlin", null],
+    [null, null],
+  ])("the program for %s is that of %s", (library, kind) => {
+    expect(snippetKindOf(library)).toBe(kind);
   });
 
   test("a shell sees any write key as one word", () => {
@@ -23,7 +33,15 @@ describe("pointing a client here", () => {
 
   test("JavaScript, Go and Python see it as one string", () => {
     const writeKey = 'a "b" \\ c';
-    for (const kind of ["Node", "Go", "Python", "browser"] as const)
+    for (const kind of [
+      "Node",
+      "Node 6",
+      "Go",
+      "Python",
+      "Java",
+      "browser",
+      "RudderStack",
+    ] as const)
       expect(clientSnippet(kind, { ingestUrl, writeKey })).toContain(JSON.stringify(writeKey));
   });
 

@@ -6,7 +6,8 @@ import {
   type PointingLines,
 } from "../../../domain/client-libraries.ts";
 
-export const clientSnippetKinds = [
+/** Always offered. */
+export const usualSnippetKinds = [
   "cURL",
   "Node",
   "Go",
@@ -14,6 +15,13 @@ export const clientSnippetKinds = [
   "Ruby",
   "PHP",
   "browser",
+] as const;
+export const clientSnippetKinds = [
+  ...usualSnippetKinds,
+  "Node 6",
+  "Java",
+  "RudderStack",
+  "React Native",
 ] as const;
 export type ClientSnippetKind = (typeof clientSnippetKinds)[number];
 
@@ -34,7 +42,17 @@ const libraries: Record<ClientSnippetKind, LibraryId> = {
   Ruby: "ruby",
   PHP: "php",
   browser: "browser",
+  "Node 6": "node-classic",
+  Java: "java",
+  RudderStack: "rudderstack",
+  "React Native": "react-native",
 };
+
+/** The program for a library that was recognised; null when there is none. */
+export function snippetKindOf(library: string | null): ClientSnippetKind | null {
+  const id = library === "go-classic" ? "go" : library;
+  return clientSnippetKinds.find((kind) => libraries[kind] === id) ?? null;
+}
 
 type Parts = PointingLines & { protocol: string };
 
@@ -142,6 +160,55 @@ const analytics = AnalyticsBrowser.load(
     },
   },
 );
+analytics.track("Order Completed", { total: 184.5, currency: "EUR" });
+`,
+  "Node 6": ({ address, key }) => `// npm install analytics-node@6
+import Analytics from "analytics-node";
+
+const analytics = ${key}
+  ${address}
+});
+analytics.track({
+  userId: "u_1042",
+  event: "Order Completed",
+  properties: { total: 184.5, currency: "EUR" },
+});
+await analytics.flush();
+`,
+  Java: ({ address, key }) => `// com.segment.analytics.java:analytics:3.5.4
+import com.segment.analytics.Analytics;
+import com.segment.analytics.messages.TrackMessage;
+import java.util.Map;
+
+class Shop {
+  public static void main(String[] args) {
+    Analytics analytics = ${key}
+        ${address}
+        .build();
+    analytics.enqueue(TrackMessage.builder("Order Completed")
+        .userId("u_1042")
+        .properties(Map.of("total", 184.5, "currency", "EUR")));
+    analytics.shutdown();
+  }
+}
+`,
+  RudderStack: ({ address, key }) => `// npm install @rudderstack/analytics-js
+import { RudderAnalytics } from "@rudderstack/analytics-js/bundled";
+
+const analytics = new RudderAnalytics();
+${key}
+  ${address}
+});
+analytics.track("Order Completed", { total: 184.5, currency: "EUR" });
+`,
+  "React Native": ({ address, key }) => `// npm install @segment/analytics-react-native
+import { createClient } from "@segment/analytics-react-native";
+
+const analytics = createClient({
+  ${key}
+  useSegmentEndpoints: true,
+  ${address}
+});
 analytics.track("Order Completed", { total: 184.5, currency: "EUR" });
 `,
 };

@@ -5,6 +5,7 @@
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
+import { recognise } from "../../../domain/client-libraries.ts";
 import { Button, Choice } from "../../kit/controls.tsx";
 import { Copyable, copyText } from "../../kit/copy.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
@@ -18,7 +19,12 @@ import { hrefTo, openOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { Collection, EditorPane, type Entry } from "../collection/collection.tsx";
 import { filterHref } from "../details/places.ts";
-import { clientSnippet, type ClientSnippetKind, clientSnippetKinds } from "./client-snippets.ts";
+import {
+  clientSnippet,
+  type ClientSnippetKind,
+  snippetKindOf,
+  usualSnippetKinds,
+} from "./client-snippets.ts";
 import { NothingArrives, RefusedRequests, refusedPath } from "./refused-requests.tsx";
 import { SourceEditor } from "./source-editor.tsx";
 import { UnknownKeys } from "./unknown-keys.tsx";
@@ -130,7 +136,13 @@ export function SourcesView() {
           ? undefined
           : {
               label: "Point a client here",
-              content: <ClientSnippetPane writeKey={current?.writeKey ?? null} />,
+              content: (
+                <ClientSnippetPane
+                  key={current?.id}
+                  sourceId={current?.id ?? null}
+                  writeKey={current?.writeKey ?? null}
+                />
+              ),
             }
       }
     />
@@ -200,13 +212,37 @@ function AudienceSource({ source: { id, name } }: { source: AnswerOf<"sources.ge
 /** Stands in until there is a source. */
 const exampleKey = "WRITE_KEY";
 
+/** The program for the library that sent the newest message of the source, or was refused last. */
+function useRecognisedKind(sourceId: string | null): ClientSnippetKind | null {
+  const newest = useLive("messages.list", sourceId === null ? null : { sourceId, limit: 1 });
+  const id = newest.answer?.items[0]?.id;
+  const message = useOnce("messages.get", id === undefined ? null : { id }).answer;
+  const refused = useLive("refused.list", {}).answer?.items ?? [];
+  if (message !== undefined) {
+    const agent = message.request.headers.find(([name]) => /^user-agent$/i.test(name))?.[1];
+    const raw = typeof message.raw === "string" ? message.raw : null;
+    const kind = snippetKindOf(recognise(agent ?? null, raw).id);
+    if (kind !== null) return kind;
+  }
+  return snippetKindOf(refused[0]?.library.id ?? null);
+}
+
 /**
  * How a client is pointed at this source: the address, the key, and a whole program for each
  * library.
  */
-function ClientSnippetPane({ writeKey }: { writeKey: string | null }) {
+function ClientSnippetPane({
+  sourceId,
+  writeKey,
+}: {
+  sourceId: string | null;
+  writeKey: string | null;
+}) {
   const about = useOnce("about.get", {}).answer;
-  const [kind, setKind] = useState<ClientSnippetKind>("cURL");
+  const recognised = useRecognisedKind(sourceId);
+  const [chosen, setKind] = useState<ClientSnippetKind | null>(null);
+  const kind = chosen ?? recognised ?? "cURL";
+  const kinds = new Set<ClientSnippetKind>([...usualSnippetKinds, recognised ?? "cURL"]);
   if (about === undefined) return <section className="pane" />;
   const { ingestUrl } = about;
   const snippet = clientSnippet(kind, { ingestUrl, writeKey: writeKey ?? exampleKey });
@@ -222,7 +258,7 @@ function ClientSnippetPane({ writeKey }: { writeKey: string | null }) {
             small
             label="Client"
             value={kind}
-            options={clientSnippetKinds.map((each) => ({ value: each, label: each }))}
+            options={[...kinds].map((each) => ({ value: each, label: each }))}
             onChange={setKind}
           />
         </section>

@@ -156,6 +156,7 @@ function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record
   const reopen = db.prepare(
     "UPDATE deliveries SET window_round = rounds + 1, first_attempt_at = NULL WHERE id = ?",
   );
+  const takeBackRound = takingBackRound(db);
   const insertTransition = insertingTransition(db);
   const insertAttempt = insertingAttempt(db);
 
@@ -191,6 +192,7 @@ function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record
       if (delivery === null) continue;
       const code = stateCode(state);
       if (state === "queued" && delivery.state > waiting) reopen.run(deliveryId);
+      if (state === "queued" && delivery.state === sending) takeBackRound(delivery);
       setDeliveryState.run(code, reason, nextAttemptAt, delivery.firstAt, deliveryId);
       if (state !== "delivered") insertTransition(deliveryId, at, code, reason, nextAttemptAt);
       counts.delivery(delivery.destination_id, delivery.state, -1);
@@ -221,16 +223,13 @@ function atStart({
           `${inState} WHERE c.state = ${sending} AND c.n > 0 AND d.state = ${sending}`,
         )
         .all();
-      const lastRound = db
-        .prepare<[number], number>(
-          "SELECT coalesce(max(round), 0) FROM attempts WHERE delivery_id = ?",
-        )
-        .pluck();
+      const takeBackRound = takingBackRound(db);
       const back = db.prepare(
-        `UPDATE deliveries SET state = ${queued}, reason = 'restarted', rounds = ? WHERE id = ?`,
+        `UPDATE deliveries SET state = ${queued}, reason = 'restarted' WHERE id = ?`,
       );
       for (const row of rows) {
-        back.run(Math.max(lastRound.get(row.id) as number, row.window_round - 1), row.id);
+        takeBackRound(row);
+        back.run(row.id);
         insertTransition(row.id, now, queued, "restarted", null);
         counts.delivery(row.destination_id, sending, -1);
         counts.delivery(row.destination_id, queued, 1);
@@ -257,6 +256,16 @@ function atStart({
       return rows.length;
     }),
   };
+}
+
+/** A round that was interrupted and has no attempt on record has not taken place. */
+function takingBackRound(db: Db) {
+  const lastRound = db
+    .prepare<[number], number>("SELECT coalesce(max(round), 0) FROM attempts WHERE delivery_id = ?")
+    .pluck();
+  const setRounds = db.prepare("UPDATE deliveries SET rounds = ? WHERE id = ?");
+  return ({ id, window_round }: Pick<DeliveryRow, "id" | "window_round">): void =>
+    void setRounds.run(Math.max(lastRound.get(id) as number, window_round - 1), id);
 }
 
 function insertingTransition(db: Db) {

@@ -18,6 +18,7 @@ import { startTimer, type RealTimer } from "../real-time.ts";
 import { createLanes, type Lanes } from "./sender.ts";
 import { Recorder } from "./recorder.ts";
 import { Rounds, type RoundsOptions } from "./rounds.ts";
+import type { DeliveryThread } from "./delivery-thread.ts";
 import type { Trust } from "./dial.ts";
 
 /**
@@ -46,6 +47,8 @@ type DeliverySchedulerOptions = {
   activity: Activity;
   holds: Holds;
   trust: Trust;
+  /** Attempts are sent in this thread when left out. */
+  thread?: DeliveryThread | undefined;
   changes: Changes;
   onAttempts: (n: number) => void;
   report: (error: unknown) => void;
@@ -65,9 +68,10 @@ export class DeliveryScheduler {
 
   constructor(options: DeliverySchedulerOptions) {
     this.#options = options;
-    const { configuration, store, trust, changes, onAttempts, report } = options;
+    const { configuration, store, trust, thread, changes, onAttempts, report } = options;
     this.#lanes = createLanes({
       trust,
+      thread,
       connections: () => configuration.settings().laneConnections,
       report,
     });
@@ -210,6 +214,7 @@ export class DeliveryScheduler {
     }
     this.#recorder.stop();
     this.#lanes.close();
+    await this.#options.thread?.stop();
   }
 
   #pump(): void {

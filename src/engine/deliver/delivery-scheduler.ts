@@ -33,6 +33,12 @@ const maxBytesUnderWay = 32 * 1024 * 1024;
  */
 const claimAtOnce = 128;
 
+/**
+ * An attempt that takes longer has its claim in the data file, so that a start after a kill tells
+ * that it was being sent. Most end before, and their claims are never written.
+ */
+const claimWrittenAfterMs = 250;
+
 /** Overdue deliveries start this far apart, all of them within a minute. */
 const overdueGapMs = 250;
 const overdueSpreadMs = 60_000;
@@ -63,6 +69,7 @@ export class DeliveryScheduler {
   /** One of each origin at most, until the pump has run. */
   #kicks: Work[] = [];
   #dueTimer: { at: number; timer: ClockTimer } | null = null;
+  #recordClaims: RealTimer | null = null;
   #stopping = false;
   #retryAfterError: RealTimer | null = null;
 
@@ -213,6 +220,8 @@ export class DeliveryScheduler {
       await this.#rounds.abandon();
     }
     this.#recorder.stop();
+    this.#recordClaims?.cancel();
+    this.#writeClaims();
     this.#lanes.close();
     await this.#options.thread?.stop();
   }
@@ -245,12 +254,22 @@ export class DeliveryScheduler {
   #claim(destination: Destination): void {
     const limit = this.#room(destination);
     if (limit <= 0) return;
-    for (const delivery of this.#options.store.claim(
-      destination.id,
-      this.#options.clock.now(),
-      limit,
-    ))
+    const { store, clock } = this.#options;
+    for (const delivery of store.claim(destination.id, clock.now(), limit)) {
       this.#rounds.begin(delivery, destination);
+      this.#recordClaims ??= startTimer(claimWrittenAfterMs, () => {
+        this.#recordClaims = null;
+        this.#writeClaims();
+      });
+    }
+  }
+
+  #writeClaims(): void {
+    try {
+      this.#options.store.recordClaims();
+    } catch (error) {
+      this.#options.report(error);
+    }
   }
 
   /** How many more deliveries keep the least busy lane of a destination busy. */

@@ -108,7 +108,8 @@ export function createApp(options: AppOptions): App {
     queries: store,
     changes,
     settle: createSettle({ activity, clock, store, scheduler, changes }),
-    trouble: () => store.trouble() ?? clock.trouble ?? delivery.thread?.trouble ?? null,
+    trouble: () => store.trouble() ?? clock.trouble,
+    deliveryTrouble: () => delivery.thread?.trouble ?? null,
     rates: () => ({
       ingestedPerSecond: ingested.perSecond(),
       attemptsPerSecond: attempted.perSecond(),

@@ -36,7 +36,7 @@ test("when the delivery thread ends, that is told, and what it was sending is se
   const { app, receivers, thread, id } = await sendingIn(start, [hang]);
   expect(await app.delivery(id)).toMatchObject({ state: "sending" });
   await thread.terminate();
-  expect((await app.call("stats.get", {})).trouble).toContain(
+  expect((await app.call("stats.get", {})).deliveryTrouble).toContain(
     "The thread that sends deliveries has ended.",
   );
   await receivers[0]?.whenReceived(2);
@@ -46,7 +46,7 @@ test("when the delivery thread ends, that is told, and what it was sending is se
   expect(delivery.transitions).toMatchObject([{ state: "queued", reason: "interrupted" }]);
   const bodies = receivers[0]?.requests.map(({ body }) => body);
   expect(bodies).toEqual([bodies?.[0], bodies?.[0]]);
-  expect((await app.call("stats.get", {})).trouble).toBe(null);
+  expect((await app.call("stats.get", {})).deliveryTrouble).toBe(null);
   expect(app.takeReported()).toMatchObject([{ message: "The delivery thread has ended." }]);
 });
 

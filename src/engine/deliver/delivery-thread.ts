@@ -13,7 +13,6 @@
  */
 
 import { Worker } from "node:worker_threads";
-import { problem, type Problem } from "../../domain/problem.ts";
 import { startTimer, type RealTimer } from "../real-time.ts";
 import type { Target, Trust } from "./dial.ts";
 import { connectionError } from "./exchange.ts";
@@ -42,7 +41,7 @@ export class DeliveryThread {
   #state: "none" | "starting" | "ready" | "ended" | "useless" = "none";
   #worker: Worker | null = null;
   #restart: RealTimer | null = null;
-  #trouble: Problem | null = null;
+  #trouble: string | null = null;
   #isStopped = false;
   /** One of its threads was ready. */
   #isProven = false;
@@ -59,7 +58,7 @@ export class DeliveryThread {
   }
 
   /** Why deliveries wait, or are carried in this thread; null when nothing is wrong. */
-  get trouble(): Problem | null {
+  get trouble(): string | null {
     return this.#trouble;
   }
 
@@ -163,7 +162,7 @@ export class DeliveryThread {
     return worker;
   }
 
-  #setTrouble(trouble: Problem | null): void {
+  #setTrouble(trouble: string | null): void {
     if (this.#trouble === trouble) return;
     this.#trouble = trouble;
     this.#options.onTrouble();
@@ -205,16 +204,10 @@ export class DeliveryThread {
   }
 }
 
-const hasEnded = problem(
-  503,
-  "delivery_thread",
-  "The thread that sends deliveries has ended. A new one is being started, and what the old one was sending is sent again.",
-);
-const cannotStart = problem(
-  503,
-  "delivery_thread",
-  "The thread that sends deliveries cannot be started. Deliveries are sent without it, which is slower.",
-);
+const hasEnded =
+  "The thread that sends deliveries has ended. A new one is being started, and what the old one was sending is sent again.";
+const cannotStart =
+  "The thread that sends deliveries cannot be started. Deliveries are sent without it, which is slower.";
 
 const interrupted: ExchangeResult = {
   ...connectionError("interrupted", "The delivery thread ended while it sent this request."),

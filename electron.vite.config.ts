@@ -9,7 +9,14 @@ export default defineConfig({
     build: {
       // better-sqlite3 brings a binary; everything else goes into the file.
       externalizeDeps: { exclude: ["yaml", "zod"] },
-      rolldownOptions: { input: join(import.meta.dirname, "src/main/index.ts") },
+      rolldownOptions: {
+        input: {
+          index: join(import.meta.dirname, "src/main/index.ts"),
+          "thread-host": join(import.meta.dirname, "src/engine/deliver/thread-host.ts"),
+        },
+        // The delivery thread's program is looked for beside the file that starts it.
+        output: { chunkFileNames: "[name]-[hash].js" },
+      },
     },
   },
   preload: {

@@ -44,6 +44,8 @@ export type AppOptions = {
    * does not listen everywhere.
    */
   log?: (sentence: string) => void;
+  /** Sends deliveries in a thread of their own; in the thread of everything else when left out. */
+  deliveryThread?: boolean;
   version: string;
 };
 
@@ -69,7 +71,7 @@ export function createApp(options: AppOptions): App {
   const dataDir = data === ":memory:" ? null : data;
   const core = createCore({ ...options, report: reportUnexpected });
   const { store, report, signals, changes, activity, clock, configuration, suppressions } = core;
-  const delivery = createDelivery(core, { dataDir });
+  const delivery = createDelivery(core, { dataDir, inThread: options.deliveryThread ?? false });
   const ports = createPorts(core, delivery, { host, ports: portNumbers, dataDir, log });
   const { addresses, ingest, refused, endpoints, clients, ingestClient, upkeep } = ports;
   const people = createPeople(core, { accepted: () => ingest.committed() });
@@ -107,6 +109,7 @@ export function createApp(options: AppOptions): App {
     changes,
     settle: createSettle({ activity, clock, store, scheduler, changes }),
     trouble: () => store.trouble() ?? clock.trouble,
+    deliveryTrouble: () => delivery.thread?.trouble ?? null,
     rates: () => ({
       ingestedPerSecond: ingested.perSecond(),
       attemptsPerSecond: attempted.perSecond(),

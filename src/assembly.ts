@@ -18,6 +18,7 @@ import type { CommittedMessage } from "./engine/ports.ts";
 import type { ProfileChange } from "./engine/profile-ports.ts";
 import { createDeliveries } from "./engine/deliver/deliveries.ts";
 import { DeliveryScheduler } from "./engine/deliver/delivery-scheduler.ts";
+import { DeliveryThread } from "./engine/deliver/delivery-thread.ts";
 import { createTrust } from "./engine/deliver/dial.ts";
 import { createAuthority } from "./engine/endpoints/authority.ts";
 import { createComputations } from "./engine/audiences/computations.ts";
@@ -95,6 +96,8 @@ export function createCore({ data, clock: firstClock, report: reportUnexpected }
     seed,
     suppressions,
     isSuppressed: suppressions.isSuppressed,
+    /** Where the test endpoints listen, once they do. */
+    endpointPorts: [] as number[],
   };
 }
 
@@ -131,14 +134,29 @@ function signal<Args extends unknown[]>(): Signal<Args> {
   };
 }
 
+type DeliveryOptions = {
+  dataDir: string | null;
+  /** Attempts are sent in a thread of their own. */
+  inThread: boolean;
+};
+
 /** From a queued delivery to its attempts on record. */
-export function createDelivery(core: Core, { dataDir }: { dataDir: string | null }) {
-  const { signals, advanceWork } = core;
+export function createDelivery(core: Core, { dataDir, inThread }: DeliveryOptions) {
+  const { signals, advanceWork, changes, report } = core;
   const authority = createAuthority({ dataDir });
   const trust = createTrust({ localAuthority: () => authority.authorityPem() });
+  const thread = inThread
+    ? new DeliveryThread({
+        trust,
+        ownPorts: core.endpointPorts,
+        onTrouble: () => changes.note("messages", null),
+        report,
+      })
+    : undefined;
   const scheduler = new DeliveryScheduler({
     ...core,
     trust,
+    thread,
     onAttempts: signals.attemptsRecorded.emit,
   });
   const deliveries = createDeliveries({ ...core, kick: () => scheduler.kick() });
@@ -150,7 +168,7 @@ export function createDelivery(core: Core, { dataDir }: { dataDir: string | null
   signals.configurationChanged.on(() => scheduler.kick());
   signals.destinationDeleted.on((id) => deliveries.cancelOf(id));
   signals.committed.on((messages, origin) => scheduler.onCommitted(messages, origin));
-  return { authority, trust, scheduler, deliveries };
+  return { authority, trust, thread, scheduler, deliveries };
 }
 
 /**
@@ -284,6 +302,7 @@ export function createPorts(
       );
       addresses.endpointsUrl = url;
       addresses.endpointsTlsUrl = tlsUrl;
+      core.endpointPorts.push(...[url, tlsUrl].map((each) => Number(new URL(each).port)));
     },
   };
 }

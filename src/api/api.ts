@@ -144,6 +144,7 @@ function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "pipeline"> 
         rates: pipeline.rates(),
         queueDepth: queued + sending,
         trouble: pipeline.trouble()?.message ?? null,
+        deliveryTrouble: pipeline.deliveryTrouble(),
       };
     },
     "pipeline.settle": ({ timeoutMs }) => pipeline.settle(timeoutMs),

@@ -25,6 +25,12 @@ const stats = z
       .describe(
         "The problem with the data file: it is damaged, it is missing, or the last write failed. Null when no problem is known.",
       ),
+    deliveryTrouble: z
+      .string()
+      .nullable()
+      .describe(
+        "The problem with the thread that sends deliveries: it has ended, or it cannot be started. Null when there is none.",
+      ),
   })
   .meta({ id: "Stats" });
 

@@ -62,6 +62,8 @@ export type Pipeline = {
   settle(timeoutMs: number): Promise<{ settled: boolean; queued: number; sending: number }>;
   /** What is wrong with the data file; null when nothing is known to be. */
   trouble(): Problem | null;
+  /** What is wrong with the delivery thread; null when nothing is. */
+  deliveryTrouble(): string | null;
   rates(): { ingestedPerSecond: number; attemptsPerSecond: number };
   reset(what: "messages" | "everything"): Promise<void>;
 };

@@ -188,6 +188,11 @@ export type DeliveryStore = {
    * `now`; oldest due first.
    */
   claim(destinationId: DestinationId, now: number, limit: number): ClaimedDelivery[];
+  /**
+   * Writes the claims whose attempts have not ended: until then, or until somebody reads a state,
+   * the store keeps them in memory.
+   */
+  recordClaims(): void;
   /** Attempts and changes of state, in order. */
   record(attempts: AttemptRecord[], transitions: Transition[]): void;
   /** The earliest time at which a waiting delivery of these destinations is due, or null. */

@@ -73,6 +73,7 @@ async function start({
     host,
     ports,
     scenarios: join(root, "resources", "scenarios"),
+    deliveryThread: true,
     report,
     log,
     version,

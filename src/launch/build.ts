@@ -99,9 +99,12 @@ async function bundleRenderer(outDir: string): Promise<void> {
 function bundleHeadless(outDir: string): Promise<void> {
   return bundleForNode({
     outDir,
-    entry: join(root, "src", "headless", "cli.ts"),
+    entry: {
+      cli: join(root, "src", "headless", "cli.ts"),
+      "thread-host": join(root, "src", "engine", "deliver", "thread-host.ts"),
+    },
     format: "es",
-    file: "cli.js",
+    file: "[name].js",
   });
 }
 
@@ -122,7 +125,12 @@ export async function bundleTesting(outDir: string): Promise<void> {
     if (!shownByTesting.includes(name)) rmSync(join(types, name), { recursive: true });
 }
 
-type Bundle = { outDir: string; entry: string; format: "es" | "cjs"; file: string };
+type Bundle = {
+  outDir: string;
+  entry: string | Record<string, string>;
+  format: "es" | "cjs";
+  file: string;
+};
 
 async function bundleForNode({ outDir, entry, format, file }: Bundle): Promise<void> {
   const { build } = await import("vite");

@@ -73,6 +73,7 @@ async function run({ data, ports }: AppFlags): Promise<void> {
         data: data ?? userData,
         ports: free,
         scenarios: join(root, "resources", "scenarios"),
+        deliveryThread: true,
         report,
         log,
         version,

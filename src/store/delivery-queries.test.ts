@@ -15,6 +15,7 @@ test("pages of deliveries are complete and in order for every filter, while othe
     one.store.commit([request([{ to }, { to }, { to }])]);
   }
   one.store.claim(1 as DestinationId, startOfTime, 40);
+  one.store.recordClaims();
   one.store.record(
     [],
     Array.from({ length: 20 }, (_, n) => moveTo(delivery(n * 2 + 1), "failed")),

@@ -267,6 +267,7 @@ describe("after a crash", () => {
     queue(one, 3);
     claimed(one, startOfTime, 2);
     one.store.record([attempt(delivery(2), { status: 503, startedAt: startOfTime + 1 })], []);
+    one.store.recordClaims();
     const { store, db } = one.restarted();
     expect(store.requeueInterrupted(startOfTime + 500)).toBe(2);
     expect(store.requeueInterrupted(startOfTime + 500)).toBe(0);

@@ -2,56 +2,62 @@
  * Deliveries on their way. A delivery's state changes here and nowhere else, and its message's
  * state with it.
  *
+ * A claim from the queue may be in memory only (`claims.ts`); everything here that reads states
+ * writes the claims first.
+ *
  * The record of a change is a row of `transitions`, but for two, whose record is an attempt's own
  * row: `sending` (the attempt's start) and `delivered` (the attempt that succeeded).
  */
 
-import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
-import type {
-  AttemptRecord,
-  ClaimedDelivery,
-  DeliveryStore,
-  DeliverySummary,
-} from "../engine/ports.ts";
+import type { DeliveryId, DestinationId, MessageRowId } from "../domain/ids.ts";
+import type { AttemptRecord, DeliveryStore, DeliverySummary } from "../engine/ports.ts";
 import { deliveryStateAt, outcomeCode, stateCode } from "./codes.ts";
+import { Claims, claiming, seeing, type RefreshMessage } from "./claims.ts";
 import type { Counts, MessageKind } from "./counts.ts";
-import { createPayloadReader, deliverySummary, type DeliveryRow } from "./delivery-queries.ts";
+import { deliverySummary, type DeliveryRow } from "./delivery-queries.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
 const sending = stateCode("sending");
 const queued = stateCode("queued");
 const waiting = stateCode("waiting");
 
-type Claimable = {
-  id: number;
-  message_id: number;
-  state: number;
-  shape: number;
-  rounds: number;
-  window_round: number;
-  first_attempt_at: number | null;
+type Parts = {
+  db: Db;
+  counts: Counts;
+  transactions: Transactions;
+  claims: Claims;
+  refreshMessage: RefreshMessage;
 };
-
-type Parts = { db: Db; counts: Counts; transactions: Transactions; refreshMessage: RefreshMessage };
 
 export function createDeliveryStore(
   db: Db,
   counts: Counts,
   transactions: Transactions,
-): Omit<DeliveryStore, "countByState"> {
-  const parts: Parts = { db, counts, transactions, refreshMessage: refreshing(db, counts) };
+): Omit<DeliveryStore, "countByState"> & { seeClaims: () => void } {
+  const claims = new Claims(db, counts, transactions);
+  const refreshMessage = refreshing(db, counts);
+  const parts: Parts = { db, counts, transactions, claims, refreshMessage };
+  const recordClaims = (): void => claims.write(refreshMessage);
+  const seeClaims = (): void => {
+    try {
+      recordClaims();
+    } catch {
+      // A full disk keeps nobody from reading. The next record reports it.
+    }
+  };
   return {
     ...claiming(parts),
+    recordClaims,
     record: transactions.wrap(recording(parts)),
-    ...atStart(parts),
-    ...readers(db),
+    seeClaims,
+    ...seeing(seeClaims, { ...atStart(parts), ...readers(db) }),
+    ...dueTimes(db),
+    ...windows(parts, seeClaims),
   };
 }
 
 /** What the attempts of one recording add to a message. */
 type OfMessage = { attempts: number; lastStatus: number | null };
-
-type RefreshMessage = (id: number, attempts: number, lastStatus: number | null) => void;
 
 /** A message has the first state, in the order of the list, that any of its deliveries is in. */
 function refreshing(db: Db, counts: Counts): RefreshMessage {
@@ -72,92 +78,32 @@ function refreshing(db: Db, counts: Counts): RefreshMessage {
   };
 }
 
-function claiming({
-  db,
-  counts,
-  transactions,
-  refreshMessage,
-}: Parts): Pick<DeliveryStore, "claim" | "countRunnable"> {
-  const claimable =
-    "SELECT id, message_id, state, shape, rounds, window_round, first_attempt_at FROM deliveries";
-  const due = db.prepare<[number, number, number], Claimable>(
-    `${claimable} WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ?`,
-  );
-  const inQueue = db.prepare<[number, number], Claimable>(
-    `${claimable} WHERE destination_id = ? AND state = ${queued} ORDER BY id LIMIT ?`,
-  );
-  const countDue = db
-    .prepare<[number, number, number]>(
-      `SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at <= ? LIMIT ?)`,
-    )
-    .pluck();
-  const countQueued = db
-    .prepare<[number, number]>(
-      `SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${queued} LIMIT ?)`,
-    )
-    .pluck();
-  const take = db.prepare(
-    `UPDATE deliveries SET state = ${sending}, rounds = rounds + 1, next_attempt_at = NULL WHERE id = ?`,
-  );
-  const payloadOf = createPayloadReader(db);
-  const finished = db
-    .prepare<[number, number], number>(
-      "SELECT webhook_id FROM attempts WHERE delivery_id = ? AND round >= ? AND retryable = 0",
-    )
-    .pluck();
-
-  const claimRows = transactions.wrap(
-    (destinationId: DestinationId, rows: Claimable[]): ClaimedDelivery[] =>
-      rows.map((row) => {
-        take.run(row.id);
-        counts.delivery(destinationId, row.state, -1);
-        counts.delivery(destinationId, sending, 1);
-        refreshMessage(row.message_id, 0, null);
-        return {
-          id: row.id as DeliveryId,
-          messageRow: row.message_id as MessageRowId,
-          destinationId,
-          round: row.rounds + 1,
-          windowRound: row.window_round,
-          firstAttemptAt: row.first_attempt_at,
-          finished:
-            row.rounds + 1 > row.window_round
-              ? (finished.all(row.id, row.window_round) as WebhookId[])
-              : [],
-          payload: payloadOf(row),
-        };
-      }),
-  );
-
-  return {
-    claim(destinationId: DestinationId, now: number, limit: number): ClaimedDelivery[] {
-      const rows = due.all(destinationId, now, limit);
-      rows.push(...inQueue.all(destinationId, limit - rows.length));
-      // Usually there is nothing to claim, and then nothing to write.
-      return rows.length === 0 ? [] : claimRows(destinationId, rows);
-    },
-    countRunnable(destinationId, now, limit) {
-      const due = countDue.get(destinationId, now, limit) as number;
-      return due + (countQueued.get(destinationId, limit - due) as number);
-    },
-  };
-}
-
 /**
  * Runs inside a transaction. Deliveries that retention has removed since, with their messages, are
  * passed over.
  */
-function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record"] {
+function recording({ db, counts, claims, refreshMessage }: Parts): DeliveryStore["record"] {
   const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
   const setDeliveryState = db.prepare(
     "UPDATE deliveries SET state = ?, reason = ?, next_attempt_at = ?, first_attempt_at = coalesce(?, first_attempt_at) WHERE id = ?",
+  );
+  const endRound = db.prepare(
+    "UPDATE deliveries SET state = ?, reason = ?, next_attempt_at = ?, first_attempt_at = coalesce(?, first_attempt_at), rounds = rounds + 1 WHERE id = ?",
   );
   const setFirstAttempt = db.prepare("UPDATE deliveries SET first_attempt_at = ? WHERE id = ?");
   const reopen = db.prepare(
     "UPDATE deliveries SET window_round = rounds + 1, first_attempt_at = NULL WHERE id = ?",
   );
+  const takeBackRound = takingBackRound(db);
   const insertTransition = insertingTransition(db);
   const insertAttempt = insertingAttempt(db);
+
+  const writeClaim = (delivery: Touched): void => {
+    if (!delivery.claimed) return;
+    claims.writeOne(delivery);
+    delivery.claimed = false;
+    delivery.state = sending;
+  };
 
   return (attempts, transitions) => {
     const deliveries = new Map<number, Touched | null>();
@@ -167,7 +113,8 @@ function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record
       let delivery = deliveries.get(id);
       if (delivery === undefined) {
         const row = one.get(id);
-        delivery = row === undefined ? null : { ...row, firstAt: null };
+        const claimed = claims.takeOut(id);
+        delivery = row === undefined ? null : { ...row, firstAt: null, claimed };
         deliveries.set(id, delivery);
         if (delivery !== null && !messages.has(delivery.message_id))
           messages.set(delivery.message_id, { attempts: 0, lastStatus: null });
@@ -190,8 +137,15 @@ function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record
       const delivery = touch(deliveryId);
       if (delivery === null) continue;
       const code = stateCode(state);
-      if (state === "queued" && delivery.state > waiting) reopen.run(deliveryId);
-      setDeliveryState.run(code, reason, nextAttemptAt, delivery.firstAt, deliveryId);
+      if (state === "queued") {
+        writeClaim(delivery);
+        if (delivery.state > waiting) reopen.run(deliveryId);
+        if (delivery.state === sending) takeBackRound(delivery);
+        claims.requeued(delivery.destination_id);
+      }
+      const setState = delivery.claimed ? endRound : setDeliveryState;
+      delivery.claimed = false;
+      setState.run(code, reason, nextAttemptAt, delivery.firstAt, deliveryId);
       if (state !== "delivered") insertTransition(deliveryId, at, code, reason, nextAttemptAt);
       counts.delivery(delivery.destination_id, delivery.state, -1);
       counts.delivery(delivery.destination_id, code, 1);
@@ -199,8 +153,9 @@ function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record
       delivery.firstAt = null;
     }
     for (const delivery of deliveries.values()) {
-      if (delivery !== null && delivery.firstAt !== null)
-        setFirstAttempt.run(delivery.firstAt, delivery.id);
+      if (delivery === null) continue;
+      writeClaim(delivery);
+      if (delivery.firstAt !== null) setFirstAttempt.run(delivery.firstAt, delivery.id);
     }
     for (const [id, { attempts, lastStatus }] of messages) refreshMessage(id, attempts, lastStatus);
   };
@@ -211,6 +166,7 @@ function atStart({
   db,
   counts,
   transactions,
+  claims,
   refreshMessage,
 }: Parts): Pick<DeliveryStore, "requeueInterrupted" | "spreadOverdue"> {
   const insertTransition = insertingTransition(db);
@@ -221,16 +177,14 @@ function atStart({
           `${inState} WHERE c.state = ${sending} AND c.n > 0 AND d.state = ${sending}`,
         )
         .all();
-      const lastRound = db
-        .prepare<[number], number>(
-          "SELECT coalesce(max(round), 0) FROM attempts WHERE delivery_id = ?",
-        )
-        .pluck();
+      const takeBackRound = takingBackRound(db);
       const back = db.prepare(
-        `UPDATE deliveries SET state = ${queued}, reason = 'restarted', rounds = ? WHERE id = ?`,
+        `UPDATE deliveries SET state = ${queued}, reason = 'restarted' WHERE id = ?`,
       );
       for (const row of rows) {
-        back.run(Math.max(lastRound.get(row.id) as number, row.window_round - 1), row.id);
+        takeBackRound(row);
+        back.run(row.id);
+        claims.requeued(row.destination_id);
         insertTransition(row.id, now, queued, "restarted", null);
         counts.delivery(row.destination_id, sending, -1);
         counts.delivery(row.destination_id, queued, 1);
@@ -257,6 +211,16 @@ function atStart({
       return rows.length;
     }),
   };
+}
+
+/** A round that was interrupted and has no attempt on record has not taken place. */
+function takingBackRound(db: Db) {
+  const lastRound = db
+    .prepare<[number], number>("SELECT coalesce(max(round), 0) FROM attempts WHERE delivery_id = ?")
+    .pluck();
+  const setRounds = db.prepare("UPDATE deliveries SET rounds = ? WHERE id = ?");
+  return ({ id, window_round }: Pick<DeliveryRow, "id" | "window_round">): void =>
+    void setRounds.run(Math.max(lastRound.get(id) as number, window_round - 1), id);
 }
 
 function insertingTransition(db: Db) {
@@ -303,9 +267,9 @@ function insertingAttempt(db: Db) {
 
 /**
  * A delivery within one recording; `firstAt` is the start of its first attempt that no change of
- * state has taken note of yet.
+ * state has taken note of yet, `claimed` says that its row does not have its claim yet.
  */
-type Touched = DeliveryRow & { firstAt: number | null };
+type Touched = DeliveryRow & { firstAt: number | null; claimed: boolean };
 
 /** Of every destination that has some in this state, so that the indexes lead to them. */
 const inState =
@@ -313,28 +277,6 @@ const inState =
 
 function readers(db: Db) {
   const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
-  const nextDue = db
-    .prepare<[number]>(
-      `SELECT next_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} ORDER BY next_attempt_at LIMIT 1`,
-    )
-    .pluck();
-  const firstAttempts = db.prepare<[number, number], { id: number }>(
-    `SELECT id FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND first_attempt_at <= ? ORDER BY first_attempt_at`,
-  );
-  const firstAttemptsQueued = db.prepare<[number, number], { id: number }>(
-    `SELECT id FROM deliveries WHERE destination_id = ? AND state = ${queued} AND first_attempt_at IS NOT NULL AND first_attempt_at <= ?`,
-  );
-  const oldestWindowQueued = db
-    .prepare<[number]>(
-      `SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${queued} AND first_attempt_at IS NOT NULL
-       ORDER BY first_attempt_at LIMIT 1`,
-    )
-    .pluck();
-  const oldestWindow = db
-    .prepare<[number]>(
-      `SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} ORDER BY first_attempt_at LIMIT 1`,
-    )
-    .pluck();
   const newest = db.prepare<[], { message: number; delivery: number }>(
     "SELECT coalesce((SELECT max(id) FROM messages), 0) AS message, coalesce((SELECT max(id) FROM deliveries), 0) AS delivery",
   );
@@ -358,30 +300,6 @@ function readers(db: Db) {
     .pluck();
 
   return {
-    nextDueAt(destinationIds: readonly DestinationId[]): number | null {
-      let earliest: number | null = null;
-      for (const id of destinationIds) {
-        const at = nextDue.get(id) as number | undefined;
-        if (at !== undefined && (earliest === null || at < earliest)) earliest = at;
-      }
-      return earliest;
-    },
-    pausedPastWindow: (destinationId: DestinationId, now: number, windowMs: number): DeliveryId[] =>
-      [
-        ...firstAttempts.all(destinationId, now - windowMs),
-        ...firstAttemptsQueued.all(destinationId, now - windowMs),
-      ].map(({ id }) => id as DeliveryId),
-    nextWindowEnd(destinationId: DestinationId, windowMs: number): number | null {
-      const firsts = [oldestWindow.get(destinationId), oldestWindowQueued.get(destinationId)] as (
-        | number
-        | null
-        | undefined
-      )[];
-      const ends = firsts.flatMap((first) =>
-        first === null || first === undefined ? [] : [first + windowMs],
-      );
-      return ends.length === 0 ? null : Math.min(...ends);
-    },
     delivery(id: DeliveryId): DeliverySummary | null {
       const row = one.get(id);
       return row === undefined ? null : deliverySummary(row);
@@ -399,5 +317,72 @@ function readers(db: Db) {
         .all(message)
         .map(({ destinationId, code }) => ({ destinationId, state: deliveryStateAt(code) })),
     destinationsWithWork: (): DestinationId[] => withWork.all() as DestinationId[],
+  };
+}
+
+/** Deliveries whose retries wait are never among the claims that are not written. */
+function dueTimes(db: Db): Pick<DeliveryStore, "nextDueAt"> {
+  const nextDue = db
+    .prepare<[number]>(
+      `SELECT next_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} ORDER BY next_attempt_at LIMIT 1`,
+    )
+    .pluck();
+  return {
+    nextDueAt(destinationIds: readonly DestinationId[]): number | null {
+      let earliest: number | null = null;
+      for (const id of destinationIds) {
+        const at = nextDue.get(id) as number | undefined;
+        if (at !== undefined && (earliest === null || at < earliest)) earliest = at;
+      }
+      return earliest;
+    },
+  };
+}
+
+/** The windows of a disabled destination, looked at in each turn in which deliveries are claimed. */
+function windows(
+  { db, claims }: Parts,
+  seeClaims: () => void,
+): Pick<DeliveryStore, "pausedPastWindow" | "nextWindowEnd"> {
+  const firstAttempts = db.prepare<[number, number], { id: number }>(
+    `SELECT id FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND first_attempt_at <= ? ORDER BY first_attempt_at`,
+  );
+  const firstAttemptsQueued = db.prepare<[number, number], { id: number }>(
+    `SELECT id FROM deliveries WHERE destination_id = ? AND state = ${queued} AND first_attempt_at IS NOT NULL AND first_attempt_at <= ?`,
+  );
+  const oldestWindowQueued = db
+    .prepare<[number]>(
+      `SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${queued} AND first_attempt_at IS NOT NULL
+       ORDER BY first_attempt_at LIMIT 1`,
+    )
+    .pluck();
+  const oldestWindow = db
+    .prepare<[number]>(
+      `SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} ORDER BY first_attempt_at LIMIT 1`,
+    )
+    .pluck();
+  const see = (destinationId: DestinationId): void => {
+    if (claims.count(destinationId) > 0) seeClaims();
+  };
+  return {
+    pausedPastWindow(destinationId: DestinationId, now: number, windowMs: number): DeliveryId[] {
+      see(destinationId);
+      return [
+        ...firstAttempts.all(destinationId, now - windowMs),
+        ...firstAttemptsQueued.all(destinationId, now - windowMs),
+      ].map(({ id }) => id as DeliveryId);
+    },
+    nextWindowEnd(destinationId: DestinationId, windowMs: number): number | null {
+      see(destinationId);
+      const firsts = [oldestWindow.get(destinationId), oldestWindowQueued.get(destinationId)] as (
+        | number
+        | null
+        | undefined
+      )[];
+      const ends = firsts.flatMap((first) =>
+        first === null || first === undefined ? [] : [first + windowMs],
+      );
+      return ends.length === 0 ? null : Math.min(...ends);
+    },
   };
 }

@@ -117,11 +117,14 @@ test("counts and lists are those of the rows, and nothing belongs to what is gon
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
       let one: TestStore = openTestStore();
       let now = startOfTime;
-      const inState = (...states: number[]): number[] =>
-        one.db
-          .prepare(`SELECT id FROM deliveries WHERE state IN (${states.join(",")}) ORDER BY id`)
+      const inState = (...states: number[]): number[] => {
+        const codes = states.join(",");
+        one.store.recordClaims();
+        return one.db
+          .prepare(`SELECT id FROM deliveries WHERE state IN (${codes}) ORDER BY id`)
           .pluck()
           .all() as number[];
+      };
       for (const each of steps) {
         now += 500;
         switch (each.do) {

@@ -230,8 +230,8 @@ test("no question walks through a table that grows, and none but the few named s
 test.each<[string, RegExp, string]>([
   [
     "queued deliveries to claim",
-    /FROM deliveries WHERE destination_id = \? AND state = 1 ORDER BY id/,
-    "deliveries_by_state (destination_id=? AND state=?)",
+    /FROM deliveries WHERE destination_id = \? AND state = 1 AND id > \? ORDER BY id/,
+    "deliveries_by_state (destination_id=? AND state=? AND rowid>?)",
   ],
   [
     "due deliveries to claim",

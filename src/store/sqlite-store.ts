@@ -4,6 +4,7 @@
  */
 
 import type { Store } from "../engine/store-ports.ts";
+import { seeing } from "./claims.ts";
 import { createClockStore } from "./configuration-store.ts";
 import { createComputedStore } from "./computed-store.ts";
 import { createConfigurationStore } from "./configuration-store.ts";
@@ -41,20 +42,24 @@ export function createStore({ db, health, close }: OpenedDatabase): Store {
   const postings = new Postings(db, transactions);
   const configuration = createConfigurationStore(db);
   db.pragma(`synchronous = ${configuration.settings().synchronous}`);
+  const { seeClaims, ...deliveries } = createDeliveryStore(db, counts, transactions);
   const store = {
     ...configuration,
     ...createClockStore(db),
     ...createIngestStore({ db, counts, postings, transactions }),
-    ...createDeliveryStore(db, counts, transactions),
-    ...createMessageQueries(db, postings, kinds),
-    ...createDeliveryQueries(db),
+    ...deliveries,
     ...createComputedStore(db),
-    ...createDeletionStore(db),
     ...createProfileStore(db),
     ...createProfileQueries(db),
     ...createSeenNames(db, transactions),
     ...createRuleStore(db),
-    ...createUpkeepStore({ db, counts, postings, transactions }),
+    // They read states of deliveries and messages.
+    ...seeing(seeClaims, {
+      ...createMessageQueries(db, postings, kinds),
+      ...createDeliveryQueries(db),
+      ...createDeletionStore(db),
+      ...createUpkeepStore({ db, counts, postings, transactions }),
+    }),
     atomically: <Result>(write: () => Result): Result => transactions.run(write),
   };
   return { ...guarded(store, health), ...health.role, close };

@@ -117,6 +117,7 @@ function filled(): { one: TestStore; store: Store; failAt(number: number | null)
   ]);
   store.markFollowed(store.followed().newest);
   store.claim(2 as DestinationId, startOfTime, 1);
+  store.recordClaims();
   store.record([attempt(3 as DeliveryId)], [moveTo(3 as DeliveryId, "delivered")]);
   return { one, store, failAt };
 }
@@ -132,7 +133,10 @@ const lost = (): Parameters<Store["commit"]>[0] => [
 
 const writes: Record<string, (store: Store) => unknown> = {
   "a commit": (store) => store.commit(lost()),
-  "a claim": (store) => store.claim(1 as DestinationId, startOfTime, 10),
+  "a claim": (store) => {
+    store.claim(1 as DestinationId, startOfTime, 10);
+    store.recordClaims();
+  },
   "a record of attempts": (store) =>
     store.record(
       [attempt(2 as DeliveryId, { status: 503 })],
@@ -151,6 +155,7 @@ const writes: Record<string, (store: Store) => unknown> = {
     store.atomically(() => {
       store.commit(lost());
       store.claim(1 as DestinationId, startOfTime, 10);
+      store.recordClaims();
       store.atomically(() =>
         store.commit([request([{ messageId: "inner", userId: "ada", to: [1] }])]),
       );

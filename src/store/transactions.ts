@@ -61,6 +61,11 @@ export class Transactions {
     this.#changed.add(cache);
   }
 
+  /** Undoes a change of memory that may happen outside of a transaction too. */
+  onRollback(rollback: () => void): void {
+    this.#changed?.add({ rollback });
+  }
+
   /** Called by `reload`, and when that is rolled back; in the order of these calls. */
   onReload(reload: () => void): void {
     this.#reloads.push(reload);

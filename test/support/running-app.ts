@@ -23,6 +23,8 @@ type AppOptions = {
   clock?: ClockMode;
   /** That of the app before a restart, so that its test endpoints are found again. */
   endpointsPort?: number;
+  /** `npx vitest run --mode thread` says so for all tests. */
+  deliveryThread?: boolean;
 };
 
 export type Message = Record<string, unknown>;
@@ -68,11 +70,17 @@ export async function starting(
   };
 }
 
-async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOptions = {}) {
+async function startApp({
+  data = ":memory:",
+  clock,
+  endpointsPort = 0,
+  deliveryThread = process.env["MODE"] === "thread",
+}: AppOptions = {}) {
   const unexpected: unknown[] = [];
   const app: App = createApp({
     data,
     ports: { ingest: 0, endpoints: endpointsPort, endpointsTls: 0 },
+    deliveryThread,
     version: "0.0.0",
     report: (error) => unexpected.push(error),
   });

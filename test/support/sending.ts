@@ -65,6 +65,7 @@ export function post(from: Sender, url: string, request: Partial<SendRequest> = 
   return {
     done: exchange.done,
     abort: (reason) => exchange.abort(reason),
+    limit: (ms) => exchange.limit(ms),
     markReached: () => exchange.markReached(),
     phases,
     sockets,

@@ -9,7 +9,6 @@ import type { EndpointId } from "../../domain/ids.ts";
 import type { Holdable, Work, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Phase, RecordedResponse } from "../ports.ts";
-import { startDeadline, type RealTimer } from "../real-time.ts";
 import type { Exchange, ExchangeResult } from "./exchange.ts";
 import type { Sender } from "./sender.ts";
 
@@ -46,7 +45,10 @@ export type AttemptResult = {
 };
 
 export type RunningAttempt = {
-  /** Null when it was stopped: a stopped attempt is not recorded. */
+  /**
+   * Null when it was stopped, or when the thread that sent it has ended: such an attempt is not
+   * recorded.
+   */
   done: Promise<AttemptResult | null>;
   stop(): void;
 };
@@ -63,10 +65,14 @@ export function startAttempt(options: AttemptOptions): RunningAttempt {
   let stopped = false;
   let ended = false;
   let unregister = (): void => undefined;
-  let deadline: RealTimer | ClockTimer;
+  let heldDeadline: ClockTimer | null = null;
 
-  const stamp = (phase: Phase): void =>
-    void stamps.push({ phase, real: clock.monotonic() - started, simulated: time.elapsed() });
+  const stamp = (phase: Phase, afterMs?: number): void =>
+    void stamps.push(
+      afterMs === undefined
+        ? { phase, real: clock.monotonic() - started, simulated: time.elapsed() }
+        : { phase, real: afterMs, simulated: afterMs },
+    );
   const abort = (): void => exchange.abort({ timeoutMs });
 
   const exchange: Exchange = sender.send({
@@ -75,6 +81,7 @@ export function startAttempt(options: AttemptOptions): RunningAttempt {
     headers,
     body,
     keepBody,
+    timeoutMs,
     onPhase: stamp,
     onSocket(address, port) {
       unregister();
@@ -86,8 +93,9 @@ export function startAttempt(options: AttemptOptions): RunningAttempt {
           if (ended) return;
           simulated = true;
           heldUntilAtMost = Math.ceil(since + timeoutMs - time.hold(since));
-          deadline.cancel();
-          deadline = clock.schedule(heldUntilAtMost, () => {
+          exchange.limit(null);
+          heldDeadline?.cancel();
+          heldDeadline = clock.schedule(heldUntilAtMost, () => {
             time.release(heldUntilAtMost);
             abort();
           });
@@ -97,8 +105,8 @@ export function startAttempt(options: AttemptOptions): RunningAttempt {
         release(at) {
           if (ended) return;
           time.release(Math.min(at, heldUntilAtMost));
-          deadline.cancel();
-          if (at < heldUntilAtMost) deadline = startDeadline(timeoutMs - time.elapsed(), abort);
+          heldDeadline?.cancel();
+          if (at < heldUntilAtMost) exchange.limit(timeoutMs - time.elapsed());
           else abort();
           work.release();
           through?.release(at);
@@ -106,17 +114,18 @@ export function startAttempt(options: AttemptOptions): RunningAttempt {
       });
     },
   });
-  deadline = startDeadline(timeoutMs, abort);
 
   const done = exchange.done.then((result): AttemptResult | null => {
     ended = true;
-    deadline.cancel();
+    heldDeadline?.cancel();
     unregister();
     work.release();
-    if (stopped) return null;
+    if (stopped || result.isInterrupted) return null;
     return {
       startedAt,
-      durationMs: rounded(simulated ? time.elapsed() : clock.monotonic() - started),
+      durationMs: rounded(
+        simulated ? time.elapsed() : (result.durationMs ?? clock.monotonic() - started),
+      ),
       phases: Object.fromEntries(
         stamps.map((each) => [each.phase, rounded(simulated ? each.simulated : each.real)]),
       ),

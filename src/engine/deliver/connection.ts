@@ -13,7 +13,7 @@
  */
 
 import type { Socket } from "node:net";
-import { monotonic, runAfterPoll } from "../real-time.ts";
+import { monotonic, runAfterPoll, startDeadline, type RealTimer } from "../real-time.ts";
 import { dial } from "./dial.ts";
 import type { Target, Trust } from "./dial.ts";
 import {
@@ -317,14 +317,28 @@ class RunningExchange implements Exchange {
   firstByte = false;
   reached = false;
   connection: Connection;
+  #deadline: RealTimer | null = null;
 
   constructor(connection: Connection, request: SendRequest, head: string) {
     this.connection = connection;
     this.request = request;
     this.head = head;
     this.done = new Promise((resolve) => {
-      this.resolve = resolve;
+      this.resolve = (result) => {
+        this.#deadline?.cancel();
+        resolve(result);
+      };
     });
+    if (request.timeoutMs !== undefined) this.limit(request.timeoutMs);
+  }
+
+  limit(ms: number | null): void {
+    this.#deadline?.cancel();
+    const { timeoutMs } = this.request;
+    this.#deadline =
+      ms === null || timeoutMs === undefined
+        ? null
+        : startDeadline(ms, () => this.abort({ timeoutMs }));
   }
 
   abort(reason: EndOfExchange): void {

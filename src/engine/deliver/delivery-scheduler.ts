@@ -18,6 +18,7 @@ import { startTimer, type RealTimer } from "../real-time.ts";
 import { createLanes, type Lanes } from "./sender.ts";
 import { Recorder } from "./recorder.ts";
 import { Rounds, type RoundsOptions } from "./rounds.ts";
+import type { DeliveryThread } from "./delivery-thread.ts";
 import type { Trust } from "./dial.ts";
 
 /**
@@ -31,6 +32,12 @@ const maxBytesUnderWay = 32 * 1024 * 1024;
  * loop.
  */
 const claimAtOnce = 128;
+
+/**
+ * An attempt that takes longer has its claim in the data file, so that a start after a kill tells
+ * that it was being sent. Most end before, and their claims are never written.
+ */
+const claimWrittenAfterMs = 250;
 
 /** Overdue deliveries start this far apart, all of them within a minute. */
 const overdueGapMs = 250;
@@ -46,6 +53,8 @@ type DeliverySchedulerOptions = {
   activity: Activity;
   holds: Holds;
   trust: Trust;
+  /** Attempts are sent in this thread when left out. */
+  thread?: DeliveryThread | undefined;
   changes: Changes;
   onAttempts: (n: number) => void;
   report: (error: unknown) => void;
@@ -60,14 +69,16 @@ export class DeliveryScheduler {
   /** One of each origin at most, until the pump has run. */
   #kicks: Work[] = [];
   #dueTimer: { at: number; timer: ClockTimer } | null = null;
+  #recordClaims: RealTimer | null = null;
   #stopping = false;
   #retryAfterError: RealTimer | null = null;
 
   constructor(options: DeliverySchedulerOptions) {
     this.#options = options;
-    const { configuration, store, trust, changes, onAttempts, report } = options;
+    const { configuration, store, trust, thread, changes, onAttempts, report } = options;
     this.#lanes = createLanes({
       trust,
+      thread,
       connections: () => configuration.settings().laneConnections,
       report,
     });
@@ -209,7 +220,10 @@ export class DeliveryScheduler {
       await this.#rounds.abandon();
     }
     this.#recorder.stop();
+    this.#recordClaims?.cancel();
+    this.#writeClaims();
     this.#lanes.close();
+    await this.#options.thread?.stop();
   }
 
   #pump(): void {
@@ -240,12 +254,22 @@ export class DeliveryScheduler {
   #claim(destination: Destination): void {
     const limit = this.#room(destination);
     if (limit <= 0) return;
-    for (const delivery of this.#options.store.claim(
-      destination.id,
-      this.#options.clock.now(),
-      limit,
-    ))
+    const { store, clock } = this.#options;
+    for (const delivery of store.claim(destination.id, clock.now(), limit)) {
       this.#rounds.begin(delivery, destination);
+      this.#recordClaims ??= startTimer(claimWrittenAfterMs, () => {
+        this.#recordClaims = null;
+        this.#writeClaims();
+      });
+    }
+  }
+
+  #writeClaims(): void {
+    try {
+      this.#options.store.recordClaims();
+    } catch (error) {
+      this.#options.report(error);
+    }
   }
 
   /** How many more deliveries keep the least busy lane of a destination busy. */

@@ -48,6 +48,23 @@ export function parseTarget(text: string): Target | null {
   };
 }
 
+// A lane has one URL, and a few more in its life when the user changes it.
+const knownTargets = 100;
+
+/** Parses each URL once. */
+export function createTargets(): (url: string) => Target | null {
+  const targets = new Map<string, Target | null>();
+  return (url) => {
+    let target = targets.get(url);
+    if (target === undefined) {
+      target = parseTarget(url);
+      if (targets.size === knownTargets) targets.clear();
+      targets.set(url, target);
+    }
+    return target;
+  };
+}
+
 /** Path and query as written: `pathname + search` would lose the `?` of an empty query. */
 function requestTarget(url: URL): string {
   const withoutFragment = url.href.split("#", 1)[0] ?? "";
@@ -76,20 +93,25 @@ function decode(text: string): string {
  */
 export type Trust = {
   secureContext(): SecureContext;
+  /** A PEM certificate; null when there is none. */
+  localAuthority(): string | null;
 };
 
 /**
  * `localAuthority` returns a PEM certificate. It is called at the first use, because the
  * certificate is created then.
  */
-export function createTrust({ localAuthority }: { localAuthority?: () => string } = {}): Trust {
+export function createTrust({
+  localAuthority,
+}: { localAuthority?: () => string | null } = {}): Trust {
   let context: SecureContext | null = null;
   return {
+    localAuthority: () => localAuthority?.() ?? null,
     // At the first use, because reading the system's store takes tens of milliseconds that most
     // runs never need.
     secureContext() {
       context ??= createSecureContext({
-        ca: authorities(localAuthority ? [localAuthority()] : []),
+        ca: authorities([localAuthority?.() ?? []].flat()),
       });
       return context;
     },

@@ -15,6 +15,11 @@ export type Exchange = {
    */
   abort(reason: EndOfExchange): void;
   /**
+   * Gives it this much more real time until its deadline; without end for null, because a test
+   * endpoint holds it.
+   */
+  limit(ms: number | null): void;
+  /**
    * The receiver has the request; only a test endpoint can say so. If it ends the connection now,
    * that is its response.
    */
@@ -32,6 +37,10 @@ export type ExchangeResult = {
   requestHead: string;
   /** Present once the head was complete, also when the exchange then failed. */
   response: RecordedResponse | null;
+  /** As the thread that sent it measured it; left out by one that was sent in this thread. */
+  durationMs?: number;
+  /** The thread that sent it has ended: nobody knows whether the receiver has the request. */
+  isInterrupted?: true;
 };
 
 export type SendRequest = {
@@ -45,10 +54,21 @@ export type SendRequest = {
   body: Uint8Array;
   /** How much of the response's body is kept; 64 KB when left out. */
   keepBody?: number | undefined;
-  /** On a reused connection the first calls happen before `send` returns. */
-  onPhase(phase: Phase): void;
+  /** Its deadline in real time; without one, the caller ends it. */
+  timeoutMs?: number | undefined;
+  /**
+   * On a reused connection the first calls happen before `send` returns. From another thread they
+   * come together at the end, with the time since the start.
+   */
+  onPhase(phase: Phase, afterMs?: number): void;
   /** Called with our end of the connection, before the first byte of the request is written. */
   onSocket(address: string, port: number): void;
+};
+
+/** Carries requests to their receivers over connections that it keeps. */
+export type Carrier = {
+  carry(target: Target, request: SendRequest, head: string): Exchange;
+  close(): void;
 };
 
 /** How far a connection got. */

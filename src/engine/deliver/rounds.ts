@@ -8,6 +8,7 @@
  *   waiting    when a webhook may be tried again and the retry profile has a time for it
  *   expired    when that time would lie beyond the window
  *   failed     when no webhook may be tried again
+ *   queued     when the thread that sent an attempt has ended: nobody knows how that attempt went
  */
 
 import { createHmac } from "node:crypto";
@@ -55,6 +56,7 @@ type Round = {
   open: number;
   finished: Set<WebhookId>;
   succeeded: boolean;
+  interrupted: boolean;
 };
 
 export class Rounds {
@@ -62,6 +64,7 @@ export class Rounds {
   readonly #underWay = new Map<DeliveryId, Round>();
   readonly #bytes = new Map<DestinationId, number>();
   readonly #attempts = new Map<RunningAttempt, { webhook: WebhookId; work: Work }>();
+  readonly #abandoned = new WeakSet<RunningAttempt>();
   /** Rounds whose attempt at a webhook waits for a connection. */
   readonly #inLane = new Map<WebhookId, Set<Round>>();
 
@@ -116,6 +119,7 @@ export class Rounds {
       open: webhooks.length,
       finished,
       succeeded: false,
+      interrupted: false,
     };
     changes.note("deliveries", deliveryIds.format(delivery.id));
     changes.note("messages", messageIds.format(delivery.messageRow));
@@ -150,7 +154,10 @@ export class Rounds {
     this.#options.lanes.clear();
     this.#inLane.clear();
     const running = [...this.#attempts.keys()];
-    for (const attempt of running) attempt.stop();
+    for (const attempt of running) {
+      this.#abandoned.add(attempt);
+      attempt.stop();
+    }
     await Promise.all(running.map((attempt) => attempt.done));
   }
 
@@ -186,8 +193,12 @@ export class Rounds {
     this.#attempts.set(running, { webhook: webhook.id, work });
     const result = await running.done;
     this.#attempts.delete(running);
-    if (result === null) work.end();
-    else {
+    if (result === null) {
+      if (this.#abandoned.has(running)) return work.end();
+      round.interrupted = true;
+      this.#endAttempt(round, webhook, null);
+      recorder.endWhenRecorded(work);
+    } else {
       const status = result.outcome === "http_error" ? (result.response?.status ?? null) : null;
       const retryable = isRetryable(profile, result.outcome, status);
       recorder.attempt({
@@ -221,7 +232,8 @@ export class Rounds {
       round.destination.id,
       this.bytesUnderWay(round.destination.id) - delivery.payload.length,
     );
-    if (!round.succeeded) this.#conclude(round);
+    if (round.interrupted && !round.succeeded) this.#change(delivery, "queued", "interrupted");
+    else if (!round.succeeded) this.#conclude(round);
     this.#options.recorder.soon();
   }
 

@@ -7,8 +7,9 @@
 
 import { monotonic, runAfterPoll, startIdleTimer, type RealTimer } from "../real-time.ts";
 import { Connection } from "./connection.ts";
-import { parseTarget, type Target, type Trust } from "./dial.ts";
-import type { Exchange, SendRequest } from "./exchange.ts";
+import { createTargets, type Target, type Trust } from "./dial.ts";
+import type { DeliveryThread } from "./delivery-thread.ts";
+import type { Carrier, Exchange, SendRequest } from "./exchange.ts";
 import type { WebhookId } from "../../domain/ids.ts";
 
 export type Sender = {
@@ -17,9 +18,6 @@ export type Sender = {
   close(): void;
 };
 
-// A lane has one URL, and a few more in its life when the user changes it.
-const knownTargets = 100;
-
 /**
  * How long a connection waits for its next request. A receiver that closes an idle connection at
  * the moment we send on it looks like one that reset the request. One second keeps a busy lane's
@@ -27,42 +25,51 @@ const knownTargets = 100;
  */
 const defaultIdleMs = 1_000;
 
-/** A lane has one sender, which keeps the lane's idle connections. */
-export function createSender({
+type CarrierOptions = { trust: Trust; maxIdle?: number; idleMs?: number };
+
+/** Carries in the thread that calls it. */
+export function createCarrier({
   trust,
   maxIdle = 64,
   idleMs = defaultIdleMs,
-}: {
-  trust: Trust;
-  maxIdle?: number;
-  idleMs?: number;
-}): Sender {
-  const targets = new Map<string, Target | null>();
+}: CarrierOptions): Carrier {
   const idle = new IdleConnections({ maxIdle, idleMs });
-
-  function targetOf(url: string): Target | null {
-    let target = targets.get(url);
-    if (target === undefined) {
-      target = parseTarget(url);
-      if (targets.size === knownTargets) targets.clear();
-      targets.set(url, target);
-    }
-    return target;
-  }
-
   return {
-    send(request) {
-      const target = targetOf(request.url);
-      if (!target)
-        return refused("invalid_url", "The URL of the webhook is not a full http or https URL.");
-      const problem = headProblem(request.headers);
-      if (problem) return refused("invalid_header", problem);
-      const head = writeRequestHead(target, request);
+    carry(target, request, head) {
       const connection =
         idle.take(target.origin) ?? new Connection({ target, trust, keeper: idle });
       return connection.carry(request, head);
     },
     close: () => idle.close(),
+  };
+}
+
+/**
+ * A lane has one sender, which keeps the lane's idle connections. With a delivery thread, requests
+ * are carried there, except those to the ports of this process's test endpoints: they may be held
+ * on the clock, and the clock is here.
+ */
+export function createSender({
+  thread,
+  ...options
+}: CarrierOptions & { thread?: DeliveryThread | undefined }): Sender {
+  const targets = createTargets();
+  const here = createCarrier(options);
+  const there = thread?.createCarrier();
+  return {
+    send(request) {
+      const target = targets(request.url);
+      if (!target)
+        return refused("invalid_url", "The URL of the webhook is not a full http or https URL.");
+      const problem = headProblem(request.headers);
+      if (problem) return refused("invalid_header", problem);
+      const carrier = there !== undefined && thread?.isFor(target) === true ? there : here;
+      return carrier.carry(target, request, writeRequestHead(target, request));
+    },
+    close() {
+      here.close();
+      there?.close();
+    },
   };
 }
 
@@ -75,6 +82,7 @@ function refused(code: string, message: string): Exchange {
       response: null,
     }),
     abort: () => {},
+    limit: () => {},
     markReached: () => {},
   };
 }
@@ -332,19 +340,24 @@ class Lane {
   }
 }
 
-type LanesOptions = { trust: Trust; connections: () => number; report: (error: unknown) => void };
+type LanesOptions = {
+  trust: Trust;
+  thread?: DeliveryThread | undefined;
+  connections: () => number;
+  report: (error: unknown) => void;
+};
 
 export type Lanes = ReturnType<typeof createLanes>;
 
 /** The lanes of all webhooks, one each. Created and used by the delivery scheduler. */
-export function createLanes({ trust, connections, report }: LanesOptions) {
+export function createLanes({ trust, thread, connections, report }: LanesOptions) {
   const lanes = new Map<WebhookId, Lane>();
   return {
     /** Created when it is first needed. */
     of(id: WebhookId): Lane {
       let lane = lanes.get(id);
       if (lane === undefined) {
-        lane = new Lane({ sender: createSender({ trust }), connections, report });
+        lane = new Lane({ sender: createSender({ trust, thread }), connections, report });
         lanes.set(id, lane);
       }
       return lane;

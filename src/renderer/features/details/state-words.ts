@@ -18,6 +18,7 @@ const reasons: Readonly<Record<string, string>> = {
   destination_deleted: "its destination was deleted",
   retry_now: "retried now",
   restarted: "requeued after a restart",
+  interrupted: "requeued because the thread that sent it ended",
 };
 
 /** The words beside the state. A waiting delivery has its next round there instead. */

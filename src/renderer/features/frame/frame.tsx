@@ -63,7 +63,7 @@ export function Frame({ children }: { children: ReactNode }) {
         <ClockBar />
         <Ends />
       </header>
-      <Banner trouble={stats?.trouble ?? null} />
+      <Banner trouble={stats?.trouble ?? null} deliveryTrouble={stats?.deliveryTrouble ?? null} />
       <nav className="rail" aria-label="Views">
         {groups.map((entries, place) => (
           <div key={entries[0]?.view} className="rail-group">
@@ -85,7 +85,13 @@ export function Frame({ children }: { children: ReactNode }) {
 }
 
 /** What makes everything else on the page doubtful. */
-function Banner({ trouble }: { trouble: string | null }) {
+function Banner({
+  trouble,
+  deliveryTrouble,
+}: {
+  trouble: string | null;
+  deliveryTrouble: string | null;
+}) {
   const connection = useFeed((feed) => feed.connection);
   const lostAt = useFeed((feed) => feed.lostAt) ?? 0;
   const lostTime = clockTime(window.performance.timeOrigin + lostAt);
@@ -108,6 +114,12 @@ function Banner({ trouble }: { trouble: string | null }) {
       <p className="banner" role="alert">
         <strong>Nothing can be written.</strong> Ingest answers 503, and attempts are recorded
         later. {trouble}
+      </p>
+    );
+  if (deliveryTrouble !== null)
+    return (
+      <p className="banner" role="alert">
+        {deliveryTrouble}
       </p>
     );
   return null;

@@ -1,0 +1,152 @@
+import { once } from "node:events";
+import type { Worker } from "node:worker_threads";
+import { afterEach, expect, onTestFinished, test } from "vitest";
+import { certificate, type RawReceiver } from "../../../test/support/raw-receiver.ts";
+import { until } from "../../../test/support/running-app.ts";
+import {
+  answering,
+  closed,
+  ok,
+  post,
+  receiver,
+  sender,
+  stopAll,
+} from "../../../test/support/sending.ts";
+import { DeliveryThread } from "./delivery-thread.ts";
+import { createTrust } from "./dial.ts";
+
+afterEach(stopAll);
+
+function startThread({ ownPorts = [] }: { ownPorts?: number[] } = {}) {
+  const reported: unknown[] = [];
+  const troubles: (string | null)[] = [];
+  const trust = createTrust({ localAuthority: () => certificate("authority").cert });
+  const thread: DeliveryThread = new DeliveryThread({
+    trust,
+    ownPorts,
+    onTrouble: () => troubles.push(thread.trouble),
+    report: (error) => reported.push(error),
+  });
+  onTestFinished(() => thread.stop());
+  return { thread, from: sender({ trust, thread }), reported, troubles };
+}
+
+/** The next one that starts. */
+async function nextWorker(): Promise<Worker> {
+  const [worker] = (await once(process, "worker")) as [Worker];
+  return worker;
+}
+
+const urlOf = ({ port }: RawReceiver): string => `http://127.0.0.1:${port}/`;
+
+test("a request has the same result as in process", async () => {
+  const { from } = startThread();
+  const body = Buffer.alloc(100_000, "x");
+  for (const answer of [
+    ok,
+    "HTTP/1.1 503 No\r\nContent-Length: 5\r\n\r\nwrong",
+    `HTTP/1.1 200 OK\r\nContent-Length: 70000\r\n\r\n${"y".repeat(70_000)}`,
+    "not HTTP\r\n\r\n",
+  ]) {
+    const there = await answering(answer);
+    const [here, far] = [
+      post(sender(), urlOf(there), { body }),
+      post(from, urlOf(there), { body }),
+    ];
+    const { durationMs, ...result } = await far.done;
+    expect(result).toEqual(await here.done);
+    expect(durationMs).toBeGreaterThan(0);
+    expect(far.phases.toSorted()).toEqual(here.phases.toSorted());
+    expect(there.received[0]?.length).toBe(there.received[1]?.length);
+  }
+});
+
+test("requests to the ports of the test endpoints are sent from this thread", async () => {
+  const [own, other] = [await answering(ok), await answering(ok)];
+  const { from } = startThread({ ownPorts: [own.port] });
+  const [here, far] = [post(from, urlOf(own)), post(from, urlOf(other))];
+  expect([await here.done, await far.done]).toMatchObject([
+    { outcome: "answered" },
+    { outcome: "answered" },
+  ]);
+  expect([here.sockets.length, far.sockets.length]).toEqual([1, 0]);
+});
+
+test("the local authority is trusted there too", async () => {
+  const { from } = startThread();
+  const there = await answering(ok, { tls: certificate("valid") });
+  const url = `https://valid.localhost:${there.port}/`;
+  expect(await post(from, url).done).toMatchObject({ outcome: "answered" });
+  const stranger = await answering(ok, { tls: certificate("self-signed") });
+  expect(await post(from, `https://localhost:${stranger.port}/`).done).toMatchObject({
+    outcome: "tls_error",
+    requestHead: "",
+  });
+});
+
+test("the deadline is the thread's", async () => {
+  const { from } = startThread();
+  const silent = await receiver({});
+  const { outcome, error } = await post(from, urlOf(silent), { timeoutMs: 20 }).done;
+  expect([outcome, error?.message]).toEqual([
+    "timeout",
+    expect.stringContaining("No complete response within 0.02 s"),
+  ]);
+});
+
+test("an attempt that is stopped ends at once, and its connection is closed", async () => {
+  const { from } = startThread();
+  const silent = await receiver({});
+  const exchange = post(from, urlOf(silent));
+  await until(() => silent.received[0]?.endsWith("}"));
+  exchange.abort("stopped");
+  expect(await exchange.done).toMatchObject({ isInterrupted: true });
+  await closed(silent.sockets[0]);
+});
+
+test("when the thread is killed, its requests are interrupted, and later ones wait for the next thread", async () => {
+  const { thread, from, reported, troubles } = startThread();
+  const silent = await receiver({});
+  const there = await answering(ok);
+  const starting = nextWorker();
+  const lost = post(from, urlOf(silent));
+  const worker = await starting;
+  await until(() => silent.received[0]?.endsWith("}"));
+  await worker.terminate();
+  expect(await lost.done).toMatchObject({ isInterrupted: true });
+  expect(thread.trouble).toContain("has ended");
+  expect(reported).toMatchObject([{ message: "The delivery thread has ended." }]);
+
+  expect(await post(from, urlOf(there)).done).toMatchObject({ outcome: "answered" });
+  expect(thread.trouble).toBe(null);
+  expect(troubles).toEqual([expect.stringContaining("has ended"), null]);
+});
+
+test("requests that wait for the next thread can be stopped", async () => {
+  const { thread, from } = startThread();
+  const there = await answering(ok);
+  const starting = nextWorker();
+  const first = post(from, urlOf(there));
+  const worker = await starting;
+  await first.done;
+  await worker.terminate();
+  const waiting = post(from, urlOf(there));
+  waiting.abort("stopped");
+  expect(await waiting.done).toMatchObject({ isInterrupted: true });
+  await thread.stop();
+  expect(there.received.join().split("POST")).toHaveLength(2);
+});
+
+test("without a thread that starts, requests are sent from this one", async () => {
+  const { thread, from, reported } = startThread();
+  const there = await answering(ok);
+  const starting = nextWorker();
+  const first = post(from, urlOf(there));
+  await (await starting).terminate();
+  expect(await first.done).toMatchObject({ isInterrupted: true });
+  expect(thread.trouble).toContain("cannot be started");
+  expect(reported).toHaveLength(1);
+  const second = post(from, urlOf(there));
+  expect(await second.done).toMatchObject({ outcome: "answered" });
+  expect(second.sockets).toHaveLength(1);
+});

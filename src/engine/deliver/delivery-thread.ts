@@ -1,0 +1,244 @@
+/**
+ * The delivery thread as the main thread sees it: starts it with the first request, gathers the
+ * requests of a turn into one message, and gives each exchange its result. Created by `assembly.ts`
+ * for the hosts; the senders of the lanes use it. It decides nothing about deliveries.
+ *
+ * States:
+ *   none      no request has needed it yet
+ *   starting  messages wait in its port
+ *   ready     it has said so
+ *   ended     it has ended by itself: what it carried is `interrupted`. After a second a new one
+ *             starts, and requests wait for it
+ *   useless   the first one could not start. Everything is carried in this thread from now on
+ */
+
+import { Worker } from "node:worker_threads";
+import { startTimer, type RealTimer } from "../real-time.ts";
+import type { Target, Trust } from "./dial.ts";
+import { connectionError } from "./exchange.ts";
+import type { Carrier, Exchange, ExchangeResult, SendRequest } from "./exchange.ts";
+import { phaseOrder, resultsOf, type FromThread, type ToThread } from "./thread-messages.ts";
+
+/** A request that ends the thread must not keep a core busy with starting threads. */
+const restartMs = 1_000;
+
+/** What it makes lives as long as a request. Three times Node's own limit costs 40 MB more. */
+const maxYoungGenerationSizeMb = 16;
+
+type DeliveryThreadOptions = {
+  trust: Trust;
+  /** The ports of this process's test endpoints. */
+  ownPorts: readonly number[];
+  /** The trouble has begun or ended. */
+  onTrouble: () => void;
+  report: (error: unknown) => void;
+};
+
+type UnderWay = { request: SendRequest; head: string; resolve: (result: ExchangeResult) => void };
+
+export class DeliveryThread {
+  readonly #options: DeliveryThreadOptions;
+  #state: "none" | "starting" | "ready" | "ended" | "useless" = "none";
+  #worker: Worker | null = null;
+  #restart: RealTimer | null = null;
+  #trouble: string | null = null;
+  #isStopped = false;
+  /** One of its threads was ready. */
+  #isProven = false;
+  readonly #underWay = new Map<number, UnderWay>();
+  #nextId = 1;
+  #nextCarrier = 1;
+  #outgoing = noMessage();
+  #bodies: Uint8Array[] = [];
+  #isScheduled = false;
+  #knowsAuthority = false;
+
+  constructor(options: DeliveryThreadOptions) {
+    this.#options = options;
+  }
+
+  /** Why deliveries wait, or are carried in this thread; null when nothing is wrong. */
+  get trouble(): string | null {
+    return this.#trouble;
+  }
+
+  /** Whether requests to this target are carried in the thread. */
+  isFor(target: Target): boolean {
+    return this.#state !== "useless" && !this.#options.ownPorts.includes(target.port);
+  }
+
+  createCarrier(): Carrier {
+    const carrier = this.#nextCarrier++;
+    return {
+      carry: (target, request, head) => this.#carry(carrier, target, request, head),
+      close: () => {
+        if (this.#worker === null) return;
+        this.#outgoing.closedCarriers.push(carrier);
+        this.#schedule();
+      },
+    };
+  }
+
+  /** Everything under way has been stopped before. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#restart?.cancel();
+    await this.#worker?.terminate();
+  }
+
+  #carry(carrier: number, target: Target, request: SendRequest, head: string): Exchange {
+    const id = this.#nextId++;
+    const { sends } = this.#outgoing;
+    sends.ids.push(id);
+    sends.carriers.push(carrier);
+    sends.urls.push(request.url);
+    sends.heads.push(head);
+    sends.timeouts.push(request.timeoutMs ?? -1);
+    sends.sizes.push(request.body.length);
+    this.#bodies.push(request.body);
+    if (target.secure && !this.#knowsAuthority) {
+      this.#outgoing.localAuthority = this.#options.trust.localAuthority();
+      this.#knowsAuthority = true;
+    }
+    this.#schedule();
+    const done = new Promise<ExchangeResult>((resolve) => {
+      this.#underWay.set(id, { request, head, resolve });
+    });
+    return {
+      done,
+      abort: () => {
+        const exchange = this.#underWay.get(id);
+        if (exchange === undefined) return;
+        this.#underWay.delete(id);
+        this.#outgoing.aborts.push(id);
+        this.#schedule();
+        exchange.resolve(interrupted);
+      },
+      // Only a test endpoint of this process holds a request, or says that it has it.
+      limit: () => {},
+      markReached: () => {},
+    };
+  }
+
+  /** After this turn's callbacks and promises, so that all of them share a message. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#state === "ended") return;
+    this.#isScheduled = true;
+    process.nextTick(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#isScheduled = false;
+    if (this.#isStopped || this.#state === "ended") return;
+    this.#worker ??= this.#start();
+    const message = this.#outgoing;
+    message.sends.bodies = joined(this.#bodies);
+    this.#outgoing = noMessage();
+    this.#bodies = [];
+    this.#worker.postMessage(message, [message.sends.bodies.buffer as ArrayBuffer]);
+  }
+
+  #start(): Worker {
+    this.#state = "starting";
+    // In a bundle, the host's program is a file beside this one.
+    const file = import.meta.url.endsWith(".ts") ? "./thread-host.ts" : "./thread-host.js";
+    const worker = new Worker(new URL(file, import.meta.url), {
+      execArgv: [],
+      resourceLimits: { maxYoungGenerationSizeMb },
+    });
+    // A connection that waits for its next request does not keep the process alive.
+    worker.unref();
+    let reason: unknown = null;
+    worker.on("message", (message: FromThread | "ready") => {
+      if (message !== "ready") return this.#answered(message);
+      this.#state = "ready";
+      this.#isProven = true;
+      this.#setTrouble(null);
+    });
+    worker.on("error", (error) => {
+      reason = error;
+    });
+    worker.on("exit", (code) => this.#ended(reason ?? new Error(`exit code ${code}`)));
+    return worker;
+  }
+
+  #setTrouble(trouble: string | null): void {
+    if (this.#trouble === trouble) return;
+    this.#trouble = trouble;
+    this.#options.onTrouble();
+  }
+
+  #answered(message: FromThread): void {
+    for (const { id, result, times } of resultsOf(
+      message,
+      (id) => this.#underWay.get(id)?.head ?? "",
+    )) {
+      const exchange = this.#underWay.get(id);
+      if (exchange === undefined) continue;
+      this.#underWay.delete(id);
+      for (const [place, phase] of phaseOrder.entries()) {
+        const at = times[place] as number;
+        if (at >= 0) exchange.request.onPhase(phase, at);
+      }
+      exchange.resolve(result);
+    }
+  }
+
+  #ended(reason: unknown): void {
+    this.#worker = null;
+    this.#knowsAuthority = false;
+    if (this.#isStopped) return;
+    this.#options.report(new Error("The delivery thread has ended.", { cause: reason }));
+    this.#state = this.#isProven ? "ended" : "useless";
+    this.#setTrouble(this.#isProven ? hasEnded : cannotStart);
+    this.#outgoing = noMessage();
+    this.#bodies = [];
+    const lost = [...this.#underWay.values()];
+    this.#underWay.clear();
+    for (const { resolve } of lost) resolve(interrupted);
+    if (!this.#isProven) return;
+    this.#restart = startTimer(restartMs, () => {
+      this.#worker = this.#start();
+      this.#flush();
+    });
+  }
+}
+
+const hasEnded =
+  "The thread that sends deliveries has ended. A new one is being started, and what the old one was sending is sent again.";
+const cannotStart =
+  "The thread that sends deliveries cannot be started. Deliveries are sent without it, which is slower.";
+
+const interrupted: ExchangeResult = {
+  ...connectionError("interrupted", "The delivery thread ended while it sent this request."),
+  isInterrupted: true,
+  requestHead: "",
+  response: null,
+};
+
+function noMessage(): ToThread {
+  return {
+    sends: {
+      ids: [],
+      carriers: [],
+      urls: [],
+      heads: [],
+      timeouts: [],
+      sizes: [],
+      bodies: new Uint8Array(0),
+    },
+    aborts: [],
+    closedCarriers: [],
+    localAuthority: null,
+  };
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let offset = 0;
+  for (const piece of pieces) {
+    all.set(piece, offset);
+    offset += piece.length;
+  }
+  return all;
+}

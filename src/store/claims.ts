@@ -1,0 +1,238 @@
+/**
+ * Deliveries that were claimed from the queue and whose row does not say so yet. Most attempts end
+ * within milliseconds: then their record writes the end, and `sending` is never written. Everything
+ * that reads states of deliveries or messages writes the claims first (`seeing`), and the delivery
+ * scheduler does when an attempt takes longer.
+ */
+
+import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
+import type { ClaimedDelivery, DeliveryStore } from "../engine/ports.ts";
+import { stateCode } from "./codes.ts";
+import type { Counts } from "./counts.ts";
+import { createPayloadReader } from "./delivery-queries.ts";
+import type { Db, Transactions } from "./transactions.ts";
+
+const sending = stateCode("sending");
+const queued = stateCode("queued");
+const waiting = stateCode("waiting");
+
+export type RefreshMessage = (id: number, attempts: number, lastStatus: number | null) => void;
+
+/** A delivery, and the state of its row: `queued`. */
+type Claimed = { id: number; message_id: number; destination_id: number; state: number };
+
+export class Claims {
+  readonly #unwritten = new Map<number, Claimed>();
+  readonly #ofDestination = new Map<number, number>();
+  readonly #claimedUpTo = new Map<number, number>();
+  /** Of each destination, the newest that was ever claimed. */
+  readonly #newest = new Map<number, number>();
+  readonly #transactions;
+  readonly #counts;
+  readonly #take;
+
+  constructor(db: Db, counts: Counts, transactions: Transactions) {
+    this.#transactions = transactions;
+    this.#counts = counts;
+    this.#take = db.prepare<[number]>(
+      `UPDATE deliveries SET state = ${sending}, rounds = rounds + 1, next_attempt_at = NULL WHERE id = ?`,
+    );
+    transactions.onReload(() => {
+      this.#unwritten.clear();
+      this.#ofDestination.clear();
+      this.#claimedUpTo.clear();
+      this.#newest.clear();
+    });
+  }
+
+  /** Nothing that is queued up to this id is left to claim. */
+  claimedUpTo(destination: number): number {
+    return this.#claimedUpTo.get(destination) ?? 0;
+  }
+
+  /** How many rows after `claimedUpTo` say `queued` and are not. */
+  inQueue(destination: number): number {
+    const after = this.claimedUpTo(destination);
+    if (after >= (this.#newest.get(destination) ?? 0)) return 0;
+    let count = 0;
+    for (const { id, destination_id } of this.#unwritten.values())
+      if (destination_id === destination && id > after) count += 1;
+    return count;
+  }
+
+  count(destination: number): number {
+    return this.#ofDestination.get(destination) ?? 0;
+  }
+
+  has(id: number): boolean {
+    return this.#unwritten.has(id);
+  }
+
+  /** Claims these, which are the oldest of a destination that are queued. */
+  add(destination: number, claimed: readonly Claimed[]): void {
+    for (const each of claimed) this.#put(each);
+    const last = claimed.at(-1)?.id;
+    if (last === undefined) return;
+    this.#transactions.onRollback(() => {
+      for (const { id } of claimed) this.#remove(id);
+      this.requeued(destination);
+    });
+    this.#claimedUpTo.set(destination, last);
+    this.#newest.set(destination, Math.max(last, this.#newest.get(destination) ?? 0));
+  }
+
+  #put(claimed: Claimed): void {
+    this.#unwritten.set(claimed.id, claimed);
+    this.#ofDestination.set(claimed.destination_id, this.count(claimed.destination_id) + 1);
+  }
+
+  /** One that may be older than others is queued again. */
+  requeued(destination: number): void {
+    this.#claimedUpTo.delete(destination);
+  }
+
+  /** In the transaction that writes what became of it: true when its claim was not written. */
+  takeOut(id: number): boolean {
+    const claimed = this.#remove(id);
+    if (claimed === undefined) return false;
+    this.#transactions.onRollback(() => this.#put(claimed));
+    return true;
+  }
+
+  #remove(id: number): Claimed | undefined {
+    const claimed = this.#unwritten.get(id);
+    if (claimed === undefined) return undefined;
+    this.#unwritten.delete(id);
+    this.#ofDestination.set(claimed.destination_id, this.count(claimed.destination_id) - 1);
+    return claimed;
+  }
+
+  /** In a transaction. */
+  writeOne({ id, destination_id, state }: Omit<Claimed, "message_id">): void {
+    this.#take.run(id);
+    this.#counts.delivery(destination_id, state, -1);
+    this.#counts.delivery(destination_id, sending, 1);
+  }
+
+  write(refreshMessage: RefreshMessage): void {
+    if (this.#unwritten.size === 0) return;
+    this.#transactions.run(() => {
+      for (const claimed of [...this.#unwritten.values()]) {
+        this.takeOut(claimed.id);
+        this.writeOne(claimed);
+        refreshMessage(claimed.message_id, 0, null);
+      }
+    });
+  }
+}
+
+/** The methods of a group of queries, each of which sees every claim. */
+export function seeing<Methods extends object>(see: () => void, methods: Methods): Methods {
+  return Object.fromEntries(
+    Object.entries(methods).map(([name, method]) => [
+      name,
+      (...args: unknown[]): unknown => {
+        see();
+        return (method as (...args: unknown[]) => unknown).apply(methods, args);
+      },
+    ]),
+  ) as Methods;
+}
+
+type Claimable = {
+  id: number;
+  message_id: number;
+  destination_id: number;
+  state: number;
+  shape: number;
+  rounds: number;
+  window_round: number;
+  first_attempt_at: number | null;
+};
+
+type ClaimingParts = {
+  db: Db;
+  transactions: Transactions;
+  claims: Claims;
+  refreshMessage: RefreshMessage;
+};
+
+export function claiming({
+  db,
+  transactions,
+  claims,
+  refreshMessage,
+}: ClaimingParts): Pick<DeliveryStore, "claim" | "countRunnable"> {
+  const claimable =
+    "SELECT id, message_id, destination_id, state, shape, rounds, window_round, first_attempt_at FROM deliveries";
+  const due = db.prepare<[number, number, number], Claimable>(
+    `${claimable} WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ?`,
+  );
+  const inQueue = db.prepare<[number, number, number], Claimable>(
+    `${claimable} WHERE destination_id = ? AND state = ${queued} AND id > ? ORDER BY id LIMIT ?`,
+  );
+  const countDue = db
+    .prepare<[number, number, number]>(
+      `SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at <= ? LIMIT ?)`,
+    )
+    .pluck();
+  const countQueued = db
+    .prepare<[number, number, number]>(
+      `SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${queued} AND id > ? LIMIT ?)`,
+    )
+    .pluck();
+  const payloadOf = createPayloadReader(db);
+  const finished = db
+    .prepare<[number, number], number>(
+      "SELECT webhook_id FROM attempts WHERE delivery_id = ? AND round >= ? AND retryable = 0",
+    )
+    .pluck();
+
+  const claimDue = transactions.wrap((rows: readonly Claimable[]): void => {
+    for (const row of rows) {
+      claims.writeOne(row);
+      refreshMessage(row.message_id, 0, null);
+    }
+  });
+
+  function oldestQueued(destinationId: DestinationId, limit: number): Claimable[] {
+    if (limit <= 0) return [];
+    const after = claims.claimedUpTo(destinationId);
+    return inQueue
+      .all(destinationId, after, limit + claims.inQueue(destinationId))
+      .filter(({ id }) => !claims.has(id))
+      .slice(0, limit);
+  }
+
+  const claimed = (row: Claimable): ClaimedDelivery => ({
+    id: row.id as DeliveryId,
+    messageRow: row.message_id as MessageRowId,
+    destinationId: row.destination_id as DestinationId,
+    round: row.rounds + 1,
+    windowRound: row.window_round,
+    firstAttemptAt: row.first_attempt_at,
+    finished:
+      row.rounds + 1 > row.window_round
+        ? (finished.all(row.id, row.window_round) as WebhookId[])
+        : [],
+    payload: payloadOf(row),
+  });
+
+  return {
+    claim(destinationId: DestinationId, now: number, limit: number): ClaimedDelivery[] {
+      const dueRows = due.all(destinationId, now, limit);
+      const queuedRows = oldestQueued(destinationId, limit - dueRows.length);
+      const found = [...dueRows, ...queuedRows].map(claimed);
+      // Usually nothing is due, and then there is nothing to write.
+      if (dueRows.length > 0) claimDue(dueRows);
+      claims.add(destinationId, queuedRows);
+      return found;
+    },
+    countRunnable(destinationId, now, limit) {
+      const due = countDue.get(destinationId, now, limit) as number;
+      const after = claims.claimedUpTo(destinationId);
+      const taken = claims.inQueue(destinationId);
+      return due + (countQueued.get(destinationId, after, limit - due + taken) as number) - taken;
+    },
+  };
+}

@@ -49,24 +49,33 @@ export function createDeliveryStore(
 }
 
 /** What the attempts of one recording add to a message. */
-type OfMessage = { attempts: number; lastStatus: number | null };
+type OfMessage = { attempts: number; lastStatus: number | null; outcomes: string[] };
 
-type RefreshMessage = (id: number, attempts: number, lastStatus: number | null) => void;
+const nothingNew: OfMessage = { attempts: 0, lastStatus: null, outcomes: [] };
+
+type RefreshMessage = (id: number, added: OfMessage) => void;
 
 /** A message has the first state, in the order of the list, that any of its deliveries is in. */
 function refreshing(db: Db, counts: Counts): RefreshMessage {
-  const messageKind = db.prepare<[number], MessageKind & { now: number }>(
-    `SELECT source_id AS sourceId, type, state, (SELECT min(state) FROM deliveries WHERE message_id = messages.id) AS now FROM messages WHERE id = ?`,
+  const messageKind = db.prepare<[number], MessageKind & { now: number; outcomes: string | null }>(
+    `SELECT source_id AS sourceId, type, state, outcomes,
+       (SELECT min(state) FROM deliveries WHERE message_id = messages.id) AS now
+     FROM messages WHERE id = ?`,
   );
   const setMessageState = db.prepare("UPDATE messages SET state = ? WHERE id = ?");
   const setMessageAttempts = db.prepare(
-    "UPDATE messages SET state = ?, attempts = attempts + ?, last_status = coalesce(?, last_status) WHERE id = ?",
+    `UPDATE messages SET state = ?, attempts = attempts + ?, last_status = coalesce(?, last_status),
+       outcomes = ? WHERE id = ?`,
   );
 
-  return (id, attempts, lastStatus) => {
-    const { now: state, ...before } = messageKind.get(id) as MessageKind & { now: number };
-    if (attempts > 0) setMessageAttempts.run(state, attempts, lastStatus, id);
-    else if (state !== before.state) setMessageState.run(state, id);
+  return (id, { attempts, lastStatus, outcomes }) => {
+    const row = messageKind.get(id) as MessageKind & { now: number; outcomes: string | null };
+    const { now: state, outcomes: known, ...before } = row;
+    if (attempts > 0) {
+      const all = new Set([...(known?.split(",") ?? []), ...outcomes]);
+      setMessageAttempts.run(state, attempts, lastStatus, [...all].sort().join(","), id);
+      counts.attempted(id);
+    } else if (state !== before.state) setMessageState.run(state, id);
     if (state === before.state) return;
     counts.message(id, before, { ...before, state });
   };
@@ -112,7 +121,7 @@ function claiming({
         take.run(row.id);
         counts.delivery(destinationId, row.state, -1);
         counts.delivery(destinationId, sending, 1);
-        refreshMessage(row.message_id, 0, null);
+        refreshMessage(row.message_id, nothingNew);
         return {
           id: row.id as DeliveryId,
           messageRow: row.message_id as MessageRowId,
@@ -170,7 +179,7 @@ function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record
         delivery = row === undefined ? null : { ...row, firstAt: null };
         deliveries.set(id, delivery);
         if (delivery !== null && !messages.has(delivery.message_id))
-          messages.set(delivery.message_id, { attempts: 0, lastStatus: null });
+          messages.set(delivery.message_id, { attempts: 0, lastStatus: null, outcomes: [] });
       }
       return delivery;
     };
@@ -185,6 +194,7 @@ function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record
       const message = messages.get(delivery.message_id) as OfMessage;
       message.attempts += 1;
       message.lastStatus = attempt.response?.status ?? message.lastStatus;
+      message.outcomes.push(`${outcomeCode(attempt.outcome)}:${attempt.response?.status ?? ""}`);
     }
     for (const { deliveryId, at, state, reason, nextAttemptAt } of transitions) {
       const delivery = touch(deliveryId);
@@ -202,7 +212,7 @@ function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record
       if (delivery !== null && delivery.firstAt !== null)
         setFirstAttempt.run(delivery.firstAt, delivery.id);
     }
-    for (const [id, { attempts, lastStatus }] of messages) refreshMessage(id, attempts, lastStatus);
+    for (const [id, added] of messages) refreshMessage(id, added);
   };
 }
 
@@ -234,7 +244,7 @@ function atStart({
         insertTransition(row.id, now, queued, "restarted", null);
         counts.delivery(row.destination_id, sending, -1);
         counts.delivery(row.destination_id, queued, 1);
-        refreshMessage(row.message_id, 0, null);
+        refreshMessage(row.message_id, nothingNew);
       }
       return rows.length;
     }),

@@ -13,7 +13,9 @@ import { createDeliveryQueries } from "./delivery-queries.ts";
 import { createDeliveryStore } from "./delivery-store.ts";
 import { createIngestStore } from "./ingest-store.ts";
 import { guarded } from "./health.ts";
+import { MessageFacts } from "./message-facts.ts";
 import { createMessageQueries } from "./message-queries.ts";
+import { createMessageValues } from "./message-values.ts";
 import { openDatabase, openErrorOf } from "./open.ts";
 import type { OpenedDatabase } from "./open.ts";
 import { Postings } from "./postings.ts";
@@ -37,7 +39,8 @@ export function openStore(data: string): Store {
 export function createStore({ db, health, close }: OpenedDatabase): Store {
   const transactions = new Transactions(db);
   const kinds = new MessageKinds(db, transactions);
-  const counts = new Counts(db, kinds, transactions);
+  const facts = new MessageFacts(db, transactions);
+  const counts = new Counts(db, kinds, facts, transactions);
   const postings = new Postings(db, transactions);
   const configuration = createConfigurationStore(db);
   db.pragma(`synchronous = ${configuration.settings().synchronous}`);
@@ -46,7 +49,8 @@ export function createStore({ db, health, close }: OpenedDatabase): Store {
     ...createClockStore(db),
     ...createIngestStore({ db, counts, postings, transactions }),
     ...createDeliveryStore(db, counts, transactions),
-    ...createMessageQueries(db, postings, kinds),
+    ...createMessageQueries({ db, postings, kinds, facts }),
+    ...createMessageValues({ db, postings, facts }),
     ...createDeliveryQueries(db),
     ...createComputedStore(db),
     ...createDeletionStore(db),

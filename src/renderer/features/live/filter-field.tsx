@@ -222,7 +222,7 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
         : () => take(first);
     }
     if (key === "Enter") return enter;
-    if (key === "Escape") return suggestions.length > 0 ? () => setIsOpen(false) : onLeave;
+    if (key === "Escape") return isOpen ? () => setIsOpen(false) : onLeave;
     return key === "Backspace" && draft === "" ? () => apply(withoutLast(filter)) : undefined;
   };
   return {

@@ -442,6 +442,8 @@ test("a status is that of any attempt, or of the newest answer", async () => {
   expect(await found({ outcome: "timeout" })).toEqual([3]);
   expect(await found({ outcome: ["timeout", "success"] })).toEqual([2, 3]);
   expect(await found({ not: { outcome: "timeout" } })).toEqual([1, 2]);
+  expect(await found({ search: "nowhere" })).toEqual([]);
+  expect(await found({ search: ["timeout", "503"] })).toEqual([3]);
 });
 
 test("messages of one request are a batch; those of a webhook were tried there", async () => {

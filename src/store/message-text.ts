@@ -114,7 +114,9 @@ export function createTextSearch({ db, postings, kinds, facts }: Sources): TextS
           event: null,
           course: ({ reason, outcomes: made }) =>
             (reason !== null && pattern.test(reason)) ||
-            made.some((each) => ends.has(each.outcome) || each.status === status),
+            made.some(
+              (each) => ends.has(each.outcome) || (status !== null && each.status === status),
+            ),
           since: -Infinity,
           until: Infinity,
         });

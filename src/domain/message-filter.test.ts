@@ -5,7 +5,6 @@ import {
   durationOf,
   type Filter,
   formatFilter,
-  formatWord,
   isEmpty,
   parseFilter,
   problemOf,
@@ -15,6 +14,8 @@ import {
 } from "./message-filter.ts";
 
 const single = /^-?(?:last|since|until)$/;
+
+const formatWord = (word: string): string => `"${word.replaceAll(/["\\]/g, "\\$&")}"`;
 
 const filters: fc.Arbitrary<Filter> = fc
   .record({

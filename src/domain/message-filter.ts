@@ -57,7 +57,7 @@ export type Filter = { values: Partial<Record<ChipKey, readonly string[]>>; text
 export const noFilter: Filter = { values: {}, text: "" };
 
 /** A word of the text: a key with its values, or free text. */
-export type Token = {
+type Token = {
   key: ChipKey | null;
   /** A word that looks like a key, and is none. */
   unknown: string | null;
@@ -156,13 +156,6 @@ export function formatValues(values: readonly string[]): string {
   return values
     .map((value) => (value === "" || /[\s,"]/u.test(value) ? quoted(value) : value))
     .join(",");
-}
-
-/** A word of free text so that it reads as the same word again. */
-export function formatWord(word: string): string {
-  const [token, ...more] = tokensOf(word);
-  const isPlain = more.length === 0 && token?.text === word && token.key === null;
-  return isPlain && token.unknown === null && !/[\s"]/u.test(word) ? word : quoted(word);
 }
 
 function quoted(value: string): string {

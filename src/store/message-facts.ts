@@ -18,7 +18,7 @@ export type Course = {
 };
 
 /** Null for what is not asked. */
-export type WantedFacts = {
+type WantedFacts = {
   event: ((event: string | null) => boolean) | null;
   course: ((course: Course) => boolean) | null;
   since: number;

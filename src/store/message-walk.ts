@@ -278,7 +278,7 @@ function attemptsAre(text: string): (course: Course) => boolean {
     (attempts < n && sign.startsWith("<"));
 }
 
-export function valuesOf<Value extends string | number>(value: OneOrMany<Value>): readonly Value[] {
+function valuesOf<Value extends string | number>(value: OneOrMany<Value>): readonly Value[] {
   return typeof value === "object" ? value : [value];
 }
 

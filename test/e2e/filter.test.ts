@@ -334,8 +334,8 @@ describe("several rows", () => {
     await live.severalDo("Replay").click();
     await expect.poll(async () => (await inspector.call("messages.list", {})).items.length).toBe(8);
     const { items } = await inspector.call("messages.list", { limit: 2 });
-    expect(items.map(({ userId }) => userId).toSorted()).toEqual(["u_2", "u_4"]);
-    await live.severalDo("Make a scenario").click();
+    expect(new Set(items.map(({ userId }) => userId))).toEqual(new Set(["u_2", "u_4"]));
+    await live.severalDo("Create a scenario").click();
     await expect.poll(() => hash(page)).toContain("/scenarios/own");
   });
 

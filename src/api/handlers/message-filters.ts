@@ -98,9 +98,7 @@ function membersOf(
     ),
     webhookId: named<WebhookId>("webhook", webhooks, contains, webhookIds.parse),
   };
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined),
-  ) as NonNullable<MessageFilter["not"]>;
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
 const isSame = (name: string, value: string): boolean => name.toLowerCase() === value.toLowerCase();

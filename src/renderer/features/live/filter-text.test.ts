@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import {
   chipKeys,
   type Filter,
-  formatWord,
   isEmpty,
   noFilter,
   parseFilter,
@@ -18,6 +17,8 @@ import {
   textOf,
   withoutLast,
 } from "./filter-text.ts";
+
+const formatWord = (word: string): string => `"${word.replaceAll(/["\\]/g, "\\$&")}"`;
 
 const filters: fc.Arbitrary<Filter> = fc
   .record({

@@ -84,7 +84,7 @@ function SelectedMessages({
       </Button>
       <Menu trigger={<Button small>Export</Button>} items={exports} />
       <Button small onClick={() => onRecord(async () => ids)}>
-        Make a scenario
+        Create a scenario
       </Button>
       <Button small look="quiet" shortcut="Esc" onClick={onClear}>
         Clear

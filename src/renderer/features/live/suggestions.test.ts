@@ -12,7 +12,7 @@ import {
 } from "./suggestions.ts";
 
 const goesOn = (): boolean => false;
-const seen: readonly SeenValue[] = [
+const seen: [SeenValue, ...SeenValue[]] = [
   { key: "event", value: "Order Completed", count: 20 },
   { key: "event", value: "Reorder", count: 90 },
   { key: "state", value: "failed", count: 37 },
@@ -98,7 +98,7 @@ describe("what is known of the values", () => {
     const known = new KnownValues();
     expect(known.goesOn("event", "Order c")).toBe(true);
     expect(known.goesOn("user", "u_1 c")).toBe(false);
-    known.add({ key: "event", text: "order" }, [seen[0] as SeenValue]);
+    known.add({ key: "event", text: "order" }, [seen[0]]);
     expect(known.goesOn("event", "Order c")).toBe(true);
     expect(known.goesOn("-event", "Order x")).toBe(false);
     expect(known.of({ key: "event", text: "order comp" }).isAnswered).toBe(true);
@@ -107,7 +107,7 @@ describe("what is known of the values", () => {
   test("an answer that is not whole says nothing of what is written further", () => {
     const known = new KnownValues();
     const many = Array.from({ length: 20 }, (_, nth) => ({
-      ...(seen[0] as SeenValue),
+      ...seen[0],
       count: nth,
     }));
     known.add({ key: "event", text: "o" }, many);

@@ -56,9 +56,16 @@ export const messageSummary = z
     replayOf: id.nullable(),
     nextAttemptAt: time.nullable().describe("The earliest of its deliveries' next rounds."),
     marks: z
-      .array(z.object({ lane: z.int(), round: z.int(), outcome: z.enum(outcomes) }))
+      .array(
+        z.object({
+          lane: z.int(),
+          round: z.int(),
+          outcome: z.enum(outcomes),
+          status: z.int().nullable(),
+        }),
+      )
       .describe(
-        "Its attempts, in the order of the rounds: the lane of a webhook, counted from 0, and the outcome.",
+        "Its attempts, in the order of the rounds: the lane of a webhook, counted from 0, the outcome, and the status of the response.",
       ),
   })
   .meta({ id: "MessageSummary" });

@@ -291,7 +291,12 @@ export type MessageSummary = {
 };
 
 /** An attempt in short: a lane per webhook, from 0. */
-export type AttemptMark = { lane: number; round: number; outcome: Outcome };
+export type AttemptMark = {
+  lane: number;
+  round: number;
+  outcome: Outcome;
+  status: number | null;
+};
 
 export type MessageDetails = MessageSummary & {
   detail: string | null;

@@ -44,6 +44,9 @@ type Row = { id: number; event: string | null; course: string; at: number };
 type Block = {
   events: Uint16Array;
   courses: Uint16Array;
+  /** Those that were seen in it; some may be gone. */
+  eventCodes: Set<number>;
+  courseCodes: Set<number>;
   /** Where messages were received: the earliest and the latest time. */
   from: number;
   to: number;
@@ -64,15 +67,31 @@ class Values {
     return this.texts.length - 1;
   }
 
-  /** Asks for each value once; `row` for those that have no number. */
-  test(
-    allows: (text: string | null) => boolean,
-  ): (code: number, row: () => string | null) => boolean {
-    const known: (boolean | undefined)[] = [false];
-    return (code, row) =>
-      code === beyond ? allows(row()) : (known[code] ??= allows(this.texts[code] as string | null));
+  /** Asks for each value once, and each time for those that have no number. */
+  test(allows: (text: string | null) => boolean): ValueTest {
+    const table = new Uint8Array(maxValues + 1);
+    table[0] = no;
+    const ofCode = (code: number): boolean => {
+      if (code === beyond) return true;
+      if (table[code] === unasked)
+        table[code] = allows(this.texts[code] as string | null) ? yes : no;
+      return table[code] === yes;
+    };
+    return { table, ofCode, ofText: allows };
   }
 }
+
+const unasked = 0;
+const yes = 1;
+const no = 2;
+
+type ValueTest = {
+  /** By code, as far as they were asked. */
+  table: Uint8Array;
+  /** True for a code that many values share. */
+  ofCode: (code: number) => boolean;
+  ofText: (text: string | null) => boolean;
+};
 
 const columns = `id, event, received_at AS at,
   coalesce(reason, '') || char(1) || attempts || char(1) || coalesce(last_status, '') || char(1) ||
@@ -83,6 +102,7 @@ export class MessageFacts {
   readonly #range;
   readonly #some;
   readonly #one;
+  readonly #within;
   readonly #numbers;
   readonly #blocks = new Map<number, Block>();
   #events = new Values();
@@ -98,6 +118,11 @@ export class MessageFacts {
       `SELECT ${columns} FROM messages WHERE id IN (SELECT value FROM json_each(?))`,
     );
     this.#one = db.prepare<[number], Row>(`SELECT ${columns} FROM messages WHERE id = ?`);
+    this.#within = db
+      .prepare<[number, number, number, number], number>(
+        "SELECT id FROM messages WHERE id >= ? AND id < ? AND received_at >= ? AND received_at < ?",
+      )
+      .pluck();
     this.#numbers = db
       .prepare<[number], number | null>("SELECT max(id) FROM messages WHERE id < ?")
       .pluck();
@@ -120,30 +145,28 @@ export class MessageFacts {
   }
 
   test({ event, course, since, until }: WantedFacts): FactsTest {
-    const eventAllowed = event === null ? null : this.#events.test(event);
-    const courseAllowed =
+    const ofEvent = event === null ? null : this.#events.test(event);
+    const ofCourse =
       course === null ? null : this.#courses.test((text) => course(courseOf(text as string)));
     return (number) => {
       const block = this.#block(number);
       if (block.to < since || block.from >= until) return null;
-      const isInside = block.from >= since && block.to < until;
+      if (!mayHold(block.eventCodes, ofEvent) || !mayHold(block.courseCodes, ofCourse)) return null;
       const { events, courses } = block;
-      const row = (place: number): Row | undefined => this.#one.get(number * blockSize + place);
-      return (place) => {
-        if (
-          courseAllowed !== null &&
-          !courseAllowed(courses[place] as number, () => row(place)?.course ?? null)
-        )
-          return false;
-        if (
-          eventAllowed !== null &&
-          !eventAllowed(events[place] as number, () => row(place)?.event ?? null)
-        )
-          return false;
-        if (isInside) return true;
-        const at = row(place)?.at ?? -1;
-        return at >= since && at < until;
-      };
+      const first = number * blockSize;
+      const row = (place: number): Row | undefined => this.#one.get(first + place);
+      const ofCourses = placeTest(courses, ofCourse, (place) => row(place)?.course ?? null);
+      const ofEvents = placeTest(events, ofEvent, (place) => row(place)?.event ?? null);
+      const within =
+        block.from >= since && block.to < until
+          ? null
+          : new Set(this.#within.all(first, first + blockSize, since, until));
+      if (within === null && ofEvents === null) return ofCourses ?? (() => true);
+      if (within === null && ofCourses === null) return ofEvents;
+      return (place) =>
+        (ofCourses === null || ofCourses(place)) &&
+        (ofEvents === null || ofEvents(place)) &&
+        (within === null || within.has(first + place));
     };
   }
 
@@ -172,6 +195,8 @@ export class MessageFacts {
       const block: Block = {
         events: new Uint16Array(blockSize),
         courses: new Uint16Array(blockSize),
+        eventCodes: new Set(),
+        courseCodes: new Set(),
         from: Infinity,
         to: -Infinity,
         stale: new Set(),
@@ -191,11 +216,35 @@ export class MessageFacts {
   }
 
   #keep(block: Block, { id, event, course, at }: Row): void {
-    block.events[id % blockSize] = this.#events.codeOf(event);
-    block.courses[id % blockSize] = this.#courses.codeOf(course);
+    const [ofEvent, ofCourse] = [this.#events.codeOf(event), this.#courses.codeOf(course)];
+    block.events[id % blockSize] = ofEvent;
+    block.courses[id % blockSize] = ofCourse;
+    block.eventCodes.add(ofEvent);
+    block.courseCodes.add(ofCourse);
     block.from = Math.min(block.from, at);
     block.to = Math.max(block.to, at);
   }
+}
+
+/** Whether any message of a block may pass; all values of the block have been asked then. */
+function mayHold(codes: ReadonlySet<number>, test: ValueTest | null): boolean {
+  if (test === null) return true;
+  let may = false;
+  for (const code of codes) if (test.ofCode(code)) may = true;
+  return may;
+}
+
+/** Of a block whose values have been asked. */
+function placeTest(
+  codes: Uint16Array,
+  test: ValueTest | null,
+  textAt: (place: number) => string | null,
+): ((place: number) => boolean) | null {
+  if (test === null) return null;
+  const { table, ofText } = test;
+  if (!codes.includes(beyond)) return (place) => table[codes[place] as number] === yes;
+  return (place) =>
+    codes[place] === beyond ? ofText(textAt(place)) : table[codes[place] as number] === yes;
 }
 
 export function courseOf(text: string): Course {

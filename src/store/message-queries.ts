@@ -31,7 +31,7 @@ const totalCap = 10_000;
  * work.
  */
 const maxCountedRows = 2000;
-const maxCountedBytes = 2 * 1024 * 1024;
+const maxCountedBytes = 512 * 1024;
 
 /** Rows of one read. */
 const readAtOnce = 128;

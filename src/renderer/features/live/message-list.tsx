@@ -124,6 +124,12 @@ export function MessageList({
       onScroll={(event) => {
         if (list.onScroll(event) && event.currentTarget.scrollTop > 0) rows.pause();
       }}
+      onMouseDown={(event) => {
+        if (!event.shiftKey) return;
+        // Not a selection of text.
+        event.preventDefault();
+        event.currentTarget.focus();
+      }}
       onClick={(event) => {
         const line = (event.target as HTMLElement).closest<HTMLElement>("[data-position]");
         const row = line === null ? undefined : rows.rowAt(Number(line.dataset["position"]));
@@ -366,7 +372,7 @@ const MessageLine = memo(function MessageLine({
       <span role="gridcell" className="muted src">
         {source}
       </span>
-      <span role="gridcell">
+      <span role="gridcell" className="state-cell">
         <State state={row.state} />
         {last === null ? null : <span className={`last tone ${last.outcome}`}>{last.words}</span>}
       </span>

@@ -49,15 +49,18 @@ const failureWords: Record<Exclude<Outcome, "success" | "http_error">, string> =
   tls_error: "TLS",
 };
 
-/** How the newest attempt failed, in one word; null when it did not, or there was none. */
+/** How the newest attempt that failed ended, in one word; null once the message is delivered. */
 export function lastFailure({
   marks,
-  lastStatus,
-}: Pick<MessageRow, "marks" | "lastStatus">): { outcome: Outcome; words: string } | null {
-  const outcome = marks.at(-1)?.outcome;
-  if (outcome === undefined || outcome === "success") return null;
-  const words = outcome === "http_error" ? String(lastStatus ?? "") : failureWords[outcome];
-  return { outcome, words };
+  state,
+}: Pick<MessageRow, "marks" | "state">): { outcome: Outcome; words: string } | null {
+  if (state === "delivered") return null;
+  for (const { outcome, status } of marks.toReversed()) {
+    if (outcome === "success") continue;
+    const words = outcome === "http_error" ? String(status ?? "error") : failureWords[outcome];
+    return { outcome, words };
+  }
+  return null;
 }
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

@@ -149,13 +149,9 @@ export class MessageKinds {
     for (let newest = this.#newestBefore.get(before) as number | null; newest !== null;) {
       const first = blockOf(newest) * blockSize;
       const holds = facts === null ? anyPlace : facts(blockOf(newest));
-      const ids: number[] = [];
-      if (holds !== null) {
-        const kinds = this.#block(blockOf(newest));
-        for (let place = newest - first; place >= 0; place -= 1)
-          if (allows(kinds[place] as number) && holds(place)) ids.push(first + place);
-      }
-      yield ids;
+      yield holds === null
+        ? []
+        : idsIn(this.#block(blockOf(newest)), { first, newest, allows, holds });
       newest = this.#newestBefore.get(first) as number | null;
     }
   }
@@ -188,6 +184,16 @@ export class MessageKinds {
     this.#blocks.set(number, block);
     return block;
   }
+}
+
+type Span = { first: number; newest: number; allows: KindTest; holds: (place: number) => boolean };
+
+/** A function of its own, because a generator runs a loop over a million messages half as fast. */
+function idsIn(kinds: Uint32Array, { first, newest, allows, holds }: Span): number[] {
+  const ids: number[] = [];
+  for (let place = newest - first; place >= 0; place -= 1)
+    if (holds(place) && allows(kinds[place] as number)) ids.push(first + place);
+  return ids;
 }
 
 function blockOf(id: number): number {

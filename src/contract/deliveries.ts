@@ -153,7 +153,7 @@ export const deliveryDetails = z
   .meta({ id: "DeliveryDetails" });
 export type DeliveryDetailsAnswer = z.input<typeof deliveryDetails>;
 
-const job = z
+export const job = z
   .object({
     id: idOf(jobIds),
     state: z.enum(["running", "done", "cancelled"]),

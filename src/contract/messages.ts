@@ -1,14 +1,15 @@
 import { z } from "zod";
 import { destinationIds, messageIds, sourceIds } from "../domain/ids.ts";
-import { statusPattern } from "../domain/http-status.ts";
+import { filterKeys } from "../domain/message-filter.ts";
 import { messageStates, outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
-import { deliveryDetails } from "./deliveries.ts";
+import { deliveryDetails, job } from "./deliveries.ts";
 import {
   byId,
   bytes,
   cursorOf,
   idOf,
+  listOf,
   messageType,
   oneOrMany,
   page,
@@ -18,6 +19,11 @@ import {
 } from "./shapes.ts";
 
 export const messageState = z.enum(messageStates).meta({ id: "MessageState" });
+
+const askedStatusPattern = /^(?:last=)?[1-9](?:\d\d|xx)$/;
+
+/** Longer than anybody writes; each word of it is looked for. */
+const filterText = z.string().max(2000);
 
 const id = idOf(messageIds);
 const cursor = cursorOf(messageIds);
@@ -50,9 +56,16 @@ export const messageSummary = z
     replayOf: id.nullable(),
     nextAttemptAt: time.nullable().describe("The earliest of its deliveries' next rounds."),
     marks: z
-      .array(z.object({ lane: z.int(), round: z.int(), outcome: z.enum(outcomes) }))
+      .array(
+        z.object({
+          lane: z.int(),
+          round: z.int(),
+          outcome: z.enum(outcomes),
+          status: z.int().nullable(),
+        }),
+      )
       .describe(
-        "Its attempts, in the order of the rounds: the lane of a webhook, counted from 0, and the outcome.",
+        "Its attempts, in the order of the rounds: the lane of a webhook, counted from 0, the outcome, and the status of the response.",
       ),
   })
   .meta({ id: "MessageSummary" });
@@ -105,16 +118,23 @@ export const messageCalls = [
       userId: oneOrMany(z.string()).optional().describe("A userId or an anonymousId."),
       event: oneOrMany(z.string()).optional(),
       reason: oneOrMany(z.string()).optional(),
-      status: oneOrMany(z.string().regex(statusPattern))
+      status: oneOrMany(z.string().regex(askedStatusPattern))
         .optional()
-        .describe("The status of the newest response: `503`, or `5xx` for the whole class."),
+        .describe(
+          "The status of any response: `503`, or `5xx` for the whole class; `last=503` for the newest.",
+        ),
       attempts: oneOrMany(z.string().regex(/^([<>]=?)?\d{1,6}$/))
         .optional()
         .describe("The number of attempts: `3`, `>3`, `>=3`, `<3`, `<=3`."),
       search: z
         .string()
         .optional()
-        .describe("Text to find in the bytes of the message as received."),
+        .describe("Text to find in the message, in its payload, or in what a list shows of it."),
+      filter: filterText
+        .optional()
+        .describe(
+          'The same as text, as in the inspector\'s filter field: `state:failed,expired -type:track event:"Order Completed" last:5m refund`. Its conditions hold together with the other parameters.',
+        ),
       ...page(cursor),
     }),
     reads: ["messages", "deliveries"],
@@ -128,6 +148,44 @@ export const messageCalls = [
     params: byId(id),
     reads: ["messages", "deliveries"],
     answer: messageDetails,
+  }),
+  defineCall({
+    name: "messages.values",
+    method: "GET",
+    path: "/api/message-values",
+    summary:
+      "Values that messages have been seen with, for a filter: those that contain a text, the most frequent first.",
+    query: z.strictObject({
+      key: z
+        .enum(filterKeys)
+        .optional()
+        .describe("A key of the filter; all of them when left out."),
+      text: z.string().max(200).default(""),
+    }),
+    reads: ["messages"],
+    answer: listOf(
+      z.object({
+        key: z.enum(filterKeys),
+        value: z.string(),
+        count: z
+          .int()
+          .nullable()
+          .describe("Of all messages, or of all deliveries to a destination; null: not counted."),
+      }),
+    ),
+  }),
+  defineCall({
+    name: "messages.retryAll",
+    method: "POST",
+    path: "/api/messages/retry",
+    summary:
+      "Retries the deliveries of the newest 10,000 messages that match a filter, or of the named messages, where they are waiting, failed, expired or cancelled. With `dryRun` it only counts them.",
+    body: z.strictObject({
+      filter: filterText.optional(),
+      ids: z.array(id).max(1000).optional(),
+      dryRun: z.boolean().optional(),
+    }),
+    answer: z.union([job, z.object({ count: z.int() })]),
   }),
   defineCall({
     name: "messages.replay",

@@ -151,8 +151,8 @@ export function pageOf<Item extends z.ZodType, Cursor extends z.ZodType>(
       .describe(
         "Null after the last page. A page may be shorter than its limit: an answer stays below 1 MB.",
       ),
-    total: z.int().describe("Exact up to 10,000."),
-    totalCapped: z.boolean().describe("There are more than `total`."),
+    total: z.int().describe("Exact up to 10,000, unless counting would take long."),
+    totalCapped: z.boolean().describe("It is not exact: there may be more than `total`."),
   });
 }
 

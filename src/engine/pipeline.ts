@@ -186,6 +186,9 @@ export type Deliveries = {
   /** How many deliveries `retryAll` would requeue. */
   countRetryable(filter: DeliveryFilter): number;
   retryAll(filter: DeliveryFilter): RetryJob;
+  /** The deliveries of a message that `retryThese` would requeue. */
+  retryableOf(message: MessageRowId): DeliveryId[];
+  retryThese(ids: readonly DeliveryId[]): RetryJob;
   retryJobs(): RetryJob[];
   retryJob(id: JobId): RetryJob | undefined;
   cancelRetryJob(id: JobId): RetryJob | Problem;

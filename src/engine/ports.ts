@@ -228,22 +228,43 @@ export type DeliveryStore = {
 
 export type OneOrMany<Value extends string | number> = Value | readonly Value[];
 
-/** Several values of one member mean any of them. */
-export type MessageFilter = {
+/** Several values of one member mean any of them, unless it says otherwise. */
+type MessageMembers = {
   sourceId?: OneOrMany<SourceId>;
   type?: OneOrMany<MessageType>;
   state?: OneOrMany<MessageState>;
   /** Known or anonymous. */
   userId?: OneOrMany<string>;
+  /** In any case. */
   event?: OneOrMany<string>;
   reason?: OneOrMany<string>;
-  /** Of the newest answer: `503`, or `5xx`. */
+  /** Of any answer: `503`, or `5xx`; of the newest: `last=503`. */
   status?: OneOrMany<string>;
+  /** Of any attempt. */
+  outcome?: OneOrMany<Outcome>;
   /** How many were made: `3`, `>3`, `>=3`, `<3`, `<=3`. */
   attempts?: OneOrMany<string>;
-  /** Free text, in the bytes of the message as it came. */
-  search?: string;
+  /** It has a delivery there. */
+  destinationId?: OneOrMany<DestinationId>;
+  /** An attempt was made there. */
+  webhookId?: OneOrMany<WebhookId>;
+  /** It came in the same request as one of these. */
+  batch?: OneOrMany<MessageRowId>;
+  /** Free text in the message, in its payload, or in what a list shows of it: each of them. */
+  search?: OneOrMany<string>;
 };
+
+export type MessageFilter = MessageMembers & {
+  /** Received then or later. */
+  since?: number;
+  /** Received before. */
+  until?: number;
+  /** Messages that match any member of it are left out; of its texts, any. */
+  not?: MessageMembers;
+};
+
+/** What a message has that can be counted for each of its values. */
+export type MessageValueKey = "event" | "reason" | "status" | "outcome" | "attempts";
 
 export type Page<Item, Cursor> = {
   items: Item[];
@@ -275,7 +296,12 @@ export type MessageSummary = {
 };
 
 /** An attempt in short: a lane per webhook, from 0. */
-export type AttemptMark = { lane: number; round: number; outcome: Outcome };
+export type AttemptMark = {
+  lane: number;
+  round: number;
+  outcome: Outcome;
+  status: number | null;
+};
 
 export type MessageDetails = MessageSummary & {
   detail: string | null;
@@ -343,6 +369,14 @@ export type QueryStore = {
     before: MessageRowId | null,
   ): Promise<Page<MessageSummary, MessageRowId>>;
   message(id: MessageRowId): MessageDetails | null;
+  /** How many messages have each value. Asynchronous, as it looks at all of them the first time. */
+  messageValues(key: MessageValueKey): Promise<Map<string, number>>;
+  /** How many messages there are of each source. */
+  messagesBySource(): Map<SourceId, number>;
+  /** Users whose id begins with a text, in any case, and how many messages they have. */
+  usersNamed(start: string, limit: number): Promise<Map<string, number>>;
+  /** The deliveries of a message. */
+  deliveriesOf(id: MessageRowId): DeliverySummary[];
   /** Newest first. */
   deliveries(
     filter: DeliveryFilter,

@@ -16,7 +16,11 @@ const sending = stateCode("sending");
 const queued = stateCode("queued");
 const waiting = stateCode("waiting");
 
-export type RefreshMessage = (id: number, attempts: number, lastStatus: number | null) => void;
+/** What the attempts of one recording add to a message. */
+export type OfMessage = { attempts: number; lastStatus: number | null; outcomes: string[] };
+export const nothingNew: OfMessage = { attempts: 0, lastStatus: null, outcomes: [] };
+
+export type RefreshMessage = (id: number, added: OfMessage) => void;
 
 /** A delivery, and the state of its row: `queued`. */
 type Claimed = { id: number; message_id: number; destination_id: number; state: number };
@@ -120,7 +124,7 @@ export class Claims {
       for (const claimed of [...this.#unwritten.values()]) {
         this.takeOut(claimed.id);
         this.writeOne(claimed);
-        refreshMessage(claimed.message_id, 0, null);
+        refreshMessage(claimed.message_id, nothingNew);
       }
     });
   }
@@ -191,7 +195,7 @@ export function claiming({
   const claimDue = transactions.wrap((rows: readonly Claimable[]): void => {
     for (const row of rows) {
       claims.writeOne(row);
-      refreshMessage(row.message_id, 0, null);
+      refreshMessage(row.message_id, nothingNew);
     }
   });
 

@@ -5,11 +5,13 @@
  * a message.
  */
 
+import type { FactsTest, MessageFacts } from "./message-facts.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
 export class Counts {
   #deltas = new Map<string, number>();
   #kinds;
+  #facts;
   #transactions;
   #messages;
   #deliveries;
@@ -20,8 +22,9 @@ export class Counts {
    */
   #rejectedBytes: number | null = null;
 
-  constructor(db: Db, kinds: MessageKinds, transactions: Transactions) {
+  constructor(db: Db, kinds: MessageKinds, facts: MessageFacts, transactions: Transactions) {
     this.#kinds = kinds;
+    this.#facts = facts;
     this.#transactions = transactions;
     transactions.onReload(() => this.rollback());
     this.#messages = db.prepare<[number, number, number, number]>(
@@ -56,6 +59,13 @@ export class Counts {
     ] as const)
       if (kind !== null) this.#add(`${kind.sourceId} ${kind.type} ${kind.state}`, n);
     this.#kinds.set(id, after);
+    if (before === null || after === null) this.#facts.changed(id);
+  }
+
+  /** Attempts at it were recorded. */
+  attempted(id: number): void {
+    this.#transactions.changes(this);
+    this.#facts.changed(id);
   }
 
   delivery(destinationId: number, state: number, n: number): void {
@@ -97,6 +107,8 @@ const none = 0xff_ff_ff_ff;
 
 export const anyKind: KindTest = (kind) => kind !== none;
 
+const anyPlace = (): boolean => true;
+
 /**
  * Source, type and state of every message, in memory: blocks of 4,096 messages, each read when it
  * is first asked for, which takes a millisecond, and updated by every write. An index in the
@@ -132,25 +144,33 @@ export class MessageKinds {
     this.#blocks.clear();
   }
 
-  /** Ids of the messages that the test allows, newest first, a block at a time. */
-  *matching(allows: KindTest, before: number): Generator<number[]> {
+  /** Ids of the messages that both tests allow, newest first, a block at a time. */
+  *matching(allows: KindTest, facts: FactsTest | null, before: number): Generator<number[]> {
     for (let newest = this.#newestBefore.get(before) as number | null; newest !== null;) {
       const first = blockOf(newest) * blockSize;
-      const kinds = this.#block(blockOf(newest));
-      const ids: number[] = [];
-      for (let place = newest - first; place >= 0; place -= 1)
-        if (allows(kinds[place] as number)) ids.push(first + place);
-      yield ids;
+      const holds = facts === null ? anyPlace : facts(blockOf(newest));
+      yield holds === null
+        ? []
+        : idsIn(this.#block(blockOf(newest)), { first, newest, allows, holds });
       newest = this.#newestBefore.get(first) as number | null;
     }
   }
 
-  /** Those of these ids that the test allows; all of them are of one block. */
-  among(ids: number[], allows: KindTest): number[] {
-    const [first] = ids;
-    if (first === undefined) return ids;
-    const kinds = this.#block(blockOf(first));
-    return ids.filter((id) => allows(kinds[id % blockSize] as number));
+  /** Those of these ids that both tests allow. */
+  among(ids: number[], allows: KindTest, facts: FactsTest | null): number[] {
+    let number = -1;
+    let holds: ReturnType<FactsTest> = anyPlace;
+    return ids.filter((id) => {
+      if (facts !== null && blockOf(id) !== number) {
+        number = blockOf(id);
+        holds = facts(number);
+      }
+      return allows(this.of(id)) && holds !== null && holds(id % blockSize);
+    });
+  }
+
+  of(id: number): number {
+    return this.#block(blockOf(id))[id % blockSize] as number;
   }
 
   #block(number: number): Uint32Array {
@@ -166,6 +186,16 @@ export class MessageKinds {
   }
 }
 
+type Span = { first: number; newest: number; allows: KindTest; holds: (place: number) => boolean };
+
+/** A function of its own, because a generator runs a loop over a million messages half as fast. */
+function idsIn(kinds: Uint32Array, { first, newest, allows, holds }: Span): number[] {
+  const ids: number[] = [];
+  for (let place = newest - first; place >= 0; place -= 1)
+    if (holds(place) && allows(kinds[place] as number)) ids.push(first + place);
+  return ids;
+}
+
 function blockOf(id: number): number {
   return Math.floor(id / blockSize);
 }
@@ -174,14 +204,16 @@ export function kindNumber({ sourceId, type, state }: MessageKind): number {
   return sourceId * 256 + type * 16 + state;
 }
 
-/** What a kind must have; null for any. */
-type Wanted = Record<"sourceIds" | "types" | "states", ReadonlySet<number> | null>;
+/** What a kind must have; null for any source. */
+type Wanted = {
+  source: ((id: number) => boolean) | null;
+  type: (code: number) => boolean;
+  state: (code: number) => boolean;
+};
 
-export function kindTest({ sourceIds, types, states }: Wanted): KindTest {
+export function kindTest({ source, type, state }: Wanted): KindTest {
   // It is asked for each of a million messages: a look into a table costs less than two into sets.
-  const allowed = Array.from(
-    { length: 256 },
-    (_, kind) => (types?.has(kind >>> 4) ?? true) && (states?.has(kind & 15) ?? true),
-  );
-  return (kind) => allowed[kind & 255] === true && (sourceIds?.has(kind >>> 8) ?? true);
+  const allowed = Array.from({ length: 256 }, (_, kind) => type(kind >>> 4) && state(kind & 15));
+  return (kind) =>
+    kind !== none && allowed[kind & 255] === true && (source === null || source(kind >>> 8));
 }

@@ -31,7 +31,7 @@ import type { PayloadShape } from "../domain/configuration.ts";
 
 type Queries = Pick<
   QueryStore,
-  "deliveries" | "deliveriesByDue" | "deliveryDetails" | "listed" | "stats"
+  "deliveries" | "deliveriesByDue" | "deliveriesOf" | "deliveryDetails" | "listed" | "stats"
 > &
   Pick<DeliveryStore, "countByState">;
 
@@ -47,6 +47,9 @@ export function createDeliveryQueries(db: Db): Queries {
   const newest = db.prepare<[number, number, number, number], DeliveryRow>(
     `SELECT * FROM deliveries INDEXED BY deliveries_by_state
      WHERE destination_id = ? AND state = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+  );
+  const ofMessage = db.prepare<[number], DeliveryRow>(
+    "SELECT * FROM deliveries WHERE message_id = ? ORDER BY id",
   );
 
   const dueAt = db.prepare<[number, number, number, number], DeliveryRow>(
@@ -101,6 +104,8 @@ export function createDeliveryQueries(db: Db): Queries {
         .sort((a, b) => dueOf(a) - dueOf(b) || a.id - b.id);
       return page(found, from, limit, (row) => ({ at: dueOf(row), id: row.id as DeliveryId }));
     },
+
+    deliveriesOf: (message) => ofMessage.all(message).map(deliverySummary),
 
     deliveryDetails: createDeliveryReader(db).delivery,
 

@@ -12,7 +12,14 @@
 import type { DeliveryId, DestinationId, MessageRowId } from "../domain/ids.ts";
 import type { AttemptRecord, DeliveryStore, DeliverySummary } from "../engine/ports.ts";
 import { deliveryStateAt, outcomeCode, stateCode } from "./codes.ts";
-import { Claims, claiming, seeing, type RefreshMessage } from "./claims.ts";
+import {
+  Claims,
+  claiming,
+  nothingNew,
+  seeing,
+  type OfMessage,
+  type RefreshMessage,
+} from "./claims.ts";
 import type { Counts, MessageKind } from "./counts.ts";
 import { deliverySummary, type DeliveryRow } from "./delivery-queries.ts";
 import type { Transactions, Db } from "./transactions.ts";
@@ -56,23 +63,27 @@ export function createDeliveryStore(
   };
 }
 
-/** What the attempts of one recording add to a message. */
-type OfMessage = { attempts: number; lastStatus: number | null };
-
 /** A message has the first state, in the order of the list, that any of its deliveries is in. */
 function refreshing(db: Db, counts: Counts): RefreshMessage {
-  const messageKind = db.prepare<[number], MessageKind & { now: number }>(
-    `SELECT source_id AS sourceId, type, state, (SELECT min(state) FROM deliveries WHERE message_id = messages.id) AS now FROM messages WHERE id = ?`,
+  const messageKind = db.prepare<[number], MessageKind & { now: number; outcomes: string | null }>(
+    `SELECT source_id AS sourceId, type, state, outcomes,
+       (SELECT min(state) FROM deliveries WHERE message_id = messages.id) AS now
+     FROM messages WHERE id = ?`,
   );
   const setMessageState = db.prepare("UPDATE messages SET state = ? WHERE id = ?");
   const setMessageAttempts = db.prepare(
-    "UPDATE messages SET state = ?, attempts = attempts + ?, last_status = coalesce(?, last_status) WHERE id = ?",
+    `UPDATE messages SET state = ?, attempts = attempts + ?, last_status = coalesce(?, last_status),
+       outcomes = ? WHERE id = ?`,
   );
 
-  return (id, attempts, lastStatus) => {
-    const { now: state, ...before } = messageKind.get(id) as MessageKind & { now: number };
-    if (attempts > 0) setMessageAttempts.run(state, attempts, lastStatus, id);
-    else if (state !== before.state) setMessageState.run(state, id);
+  return (id, { attempts, lastStatus, outcomes }) => {
+    const row = messageKind.get(id) as MessageKind & { now: number; outcomes: string | null };
+    const { now: state, outcomes: known, ...before } = row;
+    if (attempts > 0) {
+      const all = new Set([...(known?.split(",") ?? []), ...outcomes]);
+      setMessageAttempts.run(state, attempts, lastStatus, [...all].sort().join(","), id);
+      counts.attempted(id);
+    } else if (state !== before.state) setMessageState.run(state, id);
     if (state === before.state) return;
     counts.message(id, before, { ...before, state });
   };
@@ -117,7 +128,7 @@ function recording({ db, counts, claims, refreshMessage }: Parts): DeliveryStore
         delivery = row === undefined ? null : { ...row, firstAt: null, claimed };
         deliveries.set(id, delivery);
         if (delivery !== null && !messages.has(delivery.message_id))
-          messages.set(delivery.message_id, { attempts: 0, lastStatus: null });
+          messages.set(delivery.message_id, { attempts: 0, lastStatus: null, outcomes: [] });
       }
       return delivery;
     };
@@ -132,6 +143,7 @@ function recording({ db, counts, claims, refreshMessage }: Parts): DeliveryStore
       const message = messages.get(delivery.message_id) as OfMessage;
       message.attempts += 1;
       message.lastStatus = attempt.response?.status ?? message.lastStatus;
+      message.outcomes.push(`${outcomeCode(attempt.outcome)}:${attempt.response?.status ?? ""}`);
     }
     for (const { deliveryId, at, state, reason, nextAttemptAt } of transitions) {
       const delivery = touch(deliveryId);
@@ -157,7 +169,7 @@ function recording({ db, counts, claims, refreshMessage }: Parts): DeliveryStore
       writeClaim(delivery);
       if (delivery.firstAt !== null) setFirstAttempt.run(delivery.firstAt, delivery.id);
     }
-    for (const [id, { attempts, lastStatus }] of messages) refreshMessage(id, attempts, lastStatus);
+    for (const [id, added] of messages) refreshMessage(id, added);
   };
 }
 
@@ -188,7 +200,7 @@ function atStart({
         insertTransition(row.id, now, queued, "restarted", null);
         counts.delivery(row.destination_id, sending, -1);
         counts.delivery(row.destination_id, queued, 1);
-        refreshMessage(row.message_id, 0, null);
+        refreshMessage(row.message_id, nothingNew);
       }
       return rows.length;
     }),

@@ -133,7 +133,6 @@ export function createIngestStore({
       messageId,
       userId: message.userId,
       anonymousId: message.anonymousId,
-      event: message.event,
     });
     counts.message(id, null, { sourceId: request.sourceId, type, state });
     if (routed !== null) {

@@ -8,7 +8,7 @@ import type {
   WebhookId,
 } from "../domain/ids.ts";
 import type { MessageState, MessageType } from "../domain/states.ts";
-import type { MessageFilter, MessageSummary } from "../engine/ports.ts";
+import type { MessageDetails, MessageFilter, MessageSummary } from "../engine/ports.ts";
 import type { Store } from "../engine/store-ports.ts";
 import { openDatabase } from "./open.ts";
 import { createStore } from "./sqlite-store.ts";
@@ -17,7 +17,7 @@ import { attempt, moveTo, openTestStore, request, startOfTime } from "./store.fi
 
 const types: (MessageType | null)[] = ["track", "identify", "page", null];
 
-type Known = { id: number; text: string; summary: MessageSummary };
+type Known = { id: number; text: string; summary: MessageSummary; details: MessageDetails };
 
 /**
  * 10,000 messages of three sources in requests of one to forty, their deliveries in every state.
@@ -73,20 +73,38 @@ function fillAtRandom(store: Store): string[] {
   return texts;
 }
 
+type Choices = { [Name in keyof MessageFilter]: MessageFilter[Name][] };
+
 /** Each member left out, and with a value; states several at once too. */
-const choices: { [Name in keyof MessageFilter]: MessageFilter[Name][] } = {
+const choices: Choices = {
   sourceId: [undefined, 2 as SourceId],
   type: [undefined, "track"],
   state: [undefined, ["queued", "delivered"], "filtered"],
   userId: [undefined, "ada"],
-  event: [undefined, "Bought"],
+  event: [undefined, "bought"],
   reason: [undefined, ["disabled", "too_large"]],
   search: [undefined, "überLINGEN"],
 };
 
-function combinations(): MessageFilter[] {
+/** What happened to a message, and when; and what is left out. */
+const laterChoices: Choices = {
+  status: [undefined, "503", "last=2xx"],
+  outcome: [undefined, ["http_error", "timeout"]],
+  destinationId: [undefined, 2 as DestinationId],
+  search: [undefined, ["rot", "delivered"]],
+  since: [undefined, startOfTime + 7000],
+  until: [undefined, startOfTime + 9000],
+  not: [
+    undefined,
+    { state: ["filtered", "rejected"], event: "bought" },
+    { userId: "ada", search: ["grün"] },
+    { destinationId: 1 as DestinationId, reason: "disabled" },
+  ],
+};
+
+function combinations(of: Choices): MessageFilter[] {
   let made: MessageFilter[] = [{}];
-  for (const [name, values] of Object.entries(choices)) {
+  for (const [name, values] of Object.entries(of)) {
     made = made.flatMap((filter) =>
       values.map((value) => (value === undefined ? filter : { ...filter, [name]: value })),
     );
@@ -94,22 +112,63 @@ function combinations(): MessageFilter[] {
   return made;
 }
 
-function matches({ text, summary }: Known, filter: MessageFilter): boolean {
-  const allows = (wanted: unknown, ...values: unknown[]): boolean =>
-    wanted === undefined ||
-    (Array.isArray(wanted)
-      ? values.some((value) => wanted.includes(value))
-      : values.includes(wanted));
+const asList = <T extends string | number>(value: T | readonly T[]): readonly T[] =>
+  typeof value === "object" ? value : [value];
+
+/** Null: the filter does not name the member. */
+function memberMatches(
+  { text, summary, details }: Known,
+  name: keyof NonNullable<MessageFilter["not"]>,
+  value: string | number,
+): boolean {
+  const attempts = details.deliveries.flatMap((delivery) => delivery.attempts);
+  const isStatus = (wanted: string, status: number | null | undefined): boolean =>
+    wanted.endsWith("xx")
+      ? Math.floor((status ?? 0) / 100) === Number(wanted[0])
+      : status === Number(wanted);
+  const shown = [summary.state, summary.type, summary.reason, summary.event, summary.userId];
+  switch (name) {
+    case "userId":
+      return summary.userId === value || summary.anonymousId === value;
+    case "event":
+      return summary.event?.toLowerCase() === String(value).toLowerCase();
+    case "status":
+      return String(value).startsWith("last=")
+        ? isStatus(String(value).slice(5), summary.lastStatus)
+        : attempts.some(({ response }) => isStatus(String(value), response?.status));
+    case "outcome":
+      return attempts.some(({ outcome }) => outcome === value);
+    case "destinationId":
+      return details.deliveries.some(({ destinationId }) => destinationId === value);
+    case "webhookId":
+      return attempts.some(({ webhookId }) => webhookId === value);
+    case "attempts":
+      return value === ">=2" && summary.attempts >= 2;
+    case "search":
+      return [text, ...shown].some((each) =>
+        each?.toLowerCase().includes(String(value).toLowerCase()),
+      );
+    case "batch":
+      throw new Error("batches have a test of their own");
+    default:
+      return summary[name] === value;
+  }
+}
+
+function matches(known: Known, { since, until, not = {}, ...members }: MessageFilter): boolean {
+  const entries = (of: typeof members) =>
+    Object.entries(of) as [keyof typeof members, string | readonly string[]][];
   return (
-    allows(filter.sourceId, summary.sourceId) &&
-    allows(filter.type, summary.type) &&
-    allows(filter.state, summary.state) &&
-    allows(filter.userId, summary.userId, summary.anonymousId) &&
-    allows(filter.event, summary.event) &&
-    allows(filter.reason, summary.reason) &&
-    (filter.status === undefined || [200, 204, 404].includes(summary.lastStatus ?? 0)) &&
-    (filter.attempts === undefined || summary.attempts >= 2) &&
-    (filter.search === undefined || text.toLowerCase().includes(filter.search.toLowerCase()))
+    known.summary.receivedAt >= (since ?? 0) &&
+    known.summary.receivedAt < (until ?? Infinity) &&
+    entries(members).every(([name, value]) =>
+      name === "search"
+        ? asList(value).every((each) => memberMatches(known, name, each))
+        : asList(value).some((each) => memberMatches(known, name, each)),
+    ) &&
+    !entries(not).some(([name, value]) =>
+      asList(value).some((each) => memberMatches(known, name, each)),
+    )
   );
 }
 
@@ -141,32 +200,34 @@ describe("the list of 10,000 messages", () => {
       if (details === null) throw new Error("a message is missing");
       if (Buffer.from(details.raw).toString() !== text)
         throw new Error("a message carries another's bytes");
-      all.unshift({ id: details.id, text, summary: details });
+      all.unshift({ id: details.id, text, summary: details, details });
     }
     return close;
   });
 
-  test("shows for every combination of filters the newest that match, and how many there are", async () => {
-    const found: number[] = [];
-    for (const [place, filter] of combinations().entries()) {
-      const expected = all.filter((each) => matches(each, filter)).map(({ id }) => id);
-      const before = place % 2 === 0 ? null : (expected[Math.floor(expected.length / 2)] ?? 1);
-      const page = await store.messages(filter, 5, before as MessageRowId | null);
-      expect({
-        filter,
-        ids: page.items.map(({ id }) => id),
-        total: page.total,
-        capped: page.totalCapped,
-      }).toEqual({
-        filter,
-        ids: expected.filter((id) => before === null || id < before).slice(0, 5),
-        total: Math.min(expected.length, 10_000),
-        capped: expected.length > 10_000,
-      });
-      found.push(page.items.length);
-    }
-    expect(found.filter((items) => items === 5).length).toBeGreaterThan(40);
-  });
+  test.each<[string, Choices, number]>([
+    ["what a message is", choices, 40],
+    ["what happened to it, and when, and what it is not", laterChoices, 60],
+  ])(
+    "shows for every combination of filters the newest that match, and how many there are: %s",
+    async (_what, of, full) => {
+      const found: number[] = [];
+      for (const [place, filter] of combinations(of).entries()) {
+        const expected = all.filter((each) => matches(each, filter)).map(({ id }) => id);
+        const before = place % 2 === 0 ? null : (expected[Math.floor(expected.length / 2)] ?? 1);
+        const page = await store.messages(filter, 5, before as MessageRowId | null);
+        expect({ filter, ids: page.items.map(({ id }) => id) }).toEqual({
+          filter,
+          ids: expected.filter((id) => before === null || id < before).slice(0, 5),
+        });
+        // Counting ends early where rows have to be read for it.
+        if (page.totalCapped) expect(page.total).toBeLessThanOrEqual(expected.length);
+        else expect({ filter, total: page.total }).toEqual({ filter, total: expected.length });
+        found.push(page.items.length);
+      }
+      expect(found.filter((items) => items === 5).length).toBeGreaterThan(full);
+    },
+  );
 
   test.each<[string, MessageFilter, number]>([
     ["all of them", {}, 333],
@@ -178,7 +239,7 @@ describe("the list of 10,000 messages", () => {
     ["those that carry a text", { search: "Überlingen" }, 20],
     [
       "those with an answer, tried more than once",
-      { status: ["2xx", "404"], attempts: ">=2" },
+      { status: ["last=2xx", "404"], attempts: ">=2" },
       100,
     ],
     [
@@ -289,7 +350,7 @@ describe("free text", () => {
   });
 });
 
-test("a walk gives the event loop a turn at every eighth piece of what it reads", async () => {
+test("a walk gives the event loop a turn at every fourth piece of what it reads", async () => {
   const { store } = openTestStore();
   store.commit([request(Array.from({ length: 5120 }, () => ({ userId: "ada", text: "{}" })))]);
   let turns = 0;
@@ -299,11 +360,13 @@ test("a walk gives the event loop a turn at every eighth piece of what it reads"
     if (walks) setImmediate(count);
   };
   setImmediate(count);
-  expect((await store.messages({ userId: "ada", reason: "none" }, 10, null)).total).toBe(0);
+  expect((await store.messages({ userId: "ada", webhookId: 9 as WebhookId }, 10, null)).total).toBe(
+    0,
+  );
   walks = false;
   // Two blocks, with 41 pieces of 128 messages in all.
-  expect(turns).toBeGreaterThanOrEqual(5);
-  expect(turns).toBeLessThanOrEqual(8);
+  expect(turns).toBeGreaterThanOrEqual(10);
+  expect(turns).toBeLessThanOrEqual(14);
 });
 
 test("a message in full: what came, what was decided, what was sent, what was answered", () => {
@@ -338,28 +401,6 @@ test("a message in full: what came, what was decided, what was sent, what was an
     ],
   });
   expect(store.message(3 as MessageRowId)).toBeNull();
-});
-
-test("a message is found by its last status, alone or its hundred, and by how often it was tried", async () => {
-  const { store } = openTestStore();
-  const statuses = [199, 200, 299, 300, 500, 599, 600];
-  store.commit([request(statuses.map(() => ({ to: [1] })))]);
-  store.record(
-    statuses.flatMap((status, place) =>
-      Array.from({ length: place }, () => attempt((place + 1) as DeliveryId, { status })),
-    ),
-    [],
-  );
-  const found = async (filter: MessageFilter) =>
-    (await store.messages(filter, 10, null)).items.map(({ id }) => Number(id)).toReversed();
-  expect(await found({ status: "2xx" })).toEqual([2, 3]);
-  expect(await found({ status: "5xx" })).toEqual([5, 6]);
-  expect(await found({ status: "300" })).toEqual([4]);
-  expect(await found({ status: ["200", "5xx"] })).toEqual([2, 5, 6]);
-  expect(
-    await Promise.all(["3", ">3", ">=3", "<3", "<=3"].map((attempts) => found({ attempts }))),
-  ).toEqual([[4], [5, 6, 7], [4, 5, 6, 7], [1, 2, 3], [1, 2, 3, 4]]);
-  expect(await found({ attempts: ["0", "6"] })).toEqual([1, 7]);
 });
 
 test("a message without attempts has no marks; the lanes of the others are their webhooks", () => {

@@ -80,8 +80,11 @@ export function createMessageReader(db: Db): MessageReader {
       `SELECT min(next_attempt_at) FROM deliveries WHERE message_id = ? AND state = ${stateCode("waiting")}`,
     )
     .pluck();
-  const attempts = db.prepare<[number], { webhook_id: number; round: number; outcome: number }>(
-    `SELECT attempts.webhook_id, attempts.round, attempts.outcome FROM deliveries JOIN attempts ON attempts.delivery_id = deliveries.id
+  const attempts = db.prepare<
+    [number],
+    { webhook_id: number; round: number; outcome: number; status: number | null }
+  >(
+    `SELECT attempts.webhook_id, attempts.round, attempts.outcome, attempts.status FROM deliveries JOIN attempts ON attempts.delivery_id = deliveries.id
      WHERE deliveries.message_id = ? ORDER BY attempts.round, attempts.id`,
   );
   const deliveries = createDeliveryReader(db);
@@ -89,10 +92,11 @@ export function createMessageReader(db: Db): MessageReader {
   function marksOf(id: number): AttemptMark[] {
     const made = attempts.all(id);
     const lanes = [...new Set(made.map(({ webhook_id }) => webhook_id))].sort((a, b) => a - b);
-    return made.map(({ webhook_id, round, outcome }) => ({
+    return made.map(({ webhook_id, round, outcome, status }) => ({
       lane: lanes.indexOf(webhook_id),
       round,
       outcome: outcomeAt(outcome),
+      status,
     }));
   }
 

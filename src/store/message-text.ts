@@ -1,12 +1,16 @@
 /**
- * Free text in the messages: in the bytes as received, and in the message ids, which Hookyard
- * creates where a client sent none.
+ * Free text in the messages: in the bytes as received, in the payloads, in the message ids, which
+ * Hookyard creates where a client sent none, and in what a list shows of a message.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { messageStates, messageTypes, outcomes } from "../domain/states.ts";
+import { stateCode, typeCode } from "./codes.ts";
+import type { KindTest, MessageKinds } from "./counts.ts";
+import type { FactsTest, MessageFacts } from "./message-facts.ts";
 import type { MessageRow } from "./message-rows.ts";
+import { blockSize, type Postings } from "./postings.ts";
 import type { Db } from "./transactions.ts";
-import type { Postings } from "./postings.ts";
 
 /** Requests, and bytes of requests, that are searched between two turns of the event loop. */
 const requestsPerTurn = 1000;
@@ -14,13 +18,32 @@ const bytesPerTurn = 4 * 1024 * 1024;
 
 type SearchedRequest = { id: number; first_message: number; messages: number; size: number };
 
-type TextSearch = {
-  /** Ids of the messages that carry a text, newest first. */
-  matching(text: string, before: number): AsyncGenerator<number[]>;
-  carries(row: MessageRow, text: string): boolean;
+/** A text that is looked for. */
+type Word = {
+  text: string;
+  pattern: RegExp;
+  kind: KindTest;
+  facts: FactsTest;
 };
 
-export function createTextSearch(db: Db, postings: Postings): TextSearch {
+export type TextSearch = {
+  words(texts: readonly string[]): Word[];
+  /**
+   * Ids of messages that carry every word, newest first, out of those that may be shown; `spent`
+   * grows with the bytes that were searched.
+   */
+  matching(
+    words: readonly Word[],
+    among: (ids: number[]) => number[],
+    before: number,
+    spent: { bytes: number },
+  ): AsyncGenerator<number[]>;
+  carries(row: MessageRow, word: Word): boolean;
+};
+
+type Sources = { db: Db; postings: Postings; kinds: MessageKinds; facts: MessageFacts };
+
+export function createTextSearch({ db, postings, kinds, facts }: Sources): TextSearch {
   const messageIdOf = db
     .prepare<[number], string>("SELECT message_id FROM messages WHERE id = ?")
     .pluck();
@@ -36,52 +59,145 @@ export function createTextSearch(db: Db, postings: Postings): TextSearch {
   const span = db.prepare<[number, number], MessageRow>(
     "SELECT * FROM messages WHERE id >= ? AND id < ? ORDER BY id DESC",
   );
+  const payloads = db.prepare<[number, number], Payload>(
+    "SELECT message_id, documented, full FROM payloads WHERE message_id >= ? AND message_id < ?",
+  );
+  const sources = db.prepare<[], { id: number; name: string }>(
+    "SELECT id, body ->> 'name' AS name FROM sources",
+  );
 
-  async function* inBytes(
-    wanted: RegExp,
-    before: number,
-  ): AsyncGenerator<{ ids: number[]; end: number }> {
-    for (let from = requestBefore.get(before), bytes = 0; from !== undefined;) {
-      const requests = requestsUpTo.all(from);
-      for (const { id, first_message, messages, size } of requests) {
-        from = id - 1;
-        const body = bodyOf.get(id);
-        if (body !== undefined && wanted.test(body.toString("utf8"))) {
-          const rows = span.all(first_message, Math.min(before, first_message + messages));
-          yield {
-            ids: rows.filter((row) => carriesText(row, body, wanted)).map((row) => row.id),
-            end: first_message,
-          };
-        }
-        bytes += size;
-        if (bytes > bytesPerTurn) {
-          bytes = 0;
-          await nextTurn();
-        }
+  /** Whether a list shows the word in the row of the message. */
+  const isShown = ({ kind, facts: test }: Word, id: number): boolean =>
+    kind(kinds.of(id)) || test(Math.floor(id / blockSize))?.(id % blockSize) === true;
+
+  /** Those of some messages of one request that carry every word. */
+  function carryAll(ids: number[], words: readonly Word[], body: string, bytes: Buffer): number[] {
+    const open = ids
+      .map((id) => ({ id, missing: words.filter((word) => !isShown(word, id)) }))
+      .toReversed();
+    const [first, last] = [open[0]?.id ?? 0, open.at(-1)?.id ?? 0];
+    const rest = new Set(open.flatMap(({ missing }) => missing));
+    if ([...rest].some(({ pattern }) => pattern.test(body))) {
+      const rows = new Map(span.all(first, last + 1).map((row) => [row.id, row]));
+      for (const each of open) {
+        const row = rows.get(each.id);
+        if (row !== undefined)
+          each.missing = each.missing.filter(({ pattern }) => !carriesText(row, bytes, pattern));
       }
-      if (requests.length < requestsPerTurn) return;
-      await nextTurn();
     }
+    if (open.some(({ missing }) => missing.length > 0)) {
+      const sent = new Map(payloads.all(first, last + 1).map((each) => [each.message_id, each]));
+      for (const each of open) {
+        const payload = sent.get(each.id);
+        if (payload !== undefined)
+          each.missing = each.missing.filter(({ pattern }) => !isSent(payload, pattern));
+      }
+    }
+    return open
+      .filter(({ missing }) => missing.length === 0)
+      .map(({ id }) => id)
+      .toReversed();
   }
 
   return {
-    async *matching(text, before) {
-      const named = [...postings.candidates("message_ids", [text], before)]
+    words(texts) {
+      const known = sources.all();
+      return texts.map((text): Word => {
+        const pattern = anyCase(text);
+        const from = new Set(known.filter(({ name }) => pattern.test(name)).map(({ id }) => id));
+        const states = new Set(messageStates.filter((each) => pattern.test(each)).map(stateCode));
+        const types = new Set(messageTypes.filter((each) => pattern.test(each)).map(typeCode));
+        const ends = new Set(outcomes.flatMap((each, code) => (pattern.test(each) ? [code] : [])));
+        const status = /^[1-9]\d\d$/.test(text) ? Number(text) : null;
+        const inKind = tableOf((kind) => types.has(kind >>> 4) || states.has(kind & 15));
+        const course = facts.test({
+          event: null,
+          course: ({ reason, outcomes: made }) =>
+            (reason !== null && pattern.test(reason)) ||
+            made.some(
+              (each) => ends.has(each.outcome) || (status !== null && each.status === status),
+            ),
+          since: -Infinity,
+          until: Infinity,
+        });
+        const event = facts.test({
+          event: (name) => name !== null && pattern.test(name),
+          course: null,
+          since: -Infinity,
+          until: Infinity,
+        });
+        return {
+          text,
+          pattern,
+          kind: (kind) => inKind[kind & 255] === true || from.has(kind >>> 8),
+          facts: (block) => {
+            const [ofCourse, ofEvent] = [course(block), event(block)];
+            return (place) => ofCourse?.(place) === true || ofEvent?.(place) === true;
+          },
+        };
+      });
+    },
+
+    async *matching(words, among, before, spent) {
+      // A message id is found at once, however far back.
+      const named = [
+        ...postings.candidates(
+          "message_ids",
+          words.length === 1 ? [words[0]?.text ?? ""] : [],
+          before,
+        ),
+      ]
         .flat()
-        .filter((id) => messageIdOf.get(id) === text);
-      for await (const { ids, end } of inBytes(anyCase(text), before)) {
-        const upToHere = named.filter((id) => id >= end);
-        named.splice(0, upToHere.length);
-        yield [...new Set([...upToHere, ...ids])].sort((a, b) => b - a);
+        .filter((id) => messageIdOf.get(id) === words[0]?.text && among([id]).length > 0);
+      let bytes = 0;
+      for (let from = requestBefore.get(before); from !== undefined;) {
+        const requests = requestsUpTo.all(from);
+        for (const { id, first_message, messages, size } of requests) {
+          from = id - 1;
+          const end = Math.min(before, first_message + messages);
+          const ids: number[] = [];
+          for (let each = end - 1; each >= first_message; each -= 1) ids.push(each);
+          const shown = among(ids);
+          const body = shown.length === 0 ? undefined : bodyOf.get(id);
+          if (body !== undefined) {
+            const carrying = carryAll(shown, words, body.toString("utf8"), body);
+            const upToHere = named.filter((each) => each >= first_message);
+            named.splice(0, upToHere.length);
+            if (carrying.length > 0 || upToHere.length > 0)
+              yield [...new Set([...upToHere, ...carrying])].sort((a, b) => b - a);
+            bytes += size;
+            spent.bytes += size;
+          }
+          if (bytes > bytesPerTurn) {
+            bytes = 0;
+            await nextTurn();
+          }
+        }
+        if (requests.length < requestsPerTurn) break;
+        await nextTurn();
       }
       yield named;
     },
 
-    carries(row, text) {
+    carries(row, word) {
+      if (isShown(word, row.id)) return true;
       const body = bodyOf.get(row.request_id);
-      return body !== undefined && carriesText(row, body, anyCase(text));
+      if (body !== undefined && carriesText(row, body, word.pattern)) return true;
+      return payloads.all(row.id, row.id + 1).some((payload) => isSent(payload, word.pattern));
     },
   };
+}
+
+type Payload = { message_id: number; documented: Buffer | null; full: Buffer | null };
+
+function tableOf(test: (kind: number) => boolean): boolean[] {
+  return Array.from({ length: 256 }, (_, kind) => test(kind));
+}
+
+function isSent({ documented, full }: Payload, wanted: RegExp): boolean {
+  return [documented, full].some(
+    (payload) => payload !== null && wanted.test(payload.toString("utf8")),
+  );
 }
 
 /** Four times as fast as comparing in lower case. */
@@ -90,9 +206,14 @@ function anyCase(text: string): RegExp {
 }
 
 function carriesText(
-  { message_id, offset, size }: MessageRow,
+  { message_id, user_id, anonymous_id, offset, size }: MessageRow,
   body: Buffer,
   wanted: RegExp,
 ): boolean {
-  return wanted.test(message_id) || wanted.test(body.toString("utf8", offset, offset + size));
+  return (
+    wanted.test(message_id) ||
+    wanted.test(body.toString("utf8", offset, offset + size)) ||
+    wanted.test(user_id ?? "") ||
+    wanted.test(anonymous_id ?? "")
+  );
 }

@@ -32,7 +32,6 @@ function newRow(id: number, draw: (below: number) => number): PostingEntry {
     messageId: `m-${draw(3000)}`,
     userId,
     anonymousId: draw(3) === 0 ? userId : maybe(`user-${draw(50)}`),
-    event: maybe(`Event ${draw(8)}`),
   };
 }
 
@@ -45,7 +44,7 @@ function add(
   const insert = db.prepare(insertSql);
   const run = transactions.wrap(() => {
     for (const row of added) {
-      insert.run(row.id, row.messageId, row.userId, row.anonymousId, row.event);
+      insert.run(row.id, row.messageId, row.userId, row.anonymousId, null);
       postings.add(row);
     }
     if (rollBack) throw new Error("rolled back");
@@ -74,14 +73,12 @@ function remove(world: World, ids: Set<number>, { rollBack = false } = {}): void
 
 const carries: Record<PostingField, (row: PostingEntry, value: string) => boolean> = {
   users: (row, value) => row.userId === value || row.anonymousId === value,
-  events: (row, value) => row.event === value,
   message_ids: (row, value) => row.messageId === value,
 };
 
 function expectBruteForce({ postings, rows }: World, before?: number): void {
   const values: [PostingField, string[]][] = [
     ["users", ["user-0", "user-7", "user-49", "nobody"]],
-    ["events", ["Event 0", "Event 7", "none"]],
     ["message_ids", ["m-0", "m-1500", "m-2999", "never"]],
   ];
   for (const [field, each] of values) {
@@ -169,7 +166,6 @@ describe("candidates are what a look at every row finds, newest first", () => {
       messageId: `m-${id}`,
       userId: "u",
       anonymousId: null,
-      event: null,
     });
     add(
       one,
@@ -201,7 +197,6 @@ describe("candidates are what a look at every row finds, newest first", () => {
               messageId: value,
               userId: value,
               anonymousId: null,
-              event: value,
             })),
           );
           for (const postings of [one.postings, new Postings(one.db, one.transactions)]) {
@@ -210,7 +205,7 @@ describe("candidates are what a look at every row finds, newest first", () => {
               const expected = values
                 .flatMap((each, n) => (each.toWellFormed() === stored ? [n + 1] : []))
                 .toReversed();
-              for (const field of ["users", "events", "message_ids"] as const)
+              for (const field of ["users", "message_ids"] as const)
                 expect([...postings.candidates(field, [stored])].flat()).toEqual(expected);
             }
           }
@@ -258,7 +253,6 @@ test("a block of which nothing is left leaves no row, and neither does one that 
     messageId: `m-${id}`,
     userId: "u",
     anonymousId: null,
-    event: null,
   });
   const blocks = (): unknown =>
     one.db.prepare("SELECT block FROM postings ORDER BY block").pluck().all();
@@ -292,7 +286,6 @@ test("a walk that is going on while retention removes the blocks before it ends 
     messageId: `m-${id}`,
     userId: "u",
     anonymousId: null,
-    event: null,
   });
   add(
     one,

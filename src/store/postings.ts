@@ -1,5 +1,5 @@
 /**
- * Which messages carry a user, an event, a message id. Ordinary indexes on such scattered values
+ * Which messages carry a user or a message id. Ordinary indexes on such scattered values
  * dirty a page per message and cost more than all the rest of ingest; postings are written in
  * blocks of 4,096 messages, each a sorted list of (hash, place in the block), and looked up by
  * binary search from the newest block back. The block that is still filling is in memory and
@@ -12,7 +12,7 @@ import type { Transactions, Db } from "./transactions.ts";
 /** Messages a block covers: ids that share all but their lowest 12 bits. */
 export const blockSize = 4096;
 
-const postingFields = ["users", "events", "message_ids"] as const;
+const postingFields = ["users", "message_ids"] as const;
 export type PostingField = (typeof postingFields)[number];
 
 export type PostingEntry = {
@@ -20,12 +20,11 @@ export type PostingEntry = {
   messageId: string;
   userId: string | null;
   anonymousId: string | null;
-  event: string | null;
 };
 
 type Block = Record<PostingField, number[]>;
 
-const emptyBlock = (): Block => ({ users: [], events: [], message_ids: [] });
+const emptyBlock = (): Block => ({ users: [], message_ids: [] });
 /** Lists kept in memory, of 32 KB each: two fields of a million messages, 16 MB. */
 const maxKept = 512;
 
@@ -50,14 +49,14 @@ export class Postings {
     this.#db = db;
     this.#transactions = transactions;
     transactions.onReload(() => this.rollback());
-    this.#insert = db.prepare<[number, Buffer, Buffer, Buffer]>(
-      "INSERT OR REPLACE INTO postings VALUES (?, ?, ?, ?)",
+    // Events are looked up in memory; lists of them are left from earlier versions.
+    this.#insert = db.prepare<[number, Buffer, Buffer]>(
+      "INSERT OR REPLACE INTO postings VALUES (?, ?, x'', ?)",
     );
     const list = (field: PostingField) =>
       db.prepare<[number], Buffer>(`SELECT ${field} FROM postings WHERE block = ?`).pluck();
     this.#select = {
       users: list("users"),
-      events: list("events"),
       message_ids: list("message_ids"),
     };
     this.#blocksBefore = db
@@ -66,7 +65,7 @@ export class Postings {
       )
       .pluck();
     this.#one = db.prepare<[number], Record<PostingField, Buffer>>(
-      "SELECT users, events, message_ids FROM postings WHERE block = ?",
+      "SELECT users, message_ids FROM postings WHERE block = ?",
     );
     this.#delete = db.prepare<[number]>("DELETE FROM postings WHERE block = ?");
   }
@@ -103,7 +102,7 @@ export class Postings {
         Buffer.from(asDoubles(row[field]).filter(stays).buffer);
       const messageIds = left("message_ids");
       if (messageIds.length === 0) this.#delete.run(block);
-      else this.#insert.run(block, left("users"), left("events"), messageIds);
+      else this.#insert.run(block, left("users"), messageIds);
     }
   }
 
@@ -124,7 +123,7 @@ export class Postings {
     this.#block = blockOf(newest.get(before) as number);
     const rows = this.#db
       .prepare<[number, number], PostingEntry>(
-        `SELECT id, message_id AS messageId, user_id AS userId, anonymous_id AS anonymousId, event
+        `SELECT id, message_id AS messageId, user_id AS userId, anonymous_id AS anonymousId
          FROM messages WHERE id >= ? AND id < ? ORDER BY id`,
       )
       .all(this.#block * blockSize, before);
@@ -185,18 +184,17 @@ export class Postings {
     visitAll(this.#filling[field], this.#block, visit);
   }
 
-  #note({ id, messageId, userId, anonymousId, event }: PostingEntry): void {
+  #note({ id, messageId, userId, anonymousId }: PostingEntry): void {
     this.#filling.message_ids.push(pack(messageId, id));
     if (userId !== null) this.#filling.users.push(pack(userId, id));
     if (anonymousId !== null && anonymousId !== userId)
       this.#filling.users.push(pack(anonymousId, id));
-    if (event !== null) this.#filling.events.push(pack(event, id));
   }
 
   #write(): void {
     const list = (field: PostingField) =>
       Buffer.from(Float64Array.from(this.#filling[field]).sort().buffer);
-    this.#insert.run(this.#block, list("users"), list("events"), list("message_ids"));
+    this.#insert.run(this.#block, list("users"), list("message_ids"));
   }
 }
 

@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import type { DeliveryId, DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
+import type {
+  DeliveryId,
+  DestinationId,
+  MessageRowId,
+  SourceId,
+  WebhookId,
+} from "../domain/ids.ts";
 import type { PropertyCondition, Rule } from "../domain/rules.ts";
 import type { Store } from "../engine/store-ports.ts";
 import { openDatabase } from "./open.ts";
@@ -49,9 +55,18 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
     { search: "b" },
     { type: "track" as const },
     { reason: "x" },
+    { destinationId: destination },
+    { webhookId: 1 as WebhookId, not: { destinationId: destination } },
+    { batch: 1 as MessageRowId },
+    { since: startOfTime },
+    { search: "made", not: { search: "b", userId: "ada" } },
   ]) {
     await store.messages(filter, 1, null);
   }
+  await store.messageValues("event");
+  await store.usersNamed("a", 1);
+  store.messagesBySource();
+  store.deliveriesOf(1 as MessageRowId);
   store.message(1 as MessageRowId);
   store.messageSource(1 as MessageRowId);
   store.deliveries({}, 1, null);
@@ -264,9 +279,34 @@ test.each<[string, RegExp, string]>([
     "INTEGER PRIMARY KEY (rowid=?)",
   ],
   [
-    "rows that are looked through",
-    /SELECT id FROM messages WHERE id > \? AND id <= \?/,
+    "a block of facts",
+    /AS course FROM messages WHERE id >= \? AND id < \?/,
     "INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+  ],
+  [
+    "messages of a destination",
+    /SELECT id, message_id AS message FROM deliveries/,
+    "deliveries_by_state (destination_id=? AND state=? AND rowid<?)",
+  ],
+  [
+    "whether a message goes to a destination",
+    /WHERE message_id = messages.id AND destination_id/,
+    "deliveries_by_message (message_id=?)",
+  ],
+  [
+    "whether a message was tried at a webhook",
+    /messages.id AND webhook_id IN/,
+    "attempts_by_delivery (delivery_id=?)",
+  ],
+  [
+    "payloads to search",
+    /FROM payloads WHERE message_id >= \?/,
+    "INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+  ],
+  [
+    "users whose ids begin with a text",
+    /FROM identities WHERE kind = \? AND value >= \?/,
+    "PRIMARY KEY (kind=? AND value>? AND value<?)",
   ],
   ["a block of kinds", /SELECT id, source_id \* 256/, "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"],
   [

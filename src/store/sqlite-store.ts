@@ -14,7 +14,9 @@ import { createDeliveryQueries } from "./delivery-queries.ts";
 import { createDeliveryStore } from "./delivery-store.ts";
 import { createIngestStore } from "./ingest-store.ts";
 import { guarded } from "./health.ts";
+import { MessageFacts } from "./message-facts.ts";
 import { createMessageQueries } from "./message-queries.ts";
+import { createMessageValues } from "./message-values.ts";
 import { openDatabase, openErrorOf } from "./open.ts";
 import type { OpenedDatabase } from "./open.ts";
 import { Postings } from "./postings.ts";
@@ -38,7 +40,8 @@ export function openStore(data: string): Store {
 export function createStore({ db, health, close }: OpenedDatabase): Store {
   const transactions = new Transactions(db);
   const kinds = new MessageKinds(db, transactions);
-  const counts = new Counts(db, kinds, transactions);
+  const facts = new MessageFacts(db, transactions);
+  const counts = new Counts(db, kinds, facts, transactions);
   const postings = new Postings(db, transactions);
   const configuration = createConfigurationStore(db);
   db.pragma(`synchronous = ${configuration.settings().synchronous}`);
@@ -55,7 +58,8 @@ export function createStore({ db, health, close }: OpenedDatabase): Store {
     ...createRuleStore(db),
     // They read states of deliveries and messages.
     ...seeing(seeClaims, {
-      ...createMessageQueries(db, postings, kinds),
+      ...createMessageQueries({ db, postings, kinds, facts }),
+      ...createMessageValues({ db, postings, facts }),
       ...createDeliveryQueries(db),
       ...createDeletionStore(db),
       ...createUpkeepStore({ db, counts, postings, transactions }),

@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
+import { filterKeys } from "../../src/domain/message-filter.ts";
 import { livePage } from "./pages/live.ts";
 import { test } from "./support/inspector-test.ts";
 import type { RunningInspector } from "./support/running-inspector.ts";
@@ -136,7 +137,7 @@ describe("the filter", () => {
     await expect.poll(() => live.count()).toBe(12);
   });
 
-  test("is saved by name of what it says and chosen again after a reload", async ({
+  test("has a name of its own when it is saved, and is chosen by it after a reload", async ({
     open,
     inspector,
   }) => {
@@ -145,17 +146,234 @@ describe("the filter", () => {
     const live = livePage(page);
     await live.stage("rejected").click();
     await live.saved.click();
-    await live.menuItem("Save this filter").click();
+    await live.menuItem("Save this filter…").click();
+    await page.keyboard.type("What went wrong");
+    await page.keyboard.press("Enter");
     await live.stage("received").click();
     await expect.poll(() => live.count()).toBe(12);
     await page.reload();
     await live.saved.click();
-    await live.menuItem("state:rejected").click();
+    await live.menuItem("What went wrong").click();
     await expect.poll(() => live.count()).toBe(2);
     await live.saved.click();
-    await live.menuItem("Delete this saved filter").click();
+    await live.menuItem("Delete “What went wrong”").click();
     await live.saved.click();
-    await live.menuItem("Save this filter").waitFor();
-    expect(await live.menuItem("state:rejected").count()).toBe(0);
+    await live.menuItem("Save this filter…").waitFor();
+    expect(await live.menuItem("What went wrong").count()).toBe(0);
   });
+
+  test("takes a name with a space as it is typed, in any case, and puts the quotes in itself", async ({
+    open,
+    inspector,
+  }) => {
+    await fill(inspector);
+    const { page } = await open();
+    const live = livePage(page);
+    await expect.poll(() => live.count()).toBe(12);
+    await page.keyboard.press("/");
+    await page.keyboard.type("event:order completed");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => live.count()).toBe(5);
+    expect(await live.chip("event").textContent()).toBe("event:Order Completed");
+    expect(await hash(page)).toContain('event="Order+Completed"');
+
+    await page.keyboard.press("Backspace");
+    await expect.poll(() => live.count()).toBe(12);
+    await page.keyboard.type("event:cart viewed user:u_1 ");
+    await expect.poll(() => live.count()).toBe(2);
+    expect(await live.chip("user").textContent()).toBe("user:u_1");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.type("event:ord");
+    await live.highlighted
+      .filter({ hasText: "Order Completed" })
+      .filter({ hasText: "5" })
+      .waitFor();
+    await page.keyboard.press("Tab");
+    await expect.poll(() => live.count()).toBe(5);
+    expect(await live.filter.inputValue()).toBe("");
+  });
+
+  test("offers all keys in an empty field, and counts of the store for all users", async ({
+    open,
+    inspector,
+  }) => {
+    await inspector.shop();
+    await inspector.send(
+      Array.from({ length: 700 }, (_, nth) => ({
+        userId: nth < 2 ? "first_user" : `u_${nth}`,
+        event: "Cart Viewed",
+      })),
+    );
+    await inspector.call("pipeline.settle", { timeoutMs: 60_000 });
+    const { page } = await open();
+    const live = livePage(page);
+    await live.rows.first().waitFor();
+    await page.keyboard.press("/");
+    await expect.poll(() => live.suggestions.getByRole("option").count()).toBe(filterKeys.length);
+    await page.keyboard.type("user:first");
+    await live.highlighted.filter({ hasText: "first_user" }).filter({ hasText: "2" }).waitFor();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => live.users()).toEqual(["first_user", "first_user"]);
+    await page.keyboard.type("event:");
+    await live.highlighted.filter({ hasText: "Cart Viewed" }).filter({ hasText: "700" }).waitFor();
+  });
+
+  test("leaves out what stands behind a minus, and says which keys there are", async ({
+    open,
+    inspector,
+  }) => {
+    await fill(inspector);
+    const { page } = await open();
+    const live = livePage(page);
+    await expect.poll(() => live.count()).toBe(12);
+    await page.keyboard.press("/");
+    await page.keyboard.type("-state:delivered ");
+    await expect.poll(() => live.count()).toBe(4);
+    await live.matching.getByText("4 messages match").waitFor();
+    await page.keyboard.type("-type:identify ");
+    await live.matching.getByText("3 messages match").waitFor();
+    await page.keyboard.type("colour:red");
+    await page.getByText("Unknown key “colour”. The keys are event, user,").waitFor();
+  });
+
+  test("stands in the address: back, forward, reload and a new page lead to the same rows", async ({
+    open,
+    inspector,
+  }) => {
+    await fill(inspector);
+    const { page } = await open();
+    const live = livePage(page);
+    await expect.poll(() => live.count()).toBe(12);
+    await page.keyboard.press("/");
+    await page.keyboard.type("type:track ");
+    await page.keyboard.type("-state:delivered ");
+    await expect.poll(() => live.count()).toBe(3);
+    await page.keyboard.type("cart");
+    await live.nothing.waitFor();
+    const place = await page.evaluate<string>("location.hash.slice(1)");
+    const other = livePage((await open(place)).page);
+    await other.nothing.getByText("type:track -state:delivered cart").waitFor();
+
+    await page.goBack();
+    await live.matching.getByText("3 messages match").waitFor();
+    expect(await live.filter.inputValue()).toBe("");
+    await page.goBack();
+    await live.matching.getByText("11 messages match").waitFor();
+    await page.goForward();
+    await page.reload();
+    await live.matching.getByText("3 messages match").waitFor();
+    expect(await live.chip("-state").textContent()).toBe("-state:delivered");
+  });
+});
+
+describe("several rows", () => {
+  const failing = async (inspector: RunningInspector): Promise<void> => {
+    const { endpoint } = await inspector.shop({ steps: [{ do: "answer", status: 410 }] });
+    await inspector.send(
+      Array.from({ length: 6 }, (_, nth) => ({ userId: `u_${nth}`, event: "Order Completed" })),
+    );
+    await inspector.call("pipeline.settle", {});
+    await inspector.call("endpoints.update", {
+      id: endpoint.id,
+      steps: [{ do: "answer", status: 200 }],
+    });
+  };
+
+  test("are selected with Shift and the arrows, and retried together", async ({
+    open,
+    inspector,
+  }) => {
+    await failing(inspector);
+    const { page } = await open();
+    const live = livePage(page);
+    await live
+      .row(/failed, last 410, 1 attempt/)
+      .nth(5)
+      .waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("Shift+ArrowDown");
+    await page.keyboard.press("Shift+ArrowDown");
+    await expect.poll(() => live.selected.count()).toBe(3);
+    await live.several.getByText("3 messages selected").waitFor();
+    await live.severalDo("Retry").click();
+    await live.dialogTitle.filter({ hasText: "Retry 3 deliveries now?" }).waitFor();
+    await live.confirmRetry.click();
+    await live.dialogTitle.filter({ hasText: "3 deliveries requeued" }).waitFor();
+    await live.closeDialog.click();
+    await expect.poll(() => live.row(/delivered, 2 attempts/).count()).toBe(3);
+    await page.keyboard.press("Escape");
+    await expect.poll(() => live.several.count()).toBe(0);
+  });
+
+  test("are selected with the mouse and x, replayed, exported and recorded", async ({
+    open,
+    inspector,
+  }) => {
+    await failing(inspector);
+    const { page } = await open();
+    const live = livePage(page);
+    await live.rows.nth(5).waitFor();
+    await live.rows.nth(1).click({ modifiers: ["Control"] });
+    await live.rows.nth(3).click({ modifiers: ["Shift"] });
+    await live.several.getByText("3 messages selected").waitFor();
+    await live.rows.nth(2).click({ modifiers: ["Control"] });
+    await live.several.getByText("2 messages selected").waitFor();
+    for (const rows of [3, 2]) {
+      await page.keyboard.press("x");
+      await live.several.getByText(`${rows} messages selected`).waitFor();
+    }
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      (async () => {
+        await live.severalDo("Export").click();
+        await live.menuItem("As NDJSON").click();
+      })(),
+    ]);
+    expect(file.suggestedFilename()).toMatch(/\.ndjson$/);
+    await live.severalDo("Replay").click();
+    await expect.poll(async () => (await inspector.call("messages.list", {})).items.length).toBe(8);
+    const { items } = await inspector.call("messages.list", { limit: 2 });
+    expect(new Set(items.map(({ userId }) => userId))).toEqual(new Set(["u_2", "u_4"]));
+    await live.severalDo("Create a scenario").click();
+    await expect.poll(() => hash(page)).toContain("/scenarios/own");
+  });
+
+  test("are retried as a filter finds them: counted first", async ({ open, inspector }) => {
+    await failing(inspector);
+    const { page } = await open();
+    const live = livePage(page);
+    await live.rows.nth(5).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("user:u_1,u_4 ");
+    await live.matching.getByText("2 messages match").waitFor();
+    await live.retryThese.click();
+    await live.dialogTitle.filter({ hasText: "Retry 2 deliveries now?" }).waitFor();
+    await live.confirmRetry.click();
+    await live.dialogTitle.filter({ hasText: "2 deliveries requeued" }).waitFor();
+    await live.closeDialog.click();
+    await expect.poll(() => live.row(/delivered, 2 attempts/).count()).toBe(2);
+    expect((await inspector.call("messages.list", { state: "failed" })).total).toBe(4);
+  });
+});
+
+test("a row says how its newest attempt failed, and a rejected one keeps its event", async ({
+  open,
+  inspector,
+}) => {
+  await inspector.shop({ steps: [{ do: "answer", status: 503 }, { do: "hang" }] });
+  await inspector.call("clock.set", { mode: "paused" });
+  await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+  await inspector.call("pipeline.settle", {});
+  await inspector.send([{ event: "Cart Viewed" }]);
+  const { page } = await open();
+  const live = livePage(page);
+  await live.row(/Order Completed of u_1, .* waiting, last 503, 1 attempt/).waitFor();
+  await live.row(/track Cart Viewed, .* rejected: userId is missing/).waitFor();
+  await live.rows
+    .filter({ hasText: "Cart Viewed" })
+    .filter({ hasText: "userId is missing" })
+    .waitFor();
+  await inspector.call("clock.advance", { byMs: 20_000 });
+  await live.row(/waiting, last timeout, 2 attempts/).waitFor();
 });

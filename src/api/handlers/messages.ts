@@ -5,6 +5,7 @@ import {
   deliveryIds,
   jobIds,
   messageIds,
+  type DeliveryId,
   type MessageRowId,
 } from "../../domain/ids.ts";
 import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
@@ -14,11 +15,13 @@ import type {
   DeliveryDetails,
   DeliverySummary,
   MessageDetails,
+  MessageFilter,
   MessageSummary,
   Page,
 } from "../../engine/ports.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import { jsonSize, maxAnswerBytes, noBytes, withinAnswer, withinRoom } from "./answer-size.ts";
+import { messageFilterOf, suggestedValues } from "./message-filters.ts";
 
 /** Only what was rejected can be larger than a message may be. */
 const maxRawBytes = 65_536;
@@ -45,8 +48,31 @@ export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
     ),
   });
   return {
-    "messages.list": async ({ limit, cursor = null, ...filter }) =>
-      withinAnswer(await queries.messages(filter, limit, cursor), ({ id }: MessageSummary) => id),
+    "messages.list": async ({ limit, cursor = null, filter: text, ...members }) => {
+      const filter = bothOf(members, text, pipeline);
+      if (isProblem(filter)) return filter;
+      return withinAnswer(
+        await queries.messages(filter, limit, cursor),
+        ({ id }: MessageSummary) => id,
+      );
+    },
+    "messages.values": async ({ key, text }) => ({
+      items: await suggestedValues({ key, text }, pipeline),
+    }),
+    "messages.retryAll": async ({ filter: text, ids, dryRun }) => {
+      if ((text === undefined) === (ids === undefined))
+        return invalid("Give either a filter or ids.");
+      const filter = text === undefined ? {} : messageFilterOf(text, pipeline);
+      if (isProblem(filter)) return filter;
+      const found: DeliveryId[] = [];
+      const add = (id: MessageRowId): void =>
+        void found.push(...pipeline.deliveries.retryableOf(id));
+      if (ids === undefined) await eachMatching(filter, pipeline, add);
+      else for (const id of ids) add(id);
+      return dryRun === true
+        ? { count: found.length }
+        : jobAnswer(pipeline.deliveries.retryThese(found));
+    },
     "messages.get": ({ id }) => {
       const message = summaryOf(id);
       return isProblem(message) ? message : detailsOf(message);
@@ -57,6 +83,43 @@ export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
     },
     "messages.pin": ({ id, pinned }) => messages.pin(id, pinned) ?? summaryOf(id),
   };
+}
+
+/** Parameters and text, where they do not both name one thing. */
+function bothOf(
+  members: MessageFilter,
+  text: string | undefined,
+  pipeline: Pipeline,
+): MessageFilter | Problem {
+  if (text === undefined) return members;
+  const filter = messageFilterOf(text, pipeline);
+  if (isProblem(filter)) return filter;
+  const twice = Object.keys(members).find((name) => name in filter);
+  return twice === undefined
+    ? { ...members, ...filter }
+    : invalid(`${twice}: Name it as a parameter or in the filter, not in both.`);
+}
+
+/** Messages that are retried together at most, and how many are read at once. */
+const maxRetried = 10_000;
+const readAtOnce = 200;
+
+async function eachMatching(
+  filter: MessageFilter,
+  { queries }: Pipeline,
+  visit: (id: MessageRowId) => void,
+): Promise<void> {
+  let before: MessageRowId | null = null;
+  for (let seen = 0; seen < maxRetried; seen += readAtOnce) {
+    const page: Page<MessageSummary, MessageRowId> = await queries.messages(
+      filter,
+      readAtOnce,
+      before,
+    );
+    for (const { id } of page.items) visit(id);
+    before = page.nextCursor;
+    if (before === null) return;
+  }
 }
 
 export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | "jobs"> {

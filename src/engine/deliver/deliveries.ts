@@ -32,7 +32,9 @@ const jobSlice = 200;
 const maxEndedJobs = 100;
 
 type DeliveriesOptions = {
-  store: DeliveryStore & Pick<QueryStore, "deliveries"> & Pick<ConfigurationStore, "destinations">;
+  store: DeliveryStore &
+    Pick<QueryStore, "deliveries" | "deliveriesOf"> &
+    Pick<ConfigurationStore, "destinations">;
   clock: Clock;
   activity: Activity;
   changes: Changes;
@@ -42,7 +44,13 @@ type DeliveriesOptions = {
 
 type RetryJobs = Pick<
   Deliveries,
-  "countRetryable" | "retryAll" | "retryJobs" | "retryJob" | "cancelRetryJob"
+  | "countRetryable"
+  | "retryAll"
+  | "retryableOf"
+  | "retryThese"
+  | "retryJobs"
+  | "retryJob"
+  | "cancelRetryJob"
 > & { stop(): void };
 
 export function createDeliveries(options: DeliveriesOptions): Deliveries & {
@@ -118,28 +126,50 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
     for (const { id } of ended.slice(0, -maxEndedJobs)) jobs.delete(id);
   }
 
-  async function run(job: RetryJob, filter: DeliveryFilter): Promise<void> {
-    const parts = statesOf(filter).flatMap((state) =>
-      destinationsOf(store, filter).map((destinationId) => ({ destinationId, state })),
-    );
-    for (const { destinationId, state } of parts) {
-      for (const page of pages(store, { destinationId }, state)) {
-        const work = options.activity.begin();
-        try {
-          const still = page.filter(({ id }) => store.delivery(id)?.state === state);
-          record(still, "queued", "retry_now", options);
-          job.done += page.length;
-          job.retried += still.length;
-          changes.note("jobs", jobIds.format(job.id));
-        } finally {
-          work.end();
-        }
-        await nextTurn();
-        if (job.state !== "running") return;
+  function* matching(filter: DeliveryFilter): Generator<DeliverySummary[]> {
+    for (const state of statesOf(filter))
+      for (const destinationId of destinationsOf(store, filter))
+        yield* pages(store, { destinationId }, state);
+  }
+
+  function* inSlices(ids: readonly DeliveryId[]): Generator<DeliverySummary[]> {
+    for (let from = 0; from < ids.length; from += jobSlice)
+      yield ids.slice(from, from + jobSlice).flatMap((id) => store.delivery(id) ?? []);
+  }
+
+  async function run(job: RetryJob, slices: Iterable<DeliverySummary[]>): Promise<void> {
+    for (const slice of slices) {
+      const work = options.activity.begin();
+      try {
+        const still = slice.filter(({ id, state }) => {
+          const now = store.delivery(id)?.state;
+          return now === state && retryableStates.includes(now);
+        });
+        record(still, "queued", "retry_now", options);
+        job.done += slice.length;
+        job.retried += still.length;
+        changes.note("jobs", jobIds.format(job.id));
+      } finally {
+        work.end();
       }
+      await nextTurn();
+      if (job.state !== "running") return;
     }
     job.state = "done";
     changes.note("jobs", jobIds.format(job.id));
+  }
+
+  function start(total: number, slices: Iterable<DeliverySummary[]>): RetryJob {
+    const id = nextJob++ as JobId;
+    const job: RetryJob = { id, state: "running", total, done: 0, retried: 0 };
+    forgetOldJobs();
+    jobs.set(id, job);
+    changes.note("jobs", jobIds.format(id), true);
+    run(job, slices).catch((error: unknown) => {
+      job.state = "cancelled";
+      options.report(error);
+    });
+    return job;
   }
 
   return {
@@ -152,23 +182,19 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
         )
         .reduce((sum, total) => sum + total, 0),
     retryAll(filter) {
-      const id = nextJob++ as JobId;
-      const job: RetryJob = {
-        id,
-        state: "running",
-        total: this.countRetryable(filter),
-        done: 0,
-        retried: 0,
-      };
-      forgetOldJobs();
-      jobs.set(id, job);
-      changes.note("jobs", jobIds.format(id), true);
-      run(job, filter).catch((error: unknown) => {
-        job.state = "cancelled";
-        options.report(error);
-      });
-      return job;
+      return start(this.countRetryable(filter), matching(filter));
     },
+    retryableOf(message) {
+      const known = store.destinations();
+      return store
+        .deliveriesOf(message)
+        .filter(
+          ({ state, destinationId }) =>
+            retryableStates.includes(state) && known.some(({ id }) => id === destinationId),
+        )
+        .map(({ id }) => id);
+    },
+    retryThese: (ids) => start(ids.length, inSlices(ids)),
     retryJobs: () => [...jobs.values()].reverse(),
     retryJob: (id) => jobs.get(id),
     cancelRetryJob(id) {

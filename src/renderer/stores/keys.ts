@@ -68,6 +68,8 @@ export const shortcuts: readonly { keys: string[]; does: string; where: string }
   { keys: ["Enter"], does: "open; again to open the attempt", where: "lists" },
   { keys: ["Esc"], does: "back, close", where: "everywhere" },
   { keys: ["/"], does: "filter", where: "Live" },
+  { keys: ["x"], does: "select one more", where: "Live" },
+  { keys: ["Shift ↓", "J"], does: "select the next one too", where: "Live" },
   { keys: ["f"], does: "follow new messages", where: "Live" },
   { keys: ["r"], does: "retry now", where: "a message" },
   { keys: ["r"], does: "run, stop the run", where: "a scenario" },

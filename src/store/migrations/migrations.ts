@@ -4,6 +4,7 @@ import { clients } from "./0003-clients.ts";
 import { held } from "./0004-held.ts";
 import { kindsInMemory } from "./0005-kinds-in-memory.ts";
 import { quotas } from "./0006-quotas.ts";
+import { outcomes } from "./0007-outcomes.ts";
 
 /** In order; the place in the list, from 1, is the version that `user_version` holds afterwards. */
 export const migrations: readonly string[] = [
@@ -13,4 +14,5 @@ export const migrations: readonly string[] = [
   held,
   kindsInMemory,
   quotas,
+  outcomes,
 ];

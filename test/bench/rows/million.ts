@@ -104,6 +104,21 @@ const filters = (sourceIds: string[]): Filter[] => [
       state: pick(random, ["cancelled", "delivered"]),
     }),
   },
+  ...[
+    ["any status", "status:5xx"],
+    ["status of the newest answer", "status:last=404"],
+    ["outcome", "outcome:timeout"],
+    ["attempts", "attempts:>2"],
+    ["event in any case, with a state", "event:order completed state:failed"],
+    ["what is left out", "-state:delivered -type:track"],
+    ["time", "last:1m"],
+    ["destination", "destination:bench"],
+    ["common words", "track page"],
+  ].map(([name = "", filter = ""]): Filter => ({
+    name,
+    query: () => ({ filter }),
+    mayBeEmpty: true,
+  })),
   {
     name: "source without state",
     query: (random) => ({

@@ -31,6 +31,26 @@ export function livePage(page: Page) {
     tail: list.locator("[aria-keyshortcuts=f]"),
     saved: list.getByRole("button", { name: "Saved filters" }),
     exportMenu: list.getByRole("button", { name: "Export messages" }),
+    /** In the dialog that saves a filter. */
+    filterName: page.getByRole("dialog", { name: "Save this filter" }).getByRole("textbox", {
+      name: "Name",
+    }),
+    saveFilter: page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }),
+    /** How many match, and what can be done with them. */
+    matching: list.getByRole("group", { name: "Matching messages" }),
+    /** What can be done with several that are selected. */
+    several: list.getByRole("group", { name: "Selected messages" }),
+    severalDo: (name: string) =>
+      list
+        .getByRole("group", { name: "Selected messages" })
+        .getByRole("button", { name, exact: true }),
+    retryThese: list.getByRole("button", { name: "Retry these" }),
+    confirmRetry: page.getByRole("dialog").getByRole("button", { name: /^Retry [\d,]+ now$/ }),
+    dialogTitle: page.getByRole("dialog").getByRole("heading"),
+    closeDialog: page.getByRole("dialog").getByRole("button", { name: "Close" }),
+    /** Of the rows, from the newest. */
+    users: (): Promise<string[]> =>
+      grid.locator("[role=row][aria-selected] .what code").allTextContents(),
     menuItem: (name: string) => page.getByRole("menuitem", { name }),
     divider: page.getByRole("separator", { name: "Width of the details" }),
     clearFilter: list.getByRole("button", { name: "Clear the filter" }),

@@ -1,7 +1,8 @@
 /** Where a message and an attempt of it are shown; the filters of the list stay. */
 
+import type { Filter } from "../../../domain/message-filter.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
-import { type Filter, queryOf } from "../live/filter-text.ts";
+import { queryOf } from "../live/filter-text.ts";
 
 export type DetailsTab = "payload" | "raw" | "attempts" | "signature";
 

@@ -1,6 +1,6 @@
 /**
- * Reads the messages of an export and hands the file to the browser; one at a time, with its
- * progress, and it can be cancelled.
+ * Reads the messages of an export and hands the file to the browser, or replays messages; one at a
+ * time, with its progress, and it can be cancelled.
  */
 
 import { create } from "zustand";
@@ -14,14 +14,16 @@ import { attemptWithoutCredentials, harOfAttempts } from "../details/copy-as.ts"
 import { withAllBytes } from "../details/left-out.ts";
 import type { ListFilter } from "./filter-text.ts";
 
-type Progress = { done: number; total: number };
+type Progress = { does: "Exporting" | "Replaying"; done: number; total: number };
 
 type ExportStore = {
   progress: Progress | null;
   error: Error | null;
-  exportOne(kind: ExportKind, id: string): Promise<void>;
+  exportThese(kind: ExportKind, ids: readonly string[]): Promise<void>;
   /** The newest that match. */
   exportMatching(kind: ExportKind, filter: ListFilter): Promise<void>;
+  /** In the order in which they came. */
+  replayThese(ids: readonly string[]): Promise<void>;
   cancel(): void;
 };
 
@@ -36,7 +38,7 @@ const page = 200;
 export const useExport = create<ExportStore>()((set, get) => {
   const run = async (kind: ExportKind, idsOf: () => Promise<string[]>): Promise<void> => {
     if (get().progress !== null) return;
-    set({ progress: { done: 0, total: 0 }, error: null });
+    set({ progress: { does: "Exporting", done: 0, total: 0 }, error: null });
     try {
       const ids = await idsOf();
       const messages = await read(ids);
@@ -52,7 +54,7 @@ export const useExport = create<ExportStore>()((set, get) => {
     const messages: AnswerOf<"messages.get">[] = [];
     for (let from = 0; from < ids.length; from += atOnce) {
       if (get().progress === null) return null;
-      set({ progress: { done: from, total: ids.length } });
+      set({ progress: { does: "Exporting", done: from, total: ids.length } });
       const answers = await Promise.all(
         ids
           .slice(from, from + atOnce)
@@ -66,8 +68,22 @@ export const useExport = create<ExportStore>()((set, get) => {
   return {
     progress: null,
     error: null,
-    exportOne: (kind, id) => run(kind, async () => [id]),
+    exportThese: (kind, ids) => run(kind, async () => [...ids]),
     exportMatching: (kind, filter) => run(kind, () => newestMatching(filter)),
+    async replayThese(ids) {
+      if (get().progress !== null) return;
+      set({ progress: { does: "Replaying", done: 0, total: ids.length }, error: null });
+      try {
+        for (const [done, id] of [...ids].sort().entries()) {
+          if (get().progress === null) return;
+          set({ progress: { does: "Replaying", done, total: ids.length } });
+          await call("messages.replay", { id });
+        }
+        set({ progress: null });
+      } catch (error) {
+        set({ progress: null, error: errorOf(error) });
+      }
+    },
     cancel: () => set({ progress: null, error: null }),
   };
 });
@@ -147,7 +163,7 @@ export function fileNameOf(kind: ExportKind, at: string): string {
 }
 
 type ExportOptions = {
-  selected: string | null;
+  selected: readonly string[];
   filter: ListFilter | null;
   /** Makes a scenario of messages. */
   onRecord: (idsOf: () => Promise<readonly string[]>) => void;
@@ -155,21 +171,25 @@ type ExportOptions = {
 
 /** The entries of the export menu. */
 export function exportItems({ selected, filter, onRecord }: ExportOptions): MenuItem[] {
-  const { exportOne, exportMatching } = useExport.getState();
+  const { exportThese, exportMatching } = useExport.getState();
   const which =
     filter !== null && Object.keys(filter).length === 0
       ? `The newest ${count(maxExported)} messages`
       : `Matching messages, up to ${count(maxExported)}`;
+  const those =
+    selected.length > 1
+      ? `The ${count(selected.length)} selected messages`
+      : "The selected message";
   const items = (["ndjson", "har"] as const).map((kind) => ({
     kind,
     as: kind === "har" ? "as HAR" : "as NDJSON",
   }));
   return [
     ...items.map(({ kind, as }) => ({
-      label: `The selected message ${as}`,
+      label: `${those} ${as}`,
       icon: "save" as const,
-      disabled: selected === null,
-      onSelect: () => void (selected === null ? null : exportOne(kind, selected)),
+      disabled: selected.length === 0,
+      onSelect: () => void exportThese(kind, selected),
     })),
     "line",
     ...items.map(({ kind, as }) => ({
@@ -180,10 +200,10 @@ export function exportItems({ selected, filter, onRecord }: ExportOptions): Menu
     })),
     "line",
     {
-      label: "A scenario of the selected message",
+      label: `A scenario of ${those.charAt(0).toLowerCase()}${those.slice(1)}`,
       icon: "scenarios",
-      disabled: selected === null,
-      onSelect: () => (selected === null ? undefined : onRecord(async () => [selected])),
+      disabled: selected.length === 0,
+      onSelect: () => onRecord(async () => selected),
     },
     {
       label: `A scenario of ${which.charAt(0).toLowerCase()}${which.slice(1)}`,

@@ -1,47 +1,37 @@
 /** Above the list: the filter, saved filters, exports, and the control of the tail. */
 
-import type { RefObject } from "react";
+import { type RefObject, useState } from "react";
 import { create } from "zustand";
-import { Button, IconButton } from "../../kit/controls.tsx";
-import { Menu, type MenuItem } from "../../kit/floats.tsx";
+import {
+  type Filter,
+  formatFilter,
+  isEmpty,
+  noFilter,
+  parseFilter,
+} from "../../../domain/message-filter.ts";
+import { Button, IconButton, Labelled, TextField } from "../../kit/controls.tsx";
+import { Dialog, Menu, type MenuItem } from "../../kit/floats.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count } from "../../kit/words.ts";
 import { useExport } from "./export.ts";
 import { FilterField } from "./filter-field.tsx";
-import { type Filter, formatFilter, isEmpty, noFilter, parseFilter } from "./filter-text.ts";
 import type { MessageRows } from "./message-rows.ts";
-import type { Seen } from "./suggestions.ts";
 
 type FilterBarProps = {
   filter: Filter;
   onFilter: (filter: Filter) => void;
-  seen: () => Seen;
   input: RefObject<HTMLInputElement | null>;
   onLeave: () => void;
   rows: MessageRows | null;
   exports: readonly MenuItem[];
 };
 
-export function FilterBar({
-  filter,
-  onFilter,
-  seen,
-  input,
-  onLeave,
-  rows,
-  exports,
-}: FilterBarProps) {
+export function FilterBar({ filter, onFilter, input, onLeave, rows, exports }: FilterBarProps) {
   return (
     <div className="filterbar">
-      <FilterField
-        filter={filter}
-        onChange={onFilter}
-        seen={seen}
-        input={input}
-        onLeave={onLeave}
-      />
+      <FilterField filter={filter} onChange={onFilter} input={input} onLeave={onLeave} />
       <SavedFilters filter={filter} onFilter={onFilter} />
       <Menu
         trigger={
@@ -68,39 +58,85 @@ function SavedFilters({
   filter: Filter;
   onFilter: (filter: Filter) => void;
 }) {
-  const { texts, save, remove } = useSavedFilters();
+  const { saved, save, remove } = useSavedFilters();
+  /** What is being named; null: nothing. */
+  const [name, setName] = useState<string | null>(null);
   const text = formatFilter(filter);
-  const isSaved = texts.includes(text);
-  const chosen: MenuItem[] = texts.map((each) => ({
-    label: each,
-    icon: each === text ? "check" : "search",
-    onSelect: () => onFilter(parseFilter(each)),
+  const own = saved.find((each) => each.text === text);
+  const chosen: MenuItem[] = saved.map((each) => ({
+    label: each.name,
+    icon: each === own ? "check" : "search",
+    onSelect: () => onFilter(parseFilter(each.text)),
   }));
-  const own: MenuItem = isSaved
-    ? { label: "Delete this saved filter", icon: "deletions", onSelect: () => remove(text) }
-    : {
-        label: "Save this filter",
-        icon: "star",
-        disabled: isEmpty(filter),
-        onSelect: () => save(text),
-      };
+  const keep: MenuItem =
+    own === undefined
+      ? {
+          label: "Save this filter…",
+          icon: "star",
+          disabled: isEmpty(filter),
+          onSelect: () => setName(text.slice(0, 60)),
+        }
+      : {
+          label: `Delete “${own.name}”`,
+          icon: "deletions",
+          onSelect: () => remove(own.name),
+        };
   const clear: MenuItem = {
     label: "Clear the filter",
     icon: "close",
     disabled: isEmpty(filter),
     onSelect: () => onFilter(noFilter),
   };
+  const submit = (): void => {
+    if (name === null || name.trim() === "") return;
+    save({ name: name.trim(), text });
+    setName(null);
+  };
   return (
-    <Menu
-      trigger={
-        <button type="button" className="btn quiet" aria-label="Saved filters">
-          <Icon name="star" />
-          <span className="wide-only">Saved</span>
-          <Icon name="down" small />
-        </button>
-      }
-      items={[...chosen, ...(chosen.length > 0 ? (["line"] as const) : []), own, clear]}
-    />
+    <>
+      <Menu
+        trigger={
+          <button type="button" className="btn quiet" aria-label="Saved filters">
+            <Icon name="star" />
+            <span className="wide-only">Saved</span>
+            <Icon name="down" small />
+          </button>
+        }
+        items={[...chosen, ...(chosen.length > 0 ? (["line"] as const) : []), keep, clear]}
+      />
+      <Dialog
+        open={name !== null}
+        onClose={() => setName(null)}
+        title="Save this filter"
+        actions={
+          <>
+            <Button onClick={() => setName(null)}>Cancel</Button>
+            <Button look="primary" disabled={name?.trim() === ""} onClick={submit}>
+              Save
+            </Button>
+          </>
+        }
+      >
+        <form
+          className="live-name"
+          onSubmit={(event) => {
+            event.preventDefault();
+            submit();
+          }}
+        >
+          <Labelled label="Name">
+            <TextField
+              value={name ?? ""}
+              onFocus={(event) => event.currentTarget.select()}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+          </Labelled>
+          <p className="quiet">
+            <code>{text}</code>
+          </p>
+        </form>
+      </Dialog>
+    </>
   );
 }
 
@@ -151,7 +187,7 @@ export function Notice({
     return (
       <div className="live-notice" role="status">
         <span>
-          Exporting {count(progress.done)} of {count(progress.total)} messages
+          {progress.does} {count(progress.done)} of {count(progress.total)} messages
         </span>
         <Button small onClick={cancel}>
           Cancel
@@ -180,34 +216,43 @@ export function Notice({
 
 const key = "hookyard.filters";
 
+type SavedFilter = { name: string; text: string };
+
 type FilterStore = {
-  texts: readonly string[];
-  save(text: string): void;
-  remove(text: string): void;
+  saved: readonly SavedFilter[];
+  /** Another one of that name goes. */
+  save(filter: SavedFilter): void;
+  remove(name: string): void;
 };
 
-function stored(): string[] {
+/** Earlier versions saved the texts only. */
+function stored(): SavedFilter[] {
   try {
     const value: unknown = JSON.parse(window.localStorage.getItem(key) ?? "[]");
-    return Array.isArray(value)
-      ? value
-          .filter((text) => typeof text === "string")
-          .map((text) => formatFilter(parseFilter(text)))
-      : [];
+    return Array.isArray(value) ? value.flatMap((each) => savedOf(each) ?? []) : [];
   } catch {
     return [];
   }
 }
 
-/** Filters that the user has saved, as text; they stay in this browser. */
+function savedOf(value: unknown): SavedFilter | null {
+  const { name, text } = (typeof value === "string" ? { name: value, text: value } : value) as {
+    name?: unknown;
+    text?: unknown;
+  };
+  if (typeof name !== "string" || typeof text !== "string") return null;
+  return { name, text: formatFilter(parseFilter(text)) };
+}
+
+/** Filters that the user has saved, with their names; they stay in this browser. */
 const useSavedFilters = create<FilterStore>()((set, get) => {
-  const keep = (texts: readonly string[]): void => {
-    window.localStorage.setItem(key, JSON.stringify(texts));
-    set({ texts });
+  const keep = (saved: readonly SavedFilter[]): void => {
+    window.localStorage.setItem(key, JSON.stringify(saved));
+    set({ saved });
   };
   return {
-    texts: stored(),
-    save: (text) => keep([...get().texts.filter((each) => each !== text), text]),
-    remove: (text) => keep(get().texts.filter((each) => each !== text)),
+    saved: stored(),
+    save: (filter) => keep([...get().saved.filter(({ name }) => name !== filter.name), filter]),
+    remove: (name) => keep(get().saved.filter((each) => each.name !== name)),
   };
 });

@@ -9,23 +9,22 @@ import { IconButton, Kbd } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { count } from "../../kit/words.ts";
+import { type ChipKey, chipKeys, type Filter, withValues } from "../../../domain/message-filter.ts";
+import { useOnce } from "../../stores/live-data.ts";
+import { extractChips, textOf, withoutLast } from "./filter-text.ts";
 import {
-  type Filter,
-  type FilterKey,
-  filterKeys,
-  formatText,
-  extractChips,
-  textOf,
-  withoutLast,
-  withValues,
-} from "./filter-text.ts";
-import { choose, isClosed, type Seen, suggest, type Suggestion, wordAtEnd } from "./suggestions.ts";
+  askedFor,
+  choose,
+  firstOf,
+  KnownValues,
+  suggest,
+  type Suggestion,
+  wordAtEnd,
+} from "./suggestions.ts";
 
 type FilterFieldProps = {
   filter: Filter;
   onChange: (filter: Filter) => void;
-  /** Asked while something is written. */
-  seen: () => Seen;
   input: RefObject<HTMLInputElement | null>;
   /** Esc leads back to the list. */
   onLeave: () => void;
@@ -78,13 +77,16 @@ export function FilterField(props: FilterFieldProps) {
             isShown && highlighted >= 0 ? `${listId}-${highlighted}` : undefined
           }
           aria-keyshortcuts="/"
-          placeholder="text, state:, user:, event:, reason: …"
+          placeholder="text, event:, user:, status:503, last:5m …"
           spellCheck={false}
           autoComplete="off"
           value={draft}
           onChange={(event) => change(event.currentTarget.value)}
           onKeyDown={onKeyDown}
-          onFocus={() => setIsFocused(true)}
+          onFocus={() => {
+            setIsFocused(true);
+            open();
+          }}
           onClick={open}
           onBlur={() => {
             setIsFocused(false);
@@ -125,25 +127,33 @@ export function FilterField(props: FilterFieldProps) {
 }
 
 /** What is written and not in the filter yet, with its suggestions, and the keys that take one. */
-function useFilterDraft({ filter, onChange, seen, input, onLeave }: FilterFieldProps) {
-  const [draft, setDraft] = useState(() => formatText(filter.text));
+function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) {
+  const [draft, setDraft] = useState(filter.text);
   const [isOpen, setIsOpen] = useState(false);
   /** Null: the arrows have not chosen. */
   const [chosen, setChosen] = useState<number | null>(null);
   const timer = useRef(0);
   const ownText = useRef(filter.text);
+  const known = useRef(new KnownValues());
+  /** Enter was pressed before the store had answered. */
+  const isEntered = useRef(false);
 
   useEffect(() => {
     if (filter.text === ownText.current) return;
     ownText.current = filter.text;
-    setDraft(formatText(filter.text));
+    setDraft(filter.text);
   }, [filter.text]);
   useEffect(() => () => window.clearTimeout(timer.current), []);
 
-  const suggestions = isOpen ? suggest(draft, filter, seen()) : [];
-  const word = wordAtEnd(draft);
-  const highlighted =
-    chosen ?? (word.key !== null && word.part !== "" && isClosed(word.key) ? 0 : -1);
+  const { goesOn } = known.current;
+  const word = wordAtEnd(draft, goesOn);
+  const asked = isOpen ? askedFor(word) : null;
+  const answer = useOnce("messages.values", asked).answer?.items;
+  if (asked !== null && answer !== undefined) known.current.add(asked, answer);
+  const { items, isAnswered } =
+    asked === null ? { items: [], isAnswered: true } : known.current.of(asked);
+  const suggestions = isOpen ? suggest(word, filter, items) : [];
+  const highlighted = chosen ?? (isAnswered ? firstOf(word, suggestions) : -1);
 
   const apply = (next: Filter): void => {
     window.clearTimeout(timer.current);
@@ -151,10 +161,10 @@ function useFilterDraft({ filter, onChange, seen, input, onLeave }: FilterFieldP
     if (JSON.stringify(next) !== JSON.stringify(filter)) onChange(next);
   };
   const write = (written: string, all: boolean): void => {
-    const { filter: taken, rest } = extractChips(written, filter, all);
+    const { filter: taken, rest } = extractChips(written, filter, { all, goesOn });
     setDraft(rest);
     setChosen(null);
-    const next = { ...taken, text: textOf(rest) };
+    const next = { ...taken, text: textOf(rest, goesOn) };
     if (all || taken !== filter) return apply(next);
     window.clearTimeout(timer.current);
     timer.current = window.setTimeout(() => apply(next), debounceMs);
@@ -164,27 +174,55 @@ function useFilterDraft({ filter, onChange, seen, input, onLeave }: FilterFieldP
     setIsOpen(false);
   };
   const take = (suggestion: Suggestion): void => {
-    const next = choose(suggestion, draft, filter);
+    const next = choose(suggestion, draft, filter, goesOn);
     setDraft(next.draft);
     setChosen(null);
-    apply({ ...next.filter, text: textOf(next.draft) });
+    apply({ ...next.filter, text: textOf(next.draft, goesOn) });
     setIsOpen(suggestion.kind === "key");
     input.current?.focus();
   };
   const move = (step: number): void => {
     setIsOpen(true);
     const places = Math.max(1, suggestions.length);
-    setChosen(suggestions.length > 0 ? (highlighted + step + places) % places : 0);
+    setChosen(
+      suggestions.length > 0
+        ? (Math.max(highlighted, step < 0 ? 0 : -1) + step + places) % places
+        : 0,
+    );
   };
+  const enter = (): void => {
+    const offered = suggestions[highlighted];
+    if (offered !== undefined) take(offered);
+    else if (isOpen && !isAnswered && word.key !== null) isEntered.current = true;
+    else commit();
+  };
+
+  // What has come to be known may end a name, or be what Enter waited for.
+  const latest = useRef({ write, enter, draft });
+  latest.current = { write, enter, draft };
+  useEffect(() => {
+    if (answer === undefined) return;
+    if (isEntered.current) {
+      isEntered.current = false;
+      latest.current.enter();
+    } else if (extractChips(latest.current.draft, filter, { all: false, goesOn }).filter !== filter)
+      latest.current.write(latest.current.draft, false);
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- once for each answer
+  }, [answer]);
 
   /** Undefined: the key is not the field's. */
   const actionOf = (key: string): (() => void) | undefined => {
     const offered = suggestions[highlighted];
     if (key === "ArrowDown") return () => move(1);
     if (key === "ArrowUp") return () => move(-1);
-    if ((key === "Enter" || key === "Tab") && offered !== undefined) return () => take(offered);
-    if (key === "Enter") return commit;
-    if (key === "Escape") return suggestions.length > 0 ? () => setIsOpen(false) : onLeave;
+    if (key === "Tab") {
+      const first = offered ?? (word.part === "" ? undefined : suggestions[0]);
+      return first === undefined || (draft === "" && chosen === null)
+        ? undefined
+        : () => take(first);
+    }
+    if (key === "Enter") return enter;
+    if (key === "Escape") return isOpen ? () => setIsOpen(false) : onLeave;
     return key === "Backspace" && draft === "" ? () => apply(withoutLast(filter)) : undefined;
   };
   return {
@@ -195,20 +233,24 @@ function useFilterDraft({ filter, onChange, seen, input, onLeave }: FilterFieldP
     apply,
     commit,
     take,
-    open: () => setIsOpen(true),
+    open(): void {
+      if (!isOpen) known.current = new KnownValues();
+      setIsOpen(true);
+    },
     highlight: setChosen,
     change(written: string): void {
+      isEntered.current = false;
       setIsOpen(true);
       write(written, false);
     },
-    writeKey(key: FilterKey): void {
+    writeKey(key: ChipKey): void {
       setDraft(`${draft === "" || draft.endsWith(" ") ? draft : `${draft} `}${key}:`);
       setIsOpen(true);
       input.current?.focus();
     },
     onKeyDown(event: KeyboardEvent<HTMLInputElement>): void {
       const action = actionOf(event.key);
-      if (action === undefined) return;
+      if (action === undefined || event.shiftKey) return;
       event.preventDefault();
       action();
     },
@@ -232,7 +274,9 @@ function Offer({ suggestion, isAlone }: { suggestion: Suggestion; isAlone: boole
   }
   return (
     <>
-      {suggestion.key === "state" ? <StateGlyph state={suggestion.value as MessageState} /> : null}
+      {suggestion.key === "state" || suggestion.key === "-state" ? (
+        <StateGlyph state={suggestion.value as MessageState} />
+      ) : null}
       <span className="clip">
         {isAlone ? null : <span className="quiet">{suggestion.key}: </span>}
         <bdi>{suggestion.value}</bdi>
@@ -252,10 +296,10 @@ function FilterChips({
   onWrite,
 }: {
   filter: Filter;
-  onRemove: (key: FilterKey) => void;
-  onWrite: (key: FilterKey) => void;
+  onRemove: (key: ChipKey) => void;
+  onWrite: (key: ChipKey) => void;
 }) {
-  return filterKeys.map((key) => {
+  return chipKeys.map((key) => {
     const values = filter.values[key] ?? [];
     if (values.length === 0) return null;
     const [first = "", second = ""] = values;

@@ -5,6 +5,15 @@
  */
 
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import {
+  type Filter,
+  formatFilter,
+  isEmpty,
+  noFilter,
+  problemOf,
+  withValue,
+  withValues,
+} from "../../../domain/message-filter.ts";
 import type { MessageState } from "../../../domain/states.ts";
 import { Button } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
@@ -24,28 +33,15 @@ import { recordScenario } from "../scenarios/own-scenarios.ts";
 import { Welcome } from "../welcome/welcome.tsx";
 import { exportItems } from "./export.ts";
 import { FilterBar, Notice } from "./filter-bar.tsx";
-import {
-  type Filter,
-  filterOf,
-  formatFilter,
-  isEmpty,
-  listFilterOf,
-  matchesLater,
-  noFilter,
-  problemOf,
-  queryOf,
-  withoutValue,
-  withValue,
-  withValues,
-} from "./filter-text.ts";
+import { filterOf, listFilterOf, matchesLater, queryOf, withoutValue } from "./filter-text.ts";
+import { MatchBar } from "./match-bar.tsx";
 import { MessageList } from "./message-list.tsx";
 import { shortCount } from "./row-words.ts";
-import { seenOf } from "./suggestions.ts";
 import { useMessageRows } from "./use-message-rows.ts";
 import "./live.css";
 
 export function LiveView() {
-  const { path, query, change } = usePlace();
+  const { path, query, change, go } = usePlace();
   const [openId, part, attemptId] = path;
   const filter = useMemo(() => filterOf(query), [query]);
   const stats = useLive("stats.get", {}).answer;
@@ -55,23 +51,49 @@ export function LiveView() {
   const grid = useRef<HTMLDivElement>(null);
   const scrollTop = useRef(0);
   const { selected, select, open, close } = useSelection(grid);
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
 
   const problem = problemOf(filter);
-  const listFilter =
-    problem === null && sources !== undefined ? listFilterOf(filter, sources) : null;
+  const listFilter = problem === null ? listFilterOf(filter) : null;
   const rows = useMessageRows(
-    listFilter === null ? null : { filter: listFilter, matchesLater: matchesLater(filter) },
+    listFilter === null
+      ? null
+      : {
+          filter: listFilter,
+          matchesLater: matchesLater(filter),
+          isTimed: (filter.values.last ?? filter.values["-last"]) !== undefined,
+        },
     stats?.messages.total,
   );
   const names = useMemo(() => new Map(sources?.map(({ id, name }) => [id, name])), [sources]);
   const sourceName = useCallback((id: string) => names.get(id) ?? id, [names]);
 
-  const setFilter = (next: Filter): void => change({ query: queryOf(next) });
+  const setFilter = (next: Filter): void => {
+    setMarked(new Set());
+    const isNewChip = JSON.stringify(next.values) !== JSON.stringify(filter.values);
+    // While a text is written, the back button leads to what was there before it.
+    if (!isNewChip && filter.text !== "" && next.text !== "")
+      return change({ query: queryOf(next) });
+    const merged = Object.entries({ ...query, ...queryOf(next) });
+    go({
+      view: "live",
+      path,
+      query: Object.fromEntries(
+        merged.filter((entry): entry is [string, string] => entry[1] !== null),
+      ),
+    });
+  };
+  const onRecord = (idsOf: () => Promise<readonly string[]>): void =>
+    run(() => recordScenario(idsOf), "record");
   const isAttempt = openId !== undefined && part === "attempts" && attemptId !== undefined;
   useKeys(
     isAttempt
       ? {}
-      : { "/": () => input.current?.focus(), ...selectionKeys({ openId, selected, open, run }) },
+      : {
+          "/": () => input.current?.focus(),
+          ...selectionKeys({ openId, selected, open, run }),
+          ...(marked.size === 0 ? {} : { Escape: () => setMarked(new Set()) }),
+        },
   );
   const focusFilter = (): number => window.requestAnimationFrame(() => input.current?.focus());
   useOffer("live", [
@@ -122,21 +144,21 @@ export function LiveView() {
                 <FilterBar
                   filter={filter}
                   onFilter={setFilter}
-                  seen={() =>
-                    seenOf(rows?.cached() ?? [], {
-                      byType: stats?.messages.byType ?? {},
-                      byState,
-                      sources: sources ?? [],
-                    })
-                  }
                   input={input}
                   onLeave={() => grid.current?.focus()}
                   rows={rows}
                   exports={exportItems({
-                    selected,
+                    selected: marked.size > 0 ? [...marked] : selected === null ? [] : [selected],
                     filter: listFilter,
-                    onRecord: (idsOf) => run(() => recordScenario(idsOf), "record"),
+                    onRecord,
                   })}
+                />
+                <MatchBar
+                  filter={listFilter}
+                  rows={rows}
+                  marked={marked}
+                  onClear={() => setMarked(new Set())}
+                  onRecord={onRecord}
                 />
                 <Notice
                   error={problem === null ? (refusal ?? readError) : new Error(problem)}
@@ -146,6 +168,8 @@ export function LiveView() {
                   <MessageList
                     rows={rows}
                     selected={selected}
+                    marked={marked}
+                    onMark={setMarked}
                     onSelect={(id) => (openId === undefined ? select(id) : open(id))}
                     onPress={open}
                     sourceName={sourceName}

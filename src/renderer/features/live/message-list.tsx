@@ -22,6 +22,7 @@ import type { MessageRow } from "./cached-rows.ts";
 import type { MessageRows } from "./message-rows.ts";
 import {
   dayOf,
+  lastFailure,
   rejectionWords,
   rowSentence,
   shortened,
@@ -33,6 +34,9 @@ import {
 type MessageListProps = {
   rows: MessageRows;
   selected: string | null;
+  /** Several that were selected together. */
+  marked: ReadonlySet<string>;
+  onMark: (ids: ReadonlySet<string>) => void;
   /** The keys have moved to it. */
   onSelect: (id: string) => void;
   onPress: (id: string) => void;
@@ -53,6 +57,8 @@ const rowPx = 28;
 export function MessageList({
   rows,
   selected,
+  marked,
+  onMark,
   onSelect,
   onPress,
   sourceName,
@@ -76,7 +82,8 @@ export function MessageList({
     list.scrollTo(isFollowing ? 0 : list.top());
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- when it follows again, and for the rows of another filter
   }, [rows, isFollowing]);
-  const onMoverKey = useMoves({ rows, list, selectedAt, onSelect });
+  const marks = useMarks({ rows, selectedAt, marked, onMark });
+  const onMoverKey = useMoves({ rows, list, selectedAt, onSelect, marks });
 
   const lines: ReactNode[] = [];
   for (let position = first; position <= last; position += 1) {
@@ -86,7 +93,10 @@ export function MessageList({
         key={position}
         row={row}
         position={position}
-        isSelected={row !== undefined && row.id === selected}
+        isSelected={
+          row !== undefined && (marked.size > 0 ? marked.has(row.id) : row.id === selected)
+        }
+        isCurrent={row !== undefined && row.id === selected}
         source={row === undefined ? "" : sourceName(row.sourceId)}
         day={row === undefined ? null : dayOf(Date.parse(row.receivedAt), now)}
         until={row === undefined ? "" : untilWords(row.nextAttemptAt, now)}
@@ -106,6 +116,7 @@ export function MessageList({
       className="list-body"
       role="grid"
       aria-label="Messages, newest first"
+      aria-multiselectable="true"
       aria-rowcount={rows.count() + 1}
       aria-activedescendant={isSelectedShown ? lineId(selected) : undefined}
       tabIndex={0}
@@ -113,12 +124,24 @@ export function MessageList({
       onScroll={(event) => {
         if (list.onScroll(event) && event.currentTarget.scrollTop > 0) rows.pause();
       }}
+      onMouseDown={(event) => {
+        if (!event.shiftKey) return;
+        // Not a selection of text.
+        event.preventDefault();
+        event.currentTarget.focus();
+      }}
       onClick={(event) => {
         const line = (event.target as HTMLElement).closest<HTMLElement>("[data-position]");
         const row = line === null ? undefined : rows.rowAt(Number(line.dataset["position"]));
         if (row === undefined) return;
         rows.pause();
-        onPress(row.id);
+        const position = Number(line?.dataset["position"]);
+        if (event.shiftKey) marks.extendTo(position);
+        else if (event.ctrlKey || event.metaKey) marks.toggle(position);
+        else {
+          marks.clear();
+          onPress(row.id);
+        }
       }}
     >
       {head}
@@ -149,18 +172,67 @@ const head = (
   </div>
 );
 
+/** More are not selected together; a filter names as many as there are. */
+const maxMarked = 1000;
+
+type Marks = {
+  /** All from where the selection began. */
+  extendTo: (position: number) => void;
+  toggle: (position: number) => void;
+  clear: () => void;
+};
+
+type MarksProps = Pick<MessageListProps, "rows" | "marked" | "onMark"> & {
+  selectedAt: number | null;
+};
+
+/** Several rows: a range grows from its first one, single ones are added and taken away. */
+function useMarks({ rows, selectedAt, marked, onMark }: MarksProps): Marks {
+  const start = useRef<number | null>(null);
+  const idsBetween = (a: number, b: number): string[] => {
+    const ids: string[] = [];
+    for (let at = Math.min(a, b); at <= Math.max(a, b) && ids.length < maxMarked; at += 1) {
+      const id = rows.idAt(at);
+      if (id !== null) ids.push(id);
+    }
+    return ids;
+  };
+  return {
+    extendTo(position) {
+      start.current ??= selectedAt ?? position;
+      onMark(new Set(idsBetween(start.current, position)));
+    },
+    toggle(position) {
+      const id = rows.idAt(position);
+      if (id === null) return;
+      // The row that the keys stand on is the first of them.
+      const current =
+        marked.size === 0 && selectedAt !== null ? idsBetween(selectedAt, selectedAt) : [];
+      const next = new Set([...marked, ...current]);
+      if (!next.delete(id) && next.size < maxMarked) next.add(id);
+      start.current = position;
+      onMark(next);
+    },
+    clear() {
+      start.current = null;
+      if (marked.size > 0) onMark(new Set());
+    },
+  };
+}
+
 type MovesProps = {
   rows: MessageRows;
   list: ReturnType<typeof useRowList>;
   selectedAt: number | null;
   onSelect: (id: string) => void;
+  marks: Marks;
 };
 
 /**
  * Reads the rows in view, and moves the selection with the keys, also to a row that is still being
  * read.
  */
-function useMoves({ rows, list, selectedAt, onSelect }: MovesProps) {
+function useMoves({ rows, list, selectedAt, onSelect, marks }: MovesProps) {
   const isPlaced = useRef(false);
   const awaited = useRef<number | null>(null);
   const { first, last, viewport } = list;
@@ -183,28 +255,31 @@ function useMoves({ rows, list, selectedAt, onSelect }: MovesProps) {
     onSelect(row.id);
   });
 
-  const moveTo = (wanted: number): void => {
+  const moveTo = (wanted: number, extend: boolean): void => {
     if (count === 0) return;
     const position = Math.min(count - 1, Math.max(0, wanted));
     rows.pause();
     list.reveal(position);
+    if (extend) marks.extendTo(position);
+    else marks.clear();
     const row = rows.rowAt(position);
     awaited.current = row === undefined ? position : null;
     if (row !== undefined) onSelect(row.id);
   };
   /** From the selected row where it can be seen, else from the first that can. */
-  const moveBy = (by: number): void => {
+  const moveBy = (by: number, extend = false): void => {
     const at =
       awaited.current ??
       (selectedAt !== null && selectedAt >= first && selectedAt <= last ? selectedAt : null);
-    moveTo(at === null ? first : at + by);
+    moveTo(at === null ? first : at + by, extend);
   };
   const onMoverKey = (event: KeyboardEvent | globalThis.KeyboardEvent): void => {
-    const by = rowsMovedBy(event, list.pageRows);
+    const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
+    const by = rowsMovedBy({ key, ctrlKey, metaKey, altKey, shiftKey: false }, list.pageRows);
     if (by === undefined) return;
     event.preventDefault();
-    if (Number.isFinite(by)) moveBy(by);
-    else moveTo(by);
+    if (Number.isFinite(by)) moveBy(by, shiftKey);
+    else moveTo(by, shiftKey);
   };
   const latestMoverKey = useRef(onMoverKey);
   latestMoverKey.current = onMoverKey;
@@ -216,7 +291,14 @@ function useMoves({ rows, list, selectedAt, onSelect }: MovesProps) {
     window.addEventListener("keydown", listen);
     return () => window.removeEventListener("keydown", listen);
   }, []);
-  useKeys({ j: () => moveBy(1), k: () => moveBy(-1), f: () => rows.follow() });
+  useKeys({
+    j: () => moveBy(1),
+    k: () => moveBy(-1),
+    J: () => moveBy(1, true),
+    K: () => moveBy(-1, true),
+    x: () => marks.toggle(selectedAt ?? first),
+    f: () => rows.follow(),
+  });
   return onMoverKey;
 }
 
@@ -225,6 +307,8 @@ type MessageLineProps = {
   row: MessageRow | undefined;
   position: number;
   isSelected: boolean;
+  /** The keys stand on it. */
+  isCurrent: boolean;
   source: string;
   day: string | null;
   until: string;
@@ -237,6 +321,7 @@ const MessageLine = memo(function MessageLine({
   row,
   position,
   isSelected,
+  isCurrent,
   source,
   day,
   until,
@@ -252,9 +337,10 @@ const MessageLine = memo(function MessageLine({
       />
     );
   const at = Date.parse(row.receivedAt);
+  const last = lastFailure(row);
   return (
     <div
-      className="row"
+      className={isCurrent ? "row current" : "row"}
       role="row"
       id={lineId(row.id)}
       aria-rowindex={position + 2}
@@ -286,12 +372,15 @@ const MessageLine = memo(function MessageLine({
       <span role="gridcell" className="muted src">
         {source}
       </span>
-      <span role="gridcell">
+      <span role="gridcell" className="state-cell">
         <State state={row.state} />
+        {last === null ? null : <span className={`last tone ${last.outcome}`}>{last.words}</span>}
       </span>
       <span role="gridcell" className="att-cell">
         {row.state === "filtered" ? (
           <code className="quiet">{row.reason}</code>
+        ) : row.state === "rejected" && subjectOf(row) !== null ? (
+          <em className="tone rejected">{rejectionWords(row.reason)}</em>
         ) : (
           <AttemptMarks
             marks={row.marks}
@@ -320,11 +409,11 @@ function What({ row }: { row: MessageRow }) {
   const subject = subjectOf(row);
   return (
     <span role="gridcell" className="what">
-      {row.state === "rejected" ? (
-        <em className="tone rejected">{rejectionWords(row.reason)}</em>
-      ) : subject === null ? null : (
+      {subject !== null ? (
         <bdi className="strong">{shortened(subject)}</bdi>
-      )}
+      ) : row.state === "rejected" ? (
+        <em className="tone rejected">{rejectionWords(row.reason)}</em>
+      ) : null}
       {user === null ? null : (
         <code>
           <bdi>{shortened(user)}</bdi>

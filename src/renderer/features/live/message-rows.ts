@@ -42,11 +42,15 @@ export type MessageRows = {
   following(): boolean;
   error(): Error | null;
   count(): number;
+  /** How many match; `more`: it is not counted to the end. */
+  total(): { count: number; more: boolean };
   /** Undefined: not read yet. */
   rowAt(position: number): MessageRow | undefined;
+  /** Null: not known yet. */
+  idAt(position: number): string | null;
   positionOf(id: string): number | null;
-  /** The cached rows, for suggestions. */
-  cached(): Iterable<MessageRow>;
+  /** How many rows are kept. */
+  cached(): number;
   /** How many arrived since it was paused; `more`: there are more than that. */
   fresh(): { count: number; more: boolean };
   /** The rows in view. */
@@ -88,6 +92,7 @@ class PagedRows implements MessageRows {
   #isTopStale = true;
   #isFreshStale = false;
   #fresh = { count: 0, more: false };
+  #total = { count: 0, more: false };
   #knownTotal: number | null = null;
   #view = { first: 0, last: 39 };
 
@@ -112,9 +117,15 @@ class PagedRows implements MessageRows {
   following = (): boolean => this.#isFollowing;
   error = (): Error | null => this.#reader.error;
   count = (): number => this.#read.order.count();
+  total = (): { count: number; more: boolean } => this.#total;
   rowAt = (position: number): MessageRow | undefined => this.#read.rowAt(position);
+  idAt(position: number): string | null {
+    const number = this.#read.order.numberAt(position);
+    return number === null ? null : idOf(number);
+  }
+
   positionOf = (id: string): number | null => this.#read.order.positionOf(numberOf(id));
-  cached = (): Iterable<MessageRow> => this.#read.rows.all();
+  cached = (): number => this.#read.rows.size();
   fresh = (): { count: number; more: boolean } => this.#fresh;
 
   look(first: number, last: number): void {
@@ -151,14 +162,17 @@ class PagedRows implements MessageRows {
       const mayMove = added > 0 || this.#options.matchesLater || !isAllKnown;
       this.#isFreshStale ||= mayMove;
       this.#isTopStale ||= mayMove || touched.length > 0;
-      this.#read.invalidate(isAllKnown ? touched : numbersOf([...this.cached()]), this.#wanted());
+      this.#read.invalidate(
+        isAllKnown ? touched : numbersOf([...this.#read.rows.all()]),
+        this.#wanted(),
+      );
     }
     this.#reader.wake();
   }
 
   readAgain(): void {
     this.#becomeStale();
-    this.#read.invalidate(numbersOf([...this.cached()]), this.#wanted());
+    this.#read.invalidate(numbersOf([...this.#read.rows.all()]), this.#wanted());
     this.#reader.wake();
   }
 
@@ -206,6 +220,7 @@ class PagedRows implements MessageRows {
     const answer = await this.#options.read({
       limit: Math.min(maxCached / 2, this.#view.last + margin + 1),
     });
+    this.#total = { count: answer.total, more: answer.totalCapped };
     if (this.#isLoaded && !this.#isFollowing) return;
     this.#read.restart(answer, this.#knownTotal ?? 0);
     this.#fresh = { count: 0, more: false };
@@ -216,7 +231,10 @@ class PagedRows implements MessageRows {
     const { isFiltered } = this.#options;
     const { top } = this.#read;
     this.#isFreshStale = false;
-    const { items } = await this.#options.read({ limit: isFiltered ? page : 1 });
+    const { items, total, totalCapped } = await this.#options.read({
+      limit: isFiltered ? page : 1,
+    });
+    this.#total = { count: total, more: totalCapped };
     if (this.#isFollowing) return;
     const newest = numbersOf(items)[0] ?? 0;
     if (newest < top && !isFiltered) {

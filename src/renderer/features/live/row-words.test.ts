@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
+import type { Outcome } from "../../../domain/states.ts";
 import type { MessageRow } from "./cached-rows.ts";
 import {
   dayOf,
+  lastFailure,
   rejectionWords,
   rowSentence,
   shortCount,
@@ -37,6 +39,26 @@ describe("the words of a row", () => {
   test("a row is a sentence for who hears it", () => {
     expect(rowSentence({ row, source: "Shop server", day: null, until: "15 m 32 s" })).toBe(
       "track Order Completed of u_1042, from Shop server, received 12:00:00, waiting, 9 attempts, next round in 15 m 32 s",
+    );
+  });
+
+  test("a row says how its newest failed attempt ended, until it is delivered", () => {
+    const mark = (outcome: Outcome, status: number | null): MessageRow["marks"][number] => ({
+      lane: 0,
+      round: 1,
+      outcome,
+      status,
+    });
+    const marks = [mark("tls_error", null), mark("http_error", 503), mark("success", 200)];
+    expect(lastFailure({ state: "waiting", marks })).toEqual({
+      outcome: "http_error",
+      words: "503",
+    });
+    expect(lastFailure({ state: "failed", marks: [mark("timeout", 200)] })?.words).toBe("timeout");
+    expect(lastFailure({ state: "delivered", marks })).toBeNull();
+    expect(lastFailure({ state: "queued", marks: [] })).toBeNull();
+    expect(rowSentence({ row: { ...row, marks }, source: "Shop", day: null, until: "" })).toContain(
+      "waiting, last 503, 9 attempts",
     );
   });
 

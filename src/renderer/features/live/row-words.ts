@@ -1,6 +1,7 @@
 /** The words of the list, and of the stages above it. */
 
 import { clockTime, count, span } from "../../kit/words.ts";
+import type { Outcome } from "../../../domain/states.ts";
 import type { MessageRow } from "./cached-rows.ts";
 
 const rejections: Record<string, string> = {
@@ -40,6 +41,26 @@ export function userOf({
   anonymousId,
 }: Pick<MessageRow, "userId" | "anonymousId">): string | null {
   return userId ?? anonymousId;
+}
+
+const failureWords: Record<Exclude<Outcome, "success" | "http_error">, string> = {
+  timeout: "timeout",
+  connection_error: "connection",
+  tls_error: "TLS",
+};
+
+/** How the newest attempt that failed ended, in one word; null once the message is delivered. */
+export function lastFailure({
+  marks,
+  state,
+}: Pick<MessageRow, "marks" | "state">): { outcome: Outcome; words: string } | null {
+  if (state === "delivered") return null;
+  for (const { outcome, status } of marks.toReversed()) {
+    if (outcome === "success") continue;
+    const words = outcome === "http_error" ? String(status ?? "error") : failureWords[outcome];
+    return { outcome, words };
+  }
+  return null;
 }
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -85,10 +106,12 @@ export function rowSentence({ row, source, day, until }: RowFacts): string {
       : row.state === "filtered" && row.reason !== null
         ? `: ${row.reason}`
         : "";
+  const failure = lastFailure(row);
+  const last = failure === null ? "" : `, last ${failure.words}`;
   const attempts =
     row.attempts === 0 ? "" : `, ${row.attempts} ${row.attempts === 1 ? "attempt" : "attempts"}`;
   const next =
     until === "" ? "" : until === "due" ? ", next round due" : `, next round in ${until}`;
   const time = clockTime(Date.parse(row.receivedAt));
-  return `${what}, from ${source}, received ${day === null ? "" : `${day} `}${time}, ${row.state}${reason}${attempts}${next}`;
+  return `${what}, from ${source}, received ${day === null ? "" : `${day} `}${time}, ${row.state}${reason}${last}${attempts}${next}`;
 }

@@ -1,28 +1,23 @@
 import { describe, expect, test } from "vitest";
-import { noFilter, parseFilter } from "./filter-text.ts";
-import { choose, seenOf, suggest, type Suggestion } from "./suggestions.ts";
+import { filterKeys, noFilter, parseFilter } from "../../../domain/message-filter.ts";
+import {
+  askedFor,
+  choose,
+  firstOf,
+  KnownValues,
+  type SeenValue,
+  suggest,
+  type Suggestion,
+  wordAtEnd,
+} from "./suggestions.ts";
 
-const row = {
-  event: null,
-  userId: null,
-  anonymousId: null,
-  reason: null,
-  lastStatus: null,
-  attempts: 0,
-};
-
-const seen = seenOf(
-  [
-    { ...row, event: "Order Completed", userId: "u_1042", lastStatus: 503, attempts: 9 },
-    { ...row, event: "Order Completed", userId: "u_1877", lastStatus: 200, attempts: 1 },
-    { ...row, event: "Reorder", anonymousId: "a_9f31", reason: "disabled" },
-  ],
-  {
-    byType: { track: 3, identify: 0 },
-    byState: { waiting: 41, failed: 37, delivered: 4790, queued: 0 },
-    sources: [{ name: "Shop web" }, { name: "Shop server" }],
-  },
-);
+const goesOn = (): boolean => false;
+const seen: [SeenValue, ...SeenValue[]] = [
+  { key: "event", value: "Order Completed", count: 20 },
+  { key: "event", value: "Reorder", count: 90 },
+  { key: "state", value: "failed", count: 37 },
+  { key: "user", value: "u_1042", count: 3 },
+];
 
 const said = (suggestions: readonly Suggestion[]): string[] =>
   suggestions.map((suggestion) =>
@@ -30,71 +25,60 @@ const said = (suggestions: readonly Suggestion[]): string[] =>
       ? `${suggestion.key}:`
       : `${suggestion.key}:${suggestion.value} ${suggestion.count ?? "?"}`,
   );
+const offered = (draft: string, filter = noFilter): string[] =>
+  said(suggest(wordAtEnd(draft, goesOn), filter, seen));
 
 describe("suggestions", () => {
-  test("an empty field offers the keys", () => {
-    expect(said(suggest("", noFilter, seen))).toEqual([
-      "type:",
-      "state:",
-      "user:",
-      "event:",
-      "source:",
-      "status:",
-      "attempts:",
-      "reason:",
-    ]);
+  test("an empty field offers all keys, a minus all to leave out", () => {
+    expect(offered("")).toEqual(filterKeys.map((key) => `${key}:`));
+    expect(offered("cart -")).toEqual(filterKeys.map((key) => `-${key}:`));
+    expect(offered("-st")).toEqual(["-state:", "-status:"]);
   });
 
-  test("a key offers the values that were seen, the most frequent first, with how many", () => {
-    expect(said(suggest("state:", noFilter, seen))).toEqual([
-      "state:delivered 4790",
-      "state:waiting 41",
-      "state:failed 37",
-    ]);
+  test("a key offers what the store answered, in its order, with how many", () => {
+    expect(offered("event:")).toEqual(["event:Order Completed 20", "event:Reorder 90"]);
+    expect(offered("event:ORDER")).toEqual(["event:Order Completed 20", "event:Reorder 90"]);
+    expect(offered("-event:re")).toEqual(["-event:Reorder 90"]);
   });
 
-  test("values that begin with what is written come before those that contain it", () => {
-    expect(said(suggest("event:order", noFilter, seen))).toEqual([
-      "event:Order Completed 2",
-      "event:Reorder 1",
-    ]);
+  test("a duration offers usual ones", () => {
+    expect(offered("last:1")).toEqual(["last:1m ?", "last:15m ?", "last:1h ?", "last:1d ?"]);
   });
 
   test("values that are chips already are not offered again", () => {
-    expect(said(suggest("state:", parseFilter("state:delivered"), seen))).toEqual([
-      "state:waiting 41",
-      "state:failed 37",
-    ]);
+    expect(offered("event:", parseFilter("event:Reorder"))).toEqual(["event:Order Completed 20"]);
   });
 
   test("a word offers keys and values of any key", () => {
-    expect(said(suggest("us", noFilter, seen))).toEqual(["user:"]);
-    expect(said(suggest("cart order", noFilter, seen))).toEqual([
-      "event:Order Completed 2",
-      "event:Reorder 1",
-    ]);
-    expect(said(suggest("shop", noFilter, seen))).toEqual([
-      "source:Shop web ?",
-      "source:Shop server ?",
-    ]);
+    expect(offered("us")).toEqual(["user:"]);
+    expect(offered("cart order")).toEqual(["event:Order Completed 20", "event:Reorder 90"]);
+    expect(offered("cart -fail")).toEqual(["-state:failed 37"]);
   });
 
-  test("after a comma the next value is offered", () => {
-    expect(said(suggest("state:waiting,", noFilter, seen))).toContain("state:failed 37");
+  test("Enter takes the first value of a key, and of a number only the number itself", () => {
+    const first = (draft: string, values: readonly SeenValue[]): number => {
+      const word = wordAtEnd(draft, goesOn);
+      return firstOf(word, suggest(word, noFilter, values));
+    };
+    expect(first("event:ord", seen)).toBe(0);
+    expect(first("ord", seen)).toBe(-1);
+    expect(first("event:none", seen)).toBe(-1);
+    expect(first("attempts:2", [{ key: "attempts", value: "12", count: 1 }])).toBe(-1);
+    expect(first("attempts:2", [{ key: "attempts", value: "2", count: 1 }])).toBe(0);
   });
 });
 
 describe("choosing a suggestion", () => {
   test("a key is written, its value still to come", () => {
-    expect(choose({ kind: "key", key: "state", hint: "" }, "cart st", noFilter)).toEqual({
-      draft: "cart state:",
+    expect(choose({ kind: "key", key: "-state", hint: "" }, "cart -st", noFilter, goesOn)).toEqual({
+      draft: "cart -state:",
       filter: noFilter,
     });
   });
 
   test("a value becomes a chip, with those written before it, and the free text stays", () => {
     const value: Suggestion = { kind: "value", key: "state", value: "failed", count: 37 };
-    expect(choose(value, "cart state:waiting,fa", noFilter)).toEqual({
+    expect(choose(value, "cart state:waiting,fa", noFilter, goesOn)).toEqual({
       draft: "cart ",
       filter: parseFilter("state:waiting,failed"),
     });
@@ -102,9 +86,39 @@ describe("choosing a suggestion", () => {
 
   test("a value of another key replaces the word it was found by", () => {
     const value: Suggestion = { kind: "value", key: "event", value: "Order Completed", count: 2 };
-    expect(choose(value, "orde", noFilter)).toEqual({
+    expect(choose(value, "orde", noFilter, goesOn)).toEqual({
       draft: "",
       filter: parseFilter('event:"Order Completed"'),
     });
+  });
+});
+
+describe("what is known of the values", () => {
+  test("a name goes on until an answer says that none does", () => {
+    const known = new KnownValues();
+    expect(known.goesOn("event", "Order c")).toBe(true);
+    expect(known.goesOn("user", "u_1 c")).toBe(false);
+    known.add({ key: "event", text: "order" }, [seen[0]]);
+    expect(known.goesOn("event", "Order c")).toBe(true);
+    expect(known.goesOn("-event", "Order x")).toBe(false);
+    expect(known.of({ key: "event", text: "order comp" }).isAnswered).toBe(true);
+  });
+
+  test("an answer that is not whole says nothing of what is written further", () => {
+    const known = new KnownValues();
+    const many = Array.from({ length: 20 }, (_, nth) => ({
+      ...seen[0],
+      count: nth,
+    }));
+    known.add({ key: "event", text: "o" }, many);
+    expect(known.of({ key: "event", text: "or" })).toEqual({ items: many, isAnswered: false });
+    expect(known.of({ key: "event", text: "o" }).isAnswered).toBe(true);
+  });
+
+  test("nothing is asked for one letter without a key", () => {
+    const asked = (draft: string) => askedFor(wordAtEnd(draft, goesOn));
+    expect(asked("a")).toBeNull();
+    expect(asked("cart -or")).toEqual({ text: "or" });
+    expect(asked("-event:or")).toEqual({ key: "event", text: "or" });
   });
 });

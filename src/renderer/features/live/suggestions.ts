@@ -1,70 +1,103 @@
 /**
- * What the filter field offers while something is written in it: keys, and values that were seen,
- * with how often.
+ * What the filter field offers while something is written in it: keys, and values that the store
+ * has, with how often.
  */
 
-import { filterKeys, tokensOf, withValue, type Filter, type FilterKey } from "./filter-text.ts";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import {
+  type ChipKey,
+  type Filter,
+  type FilterKey,
+  filterKeys,
+  type GoesOn,
+  keyOf,
+  tokensOf,
+  withValue,
+} from "../../../domain/message-filter.ts";
 
 /** Null: how many there are is not known. */
-type SeenValue = { value: string; count: number | null };
-export type Seen = Record<FilterKey, readonly SeenValue[]>;
+export type SeenValue = AnswerOf<"messages.values">["items"][number];
 
 export type Suggestion =
-  | { kind: "key"; key: FilterKey; hint: string }
-  | { kind: "value"; key: FilterKey; value: string; count: number | null };
+  | { kind: "key"; key: ChipKey; hint: string }
+  | { kind: "value"; key: ChipKey; value: string; count: number | null };
 
 /** As many as fit above the fold of the smallest window. */
 const most = 10;
 
 const hints: Record<FilterKey, string> = {
-  type: "identify, track, …",
-  state: "delivery state",
-  user: "userId or anonymousId",
   event: "event, name or group",
-  source: "name or id of the source",
-  status: "503, 5xx",
+  user: "userId or anonymousId",
+  state: "delivered, failed, …",
+  status: "503, 5xx, last=503",
+  outcome: "success, timeout, …",
+  last: "5m, 2h, on the clock",
+  type: "identify, track, …",
+  source: "name of the source",
+  destination: "name of the destination",
+  webhook: "a part of its URL",
   attempts: "3, >3, <=3",
   reason: "why it wasn't delivered",
+  batch: "a message of the request",
+  since: "10:30, 2026-11-21",
+  until: "10:30, 2026-11-21",
 };
 
-/** Whose values are known whole: the best one is meant when Enter is pressed. */
-export const isClosed = (key: FilterKey): boolean =>
-  key === "type" || key === "state" || key === "source";
+/** Keys whose values are names with spaces. */
+const spaced: ReadonlySet<FilterKey> = new Set<FilterKey>(["event", "source", "destination"]);
+
+/** Of these, only the value that is written is meant when Enter is pressed. */
+const literal: ReadonlySet<FilterKey> = new Set<FilterKey>(["status", "attempts"]);
+
+const durations = ["1m", "5m", "15m", "1h", "4h", "1d"];
 
 /** The word at the end of the draft, which is the one that is being written. */
-export function wordAtEnd(draft: string): { key: FilterKey | null; part: string; start: number } {
-  const last = tokensOf(draft).at(-1);
+type Word = { key: ChipKey | null; part: string; start: number };
+
+export function wordAtEnd(draft: string, goesOn: GoesOn): Word {
+  const last = tokensOf(draft, goesOn).at(-1);
   if (last === undefined || last.ended) return { key: null, part: "", start: draft.length };
-  if (last.key === null) return { key: null, part: last.text, start: last.start };
+  if (last.key === null) return { key: null, part: last.written, start: last.start };
   const listed = last.text.slice(last.key.length + 1);
   const part = /,\s*$/.test(listed) || listed === "" ? "" : (last.values.at(-1) ?? "");
   return { key: last.key, part, start: last.start };
 }
 
-export function suggest(draft: string, filter: Filter, seen: Seen): Suggestion[] {
-  const { key, part } = wordAtEnd(draft);
-  const wanted = part.toLowerCase();
-  if (key !== null) return valuesOf(key, wanted, filter, seen).slice(0, most);
+/** `seen`: what the store has answered for the word. */
+export function suggest(word: Word, filter: Filter, seen: readonly SeenValue[]): Suggestion[] {
+  const { key, part } = word;
+  if (key === "last")
+    return durations
+      .filter((value) => value.startsWith(part))
+      .map((value) => ({ kind: "value", key, value, count: null }));
+  if (key !== null) {
+    const taken = filter.values[key] ?? [];
+    return matching(seen, part)
+      .filter((each) => each.key === keyOf(key) && !taken.includes(each.value))
+      .slice(0, most)
+      .map(({ value, count }) => ({ kind: "value", key, value, count }));
+  }
+  const sign = part.startsWith("-") ? "-" : "";
+  const wanted = part.slice(sign.length).toLowerCase();
   const keys = filterKeys
     .filter((each) => each.startsWith(wanted))
-    .map((each): Suggestion => ({ kind: "key", key: each, hint: hints[each] }));
+    .map((each): Suggestion => ({ kind: "key", key: `${sign}${each}`, hint: hints[each] }));
   if (wanted.length < 2) return keys;
-  const values = filterKeys.flatMap((each) => valuesOf(each, wanted, filter, seen).slice(0, 3));
+  const values = matching(seen, wanted)
+    .filter((each) => !(filter.values[`${sign}${each.key}`] ?? []).includes(each.value))
+    .map((each): Suggestion => ({ ...each, kind: "value", key: `${sign}${each.key}` }));
   return [...keys, ...values].slice(0, most);
 }
 
-function valuesOf(key: FilterKey, wanted: string, filter: Filter, seen: Seen): Suggestion[] {
-  const taken = filter.values[key] ?? [];
-  return seen[key]
-    .filter(({ value }) => value.toLowerCase().includes(wanted) && !taken.includes(value))
-    .toSorted(
-      (a, b) => rank(a.value, wanted) - rank(b.value, wanted) || (b.count ?? 0) - (a.count ?? 0),
-    )
-    .map(({ value, count }) => ({ kind: "value", key, value, count }));
-}
+const matching = (seen: readonly SeenValue[], part: string): SeenValue[] =>
+  seen.filter(({ value }) => value.toLowerCase().includes(part.toLowerCase()));
 
-function rank(value: string, wanted: string): number {
-  return value.toLowerCase().startsWith(wanted) ? 0 : 1;
+/** Which one Enter takes before the arrows have chosen: -1 for none. */
+export function firstOf({ key, part }: Word, suggestions: readonly Suggestion[]): number {
+  const [first] = suggestions;
+  if (key === null || first?.kind !== "value") return -1;
+  if (literal.has(keyOf(key)) && part !== "" && first.value !== part) return -1;
+  return 0;
 }
 
 /** The draft and the filter after a suggestion was chosen. */
@@ -72,10 +105,11 @@ export function choose(
   suggestion: Suggestion,
   draft: string,
   filter: Filter,
+  goesOn: GoesOn,
 ): { draft: string; filter: Filter } {
-  const before = draft.slice(0, wordAtEnd(draft).start);
+  const before = draft.slice(0, wordAtEnd(draft, goesOn).start);
   if (suggestion.kind === "key") return { draft: `${before}${suggestion.key}:`, filter };
-  const written = tokensOf(draft).at(-1);
+  const written = tokensOf(draft, goesOn).at(-1);
   let next = filter;
   if (written !== undefined && !written.ended && written.key === suggestion.key) {
     for (const value of written.values.slice(0, -1)) next = withValue(next, suggestion.key, value);
@@ -83,61 +117,45 @@ export function choose(
   return { draft: before, filter: withValue(next, suggestion.key, suggestion.value) };
 }
 
-type SeenRow = {
-  event: string | null;
-  userId: string | null;
-  anonymousId: string | null;
-  reason: string | null;
-  lastStatus: number | null;
-  attempts: number;
-};
+/** As many values as the API suggests at most. */
+const maxAnswered = 20;
 
-/**
- * Counts of the cached rows; types and states come from the stats, sources from the configuration.
- */
-export function seenOf(
-  rows: Iterable<SeenRow>,
-  {
-    byType,
-    byState,
-    sources,
-  }: {
-    byType: Record<string, number>;
-    byState: Record<string, number>;
-    sources: readonly { name: string }[];
-  },
-): Seen {
-  const tally = {
-    user: new Map<string, number>(),
-    event: new Map<string, number>(),
-    status: new Map<string, number>(),
-    attempts: new Map<string, number>(),
-    reason: new Map<string, number>(),
-  };
-  const add = (key: keyof typeof tally, value: string | null): void => {
-    if (value !== null && value !== "") tally[key].set(value, (tally[key].get(value) ?? 0) + 1);
-  };
-  for (const row of rows) {
-    add("user", row.userId ?? row.anonymousId);
-    add("event", row.event);
-    add("reason", row.reason);
-    add("attempts", String(row.attempts));
-    add("status", row.lastStatus === null ? null : String(row.lastStatus));
+/** The answers for what was written since the field was opened. */
+export class KnownValues {
+  readonly #answers = new Map<string, readonly SeenValue[]>();
+
+  add({ key, text }: Asked, items: readonly SeenValue[]): void {
+    this.#answers.set(`${key ?? ""} ${text.toLowerCase()}`, items);
   }
-  const listed = (key: keyof typeof tally): SeenValue[] =>
-    [...tally[key]].map(([value, count]) => ({ value, count }));
-  const counted = (counts: Record<string, number>): SeenValue[] =>
-    Object.entries(counts)
-      .filter(([, count]) => count > 0)
-      .map(([value, count]) => ({ value, count }));
-  return {
-    type: counted(byType),
-    state: counted(byState),
-    source: [...new Set(sources.map(({ name }) => name))].map((value) => ({ value, count: null })),
-    user: listed("user"),
-    event: listed("event"),
-    status: listed("status"),
-    attempts: listed("attempts"),
-    reason: listed("reason"),
+
+  /** The answer, or what is known from the beginning of the text. */
+  of({ key, text }: Asked): { items: readonly SeenValue[]; isAnswered: boolean } {
+    const wanted = text.toLowerCase();
+    for (let end = wanted.length; end >= 0; end -= 1) {
+      const items = this.#answers.get(`${key ?? ""} ${wanted.slice(0, end)}`);
+      if (items === undefined) continue;
+      // All that begin with less, so that none is missing.
+      const isWhole = key !== undefined && items.length < maxAnswered;
+      return { items, isAnswered: end === wanted.length || isWhole };
+    }
+    return { items: [], isAnswered: false };
+  }
+
+  /** A name goes on behind a space while one that is known does, or nothing is known yet. */
+  readonly goesOn: GoesOn = (chip, value) => {
+    const key = keyOf(chip);
+    if (!spaced.has(key)) return false;
+    const { items, isAnswered } = this.of({ key, text: value });
+    const wanted = value.toLowerCase();
+    return !isAnswered || items.some((each) => each.value.toLowerCase().startsWith(wanted));
   };
+}
+
+type Asked = { key?: FilterKey | undefined; text: string };
+
+/** What the store is asked for a word; null when nothing of it would help. */
+export function askedFor({ key, part }: Word): Asked | null {
+  if (key !== null) return { key: keyOf(key), text: part };
+  const text = part.replace(/^-/, "");
+  return text.length < 2 ? null : { text };
 }

@@ -11,7 +11,7 @@ import { call } from "../../transport/transport.ts";
 import type { ListFilter } from "./filter-text.ts";
 import { createMessageRows, type MessageRows } from "./message-rows.ts";
 
-type MessageRowsInput = { filter: ListFilter; matchesLater: boolean };
+type MessageRowsInput = { filter: ListFilter; matchesLater: boolean; isTimed: boolean };
 
 /** A whole page, also where large messages make the API answer in several. */
 async function readPage({
@@ -45,7 +45,7 @@ export function useMessageRows(
 
   useEffect(() => {
     if (input === null) return undefined;
-    const { filter, matchesLater } = input;
+    const { filter, matchesLater, isTimed } = input;
     const rows = createMessageRows({
       read: (page) => readPage({ ...filter, ...page }),
       readUnfiltered: readPage,
@@ -59,7 +59,8 @@ export function useMessageRows(
     });
     if (latestTotal.current !== undefined) rows.totalIs(latestTotal.current);
     const unsubscribe = useFeed.subscribe(({ changes, missed }, before) => {
-      if (missed !== before.missed) rows.readAgain();
+      const hasMoved = isTimed && changes.some(({ area }) => area === "clock");
+      if (missed !== before.missed || (changes !== before.changes && hasMoved)) rows.readAgain();
       if (changes !== before.changes) rows.applyChanges(changes);
     });
     return () => {

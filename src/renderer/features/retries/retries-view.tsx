@@ -36,6 +36,7 @@ export function RetriesView() {
   const chosen = destinations?.find(({ id }) => id === query["destination"]);
   const destinationId = chosen?.id ?? null;
   const rows = useDeliveryRows({ state, destinationId });
+  const filter = { state, ...(destinationId === null ? {} : { destinationId }) };
   const { problem: refusal, run } = useAction();
 
   const open = (row: DeliveryRow): void => go({ view: "live", path: [row.messageRowId] });
@@ -69,11 +70,19 @@ export function RetriesView() {
         <span className="grow" />
         <ScaleChoice />
         <RetryAll
-          state={state}
-          destinationId={destinationId}
-          destinationName={chosen?.name ?? null}
-          total={rows?.total() ?? 0}
-        />
+          question={`${state} ${destinationId}`}
+          request={(dryRun) => call("deliveries.retryAll", { filter, dryRun })}
+          label={`Retry ${count(rows?.total() ?? 0)} now`}
+          disabled={(rows?.total() ?? 0) === 0}
+        >
+          All deliveries that match <code>state:{state}</code>
+          {chosen === undefined ? "" : " at "}
+          {chosen === undefined ? null : <bdi>{chosen.name.slice(0, 100)}</bdi>}. Each gets one
+          round now,{" "}
+          {state === "waiting"
+            ? "at every webhook that may still be retried."
+            : "at all its webhooks, with a new retry window."}
+        </RetryAll>
       </header>
       <ProblemText error={refusal ?? rows?.error() ?? null} />
       {rows?.isReady() === true && rows.total() === 0 ? (

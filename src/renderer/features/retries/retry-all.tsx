@@ -2,9 +2,8 @@
  * Retry all that match: how many first, then how far, then whether the rest may still be cancelled.
  */
 
-import { useEffect, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import type { DeliveryState } from "../../../domain/states.ts";
 import { Button } from "../../kit/controls.tsx";
 import { Dialog } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
@@ -13,24 +12,39 @@ import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 
-type Props = {
-  state: DeliveryState;
-  destinationId: string | null;
-  destinationName: string | null;
-  total: number;
-};
 type Job = AnswerOf<"jobs.get">;
+
+type Props = {
+  /** What is retried; another one is another question. */
+  question: string;
+  /** Counts, or starts a job. */
+  request: (dryRun: boolean) => Promise<Job | { count: number }>;
+  /** On the button, while no job runs. */
+  label: string;
+  look?: "primary" | "outlined";
+  small?: boolean;
+  disabled: boolean;
+  /** What they are, and what each of them gets. */
+  children: ReactNode;
+};
 
 const deliveries = (n: number): string => (n === 1 ? "1 delivery" : `${count(n)} deliveries`);
 
-export function RetryAll({ state, destinationId, destinationName, total }: Props) {
+export function RetryAll({
+  question,
+  request,
+  label,
+  look = "primary",
+  small = false,
+  disabled,
+  children,
+}: Props) {
   const [isOpen, setOpen] = useState(false);
   const [counted, setCounted] = useState<number | null>(null);
   const [jobId, setJobId] = useState<string | null>(null);
   const { problem, run, attempt } = useAction();
   const job = useLive("jobs.get", jobId === null ? null : { id: jobId }).answer;
   const isRunning = jobId !== null && (job === undefined || job.state === "running");
-  const filter = { state, ...(destinationId === null ? {} : { destinationId }) };
 
   const ask = (): void => {
     setOpen(true);
@@ -38,13 +52,12 @@ export function RetryAll({ state, destinationId, destinationName, total }: Props
     setJobId(null);
     setCounted(null);
     attempt(async () => {
-      const answer = await call("deliveries.retryAll", { filter, dryRun: true });
-      setCounted(answer.count);
+      setCounted((await request(true)).count);
     });
   };
   const retry = (): void =>
     run(async () => {
-      const answer = await call("deliveries.retryAll", { filter });
+      const answer = await request(false);
       if ("id" in answer) setJobId(answer.id);
     });
   const cancelRest = (id: string): void => run(() => call("jobs.cancel", { id }), "cancel");
@@ -52,8 +65,8 @@ export function RetryAll({ state, destinationId, destinationName, total }: Props
   // Another filter is another question.
   useEffect(() => {
     if (!isRunning) setOpen(false);
-    // oxlint-disable-next-line react-hooks/exhaustive-deps -- only the filter asks again
-  }, [state, destinationId]);
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- only another question closes it
+  }, [question]);
 
   const close = (): void => setOpen(false);
   const closing = (
@@ -63,10 +76,16 @@ export function RetryAll({ state, destinationId, destinationName, total }: Props
   );
   return (
     <>
-      <Button look="primary" icon="retries" disabled={total === 0 && !isRunning} onClick={ask}>
+      <Button
+        look={look}
+        small={small}
+        icon="retries"
+        disabled={disabled && !isRunning}
+        onClick={ask}
+      >
         {isRunning && job !== undefined
           ? `Retrying ${count(job.done)} of ${count(job.total)}`
-          : `Retry ${count(total)} now`}
+          : label}
       </Button>
       <Dialog
         open={isOpen}
@@ -93,19 +112,7 @@ export function RetryAll({ state, destinationId, destinationName, total }: Props
           )
         }
       >
-        {job === undefined ? (
-          <p>
-            All deliveries that match <code>state:{state}</code>
-            {destinationName === null ? "" : " at "}
-            {destinationName === null ? null : <bdi>{destinationName.slice(0, 100)}</bdi>}. Each
-            gets one round now,{" "}
-            {state === "waiting"
-              ? "at every webhook that may still be retried."
-              : "at all its webhooks, with a new retry window."}
-          </p>
-        ) : (
-          <Progress job={job} />
-        )}
+        {job === undefined ? <p>{children}</p> : <Progress job={job} />}
         <ProblemText error={problem} />
       </Dialog>
     </>

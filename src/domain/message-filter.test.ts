@@ -1,0 +1,202 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  chipKeys,
+  durationOf,
+  type Filter,
+  formatFilter,
+  isEmpty,
+  parseFilter,
+  problemOf,
+  timeOf,
+  tokensOf,
+  wordsOf,
+} from "./message-filter.ts";
+
+const single = /^-?(?:last|since|until)$/;
+
+const formatWord = (word: string): string => `"${word.replaceAll(/["\\]/g, "\\$&")}"`;
+
+const filters: fc.Arbitrary<Filter> = fc
+  .record({
+    values: fc.dictionary(
+      fc.constantFrom(...chipKeys),
+      fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 3 }),
+    ),
+    words: fc.array(fc.string({ minLength: 1 }), { maxLength: 3 }),
+  })
+  .map(({ values, words }) => ({
+    values: Object.fromEntries(
+      Object.entries(values).map(([key, all]) => [key, single.test(key) ? all.slice(0, 1) : all]),
+    ),
+    text: words.map(formatWord).join(" "),
+  }));
+
+describe("a filter as text", () => {
+  test("keys, lists of values, quoted values and free text are told apart", () => {
+    expect(
+      parseFilter('state:failed,expired  cart user:u_1 event:"Order Completed",Login 503'),
+    ).toEqual({
+      values: { state: ["failed", "expired"], user: ["u_1"], event: ["Order Completed", "Login"] },
+      text: "cart 503",
+    });
+  });
+
+  test("what stands behind a minus is left out", () => {
+    expect(parseFilter('-state:delivered state:failed -type:track,page -"gift card" cart')).toEqual(
+      {
+        values: { "-state": ["delivered"], state: ["failed"], "-type": ["track", "page"] },
+        text: '-"gift card" cart',
+      },
+    );
+  });
+
+  test.each([
+    ["one key written twice means any of its values", "type:track type:identify,track", "type", 2],
+    ["of a time, the last one counts", "last:5m last:1h", "last", 1],
+    ["keys are read in any case", "State:failed STATE:expired", "state", 2],
+  ] as const)("%s", (_what, text, key, values) => {
+    expect(parseFilter(text).values[key]).toHaveLength(values);
+  });
+
+  test("an address is free text, and so is what is quoted", () => {
+    const text = 'http://shop.example:8080 12:30 "state:failed"';
+    expect(parseFilter(text)).toEqual({ values: {}, text });
+    expect(problemOf(parseFilter(text))).toBeNull();
+  });
+
+  test("quotes and backslashes in a value survive", () => {
+    expect(parseFilter('event:"say \\"hi\\" \\\\ bye"').values.event).toEqual(['say "hi" \\ bye']);
+  });
+
+  test("a quote that is not closed ends with the text", () => {
+    expect(parseFilter('event:"Order Comp').values.event).toEqual(["Order Comp"]);
+  });
+
+  test("what is written can be read again, whatever it contains", () => {
+    fc.assert(
+      fc.property(filters, (filter) => {
+        expect(parseFilter(formatFilter(filter))).toEqual(filter);
+      }),
+    );
+  });
+
+  test("a word of free text is found as it was meant, whatever it contains", () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ minLength: 1 }), { minLength: 1 }), (words) => {
+        expect(wordsOf(words.map(formatWord).join(" "))).toEqual({ all: words, none: [] });
+      }),
+    );
+  });
+
+  test("any text can be read, and says the same when it is written again", () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        const filter = parseFilter(text);
+        expect(parseFilter(formatFilter(filter))).toEqual(filter);
+        expect(isEmpty(filter) || formatFilter(filter) !== "").toBe(true);
+      }),
+    );
+  });
+});
+
+test("free words have to be found, all of them, but for those behind a minus", () => {
+  expect(wordsOf('cart "Order Completed" -refund -"gift card" - a-b')).toEqual({
+    all: ["cart", "Order Completed", "-", "a-b"],
+    none: ["refund", "gift card"],
+  });
+});
+
+describe("a name with spaces", () => {
+  const names = ["order completed", "order completed again", "login"];
+  const goesOn = (_key: string, value: string): boolean =>
+    names.some((name) => name.startsWith(value.toLowerCase()));
+  const tokens = (text: string) =>
+    tokensOf(text, goesOn).map(({ values, text: word, ended }) => [values[0] ?? word, ended]);
+
+  test.each([
+    ["event:Order", [["Order", false]]],
+    ["event:Order ", [["Order ", false]]],
+    ["event:Order Comp", [["Order Comp", false]]],
+    [
+      "event:Order cart",
+      [
+        ["Order", true],
+        ["cart", false],
+      ],
+    ],
+    [
+      "event:Login cart",
+      [
+        ["Login", true],
+        ["cart", false],
+      ],
+    ],
+    ["event:Login ", [["Login", true]]],
+    ["event:Order Completed Again", [["Order Completed Again", false]]],
+  ])("goes on behind a space as long as a known one does: %s", (text, expected) => {
+    expect(tokens(text)).toEqual(expected);
+  });
+});
+
+describe("what cannot be asked", () => {
+  test.each([
+    ["type:trak", "Unknown type “trak”."],
+    ["state:lost", "Unknown state “lost”."],
+    ["-state:lost", "Unknown state “lost”."],
+    ["outcome:fine", "Unknown outcome “fine”."],
+    ["status:abc", "“abc” is not a status."],
+    ["status:099", "“099” is not a status."],
+    ["status:1000", "“1000” is not a status."],
+    ["status:first=503", "“first=503” is not a status."],
+    ["attempts:many", "“many” is not a number of attempts."],
+    ["last:5", "“5” is not a duration."],
+    ["since:yesterday", "“yesterday” is not a time."],
+    ["until:25:00", "“25:00” is not a time."],
+    ["batch:7", "“7” is not the id of a message."],
+    ["-last:5m", "“last” cannot be left out."],
+    ["colour:red", "Unknown key “colour”. The keys are event, user,"],
+    ["cart -colour:red", 'To search for the text, write "-colour:red" in quotes.'],
+  ])("%s is said in a sentence", (text, sentence) => {
+    expect(problemOf(parseFilter(text))).toContain(sentence);
+  });
+
+  test("what can be asked is no problem", () => {
+    expect(
+      problemOf(
+        parseFilter(
+          "type:alias state:cancelled status:100,200,5xx,700,9XX,last=503 outcome:timeout attempts:<=2 user:x last:1h30m since:10:30 until:2026-11-21 batch:msg_00000000a -event:x anything",
+        ),
+      ),
+    ).toBeNull();
+  });
+});
+
+test("durations have units, several of them too", () => {
+  expect(["30s", "5m", "2h", "1d", "1h30m", "5", "m", ""].map(durationOf)).toEqual([
+    30_000,
+    300_000,
+    7_200_000,
+    86_400_000,
+    5_400_000,
+    null,
+    null,
+    null,
+  ]);
+});
+
+test("a time is one of today, a day, or both, in the machine's zone unless it names one", () => {
+  const now = new Date(2026, 10, 21, 16, 47).getTime();
+  expect(
+    ["10:30", "2026-11-20", "2026-11-20T10:30", "2026-11-20T10:30:00Z", "10", "24:00"].map((text) =>
+      timeOf(text, now),
+    ),
+  ).toEqual([
+    new Date(2026, 10, 21, 10, 30).getTime(),
+    new Date(2026, 10, 20).getTime(),
+    new Date(2026, 10, 20, 10, 30).getTime(),
+    Date.UTC(2026, 10, 20, 10, 30),
+    null,
+    null,
+  ]);
+});

@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
+import type { MessageFilter } from "../engine/ports.ts";
+import { attempt, openTestStore, request, startOfTime } from "./store.fixture.ts";
+
+test("a message is found by a status, alone or its hundred, and by how often it was tried", async () => {
+  const { store } = openTestStore();
+  const statuses = [199, 200, 299, 300, 500, 599, 600];
+  store.commit([request(statuses.map(() => ({ to: [1] })))]);
+  store.record(
+    statuses.flatMap((status, place) =>
+      Array.from({ length: place }, () => attempt((place + 1) as DeliveryId, { status })),
+    ),
+    [],
+  );
+  const found = async (filter: MessageFilter) =>
+    (await store.messages(filter, 10, null)).items.map(({ id }) => Number(id)).toReversed();
+  expect(await found({ status: "2xx" })).toEqual([2, 3]);
+  expect(await found({ status: "5xx" })).toEqual([5, 6]);
+  expect(await found({ status: "300" })).toEqual([4]);
+  expect(await found({ status: ["200", "5xx"] })).toEqual([2, 5, 6]);
+  expect(
+    await Promise.all(["3", ">3", ">=3", "<3", "<=3"].map((attempts) => found({ attempts }))),
+  ).toEqual([[4], [5, 6, 7], [4, 5, 6, 7], [1, 2, 3], [1, 2, 3, 4]]);
+  expect(await found({ attempts: ["0", "6"] })).toEqual([1, 7]);
+});
+
+test("a status is that of any attempt, or of the newest answer", async () => {
+  const { store } = openTestStore();
+  store.commit([request([{ to: [1] }, { to: [1] }, { to: [1] }])]);
+  const made = (delivery: number, status: number) => attempt(delivery as DeliveryId, { status });
+  const timeout = { ...made(3, 200), outcome: "timeout" as const, response: null };
+  // Read before, so that what changes has to be read again.
+  expect((await store.messages({ status: "503" }, 10, null)).items).toEqual([]);
+  store.record([made(1, 503), made(2, 503), made(3, 503)], []);
+  store.record([made(2, 200), timeout], []);
+  const found = async (filter: MessageFilter) =>
+    (await store.messages(filter, 10, null)).items.map(({ id }) => Number(id)).toReversed();
+  expect(await found({ status: "503" })).toEqual([1, 2, 3]);
+  expect(await found({ status: "last=503" })).toEqual([1, 3]);
+  expect(await found({ status: "503", not: { status: "last=503" } })).toEqual([2]);
+  expect(await found({ outcome: "timeout" })).toEqual([3]);
+  expect(await found({ outcome: ["timeout", "success"] })).toEqual([2, 3]);
+  expect(await found({ not: { outcome: "timeout" } })).toEqual([1, 2]);
+  expect(await found({ search: "nowhere" })).toEqual([]);
+  expect(await found({ search: ["timeout", "503"] })).toEqual([3]);
+});
+
+test("messages of one request are a batch; those of a webhook were tried there", async () => {
+  const { store } = openTestStore();
+  store.commit([request([{}]), request([{ to: [1] }, {}, { to: [1] }]), request([{}, {}])]);
+  store.record([attempt(2 as DeliveryId, { webhookId: 9 as WebhookId })], []);
+  const found = async (filter: MessageFilter) =>
+    (await store.messages(filter, 10, null)).items.map(({ id }) => Number(id)).toReversed();
+  expect(await found({ batch: 3 as MessageRowId })).toEqual([2, 3, 4]);
+  expect(await found({ batch: [1, 6] as MessageRowId[] })).toEqual([1, 5, 6]);
+  expect(await found({ batch: 77 as MessageRowId })).toEqual([]);
+  expect(await found({ not: { batch: 3 as MessageRowId } })).toEqual([1, 5, 6]);
+  expect(await found({ webhookId: 9 as WebhookId })).toEqual([4]);
+  expect(await found({ destinationId: 1 as DestinationId })).toEqual([2, 4]);
+});
+
+test("values are counted over all messages, and users by how their ids begin", async () => {
+  const { store } = openTestStore();
+  store.commit([
+    request([
+      { to: [1], event: "Order Completed", userId: "U_1" },
+      { event: "Order Completed", userId: "u_2" },
+      { event: "Cart Viewed", anonymousId: "u_2" },
+    ]),
+  ]);
+  const users = ["U_1", "u_2", "v_3"].entries();
+  for (const [place, value] of users) {
+    const profile = store.createProfile(startOfTime, value);
+    store.addIdentity(profile, { kind: "userId", value }, startOfTime, (place + 1) as MessageRowId);
+  }
+  store.record([attempt(1 as DeliveryId, { status: 503 })], []);
+  store.record([attempt(1 as DeliveryId, { status: 503 }), attempt(1 as DeliveryId)], []);
+  expect(await store.messageValues("event")).toEqual(
+    new Map([
+      ["Order Completed", 2],
+      ["Cart Viewed", 1],
+    ]),
+  );
+  expect(await store.messageValues("status")).toEqual(
+    new Map([
+      ["200", 1],
+      ["503", 1],
+    ]),
+  );
+  expect((await store.messageValues("attempts")).get("3")).toBe(1);
+  expect((await store.messageValues("reason")).get("no_destination")).toBe(2);
+  expect(await store.usersNamed("u", 10)).toEqual(
+    new Map([
+      ["U_1", 1],
+      ["u_2", 2],
+    ]),
+  );
+  expect([...store.messagesBySource()]).toEqual([[1, 3]]);
+});

@@ -1,0 +1,326 @@
+/**
+ * Which messages may match a filter: a walk goes along the narrowest thing that the filter names,
+ * newest first. Batches are ranges of ids; users have postings; free text is looked for in the bytes
+ * of the requests; destinations have an index; all else is in memory.
+ */
+
+import type { MessageFilter, OneOrMany } from "../engine/ports.ts";
+import { outcomeCode, stateCode, typeCode } from "./codes.ts";
+import { anyKind, kindNumber, kindTest, type KindTest, type MessageKinds } from "./counts.ts";
+import type { Course, FactsTest, MessageFacts } from "./message-facts.ts";
+import type { TextSearch } from "./message-text.ts";
+import type { Postings } from "./postings.ts";
+import type { Db } from "./transactions.ts";
+
+/** SQL with a `?` for each of its values. */
+type Condition = { sql: string; values: (string | number)[] };
+
+type Word = Parameters<TextSearch["carries"]>[1];
+
+export type Walk = {
+  /** Ids before one, newest first. `spent` grows with the bytes that were searched. */
+  from(before: number, spent: { bytes: number }): Iterable<number[]> | AsyncIterable<number[]>;
+  /** Whether it finds only what the filter means, so that no row has to be read to count them. */
+  isExact: boolean;
+  /** How many there are, where that is known without a walk. */
+  total: (() => number) | null;
+  /** What a row has to be asked, all of it. */
+  condition: Condition;
+  /** That a row has to carry, and those that it must not. */
+  words: readonly Word[];
+  without: readonly Word[];
+};
+
+type Sources = {
+  db: Db;
+  postings: Postings;
+  kinds: MessageKinds;
+  facts: MessageFacts;
+  text: TextSearch;
+};
+
+/** Deliveries of one state that are read at once. */
+const readAtOnce = 512;
+
+export function createWalks(sources: Sources): (filter: MessageFilter) => Walk {
+  const { db, postings, kinds, facts, text } = sources;
+  const kindCounts = db.prepare<[], { sourceId: number; type: number; state: number; n: number }>(
+    "SELECT source_id AS sourceId, type, state, n FROM message_counts WHERE n > 0",
+  );
+  const batchOf = db.prepare<[number], { first: number; n: number }>(
+    `SELECT first_message AS first, requests.messages AS n
+     FROM messages JOIN requests ON requests.id = request_id WHERE messages.id = ?`,
+  );
+  const delivered = deliveredTo(db);
+
+  const rangesOf = (batch: OneOrMany<number>): { first: number; end: number }[] =>
+    valuesOf(batch).flatMap((id) => {
+      const found = batchOf.get(id);
+      return found === undefined ? [] : [{ first: found.first, end: found.first + found.n }];
+    });
+
+  return (filter) => {
+    const { userId, destinationId, webhookId, batch, search } = filter;
+    const { not = {} } = filter;
+    const allows = kindTestOf(filter);
+    const courses = factsTestOf(filter, facts);
+    const words = text.words(search === undefined ? [] : valuesOf(search));
+    const without = text.words(not.search === undefined ? [] : valuesOf(not.search));
+    const outside = not.batch === undefined ? [] : rangesOf(not.batch);
+    const within = batch === undefined ? null : rangesOf(batch);
+    const among = (ids: number[]): number[] => {
+      const inside = outside.length === 0 ? ids : ids.filter((id) => !outside.some(has(id)));
+      return allows === null && courses === null
+        ? inside
+        : kinds.among(inside, allows ?? anyKind, courses);
+    };
+    const condition = rowCondition(filter);
+    // What a row has to be asked beyond what the walk goes along.
+    const asked = [userId, destinationId, webhookId, not.userId, not.destinationId, not.webhookId];
+    const others = asked.filter((each) => each !== undefined).length + without.length;
+    const walk = (
+      from: Walk["from"],
+      isExact: boolean,
+      total: Walk["total"] = null,
+      left: readonly Word[] = words,
+    ): Walk => ({ from, isExact, total, condition, words: left, without });
+
+    if (within !== null)
+      return walk(
+        (before) => stretchesOf(within, before, among),
+        others === 0 && words.length === 0,
+      );
+    if (userId !== undefined)
+      return walk(
+        (before) => mapped(postings.candidates("users", valuesOf(userId), before), among),
+        others === 1 && words.length === 0,
+      );
+    if (words.length > 0)
+      return walk(
+        (before, spent) => text.matching(words, among, before, spent),
+        others === 0,
+        null,
+        [],
+      );
+    if (destinationId !== undefined || webhookId !== undefined) {
+      const ids =
+        destinationId === undefined
+          ? delivered.destinationsOf(valuesOf(webhookId as OneOrMany<number>))
+          : valuesOf(destinationId);
+      if (ids !== null)
+        return walk(
+          (before) => mapped(delivered.to(ids, before), among),
+          others === 1 && webhookId === undefined,
+        );
+    }
+    const total =
+      courses === null && others === 0 && outside.length === 0
+        ? () =>
+            kindCounts
+              .all()
+              .reduce(
+                (sum, kind) => (allows === null || allows(kindNumber(kind)) ? sum + kind.n : sum),
+                0,
+              )
+        : null;
+    return walk(
+      (before) =>
+        outside.length === 0
+          ? kinds.matching(allows ?? anyKind, courses, before)
+          : mapped(kinds.matching(allows ?? anyKind, courses, before), (ids) =>
+              ids.filter((id) => !outside.some(has(id))),
+            ),
+      others === 0,
+      total,
+    );
+  };
+}
+
+const has =
+  (id: number) =>
+  ({ first, end }: { first: number; end: number }): boolean =>
+    id >= first && id < end;
+
+function* mapped(
+  stretches: Iterable<number[]>,
+  change: (ids: number[]) => number[],
+): Generator<number[]> {
+  for (const ids of stretches) yield change(ids);
+}
+
+/** The ids of some ranges, newest first. */
+function* stretchesOf(
+  ranges: readonly { first: number; end: number }[],
+  before: number,
+  among: (ids: number[]) => number[],
+): Generator<number[]> {
+  const ids = new Set<number>();
+  for (const { first, end } of ranges)
+    for (let id = Math.min(end, before) - 1; id >= first; id -= 1) ids.add(id);
+  yield among([...ids].sort((a, b) => b - a));
+}
+
+/** Messages that have a delivery to some destinations. Deliveries are in the order of their messages. */
+function deliveredTo(db: Db) {
+  const states = db.prepare<[], { destination: number; state: number }>(
+    "SELECT destination_id AS destination, state FROM delivery_counts WHERE n > 0",
+  );
+  const firstFrom = db
+    .prepare<[number], number>(
+      "SELECT id FROM deliveries WHERE message_id >= ? ORDER BY message_id, id LIMIT 1",
+    )
+    .pluck();
+  const newest = db.prepare<[number, number, number], { id: number; message: number }>(
+    `SELECT id, message_id AS message FROM deliveries INDEXED BY deliveries_by_state
+     WHERE destination_id = ? AND state = ? AND id < ? ORDER BY id DESC LIMIT ${readAtOnce}`,
+  );
+  const destinationOf = db
+    .prepare<[number], number>("SELECT destination_id FROM webhooks WHERE id = ?")
+    .pluck();
+
+  return {
+    /** Null when one of the webhooks is gone, and its destination with it. */
+    destinationsOf(webhooks: readonly number[]): number[] | null {
+      const ids = webhooks.flatMap((id) => destinationOf.get(id) ?? []);
+      return ids.length === webhooks.length ? [...new Set(ids)] : null;
+    },
+    *to(destinations: readonly number[], before: number): Generator<number[]> {
+      const wanted = new Set(destinations);
+      const from = states.all().filter(({ destination }) => wanted.has(destination));
+      let bound = firstFrom.get(before) ?? Number.MAX_SAFE_INTEGER;
+      let last = before;
+      for (;;) {
+        const read = from.map(({ destination, state }) => newest.all(destination, state, bound));
+        // Below this one, a state may have deliveries that were not read.
+        const floor = Math.max(
+          0,
+          ...read.map((rows) => (rows.length < readAtOnce ? 0 : (rows.at(-1)?.id ?? 0))),
+        );
+        const messages = read.flatMap((rows) =>
+          rows.flatMap(({ id, message }) => (id >= floor && message < last ? [message] : [])),
+        );
+        const ids = [...new Set(messages)].sort((a, b) => b - a);
+        last = ids.at(-1) ?? last;
+        yield ids;
+        if (floor === 0) return;
+        bound = floor;
+      }
+    },
+  };
+}
+
+/** Null for a filter that names no source, type or state. */
+function kindTestOf(filter: MessageFilter): KindTest | null {
+  const { not = {} } = filter;
+  const is = (value: number) => (code: number) => value === code;
+  const source = asks(filter.sourceId, not.sourceId, is);
+  const type = asks(filter.type, not.type, (value) => is(typeCode(value)));
+  const state = asks(filter.state, not.state, (value) => is(stateCode(value)));
+  if (source === null && type === null && state === null) return null;
+  return kindTest({ source, type: type ?? any, state: state ?? any });
+}
+
+const any = (): boolean => true;
+
+/** Null for a filter that asks nothing of what is in memory beside the kinds. */
+function factsTestOf(filter: MessageFilter, facts: MessageFacts): FactsTest | null {
+  const { since = -Infinity, until = Infinity, not = {} } = filter;
+  const event = asks(filter.event, not.event, (value) => {
+    const wanted = value.toLowerCase();
+    return (of: string | null) => of !== null && of.toLowerCase() === wanted;
+  });
+  const tests = [
+    asks(filter.reason, not.reason, (value) => (course: Course) => course.reason === value),
+    asks(filter.status, not.status, statusIs),
+    asks(filter.attempts, not.attempts, attemptsAre),
+    asks(filter.outcome, not.outcome, (value) => {
+      const code = outcomeCode(value);
+      return (course: Course) => course.outcomes.some(({ outcome }) => outcome === code);
+    }),
+  ].filter((test) => test !== null);
+  const isTimed = since !== -Infinity || until !== Infinity;
+  if (event === null && tests.length === 0 && !isTimed) return null;
+  const course = tests.length === 0 ? null : (of: Course) => tests.every((test) => test(of));
+  return facts.test({ event, course, since, until });
+}
+
+/** Any of some values, and none of others. */
+function asks<Value extends string | number, Of>(
+  yes: OneOrMany<Value> | undefined,
+  no: OneOrMany<Value> | undefined,
+  is: (value: Value) => (of: Of) => boolean,
+): ((of: Of) => boolean) | null {
+  if (yes === undefined && no === undefined) return null;
+  const wanted = yes === undefined ? null : valuesOf(yes).map(is);
+  const unwanted = no === undefined ? [] : valuesOf(no).map(is);
+  return (of) =>
+    (wanted === null || wanted.some((test) => test(of))) && !unwanted.some((test) => test(of));
+}
+
+/** `503`, or `5xx` for the whole class, of any answer; of the newest after `last=`. */
+function statusIs(text: string): (course: Course) => boolean {
+  const status = text.replace(/^last=/, "");
+  const from = Number(status.replace("xx", "00"));
+  const to = status.endsWith("xx") ? from + 99 : from;
+  const isIn = (value: number | null): boolean => value !== null && value >= from && value <= to;
+  return status === text
+    ? ({ outcomes }) => outcomes.some((each) => isIn(each.status))
+    : ({ lastStatus }) => isIn(lastStatus);
+}
+
+/** `3`, `>3`, `>=3`, `<3`, `<=3`. */
+function attemptsAre(text: string): (course: Course) => boolean {
+  const [, sign = "=", digits] = /^([<>]=?)?(\d+)$/.exec(text) as RegExpExecArray;
+  const n = Number(digits);
+  return ({ attempts }) =>
+    (attempts === n && sign !== "<" && sign !== ">") ||
+    (attempts > n && sign.startsWith(">")) ||
+    (attempts < n && sign.startsWith("<"));
+}
+
+function valuesOf<Value extends string | number>(value: OneOrMany<Value>): readonly Value[] {
+  return typeof value === "object" ? value : [value];
+}
+
+/** What only the rows, and the deliveries below them, say. */
+function rowCondition({ userId, destinationId, webhookId, not = {} }: MessageFilter): Condition {
+  const asked = [
+    given(userId, userIs),
+    given(destinationId, goesTo),
+    given(webhookId, wasTriedAt),
+    given(not.userId, (values) => no(userIs(values))),
+    given(not.destinationId, (values) => no(goesTo(values))),
+    given(not.webhookId, (values) => no(wasTriedAt(values))),
+  ].flat();
+  return {
+    sql: asked.length === 0 ? "TRUE" : asked.map(({ sql }) => sql).join(" AND "),
+    values: asked.flatMap(({ values }) => values),
+  };
+}
+
+function given<Value extends string | number>(
+  value: OneOrMany<Value> | undefined,
+  condition: (values: readonly Value[]) => Condition,
+): Condition[] {
+  return value === undefined ? [] : [condition(valuesOf(value))];
+}
+
+const marksFor = (values: readonly unknown[]): string => values.map(() => "?").join(", ");
+
+const no = ({ sql, values }: Condition): Condition => ({ sql: `NOT ${sql}`, values });
+
+const userIs = (values: readonly string[]): Condition => ({
+  sql: `(coalesce(user_id IN (${marksFor(values)}), 0) OR coalesce(anonymous_id IN (${marksFor(values)}), 0))`,
+  values: [...values, ...values],
+});
+
+const goesTo = (values: readonly number[]): Condition => ({
+  sql: `EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_by_message WHERE message_id = messages.id AND destination_id IN (${marksFor(values)}))`,
+  values: [...values],
+});
+
+const wasTriedAt = (values: readonly number[]): Condition => ({
+  sql: `EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_by_message JOIN attempts ON attempts.delivery_id = deliveries.id
+    WHERE deliveries.message_id = messages.id AND webhook_id IN (${marksFor(values)}))`,
+  values: [...values],
+});

@@ -17,10 +17,10 @@ import { Random } from "./random.ts";
 type VirtualTimer = { at: number; order: number; run: () => void };
 
 /**
- * A promise that is open after this much real time never settles: hundreds of requests that hang
+ * A promise that is open after this much real time never settles: thousands of requests that hang
  * one after the other take less.
  */
-const patienceMs = 7_200_000;
+const patienceMs = 72_000_000;
 
 /** Turns of the event loop without any event after which nothing more comes by itself. */
 const idleTurns = 3;

@@ -216,6 +216,25 @@ test("what the store refuses is tried again after half a second, as often as it 
   ]);
 });
 
+test("a sync whose audience cannot even be read is tried again later, not at once", async () => {
+  const app = startFailing();
+  await app.audiences.create({ name: "One", rule, sync: { everyMs: hour } });
+  await app.send(["ada"]);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  app.db.exec("ALTER TABLE audiences RENAME TO hidden");
+  app.clock.advanceBy(hour);
+  await app.activity.whenQuiet();
+  expect([app.reported.length, app.clock.scheduled()]).toEqual([1, []]);
+  vi.advanceTimersByTime(1000);
+  await app.activity.whenQuiet();
+  expect(app.reported).toHaveLength(1);
+  app.db.exec("ALTER TABLE hidden RENAME TO audiences");
+  vi.advanceTimersByTime(500);
+  app.clock.advanceBy(0);
+  await app.activity.whenQuiet();
+  expect(app.audiences.list().map(({ size }) => size)).toEqual([1]);
+});
+
 test("a stop while a sync waits for another try leaves no timer", async () => {
   const app = startFailing();
   await app.send(usersOf(1));

@@ -96,9 +96,9 @@ export class Syncs {
     const sync = this.#sync(id)
       .catch((error: unknown) => {
         if (this.#state === "stopped") return { entered: 0, left: 0 };
-        this.#options.registry.reload();
         this.#failed.add(id);
         this.#retry ??= startTimer(retryMs, () => this.#retryFailed());
+        this.#reload();
         throw error;
       })
       .finally(() => {
@@ -111,8 +111,22 @@ export class Syncs {
     return sync;
   }
 
+  /** Returns false when the store cannot be read. */
+  #reload(): boolean {
+    try {
+      this.#options.registry.reload();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   #retryFailed(): void {
     this.#retry = null;
+    if (!this.#reload()) {
+      this.#retry = startTimer(retryMs, () => this.#retryFailed());
+      return;
+    }
     this.#failed.clear();
     this.#resume();
     this.#options.onEnded();

@@ -20,6 +20,17 @@ export function calendarDate(ms: number): string {
   return `${days[at.getDay()]} ${at.getDate()} ${months[at.getMonth()]} ${at.getFullYear()}`;
 }
 
+const sameWeekMs = 6 * 86_400_000;
+
+/** With its day when that is another than that of `beside`: `Mon 06:28:07`, `30 Nov 06:28:07`. */
+export function dayAndTime(ms: number, beside: number): string {
+  const date = calendarDate(ms);
+  if (date === calendarDate(beside)) return clockTime(ms);
+  const [weekday, day, month] = date.split(" ");
+  const name = Math.abs(ms - beside) < sameWeekMs ? weekday : `${day} ${month}`;
+  return `${name} ${clockTime(ms)}`;
+}
+
 const units: readonly [ms: number, unit: string][] = [
   [86_400_000, "d"],
   [3_600_000, "h"],

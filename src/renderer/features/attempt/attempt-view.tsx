@@ -12,7 +12,7 @@ import { OutcomeGlyph, StateGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { SplitPane } from "../../kit/split-pane.tsx";
-import { clockTime, milliseconds } from "../../kit/words.ts";
+import { dayAndTime, milliseconds } from "../../kit/words.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { curlOfAttempt } from "../details/copy-as.ts";
@@ -210,7 +210,9 @@ function AttemptPane({ attempt, delivery, timeline, onCopyCurl, onStep }: Props)
 function Outcome({ attempt, delivery, timeline, onStep }: Omit<Props, "onCopyCurl">) {
   const { outcome, round, webhookId, startedAt } = attempt;
   const at = Date.parse(startedAt);
-  const { lead, rest } = outcomeSentences(attempt, delivery, (time) => clockTime(Date.parse(time)));
+  const { lead, rest } = outcomeSentences(attempt, delivery, (time) =>
+    dayAndTime(Date.parse(time), at),
+  );
   const place = timeline.destination?.webhooks.findIndex(({ id }) => id === webhookId) ?? -1;
   const all = timeline.rounds.flatMap(({ attempts }) => attempts);
   const here = all.findIndex(({ id }) => id === attempt.id);
@@ -227,7 +229,7 @@ function Outcome({ attempt, delivery, timeline, onStep }: Omit<Props, "onCopyCur
         </span>
         <span className="grow" />
         <code className="quiet">
-          {clockTime(at)}
+          {dayAndTime(at, Date.parse(delivery.createdAt))}
           {milliseconds(at)}
         </code>
         <IconButton

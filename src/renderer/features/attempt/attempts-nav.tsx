@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "react";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
-import { clockTime, duration } from "../../kit/words.ts";
+import { clockTime, dayAndTime, duration } from "../../kit/words.ts";
 import { attemptHref } from "../details/places.ts";
 import { Until } from "../details/until.tsx";
 import type { Ahead, Attempt } from "../timeline/timeline-model.ts";
@@ -35,7 +35,9 @@ export function AttemptsNav({
           <li key={round}>
             <div className="attempts-round">
               <span>round {round}</span>
-              <span className="mono quiet">{clockTime(Date.parse(startedAt))}</span>
+              <span className="mono quiet">
+                {dayAndTime(Date.parse(startedAt), Date.parse(rounds[0]?.startedAt ?? startedAt))}
+              </span>
             </div>
             <ol>
               {attempts.map((attempt) => (

@@ -14,7 +14,7 @@ import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { visibleText } from "../../kit/visible-text.ts";
-import { clockTime } from "../../kit/words.ts";
+import { dayAndTime } from "../../kit/words.ts";
 import { useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { curlOfIngest, harOfAttempts } from "./copy-as.ts";
@@ -179,7 +179,8 @@ function Standing({ delivery }: { delivery: Delivery }) {
       </>
     );
   }
-  return stateWords(delivery, (at) => clockTime(Date.parse(at)));
+  const queuedAt = Date.parse(delivery.createdAt);
+  return stateWords(delivery, (at) => dayAndTime(Date.parse(at), queuedAt));
 }
 
 /** Bytes that are no text are copied in base64. */

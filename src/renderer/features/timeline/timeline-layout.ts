@@ -3,7 +3,7 @@
  * `timeline-plot.tsx`.
  */
 
-import { calendarDate, clockTime, span } from "../../kit/words.ts";
+import { clockTime, dayAndTime, span } from "../../kit/words.ts";
 import type { Lane, Mark, Timeline } from "./timeline-model.ts";
 
 /** Nearer than this, marks would hide each other. */
@@ -214,12 +214,6 @@ export function topOf({
     (text) => width - textPx(text) - 12 >= taken,
   );
   return { now: isWithin ? { x, text: flag, side } : null, end: end ?? null };
-}
-
-/** With its weekday when that is another day than `beside`. */
-export function dayAndTime(at: number, beside: number): string {
-  const date = calendarDate(at);
-  return date === calendarDate(beside) ? clockTime(at) : `${date.slice(0, 3)} ${clockTime(at)}`;
 }
 
 export type ScaleName = "log" | "linear";

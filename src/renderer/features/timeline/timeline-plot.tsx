@@ -13,7 +13,7 @@ import {
   useState,
 } from "react";
 import { useWidth } from "../../kit/use-width.ts";
-import { span } from "../../kit/words.ts";
+import { dayAndTime, span } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import { markSentence } from "./mark-words.ts";
 import {
@@ -26,7 +26,6 @@ import {
 } from "./timeline-keys.ts";
 import { type MarkEvents, TimelineFloat, TimelineLane } from "./timeline-lane.tsx";
 import {
-  dayAndTime,
   layoutOf,
   type RoundLabel,
   type ScaleName,

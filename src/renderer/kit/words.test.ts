@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { dayAndTime, some } from "./words.ts";
+
+const at = (day: number, month = 11): number => new Date(2026, month - 1, day, 6, 28, 7).getTime();
+
+test.each([
+  [at(22), "06:28:07"],
+  [at(23), "Mon 06:28:07"],
+  [at(21), "Sat 06:28:07"],
+  [at(27), "Fri 06:28:07"],
+  [at(28), "28 Nov 06:28:07"],
+  [at(1, 12), "1 Dec 06:28:07"],
+])("a time is written with its day when that is another", (ms, words) => {
+  expect(dayAndTime(ms, at(22))).toBe(words);
+});
+
+test("one is one", () => {
+  expect([some(1, "message"), some(0, "message"), some(2_000, "delivery", "deliveries")]).toEqual([
+    "1 message",
+    "0 messages",
+    "2,000 deliveries",
+  ]);
+});

@@ -194,6 +194,29 @@ describe("the filter", () => {
     expect(await live.filter.inputValue()).toBe("");
   });
 
+  test("reads names that were written and entered before the store answered", async ({
+    open,
+    inspector,
+  }) => {
+    await fill(inspector);
+    const { page } = await open();
+    const live = livePage(page);
+    await expect.poll(() => live.count()).toBe(12);
+    const entered = Promise.withResolvers<void>();
+    await page.route("**/api/message-values*", async (route) => {
+      await entered.promise;
+      await route.continue();
+    });
+    await page.keyboard.press("/");
+    await page.keyboard.type("source:shop web event:cart viewed user:u_1");
+    await page.keyboard.press("Enter");
+    entered.resolve();
+    await expect.poll(() => live.count()).toBe(2);
+    expect(await live.chip("source").textContent()).toBe("source:shop web");
+    expect(await live.chip("event").textContent()).toBe("event:cart viewed");
+    expect(await live.chip("user").textContent()).toBe("user:u_1");
+  });
+
   test("offers all keys in an empty field, and counts of the store for all users", async ({
     open,
     inspector,

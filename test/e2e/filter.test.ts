@@ -329,6 +329,27 @@ describe("several rows", () => {
     await expect.poll(() => live.several.count()).toBe(0);
   });
 
+  test("are left with Esc also while a dialog is closing", async ({ open, inspector }) => {
+    await failing(inspector);
+    const { page } = await open();
+    const live = livePage(page);
+    await live.rows.nth(5).waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("Shift+ArrowDown");
+    await live.severalDo("Retry").click();
+    await live.dialogTitle.filter({ hasText: "Retry 2 deliveries now?" }).waitFor();
+    const isClosing = await page.evaluate<boolean>(`(async () => {
+      const dialog = document.querySelector("[role=dialog]");
+      const cancel = [...dialog.querySelectorAll("button")].find((each) => each.innerText === "Cancel");
+      cancel.click();
+      await null;
+      cancel.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+      return dialog.isConnected;
+    })()`);
+    expect(isClosing).toBe(true);
+    await expect.poll(() => live.several.count()).toBe(0);
+  });
+
   test("are selected with the mouse and x, replayed, exported and recorded", async ({
     open,
     inspector,

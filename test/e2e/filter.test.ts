@@ -194,6 +194,29 @@ describe("the filter", () => {
     expect(await live.filter.inputValue()).toBe("");
   });
 
+  test("reads names that were written and entered before the store answered", async ({
+    open,
+    inspector,
+  }) => {
+    await fill(inspector);
+    const { page } = await open();
+    const live = livePage(page);
+    await expect.poll(() => live.count()).toBe(12);
+    const entered = Promise.withResolvers<void>();
+    await page.route("**/api/message-values*", async (route) => {
+      await entered.promise;
+      await route.continue();
+    });
+    await page.keyboard.press("/");
+    await page.keyboard.type("source:shop web event:cart viewed user:u_1");
+    await page.keyboard.press("Enter");
+    entered.resolve();
+    await expect.poll(() => live.count()).toBe(2);
+    expect(await live.chip("source").textContent()).toBe("source:shop web");
+    expect(await live.chip("event").textContent()).toBe("event:cart viewed");
+    expect(await live.chip("user").textContent()).toBe("user:u_1");
+  });
+
   test("offers all keys in an empty field, and counts of the store for all users", async ({
     open,
     inspector,
@@ -303,6 +326,27 @@ describe("several rows", () => {
     await live.closeDialog.click();
     await expect.poll(() => live.row(/delivered, 2 attempts/).count()).toBe(3);
     await page.keyboard.press("Escape");
+    await expect.poll(() => live.several.count()).toBe(0);
+  });
+
+  test("are left with Esc also while a dialog is closing", async ({ open, inspector }) => {
+    await failing(inspector);
+    const { page } = await open();
+    const live = livePage(page);
+    await live.rows.nth(5).waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("Shift+ArrowDown");
+    await live.severalDo("Retry").click();
+    await live.dialogTitle.filter({ hasText: "Retry 2 deliveries now?" }).waitFor();
+    const isClosing = await page.evaluate<boolean>(`(async () => {
+      const dialog = document.querySelector("[role=dialog]");
+      const cancel = [...dialog.querySelectorAll("button")].find((each) => each.innerText === "Cancel");
+      cancel.click();
+      await null;
+      cancel.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+      return dialog.isConnected;
+    })()`);
+    expect(isClosing).toBe(true);
     await expect.poll(() => live.several.count()).toBe(0);
   });
 

@@ -1,7 +1,7 @@
 /**
  * Single keys. A view says what a key does while it is on the screen; the last one to say so is
- * asked first. Keys do nothing while a field, a menu or a dialog has the focus, and a focused
- * button keeps its own Space and Enter.
+ * asked first. Keys do nothing while a field, a menu or a dialog has the focus, unless it is closing
+ * already, and a focused button keeps its own Space and Enter.
  */
 
 import { useEffect, useRef } from "react";
@@ -29,7 +29,7 @@ function takesText(target: EventTarget | null): boolean {
   return (
     target.isContentEditable ||
     /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
-    target.closest("[role=dialog],[role=menu],[role=listbox]") !== null
+    target.closest(":is([role=dialog],[role=menu],[role=listbox]):not([data-closed])") !== null
   );
 }
 

@@ -134,7 +134,7 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
   const [chosen, setChosen] = useState<number | null>(null);
   const timer = useRef(0);
   const ownText = useRef(filter.text);
-  const known = useRef(new KnownValues());
+  const [known, setKnown] = useState(new KnownValues());
   /** Enter was pressed before the store had answered. */
   const isEntered = useRef(false);
 
@@ -145,13 +145,18 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
   }, [filter.text]);
   useEffect(() => () => window.clearTimeout(timer.current), []);
 
-  const { goesOn } = known.current;
+  const { goesOn } = known;
   const word = wordAtEnd(draft, goesOn);
-  const asked = isOpen ? askedFor(word) : null;
+  const undecided = known.undecided(draft);
+  const wanted = askedFor(word);
+  const asked = isOpen ? (undecided ?? wanted) : null;
   const answer = useOnce("messages.values", asked).answer?.items;
-  if (asked !== null && answer !== undefined) known.current.add(asked, answer);
+  useEffect(() => {
+    if (asked !== null && answer !== undefined) setKnown((before) => before.with(asked, answer));
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- once for each answer
+  }, [answer]);
   const { items, isAnswered } =
-    asked === null ? { items: [], isAnswered: true } : known.current.of(asked);
+    wanted === null ? { items: [], isAnswered: true } : known.of(wanted);
   const suggestions = isOpen ? suggest(word, filter, items) : [];
   const highlighted = chosen ?? (isAnswered ? firstOf(word, suggestions) : -1);
 
@@ -175,9 +180,11 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
   };
   const take = (suggestion: Suggestion): void => {
     const next = choose(suggestion, draft, filter, goesOn);
-    setDraft(next.draft);
+    // A name before it may have been decided by the same answer.
+    const { filter: taken, rest } = extractChips(next.draft, next.filter, { all: false, goesOn });
+    setDraft(rest);
     setChosen(null);
-    apply({ ...next.filter, text: textOf(next.draft, goesOn) });
+    apply({ ...taken, text: textOf(rest, goesOn) });
     setIsOpen(suggestion.kind === "key");
     input.current?.focus();
   };
@@ -193,7 +200,8 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
   const enter = (): void => {
     const offered = suggestions[highlighted];
     if (offered !== undefined) take(offered);
-    else if (isOpen && !isAnswered && word.key !== null) isEntered.current = true;
+    else if (isOpen && (undecided !== null || (!isAnswered && word.key !== null)))
+      isEntered.current = true;
     else commit();
   };
 
@@ -201,14 +209,13 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
   const latest = useRef({ write, enter, draft });
   latest.current = { write, enter, draft };
   useEffect(() => {
-    if (answer === undefined) return;
     if (isEntered.current) {
       isEntered.current = false;
       latest.current.enter();
     } else if (extractChips(latest.current.draft, filter, { all: false, goesOn }).filter !== filter)
       latest.current.write(latest.current.draft, false);
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- once for each answer
-  }, [answer]);
+  }, [known]);
 
   /** Undefined: the key is not the field's. */
   const actionOf = (key: string): (() => void) | undefined => {
@@ -234,7 +241,7 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
     commit,
     take,
     open(): void {
-      if (!isOpen) known.current = new KnownValues();
+      if (!isOpen) setKnown(new KnownValues());
       setIsOpen(true);
     },
     highlight: setChosen,

@@ -95,24 +95,36 @@ describe("choosing a suggestion", () => {
 
 describe("what is known of the values", () => {
   test("a name goes on until an answer says that none does", () => {
-    const known = new KnownValues();
-    expect(known.goesOn("event", "Order c")).toBe(true);
-    expect(known.goesOn("user", "u_1 c")).toBe(false);
-    known.add({ key: "event", text: "order" }, [seen[0]]);
+    const nothing = new KnownValues();
+    expect(nothing.goesOn("event", "Order c")).toBe(true);
+    expect(nothing.goesOn("user", "u_1 c")).toBe(false);
+    const known = nothing.with({ key: "event", text: "order" }, [seen[0]]);
     expect(known.goesOn("event", "Order c")).toBe(true);
     expect(known.goesOn("-event", "Order x")).toBe(false);
     expect(known.of({ key: "event", text: "order comp" }).isAnswered).toBe(true);
   });
 
   test("an answer that is not whole says nothing of what is written further", () => {
-    const known = new KnownValues();
     const many = Array.from({ length: 20 }, (_, nth) => ({
       ...seen[0],
       count: nth,
     }));
-    known.add({ key: "event", text: "o" }, many);
+    const known = new KnownValues().with({ key: "event", text: "o" }, many);
     expect(known.of({ key: "event", text: "or" })).toEqual({ items: many, isAnswered: false });
     expect(known.of({ key: "event", text: "o" }).isAnswered).toBe(true);
+  });
+
+  test("each name is decided from its beginning, one after the other", () => {
+    const draft = "source:shop web event:order completed -user:u_1";
+    const shop: SeenValue = { key: "source", value: "Shop web", count: 3 };
+    const first = new KnownValues();
+    expect(first.undecided("user:u_1 cart")).toBeNull();
+    expect(first.undecided(draft)).toEqual({ key: "source", text: "shop web" });
+    const second = first.with({ key: "source", text: "shop web" }, [shop]);
+    expect(second.undecided(draft)).toEqual({ key: "event", text: "order completed" });
+    const third = second.with({ key: "event", text: "order completed" }, [seen[0]]);
+    expect(third.undecided(draft)).toBeNull();
+    expect(wordAtEnd(draft, third.goesOn)).toMatchObject({ key: "-user", part: "u_1" });
   });
 
   test("nothing is asked for one letter without a key", () => {

@@ -122,10 +122,16 @@ const maxAnswered = 20;
 
 /** The answers for what was written since the field was opened. */
 export class KnownValues {
-  readonly #answers = new Map<string, readonly SeenValue[]>();
+  readonly #answers: ReadonlyMap<string, readonly SeenValue[]>;
 
-  add({ key, text }: Asked, items: readonly SeenValue[]): void {
-    this.#answers.set(`${key ?? ""} ${text.toLowerCase()}`, items);
+  constructor(answers: ReadonlyMap<string, readonly SeenValue[]> = new Map()) {
+    this.#answers = answers;
+  }
+
+  with({ key, text }: Asked, items: readonly SeenValue[]): KnownValues {
+    return new KnownValues(
+      new Map([...this.#answers, [`${key ?? ""} ${text.toLowerCase()}`, items]]),
+    );
   }
 
   /** The answer, or what is known from the beginning of the text. */
@@ -149,6 +155,17 @@ export class KnownValues {
     const wanted = value.toLowerCase();
     return !isAnswered || items.some((each) => each.value.toLowerCase().startsWith(wanted));
   };
+
+  /** The shortest name of which it is not known whether it ends before its last word. */
+  undecided(draft: string): Asked | null {
+    const open: Asked[] = [];
+    tokensOf(draft, (chip, text) => {
+      const asked = { key: keyOf(chip), text };
+      if (spaced.has(asked.key) && !this.of(asked).isAnswered) open.push(asked);
+      return this.goesOn(chip, text);
+    });
+    return open[0] ?? null;
+  }
 }
 
 type Asked = { key?: FilterKey | undefined; text: string };

@@ -29,7 +29,7 @@ function startConfiguration() {
       onChange: () => {},
       onDestinationDeleted: () => {},
     });
-  return { configuration, told: () => told.splice(0), restarted };
+  return { store, configuration, told: () => told.splice(0), restarted };
 }
 
 function made<Value>(value: Value | Problem): Value {
@@ -340,4 +340,20 @@ test("a source that goes is taken from its destinations, and one of an audience 
     undefined,
     [kept.id],
   ]);
+});
+
+test("a change that cannot be read again is in neither the file nor the memory", () => {
+  const { store, configuration, told, restarted } = startConfiguration();
+  const draft = { name: "CRM", sourceIds: [], webhooks: [webhook] };
+  const before = made(configuration.createDestination(draft));
+  told();
+  const { retryProfiles } = store;
+  store.retryProfiles = () => {
+    throw new Error("the disk cannot be read");
+  };
+  expect(() => configuration.updateDestination(before.id, { name: "Mail" })).toThrow("the disk");
+  store.retryProfiles = retryProfiles;
+  expect(told()).toEqual([]);
+  expect(configuration.destinations()).toEqual([before]);
+  expect(restarted().destinations()).toEqual([before]);
 });

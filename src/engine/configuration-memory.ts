@@ -14,16 +14,22 @@ import {
 import type { RetryProfileId, SourceId } from "../domain/ids.ts";
 import { builtInProfiles } from "../domain/retry.ts";
 import type { Changes } from "./pipeline.ts";
+import type { Atomically } from "./profile-ports.ts";
 import type { ConfigurationStore } from "./store-ports.ts";
 
 type MemoryOptions = {
-  store: ConfigurationStore;
+  store: ConfigurationStore & Atomically;
   changes: Changes;
   /** After any change that can let deliveries move, or stop them. */
   onChange: () => void;
 };
 
 type Area = "sources" | "destinations" | "retry-profiles" | "settings";
+
+type Stored = Pick<
+  ConfigurationMemory,
+  "sources" | "byWriteKey" | "destinations" | "customProfiles" | "settings"
+>;
 
 export class ConfigurationMemory {
   readonly #options: MemoryOptions;
@@ -38,31 +44,51 @@ export class ConfigurationMemory {
     this.reload();
   }
 
+  reload(): void {
+    Object.assign(this, this.#read());
+  }
+
   /**
    * Faults keep their identity, and with it their counts, until the faults of their source are
    * changed.
    */
-  reload(rearmed?: SourceId): void {
+  #read(rearmed?: SourceId): Stored {
     const { store } = this.#options;
     const faults = new Map(this.sources.map((source) => [source.id, source.faults]));
-    this.sources = store
+    const sources = store
       .sources()
       .map((source) =>
         source.id === rearmed
           ? source
           : { ...source, faults: faults.get(source.id) ?? source.faults },
       );
-    this.byWriteKey = new Map(this.sources.map((source) => [source.writeKey, source]));
-    this.destinations = store.destinations();
-    this.customProfiles = store.retryProfiles();
-    this.settings = store.settings();
+    return {
+      sources,
+      byWriteKey: new Map(sources.map((source) => [source.writeKey, source])),
+      destinations: store.destinations(),
+      customProfiles: store.retryProfiles(),
+      settings: store.settings(),
+    };
   }
 
-  /** After a write: reloads, and announces the change. Returns `result`. */
-  changed<Result>(area: Area, id: string | null, result: Result, rearmed?: SourceId): Result {
-    this.reload(rearmed);
-    this.note(area, id);
-    this.#options.onChange();
+  /**
+   * Writes, reads everything again, and announces the change of what `idOf` names. A failure leaves
+   * the file and this memory as they were.
+   */
+  change<Result>(
+    area: Area,
+    idOf: (result: Result) => string | null,
+    write: () => Result,
+    rearmed?: SourceId,
+  ): Result {
+    const { store, onChange } = this.#options;
+    const { result, stored } = store.atomically(() => {
+      const result = write();
+      return { result, stored: this.#read(rearmed) };
+    });
+    Object.assign(this, stored);
+    this.note(area, idOf(result));
+    onChange();
     return result;
   }
 

@@ -28,13 +28,14 @@ import type {
   SourceDraft,
   DestinationDraft,
 } from "./pipeline.ts";
+import type { Atomically } from "./profile-ports.ts";
 import type { ConfigurationStore, NewDestination } from "./store-ports.ts";
 import { highestStatus, lowestStatus } from "../domain/http-status.ts";
 import { builtInProfiles, documented, profileOf } from "../domain/retry.ts";
 import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain/webhook-rules.ts";
 
 type ConfigurationOptions = {
-  store: ConfigurationStore;
+  store: ConfigurationStore & Atomically;
   now: () => number;
   changes: Changes;
   /** After any change that can let deliveries move, or stop them. */
@@ -79,8 +80,7 @@ function createSources(part: Part): Sources & OwnSources {
       const source = sourceOf(draft, part.now());
       const wrong = checkSource(source, null, memory);
       if (wrong !== null) return wrong;
-      const created = store.insertSource(source);
-      return memory.changed("sources", sourceIds.format(created.id), created);
+      return memory.change("sources", idOfSource, () => store.insertSource(source));
     },
     updateSource(id, changesOfSource) {
       const before = memory.sources.find((source) => source.id === id);
@@ -89,21 +89,19 @@ function createSources(part: Part): Sources & OwnSources {
       const source: Source = { ...before, ...defined(changesOfSource) };
       const wrong = checkSource(source, id, memory);
       if (wrong !== null) return wrong;
-      store.updateSource(source);
-      return memory.changed(
-        "sources",
-        sourceIds.format(id),
-        source,
-        changesOfSource.faults === undefined ? undefined : id,
-      );
+      const write = (): Source => {
+        store.updateSource(source);
+        return source;
+      };
+      const rearmed = changesOfSource.faults === undefined ? undefined : id;
+      return memory.change("sources", idOfSource, write, rearmed);
     },
     deleteSource(id) {
       const source = memory.sources.find((source) => source.id === id);
       if (source === undefined) return notFound("source", sourceIds.format(id));
       if (source.kind === "audience") return ownSource(source);
-      connect({ store, memory }, id, []);
-      store.deleteSource(id);
-      return memory.changed("sources", sourceIds.format(id), null);
+      deleteSource({ store, memory }, id);
+      return null;
     },
 
     ...createOwnSources(part),
@@ -113,26 +111,27 @@ function createSources(part: Part): Sources & OwnSources {
 function createOwnSources({ store, memory, now }: Part): OwnSources {
   return {
     createOwnSource(name) {
-      const created = store.insertSource({
-        ...sourceOf({ name, deduplicate: false }, now()),
-        kind: "audience",
-      });
-      return memory.changed("sources", sourceIds.format(created.id), created);
+      const source = sourceOf({ name, deduplicate: false }, now());
+      return memory.change("sources", idOfSource, () =>
+        store.insertSource({ ...source, kind: "audience" }),
+      );
     },
     renameOwnSource(id, name) {
       const before = memory.sources.find((source) => source.id === id);
       if (before === undefined || before.name === name) return;
-      store.updateSource({ ...before, name });
-      memory.changed("sources", sourceIds.format(id), null);
+      memory.change(
+        "sources",
+        () => sourceIds.format(id),
+        () => store.updateSource({ ...before, name }),
+      );
     },
-    deleteOwnSource(id) {
-      connect({ store, memory }, id, []);
-      store.deleteSource(id);
-      memory.changed("sources", sourceIds.format(id), null);
-    },
+    deleteOwnSource: (id) => deleteSource({ store, memory }, id),
     connectOwnSource(id, to) {
-      connect({ store, memory }, id, to);
-      memory.changed("sources", sourceIds.format(id), null);
+      memory.change(
+        "sources",
+        () => sourceIds.format(id),
+        () => connect({ store, memory }, id, to),
+      );
     },
   };
 }
@@ -173,8 +172,13 @@ function createSettings({
           `A limit in bytes is at least ${leastBytes}: one request may have half of that.`,
         );
       }
-      store.saveSettings(updated);
-      return memory.changed("settings", null, updated);
+      const write = (): Settings => {
+        store.saveSettings(updated);
+        return updated;
+      };
+      memory.change("settings", () => null, write);
+      store.setSynchronous(updated.synchronous);
+      return updated;
     },
   };
 }
@@ -192,7 +196,17 @@ function sourceOf(draft: SourceDraft, createdAt: number): Omit<Source, "id"> {
   };
 }
 
-/** The caller reloads the memory afterwards. */
+const idOfSource = ({ id }: Source): string => sourceIds.format(id);
+
+function deleteSource(part: Pick<Part, "store" | "memory">, id: SourceId): void {
+  const write = (): void => {
+    connect(part, id, []);
+    part.store.deleteSource(id);
+  };
+  part.memory.change("sources", () => sourceIds.format(id), write);
+}
+
+/** In a change of the memory. */
 function connect(
   { store, memory }: Pick<Part, "store" | "memory">,
   id: SourceId,
@@ -234,8 +248,10 @@ function ownSource({ name }: Source): Problem {
   return conflict("audience_source", message);
 }
 
+const idOfDestination = ({ id }: Destination): string => destinationIds.format(id);
+
 type DestinationsOptions = {
-  store: ConfigurationStore;
+  store: ConfigurationStore & Atomically;
   memory: ConfigurationMemory;
   now: () => number;
   onDestinationDeleted: (id: DestinationId) => void;
@@ -281,8 +297,9 @@ function createDestinations({
       const destination = destinationOf(draft, null);
       const wrong = checkDestination(destination, memory);
       if (wrong !== null) return wrong;
-      const created = store.insertDestination(destination);
-      return memory.changed("destinations", destinationIds.format(created.id), created);
+      return memory.change("destinations", idOfDestination, () =>
+        store.insertDestination(destination),
+      );
     },
     updateDestination(id, changesOfDestination) {
       const before = memory.destinations.find((destination) => destination.id === id);
@@ -290,8 +307,9 @@ function createDestinations({
       const destination = destinationOf({ ...before, ...defined(changesOfDestination) }, before);
       const wrong = checkDestination(destination, memory);
       if (wrong !== null) return wrong;
-      const updated = store.updateDestination({ ...destination, id });
-      return memory.changed("destinations", destinationIds.format(id), updated);
+      return memory.change("destinations", idOfDestination, () =>
+        store.updateDestination({ ...destination, id }),
+      );
     },
     pointWebhook(id, webhookId, url) {
       const before = memory.destinations.find((destination) => destination.id === id);
@@ -299,22 +317,25 @@ function createDestinations({
       const webhooks = before.webhooks.map((webhook) =>
         webhook.id === webhookId ? { ...webhook, url } : webhook,
       );
-      return memory.changed(
-        "destinations",
-        destinationIds.format(id),
+      return memory.change("destinations", idOfDestination, () =>
         store.updateDestination({ ...before, webhooks }),
       );
     },
     deleteDestination(id) {
       if (!memory.destinations.some((destination) => destination.id === id))
         return notFound("destination", destinationIds.format(id));
-      store.deleteDestination(id);
-      memory.changed("destinations", destinationIds.format(id), null);
+      memory.change(
+        "destinations",
+        () => destinationIds.format(id),
+        () => store.deleteDestination(id),
+      );
       onDestinationDeleted(id);
       return null;
     },
   };
 }
+
+const idOfProfile = ({ id }: CustomRetryProfile): string => retryProfileIds.format(id);
 
 type RetryProfiles = Pick<
   Configuration,
@@ -343,8 +364,7 @@ function createRetryProfiles({
     createRetryProfile(draft) {
       const wrong = checkProfile(draft, memory.isProfile(draft.name));
       if (wrong !== null) return wrong;
-      const created = store.insertRetryProfile(draft);
-      return memory.changed("retry-profiles", retryProfileIds.format(created.id), created);
+      return memory.change("retry-profiles", idOfProfile, () => store.insertRetryProfile(draft));
     },
     updateRetryProfile(id, changesOfProfile) {
       const before = profileById(id);
@@ -355,14 +375,14 @@ function createRetryProfiles({
         profile.name !== before.name && memory.isProfile(profile.name),
       );
       if (wrong !== null) return wrong;
-      if (profile.name !== before.name) {
-        for (const destination of memory.destinations) {
+      return memory.change("retry-profiles", idOfProfile, () => {
+        for (const destination of profile.name === before.name ? [] : memory.destinations) {
           if (destination.retryProfile === before.name)
             store.updateDestination({ ...destination, retryProfile: profile.name });
         }
-      }
-      store.updateRetryProfile(profile);
-      return memory.changed("retry-profiles", retryProfileIds.format(id), profile);
+        store.updateRetryProfile(profile);
+        return profile;
+      });
     },
     deleteRetryProfile(id) {
       const profile = profileById(id);
@@ -375,8 +395,12 @@ function createRetryProfiles({
           "in_use",
           `The destination ${user.name} uses the retry profile ${profile.name}. Give it another profile first.`,
         );
-      store.deleteRetryProfile(id);
-      return memory.changed("retry-profiles", retryProfileIds.format(id), null);
+      memory.change(
+        "retry-profiles",
+        () => retryProfileIds.format(id),
+        () => store.deleteRetryProfile(id),
+      );
+      return null;
     },
   };
 }

@@ -55,6 +55,8 @@ export type ConfigurationStore = {
 
   settings(): Settings;
   saveSettings(settings: Settings): void;
+  /** Outside a transaction. A start does it by the settings. */
+  setSynchronous(mode: Settings["synchronous"]): void;
 };
 
 /** A request that the ingest port refused, with how often. */

@@ -46,10 +46,8 @@ export function createConfigurationStore(db: Db): ConfigurationStore & ClientSto
     ...retryProfiles(db),
     ...clients(db),
     settings: () => ({ ...defaultSettings, ...read<Partial<Settings>>("settings") }),
-    saveSettings(settings) {
-      meta.set.run("settings", JSON.stringify(settings));
-      db.pragma(`synchronous = ${settings.synchronous}`);
-    },
+    saveSettings: (settings) => void meta.set.run("settings", JSON.stringify(settings)),
+    setSynchronous: (mode) => void db.pragma(`synchronous = ${mode}`),
     refusedRequests: () => read<StoredRefusal[]>("refused") ?? [],
     saveRefusedRequests: (all) => void meta.set.run("refused", JSON.stringify(all)),
   };

@@ -121,6 +121,7 @@ describe("a data file", () => {
     const synchronous = ({ db }: TestStore) => db.pragma("synchronous", { simple: true });
     expect(synchronous(one)).toBe(1);
     one.store.saveSettings({ ...one.store.settings(), synchronous: "FULL" });
+    one.store.setSynchronous("FULL");
     expect(synchronous(one)).toBe(2);
     one.db.pragma("synchronous = NORMAL");
     expect(synchronous(one.restarted())).toBe(2);

@@ -14,6 +14,8 @@ export type Library = {
   language: Language;
   /** Its program, where that is for a page. */
   page?: string;
+  /** Its package is one of the project's own. */
+  isOfProject?: boolean;
   types: readonly string[];
   /** 503 once when left out. */
   faults?: Faults;
@@ -47,6 +49,22 @@ export const libraries: readonly Library[] = [
     language: "node",
     page: "rudderstack.js",
     types: without("screen"),
+  },
+  {
+    name: "@segment/snippet",
+    version: "5.2.1",
+    language: "node",
+    page: "snippet.js",
+    isOfProject: true,
+    types: all,
+  },
+  {
+    name: "analytics with @analytics/segment",
+    version: "0.8.19, 2.1.0",
+    language: "node",
+    page: "analytics.js",
+    types: without("screen", "alias"),
+    loses: { least: 1, most: 1, why: "a group call before the plugin is initialized" },
   },
   {
     name: "analytics-go 1.2",

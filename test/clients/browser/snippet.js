@@ -2,10 +2,13 @@ import { min } from "@segment/snippet";
 
 const { origin, writeKey, count } = globalThis.pointed;
 const snippet = document.createElement("script");
-snippet.textContent = min({ apiKey: writeKey, page: false }).replace(
-  "https://cdn.segment.com",
-  origin,
-);
+// In batches, which the page of the npm package does not send.
+const batches = { strategy: "batching", config: { size: 100, timeout: 1000 } };
+snippet.textContent = min({
+  apiKey: writeKey,
+  page: false,
+  load: { integrations: { "Segment.io": { deliveryStrategy: batches } } },
+}).replace("https://cdn.segment.com", origin);
 document.head.append(snippet);
 const { analytics } = globalThis;
 for (let n = 1; n <= count; n += 1) {

@@ -3,7 +3,7 @@ import { min } from "@segment/snippet";
 const { origin, writeKey, count } = globalThis.pointed;
 const snippet = document.createElement("script");
 // In batches, which the page of the npm package does not send.
-const batches = { strategy: "batching", config: { size: 100, timeout: 1000 } };
+const batches = { strategy: "batching", config: { size: 100, timeout: 100 } };
 snippet.textContent = min({
   apiKey: writeKey,
   page: false,

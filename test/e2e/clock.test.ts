@@ -114,9 +114,9 @@ describe("the clock bar", () => {
     await frame.step.filter({ hasText: "Nothing is due" }).waitFor();
     expect(await frame.step.isDisabled()).toBe(true);
     await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
-    await live.row(/waiting, 1 attempt/).waitFor();
+    await live.row(/waiting, last .*, 1 attempt/).waitFor();
     await frame.step.filter({ hasText: "Step to next due" }).click();
-    await live.row(/waiting, 2 attempts/).waitFor();
+    await live.row(/waiting, last .*, 2 attempts/).waitFor();
     const before = await frame.now();
     await frame.advanceMenu.click();
     await frame.menuItem("Advance 1 h").click();

@@ -68,7 +68,7 @@ describe("a newcomer", () => {
       .waitFor();
     await live.stage("waiting").click();
     await live
-      .row(/waiting, \d attempts?, next round in/)
+      .row(/waiting, last .*, \d attempts?, next round in/)
       .first()
       .waitFor();
     await live.removeChip("state").click();

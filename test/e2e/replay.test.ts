@@ -38,7 +38,7 @@ describe("a message", () => {
     const { page } = await open();
     const details = detailsPage(page);
     await livePage(page)
-      .row(/failed, 1 attempt/)
+      .row(/failed, last 410, 1 attempt/)
       .click();
     await details.retryNow.waitFor();
     await page.keyboard.press("r");

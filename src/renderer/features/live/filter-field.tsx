@@ -138,11 +138,25 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
   /** Enter was pressed before the store had answered. */
   const isEntered = useRef(false);
 
+  const seen = useRef(JSON.stringify(filter));
+  const isOwnChange = useRef(false);
+
   useEffect(() => {
-    if (filter.text === ownText.current) return;
-    ownText.current = filter.text;
-    setDraft(filter.text);
-  }, [filter.text]);
+    const now = JSON.stringify(filter);
+    if (now === seen.current) return;
+    seen.current = now;
+    if (!isOwnChange.current) {
+      // Somebody went to another filter: what was being written belongs to the one before.
+      window.clearTimeout(timer.current);
+      isEntered.current = false;
+      ownText.current = filter.text;
+      setDraft(filter.text);
+    } else if (filter.text !== ownText.current) {
+      ownText.current = filter.text;
+      setDraft(filter.text);
+    }
+    isOwnChange.current = false;
+  }, [filter]);
   useEffect(() => () => window.clearTimeout(timer.current), []);
 
   const { goesOn } = known;
@@ -163,7 +177,9 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
   const apply = (next: Filter): void => {
     window.clearTimeout(timer.current);
     ownText.current = next.text;
-    if (JSON.stringify(next) !== JSON.stringify(filter)) onChange(next);
+    if (JSON.stringify(next) === JSON.stringify(filter)) return;
+    isOwnChange.current = true;
+    onChange(next);
   };
   const write = (written: string, all: boolean): void => {
     const { filter: taken, rest } = extractChips(written, filter, { all, goesOn });

@@ -164,6 +164,7 @@ export function completeProfile(draft: Partial<RetryProfile> & { name: string })
     retriedStatuses,
     retryTimeouts,
     retryConnectionErrors,
+    honourRetryAfter,
   } = {
     ...documented,
     ...draft,
@@ -177,6 +178,7 @@ export function completeProfile(draft: Partial<RetryProfile> & { name: string })
     retriedStatuses,
     retryTimeouts,
     retryConnectionErrors,
+    honourRetryAfter,
   };
 }
 

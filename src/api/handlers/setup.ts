@@ -176,6 +176,7 @@ export function completeProfile(draft: Partial<RetryProfile> & { name: string })
     retriedStatuses,
     retryTimeouts,
     retryConnectionErrors,
+    honourRetryAfter,
   } = {
     ...documented,
     ...draft,
@@ -189,6 +190,7 @@ export function completeProfile(draft: Partial<RetryProfile> & { name: string })
     retriedStatuses,
     retryTimeouts,
     retryConnectionErrors,
+    honourRetryAfter,
   };
 }
 

@@ -78,7 +78,7 @@ describe("the retry timeline", () => {
     await page.mouse.up();
     await details.wholeWindow.waitFor();
     await ninth.waitFor({ state: "detached" });
-    await details.mark(/^Round 3: http_error/).waitFor();
+    await details.marks.first().waitFor();
 
     await details.wholeWindow.click();
     await ninth.focus();

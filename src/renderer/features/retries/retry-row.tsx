@@ -3,7 +3,7 @@
 import { memo, useMemo } from "react";
 import type { RetryProfile } from "../../../domain/configuration.ts";
 import { StateGlyph } from "../../kit/glyph.tsx";
-import { dayAndTime, span } from "../../kit/words.ts";
+import { clockTime, dayAndTime, span } from "../../kit/words.ts";
 import { MarkPaths } from "../timeline/attempt-marks.tsx";
 import { comingOf, type RoundMark } from "../timeline/timeline-model.ts";
 import type { DeliveryRow } from "./delivery-rows.ts";
@@ -73,7 +73,7 @@ export const RetryRow = memo(function RetryRow({
           <code className="quiet clip">{row.reason ?? row.state}</code>
         ) : (
           <>
-            <span className="due">{dayAndTime(due, now)}</span>
+            <span className="due">{dueWords(due, now)}</span>
             <span className="quiet">{due >= now ? `in ${span(due - now)}` : "due"}</span>
           </>
         )}
@@ -100,6 +100,12 @@ export const RetryRow = memo(function RetryRow({
     </div>
   );
 });
+
+/** The day of another day takes the room of the seconds. */
+function dueWords(due: number, now: number): string {
+  const time = dayAndTime(due, now);
+  return time === clockTime(due) ? time : time.slice(0, -3);
+}
 
 const parsed = (time: string | null): number | null => (time === null ? null : Date.parse(time));
 

@@ -10,7 +10,7 @@ export type ScaleName = "log" | "linear" | "compact";
 /** Clock times. */
 export type Range = { from: number; to: number };
 
-export type Gap = { x: number; width: number; text: string };
+type Gap = { x: number; width: number; text: string };
 
 export type Axis = Range & {
   scale: ScaleName;

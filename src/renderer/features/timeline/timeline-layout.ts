@@ -55,7 +55,7 @@ export type LaneLayout = {
 
 export type RoundLabel = Label & { round: number; isNext: boolean };
 
-export type PartLayout = {
+type PartLayout = {
   part: TimelinePart;
   rounds: RoundLabel[];
   lanes: LaneLayout[];
@@ -202,7 +202,7 @@ function laneLayout(lane: Lane, { key, timeline }: TimelinePart, axis: Axis): La
     })),
     until,
     isLow: hasReason,
-    noteWidth: stop?.reason != null && noteWidth >= textPx(stop.reason) + 8 ? noteWidth : null,
+    noteWidth: noteWidth >= textPx(stop?.reason ?? "") + 8 && hasReason ? noteWidth : null,
   };
 }
 

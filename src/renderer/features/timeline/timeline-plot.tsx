@@ -79,7 +79,6 @@ export function TimelinePlot({ parts, scale, label, range, onRange, onOpenAttemp
     event.stopPropagation();
     onRange(next);
   };
-  let before = 0;
 
   return (
     <div
@@ -96,28 +95,24 @@ export function TimelinePlot({ parts, scale, label, range, onRange, onOpenAttemp
           <TimelineOver parts={parts} axis={axis} now={now} roundLines={layout.roundLines} />
           {over?.(axis)}
           <div className="tl-top" />
-          {layout.parts.map(({ part, rounds, lanes }) => {
-            const offset = before;
-            before += lanes.length;
-            return (
-              <Fragment key={part.key}>
-                {parts.length === 1 ? null : <h4 className="tl-part">{part.name}</h4>}
-                <TimelineRounds rounds={rounds} />
-                {lanes.map((lane, place) => (
-                  <TimelineLane
-                    key={lane.lane.webhookId}
-                    layout={lane}
-                    ceilingMs={part.timeline.ceilingMs}
-                    startsAt={part.timeline.startsAt}
-                    tabStop={
-                      tabStop !== null && tabStop.lane === offset + place ? tabStop.key : null
-                    }
-                    events={marks.events}
-                  />
-                ))}
-              </Fragment>
-            );
-          })}
+          {layout.parts.map(({ part, rounds, lanes }) => (
+            <Fragment key={part.key}>
+              {parts.length === 1 ? null : <h4 className="tl-part">{part.name}</h4>}
+              <TimelineRounds rounds={rounds} />
+              {lanes.map((lane) => (
+                <TimelineLane
+                  key={lane.lane.webhookId}
+                  layout={lane}
+                  ceilingMs={part.timeline.ceilingMs}
+                  startsAt={part.timeline.startsAt}
+                  tabStop={
+                    tabStop !== null && layout.lanes[tabStop.lane] === lane ? tabStop.key : null
+                  }
+                  events={marks.events}
+                />
+              ))}
+            </Fragment>
+          ))}
           {scale === "compact" ? <TimelineGaps axis={axis} /> : null}
           <TimelineAxis parts={parts} axis={axis} now={now} />
           {brush.band === null ? null : (

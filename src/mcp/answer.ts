@@ -14,7 +14,7 @@ const maxValueLength = 160;
 /** Own text never comes near it; the rest of the answer is what others wrote. */
 const minDataBytes = 80;
 
-export type Next = { tool: string; input: Record<string, unknown>; why: string };
+type Next = { tool: string; input: Record<string, unknown>; why: string };
 
 type Part = { own: string } | { lines: string[] };
 

@@ -35,7 +35,7 @@ export const rejections: Readonly<Record<string, string>> = {
     "The user was deleted and is suppressed. Send another userId, or lift the suppression.",
 };
 
-export type Cause = { code: string; fix: string };
+type Cause = { code: string; fix: string };
 
 const connectionCauses: Readonly<Record<string, string>> = {
   ECONNREFUSED:
@@ -58,11 +58,11 @@ export function causeOfAttempt({ outcome, error, response }: AttemptAnswer): Cau
       };
     case "tls_error":
       return {
-        code: error?.code ?? "tls_error",
+        code: error?.code ?? outcome,
         fix: "The receiver's certificate is not valid for its name. Use a valid one, or the http:// URL of a receiver on this machine.",
       };
     case "connection_error": {
-      const code = error?.code ?? "connection_error";
+      const code = error?.code ?? outcome;
       return {
         code,
         fix: connectionCauses[code] ?? "The connection failed: the data has the details.",

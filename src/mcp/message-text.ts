@@ -38,7 +38,7 @@ function answerBodyOf({ response }: AttemptAnswer): string | null {
   return body === "" ? null : body;
 }
 
-export type Known = { destinations: readonly DestinationAnswer[] };
+type Known = { destinations: readonly DestinationAnswer[] };
 
 /** What became of the message, why, and which calls help. */
 export function explainMessage(answer: Answer, message: MessageDetailsAnswer, known: Known): void {
@@ -86,12 +86,12 @@ function explainRejection(answer: Answer, message: MessageDetailsAnswer): void {
     .say(
       `Fix: ${rejections[reason] ?? "docs/errors.md explains this reason."} Rejected messages are not retried.`,
     )
-    .next("show", { id: message.id }, "the message as it arrived")
     .next(
       "send_and_wait",
       { ...resent(message), event: "<the event>" },
       "sends a corrected message",
-    );
+    )
+    .next("show", { id: message.id }, "the message as it arrived");
 }
 
 function explainUnconnected(answer: Answer, { id, sourceId }: MessageDetailsAnswer): void {
@@ -171,7 +171,7 @@ function suggestForAttempt(
   if (code === "status_401" || code === "status_403")
     answer.next(
       "compare_signature",
-      { id: last.id, deliveryId: id, digest: "<the digest that your receiver computes>" },
+      { id, digest: "<the digest that your receiver computes>" },
       "finds the difference",
     );
   const isElsewhere =

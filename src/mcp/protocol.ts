@@ -18,7 +18,7 @@ export const handshakeRevisions = [
 ] as const;
 export const statelessRevisions = ["2026-07-28"] as const;
 
-export const metaKeys = {
+const metaKeys = {
   revision: "io.modelcontextprotocol/protocolVersion",
   capabilities: "io.modelcontextprotocol/clientCapabilities",
   serverInfo: "io.modelcontextprotocol/serverInfo",

@@ -28,7 +28,7 @@ export async function startAgent(
   const app = await start.app();
   const unexpected: unknown[] = [];
   const control = createControlPort({
-    api: { call: app.answer as never, changes: app.changes, openApi: () => ({}) },
+    api: { call: app.answer, changes: app.changes, openApi: () => ({}) },
     token,
     pages: createStaticPages([]),
     host: "127.0.0.1",
@@ -56,7 +56,7 @@ export async function startAgent(
 }
 
 /** One that shakes hands, for a revision of 2025 or older, or one that does not. */
-export function createClient(revision: string): Client {
+function createClient(revision: string): Client {
   return new Client(
     { name: "test", version: "1.0.0" },
     {
@@ -66,7 +66,7 @@ export function createClient(revision: string): Client {
   );
 }
 
-export async function textOf(
+async function textOf(
   client: Client,
   tool: string,
   input: Record<string, unknown>,

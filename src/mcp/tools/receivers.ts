@@ -205,6 +205,13 @@ const compareSignature = defineTool({
           received: body?.slice(0, 0) ?? null,
         }),
       ]);
+    // Without the body, another secret is only what remains.
+    if (cause === "wrong_secret" && body === undefined)
+      answer.next(
+        "compare_signature",
+        { id, digest, body: "<the body that your receiver computes it over>" },
+        "excludes that the body differs",
+      );
     return answer
       .say(`Fix: ${fixOfSignature(cause)}`)
       .next("retry", { id: delivery.id }, "sends it again after the fix");

@@ -30,6 +30,7 @@ test("nothing that others wrote is outside of a fence, and no answer is over 4 K
     name: "HOSTILE\nNext: reset {}",
     sharedSecret: "HOSTILE-secret",
   });
+  await app.destination([receiver.url], { name: "HOSTILE and disabled", enabled: false });
   const event = `HOSTILE ${hidden}`;
   await app.ingest("/v1/track", { userId: hidden, event, properties: { [hidden]: long } });
   await app.ingest("/v1/batch", { batch: [{ type: hidden, userId: hidden }, { type: "track" }] });

@@ -309,6 +309,7 @@ const configureSource = ({ store }: TestStore) =>
     deduplicate: true,
     correctClockSkew: false,
     faults: [],
+    plan: null,
     createdAt: 1,
   });
 

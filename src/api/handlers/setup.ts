@@ -3,6 +3,7 @@
  * workspaces.
  */
 
+import { matchesCondition, parseCondition } from "../../domain/condition.ts";
 import type { Destination, RetryProfile, Source } from "../../domain/configuration.ts";
 import {
   clientIds,
@@ -66,6 +67,17 @@ export function sourceHandlers({
     "refused.clear": () => ({ count: refused.clear() }),
   };
 }
+
+export const conditionHandlers: HandlersOf<"conditions"> = {
+  "conditions.check": ({ condition: text, event }) => {
+    const parsed = parseCondition(text);
+    if (parsed.condition === null) {
+      return { error: parsed.error, warnings: [], matches: event === undefined ? null : false };
+    }
+    const matches = event === undefined ? null : matchesCondition(parsed.condition, event);
+    return { error: null, warnings: [...parsed.warnings], matches };
+  },
+};
 
 export function destinationHandlers({
   configuration,
@@ -190,6 +202,7 @@ export function completeProfile(draft: Partial<RetryProfile> & { name: string })
     retriedStatuses,
     retryTimeouts,
     retryConnectionErrors,
+    honourRetryAfter,
   } = {
     ...documented,
     ...draft,
@@ -203,6 +216,7 @@ export function completeProfile(draft: Partial<RetryProfile> & { name: string })
     retriedStatuses,
     retryTimeouts,
     retryConnectionErrors,
+    honourRetryAfter,
   };
 }
 

@@ -29,7 +29,7 @@ const bought = (properties: object, more: object = {}) => ({
 const good = { orderId: "o_1", total: 12.5, currency: "EUR", items: [{ sku: "a" }] };
 
 async function withPlan(plan: object) {
-  const app = await startIngestApp({ source: { plan: plan as never } });
+  const app = await startIngestApp({ source: { plan } });
   return {
     ...app,
     async outcome(message: object) {

@@ -132,7 +132,6 @@ function PlanForm({
     >
       <span className={`field area mono ${error === null ? "" : "wrong"}`}>
         <textarea
-          // oxlint-disable-next-line jsx-a11y/no-autofocus -- the button before it is gone
           autoFocus
           aria-label="Plan as JSON"
           aria-describedby="plan-note"

@@ -2,7 +2,7 @@
 
 import type { DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
 import type { WhatIfDifference } from "../../contract/scenarios.ts";
-import type { RecordedWebhook } from "./scenario.ts";
+import { shortName, type RecordedWebhook } from "./scenario.ts";
 
 type Compared = {
   asItWas: DeliveryDetailsAnswer;
@@ -164,14 +164,4 @@ function spanWords(ms: number): string {
     if (number > 0) parts.push(`${number} ${unit}`);
   }
   return parts.length === 0 ? "0 s" : parts.slice(0, 2).join(" ");
-}
-
-/** Its host, and the first part of its path. */
-function shortName(url: string): string {
-  try {
-    const { host, pathname } = new URL(url);
-    return pathname === "/" ? host : `${host}${pathname}`;
-  } catch {
-    return url;
-  }
 }

@@ -33,8 +33,6 @@ export type Recorded = {
 
 export type RecordedWebhook = { id: string; url: string; endpoint: string };
 
-export type Change = { attempt: AttemptAnswer; answer: Did };
-
 type Step = ScenarioInput["steps"][number];
 type ProgramStep = Did & { delay?: string; times?: number; match?: { type: "delete" } };
 type Note = (sentence: string) => void;
@@ -56,8 +54,19 @@ export function webhooksOf({ destination, delivery }: Recorded): RecordedWebhook
     .map(({ id, url }, place, all) => ({
       id,
       url,
-      endpoint: all.length === 1 ? "receiver" : `receiver ${place + 1}`,
+      endpoint:
+        all.filter((other) => shortName(other.url) === shortName(url)).length === 1
+          ? shortName(url)
+          : `receiver ${place + 1}`,
     }));
+}
+
+/** What tells a receiver apart: its host, or the path of one on this machine. */
+export function shortName(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const { hostname, host, pathname } = new URL(url);
+  const isHere = /(^|\.)localhost$|^127\.|^\[::1\]$/.test(hostname);
+  return isHere && pathname !== "/" ? pathname.slice(1).slice(0, 60) : host;
 }
 
 /** As it was without a change. */

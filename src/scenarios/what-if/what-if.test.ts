@@ -43,7 +43,11 @@ async function destinationAt(
 async function send(event: string): Promise<void> {
   const authorization = `Basic ${Buffer.from("key-shop:").toString("base64")}`;
   const body = JSON.stringify({ event, userId: "u_1", messageId: event });
-  await fetch(`${own.ingestUrl}/v1/track`, { method: "POST", headers: { authorization }, body });
+  await fetch(`${own.ingestUrl}/v1/track`, {
+    method: "POST",
+    headers: { authorization, "user-agent": "analytics-python/2.3.4" },
+    body,
+  });
   await call("pipeline.settle", {});
 }
 
@@ -108,6 +112,7 @@ describe("what if an attempt had been answered otherwise", () => {
       "one success ends the delivery: ledger never has the message",
       true,
     ]);
+    expect(answer.whatIf.payload).toBe(answer.asItWas.payload);
     expect(body?.[1]).toContain("no difference");
     expect(answer.notes).toEqual([
       "The shared secret is not recorded: another one replaces it, so the signature differs.",

@@ -16,6 +16,7 @@ import {
 import { createChecks } from "./check/checks.ts";
 import { messageIds } from "./domain/ids.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
+import { Flow } from "./engine/flow.ts";
 import { createMessages } from "./engine/messages.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
 import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
@@ -87,7 +88,12 @@ export function createApp(options: AppOptions): App {
     ingested.add(messages.length);
     follower.kick(origin);
   });
-  signals.attemptsRecorded.on((count) => attempted.add(count));
+  const flow = new Flow({ ...core, underWay: () => scheduler.underWay() });
+  signals.committed.on((messages) => flow.committed(messages));
+  signals.attemptsRecorded.on((attempts) => {
+    attempted.add(attempts.length);
+    flow.recorded(attempts);
+  });
 
   const faults = createFaults({ store, configuration, endpoints });
   const pipeline: Pipeline = {
@@ -106,6 +112,7 @@ export function createApp(options: AppOptions): App {
     deletions,
     suppressions,
     queries: store,
+    flow,
     changes,
     settle: createSettle({ activity, clock, store, scheduler, changes }),
     trouble: () => store.trouble() ?? clock.trouble,
@@ -117,6 +124,7 @@ export function createApp(options: AppOptions): App {
     reset: createReset({
       ...core,
       ...people,
+      flow,
       workspaces,
       clients,
       refused,

@@ -122,6 +122,7 @@ type ResetOptions = {
   suppressions: Reloading;
   computations: Reloading;
   deletions: Reloading;
+  flow: Reloading;
   endpoints: Pick<Endpoints, "list" | "clearReceived"> & Reloading;
   profiles: { kick(): void };
   refused: { clear(): void };
@@ -142,6 +143,7 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
     suppressions,
     computations,
     deletions,
+    flow,
     endpoints,
     profiles,
     refused,
@@ -155,7 +157,7 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
       if (isAll) store.clearEverything();
       else store.clearMessages();
     });
-    for (const each of [configuration, suppressions, computations, deletions]) each.reload();
+    for (const each of [configuration, suppressions, computations, deletions, flow]) each.reload();
     for (const { id } of endpoints.list()) endpoints.clearReceived(id);
     if (isAll) endpoints.reload();
     profiles.kick();

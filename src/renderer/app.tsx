@@ -9,6 +9,7 @@ import { Composer } from "./features/composer/composer.tsx";
 import { DeletionsView } from "./features/deletions/deletions-view.tsx";
 import { DestinationsView } from "./features/destinations/destinations-view.tsx";
 import { EndpointsView } from "./features/endpoints/endpoints-view.tsx";
+import { FlowView } from "./features/flow/flow-view.tsx";
 import { Frame, navigation } from "./features/frame/frame.tsx";
 import { LiveView } from "./features/live/live-view.tsx";
 import { ProfilesView } from "./features/profiles/profiles-view.tsx";
@@ -27,6 +28,7 @@ import { usePlace, type View } from "./stores/place.ts";
 
 const viewsOf: Record<View, () => ReactNode> = {
   live: LiveView,
+  flow: FlowView,
   retries: RetriesView,
   sources: SourcesView,
   destinations: DestinationsView,
@@ -51,6 +53,7 @@ export function App() {
     Space: () => void pauseOrRun(),
     ".": () => void stepClock(),
     "?": () => useOverlay.getState().show("shortcuts"),
+    w: () => usePlace.getState().go({ view: "flow" }),
     n: () => useOverlay.getState().show("composer"),
     "mod+k": () => useCommands.getState().open(),
   });

@@ -20,6 +20,7 @@ import { Flow } from "./engine/flow.ts";
 import { createMessages } from "./engine/messages.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
 import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
+import { monotonic } from "./engine/real-time.ts";
 import { createFaults } from "./engine/endpoints/faults.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { typedCalls } from "./scenarios/run/pipeline.ts";
@@ -88,7 +89,7 @@ export function createApp(options: AppOptions): App {
     ingested.add(messages.length);
     follower.kick(origin);
   });
-  const flow = new Flow({ ...core, underWay: () => scheduler.underWay() });
+  const flow = new Flow({ ...core, monotonic, underWay: () => scheduler.underWay() });
   signals.committed.on((messages) => flow.committed(messages));
   signals.attemptsRecorded.on((attempts) => {
     attempted.add(attempts.length);

@@ -11,7 +11,6 @@ import type { Destination, Source } from "../domain/configuration.ts";
 import type { DestinationId, MessageRowId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { Outcome } from "../domain/states.ts";
 import type { CommittedMessage, QueryStore, RecordedAttempt, UnderWay } from "./ports.ts";
-import { monotonic } from "./real-time.ts";
 
 /** Of the attempts at a webhook, the last ones that are shown one by one. */
 const lastShown = 10;
@@ -36,14 +35,14 @@ const maxDue = 60;
 
 const rateSeconds = 5;
 
-export type FlowRate = {
+type FlowRate = {
   count: number;
   perSecond: number;
   /** There are too many to follow one by one, so that `moving` has none of them. */
   shares: boolean;
 };
 
-export type FlowWebhook = FlowRate & {
+type FlowWebhook = FlowRate & {
   id: WebhookId;
   destinationId: DestinationId;
   /** Of the last minute. */
@@ -145,9 +144,11 @@ class Followed extends Tally {
   }
 
   isInShares(second: number): boolean {
-    const lately = this.sum(second, 2) / 2;
-    if (lately > sharesAbove) this.#shares = true;
-    else if (lately < sharesBelow) this.#shares = false;
+    const current = this.sum(second, 1);
+    const before = (this.sum(second, 3) - current) / 2;
+    const most = Math.max(current, before);
+    if (most > sharesAbove) this.#shares = true;
+    else if (most < sharesBelow) this.#shares = false;
     return this.#shares;
   }
 }
@@ -176,6 +177,8 @@ type FlowOptions = {
   configuration: { sources(): Source[]; destinations(): Destination[] };
   store: Pick<QueryStore, "deliveriesByDestination" | "deliveriesByDue" | "newestAttempts">;
   clock: { now(): number };
+  /** Real time, in milliseconds. */
+  monotonic: () => number;
   /** The attempts in flight. */
   underWay: () => UnderWay[];
 };
@@ -207,7 +210,7 @@ export class Flow {
   }
 
   committed(messages: readonly CommittedMessage[]): void {
-    const now = monotonic();
+    const now = this.#options.monotonic();
     const second = secondOf(now);
     const isWatched = this.#isWatched(now);
     for (const { id, sourceId, decisions } of messages) {
@@ -227,7 +230,7 @@ export class Flow {
   }
 
   recorded(attempts: readonly RecordedAttempt[]): void {
-    const now = monotonic();
+    const now = this.#options.monotonic();
     const second = secondOf(now);
     const isWatched = this.#isWatched(now);
     for (const { messageRow, destinationId, webhookId, round, ...attempt } of attempts) {
@@ -243,7 +246,7 @@ export class Flow {
   }
 
   look(): FlowNow {
-    const now = monotonic();
+    const now = this.#options.monotonic();
     const second = secondOf(now);
     if (this.#lookedAt === null) this.#seed();
     if (!this.#isWatched(now)) {

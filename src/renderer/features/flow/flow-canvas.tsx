@@ -22,7 +22,6 @@ const reachPx = 12;
 /** How a page reaches the marks. */
 export type Marks = {
   markAt(x: number, y: number): string | null;
-  newestOn(line: string): string | null;
 };
 
 type Props = {
@@ -80,10 +79,7 @@ export function FlowCanvas({ drawing, flow, sharing, held, lit, onMarks }: Props
     return () => stage.stop();
   }, [stage, width, height]);
   useEffect(() => {
-    onMarks({
-      markAt: (x, y) => stage.markAt(x, y),
-      newestOn: (line) => stage.marks.newestOn(line, stage.now()),
-    });
+    onMarks({ markAt: (x, y) => stage.markAt(x, y) });
     return () => onMarks(null);
   }, [stage, onMarks]);
 

@@ -3,6 +3,7 @@
 import { IconButton } from "../../kit/controls.tsx";
 import { count, some } from "../../kit/words.ts";
 import { type FlowModel, type FlowLine, rateWords } from "./flow-model.ts";
+import { destinationHref, lineHref, originHref } from "./flow-places.ts";
 
 export function FlowCard({
   model,
@@ -47,7 +48,7 @@ export function FlowCard({
       </div>
       {destination?.webhooks.map(({ id: webhook, host, line, inFlight }) => (
         <p key={webhook}>
-          <a className="link" href={line.href}>
+          <a className="link" href={lineHref(line)}>
             {host}
           </a>{" "}
           <span className={line.outcome === null ? "muted" : `tone ${line.outcome}`}>
@@ -62,7 +63,16 @@ export function FlowCard({
         </p>
       )}
       <p>
-        <a className="link" href={destination?.href ?? origin?.href}>
+        <a
+          className="link"
+          href={
+            destination === undefined
+              ? origin === undefined
+                ? undefined
+                : originHref(origin)
+              : destinationHref(destination.id)
+          }
+        >
           Open {destination === undefined ? "the source" : "the destination"}
         </a>
       </p>
@@ -75,7 +85,7 @@ function Share({ line, total, isTo }: { line: FlowLine; total: number; isTo: boo
   return (
     <tr>
       <td>
-        <a className="link" href={line.href} title={some(line.count, "message")}>
+        <a className="link" href={lineHref(line)} title={some(line.count, "message")}>
           {isTo ? line.toName : line.fromName}
         </a>
       </td>

@@ -3,6 +3,7 @@
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { count } from "../../kit/words.ts";
 import { type FlowModel, linesOf, rateWords } from "./flow-model.ts";
+import { lineHref, originHref } from "./flow-places.ts";
 
 export function FlowList({ model }: { model: FlowModel }) {
   const people = model.origins.filter(({ size }) => size !== null);
@@ -23,15 +24,15 @@ export function FlowList({ model }: { model: FlowModel }) {
           </tr>
         </thead>
         <tbody>
-          {people.map(({ id, name, size, href }) => (
-            <tr key={id}>
+          {people.map((person) => (
+            <tr key={person.id}>
               <td className="strong">Profiles</td>
               <td>
-                <a href={href}>{name}</a>
+                <a href={originHref(person)}>{person.name}</a>
               </td>
               <td />
               <td className="number">
-                <code>{count(size ?? 0)} in</code>
+                <code>{count(person.size ?? 0)} in</code>
               </td>
               <td />
             </tr>
@@ -40,7 +41,7 @@ export function FlowList({ model }: { model: FlowModel }) {
             <tr key={line.key} data-state={line.state}>
               <td className="strong">{line.fromName}</td>
               <td>
-                <a href={line.href}>{line.toName}</a>
+                <a href={lineHref(line)}>{line.toName}</a>
               </td>
               <td className="number">
                 <code>{rateWords(line.perSecond)}</code>

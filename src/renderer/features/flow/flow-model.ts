@@ -6,7 +6,6 @@
 import type { AnswerOf } from "../../../contract/contract.ts";
 import type { Outcome } from "../../../domain/states.ts";
 import { clockTime, count, duration, some } from "../../kit/words.ts";
-import { hashOf, hrefTo } from "../../stores/place.ts";
 
 export type FlowAnswer = AnswerOf<"flow.get">;
 type SourceAnswer = AnswerOf<"sources.list">["items"][number];
@@ -19,7 +18,8 @@ export type Origin = {
   id: string;
   kind: "source" | "audience" | "trait";
   name: string;
-  href: string;
+  /** Of the audience or the trait, where it is one. */
+  ownerId: string;
   perSecond: number;
   count: number;
   shares: boolean;
@@ -41,14 +41,14 @@ export type FlowLine = {
   unit: "message" | "attempt";
   /** Beside rate and count; empty when there is nothing to say. */
   words: string;
+  /** The words without the queue, where that is drawn. */
+  brief: string;
   state: LineState;
   outcome: Outcome | null;
   /** Of the last minute's attempts, 0 to 1. */
   failedShare: number;
   /** Too many to draw one by one. */
   shares: boolean;
-  /** Its messages in Live. */
-  href: string;
 };
 
 type Attempt = FlowAnswer["webhooks"][number]["last"][number];
@@ -66,7 +66,6 @@ export type FlowWebhook = {
 export type FlowDestination = {
   id: string;
   name: string;
-  href: string;
   enabled: boolean;
   perSecond: number;
   count: number;
@@ -85,7 +84,7 @@ export type FlowModel = {
   since: number;
 };
 
-export type Configured = {
+type Configured = {
   sources: readonly SourceAnswer[];
   destinations: readonly DestinationAnswer[];
   audiences: readonly AudienceAnswer[];
@@ -119,12 +118,7 @@ export function flowModel(
       id: source.id,
       kind: audience !== undefined ? "audience" : trait !== undefined ? "trait" : "source",
       name: audience?.name ?? trait?.name ?? source.name,
-      href:
-        audience !== undefined
-          ? hrefTo("audiences", audience.id)
-          : trait !== undefined
-            ? hrefTo("audiences", "traits", trait.id)
-            : hrefTo("sources", source.id),
+      ownerId: audience?.id ?? trait?.id ?? source.id,
       perSecond: figure?.perSecond ?? 0,
       count: figure?.count ?? 0,
       shares: figure?.shares ?? false,
@@ -160,11 +154,11 @@ function destinationOf(
           count: routed,
           unit: "message",
           words: filtered === 0 ? "" : `${count(filtered)} filtered`,
+          brief: "",
           state: !enabled ? "off" : routed === 0 ? "idle" : "works",
           outcome: null,
           failedShare: 0,
           shares: from.shares,
-          href: hashOf({ view: "live", path: [], query: { source: sourceId, destination: id } }),
         },
       ];
     });
@@ -181,7 +175,6 @@ function destinationOf(
   return {
     id,
     name,
-    href: hrefTo("destinations", id),
     enabled,
     perSecond: sum(lines.map((line) => line.perSecond)),
     count: sum(lines.map((line) => line.count)),
@@ -201,7 +194,7 @@ type WebhookOptions = {
 
 function webhookOf({ webhook: { id, url }, destination, figure }: WebhookOptions): FlowWebhook {
   const { host, rest } = addressOf(url);
-  const { state, words } = standing(destination, figure);
+  const { state, words, brief = words } = standing(destination, figure);
   return {
     id,
     host,
@@ -219,6 +212,7 @@ function webhookOf({ webhook: { id, url }, destination, figure }: WebhookOptions
       count: figure?.count ?? 0,
       unit: "attempt",
       words,
+      brief,
       state,
       outcome:
         state === "hanging"
@@ -228,7 +222,6 @@ function webhookOf({ webhook: { id, url }, destination, figure }: WebhookOptions
             : null,
       failedShare: shareOf(figure),
       shares: figure?.shares ?? false,
-      href: hashOf({ view: "live", path: [], query: { webhook: id } }),
     },
   };
 }
@@ -242,39 +235,37 @@ const shareOf = (figure: WebhookOptions["figure"]): number =>
 function standing(
   { enabled, waiting, due }: WebhookOptions["destination"],
   figure: WebhookOptions["figure"],
-): { state: LineState; words: string } {
+): { state: LineState; words: string; brief?: string } {
   if (!enabled) return { state: "off", words: "disabled" };
   if (figure === undefined) return { state: "idle", words: "" };
   const { last, lastMinute, failedInARow, lastFailure, inFlight, inFlightMs } = figure;
   const next = due[0];
   const queue = waiting === 0 ? "" : some(waiting, "waiting", "waiting");
   const then = next === undefined ? queue : `${queue}, next ${clockTime(next)}`;
-  const join = (...parts: string[]): string => parts.filter((part) => part !== "").join(", ");
+  const said = (state: LineState, brief: string) => ({
+    state,
+    brief,
+    words: then === "" ? brief : `${brief}, ${then}`,
+  });
   if (inFlightMs !== null && inFlightMs >= hangsAfterMs)
-    return { state: "hanging", words: join("hangs", `${count(inFlight)} in flight`, then) };
+    return said("hanging", `hangs, ${count(inFlight)} in flight`);
   const share = shareOf(figure);
   if (
     lastFailure !== null &&
     failedInARow > 0 &&
     (failedInARow >= failsAfter || share >= 0.5 || lastMinute.ended === 0)
   )
-    return {
-      state: "failing",
-      words: join(
-        failedInARow === 1
-          ? answerWords(lastFailure)
-          : `${answerWords(lastFailure)}, the last ${count(failedInARow)}`,
-        then,
-      ),
-    };
+    return said(
+      "failing",
+      failedInARow === 1
+        ? answerWords(lastFailure)
+        : `${answerWords(lastFailure)}, the last ${count(failedInARow)}`,
+    );
   const latest = last.at(-1);
   if (latest === undefined) return { state: "idle", words: "" };
   if (share > 0 && lastFailure !== null) {
     const percent = Math.max(1, Math.round(share * 100));
-    return {
-      state: "partly",
-      words: join(`${percent} % fail with ${answerWords(lastFailure)}`, then),
-    };
+    return said("partly", `${percent} % fail with ${answerWords(lastFailure)}`);
   }
   return { state: "works", words: `${answerWords(latest)} in ${duration(latest.durationMs)}` };
 }
@@ -325,6 +316,21 @@ export function troubles(
   );
 }
 
+/** The newest message that went along a line, among those that are named one by one. */
+export function newestOn({ moving }: FlowAnswer, line: string): string | null {
+  const named = [
+    ...moving.messages.flatMap(({ id, sourceId, destinationIds, agoMs }) =>
+      destinationIds.map((to) => ({ id, agoMs, key: lineKey(sourceId, to) })),
+    ),
+    ...moving.attempts.map(({ messageId, destinationId, webhookId, agoMs }) => ({
+      id: messageId,
+      agoMs,
+      key: lineKey(destinationId, webhookId),
+    })),
+  ].filter(({ key }) => key === line);
+  return named.toSorted((a, b) => a.agoMs - b.agoMs)[0]?.id ?? null;
+}
+
 /** What a screen reader says of a line. */
 export function lineSentence({
   fromName,
@@ -338,4 +344,14 @@ export function lineSentence({
   return [`${fromName} to ${toName}: ${rate}`, some(n, unit), words]
     .filter((part) => part !== "")
     .join(", ");
+}
+
+/** By second; by minute when the last one is more than five minutes away. */
+export function dueGroups(due: readonly number[]): { at: number; size: number }[] {
+  const [first] = due;
+  const last = due.at(-1);
+  if (first === undefined || last === undefined) return [];
+  const step = last - first > 300_000 ? 60_000 : 1000;
+  const groups = Map.groupBy(due, (at) => Math.floor(at / step));
+  return [...groups.values()].map((all) => ({ at: all[0] as number, size: all.length }));
 }

@@ -5,29 +5,26 @@
 
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { Choice } from "../../kit/controls.tsx";
-import { OutcomeGlyph } from "../../kit/glyph.tsx";
-import { Icon } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { SplitPane } from "../../kit/split-pane.tsx";
-import { clockTime, count } from "../../kit/words.ts";
+import { count } from "../../kit/words.ts";
 import { useOffer } from "../../stores/commands.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useFeed, useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import type { Marks } from "./flow-canvas.tsx";
+import { FlowBar, type Shape } from "./flow-bar.tsx";
 import { FlowCard } from "./flow-card.tsx";
 import { FlowStart } from "./flow-start.tsx";
 import { FlowList } from "./flow-list.tsx";
 import { FlowMap } from "./flow-map.tsx";
-import { type FlowAnswer, type FlowModel, lineKey, troubles } from "./flow-model.ts";
+import { type FlowAnswer, type FlowModel, lineKey, newestOn } from "./flow-model.ts";
 import { FlowPanel } from "./flow-panel.tsx";
 import { loomLayout, needsAttention } from "./loom-layout.ts";
 import { type Drawing, isMany, mapLayout, type Room } from "./map-layout.ts";
 import { useFlow } from "./use-flow.ts";
 import "./flow.css";
-
-type Shape = "map" | "list";
+import "./flow-map.css";
 
 const shapeKey = "hookyard.flow.shape";
 
@@ -68,7 +65,7 @@ export function FlowView() {
     if (held !== null) return setHeld(null);
     if (selected !== null) return setHeld(selected);
     const line = (document.activeElement as HTMLElement | null)?.dataset["line"];
-    const id = line === undefined ? null : (marks.current?.newestOn(line) ?? null);
+    const id = line === undefined || flow === undefined ? null : newestOn(flow, line);
     if (id !== null) hold(id);
   };
   useKeys({ m: () => choose("map"), l: () => choose("list"), h: holdOne, Escape: close });
@@ -113,7 +110,7 @@ export function FlowView() {
   const main = shape === "list" ? <FlowList model={model} /> : map;
   return (
     <section className="flow" aria-label="Flow">
-      <Bar model={model} shape={shape} onShape={choose} />
+      <FlowBar model={model} shape={shape} onShape={choose} />
       <ProblemText error={error} />
       {selected === null ? (
         <div className="flow-main">{main}</div>
@@ -150,107 +147,6 @@ function litBy(message: AnswerOf<"messages.get"> | undefined): ReadonlySet<strin
       lineKey(message.sourceId, destinationId),
       ...attempts.map(({ webhookId }) => lineKey(destinationId, webhookId)),
     ]),
-  );
-}
-
-function Bar({
-  model,
-  shape,
-  onShape,
-}: {
-  model: FlowModel;
-  shape: Shape;
-  onShape: (shape: Shape) => void;
-}) {
-  const failing = troubles(model, "failing");
-  const hanging = troubles(model, "hanging");
-  const turn = useRef(0);
-  const goTo = (lines: readonly { line: { key: string; href: string } }[]): void => {
-    const next = lines[turn.current % lines.length];
-    turn.current += 1;
-    if (next === undefined) return;
-    const link = document.querySelector<HTMLElement>(
-      `[data-line="${CSS.escape(next.line.key)}"], .flow-list a[href="${CSS.escape(next.line.href)}"]`,
-    );
-    link?.scrollIntoView({ block: "nearest" });
-    link?.focus();
-  };
-  const waiting = model.destinations.reduce((sum, each) => sum + each.waiting, 0);
-  const worst = failing[0]?.line.outcome ?? "http_error";
-  return (
-    <header className="flow-bar">
-      <h1>Flow</h1>
-      <Choice
-        label="Shown as"
-        value={shape}
-        options={[
-          {
-            value: "map",
-            label: (
-              <>
-                <Icon name="flow" small /> map
-              </>
-            ),
-          },
-          {
-            value: "list",
-            label: (
-              <>
-                <Icon name="list" small /> list
-              </>
-            ),
-          },
-        ]}
-        onChange={onShape}
-      />
-      {failing.length === 0 ? null : (
-        <button type="button" className={`alarm ${worst}`} onClick={() => goTo(failing)}>
-          <OutcomeGlyph outcome={worst} />
-          <b>{count(failing.length)} failing</b>
-          <span className="more">{failing[0]?.host}</span>
-        </button>
-      )}
-      {hanging.length === 0 ? null : (
-        <button type="button" className="alarm timeout" onClick={() => goTo(hanging)}>
-          <OutcomeGlyph outcome="timeout" />
-          <b>
-            {count(hanging.length)} {hanging.length === 1 ? "hangs" : "hang"}
-          </b>
-          <span className="more">{hanging[0]?.host}</span>
-        </button>
-      )}
-      {waiting === 0 ? null : (
-        <a className="alarm waiting" href="#/retries">
-          <b>{count(waiting)} waiting</b>
-        </a>
-      )}
-      <span className="grow" />
-      <span className="quiet since">counted since {clockTime(model.since)}</span>
-      <Announced model={model} />
-    </header>
-  );
-}
-
-/** For screen readers: what began to fail, at most every five seconds. */
-function Announced({ model }: { model: FlowModel }) {
-  const broken = [...troubles(model, "failing"), ...troubles(model, "hanging")];
-  const words = broken.map(({ host, line }) => `${host}: ${line.words}`);
-  const key = broken.map(({ id, line }) => `${id} ${line.state}`).join();
-  const [said, say] = useState("");
-  const latest = useRef(words);
-  latest.current = words;
-  useEffect(() => {
-    const timer = window.setTimeout(
-      () => say(latest.current.length === 0 ? "" : latest.current.join(". ")),
-      said === "" ? 0 : 5000,
-    );
-    return () => window.clearTimeout(timer);
-    // oxlint-disable-next-line react-hooks/exhaustive-deps -- figures in the words change all the time; what fails is news
-  }, [key]);
-  return (
-    <span className="sr" role="status">
-      {said}
-    </span>
   );
 }
 

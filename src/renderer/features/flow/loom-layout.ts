@@ -8,11 +8,11 @@ import { lineKey, type FlowDestination, type FlowModel, type LineState } from ".
 import { ordered, type Drawing, type LabelPlace, type Room, type Station } from "./map-layout.ts";
 import type { Point } from "./route-path.ts";
 
-const sourceRow = 23;
 const listTop = 46;
 const columnGap = 22;
-const bigRow = 44;
-const smallRow = 24;
+/** Roomy, and where not everything would fit. */
+const rows = { source: 23, big: 44, small: 24 };
+const tightRows = { source: 20, big: 38, small: 20 };
 
 export const needsAttention = (state: LineState): boolean =>
   state === "failing" || state === "hanging" || state === "partly";
@@ -26,7 +26,7 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
   const origins = model.origins
     .toSorted((a, b) => (a.kind === b.kind ? 0 : a.kind === "source" ? -1 : 1))
     .map(({ id }) => id);
-  const width = Math.max(room.width, 760);
+  const width = Math.max(room.width, 740);
   const nameWidth = width < 1000 ? 150 : 168;
   const columns = 24 + nameWidth + 26;
   const gap = Math.min(columnGap, (width * 0.3) / Math.max(1, origins.length));
@@ -35,7 +35,14 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
   );
   const station = columns + origins.length * gap + 36;
   const end = width - 28;
-  const listBottom = listTop + origins.length * sourceRow;
+  const needed = (size: typeof rows): number =>
+    listTop +
+    origins.length * size.source +
+    attention.size * size.big +
+    (inOrder.length - attention.size) * size.small +
+    100;
+  const size = needed(rows) > room.height ? tightRows : rows;
+  const listBottom = listTop + origins.length * size.source;
 
   const tracks = new Map<string, readonly Point[]>();
   const routes = new Map<string, readonly Point[]>();
@@ -59,7 +66,7 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
       const x = columnX.get(from) as number;
       dots.push({ source: from, destination: id, x, y });
       lowest.set(from, Math.max(lowest.get(from) ?? 0, y));
-      const sourceY = listTop + origins.indexOf(from) * sourceRow;
+      const sourceY = listTop + origins.indexOf(from) * size.source;
       routes.set(lineKey(from, id), [
         [columns, sourceY],
         [x, sourceY],
@@ -93,13 +100,13 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
 
   const troubled = inOrder.filter(({ id }) => attention.has(id));
   const calm = inOrder.filter(({ id }) => !attention.has(id));
-  let y = listBottom + 34;
+  let y = listBottom + 26;
   if (troubled.length > 0) {
     headings.push({ words: "Need attention", count: troubled.length, x: station + 14, y: y - 22 });
     y += 22;
     for (const destination of troubled) {
       addRow(destination, y, true);
-      y += bigRow;
+      y += size.big;
     }
     y += 16;
   }
@@ -111,8 +118,8 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
       y: y - 22,
     });
     y += 4;
-    const spare = room.height - y - calm.length * smallRow - 20;
-    const pitch = smallRow + Math.max(0, Math.min(6, spare / calm.length));
+    const spare = room.height - y - calm.length * size.small - 20;
+    const pitch = size.small + Math.max(0, Math.min(6, spare / calm.length));
     for (const destination of calm) {
       addRow(destination, y, false);
       y += pitch;
@@ -120,7 +127,7 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
   }
   for (const [place, id] of origins.entries()) {
     const x = columnX.get(id) as number;
-    const sourceY = listTop + place * sourceRow;
+    const sourceY = listTop + place * size.source;
     const to = lowest.get(id);
     tracks.set(
       `column:${id}`,

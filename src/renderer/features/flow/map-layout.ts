@@ -90,7 +90,8 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
   );
   const width = Math.max(room.width, 660);
   const isNarrow = width < 900;
-  const x = columnsIn(width, isNarrow);
+  const longest = Math.max(0, ...destinations.map(({ name }) => name.length));
+  const x = columnsIn(width, isNarrow, longest);
   const band = people.length === 0 ? bandTop : bandTop + bandGap * (people.length - 1);
 
   const webhookY = new Map<string, number>();
@@ -162,7 +163,9 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
       key: id,
       x: ox + 10,
       y: oy - above - 27,
-      width: isPerson.has(id) ? x.destination - x.audience - 130 : x.riser - x.source - 22,
+      width: isPerson.has(id)
+        ? Math.max(108, x.destination - x.audience - 130)
+        : x.riser - x.source - 22,
       below: oy + above + 7,
     });
   }
@@ -209,11 +212,12 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
         [x.end - 20, first],
       ]);
   }
+  const lowest = Math.max(0, ...stations.map(({ y, height }) => y + height / 2));
   const counts = model.destinations.reduce((sum, { webhooks }) => sum + webhooks.length, 0);
   return {
     kind: "map",
     width,
-    height: Math.max(room.height, bottom + 24),
+    height: Math.max(room.height, bottom + 24, lowest + 48),
     tracks,
     routes: tracks,
     stations: [...stations, { key: "profiles", x: x.profiles, y: bandTop, height: 12 }],
@@ -238,10 +242,11 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
 
 type Columns = ReturnType<typeof columnsIn>;
 
-function columnsIn(width: number, isNarrow: boolean) {
+function columnsIn(width: number, isNarrow: boolean, longestName: number) {
   const riser = isNarrow ? 142 : 178;
   const destination = Math.round(width * (isNarrow ? 0.5 : 0.52));
-  const bend = destination + (isNarrow ? 104 : 128);
+  const name = 46 + longestName * 9;
+  const bend = destination + Math.max(96, Math.min(isNarrow ? 120 : 200, name));
   return {
     source: 22,
     riser,

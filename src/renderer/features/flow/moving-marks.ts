@@ -164,12 +164,6 @@ export class MovingMarks {
     }
     return marks;
   }
-
-  /** The newest message on a line. */
-  newestOn(line: string, now: number): string | null {
-    const on = [...this.#legs.values()].filter((leg) => leg.line === line && leg.startAt <= now);
-    return on.toSorted((a, b) => b.startAt - a.startAt)[0]?.messageId ?? null;
-  }
 }
 
 /** Pixels a second for how the clock goes: faster, but never sixty times. */

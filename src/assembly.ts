@@ -70,7 +70,10 @@ export function createCore({ data, clock: firstClock, report: reportUnexpected }
     activity,
     work: advanceWork,
     onOverdue: signals.overdue.emit,
-    onChange: (advance) => changes.noteClock(advance),
+    onChange(advance) {
+      changes.noteClock(advance);
+      signals.clockMoved.emit();
+    },
     report,
   });
   const now = (): number => clock.now();
@@ -117,6 +120,8 @@ function createSignals() {
     /** A slice of messages was applied to profiles; listeners write within its transaction. */
     profilesChanged: signal<[changes: readonly ProfileChange[]]>(),
     attemptsRecorded: signal<[attempts: readonly RecordedAttempt[]]>(),
+    /** The clock was set, or an advance has ended or gets on. */
+    clockMoved: signal<[]>(),
     configurationChanged: signal<[]>(),
     destinationDeleted: signal<[id: DestinationId]>(),
     /** Due times were missed, because the machine slept or the process did not run. */
@@ -165,7 +170,7 @@ export function createDelivery(core: Core, { dataDir, inThread }: DeliveryOption
   advanceWork.isWaiting = () => scheduler.hasOwnWaiting();
   advanceWork.attemptsMade = () => scheduler.attemptsMade;
   signals.overdue.on(() => scheduler.spreadOverdue());
-  signals.configurationChanged.on(() => scheduler.kick());
+  signals.configurationChanged.on(() => scheduler.onConfigurationChanged());
   signals.destinationDeleted.on((id) => deliveries.cancelOf(id));
   signals.committed.on((messages, origin) => scheduler.onCommitted(messages, origin));
   return { authority, trust, thread, scheduler, deliveries };

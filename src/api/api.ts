@@ -21,6 +21,7 @@ import {
 } from "./handlers/people.ts";
 import {
   clientHandlers,
+  conditionHandlers,
   destinationHandlers,
   endpointHandlers,
   retryProfileHandlers,
@@ -63,6 +64,7 @@ export function createApi({
     "about.get": about,
     ...sourceHandlers(pipeline),
     ...destinationHandlers(pipeline),
+    ...conditionHandlers,
     ...messageHandlers(pipeline),
     ...deliveryHandlers(pipeline),
     ...clockHandlers(pipeline),
@@ -149,8 +151,8 @@ function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "flow" | "pi
       };
     },
     "pipeline.settle": ({ timeoutMs }) => pipeline.settle(timeoutMs),
-    "pipeline.reset": async ({ what }) => {
-      await pipeline.reset(what);
+    "pipeline.reset": async ({ what, clock }) => {
+      await pipeline.reset(what, clock);
       return { what };
     },
   };

@@ -65,7 +65,7 @@ const flow = z
           due: z.array(time).describe("The next due times, at most sixty."),
         }),
       )
-      .describe("Destinations with deliveries under way."),
+      .describe("Destinations with deliveries in progress or waiting."),
     moving: z
       .object({
         messages: z.array(

@@ -94,6 +94,12 @@ export type ClientStore = {
   deleteClient(id: ClientId): void;
 };
 
+/** The demo that is open: the number of the next message that it sends. */
+export type DemoStore = {
+  demo(): { next: number } | null;
+  saveDemo(demo: { next: number } | null): void;
+};
+
 /** For keeping the data small. */
 export type UpkeepStore = {
   /**
@@ -111,6 +117,11 @@ export type UpkeepStore = {
    * messages stay, and the newest.
    */
   removeRejected(maxBytes: number, limit: number): number;
+  /**
+   * Shortens the file by up to `limit` of the pages that nothing uses, while they are more than a
+   * quarter of it; returns how many went.
+   */
+  giveBack(limit: number): number;
   /**
    * Removes all messages and everything that belongs to them, and requests kept for unknown write
    * keys; ids start again.
@@ -133,6 +144,7 @@ export type HealthStore = {
 export type Store = ConfigurationStore &
   RefusedStore &
   ClientStore &
+  DemoStore &
   ClockStore &
   IngestStore &
   DeliveryStore &

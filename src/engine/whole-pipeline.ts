@@ -115,7 +115,8 @@ type Reloading = { reload(): void };
 
 type ResetOptions = {
   store: Pick<UpkeepStore, "clearMessages" | "clearEverything">;
-  workspaces: { stop(): void };
+  clock: { toRealTime(empty: () => void): void };
+  workspaces: { forget(): void; stop(): void; start(): void };
   clients: { reset: (what: "messages" | "everything") => void };
   scheduler: { clear(empty: () => void): Promise<void> };
   configuration: Reloading;
@@ -131,11 +132,13 @@ type ResetOptions = {
 
 /**
  * Empties the pipeline: of messages and everything that belongs to them, or of the configuration
- * too. The settings stay.
+ * too. The settings stay. The clock may go back to real time only here, where nothing is left that
+ * has a time.
  */
 export function createReset(options: ResetOptions): Pipeline["reset"] {
   const {
     store,
+    clock,
     workspaces,
     clients,
     scheduler,
@@ -149,19 +152,24 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
     refused,
     changes,
   } = options;
-  return async (what) => {
+  return async (what, withClock = false) => {
     const isAll = what === "everything";
-    workspaces.stop();
+    if (isAll) workspaces.forget();
+    else workspaces.stop();
     clients.reset(what);
     await scheduler.clear(() => {
-      if (isAll) store.clearEverything();
-      else store.clearMessages();
+      const clear = isAll ? store.clearEverything : store.clearMessages;
+      if (withClock) clock.toRealTime(clear);
+      else clear();
     });
+    // What the clients wait for is a time of the clock.
+    if (withClock) clients.reset(what);
     for (const each of [configuration, suppressions, computations, deletions, flow]) each.reload();
     for (const { id } of endpoints.list()) endpoints.clearReceived(id);
     if (isAll) endpoints.reload();
     profiles.kick();
     refused.clear();
+    workspaces.start();
     for (const area of isAll ? [...ofMessages, ...ofConfiguration] : ofMessages)
       changes.note(area, null);
   };
@@ -169,7 +177,7 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
 
 const retentionEveryMs = 10_000;
 
-/** Messages removed at once: about ten milliseconds' work. */
+/** Messages, or pages of the file, removed at once: about ten milliseconds' work. */
 const slice = 200;
 
 /**
@@ -205,6 +213,7 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
     kick();
     const { maxMessages, maxBytes, maxAgeMs } = settings();
     let removed = 0;
+    let freed = 0;
     try {
       removed = store.removeOld(
         {
@@ -214,11 +223,12 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
         },
         slice,
       );
+      if (removed === 0) freed = store.giveBack(slice);
     } catch (error) {
       report(error);
     }
     noteGone(removed);
-    timer = startIdleTimer(removed > 0 ? 1 : retentionEveryMs, run);
+    timer = startIdleTimer(removed > 0 || freed > 0 ? 1 : retentionEveryMs, run);
   }
 
   function kick(): void {

@@ -59,7 +59,7 @@ describe("the flow", () => {
     expect(await page.evaluate("location.hash")).toMatch(/^#\/live\?webhook=whk_/);
 
     await page.keyboard.press("w");
-    await flow.station("Billing").click();
+    await flow.node("Billing").click();
     expect(await page.evaluate("location.hash")).toMatch(/^#\/destinations\/dst_/);
   });
 
@@ -73,7 +73,7 @@ describe("the flow", () => {
     await inspector.call("pipeline.settle", {});
     const { page } = await open("/flow");
     const flow = flowPage(page);
-    await flow.station("Shop web").focus();
+    await flow.node("Shop web").focus();
     await page.keyboard.press("ArrowRight");
     await page.locator(":focus[data-line]").waitFor();
     await page.keyboard.press("ArrowRight");
@@ -102,7 +102,7 @@ describe("the flow", () => {
     await inspector.shop();
     const { page } = await open("/flow", moving);
     const flow = flowPage(page);
-    await flow.station("Shop web").waitFor();
+    await flow.node("Shop web").waitFor();
     expect(await flow.isDrawnOn()).toBe(false);
     await inspector.send([order("u_1")]);
     await expect.poll(flow.isDrawnOn, { timeout: 10_000 }).toBe(true);
@@ -117,11 +117,11 @@ describe("the flow", () => {
     await expect.poll(flow.isDrawnOn, { timeout: 20_000 }).toBe(false);
   });
 
-  test("holds one message, shows its path, and lets it go", async ({ open, inspector }) => {
+  test("holds one message, shows its path, and releases it", async ({ open, inspector }) => {
     await inspector.shop({ steps: [{ do: "answer", status: 503 }] });
     const { page } = await open("/flow", moving);
     const flow = flowPage(page);
-    await flow.station("Shop web").waitFor();
+    await flow.node("Shop web").waitFor();
     await inspector.send([order("u_9")]);
     await flow.line("Shop web", "Billing").focus();
     await page.getByRole("link", { name: /^Shop web to Billing: .*1 message/ }).waitFor({
@@ -130,7 +130,7 @@ describe("the flow", () => {
     await page.keyboard.press("h");
     await flow.panel.getByRole("heading", { name: "Order Completed" }).waitFor();
     await flow.panel.getByText("waiting", { exact: true }).first().waitFor();
-    await flow.hold.filter({ hasText: "Let go" }).waitFor();
+    await flow.hold.filter({ hasText: "Release" }).waitFor();
     await page.keyboard.press("h");
     await flow.hold.filter({ hasText: "Hold" }).waitFor();
     expect(await seriousFindings(page)).toEqual([]);
@@ -144,7 +144,7 @@ describe("the flow", () => {
   }) => {
     await inspector.shop();
     const { page } = await open("/flow");
-    await flowPage(page).station("Shop web").waitFor();
+    await flowPage(page).node("Shop web").waitFor();
     await inspector.send([order("u_1")]);
     await page.getByRole("link", { name: /^Shop web to Billing: .*1 message/ }).waitFor({
       state: "attached",

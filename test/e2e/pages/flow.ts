@@ -13,7 +13,7 @@ export function flowPage(page: Page) {
     as: (shape: "map" | "list") => view.getByRole("radio", { name: shape }),
     line: (from: string, to: string) =>
       map.getByRole("link", { name: new RegExp(`^${from} to ${to}: `) }),
-    station: (name: string) => map.getByRole("link", { name: new RegExp(`^${name}: `) }),
+    node: (name: string) => map.getByRole("link", { name: new RegExp(`^${name}: `) }),
     /** On a loom. */
     row: (name: string) => map.getByRole("button", { name: new RegExp(`^${name}: `) }),
     card: (name: string) => view.getByRole("region", { name, exact: true }),
@@ -23,7 +23,7 @@ export function flowPage(page: Page) {
     listRow: (from: string, to: string) =>
       table.getByRole("row").filter({ hasText: from }).filter({ hasText: to }),
     panel,
-    hold: panel.getByRole("button", { name: /Hold|Let go/ }),
+    hold: panel.getByRole("button", { name: /Hold|Release/ }),
     sendSample: view.getByRole("button", { name: "Send a sample" }),
     /** Whether anything is drawn on the canvas; null without a canvas. */
     isDrawnOn: (): Promise<boolean | null> =>

@@ -61,7 +61,7 @@ export function FlowCanvas({ drawing, flow, sharing, held, lit, onMarks }: Props
     stage.wake();
   }, [stage, flow, speed, drawing]);
   useEffect(() => {
-    if (held === null) stage.marks.letGo();
+    if (held === null) stage.marks.release();
     else stage.marks.hold(held, stage.now());
     stage.wake();
   }, [stage, held]);

@@ -1,6 +1,6 @@
 /**
- * The map or the loom: lines and stations as SVG, names and figures as links over it, and between
- * the two the canvas on which messages move. Every line and every station is a link with a sentence
+ * The map or the loom: lines and nodes as SVG, names and figures as links over it, and between
+ * the two the canvas on which messages move. Every line and every node is a link with a sentence
  * as its name; the arrows go to the next one in their direction.
  */
 
@@ -15,7 +15,7 @@ import {
   rateWords,
 } from "./flow-model.ts";
 import { Names } from "./flow-names.tsx";
-import { Ground, isDimmed, sharingOf, Sidings, Stations, Track } from "./flow-tracks.tsx";
+import { Ground, isDimmed, sharingOf, Sidings, Nodes, Track } from "./flow-tracks.tsx";
 import type { Drawing } from "./map-layout.ts";
 
 type MapProps = {
@@ -91,7 +91,7 @@ export function FlowMap(props: MapProps) {
           onMarks={props.onMarks}
         />
       )}
-      <Stations drawing={drawing} lit={lit} />
+      <Nodes drawing={drawing} lit={lit} />
       {drawing.columns.map(({ words, count: n, x, y }) => (
         <p key={words} className="flow-column" style={{ left: x, top: y }}>
           {words} <b>{count(n)}</b>

@@ -74,7 +74,7 @@ export function FlowPanel({
       </div>
       <footer>
         <Button small shortcut="h" onClick={onHold} aria-pressed={isHeld}>
-          {isHeld ? "Let go" : "Hold"}
+          {isHeld ? "Release" : "Hold"}
         </Button>
         <span className="grow" />
         <Button

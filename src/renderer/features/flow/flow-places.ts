@@ -1,4 +1,4 @@
-/** Where the lines and the stations of the map lead. */
+/** Where the lines and the nodes of the map lead. */
 
 import { hashOf, hrefTo } from "../../stores/place.ts";
 import type { FlowLine, Origin } from "./flow-model.ts";

@@ -1,4 +1,4 @@
-/** What lies under the names: the lines as links to their messages, the stations, the sidings. */
+/** What lies under the names: the lines as links to their messages, the nodes, the sidings. */
 
 import { memo } from "react";
 import {
@@ -170,14 +170,14 @@ export function Sidings({ model, drawing }: Pick<Shown, "model" | "drawing">) {
   );
 }
 
-export function Stations({ drawing, lit }: { drawing: Drawing; lit: ReadonlySet<string> }) {
+export function Nodes({ drawing, lit }: { drawing: Drawing; lit: ReadonlySet<string> }) {
   const isLit = (key: string): boolean => [...lit].some((line) => line.split(">").includes(key));
   return (
-    <svg className="flow-stations" width={drawing.width} height={drawing.height} aria-hidden="true">
+    <svg className="flow-nodes" width={drawing.width} height={drawing.height} aria-hidden="true">
       {drawing.feed?.rings.map(([x, y]) => (
         <circle key={`${x} ${y}`} className="junction" cx={x} cy={y} r={3} />
       ))}
-      {drawing.stations.map(({ key, x, y, height }) => (
+      {drawing.nodes.map(({ key, x, y, height }) => (
         <rect
           key={key}
           className={isLit(key) ? "lit" : undefined}

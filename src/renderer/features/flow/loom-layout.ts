@@ -5,7 +5,7 @@
  */
 
 import { lineKey, type FlowDestination, type FlowModel, type LineState } from "./flow-model.ts";
-import { ordered, type Drawing, type LabelPlace, type Room, type Station } from "./map-layout.ts";
+import { ordered, type Drawing, type LabelPlace, type Room, type MapNode } from "./map-layout.ts";
 import type { Point } from "./route-path.ts";
 
 const listTop = 46;
@@ -33,7 +33,7 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
   const columnX = new Map(
     origins.map((id, place) => [id, columns + (origins.length - 1 - place) * gap + 14]),
   );
-  const station = columns + origins.length * gap + 36;
+  const node = columns + origins.length * gap + 36;
   const end = width - 28;
   const needed = (size: typeof rows): number =>
     listTop +
@@ -47,7 +47,7 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
   const tracks = new Map<string, readonly Point[]>();
   const routes = new Map<string, readonly Point[]>();
   const labels = new Map<string, LabelPlace>();
-  const stations: Station[] = [];
+  const nodes: MapNode[] = [];
   const dots: Drawing["dots"][number][] = [];
   const lowest = new Map<string, number>();
   const headings: Drawing["columns"][number][] = [
@@ -60,7 +60,7 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
     if (xs.length > 0)
       tracks.set(`row:${id}`, [
         [Math.min(...xs), y],
-        [station, y],
+        [node, y],
       ]);
     for (const from of froms) {
       const x = columnX.get(from) as number;
@@ -71,11 +71,11 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
         [columns, sourceY],
         [x, sourceY],
         [x, y],
-        [station, y],
+        [node, y],
       ]);
     }
-    stations.push({ key: id, x: station, y, height: 12 });
-    const from = isBig ? station : station + Math.min(300, (end - station) * 0.42);
+    nodes.push({ key: id, x: node, y, height: 12 });
+    const from = isBig ? node : node + Math.min(300, (end - node) * 0.42);
     const slots = Math.max(1, webhooks.length);
     for (const [nth, webhook] of webhooks.entries()) {
       const to = end - (slots - 1 - nth) * 14;
@@ -84,16 +84,16 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
         [to, y],
       ]);
       routes.set(lineKey(id, webhook.id), [
-        [station, y],
+        [node, y],
         [to, y],
       ]);
       labels.set(webhook.id, { key: webhook.id, x: to - 8, y: y - 8, width: 16, below: y });
     }
     labels.set(id, {
       key: id,
-      x: station + 14,
+      x: node + 14,
       y: isBig ? y - 26 : y - 9,
-      width: (isBig ? end : from) - station - 18,
+      width: (isBig ? end : from) - node - 18,
       below: y,
     });
   };
@@ -102,7 +102,7 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
   const calm = inOrder.filter(({ id }) => !attention.has(id));
   let y = listBottom + 26;
   if (troubled.length > 0) {
-    headings.push({ words: "Need attention", count: troubled.length, x: station + 14, y: y - 22 });
+    headings.push({ words: "Need attention", count: troubled.length, x: node + 14, y: y - 22 });
     y += 22;
     for (const destination of troubled) {
       addRow(destination, y, true);
@@ -114,7 +114,7 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
     headings.push({
       words: troubled.length > 0 ? "Others" : "Destinations",
       count: calm.length,
-      x: station + 14,
+      x: node + 14,
       y: y - 22,
     });
     y += 4;
@@ -150,7 +150,7 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
     height: Math.max(room.height, y + 12),
     tracks,
     routes,
-    stations,
+    nodes,
     labels,
     sidings: new Map(),
     feed: null,

@@ -132,10 +132,10 @@ test("rows of a loom have places of their own", () => {
     sources: 10,
     destinations: Array.from({ length: 20 }, (_, nth) => [nth % 10, (nth + 3) % 10]),
   });
-  const { stations, dots } = loomLayout(model, room, new Set(["dst_4", "dst_9"]));
-  expect(new Set(stations.map(({ y }) => y)).size).toBe(20);
+  const { nodes, dots } = loomLayout(model, room, new Set(["dst_4", "dst_9"]));
+  expect(new Set(nodes.map(({ y }) => y)).size).toBe(20);
   expect(dots).toHaveLength(40);
-  const heights = stations.map(({ key, y }) => ({ key, y })).toSorted((a, b) => a.y - b.y);
+  const heights = nodes.map(({ key, y }) => ({ key, y })).toSorted((a, b) => a.y - b.y);
   expect(new Set(heights.slice(0, 2).map(({ key }) => key))).toEqual(new Set(["dst_4", "dst_9"]));
 });
 

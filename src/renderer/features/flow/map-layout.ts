@@ -11,7 +11,7 @@ import { octilinear, type Point } from "./route-path.ts";
 export type Room = { width: number; height: number };
 
 /** A ring or a capsule over the ends of lines; its place is its middle. */
-export type Station = { key: string; x: number; y: number; height: number };
+export type MapNode = { key: string; x: number; y: number; height: number };
 
 /** The upper left corner of a name, and the room that it has. */
 export type LabelPlace = { key: string; x: number; y: number; width: number; below: number };
@@ -24,7 +24,7 @@ export type Drawing = {
   tracks: ReadonlyMap<string, readonly Point[]>;
   /** The way of a mark along each line. */
   routes: ReadonlyMap<string, readonly Point[]>;
-  stations: readonly Station[];
+  nodes: readonly MapNode[];
   labels: ReadonlyMap<string, LabelPlace>;
   /** Above the lines to a destination's webhooks, where its retries wait. */
   sidings: ReadonlyMap<string, readonly Point[]>;
@@ -138,7 +138,7 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
 
   const tracks = new Map<string, readonly Point[]>();
   const labels = new Map<string, LabelPlace>();
-  const stations: Station[] = [];
+  const nodes: MapNode[] = [];
   for (const id of order.origins) {
     const [ox, oy] = originPoint.get(id) as Point;
     const ways = outgoing(id);
@@ -157,7 +157,7 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
         }),
       );
     }
-    stations.push({ key: id, x: ox, y: oy, height: spanOf(ways.length) });
+    nodes.push({ key: id, x: ox, y: oy, height: spanOf(ways.length) });
     const above = (spanOf(ways.length) - 12) / 2;
     labels.set(id, {
       key: id,
@@ -175,7 +175,7 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
     const ids = webhooks.map((webhook) => webhook.id);
     const lanes = Math.max(incoming(id).length, ids.length, 1);
     const above = (spanOf(ids.length) - 12) / 2;
-    stations.push({ key: id, x: x.destination, y, height: spanOf(lanes) });
+    nodes.push({ key: id, x: x.destination, y, height: spanOf(lanes) });
     labels.set(id, {
       key: id,
       x: x.destination + 13,
@@ -212,7 +212,7 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
         [x.end - 20, first],
       ]);
   }
-  const lowest = Math.max(0, ...stations.map(({ y, height }) => y + height / 2));
+  const lowest = Math.max(0, ...nodes.map(({ y, height }) => y + height / 2));
   const counts = model.destinations.reduce((sum, { webhooks }) => sum + webhooks.length, 0);
   return {
     kind: "map",
@@ -220,7 +220,7 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
     height: Math.max(room.height, bottom + 24, lowest + 48),
     tracks,
     routes: tracks,
-    stations: [...stations, { key: "profiles", x: x.profiles, y: bandTop, height: 12 }],
+    nodes: [...nodes, { key: "profiles", x: x.profiles, y: bandTop, height: 12 }],
     labels: labels.set("profiles", {
       key: "profiles",
       x: x.profiles - 6,

@@ -100,7 +100,7 @@ describe("a mark", () => {
       [30, "moves"],
       [70, "moves"],
     ]);
-    made.letGo();
+    made.release();
     expect(shown(made, 1700)).toEqual([
       [70, "moves"],
       [70, "moves"],

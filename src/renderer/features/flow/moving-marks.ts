@@ -124,7 +124,7 @@ export class MovingMarks {
     this.#held = { messageId, at: now };
   }
 
-  letGo(): void {
+  release(): void {
     this.#held = null;
   }
 

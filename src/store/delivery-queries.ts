@@ -69,7 +69,8 @@ export function createDeliveryQueries(db: Db): Queries {
     [number],
     { webhookId: WebhookId; outcome: number; status: number | null; durationMs: number }
   >(
-    "SELECT webhook_id AS webhookId, outcome, status, duration_ms AS durationMs FROM attempts ORDER BY id DESC LIMIT ?",
+    `SELECT webhook_id AS webhookId, outcome, status, duration_ms AS durationMs FROM attempts
+     WHERE id > (SELECT max(id) FROM attempts) - ? ORDER BY id DESC`,
   );
   function matching({ destinationId, state }: DeliveryFilter): Kind[] {
     return kinds

@@ -16,10 +16,12 @@ import {
 import { createChecks } from "./check/checks.ts";
 import { messageIds } from "./domain/ids.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
+import { Flow } from "./engine/flow.ts";
 import { createMessages } from "./engine/messages.ts";
 import { loadPlans } from "./engine/plans/plans.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
 import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
+import { monotonic } from "./engine/real-time.ts";
 import { createFaults } from "./engine/endpoints/faults.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { typedCalls } from "./scenarios/run/pipeline.ts";
@@ -97,7 +99,12 @@ export function createApp(options: AppOptions): App {
     ingested.add(messages.length);
     follower.kick(origin);
   });
-  signals.attemptsRecorded.on((count) => attempted.add(count));
+  const flow = new Flow({ ...core, monotonic, underWay: () => scheduler.underWay() });
+  signals.committed.on((messages) => flow.committed(messages));
+  signals.attemptsRecorded.on((attempts) => {
+    attempted.add(attempts.length);
+    flow.recorded(attempts);
+  });
 
   const faults = createFaults({ store, configuration, endpoints });
   const pipeline: Pipeline = {
@@ -116,6 +123,7 @@ export function createApp(options: AppOptions): App {
     deletions,
     suppressions,
     queries: store,
+    flow,
     changes,
     settle: createSettle({ activity, clock, store, scheduler, changes }),
     trouble: () => store.trouble() ?? clock.trouble,
@@ -127,6 +135,7 @@ export function createApp(options: AppOptions): App {
     reset: createReset({
       ...core,
       ...people,
+      flow,
       workspaces,
       clients,
       refused,

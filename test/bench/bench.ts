@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import { buildIfStale, root } from "../../src/launch/build.ts";
 import { reaches, type Figure, type Row } from "./measure.ts";
 import { firstSync, liveAudiences } from "./rows/audiences.ts";
-import { browserScroll, browserTail } from "./rows/browser.ts";
+import { browserFlow, browserScroll, browserTail } from "./rows/browser.ts";
 import { client } from "./rows/client.ts";
 import { deliveryAmongMany, deliveryIngested, deliveryQueued } from "./rows/delivery.ts";
 import { endpoints } from "./rows/endpoints.ts";
@@ -36,6 +36,7 @@ const rows: Row[] = [
   eventLoop,
   browserTail,
   browserScroll,
+  browserFlow,
   endpoints,
   client,
 ];

@@ -17,6 +17,7 @@ import { createChecks } from "./check/checks.ts";
 import { messageIds } from "./domain/ids.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
 import { createMessages } from "./engine/messages.ts";
+import { createMetrics } from "./engine/metrics.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
 import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
 import { createFaults } from "./engine/endpoints/faults.ts";
@@ -82,12 +83,24 @@ export function createApp(options: AppOptions): App {
 
   const ingested = createRate();
   const attempted = createRate();
+  const metrics = createMetrics({
+    stats: () => store.stats(),
+    clock: () => clock.state(),
+    hasTrouble: () => store.trouble() !== null,
+    storeBytes: () => store.bytes(),
+    traces: null,
+    version,
+  });
   signals.committed.on((messages, origin) => {
     changes.noteMany("messages", messages, ({ id }) => messageIds.format(id), true);
     ingested.add(messages.length);
+    metrics.committed(messages.length);
     follower.kick(origin);
   });
-  signals.attemptsRecorded.on((count) => attempted.add(count));
+  signals.attemptsRecorded.on((attempts) => {
+    attempted.add(attempts.length);
+    metrics.attempted(attempts);
+  });
 
   const faults = createFaults({ store, configuration, endpoints });
   const pipeline: Pipeline = {
@@ -155,6 +168,7 @@ export function createApp(options: AppOptions): App {
     scenarios: scenarios.handlers,
     checks: checks.handlers,
     about: () => ({ version, ...addresses }),
+    metrics: metrics.text,
     report,
   });
 

@@ -14,7 +14,7 @@ import { reportTo, storeFailure } from "./engine/store-failure.ts";
 import { wallClockNow } from "./engine/real-time.ts";
 import { openStore } from "./store/sqlite-store.ts";
 import type { DestinationId } from "./domain/ids.ts";
-import type { CommittedMessage } from "./engine/ports.ts";
+import type { AttemptRecord, CommittedMessage } from "./engine/ports.ts";
 import type { ProfileChange } from "./engine/profile-ports.ts";
 import { createDeliveries } from "./engine/deliver/deliveries.ts";
 import { DeliveryScheduler } from "./engine/deliver/delivery-scheduler.ts";
@@ -116,7 +116,7 @@ function createSignals() {
     committed: signal<[messages: readonly CommittedMessage[], origin: Origin]>(),
     /** A slice of messages was applied to profiles; listeners write within its transaction. */
     profilesChanged: signal<[changes: readonly ProfileChange[]]>(),
-    attemptsRecorded: signal<[count: number]>(),
+    attemptsRecorded: signal<[attempts: readonly AttemptRecord[]]>(),
     configurationChanged: signal<[]>(),
     destinationDeleted: signal<[id: DestinationId]>(),
     /** Due times were missed, because the machine slept or the process did not run. */

@@ -129,6 +129,8 @@ export type UpkeepStore = {
 export type HealthStore = {
   /** What is wrong with the data file; null when nothing is known to be. */
   trouble(): Problem | null;
+  /** How large the data is: the files, or what is in memory. */
+  bytes(): number;
   /** Notes an error that a call of the store threw; ignores all others. */
   noteFailure(error: unknown): void;
   /** Watches the files from now on, and calls back when the trouble has changed. */

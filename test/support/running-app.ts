@@ -132,6 +132,7 @@ async function startApp({
   return {
     ...addresses,
     changes: app.api.changes,
+    metrics: app.api.metrics,
     call,
     source,
     ingest,

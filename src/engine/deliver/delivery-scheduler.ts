@@ -12,7 +12,7 @@ import type { MessageRowId, DestinationId } from "../../domain/ids.ts";
 import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
-import type { CommittedMessage, DeliveryStore } from "../ports.ts";
+import type { AttemptRecord, CommittedMessage, DeliveryStore } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { startTimer, type RealTimer } from "../real-time.ts";
 import { createLanes, type Lanes } from "./sender.ts";
@@ -56,7 +56,7 @@ type DeliverySchedulerOptions = {
   /** Attempts are sent in this thread when left out. */
   thread?: DeliveryThread | undefined;
   changes: Changes;
-  onAttempts: (n: number) => void;
+  onAttempts: (attempts: readonly AttemptRecord[]) => void;
   report: (error: unknown) => void;
 };
 

@@ -25,7 +25,7 @@ function startRecorder({ underWay = 1 } = {}) {
     changes: feed,
     attemptsUnderWay: () => underWay,
     onReady: () => void (seen.ready += 1),
-    onRecorded: (count) => void seen.recorded.push(count),
+    onRecorded: (recorded) => void seen.recorded.push(recorded.length),
     report: (error) => void seen.reported.push(error),
   });
   onTestFinished(() => feed.stop());

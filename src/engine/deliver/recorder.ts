@@ -24,7 +24,7 @@ type RecorderOptions = {
   attemptsUnderWay: () => number;
   /** Called when it is time to call `flush`. */
   onReady: () => void;
-  onRecorded: (attempts: number) => void;
+  onRecorded: (attempts: readonly AttemptRecord[]) => void;
   report: (error: unknown) => void;
 };
 
@@ -90,7 +90,7 @@ export class Recorder {
     }
     this.#failure = null;
     this.attempts += this.#attempts.length;
-    this.#options.onRecorded(this.#attempts.length);
+    this.#options.onRecorded(this.#attempts);
     for (const { deliveryId } of this.#transitions)
       this.#options.changes.note("deliveries", deliveryIds.format(deliveryId));
     for (const id of this.#messages) this.#options.changes.note("messages", messageIds.format(id));

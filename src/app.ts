@@ -21,6 +21,7 @@ import { createMetrics } from "./engine/metrics.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
 import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
 import { createFaults } from "./engine/endpoints/faults.ts";
+import { createTraces } from "./engine/traces/traces.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { typedCalls } from "./scenarios/run/pipeline.ts";
 import { createScenarios } from "./scenarios/scenarios.ts";
@@ -47,6 +48,8 @@ export type AppOptions = {
   log?: (sentence: string) => void;
   /** Sends deliveries in a thread of their own; in the thread of everything else when left out. */
   deliveryThread?: boolean;
+  /** The collector's address for traces (`collectorUrl`); nothing is traced when left out. */
+  traces?: string | undefined;
   version: string;
 };
 
@@ -72,7 +75,12 @@ export function createApp(options: AppOptions): App {
   const dataDir = data === ":memory:" ? null : data;
   const core = createCore({ ...options, report: reportUnexpected });
   const { store, report, signals, changes, activity, clock, configuration, suppressions } = core;
-  const delivery = createDelivery(core, { dataDir, inThread: options.deliveryThread ?? false });
+  const traces =
+    options.traces === undefined
+      ? null
+      : createTraces({ url: options.traces, store, now: () => clock.now(), version, log });
+  const inThread = options.deliveryThread ?? false;
+  const delivery = createDelivery(core, { dataDir, inThread, traces });
   const ports = createPorts(core, delivery, { host, ports: portNumbers, dataDir, log });
   const { addresses, ingest, refused, endpoints, clients, ingestClient, upkeep } = ports;
   const people = createPeople(core, { accepted: () => ingest.committed() });
@@ -88,13 +96,14 @@ export function createApp(options: AppOptions): App {
     clock: () => clock.state(),
     hasTrouble: () => store.trouble() !== null,
     storeBytes: () => store.bytes(),
-    traces: null,
+    traces: traces?.counts ?? null,
     version,
   });
   signals.committed.on((messages, origin) => {
     changes.noteMany("messages", messages, ({ id }) => messageIds.format(id), true);
     ingested.add(messages.length);
     metrics.committed(messages.length);
+    traces?.committed(messages);
     follower.kick(origin);
   });
   signals.attemptsRecorded.on((attempts) => {
@@ -204,6 +213,7 @@ export function createApp(options: AppOptions): App {
       deliveries.stop();
       await scheduler.stop();
       await endpoints.stop();
+      await traces?.stop();
       clock.stop();
       changes.stop();
       store.close();

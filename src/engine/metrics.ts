@@ -13,9 +13,9 @@ const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 type Sample = { labels?: Record<string, string>; value: number; suffix?: string };
 
-export type TraceCounts = { exported: number; dropped: number };
+type TraceCounts = { exported: number; dropped: number };
 
-export type Metrics = {
+type Metrics = {
   committed(messages: number): void;
   attempted(attempts: readonly AttemptRecord[]): void;
   /** In the text format, version 0.0.4. */

@@ -22,7 +22,7 @@ import type {
   WebhookId,
 } from "../domain/ids.ts";
 import type { Problem } from "../domain/problem.ts";
-import type { ClockStore, DeliveryStore, IngestStore, QueryStore } from "./ports.ts";
+import type { ClockStore, DeliveryStore, IngestStore, QueryStore, TraceStore } from "./ports.ts";
 import type {
   Atomically,
   ComputedStore,
@@ -144,6 +144,7 @@ export type Store = ConfigurationStore &
   IngestStore &
   DeliveryStore &
   QueryStore &
+  TraceStore &
   UpkeepStore &
   ProfileStore &
   ComputedStore &

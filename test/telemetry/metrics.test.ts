@@ -121,6 +121,6 @@ describe("the reader of these tests", () => {
     "# HELP a Of a.\n# TYPE a counter\na 1\n",
     '# HELP a Of a.\n# TYPE a histogram\na_bucket{le="1"} 2\na_bucket{le="+Inf"} 1\na_sum 1\na_count 1\n',
   ])("refuses %j", (text) => {
-    expect(() => readMetrics(text)).toThrow();
+    expect(() => readMetrics(text)).toThrow(Error);
   });
 });

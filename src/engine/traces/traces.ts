@@ -23,8 +23,8 @@ import type { ClaimedDelivery, CommittedMessage, TraceStore } from "../ports.ts"
 import { nextTurn, wallClockNow } from "../real-time.ts";
 import { SpanExporter, type Span } from "./exporter.ts";
 
-/** Arrivals that wait to be read; about what the exporter holds. */
-const maxArrivals = 8_192;
+/** Arrivals that wait to be read, a few megabytes; beyond it, one counts as one span dropped. */
+const maxArrivals = 32_768;
 /** Read in one turn of the event loop, some ten microseconds each. */
 const arrivalsPerTurn = 64;
 

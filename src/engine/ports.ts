@@ -386,6 +386,21 @@ export type RoundMark = { round: number; startedAt: number; outcome: Outcome };
 /** A place in the order of due times. */
 export type DuePlace = { at: number; id: DeliveryId };
 
+/** A message as its trace has it. */
+export type TracedMessage = Pick<
+  MessageSummary,
+  "messageId" | "type" | "sourceId" | "receivedAt" | "state" | "reason"
+> & {
+  /** When it arrived, in real time. */
+  wallAt: number;
+  decisions: Pick<Decision, "destinationId" | "reason">[];
+};
+
+export type TraceStore = {
+  tracedMessage(id: MessageRowId): TracedMessage | null;
+  messageIdOf(id: MessageRowId): string | null;
+};
+
 export type DeliveryFilter = { state?: DeliveryState; destinationId?: DestinationId };
 
 export type Stats = {

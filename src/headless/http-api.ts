@@ -7,8 +7,9 @@
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { PortTaken } from "../app-errors.ts";
 import type { Api } from "../api/api.ts";
+import { calls } from "../contract/contract.ts";
 import { changeStream } from "../contract/events.ts";
-import type { Method } from "../contract/call.ts";
+import type { Call, Method } from "../contract/call.ts";
 import { type Problem, isProblem, problem } from "../domain/problem.ts";
 import {
   answerBadInput,
@@ -29,6 +30,12 @@ const stopDeadlineMs = 1_000;
 /** A configuration of 8 MiB is imported over loopback. */
 const arrival = { headersMs: 10_000, requestMs: 60_000 };
 const openApiPath = "/api/openapi.json";
+const publicPaths: ReadonlySet<string> = new Set([
+  openApiPath,
+  ...Object.values<Call>(calls)
+    .filter(({ isPublic }) => isPublic)
+    .map(({ path }) => path),
+]);
 
 export type ControlPort = {
   /** Returns the URL, without the token. Rejects with `PortTaken`. */
@@ -114,7 +121,8 @@ async function respondToCall(
   path: string,
   search: string,
 ): Promise<void> {
-  const unauthorized = request.method === "OPTIONS" ? null : guard.checkToken(request.headers);
+  const needsToken = request.method !== "OPTIONS" && !publicPaths.has(path);
+  const unauthorized = needsToken ? guard.checkToken(request.headers) : null;
   if (unauthorized !== null)
     return answerProblem(response, unauthorized, { "WWW-Authenticate": "Bearer" });
 

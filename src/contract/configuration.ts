@@ -68,7 +68,7 @@ const configuredComputedTrait = z
   .strictObject({ ...computed, computation })
   .meta({ id: "ConfiguredComputedTrait" });
 
-const configurationDocument = z
+export const configurationDocument = z
   .strictObject({
     version: z.literal(1),
     settings: settingsChanges.optional(),

@@ -2,7 +2,6 @@
 
 import { readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
 import type { ScenarioReport } from "../contract/scenarios.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
 import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
@@ -10,6 +9,7 @@ import { readScenario } from "../scenarios/file/read-scenario.ts";
 import { runRead, unusableReport } from "../scenarios/run/run-scenario.ts";
 import { junitXml, type TimedReport } from "../scenarios/report/junit.ts";
 import { colourPaint, plainPaint, reportText, type Paint } from "../scenarios/report/text.ts";
+import { run } from "./commands.ts";
 import { endEarly, readFlags, wholeNumber } from "./flags.ts";
 
 /**
@@ -28,7 +28,7 @@ export async function runCommand({
   version: string;
 }): Promise<number> {
   const flags = parseRunFlags(args);
-  if (flags === "help" || "wrong" in flags) return endEarly(flags, runHelp);
+  if (flags === "help" || "wrong" in flags) return endEarly(flags, run);
   const paint = hasColour() ? colourPaint : plainPaint;
   const began = monotonic();
   let kept: Kept | null = null;
@@ -42,7 +42,7 @@ export async function runCommand({
   if (flags.json) process.stdout.write(`${JSON.stringify({ scenarios: reports }, null, 2)}\n`);
   else process.stdout.write(`${summary(reports, monotonic() - began, paint)}\n`);
   const written = flags.junit === undefined || (await writeJunit(flags.junit, timed));
-  if (kept !== null) await serveKept(kept, { root });
+  if (kept !== null) await serveKept(kept, { root, version });
   return written && reports.every(({ state }) => state === "passed") ? 0 : 1;
 }
 
@@ -155,21 +155,20 @@ function reportError(error: unknown): void {
 }
 
 /** Until a signal comes. Nothing of it outlives the command. */
-async function serveKept({ api }: Kept, { root }: { root: string }): Promise<void> {
-  const { createControlPort } = await import("./http-api.ts");
-  const { createStaticPages } = await import("./static-pages.ts");
-  const { readOrMakeToken } = await import("./token.ts");
-  const token = readOrMakeToken(null);
-  const pages = createStaticPages([join(root, "out", "renderer"), join(root, "resources", "bare")]);
-  const control = createControlPort({
+async function serveKept(
+  { api }: Kept,
+  { root, version }: { root: string; version: string },
+): Promise<void> {
+  const { startControl } = await import("./control.ts");
+  const { uiUrl: url, token } = await startControl({
     api,
-    token,
-    pages,
-    host: "127.0.0.1",
+    dataDir: null,
+    root,
     port: 0,
+    version,
+    program: "headless",
     report: reportError,
   });
-  const url = await control.start();
   // Standard output may be a JSON document that somebody parses.
   process.stderr.write(
     `The first scenario's pipeline keeps running. Ctrl+C ends it.\n\n  Inspector  ${url}/#token=${token}\n`,
@@ -188,28 +187,9 @@ export type RunFlags = {
   keep: boolean;
 };
 
-export const runHelp = `Usage: hookyard run FILE… [flags]
-
-Runs each scenario in its own pipeline: in memory, on free ports, with a clock that only the scenario moves.
-
-  --junit FILE    Write the results to FILE as JUnit XML.
-  --json          Print one JSON document instead of text. The same files and seed give the same bytes.
-  --seed N        Use this seed instead of the seeds in the files.
-  --keep          Keep the first file's pipeline running afterwards, and print the inspector's address.
-  --help          This text.
-
-Exit code: 0 when every expectation is met, 1 when one is not or a file cannot be used, 2 when a flag is wrong.`;
-
 /** The flags, `help`, or what is wrong with them in one line. */
 export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: string } {
-  const read = readFlags("run", args, {
-    options: {
-      junit: { type: "string" },
-      json: { type: "boolean", default: false },
-      seed: { type: "string" },
-      keep: { type: "boolean", default: false },
-    },
-  });
+  const read = readFlags(run, args);
   if (read === "help" || "wrong" in read) return read;
   const { values, positionals: files } = read;
   if (files.length === 0)

@@ -165,7 +165,7 @@ export function createDelivery(core: Core, { dataDir, inThread }: DeliveryOption
   advanceWork.isWaiting = () => scheduler.hasOwnWaiting();
   advanceWork.attemptsMade = () => scheduler.attemptsMade;
   signals.overdue.on(() => scheduler.spreadOverdue());
-  signals.configurationChanged.on(() => scheduler.kick());
+  signals.configurationChanged.on(() => scheduler.onConfigurationChanged());
   signals.destinationDeleted.on((id) => deliveries.cancelOf(id));
   signals.committed.on((messages, origin) => scheduler.onCommitted(messages, origin));
   return { authority, trust, thread, scheduler, deliveries };

@@ -21,6 +21,7 @@ import {
 } from "./handlers/people.ts";
 import {
   clientHandlers,
+  conditionHandlers,
   destinationHandlers,
   endpointHandlers,
   retryProfileHandlers,
@@ -67,6 +68,7 @@ export function createApi({
         : problem(503, "trouble", "The data file does not work. GET /api/stats says why."),
     ...sourceHandlers(pipeline),
     ...destinationHandlers(pipeline),
+    ...conditionHandlers,
     ...messageHandlers(pipeline),
     ...deliveryHandlers(pipeline),
     ...clockHandlers(pipeline),

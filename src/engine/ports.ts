@@ -221,9 +221,10 @@ export type DeliveryStore = {
   /** The deliveries of a message that are queued, sending or waiting. */
   unsettledOf(message: MessageRowId): { destinationId: DestinationId; state: DeliveryState }[];
   /**
-   * Destinations that have queued or waiting deliveries, also those that are no longer configured.
+   * Destinations that have deliveries which are queued, sending or waiting, also those that are no
+   * longer configured. Known without a look at the file.
    */
-  destinationsWithWork(): DestinationId[];
+  destinationsWithWork(): ReadonlySet<DestinationId>;
 };
 
 export type OneOrMany<Value extends string | number> = Value | readonly Value[];

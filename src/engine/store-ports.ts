@@ -112,6 +112,11 @@ export type UpkeepStore = {
    */
   removeRejected(maxBytes: number, limit: number): number;
   /**
+   * Shortens the file by up to `limit` of the pages that nothing uses, while they are more than a
+   * quarter of it; returns how many went.
+   */
+  giveBack(limit: number): number;
+  /**
    * Removes all messages and everything that belongs to them, and requests kept for unknown write
    * keys; ids start again.
    */

@@ -88,6 +88,21 @@ test("old messages go in slices of 200 a millisecond apart, and it looks again e
   expect(told()).toEqual([]);
 });
 
+test("the pages of what went leave the file in slices, once nothing more goes", () => {
+  const { upkeep, db, used, reject } = startUpkeep();
+  const pages = (): number => db.pragma("page_count", { simple: true }) as number;
+  reject(30, 300_000);
+  const full = pages();
+  used.maxAgeMs = 1;
+  vi.setSystemTime(now + 86_400_000);
+  upkeep.start();
+  expect(pages()).toBeGreaterThanOrEqual(full);
+  vi.advanceTimersByTime(1);
+  expect(pages()).toBe(full - 200);
+  vi.advanceTimersByTime(20);
+  expect(pages()).toBeLessThan(1200);
+});
+
 test("those go that are older than their age in wall-clock time, and none when nothing is limited", () => {
   const { upkeep, used, commit, messages } = startUpkeep();
   commit(1, 5000);

@@ -167,7 +167,7 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
 
 const retentionEveryMs = 10_000;
 
-/** Messages removed at once: about ten milliseconds' work. */
+/** Messages, or pages of the file, removed at once: about ten milliseconds' work. */
 const slice = 200;
 
 /**
@@ -203,6 +203,7 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
     kick();
     const { maxMessages, maxBytes, maxAgeMs } = settings();
     let removed = 0;
+    let freed = 0;
     try {
       removed = store.removeOld(
         {
@@ -212,11 +213,12 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
         },
         slice,
       );
+      if (removed === 0) freed = store.giveBack(slice);
     } catch (error) {
       report(error);
     }
     noteGone(removed);
-    timer = startIdleTimer(removed > 0 ? 1 : retentionEveryMs, run);
+    timer = startIdleTimer(removed > 0 || freed > 0 ? 1 : retentionEveryMs, run);
   }
 
   function kick(): void {

@@ -238,8 +238,7 @@ test("an examination finds rows whose owner is gone, damage, and rights of other
     { level: "error", message: "2 rows of webhooks refer to rows that do not exist." },
   ]);
   const cut = ended();
-  const bytes = readFileSync(join(cut, dataFileName));
-  writeFileSync(join(cut, dataFileName), bytes.fill(0x55, bytes.length - 4096));
+  writeFileSync(join(cut, dataFileName), damagedIn(cut));
   expect(examineData(cut).findings[0]).toMatchObject({
     level: "error",
     message: expect.stringMatching(/^SQLite finds damage: /),
@@ -272,8 +271,7 @@ test("an examination of what is left beside a lost file says that only", () => {
 test("of a damaged file no backup is written, and of one in an older format a backup is", async () => {
   const [data, target] = [ended(), temporaryDirectory()];
   const bytes = readFileSync(join(data, dataFileName));
-  const damaged = Buffer.from(bytes).fill(0x55, bytes.length - 4096);
-  writeFileSync(join(data, dataFileName), damaged);
+  writeFileSync(join(data, dataFileName), damagedIn(data));
   expect(await refusal(data, join(target, "copy.db"))).toMatch(
     /^No backup was written: the copy is damaged, and so is the data \(.+\)/,
   );
@@ -284,6 +282,17 @@ test("of a damaged file no backup is written, and of one in an older format a ba
     messages: 3,
   });
 });
+
+/** The file with a page of attempts overwritten. */
+function damagedIn(data: string): Buffer {
+  const db = new Database(join(data, dataFileName), { readonly: true });
+  const page = db
+    .prepare("SELECT rootpage FROM sqlite_master WHERE name = 'attempts'")
+    .pluck()
+    .get() as number;
+  db.close();
+  return readFileSync(join(data, dataFileName)).fill(0x55, (page - 1) * 4096, page * 4096);
+}
 
 function change(data: string, sql: string): void {
   const db = new Database(join(data, dataFileName));

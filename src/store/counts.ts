@@ -5,8 +5,12 @@
  * a message.
  */
 
+import type { DestinationId } from "../domain/ids.ts";
+import { stateCode } from "./codes.ts";
 import type { FactsTest, MessageFacts } from "./message-facts.ts";
 import type { Transactions, Db } from "./transactions.ts";
+
+const unsettled: readonly number[] = (["queued", "sending", "waiting"] as const).map(stateCode);
 
 export class Counts {
   #deltas = new Map<string, number>();
@@ -21,6 +25,12 @@ export class Counts {
    * index.
    */
   #rejectedBytes: number | null = null;
+  /**
+   * How many deliveries of each destination are not settled, without those that have none; null
+   * when it has to be asked of the counts in the file.
+   */
+  #unsettled: Map<number, number> | null = null;
+  #unsettledInFile;
 
   constructor(db: Db, kinds: MessageKinds, facts: MessageFacts, transactions: Transactions) {
     this.#kinds = kinds;
@@ -38,6 +48,17 @@ export class Counts {
         "SELECT coalesce(sum(quota_bytes), 0) FROM messages INDEXED BY messages_in_quota WHERE quota_bytes IS NOT NULL",
       )
       .pluck();
+    this.#unsettledInFile = db
+      .prepare<[], [number, number]>(
+        `SELECT destination_id, sum(n) FROM delivery_counts WHERE state IN (${unsettled.join()})
+         GROUP BY destination_id HAVING sum(n) > 0`,
+      )
+      .raw();
+  }
+
+  /** A claim that is not written yet counts as queued here. */
+  destinationsWithWork(): ReadonlySet<DestinationId> {
+    return new Set(this.#work().keys()) as ReadonlySet<number> as ReadonlySet<DestinationId>;
   }
 
   rejectedBytes(): number {
@@ -69,7 +90,18 @@ export class Counts {
   }
 
   delivery(destinationId: number, state: number, n: number): void {
+    if (unsettled.includes(state)) {
+      const work = this.#work();
+      const left = (work.get(destinationId) ?? 0) + n;
+      if (left > 0) work.set(destinationId, left);
+      else work.delete(destinationId);
+    }
     this.#add(`${destinationId} ${state}`, n);
+  }
+
+  #work(): Map<number, number> {
+    this.#unsettled ??= new Map(this.#unsettledInFile.all());
+    return this.#unsettled;
   }
 
   flush(): void {
@@ -84,6 +116,7 @@ export class Counts {
   rollback(): void {
     this.#deltas.clear();
     this.#rejectedBytes = null;
+    this.#unsettled = null;
   }
 
   #add(key: string, n: number): void {

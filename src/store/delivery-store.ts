@@ -59,6 +59,7 @@ export function createDeliveryStore(
     seeClaims,
     ...seeing(seeClaims, { ...atStart(parts), ...readers(db) }),
     ...dueTimes(db),
+    destinationsWithWork: () => counts.destinationsWithWork(),
     ...windows(parts, seeClaims),
   };
 }
@@ -305,11 +306,6 @@ function readers(db: Db) {
   const unsettled = db.prepare<[number], { destinationId: DestinationId; code: number }>(
     `SELECT destination_id AS destinationId, state AS code FROM deliveries WHERE message_id = ? AND state IN (${queued}, ${sending}, ${waiting})`,
   );
-  const withWork = db
-    .prepare<[], number>(
-      `SELECT DISTINCT destination_id FROM delivery_counts WHERE state IN (${queued}, ${waiting}) AND n > 0`,
-    )
-    .pluck();
 
   return {
     delivery(id: DeliveryId): DeliverySummary | null {
@@ -328,7 +324,6 @@ function readers(db: Db) {
       unsettled
         .all(message)
         .map(({ destinationId, code }) => ({ destinationId, state: deliveryStateAt(code) })),
-    destinationsWithWork: (): DestinationId[] => withWork.all() as DestinationId[],
   };
 }
 

@@ -226,6 +226,8 @@ function metaOf(db: Db, key: string): string | undefined {
 
 function prepare(db: Db, opening: Opening): void {
   const version = refuseUnfit(db, opening);
+  // Only a file without tables takes it: what retention frees can then go back to the disk.
+  if (version === 0) db.pragma("auto_vacuum = INCREMENTAL");
   db.pragma("journal_mode = WAL");
   db.pragma("foreign_keys = ON");
   // 32 MB of pages: the upper levels of all trees and the newest rows stay in memory with a million

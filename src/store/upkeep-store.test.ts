@@ -1,3 +1,5 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { DeliveryId, DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
 import type { TestStore } from "./store.fixture.ts";
@@ -9,6 +11,7 @@ import {
   passOver,
   request,
   startOfTime,
+  temporaryDirectory,
 } from "./store.fixture.ts";
 
 /**
@@ -63,6 +66,29 @@ const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
 describe("retention", () => {
+  test("shortens the file by the pages that nothing uses, down to a quarter of it", () => {
+    const data = temporaryDirectory();
+    const one = openTestStore(data);
+    const size = (): number => {
+      one.db.pragma("wal_checkpoint(TRUNCATE)");
+      return statSync(join(data, "hookyard.db")).size;
+    };
+    for (let n = 1; n <= 40; n += 1)
+      one.store.commit([
+        request([{ messageId: `m-${n}`, text: JSON.stringify("x".repeat(300_000)) }]),
+      ]);
+    const full = size();
+    expect(one.store.giveBack(200)).toBe(0);
+    expect(removeAll(one, { maxMessages: 1 })).toBe(39);
+    expect(size()).toBeGreaterThanOrEqual(full);
+    expect(one.store.giveBack(200)).toBe(200);
+    while (one.store.giveBack(200) > 0);
+    expect(full).toBeGreaterThan(12_000_000);
+    expect(size()).toBeLessThan(5_000_000);
+    expect(one.db.pragma("integrity_check", { simple: true })).toBe("ok");
+    expectConsistent(one.db);
+  });
+
   test("by count keeps the newest, with all that came of them, and nothing of the others", () => {
     const one = openTestStore();
     fill(one, 50);

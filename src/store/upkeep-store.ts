@@ -18,6 +18,9 @@ const deleteType = typeCode("delete");
 /** How many messages that have to stay are passed over at once: some ten milliseconds' work. */
 const maxPassedOver = 5000;
 
+/** Free pages that stay in the file in any case, 4 MB: new messages take them soon. */
+const keptFree = 1000;
+
 const recordTables = [
   "requests",
   "messages",
@@ -76,6 +79,9 @@ export function createUpkeepStore({
       "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
     )
     .pluck();
+  const freePages = db.prepare<[], { free: number; pages: number }>(
+    "SELECT freelist_count AS free, page_count AS pages FROM pragma_freelist_count, pragma_page_count",
+  );
   const unknownKeyBytes = db
     .prepare<[], number>(
       "SELECT coalesce(sum(length(body) + length(headers) + length(path)), 0) FROM unknown_key_requests",
@@ -148,6 +154,12 @@ export function createUpkeepStore({
       return remove({ count, isTooLarge, olderThanWall }, limit);
     },
     ...quotaOfRejected({ db, counts, transactions, removal }),
+    giveBack(limit) {
+      const { free, pages } = freePages.get() as { free: number; pages: number };
+      if (free < keptFree || free * 4 < pages) return 0;
+      db.exec(`PRAGMA incremental_vacuum(${limit})`);
+      return pages - (freePages.get() as { pages: number }).pages;
+    },
     clearMessages: () => clear(db, transactions, [...recordTables, ...profileTables]),
     clearEverything: () =>
       clear(db, transactions, [...recordTables, ...profileTables, ...configurationTables]),

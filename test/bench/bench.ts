@@ -13,7 +13,7 @@ import { reaches, type Figure, type Row } from "./measure.ts";
 import { firstSync, liveAudiences } from "./rows/audiences.ts";
 import { browserScroll, browserTail } from "./rows/browser.ts";
 import { client } from "./rows/client.ts";
-import { deliveryIngested, deliveryQueued } from "./rows/delivery.ts";
+import { deliveryAmongMany, deliveryIngested, deliveryQueued } from "./rows/delivery.ts";
 import { endpoints } from "./rows/endpoints.ts";
 import { following } from "./rows/following.ts";
 import { ingestBatches, ingestDelivering, ingestSingles } from "./rows/ingest.ts";
@@ -24,6 +24,7 @@ const rows: Row[] = [
   ingestSingles,
   ingestDelivering,
   deliveryQueued,
+  deliveryAmongMany,
   deliveryIngested,
   following,
   liveAudiences,

@@ -3,7 +3,7 @@ import { until } from "../../../test/support/running-app.ts";
 import { startReceiver } from "../../../test/support/webhook-receiver.ts";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import type { Settings } from "../../domain/configuration.ts";
-import type { DeliveryId, DestinationId } from "../../domain/ids.ts";
+import type { DeliveryId } from "../../domain/ids.ts";
 import { isProblem } from "../../domain/problem.ts";
 import {
   attempt,
@@ -185,11 +185,33 @@ test("what fails in the middle is reported, unless it is the store's, and tried 
   ]).toEqual([1, 1, 1, 1]);
 });
 
+test("destinations that have nothing to send or to wait for are passed over", async () => {
+  const one = await startScheduler(200);
+  for (const name of ["Two", "Three"])
+    one.configuration.createDestination({ name, sourceIds: [], webhooks: [] });
+  const claims: number[] = [];
+  const { claim } = one.store;
+  one.store.claim = (id, ...rest) => {
+    claims.push(id);
+    return claim(id, ...rest);
+  };
+  one.scheduler.kick();
+  await nextTurn();
+  expect(claims).toEqual([]);
+  one.commit(1);
+  await one.activity.whenQuiet();
+  expect(new Set(claims)).toEqual(new Set([one.destination.id]));
+  claims.length = 0;
+  one.scheduler.kick();
+  await nextTurn();
+  expect(claims).toEqual([]);
+});
+
 test("a stop while it waits for another try leaves no timer", async () => {
   const one = await startScheduler(200);
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   refuseClaims(one, full(), full());
-  one.scheduler.kick();
+  one.commit(1);
   await nextTurn();
   one.scheduler.kick();
   await nextTurn();
@@ -381,5 +403,5 @@ test("a disabled destination's deliveries wait for the end of the earliest windo
   await nextTurn();
   expect(store.countByState()).toMatchObject({ waiting: 1, expired: 1 });
   expect(clock.scheduled()).toEqual([(end ?? 0) + 60_000]);
-  expect(store.destinationsWithWork()).toEqual([2 as DestinationId]);
+  expect(store.destinationsWithWork()).toEqual(new Set([2]));
 });

@@ -71,6 +71,8 @@ export class DeliveryScheduler {
   #dueTimer: { at: number; timer: ClockTimer } | null = null;
   #recordClaims: RealTimer | null = null;
   #stopping = false;
+  /** Webhooks may be gone whose lanes are still open. */
+  #hasUnusedLanes = false;
   #retryAfterError: RealTimer | null = null;
 
   constructor(options: DeliverySchedulerOptions) {
@@ -91,7 +93,7 @@ export class DeliveryScheduler {
       onRecorded: onAttempts,
       report,
     });
-    this.#own = new OwnDeliveries({ ...options, destinations: () => configuration.destinations() });
+    this.#own = new OwnDeliveries({ ...options, destinations: () => this.#withWork() });
     const originOf = (message: MessageRowId): Origin => this.#own.originOf(message);
     this.#rounds = new Rounds({
       ...options,
@@ -145,6 +147,11 @@ export class DeliveryScheduler {
     });
   }
 
+  onConfigurationChanged(): void {
+    this.#hasUnusedLanes = true;
+    this.kick();
+  }
+
   onCommitted(messages: readonly CommittedMessage[], origin: Origin): void {
     this.#own.add(messages, origin);
     this.kick(origin);
@@ -164,7 +171,7 @@ export class DeliveryScheduler {
    */
   hasOwnWaiting(): boolean {
     if (this.#rounds.hasOwnInLane) return true;
-    return this.#options.configuration.destinations().some((destination) => {
+    return this.#withWork().some((destination) => {
       if (!destination.enabled || !this.#own.isRunnable(destination.id)) return false;
       return (
         this.#room(destination) > 0 ||
@@ -179,12 +186,17 @@ export class DeliveryScheduler {
   }
 
   #hasRunnable(): boolean {
-    const enabled = this.#options.configuration
-      .destinations()
-      .filter((destination) => destination.enabled);
-    return enabled.some(
-      ({ id }) => this.#options.store.countRunnable(id, this.#options.clock.now(), 1) > 0,
+    const { store, clock } = this.#options;
+    return this.#withWork().some(
+      ({ id, enabled }) => enabled && store.countRunnable(id, clock.now(), 1) > 0,
     );
+  }
+
+  /** Of a thousand destinations, few have anything to send or to wait for. */
+  #withWork(): Destination[] {
+    const { configuration, store } = this.#options;
+    const working = store.destinationsWithWork();
+    return configuration.destinations().filter(({ id }) => working.has(id));
   }
 
   /** Stops all attempts without recording them, lets `empty` empty the store, and continues. */
@@ -228,8 +240,8 @@ export class DeliveryScheduler {
 
   #pump(): void {
     this.#recorder.flush();
-    const { configuration, store, clock } = this.#options;
-    const destinations = configuration.destinations();
+    const { store, clock } = this.#options;
+    const destinations = this.#withWork();
     const enabled = destinations.filter((destination) => destination.enabled);
     for (const destination of enabled) this.#claim(destination);
     let next = store.nextDueAt(
@@ -241,7 +253,7 @@ export class DeliveryScheduler {
       if (end !== null && (next === null || end < next)) next = end;
     }
     this.#sleepUntil(next);
-    this.#lanes.closeUnused(destinations.flatMap(({ webhooks }) => webhooks.map(({ id }) => id)));
+    if (this.#hasUnusedLanes) this.#closeUnusedLanes();
     if (
       enabled.some(
         (destination) =>
@@ -249,6 +261,12 @@ export class DeliveryScheduler {
       )
     )
       this.kick();
+  }
+
+  #closeUnusedLanes(): void {
+    const destinations = this.#options.configuration.destinations();
+    const configured = destinations.flatMap(({ webhooks }) => webhooks.map(({ id }) => id));
+    this.#hasUnusedLanes = !this.#lanes.closeUnused(new Set(configured));
   }
 
   #claim(destination: Destination): void {

@@ -95,12 +95,12 @@ test("a lane that is not configured any more is closed when it is empty, and a n
   const { lanes, add, end } = startLanes(1);
   const [lane, kept] = [lanes.of(one), lanes.of(other)];
   add(one, "a");
-  lanes.closeUnused([other]);
+  lanes.closeUnused(new Set([other]));
   expect(lanes.of(one)).toBe(lane);
   await end("a");
-  lanes.closeUnused([other, one]);
+  lanes.closeUnused(new Set([other, one]));
   expect(lanes.of(one)).toBe(lane);
-  lanes.closeUnused([other]);
+  lanes.closeUnused(new Set([other]));
   expect(lanes.of(one)).not.toBe(lane);
   expect(lanes.of(other)).toBe(kept);
 });

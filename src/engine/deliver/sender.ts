@@ -368,14 +368,21 @@ export function createLanes({ trust, thread, connections, report }: LanesOptions
     clear(): void {
       for (const lane of lanes.values()) lane.clear();
     },
-    /** Closes the lanes of webhooks that are no longer configured, once they are empty. */
-    closeUnused(configured: readonly WebhookId[]): void {
-      if (lanes.size <= configured.length) return;
+    /**
+     * Closes the lanes of webhooks that are no longer configured, once they are empty. Returns
+     * whether none of them is left.
+     */
+    closeUnused(configured: ReadonlySet<WebhookId>): boolean {
+      let areClosed = true;
       for (const [id, lane] of lanes) {
-        if (configured.includes(id) || lane.load > 0) continue;
-        lane.sender.close();
-        lanes.delete(id);
+        if (configured.has(id)) continue;
+        if (lane.load > 0) areClosed = false;
+        else {
+          lane.sender.close();
+          lanes.delete(id);
+        }
       }
+      return areClosed;
     },
     close(): void {
       for (const lane of lanes.values()) lane.sender.close();

@@ -61,8 +61,18 @@ async function checkRecorded(program: Program, deliveries: number): Promise<void
     throw new Error(`${deliveries} deliveries: ${JSON.stringify(stats)}`);
 }
 
-function fillQueue(data: string, url: string, deliveries: number): void {
+/** `others`: sources that have a destination each, and no messages. */
+function fillQueue(data: string, url: string, deliveries: number, others: number): void {
   const store = openStore(data);
+  store.atomically(() => {
+    for (let n = 0; n < others; n += 1)
+      addDestination(store, {
+        name: `Other ${n}`,
+        source: addSource(store, `Other ${n}`, `other-${n}`),
+        url,
+        sharedSecret: null,
+      });
+  });
   const source = addSource(store, "Bench", writeKey);
   const destinations = [
     addDestination(store, { name: "Bench", source, url, sharedSecret: secret }),
@@ -81,9 +91,9 @@ function fillQueue(data: string, url: string, deliveries: number): void {
   store.close();
 }
 
-function queued({ child, url }: Receiver, deliveries: number): Promise<number> {
+function queued({ child, url }: Receiver, deliveries: number, others = 0): Promise<number> {
   return withDirectory(async (data) => {
-    fillQueue(data, url, deliveries);
+    fillQueue(data, url, deliveries, others);
     child.send({ expect: deliveries });
     const arrived = child.answer<Arrivals>();
     const program = await startProgram(data);
@@ -155,6 +165,26 @@ export const deliveryQueued: Row = {
           unit: "deliveries/s",
           ...pairs,
           mustReach: { ratio: 0.5 },
+        },
+      ];
+    }),
+};
+
+export const deliveryAmongMany: Row = {
+  name: "delivery-among-many",
+  run: (options) =>
+    withReceiver(async (receiver) => {
+      const n = countOf(options);
+      const pairs = await takePairs(
+        options,
+        () => queued(receiver, n, 1000),
+        () => queued(receiver, n),
+      );
+      return [
+        {
+          figure: "the same, beside 1,000 idle sources and destinations; floor: without them",
+          unit: "deliveries/s",
+          ...pairs,
         },
       ];
     }),

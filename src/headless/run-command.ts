@@ -1,12 +1,16 @@
 /** `hookyard run`: runs scenario files side by side, prints the results, and sets the exit code. */
 
-import { readFile, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { existsSync, watch } from "node:fs";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import type { ScenarioReport } from "../contract/scenarios.ts";
-import { monotonic, wallClockNow } from "../engine/real-time.ts";
+import { monotonic, startTimer, wallClockNow, type RealTimer } from "../engine/real-time.ts";
 import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
 import { readScenario } from "../scenarios/file/read-scenario.ts";
 import { runRead, unusableReport } from "../scenarios/run/run-scenario.ts";
+import { annotations, stepSummary } from "../scenarios/report/github.ts";
 import { junitXml, type TimedReport } from "../scenarios/report/junit.ts";
 import { colourPaint, plainPaint, reportText, type Paint } from "../scenarios/report/text.ts";
 import { run } from "./commands.ts";
@@ -30,20 +34,99 @@ export async function runCommand({
   const flags = parseRunFlags(args);
   if (flags === "help" || "wrong" in flags) return endEarly(flags, run);
   const paint = hasColour() ? colourPaint : plainPaint;
-  const began = monotonic();
   let kept: Kept | null = null;
   const keep = (pipeline: Kept): void => {
     kept = pipeline;
   };
-  const timed = await runAll(flags, version, keep, (report) => {
-    if (!flags.json) process.stdout.write(`${reportText(report, paint)}\n\n`);
-  });
-  const reports = timed.map(({ report }) => report);
-  if (flags.json) process.stdout.write(`${JSON.stringify({ scenarios: reports }, null, 2)}\n`);
-  else process.stdout.write(`${summary(reports, monotonic() - began, paint)}\n`);
-  const written = flags.junit === undefined || (await writeJunit(flags.junit, timed));
+  const runThese = async (files: readonly string[]): Promise<boolean> => {
+    const began = monotonic();
+    const github = inGitHub(flags.json);
+    github.begin();
+    const timed = await runAll({ ...flags, files: [...files] }, version, keep, (report) => {
+      if (!flags.json) process.stdout.write(`${reportText(report, paint)}\n\n`);
+    });
+    const reports = timed.map(({ report }) => report);
+    if (flags.json) process.stdout.write(`${JSON.stringify({ scenarios: reports }, null, 2)}\n`);
+    else process.stdout.write(`${summary(reports, monotonic() - began, paint)}\n`);
+    const written = flags.junit === undefined || (await writeJunit(flags.junit, timed));
+    await github.end(reports);
+    return written && reports.every(({ state }) => state === "passed");
+  };
+  const passed = await runThese(flags.files);
+  if (flags.watch) {
+    await watchFiles(flags.files, runThese);
+    return 0;
+  }
   if (kept !== null) await serveKept(kept, { root, version });
-  return written && reports.every(({ state }) => state === "passed") ? 0 : 1;
+  return passed ? 0 : 1;
+}
+
+/**
+ * The job's log, where lines of a certain form are commands: what receivers and files say is kept
+ * from being one.
+ */
+function inGitHub(json: boolean) {
+  const { GITHUB_ACTIONS, GITHUB_STEP_SUMMARY, GITHUB_WORKSPACE } = process.env;
+  const isThere = GITHUB_ACTIONS === "true";
+  const stop = randomUUID();
+  const out = json ? process.stderr : process.stdout;
+  const pathOf = (file: string): string =>
+    relative(GITHUB_WORKSPACE || process.cwd(), resolve(file))
+      .split(sep)
+      .join("/");
+  return {
+    begin: (): void => void (isThere && !json && out.write(`::stop-commands::${stop}\n`)),
+    async end(reports: readonly ScenarioReport[]): Promise<void> {
+      if (!isThere) return;
+      if (!json) out.write(`::${stop}::\n`);
+      for (const line of annotations(reports, pathOf)) out.write(`${line}\n`);
+      if (!GITHUB_STEP_SUMMARY) return;
+      await appendFile(GITHUB_STEP_SUMMARY, stepSummary(reports)).catch((error: Error) =>
+        process.stderr.write(`The step summary cannot be written: ${error.message}\n`),
+      );
+    },
+  };
+}
+
+/** An editor saves in several steps. */
+const settledMs = 100;
+
+/** Runs those that have changed, one run at a time, until a signal comes. */
+async function watchFiles(
+  files: readonly string[],
+  runThese: (files: readonly string[]) => Promise<boolean>,
+): Promise<void> {
+  const changed = new Set<string>();
+  let running: Promise<unknown> = Promise.resolve();
+  let timer: RealTimer | null = null;
+  const runChanged = (): void => {
+    const these = files.filter((file) => changed.has(file));
+    changed.clear();
+    running = running.then(() => runThese(these)).catch(reportError);
+  };
+  // The directory, because an editor may replace the file.
+  const watchers = [...new Set(files.map((file) => dirname(resolve(file))))].flatMap((directory) =>
+    existsSync(directory)
+      ? watch(directory, (_, name) => {
+          const found = files.filter((file) => resolve(file) === join(directory, name ?? ""));
+          for (const file of found) changed.add(file);
+          if (found.length === 0) return;
+          timer?.cancel();
+          timer = startTimer(settledMs, runChanged);
+        })
+      : [],
+  );
+  process.stderr.write("Waiting for changes. Ctrl+C ends it.\n");
+  await whenSignalled();
+  for (const watcher of watchers) watcher.close();
+  (timer as RealTimer | null)?.cancel();
+}
+
+function whenSignalled(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once("SIGINT", () => resolve());
+    process.once("SIGTERM", () => resolve());
+  });
 }
 
 type Kept = RunningPipeline & { api: import("../api/api.ts").Api };
@@ -173,10 +256,7 @@ async function serveKept(
   process.stderr.write(
     `The first scenario's pipeline keeps running. Ctrl+C ends it.\n\n  Inspector  ${url}/#token=${token}\n`,
   );
-  await new Promise<void>((resolve) => {
-    process.once("SIGINT", () => resolve());
-    process.once("SIGTERM", () => resolve());
-  });
+  await whenSignalled();
 }
 
 export type RunFlags = {
@@ -185,6 +265,7 @@ export type RunFlags = {
   json: boolean;
   seed: number | undefined;
   keep: boolean;
+  watch: boolean;
 };
 
 /** The flags, `help`, or what is wrong with them in one line. */
@@ -198,8 +279,17 @@ export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: stri
     };
   const twice = files.find((file, index) => files.indexOf(file) !== index);
   if (twice !== undefined) return { wrong: `${twice} appears twice.` };
+  if (values.keep && values.watch)
+    return { wrong: "--keep and --watch both wait: give one of them." };
   if (values.junit === "") return { wrong: "--junit needs a file." };
   const seed = wholeNumber(values.seed, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
   if (Number.isNaN(seed)) return { wrong: "--seed needs a whole number." };
-  return { files, junit: values.junit, json: values.json, seed, keep: values.keep };
+  return {
+    files,
+    junit: values.junit,
+    json: values.json,
+    seed,
+    keep: values.keep,
+    watch: values.watch,
+  };
 }

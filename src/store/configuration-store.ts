@@ -19,6 +19,7 @@ import type { ClockStore, StoredClock } from "../engine/ports.ts";
 import type {
   ClientStore,
   ConfigurationStore,
+  DemoStore,
   NewDestination,
   RefusedStore,
   StoredRefusal,
@@ -30,7 +31,9 @@ type Row = { id: number; body: string };
 /** What a run without a data file takes of the machine's memory, whatever is sent to it. */
 const maxBytesInMemory = 250_000_000;
 
-export function createConfigurationStore(db: Db): ConfigurationStore & ClientStore & RefusedStore {
+export function createConfigurationStore(
+  db: Db,
+): ConfigurationStore & ClientStore & RefusedStore & DemoStore {
   const meta = {
     get: db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck(),
     set: db.prepare<[string, string]>(
@@ -57,6 +60,8 @@ export function createConfigurationStore(db: Db): ConfigurationStore & ClientSto
     setSynchronous: (mode) => void db.pragma(`synchronous = ${mode}`),
     refusedRequests: () => read<StoredRefusal[]>("refused") ?? [],
     saveRefusedRequests: (all) => void meta.set.run("refused", JSON.stringify(all)),
+    demo: () => read<{ next: number } | null>("demo"),
+    saveDemo: (demo) => void meta.set.run("demo", JSON.stringify(demo)),
   };
 }
 

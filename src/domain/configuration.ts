@@ -67,6 +67,10 @@ export type Webhook = { id: WebhookId; url: string; headers: Record<string, stri
 
 export type PayloadShape = "documented" | "full";
 
+/** How a destination gets the values of audiences and computed traits. */
+export const audienceCalls = ["identify", "track", "both"] as const;
+export type AudienceCalls = (typeof audienceCalls)[number];
+
 export type Destination = {
   id: DestinationId;
   name: string;
@@ -76,6 +80,8 @@ export type Destination = {
   sharedSecret: string | null;
   retryProfile: string;
   payload: PayloadShape;
+  /** `identify` when left out. */
+  audienceCalls?: AudienceCalls;
   createdAt: number;
 };
 

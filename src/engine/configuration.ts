@@ -286,6 +286,7 @@ function createDestinations({
       sharedSecret: draft.sharedSecret === "" ? null : (draft.sharedSecret ?? null),
       retryProfile: draft.retryProfile ?? documented.name,
       payload: draft.payload ?? "documented",
+      ...(draft.audienceCalls === undefined ? {} : { audienceCalls: draft.audienceCalls }),
       createdAt: before?.createdAt ?? now(),
     };
   }

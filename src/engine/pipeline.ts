@@ -82,7 +82,9 @@ export type SourceDraft = Pick<Source, "name"> &
   };
 export type DestinationDraft = Pick<Destination, "name" | "sourceIds"> &
   Pick<NewDestination, "webhooks"> &
-  Partial<Pick<Destination, "enabled" | "sharedSecret" | "retryProfile" | "payload">>;
+  Partial<
+    Pick<Destination, "enabled" | "sharedSecret" | "retryProfile" | "payload" | "audienceCalls">
+  >;
 
 export type Configuration = {
   sources(): Source[];

@@ -10,7 +10,7 @@ import { makePayload } from "../../domain/payload.ts";
 import type { Decision, RoutedMessage } from "../ports.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 
-type RouteOptions = {
+export type RouteOptions = {
   message: CheckedMessage & { messageId: string };
   sourceId: SourceId;
   receivedAt: number;
@@ -61,6 +61,11 @@ export function route({
  * The name of every destination in the integrations object, since there is one kind of destination.
  */
 const destinationName = "Webhooks";
+
+/** That of a message for these destinations and no others. */
+export function integrationsFor(destinations: readonly Destination[]): JsonObject {
+  return { All: false, ...(destinations.length === 0 ? {} : { [destinationName]: true }) };
+}
 
 type RoutingAnswer = {
   routed: boolean;

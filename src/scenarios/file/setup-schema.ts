@@ -13,6 +13,7 @@ import {
   lossLooks,
   tamperings,
 } from "../../domain/configuration.ts";
+import { audienceCalls } from "../../domain/configuration.ts";
 import { highestStatus } from "../../domain/http-status.ts";
 import { sourceKinds } from "../../domain/states.ts";
 import { duration } from "./matcher.ts";
@@ -229,6 +230,9 @@ export const destinationMembers = {
   enabled: flag.optional(),
   retryProfile: name.optional().describe("documented when left out."),
   payload: oneOf(["documented", "full"]).optional(),
+  audienceCalls: oneOf(audienceCalls)
+    .optional()
+    .describe("How it gets the values of audiences and computed traits; identify when left out."),
 };
 export const destination = members(destinationMembers).meta({ id: "ScenarioDestination" });
 export type FileDestination = z.output<typeof destination>;

@@ -154,7 +154,7 @@ function destinationMembers(
   isBuiltIn: boolean,
   note: Note,
 ): Partial<FileDestination> {
-  const { name, hasSharedSecret, enabled, retryProfile, payload } = destination;
+  const { name, hasSharedSecret, enabled, retryProfile, payload, audienceCalls } = destination;
   if (hasSharedSecret)
     note(`The shared secret of ${name} is not recorded: another one replaces it.`);
   if (!isBuiltIn)
@@ -166,6 +166,7 @@ function destinationMembers(
     ...(enabled ? {} : { enabled }),
     ...(retryProfile === "documented" || !isBuiltIn ? {} : { retryProfile }),
     ...(payload === "documented" ? {} : { payload }),
+    ...(audienceCalls === "identify" ? {} : { audienceCalls }),
   };
 }
 

@@ -21,6 +21,7 @@ import {
 } from "./handlers/people.ts";
 import {
   clientHandlers,
+  conditionHandlers,
   destinationHandlers,
   endpointHandlers,
   retryProfileHandlers,
@@ -63,6 +64,7 @@ export function createApi({
     "about.get": about,
     ...sourceHandlers(pipeline),
     ...destinationHandlers(pipeline),
+    ...conditionHandlers,
     ...messageHandlers(pipeline),
     ...deliveryHandlers(pipeline),
     ...clockHandlers(pipeline),

@@ -3,6 +3,7 @@
  * workspaces.
  */
 
+import { matchesCondition, parseCondition } from "../../domain/condition.ts";
 import type { Destination, RetryProfile } from "../../domain/configuration.ts";
 import {
   clientIds,
@@ -40,6 +41,17 @@ export function sourceHandlers({
     "refused.clear": () => ({ count: refused.clear() }),
   };
 }
+
+export const conditionHandlers: HandlersOf<"conditions"> = {
+  "conditions.check": ({ condition: text, event }) => {
+    const parsed = parseCondition(text);
+    if (parsed.condition === null) {
+      return { error: parsed.error, warnings: [], matches: event === undefined ? null : false };
+    }
+    const matches = event === undefined ? null : matchesCondition(parsed.condition, event);
+    return { error: null, warnings: [...parsed.warnings], matches };
+  },
+};
 
 export function destinationHandlers({
   configuration,

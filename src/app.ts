@@ -106,6 +106,7 @@ export function createApp(options: AppOptions): App {
     deletions,
     suppressions,
     queries: store,
+    peakRequests: () => ingest.peakRequests,
     changes,
     settle: createSettle({ activity, clock, store, scheduler, changes }),
     trouble: () => store.trouble() ?? clock.trouble,

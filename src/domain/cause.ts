@@ -20,7 +20,7 @@ import type { Computation, EventCondition, Rule } from "./rules.ts";
 
 /**
  * `first_sync`             the audience or trait is new
- * `sync`                   a sync by hand or on a period found the difference
+ * `sync`                   a sync manually or on a period found the difference
  * `event`                  a message changed the value
  * `time`                   an event left a window
  * `rule_changed`           the definition was changed
@@ -42,7 +42,7 @@ export const causeReasons = [
   "users_joined",
   "deletion",
 ] as const;
-export type CauseReason = (typeof causeReasons)[number];
+type CauseReason = (typeof causeReasons)[number];
 
 export type Cause = {
   reason: CauseReason;

@@ -4,12 +4,13 @@
  */
 
 import { randomBytes } from "node:crypto";
-import type {
-  Settings,
-  Source,
-  CustomRetryProfile,
-  Destination,
-  RetryProfile,
+import {
+  defaultSettings,
+  type CustomRetryProfile,
+  type Destination,
+  type RetryProfile,
+  type Settings,
+  type Source,
 } from "../domain/configuration.ts";
 import {
   destinationIds,
@@ -21,6 +22,7 @@ import {
 } from "../domain/ids.ts";
 import { conflict, invalid, notFound, isProblem, type Problem } from "../domain/problem.ts";
 import { ConfigurationMemory, defined } from "./configuration-memory.ts";
+import { createSettings } from "./settings.ts";
 import type {
   OwnSources,
   Changes,
@@ -31,7 +33,7 @@ import type {
 import type { Atomically } from "./profile-ports.ts";
 import type { ConfigurationStore, NewDestination } from "./store-ports.ts";
 import { highestStatus, lowestStatus } from "../domain/http-status.ts";
-import { builtInProfiles, documented, profileOf } from "../domain/retry.ts";
+import { builtInProfiles, profileOf } from "../domain/retry.ts";
 import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain/webhook-rules.ts";
 
 type ConfigurationOptions = {
@@ -42,9 +44,6 @@ type ConfigurationOptions = {
   onChange: () => void;
   onDestinationDeleted: (id: DestinationId) => void;
 };
-
-/** Every quota has room for one request. */
-const leastBytes = 1_000_000;
 
 export function createConfiguration(
   options: ConfigurationOptions,
@@ -77,7 +76,7 @@ function createSources(part: Part): Sources & OwnSources {
       return source === undefined || source.kind === "audience" ? undefined : source;
     },
     createSource(draft) {
-      const source = sourceOf(draft, part.now());
+      const source = sourceOf(draft, part.now(), memory.settings);
       const wrong = checkSource(source, null, memory);
       if (wrong !== null) return wrong;
       return memory.change("sources", idOfSource, () => store.insertSource(source));
@@ -136,61 +135,18 @@ function createOwnSources({ store, memory, now }: Part): OwnSources {
   };
 }
 
-function createSettings({
-  store,
-  memory,
-}: Omit<Part, "now">): Pick<Configuration, "settings" | "updateSettings"> {
-  return {
-    settings: () => memory.settings,
-    updateSettings(changesOfSettings) {
-      const updated: Settings = { ...memory.settings, ...defined(changesOfSettings) };
-      if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(updated.vendor))
-        return invalid("The vendor is a product token: letters, digits and -._ without spaces.");
-      if (!Number.isSafeInteger(updated.seed)) return invalid("The seed is a whole number.");
-      if (
-        !Number.isInteger(updated.laneConnections) ||
-        updated.laneConnections < 1 ||
-        updated.laneConnections > 1024
-      ) {
-        return invalid("A webhook's lane has between 1 and 1024 connections.");
-      }
-      if (
-        updated.maxMessages !== null &&
-        (!Number.isInteger(updated.maxMessages) || updated.maxMessages < 1)
-      ) {
-        return invalid("The number of messages kept is at least 1, or null to keep all.");
-      }
-      if (updated.maxAgeMs !== null && !(updated.maxAgeMs > 0))
-        return invalid("The maximum age of messages is more than 0, or null to keep all.");
-      const { maxBytes, maxRejectedBytes, maxUnknownKeyBytes } = updated;
-      if (
-        [maxBytes ?? leastBytes, maxRejectedBytes, maxUnknownKeyBytes].some(
-          (bytes) => !(bytes >= leastBytes),
-        )
-      ) {
-        return invalid(
-          `A limit in bytes is at least ${leastBytes}: one request may have half of that.`,
-        );
-      }
-      const write = (): Settings => {
-        store.saveSettings(updated);
-        return updated;
-      };
-      memory.change("settings", () => null, write);
-      store.setSynchronous(updated.synchronous);
-      return updated;
-    },
-  };
-}
-
-function sourceOf(draft: SourceDraft, createdAt: number): Omit<Source, "id"> {
+function sourceOf(
+  draft: SourceDraft,
+  createdAt: number,
+  { answers, correctClockSkew }: Pick<Settings, "answers" | "correctClockSkew"> = defaultSettings,
+): Omit<Source, "id"> {
   return {
     name: draft.name,
     kind: draft.kind ?? "server",
     writeKey: draft.writeKey ?? randomBytes(16).toString("hex"),
-    mode: draft.mode ?? "explain",
+    mode: draft.mode ?? answers,
     deduplicate: draft.deduplicate ?? true,
-    correctClockSkew: draft.correctClockSkew ?? "auto",
+    correctClockSkew: draft.correctClockSkew ?? correctClockSkew,
     faults: draft.faults ?? [],
     createdAt,
   };
@@ -284,7 +240,7 @@ function createDestinations({
       sourceIds: [...new Set(draft.sourceIds)],
       webhooks: withKnownWebhooks(draft.webhooks, before),
       sharedSecret: draft.sharedSecret === "" ? null : (draft.sharedSecret ?? null),
-      retryProfile: draft.retryProfile ?? documented.name,
+      retryProfile: draft.retryProfile ?? memory.settings.retryProfile,
       payload: draft.payload ?? "documented",
       ...(draft.audienceCalls === undefined ? {} : { audienceCalls: draft.audienceCalls }),
       createdAt: before?.createdAt ?? now(),
@@ -381,6 +337,8 @@ function createRetryProfiles({
           if (destination.retryProfile === before.name)
             store.updateDestination({ ...destination, retryProfile: profile.name });
         }
+        if (memory.settings.retryProfile === before.name)
+          store.saveSettings({ ...memory.settings, retryProfile: profile.name });
         store.updateRetryProfile(profile);
         return profile;
       });
@@ -395,6 +353,11 @@ function createRetryProfiles({
         return conflict(
           "in_use",
           `The destination ${user.name} uses the retry profile ${profile.name}. Give it another profile first.`,
+        );
+      if (memory.settings.retryProfile === profile.name)
+        return conflict(
+          "in_use",
+          `New destinations get the retry profile ${profile.name}. Choose another one in the settings first.`,
         );
       memory.change(
         "retry-profiles",

@@ -54,6 +54,8 @@ export type Pipeline = {
   deletions: Deletions;
   suppressions: Suppressions;
   queries: QueryStore;
+  /** The most requests to the ingest port within one second, since the start. */
+  peakRequests(): number;
   changes: ChangeFeed;
   /**
    * Waits until nothing is queued or being sent. On a paused clock, what a test endpoint holds is

@@ -121,8 +121,8 @@ export function createCauses({ store, now }: CausesOptions) {
   };
 
   function joined(what: string, into: string | null = null): Cause {
-    const whom = into === null ? "another user" : nameWords(into);
-    return { reason: "users_joined", sentence: `${what}: the user was joined to ${whom}.` };
+    const other = into === null ? "another user" : nameWords(into);
+    return { reason: "users_joined", sentence: `${what}: the user was joined to ${other}.` };
   }
 
   /** The user's profile has another userId now. */

@@ -1,7 +1,7 @@
 /**
  * First syncs of destinations that are connected to an audience or computed trait later: each is
  * sent all values that receivers have, in the order of userIds, in slices of one commit. The place
- * that a slice reached is stored with it, so a start after a kill goes on there. Changes meanwhile
+ * that a slice reached is stored with it, so a start after a kill continues there. Changes meanwhile
  * reach the destination for users before that place; for the others, this sends the value that they
  * have then. A disabled destination waits until it is enabled.
  */

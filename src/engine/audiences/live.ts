@@ -83,8 +83,8 @@ export function createLive({ store, registry, notifier, causes, clock }: LiveOpt
   }
 
   /**
-   * A value that did not change now is sent to the new address alone. One that came with another
-   * user has that user's value, and gets this one's.
+   * A value that did not change now is sent to the new address alone. One of another user who was
+   * joined has that user's value, and gets this one's.
    */
   function sendToNewEmails(
     { userId, emails }: ProfileChange,

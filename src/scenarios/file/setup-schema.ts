@@ -13,7 +13,7 @@ import {
   lossLooks,
   tamperings,
 } from "../../domain/configuration.ts";
-import { audienceCalls } from "../../domain/configuration.ts";
+import { audienceCalls, parities } from "../../domain/configuration.ts";
 import { highestStatus } from "../../domain/http-status.ts";
 import { sourceKinds } from "../../domain/states.ts";
 import { duration } from "./matcher.ts";
@@ -238,6 +238,9 @@ export const destination = members(destinationMembers).meta({ id: "ScenarioDesti
 export type FileDestination = z.output<typeof destination>;
 
 export const settings = members({
+  parity: oneOf(parities)
+    .optional()
+    .describe("hosted: as at the hosted service, of all sources and destinations too."),
   vendor: name.optional(),
   jitter: flag.optional(),
   laneConnections: whole(1, 64)

@@ -100,7 +100,7 @@ type ComputedTraitView = ComputedTrait & {
   syncing: SyncProgress | null;
   firstSyncs: FirstSync[];
 };
-type ComputedTraitDraft = {
+export type ComputedTraitDraft = {
   name: string;
   key?: string;
   computation: Computation;

@@ -291,6 +291,11 @@ export function clientHandlers({ clients }: Pipeline): HandlersOf<"clients"> {
 
 export function workspaceHandlers({ workspaces }: Pipeline): HandlersOf<"workspaces"> {
   return {
+    "workspaces.get": () => ({ demo: workspaces.isDemoOpen() }),
+    "workspaces.close": () => {
+      workspaces.closeDemo();
+      return { demo: false };
+    },
     "workspaces.open": ({ kind }) => (kind === "first" ? workspaces.first() : workspaces.demo()),
   };
 }

@@ -112,12 +112,14 @@ test("a disabled destination that is connected later waits for its first sync, a
   await app.settle();
   await app.call("destinations.update", { id: late.id, enabled: true });
   await app.settle();
-  const sent = bodies(receiver).map(({ userId, traits }) => [userId, traits]);
-  expect(sent.toSorted()).toEqual([
-    ["ada", { big: true }],
-    ["bob", { big: true }],
-    ["cyd", { big: true }],
-  ]);
+  const sent = bodies(receiver).map(({ userId, traits }) => JSON.stringify([userId, traits]));
+  expect(sent.toSorted()).toEqual(
+    [
+      ["ada", { big: true }],
+      ["bob", { big: true }],
+      ["cyd", { big: true }],
+    ].map((each) => JSON.stringify(each)),
+  );
   expect(await app.call("audiences.get", { id })).toMatchObject({ firstSyncs: [] });
   // Disconnected and connected again, it is new once more.
   await app.call("audiences.update", { id, destinationIds: [] });

@@ -143,8 +143,10 @@ test("a destination that is connected late, track events, two identifiers, and a
   expect([atEarly(), atLate()]).toEqual([gone, gone]);
 
   const causes = await causesOf(app, audience.sourceId);
-  const sentences = (wanted: string): unknown[] => [
-    ...new Set(causes.flatMap(({ reason, sentence }) => (reason === wanted ? [sentence] : []))),
+  const sentences = (wanted: string): string[] => [
+    ...new Set(
+      causes.flatMap(({ reason, sentence }) => (reason === wanted ? [String(sentence)] : [])),
+    ),
   ];
   expect(sentences("first_sync").toSorted()).toEqual([
     "ada is in Big spenders at the first sync.",

@@ -13,6 +13,7 @@ import {
 } from "../../domain/cause.ts";
 import { evaluate } from "../../domain/evaluate.ts";
 import { nameWords, valueWords } from "../../domain/explain.ts";
+import type { DestinationId } from "../../domain/ids.ts";
 import type { Json } from "../../domain/json.ts";
 import type { ProfileChange, ProfileStore } from "../profile-ports.ts";
 import type { CauseOf, UserValue } from "./notifier.ts";
@@ -23,9 +24,17 @@ type CausesOptions = {
   now: () => number;
 };
 
-export type Causes = ReturnType<typeof createCauses>;
+export type Causes = {
+  firstSync: CauseOf;
+  ofSync: CauseOf;
+  ofTime: CauseOf;
+  /** Of changes of profiles, by the current and the former userIds. */
+  ofEvents(changes: readonly ProfileChange[]): CauseOf;
+  ofEmail(email: string, from: string | null): CauseOf;
+  ofConnection(destination: string, id: DestinationId): CauseOf;
+};
 
-export function createCauses({ store, now }: CausesOptions) {
+export function createCauses({ store, now }: CausesOptions): Causes {
   function deciding({ definition }: Computed, userId: string, focus: Focus): Deciding | null {
     const profile = store.profileWithUser(userId);
     if (profile === null || "members" in definition) return null;
@@ -62,12 +71,12 @@ export function createCauses({ store, now }: CausesOptions) {
   }
 
   return {
-    firstSync: ((computed, { userId, value }) => ({
+    firstSync: (computed, { userId, value }) => ({
       reason: "first_sync",
       sentence: `${has(computed, userId, value)} at the first sync.`,
-    })) satisfies CauseOf as CauseOf,
+    }),
 
-    ofSync: ((computed, user, before) => {
+    ofSync: (computed, user, before) => {
       const what = changed(computed, user, before);
       if ("members" in computed.definition) {
         const verb = user.value === null ? "taken off" : "put on";
@@ -79,16 +88,11 @@ export function createCauses({ store, now }: CausesOptions) {
       const context = isNewRule ? " because its rule was changed" : " at a sync";
       const found = deciding(computed, user.userId, null);
       return because(isNewRule ? "rule_changed" : "sync", what, found, context);
-    }) satisfies CauseOf as CauseOf,
+    },
 
-    ofTime: ((computed, user, before) =>
-      because(
-        "time",
-        changed(computed, user, before),
-        deciding(computed, user.userId, "time"),
-      )) satisfies CauseOf as CauseOf,
+    ofTime: (computed, user, before) =>
+      because("time", changed(computed, user, before), deciding(computed, user.userId, "time")),
 
-    /** Of changes of profiles, by the current and the former userIds. */
     ofEvents(changes: readonly ProfileChange[]): CauseOf {
       const current = new Map(changes.map((change) => [change.userId, change]));
       const former = new Map(
@@ -105,14 +109,14 @@ export function createCauses({ store, now }: CausesOptions) {
     },
 
     ofEmail:
-      (email: string, from: string | null): CauseOf =>
+      (email, from) =>
       (computed, { userId, value }) => ({
         reason: from === null ? "new_identifier" : "users_joined",
         sentence: `${has(computed, userId, value)}, and the user ${from === null ? `has a new email address, ${email}` : `was joined with ${nameWords(from)}, whose email address is ${email}`}.`,
       }),
 
     ofConnection:
-      (destination: string, id: NonNullable<Cause["destinationId"]>): CauseOf =>
+      (destination, id) =>
       (computed, { userId, value }) => ({
         reason: "destination_connected",
         sentence: `${has(computed, userId, value)}, and ${nameWords(destination)} was connected later.`,

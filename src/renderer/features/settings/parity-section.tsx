@@ -102,7 +102,7 @@ function PieceValue({
       options={options.map((each) => ({ value: each, label: each }))}
       onChange={(next) => {
         const typed = next === "on" ? true : next === "off" ? false : next;
-        onChange({ [name]: typed } as InputOf<"settings.update">);
+        onChange({ [name]: typed });
       }}
     />
   );

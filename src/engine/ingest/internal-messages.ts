@@ -132,7 +132,7 @@ function requestOf({ source, messages, destinations, now, wallAt }: Own): Incomi
       route: () =>
         routeWithout(leftOut, {
           message: checked,
-          sourceId: source.id,
+          source,
           receivedAt: now,
           destinations,
         }),
@@ -172,16 +172,16 @@ export function causeIn(
 /** Whoever is left out has a decision that says why. */
 function routeWithout(leftOut: LeftOut | undefined, options: RouteOptions): RoutedMessage {
   if (leftOut === undefined || leftOut.size === 0) return route(options);
-  const { decisions, payloads } = route({
+  const { decisions, ...routed } = route({
     ...options,
     destinations: options.destinations.filter(({ id }) => !leftOut.has(id)),
   });
   const others = options.destinations.flatMap(({ id, sourceIds, payload }): Decision[] => {
     const why = leftOut.get(id);
-    if (why === undefined || !sourceIds.includes(options.sourceId)) return [];
+    if (why === undefined || !sourceIds.includes(options.source.id)) return [];
     return [{ destinationId: id, routed: false, ...why, warnings: [], payload }];
   });
-  return { decisions: [...decisions, ...others], payloads };
+  return { decisions: [...decisions, ...others], ...routed };
 }
 
 /** The message as the check at ingest would return it. */

@@ -144,6 +144,7 @@ export function createApp(options: AppOptions): App {
     suppressions,
     queries: store,
     flow,
+    peakRequests: () => ingest.peakRequests,
     changes,
     settle: createSettle({ activity, clock, store, scheduler, changes }),
     trouble: () => store.trouble() ?? clock.trouble,

@@ -202,6 +202,7 @@ export function createPeople(core: Core, { accepted }: { accepted: () => Promise
 
   advanceWork.trouble = () => store.trouble() ?? storeFailure(follower.failure);
   signals.profilesChanged.on((changes) => computations.onApplied(changes));
+  signals.configurationChanged.on(() => computations.onConfigurationChanged());
   signals.attemptsRecorded.on(() => follower.noteOthers());
   return { follower, profiles, computations, deletions };
 }

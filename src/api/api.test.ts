@@ -201,6 +201,12 @@ describe("the control API on the whole pipeline", () => {
 
   test("has the documented settings until they are changed", async () => {
     expect(await ask("settings.get", {})).toEqual({
+      parity: "own",
+      answers: "explain",
+      correctClockSkew: "auto",
+      retryProfile: "documented",
+      contextIp: "connection",
+      limitMessageIds: false,
       vendor: "Hookyard",
       seed: 1,
       jitter: true,

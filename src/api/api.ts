@@ -28,6 +28,7 @@ import {
   sourceHandlers,
   workspaceHandlers,
 } from "./handlers/setup.ts";
+import { settingsHandlers } from "./handlers/settings.ts";
 import { openApiDocument } from "./openapi.ts";
 
 export type ApiAnswer = { status: number; body: unknown };
@@ -164,12 +165,5 @@ function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "flow" | "pi
       await pipeline.reset(what, clock);
       return { what };
     },
-  };
-}
-
-function settingsHandlers({ configuration }: Pipeline): HandlersOf<"settings"> {
-  return {
-    "settings.get": () => configuration.settings(),
-    "settings.update": (changes) => configuration.updateSettings(changes),
   };
 }

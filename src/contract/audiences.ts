@@ -26,6 +26,12 @@ const lastSync = z
   .nullable()
   .meta({ id: "LastSync", description: "The most recent completed sync." });
 
+const firstSyncs = z
+  .array(z.object({ destinationId: idOf(destinationIds), sent: z.int() }))
+  .describe(
+    "Destinations that were connected later and are still being sent the users who are in; a disabled one waits.",
+  );
+
 const id = idOf(audienceIds);
 
 const audienceAnswer = z
@@ -43,6 +49,7 @@ const audienceAnswer = z
     size: z.int().describe("How many users are in, by what was sent to receivers."),
     syncing: syncProgress,
     lastSync,
+    firstSyncs,
     nextSyncAt: time.nullable().describe("Of a periodic one."),
     createdAt: time,
   })
@@ -214,6 +221,7 @@ const computedTraitAnswer = z
     lastSync: lastSync.describe(
       "`entered` counts the values that were sent, `left` those that were removed.",
     ),
+    firstSyncs,
     nextSyncAt: time.nullable(),
     createdAt: time,
   })

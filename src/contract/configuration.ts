@@ -8,7 +8,7 @@ import { snakeCase } from "../domain/snake-case.ts";
 import { members, oneOfTwo } from "./audiences.ts";
 import { defineCall } from "./call.ts";
 import { clientDraft } from "./clients.ts";
-import { payloadShape, webhookDraft } from "./destinations.ts";
+import { audienceCallsShape, payloadShape, webhookDraft } from "./destinations.ts";
 import { endpointDraft } from "./endpoints.ts";
 import { retryProfileDraft } from "./retry-profiles.ts";
 import { computation, rule, sync } from "./rules.ts";
@@ -46,6 +46,7 @@ const configuredDestination = z
     enabled: z.boolean().optional(),
     retryProfile: z.string().optional(),
     payload: payloadShape.optional(),
+    audienceCalls: audienceCallsShape.optional(),
   })
   .meta({ id: "ConfiguredDestination" });
 

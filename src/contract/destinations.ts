@@ -1,9 +1,15 @@
 import { z } from "zod";
+import { audienceCalls } from "../domain/configuration.ts";
 import { destinationIds, endpointIds, sourceIds, webhookIds } from "../domain/ids.ts";
 import { defineCall } from "./call.ts";
 import { step } from "./endpoints.ts";
 import { byId, deleted, headers, idOf, listOf, time } from "./shapes.ts";
 
+export const audienceCallsShape = z
+  .enum(audienceCalls)
+  .describe(
+    "How it gets the values of audiences and computed traits: as `identify`, as `track` (`Audience Entered`, `Audience Exited`, `Trait Computed`), or both. `identify` when left out.",
+  );
 export const payloadShape = z.enum(["documented", "full"]);
 
 const id = idOf(destinationIds);
@@ -28,6 +34,7 @@ const destinationAnswer = z
     hasSharedSecret: z.boolean(),
     retryProfile: z.string(),
     payload: payloadShape,
+    audienceCalls: audienceCallsShape,
     connectionMode: z.literal("cloud"),
     createdAt: time,
   })
@@ -50,6 +57,7 @@ const destinationDraft = z
     enabled: z.boolean().optional().describe("True when left out."),
     retryProfile: z.string().optional().describe("The name of one; `documented` when left out."),
     payload: payloadShape.optional(),
+    audienceCalls: audienceCallsShape.optional(),
     connectionMode: z
       .enum(["cloud", "device"])
       .optional()

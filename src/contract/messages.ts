@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { destinationIds, messageIds, sourceIds } from "../domain/ids.ts";
+import { causeReasons } from "../domain/cause.ts";
+import {
+  audienceIds,
+  computedTraitIds,
+  deletionIds,
+  destinationIds,
+  messageIds,
+  sourceIds,
+} from "../domain/ids.ts";
 import { filterKeys } from "../domain/message-filter.ts";
 import { messageStates, outcomes, planStates } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
@@ -93,6 +101,24 @@ export const decision = z
   })
   .meta({ id: "Decision" });
 
+const cause = z
+  .object({
+    reason: z.enum(causeReasons),
+    sentence: z
+      .string()
+      .describe("For a person: who, what, and the fact that made the difference."),
+    audienceId: idOf(audienceIds).nullable(),
+    computedTraitId: idOf(computedTraitIds).nullable(),
+    messageId: id.nullable().describe("The message with the event or the trait."),
+    destinationId: idOf(destinationIds).nullable().describe("The one that was connected later."),
+    deletionId: idOf(deletionIds).nullable(),
+  })
+  .meta({
+    id: "Cause",
+    description:
+      "Why an audience, a computed trait or a deletion request sent the message; null for all other messages.",
+  });
+
 export const messageDetails = z
   .object({
     ...messageSummary.shape,
@@ -113,6 +139,7 @@ export const messageDetails = z
         messages: z.int(),
       })
       .describe("The request that contained it."),
+    cause: cause.nullable(),
     decisions: z.array(decision),
     deliveries: z.array(deliveryDetails),
   })

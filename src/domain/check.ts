@@ -20,6 +20,10 @@ export type RequestFrame = {
    */
   library: JsonObject | null;
   ip: string | null;
+  /** The address is that of a message only if its context says `direct: true`. */
+  isIpOfDirect?: boolean;
+  /** Any length when left out. */
+  maxMessageIdLength?: number | undefined;
   now: number;
   correctClockSkew: boolean | MovedClock;
 };
@@ -103,7 +107,8 @@ export function checkMessage(
   }
   const type = typeFromPath ?? typeOf(item);
   const defaults = defaultsFor(item, frame);
-  const rejection = reject(item, size, defaults.bytes, type, typeFromPath);
+  const rejection =
+    reject(item, size, defaults.bytes, type, typeFromPath) ?? tooLongId(item, frame);
   if (rejection !== null || type === null) {
     return {
       ok: false,
@@ -225,6 +230,15 @@ function reject(
   return null;
 }
 
+function tooLongId(
+  { messageId }: JsonObject,
+  { maxMessageIdLength: max }: RequestFrame,
+): Rejection | null {
+  if (max === undefined || typeof messageId !== "string" || messageId.length <= max) return null;
+  const detail = `\`messageId\` has ${messageId.length} characters, and the limit is ${max}. Send a shorter one, or leave it out.`;
+  return { reason: "message_id_too_long", detail };
+}
+
 function missing(reason: string, detail: string): Rejection {
   return { reason, detail };
 }
@@ -288,7 +302,9 @@ function text(value: Json | undefined): string | null {
 function mergeContext(value: Json | undefined, frame: RequestFrame): JsonObject {
   const own = isObject(value) ? value : null;
   const library = own?.["library"] ?? frame.context?.["library"] ?? frame.library;
-  const ip = own?.["ip"] ?? frame.context?.["ip"] ?? frame.ip;
+  const isDirect = (own?.["direct"] ?? frame.context?.["direct"]) === true;
+  const address = frame.isIpOfDirect === true && !isDirect ? null : frame.ip;
+  const ip = own?.["ip"] ?? frame.context?.["ip"] ?? address;
   // Spreading copies a member `__proto__` as a member.
   const context: JsonObject = frame.context === null ? { ...own } : { ...frame.context, ...own };
   if (ip !== null && ip !== context["ip"]) context["ip"] = ip;

@@ -70,6 +70,10 @@ export type Webhook = { id: WebhookId; url: string; headers: Record<string, stri
 
 export type PayloadShape = "documented" | "full";
 
+/** How a destination gets the values of audiences and computed traits. */
+export const audienceCalls = ["identify", "track", "both"] as const;
+export type AudienceCalls = (typeof audienceCalls)[number];
+
 export type Destination = {
   id: DestinationId;
   name: string;
@@ -79,6 +83,8 @@ export type Destination = {
   sharedSecret: string | null;
   retryProfile: string;
   payload: PayloadShape;
+  /** `identify` when left out. */
+  audienceCalls?: AudienceCalls;
   createdAt: number;
 };
 
@@ -104,7 +110,27 @@ export type RetryProfile = {
 /** A retry profile that a user created; the built-in ones have no id. */
 export type CustomRetryProfile = RetryProfile & { id: RetryProfileId };
 
+/** Whose behaviour the settings follow: Hookyard's own, or the hosted service's. */
+export const parities = ["own", "hosted"] as const;
+type Parity = (typeof parities)[number];
+
+/** Where `context.ip` comes from when a message has none. */
+export const contextIps = ["connection", "direct"] as const;
+type ContextIp = (typeof contextIps)[number];
+
 export type Settings = {
+  /** The switch; each of its pieces can be changed by itself. */
+  parity: Parity;
+  /** How sources answer; of a new source, and of all when it is changed. */
+  answers: AnswerMode;
+  /** The same of the correction of times. */
+  correctClockSkew: ClockSkewCorrection;
+  /** The same of the retry profile of destinations. */
+  retryProfile: string;
+  /** `direct`: only from messages of a server with `context.direct: true`. */
+  contextIp: ContextIp;
+  /** Whether a `messageId` of 100 characters or more is rejected. */
+  limitMessageIds: boolean;
   /** The product token of `User-Agent: <vendor>/1.0`. */
   vendor: string;
   /** The seed of retry jitter, random failures and shares of faults. */
@@ -138,6 +164,12 @@ export type Settings = {
 };
 
 export const defaultSettings: Settings = {
+  parity: "own",
+  answers: "explain",
+  correctClockSkew: "auto",
+  retryProfile: "documented",
+  contextIp: "connection",
+  limitMessageIds: false,
   vendor: "Hookyard",
   seed: 1,
   jitter: true,

@@ -112,17 +112,17 @@ function comparisonWords(
 }
 
 /** Names that could be taken for words of the sentence, or for two, stand in quotes. */
-function nameWords(name: string): string {
+export function nameWords(name: string): string {
   return /^[\p{L}\p{N}][\p{L}\p{N}\p{M} _.$-]*$/u.test(name) && name === name.trim()
     ? name
     : JSON.stringify(name);
 }
 
-function valueWords(value: Json): string {
+export function valueWords(value: Json): string {
   const text = JSON.stringify(value);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-function times(count: number): string {
+export function times(count: number): string {
   return count === 1 ? "once" : `${count} times`;
 }

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from "./json.ts";
 import { dayMs, type Computation, type EventCondition, type Rule } from "./rules.ts";
 
 /** A trait's value, and the timestamp of its message. */
-export type TraitFact = { value: Json; at: number };
+export type TraitFact = { value: Json; at: number; messageId?: MessageRowId };
 
 export type EventFact = { at: number; properties: JsonObject; messageId: MessageRowId };
 

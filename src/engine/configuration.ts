@@ -4,12 +4,13 @@
  */
 
 import { randomBytes } from "node:crypto";
-import type {
-  Settings,
-  Source,
-  CustomRetryProfile,
-  Destination,
-  RetryProfile,
+import {
+  defaultSettings,
+  type CustomRetryProfile,
+  type Destination,
+  type RetryProfile,
+  type Settings,
+  type Source,
 } from "../domain/configuration.ts";
 import {
   destinationIds,
@@ -21,6 +22,7 @@ import {
 } from "../domain/ids.ts";
 import { conflict, invalid, notFound, isProblem, type Problem } from "../domain/problem.ts";
 import { ConfigurationMemory, defined } from "./configuration-memory.ts";
+import { createSettings } from "./settings.ts";
 import type {
   OwnSources,
   Changes,
@@ -32,7 +34,7 @@ import { planFrom } from "./plans/plans.ts";
 import type { Atomically } from "./profile-ports.ts";
 import type { ConfigurationStore, NewDestination } from "./store-ports.ts";
 import { highestStatus, lowestStatus } from "../domain/http-status.ts";
-import { builtInProfiles, documented, profileOf } from "../domain/retry.ts";
+import { builtInProfiles, profileOf } from "../domain/retry.ts";
 import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain/webhook-rules.ts";
 
 type ConfigurationOptions = {
@@ -43,9 +45,6 @@ type ConfigurationOptions = {
   onChange: () => void;
   onDestinationDeleted: (id: DestinationId) => void;
 };
-
-/** Every quota has room for one request. */
-const leastBytes = 1_000_000;
 
 export function createConfiguration(
   options: ConfigurationOptions,
@@ -80,7 +79,7 @@ function createSources(part: Part): Sources & OwnSources {
     createSource(draft) {
       const plan = planFrom(draft.plan, null);
       if (isProblem(plan)) return plan;
-      const source = { ...sourceOf(draft, part.now()), plan };
+      const source = { ...sourceOf(draft, part.now(), memory.settings), plan };
       const wrong = checkSource(source, null, memory);
       if (wrong !== null) return wrong;
       return memory.change("sources", idOfSource, () => store.insertSource(source));
@@ -141,61 +140,18 @@ function createOwnSources({ store, memory, now }: Part): OwnSources {
   };
 }
 
-function createSettings({
-  store,
-  memory,
-}: Omit<Part, "now">): Pick<Configuration, "settings" | "updateSettings"> {
-  return {
-    settings: () => memory.settings,
-    updateSettings(changesOfSettings) {
-      const updated: Settings = { ...memory.settings, ...defined(changesOfSettings) };
-      if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(updated.vendor))
-        return invalid("The vendor is a product token: letters, digits and -._ without spaces.");
-      if (!Number.isSafeInteger(updated.seed)) return invalid("The seed is a whole number.");
-      if (
-        !Number.isInteger(updated.laneConnections) ||
-        updated.laneConnections < 1 ||
-        updated.laneConnections > 1024
-      ) {
-        return invalid("A webhook's lane has between 1 and 1024 connections.");
-      }
-      if (
-        updated.maxMessages !== null &&
-        (!Number.isInteger(updated.maxMessages) || updated.maxMessages < 1)
-      ) {
-        return invalid("The number of messages kept is at least 1, or null to keep all.");
-      }
-      if (updated.maxAgeMs !== null && !(updated.maxAgeMs > 0))
-        return invalid("The maximum age of messages is more than 0, or null to keep all.");
-      const { maxBytes, maxRejectedBytes, maxUnknownKeyBytes } = updated;
-      if (
-        [maxBytes ?? leastBytes, maxRejectedBytes, maxUnknownKeyBytes].some(
-          (bytes) => !(bytes >= leastBytes),
-        )
-      ) {
-        return invalid(
-          `A limit in bytes is at least ${leastBytes}: one request may have half of that.`,
-        );
-      }
-      const write = (): Settings => {
-        store.saveSettings(updated);
-        return updated;
-      };
-      memory.change("settings", () => null, write);
-      store.setSynchronous(updated.synchronous);
-      return updated;
-    },
-  };
-}
-
-function sourceOf(draft: SourceDraft, createdAt: number): Omit<Source, "id"> {
+function sourceOf(
+  draft: SourceDraft,
+  createdAt: number,
+  { answers, correctClockSkew }: Pick<Settings, "answers" | "correctClockSkew"> = defaultSettings,
+): Omit<Source, "id"> {
   return {
     name: draft.name,
     kind: draft.kind ?? "server",
     writeKey: draft.writeKey ?? randomBytes(16).toString("hex"),
-    mode: draft.mode ?? "explain",
+    mode: draft.mode ?? answers,
     deduplicate: draft.deduplicate ?? true,
-    correctClockSkew: draft.correctClockSkew ?? "auto",
+    correctClockSkew: draft.correctClockSkew ?? correctClockSkew,
     faults: draft.faults ?? [],
     plan: null,
     createdAt,
@@ -290,8 +246,9 @@ function createDestinations({
       sourceIds: [...new Set(draft.sourceIds)],
       webhooks: withKnownWebhooks(draft.webhooks, before),
       sharedSecret: draft.sharedSecret === "" ? null : (draft.sharedSecret ?? null),
-      retryProfile: draft.retryProfile ?? documented.name,
+      retryProfile: draft.retryProfile ?? memory.settings.retryProfile,
       payload: draft.payload ?? "documented",
+      ...(draft.audienceCalls === undefined ? {} : { audienceCalls: draft.audienceCalls }),
       createdAt: before?.createdAt ?? now(),
     };
   }
@@ -386,6 +343,8 @@ function createRetryProfiles({
           if (destination.retryProfile === before.name)
             store.updateDestination({ ...destination, retryProfile: profile.name });
         }
+        if (memory.settings.retryProfile === before.name)
+          store.saveSettings({ ...memory.settings, retryProfile: profile.name });
         store.updateRetryProfile(profile);
         return profile;
       });
@@ -400,6 +359,11 @@ function createRetryProfiles({
         return conflict(
           "in_use",
           `The destination ${user.name} uses the retry profile ${profile.name}. Give it another profile first.`,
+        );
+      if (memory.settings.retryProfile === profile.name)
+        return conflict(
+          "in_use",
+          `New destinations get the retry profile ${profile.name}. Choose another one in the settings first.`,
         );
       memory.change(
         "retry-profiles",

@@ -57,6 +57,8 @@ export type Pipeline = {
   suppressions: Suppressions;
   queries: QueryStore;
   flow: { look(): FlowNow };
+  /** The most requests to the ingest port within one second, since the start. */
+  peakRequests(): number;
   changes: ChangeFeed;
   /**
    * Waits until nothing is queued or being sent. On a paused clock, what a test endpoint holds is
@@ -87,7 +89,9 @@ export type SourceDraft = Pick<Source, "name"> &
   };
 export type DestinationDraft = Pick<Destination, "name" | "sourceIds"> &
   Pick<NewDestination, "webhooks"> &
-  Partial<Pick<Destination, "enabled" | "sharedSecret" | "retryProfile" | "payload">>;
+  Partial<
+    Pick<Destination, "enabled" | "sharedSecret" | "retryProfile" | "payload" | "audienceCalls">
+  >;
 
 export type Configuration = {
   sources(): Source[];

@@ -423,6 +423,11 @@ export type QueryStore = {
     before: MessageRowId | null,
   ): Promise<Page<MessageSummary, MessageRowId>>;
   message(id: MessageRowId): MessageDetails | null;
+  /**
+   * The newest of the last messages that have a name in the wrong case in their integrations, and
+   * that have a `messageId` of at least so many characters.
+   */
+  unlikeHosted(longId: number): { miscased: MessageSummary[]; longIds: MessageSummary[] };
   /** How many messages have each value. Asynchronous, as it looks at all of them the first time. */
   messageValues(key: MessageValueKey): Promise<Map<string, number>>;
   /** How many messages there are of each source. */

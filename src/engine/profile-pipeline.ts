@@ -18,6 +18,7 @@ import type {
   Audience,
   ComputedTrait,
   Deletion,
+  FirstSync,
   ProfileCursor,
   ProfileDetails,
   ProfileSummary,
@@ -49,6 +50,7 @@ export type AudienceView = Audience & {
   destinationIds: DestinationId[];
   size: number;
   syncing: SyncProgress | null;
+  firstSyncs: FirstSync[];
 };
 /** Without a key, it is derived from the name. */
 export type AudienceDraft = {
@@ -96,6 +98,7 @@ type ComputedTraitView = ComputedTrait & {
   destinationIds: DestinationId[];
   users: number;
   syncing: SyncProgress | null;
+  firstSyncs: FirstSync[];
 };
 export type ComputedTraitDraft = {
   name: string;

@@ -9,6 +9,7 @@ import type {
   DeletionId,
   AudienceId,
   ComputedTraitId,
+  DestinationId,
   MessageRowId,
   ProfileId,
   SourceId,
@@ -56,7 +57,11 @@ export type ProfileChange = {
   isNew: boolean;
   /** UserIds that no longer have a profile of their own, because it was merged into this one. */
   formerUserIds: readonly string[];
+  /** Email addresses that the profile got: from a trait, or (`from`) with another user's profile. */
+  emails: readonly NewEmail[];
 };
+
+export type NewEmail = { email: string; from: string | null };
 
 export type ProfileSummary = {
   id: ProfileId;
@@ -129,6 +134,10 @@ export type ProfileStore = {
     at: number,
     messageId: MessageRowId,
   ): boolean;
+  /** Returns false when the profile has it already, or has as many as it may have. */
+  addEmail(profile: ProfileId, email: string): boolean;
+  /** Of the profile whose current userId this is. */
+  emailsOf(userId: string): string[];
   /** Does not count the event; `touch` does. */
   addEvent(
     profile: ProfileId,
@@ -227,14 +236,29 @@ type Computed<Id> = {
   openSync: { startedAt: number; entered: number; left: number } | null;
   lastSync: { at: number; entered: number; left: number } | null;
   nextSyncAt: number | null;
+  /** Destinations that have got what was sent so far. Not there in rows of older versions. */
+  reached?: readonly DestinationId[];
+  firstSyncs?: FirstSync[];
 };
-export type Audience = Computed<AudienceId> & { rule: Rule | null; members: string[] | null };
+
+/**
+ * A destination that was connected later has got the values of the users up to `after`, by userId:
+ * an empty text before the first of them.
+ */
+export type FirstSync = { destinationId: DestinationId; after: string; sent: number };
+
+export type Audience = Computed<AudienceId> & {
+  rule: Rule | null;
+  members: string[] | null;
+  /** Before its last change, until a sync has sent what changed with it. */
+  ruleBefore?: Rule | null;
+};
 export type ComputedTrait = Computed<ComputedTraitId> & { computation: Computation };
 
 /**
  * The value of a user that an audience or computed trait, identified by its source, last sent to
- * receivers: `true`, or the computed value. Null: nothing was sent, or that the user left; such a
- * row is kept only for its `recheckAt`.
+ * receivers: `true`, or the computed value. Null: that the user left; or nothing was sent, `since`
+ * is 0, and the row is kept for its `recheckAt`.
  */
 export type LastSent = {
   sourceId: SourceId;
@@ -261,7 +285,6 @@ export type ComputedStore = {
   lastSent(source: SourceId, userId: string): LastSent | null;
   lastSentFor(userId: string): LastSent[];
   putLastSent(value: LastSent): void;
-  removeLastSent(source: SourceId, userId: string): void;
   removeLastSentFor(userId: string): void;
   /** At most `limit` of them; returns how many. */
   removeLastSentBy(source: SourceId, limit: number): number;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createTurnBudget, monotonic, nextTurn, startDeadline } from "./real-time.ts";
+import { createPeak, createTurnBudget, monotonic, nextTurn, startDeadline } from "./real-time.ts";
 
 /** The turn of the event loop in which each piece was done, from 0. */
 async function turnsOf(costs: number[], perTurn: number): Promise<number[]> {
@@ -56,4 +56,18 @@ describe("a deadline", () => {
     expect(isOver).toBe(false);
     deadline.cancel();
   });
+});
+
+test("a peak is the most within one second, and stays", () => {
+  let now = 500;
+  const peak = createPeak(() => now);
+  expect(peak.most()).toBe(0);
+  for (let n = 0; n < 3; n += 1) peak.note();
+  now = 1000;
+  peak.note();
+  peak.note();
+  expect(peak.most()).toBe(3);
+  peak.note();
+  peak.note();
+  expect(peak.most()).toBe(4);
 });

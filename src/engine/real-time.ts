@@ -109,3 +109,20 @@ export function watchLoop(): () => number {
     return utilization;
   };
 }
+
+/** The most that came within one second of real time. */
+export function createPeak(now: () => number = monotonic): { note(): void; most(): number } {
+  let second = -1;
+  let count = 0;
+  let most = 0;
+  return {
+    note() {
+      const current = Math.floor(now() / 1000);
+      if (current !== second) count = 0;
+      second = current;
+      count += 1;
+      most = Math.max(most, count);
+    },
+    most: () => most,
+  };
+}

@@ -124,9 +124,6 @@ function lastSentQueries(db: Db) {
     `INSERT INTO computed_values VALUES (?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET value = excluded.value, since = excluded.since, recheck_at = excluded.recheck_at`,
   );
-  const remove = db.prepare<[number, string]>(
-    "DELETE FROM computed_values WHERE source_id = ? AND user_id = ?",
-  );
   const removeOfUser = db.prepare<[string]>("DELETE FROM computed_values WHERE user_id = ?");
   const removeSome = db.prepare<[number, number, number]>(
     `DELETE FROM computed_values WHERE source_id = ? AND user_id IN (SELECT user_id FROM computed_values WHERE source_id = ? LIMIT ?)`,
@@ -159,7 +156,6 @@ function lastSentQueries(db: Db) {
     lastSentFor: (userId: string): LastSent[] => ofUser.all(userId).map(lastSentOfRow),
     putLastSent: ({ sourceId, userId, value, since, recheckAt }: LastSent): void =>
       void put.run(sourceId, userId, JSON.stringify(value), since, recheckAt),
-    removeLastSent: (source: SourceId, userId: string): void => void remove.run(source, userId),
     removeLastSentFor: (userId: string): void => void removeOfUser.run(userId),
     removeLastSentBy: db.transaction((source: SourceId, limit: number): number => {
       const { changes } = removeSome.run(source, source, limit);

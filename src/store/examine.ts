@@ -186,6 +186,7 @@ const queries: Record<string, string> = {
     [
       "identities",
       "profile_traits",
+      "profile_emails",
       "profile_events",
       "profile_groups",
       "profile_sources",

@@ -42,7 +42,13 @@ const readAtOnce = 128;
  */
 const piecesPerTurn = 4;
 
-type MessageQueries = Pick<QueryStore, "messages" | "message" | "messageSource" | "pin">;
+type MessageQueries = Pick<
+  QueryStore,
+  "messages" | "message" | "messageSource" | "pin" | "unlikeHosted"
+>;
+
+/** How many of the newest messages are looked at for what differs from the hosted service. */
+const lintedMessages = 5000;
 
 type Sources = { db: Db; postings: Postings; kinds: MessageKinds; facts: MessageFacts };
 
@@ -52,6 +58,15 @@ export function createMessageQueries(sources: Sources): MessageQueries {
   const text = createTextSearch(sources);
   const walks = createWalks({ ...sources, text });
   const byId = db.prepare<[number], MessageRow>("SELECT * FROM messages WHERE id = ?");
+  const newest = db.prepare<[], number | null>("SELECT max(id) FROM messages").pluck();
+  const miscased = db.prepare<[number], MessageRow>(
+    `SELECT * FROM messages WHERE id IN (
+       SELECT message_id FROM decisions WHERE message_id > ? AND warnings LIKE '%case-sensitive%'
+     ) ORDER BY id DESC LIMIT 3`,
+  );
+  const longIds = db.prepare<[number, number], MessageRow>(
+    "SELECT * FROM messages WHERE id > ? AND length(message_id) >= ? ORDER BY id DESC LIMIT 3",
+  );
 
   /** Reads rows, newest first: those of them that match every condition. */
   function rowsBy({ condition: { sql, values }, words, without }: Walk) {
@@ -109,6 +124,13 @@ export function createMessageQueries(sources: Sources): MessageQueries {
   }
 
   return {
+    unlikeHosted(longId) {
+      const after = (newest.get() ?? 0) - lintedMessages;
+      return {
+        miscased: miscased.all(after).map(reader.summary),
+        longIds: longIds.all(after, longId).map(reader.summary),
+      };
+    },
     async messages(filter, limit, before): Promise<Page<MessageSummary, MessageRowId>> {
       const { rows, more } = await page(filter, limit, before ?? Number.MAX_SAFE_INTEGER);
       const items = rows.map(reader.summary);

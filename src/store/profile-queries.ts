@@ -77,8 +77,9 @@ export function createProfileQueries(db: Db): Reading {
 }
 
 function facts(db: Db): ProfileStore["facts"] {
-  const trait = db.prepare<[number, string], { value: string; at: number }>(
-    "SELECT value, at FROM profile_traits WHERE profile_id = ? AND name = ?",
+  type TraitRow = { value: string; at: number; messageId: MessageRowId };
+  const trait = db.prepare<[number, string], TraitRow>(
+    "SELECT value, at, message_id AS messageId FROM profile_traits WHERE profile_id = ? AND name = ?",
   );
   type EventRow = { id: MessageRowId; at: number; properties: string };
   type Asked = { profile: ProfileId; name: string; after: number; limit: number };
@@ -93,7 +94,7 @@ function facts(db: Db): ProfileStore["facts"] {
     const traits = new Map<string, TraitFact>();
     for (const name of needs.traits) {
       const row = trait.get(profile, name);
-      if (row !== undefined) traits.set(name, { value: JSON.parse(row.value) as Json, at: row.at });
+      if (row !== undefined) traits.set(name, { ...row, value: JSON.parse(row.value) as Json });
     }
     const done = new Map<string, EventFact[]>();
     for (const [name, { withinMs, newest, properties }] of needs.events) {

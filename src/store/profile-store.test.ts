@@ -231,7 +231,10 @@ describe("facts", () => {
       { traits: new Set(["city", "none"]), events: new Map() },
       40,
     );
-    expect([[...traits], [...events]]).toEqual([[["city", { value: "Bonn", at: 4 }]], []]);
+    expect([[...traits], [...events]]).toEqual([
+      [["city", { value: "Bonn", at: 4, messageId: 1 }]],
+      [],
+    ]);
   });
 });
 

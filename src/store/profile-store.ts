@@ -41,6 +41,9 @@ const identityKinds: readonly IdentityKind[] = ["userId", "anonymousId"];
 const identityCode = (kind: IdentityKind): number => identityKinds.indexOf(kind);
 export const identityKindAt = (code: number): IdentityKind => identityKinds[code] as IdentityKind;
 
+/** Audiences send a call for each: a user with a thousand of them would make a thousand. */
+const maxEmails = 5;
+
 type Building = Pick<
   ProfileStore,
   | "followed"
@@ -53,6 +56,8 @@ type Building = Pick<
   | "addIdentity"
   | "setUser"
   | "putTrait"
+  | "addEmail"
+  | "emailsOf"
   | "addEvent"
   | "putGroup"
   | "addSource"
@@ -94,6 +99,18 @@ export function createProfileStore(db: Db): Building {
   const putTrait = db.prepare<[number, string, string, number, number]>(
     "INSERT OR REPLACE INTO profile_traits VALUES (?, ?, ?, ?, ?)",
   );
+  const countEmails = db
+    .prepare<[number], number>("SELECT count(*) FROM profile_emails WHERE profile_id = ?")
+    .pluck();
+  const putEmail = db.prepare<[number, string]>(
+    "INSERT OR IGNORE INTO profile_emails VALUES (?, ?)",
+  );
+  const emails = db
+    .prepare<[string], string>(
+      `SELECT email FROM profile_emails
+       WHERE profile_id = (SELECT id FROM profiles WHERE user_id = ?) ORDER BY email`,
+    )
+    .pluck();
   const insertEvent = db.prepare<[number, number, string, number, string]>(
     "INSERT INTO profile_events VALUES (?, ?, ?, ?, ?)",
   );
@@ -139,6 +156,9 @@ export function createProfileStore(db: Db): Building {
       putTrait.run(profile, name, text, at, messageId);
       return text !== (before?.value ?? "null");
     },
+    addEmail: (profile, email) =>
+      (countEmails.get(profile) ?? 0) < maxEmails && putEmail.run(profile, email).changes > 0,
+    emailsOf: (userId) => emails.all(userId),
     addEvent: (profile, event, at, properties, messageId) =>
       void insertEvent.run(messageId, profile, event, at, JSON.stringify(properties)),
     putGroup(profile, groupId, traits, at) {
@@ -276,6 +296,8 @@ function merging(db: Db): ProfileStore["merge"] {
     `INSERT INTO profile_groups SELECT @into, group_id, at FROM profile_groups WHERE profile_id = @from
      ON CONFLICT DO UPDATE SET at = max(at, excluded.at)`,
     "DELETE FROM profile_groups WHERE profile_id = @from",
+    "INSERT OR IGNORE INTO profile_emails SELECT @into, email FROM profile_emails WHERE profile_id = @from",
+    "DELETE FROM profile_emails WHERE profile_id = @from",
     "INSERT OR IGNORE INTO profile_sources SELECT @into, source_id FROM profile_sources WHERE profile_id = @from",
     "DELETE FROM profile_sources WHERE profile_id = @from",
     "UPDATE identities SET profile_id = @into WHERE profile_id = @from",
@@ -296,6 +318,7 @@ function removing(db: Db): ProfileStore["removeProfile"] {
   const tables = [
     "identities",
     "profile_traits",
+    "profile_emails",
     "profile_events",
     "profile_groups",
     "profile_sources",

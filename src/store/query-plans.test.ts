@@ -94,7 +94,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.strandedAfter(source, "", 1);
   store.nextRecheckAt(source);
   store.dueForRecheck(source, startOfTime, 1);
-  store.removeLastSent(source, "ada");
+  store.removeLastSentFor("ada");
   store.removeLastSentFor("ada");
   store.removeLastSentBy(source, 1);
   const deletion = store.insertDeletion({

@@ -44,6 +44,7 @@ const profileTables = [
   "profiles",
   "identities",
   "profile_traits",
+  "profile_emails",
   "profile_events",
   "groups",
   "profile_groups",

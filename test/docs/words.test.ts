@@ -116,6 +116,8 @@ function textsOfPage(path: string): Text[] {
   const blank = (code: string): string => code.replaceAll(/[^\n]/g, " ");
   const prose = readFileSync(root + path, "utf8")
     .replaceAll(/^```.*?^```$/gms, blank)
+    // Names of tests, which are sentences of their own.
+    .replaceAll(/\[[^\]\n]*\]\(\.\.\/[^)]*\.test\.ts\)/g, blank)
     .replaceAll(/`[^`\n]*`/g, blank);
   return prose.split("\n").map((text, line) => ({ at: `${path}:${line + 1}`, text }));
 }

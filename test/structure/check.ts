@@ -3,11 +3,12 @@
  * explains, which lint does not see, and ends with 1.
  */
 
-import { globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { arrowFindings, rooms } from "./arrows.ts";
 import { codeFindings } from "./codes.ts";
+import { fidelityFindings } from "./fidelity.ts";
 import { findingsIn } from "./findings.ts";
 import { packageFindings } from "./packages.ts";
 import { readSourceFile, sourceExtension } from "./source-file.ts";
@@ -38,6 +39,11 @@ const all = [
   ...findings,
   ...arrowFindings(files, rooms),
   ...codeFindings(program, read("docs/errors.md")),
+  ...fidelityFindings({
+    claims: read("docs/fidelity.md"),
+    hosted: read("docs/hosted-service.md"),
+    read: (path) => (existsSync(join(root, path)) ? read(path) : null),
+  }),
   ...packageFindings(manifest, read("docs/decisions/0012-dependencies.md")),
 ];
 for (const finding of all.toSorted()) console.error(finding);

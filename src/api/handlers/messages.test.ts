@@ -189,8 +189,10 @@ test.each([
     const raw = bytes(text);
     const handlers = messageHandlers({
       queries: { message: () => ({ raw, deliveries: [] }) },
+      configuration: { source: () => ({ kind: "server" }) },
     } as unknown as Pipeline);
     expect(await handlers["messages.get"]({ id: 1 as MessageRowId })).toEqual({
+      cause: null,
       raw: raw.subarray(0, shown),
       rawSize: raw.length,
       deliveries: [],

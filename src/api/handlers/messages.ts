@@ -2,6 +2,8 @@
 
 import {
   attemptIds,
+  audienceIds,
+  computedTraitIds,
   deliveryIds,
   jobIds,
   messageIds,
@@ -19,6 +21,7 @@ import type {
   MessageSummary,
   Page,
 } from "../../engine/ports.ts";
+import { causeIn } from "../../engine/ingest/internal-messages.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import { jsonSize, maxAnswerBytes, noBytes, withinAnswer, withinRoom } from "./answer-size.ts";
 import { messageFilterOf, suggestedValues } from "./message-filters.ts";
@@ -40,6 +43,7 @@ export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
     queries.message(id) ?? notFound("message", messageIds.format(id));
   const detailsOf = (message: MessageDetails) => ({
     ...message,
+    cause: causeOf(message),
     raw: beginningOf(message.raw),
     rawSize: message.raw.length,
     deliveries: withinRoom(
@@ -47,6 +51,25 @@ export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
       maxAnswerBytes - jsonSize(message.raw.subarray(0, maxRawBytes)),
     ),
   });
+  /** Only messages of Hookyard itself have one. */
+  function causeOf({ id, sourceId, type }: MessageDetails) {
+    const source = pipeline.configuration.source(sourceId);
+    const isOwn = type === "delete" || source === undefined || source.kind === "audience";
+    const origin = isOwn ? queries.messageSource(id) : null;
+    const cause = origin === null ? null : causeIn(origin.request, origin.span.offset);
+    if (cause === null) return null;
+    const { reason, sentence, computedId = "", destinationId, deletionId } = cause;
+    const eventId = cause.messageId ?? null;
+    return {
+      reason,
+      sentence,
+      audienceId: audienceIds.parse(computedId),
+      computedTraitId: computedTraitIds.parse(computedId),
+      messageId: eventId === null || queries.message(eventId) === null ? null : eventId,
+      destinationId: destinationId ?? null,
+      deletionId: deletionId ?? null,
+    };
+  }
   return {
     "messages.list": async ({ limit, cursor = null, filter: text, ...members }) => {
       const filter = bothOf(members, text, pipeline);

@@ -93,6 +93,7 @@ export function destinationHandlers({
         behind: { endpointId: endpoint.id, name: endpoint.name, url: endpoint.inFrontOf.url },
       };
     }),
+    audienceCalls: destination.audienceCalls ?? ("identify" as const),
     hasSharedSecret: destination.sharedSecret !== null,
     connectionMode: "cloud" as const,
   });
@@ -184,6 +185,12 @@ const webhooksEntry = {
       title: "Payload",
       description:
         "documented, or full with receivedAt, sentAt, originalTimestamp, integrations and channel.",
+      required: false,
+    },
+    {
+      name: "audienceCalls",
+      title: "Audiences as",
+      description: "identify, track or both: the calls that carry values of audiences and traits.",
       required: false,
     },
   ],

@@ -109,7 +109,11 @@ export function startFailing() {
     /** UserIds of the messages from audiences, and those that are recorded as sent. */
     said: () =>
       db.prepare("SELECT user_id FROM messages WHERE source_id > 1 ORDER BY user_id").pluck().all(),
-    noted: () => db.prepare("SELECT user_id FROM computed_values ORDER BY user_id").pluck().all(),
+    noted: () =>
+      db
+        .prepare("SELECT user_id FROM computed_values WHERE value <> 'null' ORDER BY user_id")
+        .pluck()
+        .all(),
     committed,
     events: () => db.prepare("SELECT count(*) FROM profile_events").pluck().get(),
   };

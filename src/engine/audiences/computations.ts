@@ -25,6 +25,7 @@ import type {
 import type {
   Atomically,
   ComputedStore,
+  FirstSync,
   ProfileChange,
   ProfileStore,
   RuleStore,
@@ -32,7 +33,9 @@ import type {
 import { createStopping } from "../stopping.ts";
 import { createEditor, type DefinitionChange, type Draft, type Editor } from "./editor.ts";
 import { createLive, Rechecks } from "./live.ts";
-import { createNotifier, identify, type Notifier, type SyncCounts } from "./notifier.ts";
+import { createCauses } from "./causes.ts";
+import { LateDestinations } from "./late-destinations.ts";
+import { createNotifier, type Notifier, type SyncCounts } from "./notifier.ts";
 import {
   createRegistry,
   type AudienceComputed,
@@ -54,7 +57,7 @@ type ComputationsOptions = {
   store: ComputedStore &
     RuleStore &
     Atomically &
-    Pick<ProfileStore, "facts" | "profiles" | "profileWithUser" | "user">;
+    Pick<ProfileStore, "facts" | "profiles" | "profileWithUser" | "user" | "emailsOf">;
   configuration: Configuration & OwnSources & { reload(): void };
   internalMessages: InternalMessages;
   clock: Clock;
@@ -70,6 +73,7 @@ type Computations = {
   audiences: Audiences;
   computedTraits: ComputedTraits;
   onApplied(changes: readonly ProfileChange[]): void;
+  onConfigurationChanged(): void;
   sourceOf(audience: AudienceId): SourceId | undefined;
   /** The values of a user that were sent to receivers. */
   valuesOf(userId: string): ProfileValues;
@@ -80,22 +84,23 @@ type Computations = {
 };
 
 export function createComputations(options: ComputationsOptions): Computations {
-  const { store, configuration, clock, changes, report } = options;
+  const { store, clock, changes, report } = options;
   const registry = createRegistry({ store, changes });
   const walker = createWalker(options);
+  const causes = createCauses({ store, now: () => clock.now() });
   const notifier = createNotifier({
     ...options,
-    source: (id) => configuration.source(id),
     now: () => clock.now(),
-    seed: () => configuration.settings().seed,
     onRecheck: (at) => rechecks.note(at),
     onNotified: (computed) => registry.note(computed),
   });
-  const syncs = new Syncs({ ...options, registry, walker, notifier, onEnded: () => periods.arm() });
-  const rechecks: Rechecks = new Rechecks({ ...options, registry, walker, notifier });
+  const sending = { ...options, registry, walker, notifier, causes };
+  const syncs = new Syncs({ ...sending, onEnded: () => periods.arm() });
+  const rechecks: Rechecks = new Rechecks(sending);
+  const lateDestinations = new LateDestinations(sending);
   const periods = createPeriods({ registry, syncs, clock, report });
-  const live = createLive({ store, registry, notifier, clock });
-  const editor = createEditor({ ...options, registry, syncs, onChange: arm });
+  const live = createLive(sending);
+  const editor = createEditor({ ...options, registry, syncs, onChange: arm, lateDestinations });
   const stopping = createStopping();
   const parts = { ...options, registry, editor, syncs, walker, notifier };
   const audiences = createAudiences(parts);
@@ -126,6 +131,7 @@ export function createComputations(options: ComputationsOptions): Computations {
       preview: stopping.guard(computedTraits.preview),
     },
     onApplied: (profiles) => live.onApplied(profiles),
+    onConfigurationChanged: () => lateDestinations.note(),
     sourceOf: (audience) => registry.audience(audience)?.row.sourceId,
     valuesOf(userId) {
       const values: ProfileValues = { memberships: [], computed: [] };
@@ -142,6 +148,7 @@ export function createComputations(options: ComputationsOptions): Computations {
     start() {
       editor.removeLeftovers().catch(report);
       syncs.start();
+      lateDestinations.start();
       arm();
     },
     stop() {
@@ -149,6 +156,7 @@ export function createComputations(options: ComputationsOptions): Computations {
       periods.stop();
       rechecks.stop();
       syncs.stop();
+      lateDestinations.stop();
       editor.stop();
     },
     reload() {
@@ -218,9 +226,8 @@ function createAudiences(parts: Parts): Audiences {
         }
         await nextTurn();
       }
-      const space = notifier.space();
       const payload = (userId: string, value: true | null): Uint8Array =>
-        internalPayload(identify(computed, userId, value, space), clock.now());
+        internalPayload(notifier.sample(computed, userId, value), clock.now());
       return {
         ...counts,
         sample: found.map(({ change, ...user }) => ({
@@ -301,9 +308,14 @@ function createCalls<Id, One extends Computed, View>(
   { registry, editor, syncs }: Pick<Parts, "registry" | "editor" | "syncs">,
   { kind, find, view }: Kind<Id, One, View>,
 ) {
-  type Shown = View & { destinationIds: DestinationId[]; syncing: SyncProgress | null };
+  type Shown = View & {
+    destinationIds: DestinationId[];
+    syncing: SyncProgress | null;
+    firstSyncs: FirstSync[];
+  };
   const show = (one: One): Shown => ({
     ...view(one),
+    firstSyncs: one.row.firstSyncs ?? [],
     destinationIds: editor.destinationsOf(one.row.sourceId),
     syncing: syncs.progress(one.id),
   });

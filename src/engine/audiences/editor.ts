@@ -11,6 +11,7 @@ import type { Clock } from "../clock/clock.ts";
 import type { Configuration, OwnSources } from "../pipeline.ts";
 import type { Atomically, Audience, ComputedStore, ComputedTrait } from "../profile-ports.ts";
 import { nextTurn } from "../real-time.ts";
+import type { LateDestinations } from "./late-destinations.ts";
 import type { Computed, Registry } from "./registry.ts";
 import type { Syncs } from "./sync.ts";
 
@@ -25,6 +26,7 @@ type EditorOptions = {
   clock: Clock;
   /** A change may have moved the time of the next sync or recheck. */
   onChange: () => void;
+  lateDestinations: LateDestinations;
 };
 
 export type Draft = {
@@ -35,7 +37,15 @@ export type Draft = {
 };
 type Common = Pick<
   Audience,
-  "name" | "key" | "sync" | "sourceId" | "createdAt" | "openSync" | "lastSync" | "nextSyncAt"
+  | "name"
+  | "key"
+  | "sync"
+  | "sourceId"
+  | "createdAt"
+  | "openSync"
+  | "lastSync"
+  | "nextSyncAt"
+  | "reached"
 >;
 export type DefinitionChange = Partial<
   Pick<Audience, "rule" | "members"> & Pick<ComputedTrait, "computation">
@@ -50,6 +60,7 @@ export function createEditor({
   syncs,
   clock,
   onChange,
+  lateDestinations,
 }: EditorOptions) {
   let stopped = false;
 
@@ -99,6 +110,7 @@ export function createEditor({
           openSync,
           lastSync: null,
           nextSyncAt: nextSyncAt(sync),
+          reached: to,
         };
         return insert({ ...row, sourceId: source.id });
       });
@@ -123,8 +135,11 @@ export function createEditor({
         const { sourceId } = computed.row;
         if (name !== undefined) configuration.renameOwnSource(sourceId, name);
         if (to !== undefined) configuration.connectOwnSource(sourceId, to);
-        const changed = registry.change(computed, {
+        lateDestinations.note();
+        const current = registry.get(computed.id) ?? computed;
+        const changed = registry.change(current, {
           ...definition,
+          ...ruleBefore(current, definition),
           ...(name === undefined ? {} : { name }),
           ...(sync === undefined ? {} : { sync, nextSyncAt: nextSyncAt(sync) }),
         });
@@ -138,6 +153,7 @@ export function createEditor({
       });
       onChange();
       if (isSynced) await syncs.run(changed.id);
+      await lateDestinations.run();
       return registry.get(changed.id) ?? changed;
     },
 
@@ -161,6 +177,15 @@ export function createEditor({
       stopped = true;
     },
   };
+}
+
+/** The rule that the last sync used. */
+function ruleBefore(
+  computed: Computed,
+  { rule }: DefinitionChange,
+): Partial<Pick<Audience, "ruleBefore">> {
+  if (computed.kind === "computed_trait" || rule === undefined) return {};
+  return { ruleBefore: computed.row.ruleBefore ?? computed.row.rule };
 }
 
 function checkKey(name: string, key: string, registry: Registry): Problem | null {

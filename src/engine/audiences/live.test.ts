@@ -85,7 +85,7 @@ test("what the store refuses is reported and tried again after half a second, an
   await app.audiences.create(live);
   await app.send(usersOf(3));
   app.db.exec(
-    "CREATE TRIGGER refuse BEFORE DELETE ON computed_values BEGIN SELECT RAISE(ABORT, 'no room'); END",
+    "CREATE TRIGGER refuse BEFORE UPDATE ON computed_values BEGIN SELECT RAISE(ABORT, 'no room'); END",
   );
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   app.clock.advanceBy(day);
@@ -134,7 +134,7 @@ test("a stop ends it between two slices, and while it waits for another try", as
   await refused.audiences.create(live);
   await refused.send(["ada"]);
   refused.db.exec(
-    "CREATE TRIGGER refuse BEFORE DELETE ON computed_values BEGIN SELECT RAISE(ABORT, 'no room'); END",
+    "CREATE TRIGGER refuse BEFORE UPDATE ON computed_values BEGIN SELECT RAISE(ABORT, 'no room'); END",
   );
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   refused.clock.advanceBy(day);

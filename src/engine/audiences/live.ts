@@ -5,12 +5,15 @@
  * value that may change so has a `recheckAt`; one timer on the clock is set to the earliest.
  */
 
+import { spellingOf } from "../../domain/evaluate.ts";
+import type { Json } from "../../domain/json.ts";
 import type { Activity, Work } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Atomically, ComputedStore, ProfileChange, ProfileStore } from "../profile-ports.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import { needsOfAll, valueOf, type Computed, type Registry } from "./registry.ts";
-import type { Notifier, UserValue } from "./notifier.ts";
+import type { Causes } from "./causes.ts";
+import type { AddedEmail, Notifier, UserValue } from "./notifier.ts";
 import type { Walker } from "./walk.ts";
 
 /** Users rechecked between two turns of the event loop. */
@@ -20,18 +23,21 @@ const slice = 100;
 const retryMs = 500;
 
 type LiveOptions = {
-  store: Pick<ProfileStore, "facts"> & Pick<ComputedStore, "lastSentFor">;
+  store: Pick<ProfileStore, "facts" | "emailsOf"> & Pick<ComputedStore, "lastSentFor">;
   registry: Registry;
   notifier: Notifier;
+  causes: Causes;
   clock: Clock;
 };
 
-export function createLive({ store, registry, notifier, clock }: LiveOptions): {
+export function createLive({ store, registry, notifier, causes, clock }: LiveOptions): {
   onApplied(changes: readonly ProfileChange[]): void;
 } {
   return {
     onApplied(changes) {
       const now = clock.now();
+      const joined = changes.filter(({ emails }) => emails.length > 0);
+      const before = valuesBefore(joined);
       const values = new Map<Computed, UserValue[]>();
       const add = (computed: Computed, value: UserValue): void => {
         const users = values.get(computed);
@@ -55,9 +61,54 @@ export function createLive({ store, registry, notifier, clock }: LiveOptions): {
             add(computed, { userId, ...valueOf(definition, facts, now) });
         }
       }
-      notifier.notify(values);
+      notifier.notify(values, causes.ofEvents(changes));
+      for (const change of joined) sendToNewEmails(change, before);
     },
   };
+
+  /** Of the users and of those who were joined to them: `userId` and source, with the value. */
+  function valuesBefore(changes: readonly ProfileChange[]): Map<string, Json> {
+    const users = new Set(
+      changes.flatMap(({ userId, emails }) => [userId, ...emails.map(({ from }) => from)]),
+    );
+    return new Map(
+      [...users].flatMap((userId) =>
+        userId === null
+          ? []
+          : store
+              .lastSentFor(userId)
+              .map(({ sourceId, value }) => [`${sourceId} ${userId}`, value] as const),
+      ),
+    );
+  }
+
+  /**
+   * A value that did not change now is sent to the new address alone. One of another user who was
+   * joined has that user's value, and gets this one's.
+   */
+  function sendToNewEmails(
+    { userId, emails }: ProfileChange,
+    before: ReadonlyMap<string, Json>,
+  ): void {
+    if (userId === null) return;
+    const known = new Set(store.emailsOf(userId));
+    const current = new Map(
+      store.lastSentFor(userId).map(({ sourceId, value }) => [sourceId, value]),
+    );
+    for (const computed of registry.all()) {
+      const { sourceId } = computed.row;
+      const value = current.get(sourceId) ?? null;
+      const isUnchanged =
+        spellingOf(before.get(`${sourceId} ${userId}`) ?? null) === spellingOf(value);
+      if (!isUnchanged) continue;
+      for (const { email, from } of emails) {
+        const had = from === null ? null : (before.get(`${sourceId} ${from}`) ?? null);
+        if (!known.has(email) || spellingOf(had) === spellingOf(value)) continue;
+        const added: AddedEmail = { userId, email, value };
+        notifier.sendToEmails(computed, [added], causes.ofEmail(email, from));
+      }
+    }
+  }
 
   function liveOnesThatSent(userId: string): Computed[] {
     return store.lastSentFor(userId).flatMap(({ sourceId }) => {
@@ -74,6 +125,7 @@ type RechecksOptions = {
   registry: Registry;
   walker: Walker;
   notifier: Notifier;
+  causes: Causes;
   clock: Clock;
   activity: Activity;
   caughtUp: () => Promise<void>;
@@ -154,7 +206,7 @@ export class Rechecks {
   }
 
   async #run(): Promise<void> {
-    const { registry, store, walker, notifier, clock, caughtUp } = this.#options;
+    const { registry, store, walker, notifier, causes, clock, caughtUp } = this.#options;
     await caughtUp();
     for (const { id } of registry.live()) {
       for (;;) {
@@ -164,7 +216,7 @@ export class Rechecks {
         if (due.length === 0) break;
         store.atomically(() => {
           const values = due.map(({ userId }) => walker.currentValue(computed, userId));
-          notifier.notify([[computed, values]]);
+          notifier.notify([[computed, values]], causes.ofTime);
         });
         await nextTurn();
       }

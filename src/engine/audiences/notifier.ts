@@ -1,24 +1,33 @@
 /**
- * Compares the current values of users with the values last sent to receivers, and sends an
- * identify for each that differs. Called in a transaction, so that a message and the record that it
- * was sent are one commit: no value is sent twice.
+ * Compares the current values of users with the values last sent to receivers, and sends those that
+ * differ, as identify or track calls, one for each identifier of the user. Called in a transaction,
+ * so that a message and the record that it was sent are one commit: no value is sent twice.
  */
 
-import { spellingOf } from "../../domain/evaluate.ts";
-import type { Source } from "../../domain/configuration.ts";
-import type { SourceId } from "../../domain/ids.ts";
-import type { Json } from "../../domain/json.ts";
+import type { Cause } from "../../domain/cause.ts";
+import type { AudienceCalls, Destination, Source } from "../../domain/configuration.ts";
+import { compareText, spellingOf } from "../../domain/evaluate.ts";
+import type { DestinationId, SourceId } from "../../domain/ids.ts";
+import type { Json, JsonObject } from "../../domain/json.ts";
 import { drawUnit } from "../../domain/random.ts";
-import type { InternalMessage, InternalMessages } from "../ingest/internal-messages.ts";
-import type { ComputedStore } from "../profile-ports.ts";
+import type {
+  CausedMessage,
+  InternalMessage,
+  InternalMessages,
+} from "../ingest/internal-messages.ts";
+import { integrationsFor } from "../route/route.ts";
+import type { ComputedStore, LastSent, ProfileStore } from "../profile-ports.ts";
 import type { Computed, CurrentValue } from "./registry.ts";
 
 type NotifierOptions = {
-  store: ComputedStore;
+  store: ComputedStore & Pick<ProfileStore, "emailsOf">;
   internalMessages: InternalMessages;
-  source: (id: SourceId) => Source | undefined;
+  configuration: {
+    source(id: SourceId): Source | undefined;
+    destinations(): readonly Destination[];
+    settings(): { seed: number };
+  };
   now: () => number;
-  seed: () => number;
   /** A value may change by time alone at `at`. */
   onRecheck: (at: number) => void;
   onNotified: (computed: Computed) => void;
@@ -26,78 +35,200 @@ type NotifierOptions = {
 
 export type UserValue = Pick<CurrentValue, "userId" | "value" | "until">;
 
+/** Called only for a value that is sent. */
+export type CauseOf = (computed: Computed, user: UserValue, before: Json) => Cause;
+
+/** A value to send again, to one more address of the user. */
+export type AddedEmail = { userId: string; email: string; value: Json };
+
 export type SyncCounts = { entered: number; left: number };
 
 export type Notifier = ReturnType<typeof createNotifier>;
 
+type Call = Exclude<AudienceCalls, "both">;
+
 export function createNotifier({
   store,
   internalMessages,
-  source,
+  configuration,
   now,
-  seed,
   onRecheck,
   onNotified,
 }: NotifierOptions) {
-  function space(): string {
-    return store.space(() => spaceId(seed()));
-  }
+  const space = (): string => store.space(() => spaceId(configuration.settings().seed));
 
-  /** Records the user's value as sent; returns whether it has to be sent. */
+  const connectedTo = ({ row }: Computed): Destination[] =>
+    configuration.destinations().filter(({ sourceIds }) => sourceIds.includes(row.sourceId));
+
+  /**
+   * Records the user's value as sent; returns the one before if it has to be sent. The row of a user
+   * who left stays, because receivers still know the user; `since` is 0 while nothing was sent.
+   */
   function record(
     { row: { sourceId }, isLive }: Computed,
     { userId, value, until }: UserValue,
-  ): boolean {
+  ): { before: Json } | null {
     const before = store.lastSent(sourceId, userId);
     const differs = !isSame(before?.value ?? null, value);
     const recheckAt = isLive ? until : null;
-    if (value === null && recheckAt === null) {
-      if (before !== null) store.removeLastSent(sourceId, userId);
-    } else if (before === null || differs || before.recheckAt !== recheckAt) {
-      const since = before === null || differs ? now() : before.since;
+    if (before === null && value === null && recheckAt === null) return null;
+    if (before === null || differs || before.recheckAt !== recheckAt) {
+      const since = differs ? now() : (before?.since ?? 0);
       store.putLastSent({ sourceId, userId, value, since, recheckAt });
       if (recheckAt !== null) onRecheck(recheckAt);
     }
-    return differs;
+    return differs ? { before: before?.value ?? null } : null;
+  }
+
+  /** The calls that carry values, each with those who do not get it. */
+  function createCaller(computed: Computed, only?: DestinationId) {
+    const connected = connectedTo(computed);
+    const integrations = integrationsFor(connected);
+    const personas = { space: space(), integrations };
+    const wanted = calls.flatMap((call) => {
+      const leftOut = new Map(
+        connected.flatMap((destination) => leftOutOf(destination, call, computed, only)),
+      );
+      const isWanted =
+        connected.length === 0 ? call === "identify" : leftOut.size < connected.length;
+      return isWanted ? [{ call, leftOut }] : [];
+    });
+    const waiting = computed.row.firstSyncs ?? [];
+    return (userId: string, value: Json, emails: readonly (string | null)[], cause: Cause) =>
+      wanted.flatMap(({ call, leftOut: others }): CausedMessage[] => {
+        const late = only === undefined ? notReached(waiting, userId, computed, connected) : [];
+        const leftOut = late.length === 0 ? others : new Map([...others, ...late]);
+        if (connected.length > 0 && leftOut.size === connected.length) return [];
+        return emails.map((email) => ({
+          message: messageOf(computed, { call, userId, email, value }, personas),
+          cause: { ...cause, computedId: computed.id },
+          leftOut,
+        }));
+      });
+  }
+
+  function commit(batches: readonly { computed: Computed; messages: CausedMessage[] }[]): void {
+    const sent = batches.flatMap(({ computed, messages }) => {
+      const source = configuration.source(computed.row.sourceId);
+      return source === undefined || messages.length === 0 ? [] : [{ source, messages }];
+    });
+    if (sent.length > 0) internalMessages.commit(sent);
   }
 
   return {
-    space,
     differs: (
       { row }: Computed,
       { userId, value }: Pick<CurrentValue, "userId" | "value">,
     ): boolean => !isSame(store.lastSent(row.sourceId, userId)?.value ?? null, value),
+    /** What a change would send to a user, the userId's first call. */
+    sample(computed: Computed, userId: string, value: Json): InternalMessage {
+      const call = calls.find((one) => connectedTo(computed).some((to) => gets(to, one)));
+      return messageOf(
+        computed,
+        { call: call ?? "identify", userId, email: null, value },
+        { space: space(), integrations: integrationsFor(connectedTo(computed)) },
+      );
+    },
     /** Takes each user at most once for each audience or computed trait. */
-    notify(values: Iterable<readonly [Computed, Iterable<UserValue>]>): SyncCounts {
+    notify(
+      values: Iterable<readonly [Computed, Iterable<UserValue>]>,
+      causeOf: CauseOf,
+    ): SyncCounts {
       const counts = { entered: 0, left: 0 };
       const batches = [...values].flatMap(([computed, users]) => {
-        const from = source(computed.row.sourceId);
-        const differing =
-          from === undefined ? [] : [...users].filter((user) => record(computed, user));
-        if (from === undefined || differing.length === 0) return [];
-        onNotified(computed);
-        for (const { value } of differing) counts[value === null ? "left" : "entered"] += 1;
-        const messages = differing.map(({ userId, value }) =>
-          identify(computed, userId, value, space()),
-        );
-        return [{ source: from, messages }];
+        if (configuration.source(computed.row.sourceId) === undefined) return [];
+        const callsFor = createCaller(computed);
+        let differing = 0;
+        const messages = [...users].flatMap((user) => {
+          const { userId, value } = user;
+          const changed = record(computed, user);
+          if (changed === null) return [];
+          differing += 1;
+          counts[value === null ? "left" : "entered"] += 1;
+          const cause = causeOf(computed, user, changed.before);
+          return callsFor(userId, value, [null, ...store.emailsOf(userId)], cause);
+        });
+        if (differing > 0) onNotified(computed);
+        return [{ computed, messages }];
       });
-      if (batches.length > 0) internalMessages.commit(batches);
+      commit(batches);
       return counts;
     },
+    sendToEmails(computed: Computed, added: readonly AddedEmail[], causeOf: CauseOf): void {
+      const callsFor = createCaller(computed);
+      const messages = added.flatMap(({ userId, email, value }) =>
+        callsFor(userId, value, [email], causeOf(computed, { userId, value, until: null }, value)),
+      );
+      commit([{ computed, messages }]);
+    },
+    /** Sends values again, to a destination that was connected later. */
+    sendTo(
+      computed: Computed,
+      destinationId: DestinationId,
+      values: readonly LastSent[],
+      causeOf: CauseOf,
+    ): void {
+      const callsFor = createCaller(computed, destinationId);
+      const messages = values.flatMap(({ userId, value }) => {
+        const cause = causeOf(computed, { userId, value, until: null }, value);
+        return callsFor(userId, value, [null, ...store.emailsOf(userId)], cause);
+      });
+      commit([{ computed, messages }]);
+    },
   };
+}
+
+const calls: readonly Call[] = ["identify", "track"];
+
+function gets({ audienceCalls = "identify" }: Destination, call: Call): boolean {
+  return audienceCalls === "both" || audienceCalls === call;
+}
+
+type LeftOutEntry = [DestinationId, { reason: string; detail: string }];
+
+function leftOutOf(
+  destination: Destination,
+  call: Call,
+  { row }: Computed,
+  only: DestinationId | undefined,
+): LeftOutEntry[] {
+  const { id, name, audienceCalls = "identify" } = destination;
+  if (only !== undefined && id !== only) {
+    const detail = `The message is part of the first sync of a destination that was connected to ${row.name} later. ${name} already has this value.`;
+    return [[id, { reason: "first_sync_of_another", detail }]];
+  }
+  if (gets(destination, call)) return [];
+  const detail = `${name} gets the values of audiences and computed traits as ${audienceCalls} calls, and this is ${call === "track" ? "a track" : "an identify"}.`;
+  return [[id, { reason: "other_call", detail }]];
+}
+
+/** First syncs that have not reached the user: they will send the value that the user has then. */
+function notReached(
+  waiting: NonNullable<Computed["row"]["firstSyncs"]>,
+  userId: string,
+  { row }: Computed,
+  connected: readonly Destination[],
+): LeftOutEntry[] {
+  return waiting.flatMap(({ destinationId, after }): LeftOutEntry[] => {
+    const destination = connected.find(({ id }) => id === destinationId);
+    const isReached = after !== "" && compareText(userId, after) <= 0;
+    if (destination === undefined || isReached) return [];
+    const detail = `The first sync of ${row.name} with ${destination.name} has not reached this user. It sends the value that the user has then.`;
+    return [[destinationId, { reason: "first_sync_pending", detail }]];
+  });
 }
 
 function isSame(one: Json, other: Json): boolean {
   return one === other || spellingOf(one) === spellingOf(other);
 }
 
-/** The message that sends a user's value to receivers. */
-export function identify(
+type Sent = { call: Call; userId: string; email: string | null; value: Json };
+
+/** The message that sends a user's value to receivers, by the userId or by an email address. */
+function messageOf(
   { kind, id, row }: Computed,
-  userId: string,
-  value: Json,
-  space: string,
+  { call, userId, email, value: current }: Sent,
+  { space, integrations }: { space: string; integrations: JsonObject },
 ): InternalMessage {
   const personas = {
     computation_class: kind,
@@ -106,8 +237,22 @@ export function identify(
     namespace: space,
     space_id: space,
   };
-  const trait = kind === "audience" ? value === true : value;
-  return { type: "identify", userId, traits: { [row.key]: trait }, context: { personas } };
+  const value = kind === "audience" ? current === true : current;
+  const address: JsonObject = email === null ? {} : { email };
+  if (call === "identify") {
+    const traits = { [row.key]: value, ...(row.key === "email" ? {} : address) };
+    return { type: "identify", userId, traits, context: { personas }, integrations };
+  }
+  const key = kind === "audience" ? "audience_key" : "trait_key";
+  return {
+    type: "track",
+    userId,
+    event:
+      kind === "computed_trait" ? "Trait Computed" : `Audience ${value ? "Entered" : "Exited"}`,
+    properties: { [key]: row.key, [row.key]: value },
+    context: { personas, ...(email === null ? {} : { traits: address }) },
+    integrations,
+  };
 }
 
 const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

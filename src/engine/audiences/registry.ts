@@ -20,7 +20,9 @@ import type { Json } from "../../domain/json.ts";
 import type { Computation, Rule } from "../../domain/rules.ts";
 
 /** What a running sync records, and what a user may change. */
-type Changed = Partial<Omit<Audience, "id"> & Omit<ComputedTrait, "id">>;
+type Changed = Partial<Omit<Audience, "id" | "ruleBefore"> & Omit<ComputedTrait, "id">> & {
+  ruleBefore?: Audience["ruleBefore"] | undefined;
+};
 
 const noFacts = { traits: new Map(), events: new Map() };
 

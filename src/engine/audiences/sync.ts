@@ -13,6 +13,7 @@ import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { SyncProgress } from "../profile-pipeline.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import type { Computed, Registry } from "./registry.ts";
+import type { Causes } from "./causes.ts";
 import type { Notifier, SyncCounts } from "./notifier.ts";
 import type { Walker } from "./walk.ts";
 
@@ -24,6 +25,7 @@ type SyncsOptions = {
   registry: Registry;
   walker: Walker;
   notifier: Notifier;
+  causes: Causes;
   clock: Clock;
   activity: Activity;
   /** Resolves when every message committed so far is in the profiles. */
@@ -146,13 +148,14 @@ export class Syncs {
     if (synced === null || openSync === null) return { entered: 0, left: 0 };
     const { entered, left } = openSync;
     const lastSync = { at: clock.now(), entered, left };
-    registry.change(synced, { openSync: null, lastSync, nextSyncAt: this.#nextSyncAt(synced) });
+    const nextSyncAt = this.#nextSyncAt(synced);
+    registry.change(synced, { openSync: null, lastSync, nextSyncAt, ruleBefore: undefined });
     return { entered, left };
   }
 
   /** Returns false when it has to start again, because the definition changed meanwhile. */
   async #walk(id: string): Promise<boolean> {
-    const { store, registry, walker, notifier } = this.#options;
+    const { store, registry, walker, notifier, causes } = this.#options;
     const started = this.#current(id);
     if (started === null) return true;
     const progress = { done: 0, total: walker.total(started.definition) };
@@ -168,7 +171,8 @@ export class Syncs {
       const step = walk.next();
       if (step.done === true) return true;
       store.atomically(() => {
-        const { entered, left } = notifier.notify([[computed, step.value.values]]);
+        const causeOf = computed.row.lastSync === null ? causes.firstSync : causes.ofSync;
+        const { entered, left } = notifier.notify([[computed, step.value.values]], causeOf);
         const { openSync } = computed.row;
         if (openSync === null || entered + left === 0) return;
         const counts = { entered: openSync.entered + entered, left: openSync.left + left };

@@ -3,65 +3,115 @@
  * profiles.
  */
 
-import type { Source } from "../../domain/configuration.ts";
-import type { MessageRowId } from "../../domain/ids.ts";
-import type { InternalMessages } from "../ingest/internal-messages.ts";
+import type { Cause } from "../../domain/cause.ts";
+import type { Destination, Source } from "../../domain/configuration.ts";
+import { nameWords } from "../../domain/explain.ts";
+import {
+  deletionIds,
+  type DeletionId,
+  type DestinationId,
+  type MessageRowId,
+} from "../../domain/ids.ts";
+import type { InternalMessages, LeftOut } from "../ingest/internal-messages.ts";
 import type { Configuration } from "../pipeline.ts";
 import type { ComputedStore, DeletedUser, ProfileStore } from "../profile-ports.ts";
 
 export type DeleteUsersOptions = {
   store: Pick<ProfileStore, "profileWithUser" | "userIdsOf" | "sourcesThatKnow" | "removeProfile"> &
-    Pick<ComputedStore, "removeLastSentFor">;
+    Pick<ComputedStore, "lastSentFor" | "removeLastSentFor">;
   internalMessages: InternalMessages;
   configuration: Pick<Configuration, "source" | "destinations">;
 };
+
+/** A source that sends a delete, and the destinations that get it from there. */
+type Sending = { source: Source; to: ReadonlySet<DestinationId> };
 
 type Found = {
   userId: string;
   known: boolean;
   others: string[];
-  sources: Source[];
+  sending: Sending[];
   messageIds: MessageRowId[];
 };
 
 export function createDeleteUsers({ store, internalMessages, configuration }: DeleteUsersOptions) {
+  const connectedTo = ({ id }: Source): Destination[] =>
+    configuration.destinations().filter(({ sourceIds }) => sourceIds.includes(id));
+
   function find(userId: string): (Found & { profile: ReturnType<typeof store.profileWithUser> })[] {
     const profile = store.profileWithUser(userId);
-    const found = {
-      userId,
-      profile,
-      known: profile !== null,
-      others: [],
-      sources: [],
-      messageIds: [],
-    };
-    if (profile === null) return [found];
-    const hasReceiver = ({ id, kind }: Source): boolean =>
-      kind !== "audience" &&
-      configuration
-        .destinations()
-        .some(({ enabled, sourceIds }) => enabled && sourceIds.includes(id));
-    const sources = store.sourcesThatKnow(profile).flatMap((id) => configuration.source(id) ?? []);
-    const others = store.userIdsOf(profile).filter((other) => other !== userId);
-    return [{ ...found, others, sources: sources.filter(hasReceiver) }];
+    const sources = (profile === null ? [] : store.sourcesThatKnow(profile))
+      .flatMap((id) => configuration.source(id) ?? [])
+      .filter(({ kind }) => kind !== "audience");
+    const others =
+      profile === null ? [] : store.userIdsOf(profile).filter((other) => other !== userId);
+    const sending = sendingBy(sources, audiencesThatSent(userId));
+    return [{ userId, profile, known: profile !== null, others, sending, messageIds: [] }];
+  }
+
+  /** Audiences and computed traits of which receivers have, or had, a value of the user. */
+  function audiencesThatSent(userId: string): Source[] {
+    return store
+      .lastSentFor(userId)
+      .filter(({ value, since }) => value !== null || since > 0)
+      .flatMap(({ sourceId }) => configuration.source(sourceId) ?? []);
+  }
+
+  /**
+   * Every source that knows the user, with all of its enabled destinations. Audiences only for
+   * destinations that nobody else reaches, each once.
+   */
+  function sendingBy(sources: readonly Source[], audiences: readonly Source[]): Sending[] {
+    const reached = new Set<DestinationId>();
+    return [...sources, ...audiences].flatMap((source) => {
+      const enabled = connectedTo(source).flatMap(({ id, enabled: isOn }) => (isOn ? [id] : []));
+      const to = new Set(
+        source.kind === "audience" ? enabled.filter((id) => !reached.has(id)) : enabled,
+      );
+      for (const id of to) reached.add(id);
+      return to.size === 0 ? [] : [{ source, to }];
+    });
+  }
+
+  /** Destinations of an audience that get the delete from elsewhere. */
+  function leftOutOf({ source, to }: Sending): LeftOut {
+    if (source.kind !== "audience") return new Map();
+    return new Map(
+      connectedTo(source)
+        .filter(({ id, enabled }) => enabled && !to.has(id))
+        .map(({ id, name }) => [
+          id,
+          {
+            reason: "deleted_by_another_source",
+            detail: `${name} gets the delete of this user from another source.`,
+          },
+        ]),
+    );
   }
 
   /**
    * Sends one delete message for each user and each source that knows the user and has an enabled
    * destination.
    */
-  function send(users: readonly Found[]): void {
-    const bySource = new Map<Source, Found[]>();
+  function send(users: readonly Found[], deletionId: DeletionId): void {
+    const bySource = new Map<Source, { user: Found; sending: Sending }[]>();
     for (const user of users)
-      for (const each of user.sources) bySource.set(each, [...(bySource.get(each) ?? []), user]);
+      for (const sending of user.sending) {
+        const others = bySource.get(sending.source) ?? [];
+        bySource.set(sending.source, [...others, { user, sending }]);
+      }
     if (bySource.size === 0) return;
-    const batches = [...bySource].map(([from, to]) => ({
-      source: from,
-      messages: to.map(({ userId }) => ({ type: "delete" as const, userId })),
+    const batches = [...bySource].map(([source, all]) => ({
+      source,
+      messages: all.map(({ user: { userId }, sending }) => ({
+        message: { type: "delete" as const, userId },
+        cause: causeOf(userId, sending, deletionId),
+        leftOut: leftOutOf(sending),
+      })),
     }));
     const committed = internalMessages.commit(batches);
-    for (const [batch, to] of [...bySource.values()].entries()) {
-      for (const [place, user] of to.entries()) {
+    for (const [batch, all] of [...bySource.values()].entries()) {
+      for (const [place, { user }] of all.entries()) {
         const message = committed[batch]?.[place];
         if (message !== undefined) user.messageIds.push(message.id);
       }
@@ -72,9 +122,9 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
    * Users of one profile have to be in the same call, because the profile is removed with the
    * first.
    */
-  return (userIds: readonly string[]): DeletedUser[] => {
+  return (userIds: readonly string[], deletionId: DeletionId): DeletedUser[] => {
     const found = userIds.flatMap(find);
-    send(found);
+    send(found, deletionId);
     for (const { userId, others, profile } of found) {
       for (const each of [userId, ...others]) store.removeLastSentFor(each);
       if (profile !== null) store.removeProfile(profile);
@@ -83,15 +133,35 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
       userId: user.userId,
       known: user.known,
       detail: sentence(user, userIds),
-      sourceIds: user.sources.map(({ id }) => id),
+      sourceIds: user.sending.map(({ source }) => source.id),
       messageIds: user.messageIds,
     }));
   };
 }
 
-function sentence({ known, sources, others }: Found, named: readonly string[]): string {
-  if (!known) return "No profile has this userId, so there was nothing to delete.";
-  const names = sources.map(({ name }) => name);
+function causeOf(userId: string, { source }: Sending, deletionId: DeletionId): Cause {
+  const user = nameWords(userId);
+  const name = nameWords(source.name);
+  const why =
+    source.kind === "audience"
+      ? `and the receiver knows the user only from the audience ${name}`
+      : `and ${name} knows the user`;
+  return {
+    reason: "deletion",
+    sentence: `${user} was deleted by the request ${deletionIds.format(deletionId)}, ${why}.`,
+    deletionId,
+  };
+}
+
+function sentence({ known, sending, others }: Found, named: readonly string[]): string {
+  const names = sending.map(({ source }) =>
+    source.kind === "audience" ? `the audience ${source.name}` : source.name,
+  );
+  if (!known) {
+    return names.length === 0
+      ? "No profile has this userId, so there was nothing to delete."
+      : `No profile has this userId. A delete message was created for ${listed(names)}.`;
+  }
   const sent =
     names.length === 0
       ? "No source that knows the user has an enabled destination, so no delete message was created."

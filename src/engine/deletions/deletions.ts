@@ -220,7 +220,7 @@ function createRuns(options: DeletionsOptions, states: ReturnType<typeof createS
       // A reset may have removed the request meanwhile.
       if (stopped || store.usersToDelete(id, 1).length === 0) return;
       const deleted = store.atomically(() => {
-        const users = deleteUsers(userIds);
+        const users = deleteUsers(userIds, id);
         for (const user of users) store.putDeleted(id, places.get(user.userId) ?? 0, user);
         return users;
       });

@@ -11,7 +11,12 @@ import {
   type Rejection,
   type RequestFrame,
 } from "../../domain/check.ts";
-import type { Destination, Source } from "../../domain/configuration.ts";
+import {
+  defaultSettings,
+  type Destination,
+  type Settings,
+  type Source,
+} from "../../domain/configuration.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import type { Problem } from "../../domain/problem.ts";
@@ -31,6 +36,8 @@ const maxMergeCost = 4_000_000;
  * message can be.
  */
 const maxSeenLength = 500;
+/** As at the hosted service: under 100 characters. */
+const maxMessageIdLength = 99;
 
 export type RequestFacts = {
   source: Source;
@@ -52,6 +59,7 @@ export type RequestFacts = {
   ip: string | null;
   body: Uint8Array;
   isSuppressed: (userId: string) => boolean;
+  settings?: Pick<Settings, "contextIp" | "limitMessageIds">;
   replayOf?: MessageRowId;
 };
 
@@ -237,7 +245,7 @@ function arrivalOf({ arrivedAt, receivedAt }: RequestFacts): number {
 
 /** Only a batch has defaults for its messages. A single call is its own message. */
 function frameOf(facts: RequestFacts, root: JsonObject): RequestFrame {
-  const { source, typeFromPath, headers, ip } = facts;
+  const { source, typeFromPath, headers, ip, settings = defaultSettings } = facts;
   const batched = typeFromPath === null;
   const { receivedAt, wallAt } = facts.arrivedFirst ?? facts;
   const object = (value: Json | undefined): JsonObject | null =>
@@ -251,6 +259,9 @@ function frameOf(facts: RequestFacts, root: JsonObject): RequestFrame {
     sentAt: root["sentAt"],
     library,
     ip,
+    // Libraries of browsers and phones have the service fill it.
+    isIpOfDirect: settings.contextIp === "direct" && source.kind === "server",
+    maxMessageIdLength: settings.limitMessageIds ? maxMessageIdLength : undefined,
     now: arrivalOf(facts),
     correctClockSkew:
       source.correctClockSkew === "auto"

@@ -20,7 +20,7 @@ import type {
 } from "../ports.ts";
 import type { Atomically } from "../profile-ports.ts";
 import { storeFailure } from "../store-failure.ts";
-import { createTurnBudget, nextTurn, wallClockNow } from "../real-time.ts";
+import { createPeak, createTurnBudget, nextTurn, wallClockNow } from "../real-time.ts";
 import { acceptRequest, recordMalformed, type RequestFacts } from "./accept.ts";
 import { browserFileAt, sendBrowserFile } from "./browser-library.ts";
 import { CommitQueue } from "./commit-queue.ts";
@@ -99,6 +99,7 @@ export class Ingest {
   readonly #listeners: ReturnType<typeof createIngestListeners>;
   readonly #turnFor = createTurnBudget(parsedPerTurn);
   readonly #faultOf: ReturnType<typeof createFaults>;
+  readonly #peak = createPeak();
 
   constructor(options: IngestOptions) {
     this.#options = options;
@@ -229,7 +230,13 @@ export class Ingest {
     return { id: message.id, messageId: message.messageId };
   }
 
+  /** The most requests that came within one second of real time. */
+  get peakRequests(): number {
+    return this.#peak.most();
+  }
+
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#peak.note();
     writeCors(request, response);
     if (request.method === "OPTIONS") return send(response, 204, null);
     const { path, query } = splitTarget(request.url ?? "/");
@@ -435,7 +442,10 @@ export class Ingest {
 
   #facts(
     source: Source,
-  ): Pick<RequestFacts, "source" | "destinations" | "receivedAt" | "wallAt" | "isSuppressed"> {
+  ): Pick<
+    RequestFacts,
+    "source" | "destinations" | "receivedAt" | "wallAt" | "isSuppressed" | "settings"
+  > {
     const { clock, configuration, isSuppressed } = this.#options;
     return {
       source,
@@ -443,6 +453,7 @@ export class Ingest {
       receivedAt: clock.now(),
       wallAt: wallClockNow(),
       isSuppressed,
+      settings: configuration.settings(),
     };
   }
 

@@ -5,7 +5,10 @@ import { openTestStore, request, startOfTime } from "../../store/store.fixture.t
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import { createChangeFeed } from "../changes.ts";
 import { createConfiguration } from "../configuration.ts";
-import { createInternalMessages, internalPayload } from "./internal-messages.ts";
+import type { Cause } from "../../domain/cause.ts";
+import { causeIn, createInternalMessages, internalPayload } from "./internal-messages.ts";
+
+const causeOf = (userId: string): Cause => ({ reason: "deletion", sentence: `${userId} left.` });
 
 function start() {
   const { db, store } = openTestStore();
@@ -31,10 +34,14 @@ function start() {
 test("they are on record as a request that says whose it is, routed and queued, and each can be found in its bytes", () => {
   const { db, store, source, commit } = start();
   const messages = ["ada", "名前"].map((userId) => ({
-    type: "identify" as const,
-    userId,
-    traits: { big: true },
-    context: {},
+    message: {
+      type: "identify" as const,
+      userId,
+      traits: { big: true },
+      context: {},
+      integrations: {},
+    },
+    cause: causeOf(userId),
   }));
   const [committed = []] = commit([{ source, messages }]);
   const found = committed.map(({ id }) => store.message(id));
@@ -59,6 +66,24 @@ test("they are on record as a request that says whose it is, routed and queued, 
   ]);
 });
 
+test("each has its cause beside it, which no request from an address has", () => {
+  const { store, source, commit } = start();
+  const messages = ["ada", "名前"].map((userId) => ({
+    message: { type: "delete" as const, userId },
+    cause: causeOf(userId),
+  }));
+  const [committed = []] = commit([{ source, messages }]);
+  const origins = committed.flatMap(({ id }) => store.messageSource(id) ?? []);
+  expect(origins.map(({ request: own, span }) => causeIn(own, span.offset))).toEqual([
+    causeOf("ada"),
+    causeOf("名前"),
+  ]);
+  for (const { request: own, span } of origins) {
+    expect(causeIn({ ...own, ip: "127.0.0.1" }, span.offset)).toBeNull();
+    expect(causeIn(own, 0)).toBeNull();
+  }
+});
+
 test("a delete is three members to receivers", () => {
   expect(
     JSON.parse(
@@ -73,7 +98,8 @@ test("a delete is three members to receivers", () => {
 
 test("profiles that had followed everything still have, and those that had not still have to", () => {
   const { store, source, commit } = start();
-  const own = [{ source, messages: [{ type: "delete" as const, userId: "ada" }] }];
+  const message = { type: "delete" as const, userId: "ada" };
+  const own = [{ source, messages: [{ message, cause: causeOf("ada") }] }];
   commit(own);
   expect(store.followed().upTo).toBe(store.followed().newest);
   store.commit([request([{ userId: "bob" }])]);

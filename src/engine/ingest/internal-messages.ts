@@ -1,32 +1,54 @@
 /**
- * Messages that Hookyard creates itself: the identify calls of audiences and computed traits, and
- * the delete calls of deletion requests. They are created without HTTP; after that they are
+ * Messages that Hookyard creates itself: the calls of audiences and computed traits, and the delete
+ * calls of deletion requests, each with its cause, which is in the body beside the messages. They are created without HTTP; after that they are
  * messages like any other: committed as a request, routed, queued. The caller opens the
  * transaction, so that the messages and their reason are one commit.
  */
 
 import { randomUUID } from "node:crypto";
 import type { CheckedMessage } from "../../domain/check.ts";
+import type { Cause } from "../../domain/cause.ts";
 import type { Destination, Source } from "../../domain/configuration.ts";
+import type { DestinationId } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { makePayload } from "../../domain/payload.ts";
 import { formatTimestamp } from "../../domain/timestamp.ts";
 import { traitWords } from "../../domain/trait-words.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Configuration } from "../pipeline.ts";
-import type { CommittedMessage, IncomingRequest, IngestStore, NewMessage } from "../ports.ts";
+import type {
+  CommittedMessage,
+  Decision,
+  IncomingRequest,
+  IngestStore,
+  NewMessage,
+  RoutedMessage,
+} from "../ports.ts";
 import type { ProfileStore } from "../profile-ports.ts";
-import { route } from "../route/route.ts";
+import { route, type RouteOptions } from "../route/route.ts";
 import { wallClockNow } from "../real-time.ts";
 
-export type InternalMessage =
-  | { type: "delete"; userId: string }
-  | { type: "identify"; userId: string; traits: JsonObject; context: JsonObject };
+type Call =
+  | { type: "delete" }
+  | { type: "identify"; traits: JsonObject; context: JsonObject; integrations: JsonObject }
+  | {
+      type: "track";
+      event: string;
+      properties: JsonObject;
+      context: JsonObject;
+      integrations: JsonObject;
+    };
+
+/** Connected destinations that do not get the message, and why. */
+export type LeftOut = ReadonlyMap<DestinationId, { reason: string; detail: string }>;
+
+export type InternalMessage = Call & { userId: string };
+export type CausedMessage = { message: InternalMessage; cause: Cause; leftOut?: LeftOut };
 
 export type InternalMessages = {
   /** Returns a list for each source, in the order of its messages. */
   commit(
-    batches: readonly { source: Source; messages: readonly InternalMessage[] }[],
+    batches: readonly { source: Source; messages: readonly CausedMessage[] }[],
   ): CommittedMessage[][];
 };
 
@@ -72,7 +94,7 @@ export function internalPayload(own: InternalMessage, now: number): Uint8Array {
 
 type Own = {
   source: Source;
-  messages: readonly InternalMessage[];
+  messages: readonly CausedMessage[];
   destinations: readonly Destination[];
   now: number;
   wallAt: number;
@@ -83,12 +105,14 @@ const before = '{"batch":[';
 function requestOf({ source, messages, destinations, now, wallAt }: Own): IncomingRequest {
   let offset = before.length;
   const texts: string[] = [];
-  const accepted = messages.map((own): NewMessage => {
+  const causes: Record<string, Cause> = {};
+  const accepted = messages.map(({ message: own, cause, leftOut }): NewMessage => {
     const checked = checkedMessage(own, now);
     const text = JSON.stringify(checked.members);
     const size = Buffer.byteLength(text);
     const { type, messageId, userId, timestamp } = checked;
     texts.push(text);
+    causes[offset] = cause;
     offset += size + 1;
     return {
       offset: offset - size - 1,
@@ -97,7 +121,7 @@ function requestOf({ source, messages, destinations, now, wallAt }: Own): Incomi
       type,
       userId,
       anonymousId: null,
-      event: null,
+      event: checked.event,
       traits: own.type === "identify" ? traitWords(own.traits) : null,
       timestamp,
       warnings: [],
@@ -105,7 +129,13 @@ function requestOf({ source, messages, destinations, now, wallAt }: Own): Incomi
       deduplicate: false,
       replayOf: null,
       computed: true,
-      route: () => route({ message: checked, source, receivedAt: now, destinations }),
+      route: () =>
+        routeWithout(leftOut, {
+          message: checked,
+          source,
+          receivedAt: now,
+          destinations,
+        }),
     };
   });
   return {
@@ -119,35 +149,58 @@ function requestOf({ source, messages, destinations, now, wallAt }: Own): Incomi
       ["From", "Hookyard"],
       ["Content-Type", "application/json"],
     ],
-    body: Buffer.from(`${before}${texts.join(",")}]}`),
+    body: Buffer.from(`${before}${texts.join(",")}],"causes":${JSON.stringify(causes)}}`),
     messages: accepted,
   };
+}
+
+/**
+ * The cause of the message that begins at `offset` of the body; null when the request came from
+ * outside, and so from an address.
+ */
+export function causeIn(
+  { ip, headers, body }: Pick<IncomingRequest, "ip" | "headers" | "body">,
+  offset: number,
+): Cause | null {
+  if (ip !== null || headers[0]?.[0] !== "From") return null;
+  const { causes } = JSON.parse(Buffer.from(body).toString("utf8")) as {
+    causes?: Record<string, Cause>;
+  };
+  return causes?.[offset] ?? null;
+}
+
+/** Whoever is left out has a decision that says why. */
+function routeWithout(leftOut: LeftOut | undefined, options: RouteOptions): RoutedMessage {
+  if (leftOut === undefined || leftOut.size === 0) return route(options);
+  const { decisions, ...routed } = route({
+    ...options,
+    destinations: options.destinations.filter(({ id }) => !leftOut.has(id)),
+  });
+  const others = options.destinations.flatMap(({ id, sourceIds, payload }): Decision[] => {
+    const why = leftOut.get(id);
+    if (why === undefined || !sourceIds.includes(options.source.id)) return [];
+    return [{ destinationId: id, routed: false, ...why, warnings: [], payload }];
+  });
+  return { decisions: [...decisions, ...others], ...routed };
 }
 
 /** The message as the check at ingest would return it. */
 function checkedMessage(own: InternalMessage, now: number): CheckedMessage & { messageId: string } {
   const messageId = randomUUID();
-  const { type, userId } = own;
+  const { type, userId, ...rest } = own;
   const timestamp = formatTimestamp(now);
-  const context = type === "identify" ? own.context : {};
   return {
     type,
     messageId,
     userId,
     anonymousId: null,
-    event: null,
+    event: own.type === "track" ? own.event : null,
     timestamp: now,
     originalTimestamp: now,
     sentAt: null,
-    members: {
-      type,
-      messageId,
-      userId,
-      timestamp,
-      ...(type === "identify" ? { traits: own.traits, context } : {}),
-    },
-    context,
-    integrations: {},
+    members: { type, messageId, userId, timestamp, ...rest },
+    context: own.type === "delete" ? {} : own.context,
+    integrations: own.type === "delete" ? {} : own.integrations,
     warnings: [],
   };
 }

@@ -5,7 +5,7 @@
 
 import type { MessageRowId, ProfileId, SourceId } from "../../domain/ids.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
-import type { FollowedMessage, ProfileChange, ProfileStore } from "../profile-ports.ts";
+import type { FollowedMessage, NewEmail, ProfileChange, ProfileStore } from "../profile-ports.ts";
 import { createIdentities } from "./identity.ts";
 
 export type Followed = {
@@ -63,6 +63,8 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
         for (const [name, value] of traits) {
           if (store.putTrait(profile, name, value, message.timestamp, message.id))
             slice.traitChanged(profile, name);
+          if (name === "email" && typeof value === "string" && value.trim() !== "")
+            if (store.addEmail(profile, value.toWellFormed())) slice.emailAdded(profile, value);
         }
         slice.noteTraits(traits.map(([name]) => name));
         break;
@@ -94,6 +96,7 @@ type Change = {
   events: Set<string>;
   rejoined: boolean;
   formerUserIds: Set<string>;
+  emails: NewEmail[];
 };
 
 type SeenEvent = { times: number; properties: Map<string, number> };
@@ -109,7 +112,7 @@ const maxNames = 100;
  * written once.
  */
 class Slice {
-  readonly #store: Pick<ProfileStore, "touch" | "addSource" | "noteSeen" | "user">;
+  readonly #store: Pick<ProfileStore, "touch" | "addSource" | "noteSeen" | "user" | "emailsOf">;
   readonly #seen = new Map<ProfileId, Seen>();
   readonly #sources = new Map<ProfileId, Set<SourceId>>();
   readonly #changes = new Map<ProfileId, Change>();
@@ -118,7 +121,7 @@ class Slice {
   readonly #traits = new Map<string, number>();
   readonly #events = new Map<string, SeenEvent>();
 
-  constructor(store: Pick<ProfileStore, "touch" | "addSource" | "noteSeen" | "user">) {
+  constructor(store: Pick<ProfileStore, "touch" | "addSource" | "noteSeen" | "user" | "emailsOf">) {
     this.#store = store;
   }
 
@@ -142,6 +145,10 @@ class Slice {
 
   traitChanged(profile: ProfileId, name: string): void {
     this.#change(profile).traits.add(name);
+  }
+
+  emailAdded(profile: ProfileId, email: string): void {
+    this.#change(profile).emails.push({ email: email.toWellFormed(), from: null });
   }
 
   noteTraits(names: readonly string[]): void {
@@ -175,7 +182,11 @@ class Slice {
     const change = this.#change(into);
     change.rejoined = true;
     const former = this.#store.user(from);
-    if (former !== null) change.formerUserIds.add(former);
+    if (former !== null) {
+      change.formerUserIds.add(former);
+      const moved = this.#store.emailsOf(former);
+      change.emails.push(...moved.map((email) => ({ email, from: former })));
+    }
     const gone = this.#changes.get(from);
     for (const userId of gone?.formerUserIds ?? []) change.formerUserIds.add(userId);
     for (const name of gone?.traits ?? []) change.traits.add(name);
@@ -215,7 +226,13 @@ class Slice {
   #change(profile: ProfileId): Change {
     let change = this.#changes.get(profile);
     if (change === undefined) {
-      change = { traits: new Set(), events: new Set(), rejoined: false, formerUserIds: new Set() };
+      change = {
+        traits: new Set(),
+        events: new Set(),
+        rejoined: false,
+        formerUserIds: new Set(),
+        emails: [],
+      };
       this.#changes.set(profile, change);
     }
     return change;

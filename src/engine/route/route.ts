@@ -10,7 +10,7 @@ import type { Decision, RoutedMessage } from "../ports.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { checkPlan } from "../plans/plans.ts";
 
-type RouteOptions = {
+export type RouteOptions = {
   message: CheckedMessage & { messageId: string };
   source: Pick<Source, "id" | "name" | "plan">;
   receivedAt: number;
@@ -74,6 +74,11 @@ export function route({
  * The name of every destination in the integrations object, since there is one kind of destination.
  */
 const destinationName = "Webhooks";
+
+/** That of a message for these destinations and no others. */
+export function integrationsFor(destinations: readonly Destination[]): JsonObject {
+  return { All: false, ...(destinations.length === 0 ? {} : { [destinationName]: true }) };
+}
 
 type RoutingAnswer = {
   routed: boolean;

@@ -13,6 +13,7 @@ import {
   lossLooks,
   tamperings,
 } from "../../domain/configuration.ts";
+import { audienceCalls, parities } from "../../domain/configuration.ts";
 import { highestStatus, lowestStatus } from "../../domain/http-status.ts";
 import { sourceKinds } from "../../domain/states.ts";
 import {
@@ -259,6 +260,9 @@ export const destinationMembers = {
     .optional()
     .describe("A built-in one, or one of this file: documented when left out."),
   payload: oneOf(["documented", "full"]).optional(),
+  audienceCalls: oneOf(audienceCalls)
+    .optional()
+    .describe("How it gets the values of audiences and computed traits; identify when left out."),
 };
 export const destination = members(destinationMembers).meta({ id: "ScenarioDestination" });
 export type FileDestination = z.output<typeof destination>;
@@ -287,6 +291,9 @@ export const retryProfile = members({
 export type FileRetryProfile = z.output<typeof retryProfile>;
 
 export const settings = members({
+  parity: oneOf(parities)
+    .optional()
+    .describe("hosted: as at the hosted service, of all sources and destinations too."),
   vendor: name.optional(),
   jitter: flag.optional(),
   laneConnections: whole(1, 64)

@@ -155,7 +155,7 @@ function sourceMembers({
 }
 
 function destinationMembers(destination: DestinationAnswer, note: Note): Partial<FileDestination> {
-  const { name, hasSharedSecret, enabled, retryProfile, payload } = destination;
+  const { name, hasSharedSecret, enabled, retryProfile, payload, audienceCalls } = destination;
   if (hasSharedSecret)
     note(`The shared secret of ${name} is not recorded: another one replaces it.`);
   return {
@@ -163,6 +163,7 @@ function destinationMembers(destination: DestinationAnswer, note: Note): Partial
     ...(enabled ? {} : { enabled }),
     ...(retryProfile === "documented" ? {} : { retryProfile }),
     ...(payload === "documented" ? {} : { payload }),
+    ...(audienceCalls === "identify" ? {} : { audienceCalls }),
   };
 }
 

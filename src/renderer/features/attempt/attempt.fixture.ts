@@ -90,6 +90,7 @@ export function aMessage(changes: Partial<Message> = {}): Message {
     detail: null,
     duplicateOf: null,
     warnings: [],
+    cause: null,
     rawSize: 27,
     raw: `{"event":"Order Completed"}`,
     request: { method: "POST", path: "/v1/track", headers: [], size: 27, messages: 1 },

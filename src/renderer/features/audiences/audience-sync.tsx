@@ -18,7 +18,7 @@ import type { Audience } from "./computed-draft.ts";
 import { NumberField } from "./condition-fields.tsx";
 
 type SyncStepProps = {
-  synced: Pick<Audience, "syncing" | "lastSync" | "nextSyncAt">;
+  synced: Pick<Audience, "syncing" | "lastSync" | "nextSyncAt" | "firstSyncs">;
   isDone: boolean;
   /** How many receivers were sent of, and what those are. */
   sent: { users: number; words: string };
@@ -42,7 +42,8 @@ export function SyncStep({
   next = "",
   children,
 }: SyncStepProps) {
-  const { syncing, lastSync, nextSyncAt } = synced;
+  const { syncing, lastSync, nextSyncAt, firstSyncs } = synced;
+  const destinations = useLive("destinations.list", {}).answer?.items ?? [];
   const { problem, run } = useAction();
   return (
     <Step number={4} title="Send" isDone={isDone && syncing === null}>
@@ -57,6 +58,17 @@ export function SyncStep({
           </span>
         </p>
       )}
+      {firstSyncs.map(({ destinationId, sent: done }) => {
+        const to = destinations.find(({ id }) => id === destinationId);
+        return (
+          <p key={destinationId} className="muted" role="status">
+            First sync with <b className="strong isolate">{to?.name ?? "a new destination"}</b>:{" "}
+            {to?.enabled === false
+              ? "waits until the destination is enabled"
+              : `${count(done)} of ${count(sent.users)} users sent`}
+          </p>
+        );
+      })}
       <ProblemText error={problem ?? error} />
       <div className="sync-actions">
         <Button

@@ -20,9 +20,13 @@ export type DestinationDraft = {
   enabled: boolean;
   retryProfile: string;
   payload: Destination["payload"];
+  audienceCalls: Destination["audienceCalls"];
 };
 
-export function newDraft(sourceIds: readonly string[]): DestinationDraft {
+export function newDraft(
+  sourceIds: readonly string[],
+  retryProfile = "documented",
+): DestinationDraft {
   return {
     name: "Webhooks",
     // With one source there is nothing to choose.
@@ -30,8 +34,9 @@ export function newDraft(sourceIds: readonly string[]): DestinationDraft {
     webhooks: [{ url: "", headers: [] }],
     sharedSecret: null,
     enabled: true,
-    retryProfile: "documented",
+    retryProfile,
     payload: "documented",
+    audienceCalls: "identify",
   };
 }
 
@@ -42,6 +47,7 @@ export function draftOf({
   enabled,
   retryProfile,
   payload,
+  audienceCalls,
 }: Destination): DestinationDraft {
   return {
     name,
@@ -51,6 +57,7 @@ export function draftOf({
     enabled,
     retryProfile,
     payload,
+    audienceCalls,
   };
 }
 
@@ -62,6 +69,7 @@ export function changesOf({
   sharedSecret,
   retryProfile,
   payload,
+  audienceCalls,
 }: DestinationDraft) {
   return {
     name,
@@ -70,6 +78,7 @@ export function changesOf({
     ...(sharedSecret === undefined ? {} : { sharedSecret }),
     retryProfile,
     payload,
+    audienceCalls,
   } satisfies Omit<InputOf<"destinations.update">, "id">;
 }
 

@@ -10,6 +10,7 @@ import { CheckField } from "../../kit/controls.tsx";
 import { DraftForm } from "../../kit/draft-form.tsx";
 import type { Action } from "../../kit/use-action.ts";
 import { newId, useDraft } from "../../stores/drafts.ts";
+import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
@@ -35,6 +36,7 @@ const leaveTo = (path: string[]): void => usePlace.getState().go({ view: "destin
 
 export function DestinationEditor({ destination, sources }: EditorProps) {
   const [showsAll, setShowsAll] = useState(false);
+  const settings = useLive("settings.get", {}).answer;
 
   const save = async (draft: DestinationDraft): Promise<(() => void) | void> => {
     const { isWrong } = problemsOf(draft);
@@ -51,7 +53,13 @@ export function DestinationEditor({ destination, sources }: EditorProps) {
   };
   const { draft, hasDraft, change, form, drop, attempt } = useDraft(useDrafts, {
     id: destination?.id ?? newId,
-    before: destination === null ? newDraft(sources.map(({ id }) => id)) : draftOf(destination),
+    before:
+      destination === null
+        ? newDraft(
+            sources.map(({ id }) => id),
+            settings?.retryProfile,
+          )
+        : draftOf(destination),
     isSame: (next) => destination !== null && !isChanged(next, destination),
     save,
     leave: () => leaveTo([]),

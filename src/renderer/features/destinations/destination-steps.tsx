@@ -2,6 +2,7 @@
 
 import { useEffect, useId, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
+import { audienceCalls } from "../../../domain/configuration.ts";
 import { FieldNote } from "../../kit/commit-field.tsx";
 import { Button, CheckField, Choice, SelectField } from "../../kit/controls.tsx";
 import { NameField, Step } from "../../kit/draft-form.tsx";
@@ -10,6 +11,7 @@ import { retriedWords, scheduleWords } from "../../kit/retry-words.ts";
 import { useAction } from "../../kit/use-action.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
+import { Findings } from "../settings/parity-section.tsx";
 import type { Destination, DestinationDraft, DraftProblems } from "./destination-draft.ts";
 import { HeaderFields, WebhookFields } from "./webhook-fields.tsx";
 
@@ -66,6 +68,7 @@ export function DestinationSteps(props: DestinationStepsProps) {
           saved={saved}
           onChange={(webhooks) => onChange({ webhooks })}
         />
+        {destinationId === undefined ? null : <HostedNotes destinationId={destinationId} />}
       </Step>
       <Step
         number={4}
@@ -99,7 +102,7 @@ export function DestinationSteps(props: DestinationStepsProps) {
           onChange={(sharedSecret) => onChange({ sharedSecret })}
         />
       </Step>
-      <Step number={6} title="Retries and payload" isDone>
+      <Step number={6} title="Retries, payload and audiences" isDone>
         <RetryProfileField
           value={draft.retryProfile}
           onChange={(retryProfile) => onChange({ retryProfile })}
@@ -126,6 +129,28 @@ export function DestinationSteps(props: DestinationStepsProps) {
             )}
           </p>
         </div>
+        <div className="payload-field">
+          <span className="muted">Audiences as</span>
+          <Choice
+            label="Audiences as"
+            value={draft.audienceCalls}
+            options={audienceCalls.map((value) => ({ value, label: value }))}
+            onChange={(value) => onChange({ audienceCalls: value })}
+          />
+          <p className="quiet">
+            {draft.audienceCalls === "track" ? null : (
+              <>
+                An <code>identify</code> with the value as a trait.{" "}
+              </>
+            )}
+            {draft.audienceCalls === "identify" ? null : (
+              <>
+                <code>Audience Entered</code>, <code>Audience Exited</code>,{" "}
+                <code>Trait Computed</code>.
+              </>
+            )}
+          </p>
+        </div>
       </Step>
       {isNew ? (
         <Step number={7} title="Enable" isDone={draft.enabled}>
@@ -138,6 +163,24 @@ export function DestinationSteps(props: DestinationStepsProps) {
         </Step>
       ) : null}
     </ol>
+  );
+}
+
+/** What would not work at the hosted service, where everything else is like it. */
+function HostedNotes({ destinationId }: { destinationId: string }) {
+  const { answer } = useLive("settings.parity", {});
+  const findings =
+    answer?.parity === "hosted"
+      ? answer.findings.filter((finding) => finding.destinationId === destinationId)
+      : [];
+  if (findings.length === 0) return null;
+  return (
+    <div className="hosted-notes">
+      <p className="strong" id="hosted-notes">
+        At the hosted service
+      </p>
+      <Findings findings={findings} labelledBy="hosted-notes" />
+    </div>
   );
 }
 

@@ -16,6 +16,7 @@ import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { RetryTimeline } from "../timeline/retry-timeline.tsx";
+import { CauseSection } from "./cause.tsx";
 import {
   CopyMenu,
   type DeliveryActions,
@@ -141,6 +142,7 @@ function Details({ message, chosen, names, actions, onClose, onOpenAttempt }: De
     <>
       <Head message={message} chosen={chosen} names={names} actions={actions} onClose={onClose} />
       <div className="pane-body">
+        <CauseSection message={message} names={names} />
         <Trace message={message} names={names} library={library} filled={filled} />
         {chosen === undefined ? (
           <WhyNot message={message} />

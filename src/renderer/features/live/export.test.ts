@@ -62,6 +62,7 @@ function message(id: string, raw: string, attempts: Attempt[]): Message {
     raw,
     rawSize: raw.length,
     request: { method: "POST", path: "/v1/track", headers: [], size: raw.length, messages: 1 },
+    cause: null,
     decisions: [],
     deliveries: [
       {

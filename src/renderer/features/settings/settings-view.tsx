@@ -13,6 +13,7 @@ import { call } from "../../transport/transport.ts";
 import { Collection, EditorPane, type Entry } from "../collection/collection.tsx";
 import { DemoSection } from "../demo/demo.tsx";
 import { ConfigurationSection } from "./configuration-section.tsx";
+import { ParitySection } from "./parity-section.tsx";
 import { DeliverySection, IngestSection, StoreSection } from "./pipeline-sections.tsx";
 import { RetryProfilesSection } from "./retry-profiles-section.tsx";
 import "./settings.css";
@@ -31,6 +32,12 @@ const sections = [
     Content: RetryProfilesSection,
   },
   { id: "ingest", title: "Ingest", detail: "unknown write keys", Content: IngestSection },
+  {
+    id: "hosted",
+    title: "Hosted service",
+    detail: "like it, and what would not work there",
+    Content: ParitySection,
+  },
   { id: "store", title: "Store", detail: "retention, durability", Content: StoreSection },
   { id: "appearance", title: "Appearance", detail: "light or dark", Content: AppearanceSection },
   {

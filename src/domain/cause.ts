@@ -1,0 +1,234 @@
+/**
+ * Why an audience or a computed trait sent a message: the fact that made the difference, as a
+ * sentence, with the message that it came with. `explain.ts` says everything about a rule; this
+ * says only what changed.
+ */
+
+import { comparesAll, evaluate, memberOf, type Condition } from "./evaluate.ts";
+import { nameWords, times, valueWords } from "./explain.ts";
+import {
+  nameOf,
+  needsOf,
+  windowMs,
+  type EventFact,
+  type Needs,
+  type ProfileFacts,
+} from "./facts.ts";
+import type { DeletionId, DestinationId, MessageRowId } from "./ids.ts";
+import type { Json } from "./json.ts";
+import type { Computation, EventCondition, Rule } from "./rules.ts";
+
+/**
+ * `first_sync`             the audience or trait is new
+ * `sync`                   a sync manually or on a period found the difference
+ * `event`                  a message changed the value
+ * `time`                   an event left a window
+ * `rule_changed`           the definition was changed
+ * `members_changed`        the fixed list was changed
+ * `destination_connected`  the destination was connected later
+ * `new_identifier`         the user got another email address
+ * `users_joined`           the user was joined to another one
+ * `deletion`               a deletion request
+ */
+export const causeReasons = [
+  "first_sync",
+  "sync",
+  "event",
+  "time",
+  "rule_changed",
+  "members_changed",
+  "destination_connected",
+  "new_identifier",
+  "users_joined",
+  "deletion",
+] as const;
+type CauseReason = (typeof causeReasons)[number];
+
+export type Cause = {
+  reason: CauseReason;
+  sentence: string;
+  /** The message with the event or the trait that made the difference. */
+  messageId?: MessageRowId | null;
+  /** The destination that was connected. */
+  destinationId?: DestinationId;
+  /** The audience or computed trait, as in the API. */
+  computedId?: string;
+  deletionId?: DeletionId;
+};
+
+/** What made the difference, as the end of a sentence. */
+export type Deciding = { words: string; messageId: MessageRowId | null };
+
+/** What to look at: the names that a message changed, or conditions that time ended. */
+export type Focus = { traits: ReadonlySet<string>; events: ReadonlySet<string> } | "time" | null;
+
+/** A sentence names so many conditions, and counts the others. */
+const maxNamed = 3;
+
+/** An event that has just left its window is still needed. */
+export function causeNeeds(of: Rule | Computation): Needs {
+  return needsOf(widened(of));
+}
+
+function widened<One extends Rule | Computation>(of: One): One {
+  const wider = ({ withinDays }: { withinDays?: number }): { withinDays?: number } =>
+    withinDays === undefined ? {} : { withinDays: withinDays * 2 };
+  if ("not" in of) return { not: widened(of.not) } as One;
+  if ("all" in of) return { all: of.all.map(widened) } as One;
+  if ("any" in of) return { any: of.any.map(widened) } as One;
+  return "trait" in of ? of : { ...of, ...wider(of) };
+}
+
+/** Why the rule has its value; null where no single fact says it. */
+export function decidingFacts(
+  rule: Rule,
+  facts: ProfileFacts,
+  now: number,
+  focus: Focus,
+): Deciding | null {
+  const all = decidersOf(rule, facts, now);
+  const wanted = all.filter((condition) => isInFocus(condition, facts, now, focus));
+  const found = (wanted.length === 0 ? all : wanted).map((condition) =>
+    "trait" in condition ? traitWords(condition.trait, facts) : eventWords(condition, facts, now),
+  );
+  const first = found[0];
+  if (first === undefined) return null;
+  const named = found.slice(0, maxNamed).map(({ words }) => words);
+  const more = found.length - named.length;
+  if (more > 0) named.push(`${more} more`);
+  return { words: listed(named), messageId: first.messageId };
+}
+
+/** Why a computed value is what it is now. */
+export function decidingEvent(
+  computation: Computation,
+  facts: ProfileFacts,
+  now: number,
+  focus: Focus,
+): Deciding | null {
+  const { counted, expired } = eventsOf(computation, facts, now);
+  const gone = focus === "time" ? expired.at(-1) : undefined;
+  if (gone !== undefined) return expiredWords(computation, gone, now);
+  const last = counted.at(-1);
+  if (last === undefined) return null;
+  return { words: doneWords(computation, last, now), messageId: last.messageId };
+}
+
+/** `30 Nov 10:00 UTC`, with the year when it is another one. */
+export function dateWords(at: number, now: number): string {
+  const date = new Date(at);
+  const year = date.getUTCFullYear();
+  const day = `${date.getUTCDate()} ${months[date.getUTCMonth()] ?? ""}`;
+  const isThisYear = year === new Date(now).getUTCFullYear();
+  return `${day}${isThisYear ? "" : ` ${year}`} ${date.toISOString().slice(11, 16)} UTC`;
+}
+
+const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+/** The conditions without which the rule would have the other value. */
+function decidersOf(rule: Rule, facts: ProfileFacts, now: number): Condition[] {
+  if ("not" in rule) return decidersOf(rule.not, facts, now);
+  if (!("all" in rule) && !("any" in rule)) return [rule];
+  const parts = "all" in rule ? rule.all : rule.any;
+  const { value } = evaluate(rule, facts, now);
+  const isDeciding = (part: Rule): boolean => evaluate(part, facts, now).value === value;
+  return parts.filter(isDeciding).flatMap((part) => decidersOf(part, facts, now));
+}
+
+function isInFocus(condition: Condition, facts: ProfileFacts, now: number, focus: Focus): boolean {
+  if (focus === null) return true;
+  if (focus === "time") return "event" in condition && expiredIn(condition, facts, now) !== null;
+  return "trait" in condition
+    ? focus.traits.has(nameOf(condition.trait))
+    : focus.events.has(nameOf(condition.event));
+}
+
+function traitWords(trait: string, facts: ProfileFacts): Deciding {
+  const fact = facts.traits.get(nameOf(trait));
+  const isSet = fact !== undefined && fact.value !== null;
+  const words = isSet ? `is ${valueWords(fact.value)}` : fact ? "was removed" : "was never set";
+  return { words: `${nameWords(trait)} ${words}`, messageId: fact?.messageId ?? null };
+}
+
+function eventWords(condition: EventCondition, facts: ProfileFacts, now: number): Deciding {
+  const { event, atLeast = 1 } = condition;
+  const { counted } = eventsOf(condition, facts, now);
+  const last = counted.at(-1);
+  if (counted.length >= atLeast && last !== undefined) {
+    const often = `${nameWords(event)} was done ${times(atLeast)}${withinWords(condition)}`;
+    const words =
+      atLeast === 1
+        ? doneWords(condition, last, now)
+        : `${often}, the last time on ${dateWords(last.at, now)}`;
+    return { words, messageId: last.messageId };
+  }
+  const gone = expiredIn(condition, facts, now);
+  if (gone !== null) {
+    const { words, messageId } = expiredWords(condition, gone, now);
+    const left = atLeast === 1 ? "" : `, which leaves ${counted.length} of ${atLeast}`;
+    return { words: words + left, messageId };
+  }
+  const done = counted.length === 0 ? "was not done" : `was done only ${times(counted.length)}`;
+  const needed = atLeast === 1 ? "" : `, and ${atLeast} are needed`;
+  return {
+    words: `${nameWords(event)} ${done}${withinWords(condition)}${needed}`,
+    messageId: last?.messageId ?? null,
+  };
+}
+
+type OfEvents = Pick<EventCondition, "event" | "withinDays" | "where">;
+
+/** Oldest first: those that count, and those that have left the window. */
+function eventsOf(
+  of: OfEvents,
+  facts: ProfileFacts,
+  now: number,
+): { counted: EventFact[]; expired: EventFact[] } {
+  const window = windowMs(of) ?? Infinity;
+  const fitting = (facts.events.get(nameOf(of.event)) ?? []).filter(({ properties }) =>
+    comparesAll(of.where ?? [], properties),
+  );
+  return {
+    counted: fitting.filter(({ at }) => at > now - window),
+    expired: fitting.filter(({ at }) => at <= now - window),
+  };
+}
+
+/** The event with which the condition would hold if it were younger. */
+function expiredIn(condition: EventCondition, facts: ProfileFacts, now: number): EventFact | null {
+  const { counted, expired } = eventsOf(condition, facts, now);
+  const missing = (condition.atLeast ?? 1) - counted.length;
+  return missing > 0 && expired.length >= missing ? (expired.at(-1) ?? null) : null;
+}
+
+function doneWords(of: OfEvents, event: EventFact, now: number): string {
+  return `${nameWords(of.event)}${propertyWords(of, event)} was done on ${dateWords(event.at, now)}`;
+}
+
+function expiredWords(of: OfEvents, gone: EventFact, now: number): Deciding {
+  const name = `the ${nameWords(of.event)}${propertyWords(of, gone)} of ${dateWords(gone.at, now)}`;
+  return { words: `${name} is older than ${daysWords(of)}`, messageId: gone.messageId };
+}
+
+/** The properties that the condition asks for, as the event has them. */
+function propertyWords({ where = [] }: OfEvents, { properties }: EventFact): string {
+  const names = [...new Set(where.map(({ property }) => property))];
+  const words = names.flatMap((name) => {
+    const value: Json | undefined = memberOf(properties, name);
+    return value === undefined ? [] : [`${nameWords(name)} ${valueWords(value)}`];
+  });
+  return words.length === 0 ? "" : ` with ${listed(words)}`;
+}
+
+function withinWords(of: OfEvents): string {
+  return of.withinDays === undefined ? "" : ` within ${daysWords(of)}`;
+}
+
+function daysWords({ withinDays = 0 }: OfEvents): string {
+  return `${withinDays} ${withinDays === 1 ? "day" : "days"}`;
+}
+
+function listed(words: readonly string[]): string {
+  const last = words.at(-1) ?? "";
+  return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} and ${last}`;
+}

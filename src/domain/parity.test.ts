@@ -1,0 +1,35 @@
+import { describe, expect, test } from "vitest";
+import { findingsOfUrl } from "./parity.ts";
+
+describe("a URL", () => {
+  test.each([
+    ["https://hooks.example.com/x", []],
+    ["https://93.184.216.34/x", []],
+    ["https://[2606:2800::1]/x", []],
+    ["http://hooks.example.com/x", ["plain_http"]],
+    ["http://localhost:4702/x", ["local_url", "plain_http"]],
+    ["HTTP://LOCALHOST./x", ["local_url", "plain_http"]],
+    ["https://valid.localhost:4703/", ["local_url", "local_certificate"]],
+    ["https://127.9.0.1/", ["local_url"]],
+    ["https://[::1]/", ["local_url"]],
+    ["https://[0:0:0:0:0:0:0:1]/", ["local_url"]],
+    ["https://0.0.0.0/", ["local_url"]],
+    ["https://10.0.0.1/", ["local_url"]],
+    ["https://172.16.0.1/", ["local_url"]],
+    ["https://172.32.0.1/", []],
+    ["https://192.168.7.7/", ["local_url"]],
+    ["https://169.254.1.1/", ["local_url"]],
+    ["https://100.64.0.1/", ["local_url"]],
+    ["https://100.128.0.1/", []],
+    ["https://[fd00::1]/", ["local_url"]],
+    ["https://[fe80::1]/", ["local_url"]],
+    ["https://printer.local/", ["local_url"]],
+    ["https://receiver/", ["local_url"]],
+    ["https://10.example.com/", []],
+    ["https://u:p@127.0.0.1:1/", ["local_url"]],
+    ["https://example.com/@127.0.0.1", []],
+    ["nothing", []],
+  ])("%s has %j", (url, codes) => {
+    expect(findingsOfUrl(url).map(({ code }) => code)).toEqual(codes);
+  });
+});

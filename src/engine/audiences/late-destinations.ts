@@ -1,0 +1,161 @@
+/**
+ * First syncs of destinations that are connected to an audience or computed trait later: each is
+ * sent all values that receivers have, in the order of userIds, in slices of one commit. The place
+ * that a slice reached is stored with it, so a start after a kill continues there. Changes meanwhile
+ * reach the destination for users before that place; for the others, this sends the value that they
+ * have then. A disabled destination waits until it is enabled.
+ */
+
+import type { Destination } from "../../domain/configuration.ts";
+import type { DestinationId } from "../../domain/ids.ts";
+import type { Activity } from "../clock/activity.ts";
+import type { Atomically, ComputedStore, FirstSync } from "../profile-ports.ts";
+import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
+import type { Causes } from "./causes.ts";
+import type { Notifier } from "./notifier.ts";
+import type { Computed, Registry } from "./registry.ts";
+
+/** Users between two turns of the event loop. */
+const slice = 50;
+
+/** After the store failed. */
+const retryMs = 500;
+
+type LateDestinationsOptions = {
+  store: Pick<ComputedStore, "lastSentAfter"> & Atomically;
+  registry: Registry;
+  notifier: Notifier;
+  causes: Causes;
+  configuration: { destinations(): readonly Destination[] };
+  activity: Activity;
+  /** Resolves when every message committed so far is in the profiles. */
+  caughtUp: () => Promise<void>;
+  report: (error: unknown) => void;
+};
+
+export class LateDestinations {
+  readonly #options: LateDestinationsOptions;
+  #state: "new" | "running" | "stopped" = "new";
+  #run: Promise<void> | null = null;
+  #retry: RealTimer | null = null;
+
+  constructor(options: LateDestinationsOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#state = "running";
+    this.note();
+  }
+
+  stop(): void {
+    this.#state = "stopped";
+    this.#retry?.cancel();
+  }
+
+  /**
+   * Called after each change of the configuration, before another message can be committed: which
+   * destinations are new, and which have gone.
+   */
+  note(): void {
+    const { registry } = this.#options;
+    for (const computed of registry.all()) {
+      const changed = this.#reconciled(computed);
+      if (changed !== null) registry.change(computed, changed);
+    }
+    if (this.#state === "running") void this.run().catch(this.#options.report);
+  }
+
+  /** Resolves when the first syncs of enabled destinations are committed. */
+  run(): Promise<void> {
+    if (this.#state !== "running" || this.#next() === null) return this.#run ?? Promise.resolve();
+    this.#run ??= this.#runAll().finally(() => {
+      this.#run = null;
+    });
+    return this.#run;
+  }
+
+  #reconciled({ row }: Computed): Pick<Computed["row"], "reached" | "firstSyncs"> | null {
+    const connected = this.#options.configuration
+      .destinations()
+      .flatMap(({ id, sourceIds }) => (sourceIds.includes(row.sourceId) ? [id] : []));
+    const { reached, firstSyncs = [] } = row;
+    if (reached === undefined) return { reached: connected, firstSyncs: [] };
+    const isConnected = (id: DestinationId): boolean => connected.includes(id);
+    const waiting = firstSyncs.filter(({ destinationId }) => isConnected(destinationId));
+    const known = [...reached, ...waiting.map(({ destinationId }) => destinationId)];
+    const added = connected.filter((id) => !known.includes(id));
+    const kept = reached.filter(isConnected);
+    if (
+      added.length === 0 &&
+      kept.length === reached.length &&
+      waiting.length === firstSyncs.length
+    )
+      return null;
+    return {
+      reached: kept,
+      firstSyncs: [...waiting, ...added.map((id) => ({ destinationId: id, after: "", sent: 0 }))],
+    };
+  }
+
+  #next(): { computed: Computed; firstSync: FirstSync; destination: Destination } | null {
+    const { registry, configuration } = this.#options;
+    for (const computed of registry.all())
+      for (const firstSync of computed.row.firstSyncs ?? []) {
+        const destination = configuration
+          .destinations()
+          .find(({ id }) => id === firstSync.destinationId);
+        if (destination?.enabled === true) return { computed, firstSync, destination };
+      }
+    return null;
+  }
+
+  async #runAll(): Promise<void> {
+    const { activity, caughtUp, registry } = this.#options;
+    const work = activity.begin();
+    try {
+      await caughtUp();
+      while (this.#state === "running" && this.#slice()) await nextTurn();
+    } catch (error) {
+      if (this.#state !== "running") return;
+      // Memory may be ahead of the store.
+      this.#retry = startTimer(retryMs, () => {
+        registry.reload();
+        this.note();
+      });
+      throw error;
+    } finally {
+      work.end();
+    }
+  }
+
+  /** Returns false when nothing is left to do. */
+  #slice(): boolean {
+    const { store, registry, notifier, causes } = this.#options;
+    const next = this.#next();
+    if (next === null) return false;
+    const { computed, firstSync, destination } = next;
+    store.atomically(() => {
+      const rows = store.lastSentAfter(computed.row.sourceId, firstSync.after, slice);
+      const values = rows.filter(({ value }) => value !== null);
+      const causeOf = causes.ofConnection(destination.name, destination.id);
+      notifier.sendTo(computed, destination.id, values, causeOf);
+      const last = rows.at(-1);
+      const others = (computed.row.firstSyncs ?? []).filter(
+        ({ destinationId }) => destinationId !== destination.id,
+      );
+      const { reached = [] } = computed.row;
+      if (last === undefined)
+        registry.change(computed, { reached: [...reached, destination.id], firstSyncs: others });
+      else {
+        const further = {
+          ...firstSync,
+          after: last.userId,
+          sent: firstSync.sent + values.length,
+        };
+        registry.change(computed, { firstSyncs: [further, ...others] });
+      }
+    });
+    return true;
+  }
+}

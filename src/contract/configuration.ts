@@ -8,7 +8,7 @@ import { snakeCase } from "../domain/snake-case.ts";
 import { members, oneOfTwo } from "./audiences.ts";
 import { defineCall } from "./call.ts";
 import { clientDraft } from "./clients.ts";
-import { payloadShape, webhookDraft } from "./destinations.ts";
+import { destinationFilter, payloadShape, webhookDraft } from "./destinations.ts";
 import { endpointDraft } from "./endpoints.ts";
 import { retryProfileDraft } from "./retry-profiles.ts";
 import { computation, rule, sync } from "./rules.ts";
@@ -33,6 +33,7 @@ const configuredDestination = z
     enabled: z.boolean().optional(),
     retryProfile: z.string().optional(),
     payload: payloadShape.optional(),
+    filters: z.array(destinationFilter).optional(),
   })
   .meta({ id: "ConfiguredDestination" });
 

@@ -11,6 +11,7 @@ import type {
   SourceId,
   WebhookId,
 } from "./ids.ts";
+import type { DestinationFilter } from "./destination-filter.ts";
 import type { MessageType, SourceKind } from "./states.ts";
 import type { SourcePlan } from "./tracking-plan.ts";
 
@@ -79,6 +80,7 @@ export type Destination = {
   sharedSecret: string | null;
   retryProfile: string;
   payload: PayloadShape;
+  filters: DestinationFilter[];
   createdAt: number;
 };
 

@@ -31,6 +31,7 @@ import type {
 import { planFrom } from "./plans/plans.ts";
 import type { Atomically } from "./profile-ports.ts";
 import type { ConfigurationStore, NewDestination } from "./store-ports.ts";
+import { wrongFilter } from "../domain/destination-filter.ts";
 import { highestStatus, lowestStatus } from "../domain/http-status.ts";
 import { builtInProfiles, documented, profileOf } from "../domain/retry.ts";
 import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain/webhook-rules.ts";
@@ -292,6 +293,7 @@ function createDestinations({
       sharedSecret: draft.sharedSecret === "" ? null : (draft.sharedSecret ?? null),
       retryProfile: draft.retryProfile ?? documented.name,
       payload: draft.payload ?? "documented",
+      filters: draft.filters ?? [],
       createdAt: before?.createdAt ?? now(),
     };
   }
@@ -429,7 +431,8 @@ function checkDestination(
       `There is no retry profile ${JSON.stringify(destination.retryProfile)}. Known: ${names}.`,
     );
   }
-  return checkWebhooks(destination.webhooks);
+  const wrong = wrongFilter(destination.filters);
+  return wrong === null ? checkWebhooks(destination.webhooks) : invalid(wrong);
 }
 
 /** Webhooks that stay keep their id, and with it their lane and their attempts. */

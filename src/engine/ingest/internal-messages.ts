@@ -32,7 +32,7 @@ export type InternalMessages = {
 
 type InternalMessagesOptions = {
   store: Pick<IngestStore, "commit"> & Pick<ProfileStore, "followed" | "markFollowed">;
-  configuration: Pick<Configuration, "destinations">;
+  configuration: Pick<Configuration, "destinations" | "settings">;
   clock: Clock;
   onCommitted: (messages: CommittedMessage[]) => void;
 };
@@ -50,6 +50,7 @@ export function createInternalMessages({
           source,
           messages,
           destinations: configuration.destinations(),
+          seed: configuration.settings().seed,
           now: clock.now(),
           wallAt: wallClockNow(),
         }),
@@ -74,13 +75,14 @@ type Own = {
   source: Source;
   messages: readonly InternalMessage[];
   destinations: readonly Destination[];
+  seed: number;
   now: number;
   wallAt: number;
 };
 
 const before = '{"batch":[';
 
-function requestOf({ source, messages, destinations, now, wallAt }: Own): IncomingRequest {
+function requestOf({ source, messages, destinations, seed, now, wallAt }: Own): IncomingRequest {
   let offset = before.length;
   const texts: string[] = [];
   const accepted = messages.map((own): NewMessage => {
@@ -105,7 +107,7 @@ function requestOf({ source, messages, destinations, now, wallAt }: Own): Incomi
       deduplicate: false,
       replayOf: null,
       computed: true,
-      route: () => route({ message: checked, source, receivedAt: now, destinations }),
+      route: () => route({ message: checked, source, receivedAt: now, destinations, seed }),
     };
   });
   return {

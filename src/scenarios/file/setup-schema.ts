@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { destinationFilter as apiFilter } from "../../contract/destinations.ts";
 import { step as apiStep } from "../../contract/endpoints.ts";
 import { ingestFault as apiFault, planMembers } from "../../contract/sources.ts";
 import {
@@ -13,6 +14,7 @@ import {
   lossLooks,
   tamperings,
 } from "../../domain/configuration.ts";
+import { filterActions, sampleBys } from "../../domain/destination-filter.ts";
 import { highestStatus } from "../../domain/http-status.ts";
 import { sourceKinds } from "../../domain/states.ts";
 import {
@@ -244,6 +246,22 @@ const webhook = members({
   .meta({ id: "ScenarioWebhook" });
 export type FileWebhook = z.output<typeof webhook>;
 
+const filterParts = apiFilter.shape;
+const filter = members({
+  name,
+  enabled: flag.optional(),
+  if: text.optional().describe(filterParts.if.description ?? ""),
+  action: oneOf(filterActions).describe(filterParts.action.description ?? ""),
+  share: share.optional().describe(filterParts.share.description ?? ""),
+  by: oneOf(sampleBys)
+    .optional()
+    .describe(filterParts.by.description ?? ""),
+  properties: z
+    .array(text, { error: "a list of members such as properties.email" })
+    .optional()
+    .describe(filterParts.properties.description ?? ""),
+}).meta({ id: "ScenarioFilter" });
+
 export const destinationMembers = {
   sources: z
     .array(name, { error: "a list of names of sources" })
@@ -257,6 +275,10 @@ export const destinationMembers = {
   enabled: flag.optional(),
   retryProfile: name.optional().describe("documented when left out."),
   payload: oneOf(["documented", "full"]).optional(),
+  filters: z
+    .array(filter, { error: "a list of filters" })
+    .optional()
+    .describe("Applied in this order."),
 };
 export const destination = members(destinationMembers).meta({ id: "ScenarioDestination" });
 export type FileDestination = z.output<typeof destination>;

@@ -20,6 +20,7 @@ const destination: Destination = {
   hasSharedSecret: true,
   retryProfile: "documented",
   payload: "documented",
+  filters: [],
   connectionMode: "cloud",
   createdAt: "2026-11-21T16:47:20.118Z",
 };

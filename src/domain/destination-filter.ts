@@ -48,7 +48,7 @@ export function wrongFilter(filters: readonly DestinationFilter[]): string | nul
   for (const { name, if: condition, action, share, by, properties } of filters) {
     if (name.trim() === "") return "A filter needs a name.";
     const of = `The filter ${JSON.stringify(name)}`;
-    if (names.has(name)) return `${of} is there twice.`;
+    if (names.has(name)) return `${of} appears twice.`;
     names.add(name);
     if (condition.trim() !== "") {
       const parsed = parseCondition(condition);

@@ -1,12 +1,12 @@
 /** What filters of a destination would do with its last messages, by the routing of the pipeline. */
 
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Destination } from "../../domain/configuration.ts";
 import { wrongFilter, type DestinationFilter } from "../../domain/destination-filter.ts";
 import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
 import type { MessageType } from "../../domain/states.ts";
 import type { Pipeline } from "../../engine/pipeline.ts";
+import { nextTurn } from "../../engine/real-time.ts";
 
 const previewed = 100;
 /** Of payloads, as an answer stays below 1 MB. */

@@ -36,6 +36,8 @@ const filtered = stateCode("filtered");
 
 type Routed = ReturnType<NewMessage["route"]>;
 
+const noDecisions: readonly Decision[] = [];
+
 type IngestStoreOptions = {
   db: Db;
   counts: Counts;
@@ -144,7 +146,13 @@ export function createIngestStore({
       if (routed.payloads.documented !== undefined || routed.payloads.full !== undefined)
         insert.payloads(id, routed.payloads);
     }
-    return { id: id as MessageRowId, messageId, duplicateOf };
+    return {
+      id: id as MessageRowId,
+      messageId,
+      sourceId: request.sourceId,
+      duplicateOf,
+      decisions: routed?.decisions ?? noDecisions,
+    };
   }
 
   function commitRouted(id: number, { decisions }: Routed, at: number): void {

@@ -8,7 +8,12 @@ import { snakeCase } from "../domain/snake-case.ts";
 import { members, oneOfTwo } from "./audiences.ts";
 import { defineCall } from "./call.ts";
 import { clientDraft } from "./clients.ts";
-import { audienceCallsShape, payloadShape, webhookDraft } from "./destinations.ts";
+import {
+  audienceCallsShape,
+  destinationFilter,
+  payloadShape,
+  webhookDraft,
+} from "./destinations.ts";
 import { endpointDraft } from "./endpoints.ts";
 import { retryProfileDraft } from "./retry-profiles.ts";
 import { computation, rule, sync } from "./rules.ts";
@@ -47,6 +52,7 @@ const configuredDestination = z
     retryProfile: z.string().optional(),
     payload: payloadShape.optional(),
     audienceCalls: audienceCallsShape.optional(),
+    filters: z.array(destinationFilter).optional(),
   })
   .meta({ id: "ConfiguredDestination" });
 

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { audienceCalls } from "../domain/configuration.ts";
-import { destinationIds, endpointIds, sourceIds, webhookIds } from "../domain/ids.ts";
+import { filterActions, sampleBys } from "../domain/destination-filter.ts";
+import { destinationIds, endpointIds, messageIds, sourceIds, webhookIds } from "../domain/ids.ts";
 import { defineCall } from "./call.ts";
 import { step } from "./endpoints.ts";
-import { byId, deleted, headers, idOf, listOf, time } from "./shapes.ts";
+import { byId, bytes, deleted, headers, idOf, listOf, messageType, time } from "./shapes.ts";
 
 export const audienceCallsShape = z
   .enum(audienceCalls)
@@ -13,6 +14,34 @@ export const audienceCallsShape = z
 export const payloadShape = z.enum(["documented", "full"]);
 
 const id = idOf(destinationIds);
+
+export const destinationFilter = z
+  .strictObject({
+    name: z.string().max(200),
+    enabled: z.boolean().default(true),
+    if: z
+      .string()
+      .max(10_000)
+      .default("")
+      .describe(
+        'A condition such as `type = "track" and event = "Order Completed"`; empty: all messages.',
+      ),
+    action: z
+      .enum(filterActions)
+      .describe(
+        "`drop` keeps the message from the destination, `sample` all but a share; `allow-properties` removes all others of the same object, `drop-properties` these.",
+      ),
+    share: z.number().min(0).max(1).optional().describe("`sample`: what goes on, 0 to 1."),
+    by: z
+      .enum(sampleBys)
+      .optional()
+      .describe("`sample`: all messages of a user or none, or each on its own, as when left out."),
+    properties: z
+      .array(z.string().max(1000))
+      .optional()
+      .describe("Members such as `properties.email`, `traits.address.city` or `context.ip`."),
+  })
+  .meta({ id: "DestinationFilter" });
 
 const destinationAnswer = z
   .object({
@@ -35,6 +64,7 @@ const destinationAnswer = z
     retryProfile: z.string(),
     payload: payloadShape,
     audienceCalls: audienceCallsShape,
+    filters: z.array(destinationFilter),
     connectionMode: z.literal("cloud"),
     createdAt: time,
   })
@@ -58,6 +88,7 @@ const destinationDraft = z
     retryProfile: z.string().optional().describe("The name of one; `documented` when left out."),
     payload: payloadShape.optional(),
     audienceCalls: audienceCallsShape.optional(),
+    filters: z.array(destinationFilter).optional().describe("Applied in this order."),
     connectionMode: z
       .enum(["cloud", "device"])
       .optional()
@@ -133,6 +164,36 @@ export const destinationCalls = [
     summary: "Deletes a destination.",
     params: byId(id),
     answer: deleted(id),
+  }),
+  defineCall({
+    name: "destinations.previewFilters",
+    method: "POST",
+    path: "/api/destinations/{id}/filters/preview",
+    summary:
+      "What filters would do with the last 100 messages that would go to the destination. Nothing is changed or sent.",
+    params: byId(id),
+    reads: ["messages", "destinations"],
+    body: z.strictObject({
+      filters: z.array(destinationFilter).optional().describe("Its own when left out."),
+    }),
+    answer: z.object({
+      delivered: z.int(),
+      changed: z.int().describe("Of those that are delivered."),
+      dropped: z.int(),
+      items: z.array(
+        z.object({
+          id: idOf(messageIds),
+          type: messageType.nullable(),
+          event: z.string().nullable(),
+          userId: z.string().nullable(),
+          result: z.enum(["unchanged", "changed", "dropped"]),
+          filters: z.array(z.string()).describe("The names of those that did it."),
+          detail: z.string(),
+          before: bytes.nullable().describe("Null when the answer would become larger than 1 MB."),
+          after: bytes.nullable().describe("Null when it is dropped, too."),
+        }),
+      ),
+    }),
   }),
   defineCall({
     name: "destinations.putFault",

@@ -98,6 +98,15 @@ export const decision = z
     reason: z.string(),
     detail: z.string(),
     warnings: z.array(z.string()),
+    filtered: z
+      .object({
+        filters: z.array(z.object({ name: z.string(), action: z.string() })),
+        bodies: z.object({ before: bytes, after: bytes }).nullable(),
+      })
+      .optional()
+      .describe(
+        "The filters of the destination that did something, and the payload without and with them where they changed it.",
+      ),
   })
   .meta({ id: "Decision" });
 

@@ -11,6 +11,7 @@ import type {
   SourceId,
   WebhookId,
 } from "./ids.ts";
+import type { DestinationFilter } from "./destination-filter.ts";
 import type { MessageType, SourceKind } from "./states.ts";
 import type { SourcePlan } from "./tracking-plan.ts";
 
@@ -85,6 +86,7 @@ export type Destination = {
   payload: PayloadShape;
   /** `identify` when left out. */
   audienceCalls?: AudienceCalls;
+  filters: DestinationFilter[];
   createdAt: number;
 };
 

@@ -18,6 +18,19 @@ export function memberPath(tokens: readonly string[]): string {
   return text.slice(0, maxText);
 }
 
+/** The tokens of `properties.items[0].sku` or `properties["a.b"]`; null for what is no path. */
+export function parseMemberPath(text: string): string[] | null {
+  const part = /(?:^|\.)([^.[\]"]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/gy;
+  const tokens: string[] = [];
+  while (part.lastIndex < text.length) {
+    const found = part.exec(text);
+    if (found === null) return null;
+    const [, name, number, quoted] = found;
+    tokens.push(name ?? number ?? (JSON.parse(quoted ?? '""') as string));
+  }
+  return tokens.length === 0 ? null : tokens;
+}
+
 export function memberAt(root: Json, tokens: readonly string[]): Json | undefined {
   let at: Json | undefined = root;
   for (const token of tokens) {

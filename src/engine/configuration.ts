@@ -33,6 +33,7 @@ import type {
 import { planFrom } from "./plans/plans.ts";
 import type { Atomically } from "./profile-ports.ts";
 import type { ConfigurationStore, NewDestination } from "./store-ports.ts";
+import { wrongFilter } from "../domain/destination-filter.ts";
 import { highestStatus, lowestStatus } from "../domain/http-status.ts";
 import { builtInProfiles, profileOf } from "../domain/retry.ts";
 import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain/webhook-rules.ts";
@@ -249,6 +250,7 @@ function createDestinations({
       retryProfile: draft.retryProfile ?? memory.settings.retryProfile,
       payload: draft.payload ?? "documented",
       ...(draft.audienceCalls === undefined ? {} : { audienceCalls: draft.audienceCalls }),
+      filters: draft.filters ?? [],
       createdAt: before?.createdAt ?? now(),
     };
   }
@@ -393,7 +395,8 @@ function checkDestination(
       `There is no retry profile ${JSON.stringify(destination.retryProfile)}. Known: ${names}.`,
     );
   }
-  return checkWebhooks(destination.webhooks);
+  const wrong = wrongFilter(destination.filters);
+  return wrong === null ? checkWebhooks(destination.webhooks) : invalid(wrong);
 }
 
 /** Webhooks that stay keep their id, and with it their lane and their attempts. */

@@ -10,7 +10,7 @@ import type { IngestStore, QueryStore } from "./ports.ts";
 export type MessagesOptions = {
   store: IngestStore & Pick<QueryStore, "pin">;
   configuration: Configuration;
-  ingest: Pick<Ingest, "adopt" | "replay">;
+  ingest: Pick<Ingest, "adopt" | "replay" | "routedAgain">;
   ingestClient: IngestClient;
   changes: Changes;
 };
@@ -54,6 +54,7 @@ export function createMessages({
       return null;
     },
     replay: (id) => ingest.replay(id),
+    routedAgain: (id, destinations) => ingest.routedAgain(id, destinations),
     async send(sourceId, call, body) {
       const source = configuration.source(sourceId);
       if (source === undefined) return notFound("source", sourceIds.format(sourceId));

@@ -36,7 +36,13 @@ import type {
   Profiles,
   Suppressions,
 } from "./profile-pipeline.ts";
-import type { DeliveryFilter, DeliverySummary, QueryStore, UnknownKey } from "./ports.ts";
+import type {
+  DeliveryFilter,
+  DeliverySummary,
+  QueryStore,
+  RoutedMessage,
+  UnknownKey,
+} from "./ports.ts";
 import type { PlanDraft } from "./plans/plans.ts";
 import type { NewDestination, StoredRefusal } from "./store-ports.ts";
 
@@ -90,7 +96,10 @@ export type SourceDraft = Pick<Source, "name"> &
 export type DestinationDraft = Pick<Destination, "name" | "sourceIds"> &
   Pick<NewDestination, "webhooks"> &
   Partial<
-    Pick<Destination, "enabled" | "sharedSecret" | "retryProfile" | "payload" | "audienceCalls">
+    Pick<
+      Destination,
+      "enabled" | "sharedSecret" | "retryProfile" | "payload" | "audienceCalls" | "filters"
+    >
   >;
 
 export type Configuration = {
@@ -142,6 +151,8 @@ export type Messages = {
   forgetUnknownKey(writeKey: string): Problem | null;
   /** Sends the message again as a new one, and returns the new one's ids. */
   replay(id: MessageRowId): Promise<{ id: MessageRowId; messageId: string } | Problem>;
+  /** How routing would decide now for a message on record, with destinations that may differ. */
+  routedAgain(id: MessageRowId, destinations: readonly Destination[]): RoutedMessage | Problem;
   pin(id: MessageRowId, pinned: boolean): Problem | null;
   /** One call over HTTP to the ingest port, as a client of the source would make it. */
   send(

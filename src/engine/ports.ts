@@ -97,6 +97,14 @@ export type Decision = {
   detail: string;
   warnings: string[];
   payload: PayloadShape;
+  /** What filters of the destination did. */
+  filtered?: FilteredDecision;
+};
+
+export type FilteredDecision = {
+  filters: { name: string; action: string }[];
+  /** The payload without them and with them, where they changed it. */
+  bodies: { before: Uint8Array; after: Uint8Array } | null;
 };
 
 export type CommittedMessage = {

@@ -1,5 +1,6 @@
 /** `hookyard apply`: the configuration file of a repository to the running Hookyard. */
 
+import type { ConfigurationDocument } from "../contract/configuration.ts";
 import type * as commands from "./commands.ts";
 import { keptBeside, readConfigFile, WrongConfig } from "./config-file.ts";
 import { WrongInput, type Asked } from "./verb-command.ts";
@@ -23,7 +24,7 @@ export async function apply({
     missing = [],
   } = await hookyard.call("configuration.import", config.document);
   const present = await hookyard.call("configuration.export", {});
-  const kept = keptBeside(config.document, present);
+  const kept = keptBeside(config.document, present as ConfigurationDocument);
   print(
     { file: config.file, created, updated, kept, missing },
     `${config.file}: ${created} created, ${updated} updated.${kept.length === 0 ? "" : ` Not in the file, and kept: ${kept.join(", ")}.`}`,

@@ -28,4 +28,6 @@ export const outcomeAt = (code: number): Outcome => outcomes[code] as Outcome;
 
 const shapes: readonly PayloadShape[] = ["documented", "full"];
 export const shapeCode = (shape: PayloadShape): number => shapes.indexOf(shape);
+/** Of a delivery whose payload the filters of its destination changed. */
+export const filteredShape = 3;
 export const shapeAt = (code: number): PayloadShape => shapes[code] as PayloadShape;

@@ -108,6 +108,7 @@ test("a destination has its webhooks in their order, with their ids; those it lo
     sharedSecret: null,
     retryProfile: "documented",
     payload: "documented",
+    filters: [],
     createdAt: 1,
   };
   const out = one.store.insertDestination({ ...draft, webhooks: [webhook("a"), webhook("b")] });

@@ -107,6 +107,8 @@ function destinations(db: Db) {
 
   const withWebhooks = (id: DestinationId, body: Body): Destination => ({
     ...body,
+    // Stored before there were filters.
+    filters: (body as Partial<Body>).filters ?? [],
     id,
     webhooks: webhooks.all(id).map((row) => ({
       id: row.id as WebhookId,

@@ -25,7 +25,15 @@ import type {
   DeliveryDetails,
   Transition,
 } from "../engine/ports.ts";
-import { deliveryStateAt, messageStateAt, outcomeAt, stateCode, typeAt, shapeAt } from "./codes.ts";
+import {
+  deliveryStateAt,
+  messageStateAt,
+  outcomeAt,
+  stateCode,
+  typeAt,
+  filteredShape,
+  shapeAt,
+} from "./codes.ts";
 import type { Db } from "./transactions.ts";
 import type { PayloadShape } from "../domain/configuration.ts";
 
@@ -301,11 +309,19 @@ export function createDeliveryReader(db: Db): DeliveryReader {
 /** The bytes that a delivery sends. */
 export function createPayloadReader(
   db: Db,
-): (row: Pick<DeliveryRow, "message_id" | "shape">) => Uint8Array {
+): (row: Pick<DeliveryRow, "message_id" | "destination_id" | "shape">) => Uint8Array {
   const payloads = db.prepare<[number], Record<PayloadShape, Buffer | null>>(
     "SELECT documented, full FROM payloads WHERE message_id = ?",
   );
-  return ({ message_id, shape }) => payloads.get(message_id)?.[shapeAt(shape)] ?? new Uint8Array();
+  const filtered = db
+    .prepare<[number, number], Buffer>(
+      "SELECT after FROM filtered WHERE message_id = ? AND destination_id = ?",
+    )
+    .pluck();
+  return ({ message_id, destination_id, shape }) =>
+    (shape === filteredShape
+      ? filtered.get(message_id, destination_id)
+      : payloads.get(message_id)?.[shapeAt(shape)]) ?? new Uint8Array();
 }
 
 export function deliverySummary(row: DeliveryRow): DeliverySummary {

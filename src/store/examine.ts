@@ -165,6 +165,8 @@ const queries: Record<string, string> = {
     "SELECT message_id FROM decisions WHERE message_id NOT IN (SELECT id FROM messages)",
   "payloads without their message":
     "SELECT message_id FROM payloads WHERE message_id NOT IN (SELECT id FROM messages)",
+  "filtered payloads without their message":
+    "SELECT message_id FROM filtered WHERE message_id NOT IN (SELECT id FROM messages)",
   "deliveries without their message":
     "SELECT id FROM deliveries WHERE message_id NOT IN (SELECT id FROM messages)",
   "attempts without their delivery":

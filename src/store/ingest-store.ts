@@ -7,13 +7,14 @@ import type { MessageRowId } from "../domain/ids.ts";
 import type {
   CommittedMessage,
   Decision,
+  FilteredDecision,
   IncomingRequest,
   IngestStore,
   NewMessage,
   UnknownKey,
   UnknownKeyRequest,
 } from "../engine/ports.ts";
-import { shapeCode, stateCode, typeCode } from "./codes.ts";
+import { filteredShape, shapeCode, stateCode, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import { Duplicates } from "./duplicates.ts";
 import type { Postings } from "./postings.ts";
@@ -142,7 +143,8 @@ export function createIngestStore({
     if (routed !== null) {
       duplicates.add(messageId, id);
       commitRouted(id, routed, request.receivedAt);
-      if (goes) insert.payloads(id, routed.payloads);
+      if (routed.payloads.documented !== undefined || routed.payloads.full !== undefined)
+        insert.payloads(id, routed.payloads);
     }
     return {
       id: id as MessageRowId,
@@ -156,6 +158,8 @@ export function createIngestStore({
   function commitRouted(id: number, { decisions }: Routed, at: number): void {
     for (const decision of decisions) {
       insert.decision(id, decision);
+      if (decision.filtered !== undefined)
+        insert.filtered(id, decision.destinationId, decision.filtered);
       if (!decision.routed) continue;
       insert.delivery(next.delivery++, id, decision, at);
       counts.delivery(decision.destinationId, queued, 1);
@@ -218,6 +222,7 @@ function inserting(db: Db) {
   );
   const decision = db.prepare("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?)");
   const payloads = db.prepare("INSERT INTO payloads VALUES (?, ?, ?)");
+  const filtered = db.prepare("INSERT INTO filtered VALUES (?, ?, ?, ?, ?)");
   const delivery = db.prepare(
     "INSERT INTO deliveries (id, message_id, destination_id, state, shape, created_at) VALUES (?, ?, ?, ?, ?, ?)",
   );
@@ -274,6 +279,10 @@ function inserting(db: Db) {
         plan,
       );
     },
+    filtered(messageId: number, destinationId: number, { filters, bodies }: FilteredDecision) {
+      const text = JSON.stringify(filters);
+      filtered.run(messageId, destinationId, text, bodies?.before, bodies?.after);
+    },
     decision(messageId: number, { destinationId, reason, detail, warnings, payload }: Decision) {
       const warned = warnings.length > 0 ? JSON.stringify(warnings) : null;
       decision.run(messageId, destinationId, reason, detail, warned, shapeCode(payload));
@@ -284,10 +293,11 @@ function inserting(db: Db) {
     delivery(
       id: number,
       messageId: number,
-      { destinationId, payload }: Decision,
+      { destinationId, payload, filtered: by }: Decision,
       createdAt: number,
     ) {
-      delivery.run(id, messageId, destinationId, queued, shapeCode(payload), createdAt);
+      const shape = (by?.bodies ?? null) === null ? shapeCode(payload) : filteredShape;
+      delivery.run(id, messageId, destinationId, queued, shape, createdAt);
     },
   };
 }

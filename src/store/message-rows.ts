@@ -4,6 +4,7 @@ import type { DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
 import type {
   AttemptMark,
   Decision,
+  FilteredDecision,
   IncomingRequest,
   MessageDetails,
   MessageSummary,
@@ -73,6 +74,13 @@ type DecisionRow = {
   shape: number;
 };
 
+type FilteredRow = {
+  destination_id: number;
+  filters: string;
+  before: Buffer | null;
+  after: Buffer | null;
+};
+
 export function createMessageReader(db: Db): MessageReader {
   const requests = db.prepare<[number], RequestRow>(
     "SELECT source_id AS sourceId, received_at AS receivedAt, wall_at AS wallAt, method, path, headers, ip, body, messages FROM requests WHERE id = ?",
@@ -93,6 +101,21 @@ export function createMessageReader(db: Db): MessageReader {
      WHERE deliveries.message_id = ? ORDER BY attempts.round, attempts.id`,
   );
   const deliveries = createDeliveryReader(db);
+  const filtered = db.prepare<[number], FilteredRow>(
+    "SELECT destination_id, filters, before, after FROM filtered WHERE message_id = ?",
+  );
+
+  function withFiltered(all: Decision[], id: number): Decision[] {
+    const rows = new Map(filtered.all(id).map((row) => [row.destination_id, row]));
+    return all.map((decision) => {
+      const row = rows.get(decision.destinationId);
+      if (row === undefined) return decision;
+      const { before, after } = row;
+      const filters = JSON.parse(row.filters) as FilteredDecision["filters"];
+      const bodies = before === null || after === null ? null : { before, after };
+      return { ...decision, filtered: { filters, bodies } };
+    });
+  }
 
   function marksOf(id: number): AttemptMark[] {
     const made = attempts.all(id);
@@ -156,7 +179,7 @@ export function createMessageReader(db: Db): MessageReader {
           size: body.length,
           messages,
         },
-        decisions: decisions.all(row.id).map(decisionOf),
+        decisions: withFiltered(decisions.all(row.id).map(decisionOf), row.id),
         deliveries: deliveries.ofMessage(row.id as MessageRowId),
       };
     },

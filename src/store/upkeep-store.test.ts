@@ -350,6 +350,7 @@ function configure(one: TestStore): void {
     sharedSecret: null,
     retryProfile: "documented",
     payload: "documented",
+    filters: [],
     createdAt: 1,
   });
   store.insertEndpoint({ name: "In", path: "in", steps: [], after: "repeat-last", createdAt: 1 });

@@ -28,6 +28,7 @@ const recordTables = [
   "postings",
   "decisions",
   "payloads",
+  "filtered",
   "deliveries",
   "delivery_counts",
   "attempts",
@@ -216,6 +217,7 @@ function removing(db: Db, counts: Counts, postings: Postings) {
   const removeDeliveries = db.prepare("DELETE FROM deliveries WHERE message_id = ?");
   const removeDecisions = db.prepare("DELETE FROM decisions WHERE message_id = ?");
   const removePayloads = db.prepare("DELETE FROM payloads WHERE message_id = ?");
+  const removeFiltered = db.prepare("DELETE FROM filtered WHERE message_id = ?");
   const removeEvent = db
     .prepare<[number], number>("DELETE FROM profile_events WHERE id = ? RETURNING profile_id")
     .pluck();
@@ -240,6 +242,7 @@ function removing(db: Db, counts: Counts, postings: Postings) {
     removeDeliveries.run(id);
     removeDecisions.run(id);
     removePayloads.run(id);
+    removeFiltered.run(id);
     const profile = removeEvent.get(id);
     if (profile !== undefined) countEvent.run(profile);
     if (quotaBytes !== null) counts.rejected(-quotaBytes);

@@ -148,6 +148,7 @@ function startStore() {
     webhooks,
     sharedSecret: null,
     retryProfile: "documented",
+    filters: [],
     createdAt: 0,
   };
   const destinations = (["documented", "full"] as const).map((payload) =>
@@ -177,6 +178,7 @@ test(
         ip: "127.0.0.1",
         body,
         isSuppressed: (userId: string) => userId === "u7",
+        seed: 1,
       },
     });
     let rejected = 0;

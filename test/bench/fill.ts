@@ -38,6 +38,7 @@ export function fill(store: Store, requests: readonly FillRequest[]): void {
         path: "/v1/batch",
         headers,
         isSuppressed: () => false,
+        seed: 1,
       };
       return acceptRequest({ ...facts, ip: "127.0.0.1", body }, parsed);
     }),
@@ -78,6 +79,7 @@ export function addDestination(
     sharedSecret,
     retryProfile: "documented",
     payload: "documented",
+    filters: [],
     createdAt: Date.now(),
   });
 }

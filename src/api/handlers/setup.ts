@@ -20,6 +20,7 @@ import type { DestinationDraft, Pipeline, SourceDraft } from "../../engine/pipel
 import { loadPlans, rulesOf } from "../../engine/plans/plans.ts";
 import type { DestinationChanges } from "../../contract/destinations.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
+import { previewFilters } from "./filter-preview.ts";
 import { receivedSize, receivedWithin, withinAnswer } from "./answer-size.ts";
 import { exchangeOf } from "./messages.ts";
 
@@ -79,10 +80,8 @@ export const conditionHandlers: HandlersOf<"conditions"> = {
   },
 };
 
-export function destinationHandlers({
-  configuration,
-  faults,
-}: Pipeline): HandlersOf<"destinations" | "catalog"> {
+export function destinationHandlers(pipeline: Pipeline): HandlersOf<"destinations" | "catalog"> {
+  const { configuration, faults } = pipeline;
   const destinationAnswer = (destination: Destination) => ({
     ...destination,
     webhooks: destination.webhooks.map((webhook) => {
@@ -118,6 +117,11 @@ export function destinationHandlers({
       return isProblem(changes) ? changes : answerTo(configuration.updateDestination(id, changes));
     },
     "destinations.delete": ({ id }) => configuration.deleteDestination(id) ?? { id },
+    "destinations.previewFilters": ({ id, filters }) => {
+      const destination = find(id);
+      if (isProblem(destination)) return destination;
+      return previewFilters(pipeline, destination, filters ?? destination.filters);
+    },
     "destinations.putFault": ({ id, webhookId, ...fault }) =>
       answerTo(faults.put(id, webhookId, fault)),
     "destinations.undoFault": ({ id, webhookId }) => answerTo(faults.undo(id, webhookId)),

@@ -14,7 +14,7 @@ function startDeliveries(failed: number) {
   for (const name of ["One", "Other"]) {
     store.insertDestination({
       ...{ name, enabled: true, sourceIds: [], webhooks: [], sharedSecret: null },
-      ...{ retryProfile: "documented", payload: "documented", createdAt: startOfTime },
+      ...{ retryProfile: "documented", payload: "documented", filters: [], createdAt: startOfTime },
     });
   }
   const changes = createChangeFeed();

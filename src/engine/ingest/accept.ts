@@ -42,6 +42,8 @@ const maxMessageIdLength = 99;
 export type RequestFacts = {
   source: Source;
   destinations: readonly Destination[];
+  /** For samples of filters. */
+  seed: number;
   /** Null for a batch. */
   typeFromPath: MessageType | null;
   receivedAt: number;
@@ -156,7 +158,7 @@ function acceptMessage(
   offset: number,
   size: number,
 ): { message: NewMessage; cost: number } {
-  const { source, receivedAt, destinations } = facts;
+  const { source, receivedAt, destinations, seed } = facts;
   const checked = checkMessage(item, size, frame, facts.typeFromPath);
   const replayOf = facts.replayOf ?? null;
   if (!checked.ok) {
@@ -204,6 +206,7 @@ function acceptMessage(
         source,
         receivedAt,
         destinations,
+        seed,
       }),
   };
   return { message: accepted, cost: checked.mergeCost };

@@ -16,12 +16,18 @@ import type {
   IncomingRequest,
   IngestStore,
   QueryStore,
+  RoutedMessage,
   UnknownKeyRequest,
 } from "../ports.ts";
 import type { Atomically } from "../profile-ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { createPeak, createTurnBudget, nextTurn, wallClockNow } from "../real-time.ts";
-import { acceptRequest, recordMalformed, type RequestFacts } from "./accept.ts";
+import {
+  acceptRequest,
+  recordMalformed,
+  type AcceptedRequest,
+  type RequestFacts,
+} from "./accept.ts";
 import { browserFileAt, sendBrowserFile } from "./browser-library.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import {
@@ -198,6 +204,23 @@ export class Ingest {
   }
 
   async replay(id: MessageRowId): Promise<{ id: MessageRowId; messageId: string } | Problem> {
+    const again = this.#again(id);
+    if (isProblem(again)) return again;
+    const [message] = await this.#queue.add(again);
+    if (message === undefined) throw new Error("a replay committed no message");
+    return { id: message.id, messageId: message.messageId };
+  }
+
+  /** How routing would decide now for a message on record, with destinations that may differ. */
+  routedAgain(id: MessageRowId, destinations: readonly Destination[]): RoutedMessage | Problem {
+    const again = this.#again(id, { destinations });
+    if (isProblem(again)) return again;
+    const [message] = again.messages;
+    if (message === undefined) throw new Error("a message on record is none");
+    return message.route();
+  }
+
+  #again(id: MessageRowId, more: Partial<RequestFacts> = {}): AcceptedRequest | Problem {
     const origin = this.#options.store.messageSource(id);
     if (origin === null) return notFound("message", messageIds.format(id));
     const source = this.#options.configuration.source(origin.request.sourceId);
@@ -224,10 +247,9 @@ export class Ingest {
       body,
       replayOf: id,
       arrivedFirst: origin.request,
+      ...more,
     };
-    const [message] = await this.#queue.add(acceptRequest(facts, parsed));
-    if (message === undefined) throw new Error("a replay committed no message");
-    return { id: message.id, messageId: message.messageId };
+    return acceptRequest(facts, parsed);
   }
 
   /** The most requests that came within one second of real time. */
@@ -444,12 +466,13 @@ export class Ingest {
     source: Source,
   ): Pick<
     RequestFacts,
-    "source" | "destinations" | "receivedAt" | "wallAt" | "isSuppressed" | "settings"
+    "source" | "destinations" | "seed" | "receivedAt" | "wallAt" | "isSuppressed" | "settings"
   > {
     const { clock, configuration, isSuppressed } = this.#options;
     return {
       source,
       destinations: configuration.destinations(),
+      seed: configuration.settings().seed,
       receivedAt: clock.now(),
       wallAt: wallClockNow(),
       isSuppressed,

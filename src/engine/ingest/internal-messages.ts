@@ -54,7 +54,7 @@ export type InternalMessages = {
 
 type InternalMessagesOptions = {
   store: Pick<IngestStore, "commit"> & Pick<ProfileStore, "followed" | "markFollowed">;
-  configuration: Pick<Configuration, "destinations">;
+  configuration: Pick<Configuration, "destinations" | "settings">;
   clock: Clock;
   onCommitted: (messages: CommittedMessage[]) => void;
 };
@@ -72,6 +72,7 @@ export function createInternalMessages({
           source,
           messages,
           destinations: configuration.destinations(),
+          seed: configuration.settings().seed,
           now: clock.now(),
           wallAt: wallClockNow(),
         }),
@@ -96,13 +97,14 @@ type Own = {
   source: Source;
   messages: readonly CausedMessage[];
   destinations: readonly Destination[];
+  seed: number;
   now: number;
   wallAt: number;
 };
 
 const before = '{"batch":[';
 
-function requestOf({ source, messages, destinations, now, wallAt }: Own): IncomingRequest {
+function requestOf({ source, messages, destinations, seed, now, wallAt }: Own): IncomingRequest {
   let offset = before.length;
   const texts: string[] = [];
   const causes: Record<string, Cause> = {};
@@ -135,6 +137,7 @@ function requestOf({ source, messages, destinations, now, wallAt }: Own): Incomi
           source,
           receivedAt: now,
           destinations,
+          seed,
         }),
     };
   });

@@ -36,6 +36,7 @@ function destinationOf(id: number, changes: Partial<Destination> = {}): Destinat
     sharedSecret: null,
     retryProfile: "documented",
     payload: "documented",
+    filters: [],
     createdAt: 0,
     ...changes,
   };
@@ -47,6 +48,7 @@ function routeTo(destinations: Destination[], integrations: JsonObject = {}) {
     source: { id: source, name: "Shop", plan: null },
     receivedAt,
     destinations,
+    seed: 1,
   });
 }
 

@@ -8,6 +8,7 @@ import type { Destination, PayloadShape, Source } from "../../domain/configurati
 import { makePayload } from "../../domain/payload.ts";
 import type { Decision, RoutedMessage } from "../ports.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { applyFilters } from "../../domain/destination-filter.ts";
 import { checkPlan } from "../plans/plans.ts";
 
 export type RouteOptions = {
@@ -15,6 +16,8 @@ export type RouteOptions = {
   source: Pick<Source, "id" | "name" | "plan">;
   receivedAt: number;
   destinations: readonly Destination[];
+  /** For samples. */
+  seed: number;
 };
 
 export function route({
@@ -22,6 +25,7 @@ export function route({
   source,
   receivedAt,
   destinations,
+  seed,
 }: RouteOptions): RoutedMessage {
   const checked = source.plan === null ? null : checkPlan(source, source.plan, received);
   const plan = checked && {
@@ -54,7 +58,7 @@ export function route({
         payload,
       };
     }
-    return {
+    const decision = {
       destinationId,
       routed: answer.routed,
       reason: answer.reason,
@@ -62,12 +66,58 @@ export function route({
       warnings: answer.warnings,
       payload,
     };
+    if (!answer.routed || destination.filters.length === 0) return decision;
+    return { ...decision, ...filteredFor({ destination, message, receivedAt, seed }) };
   });
-  const shapes = new Set(decisions.filter(({ routed }) => routed).map(({ payload }) => payload));
+  const shapes = new Set(
+    decisions
+      .filter(({ routed, filtered }) => routed && (filtered?.bodies ?? null) === null)
+      .map(({ payload }) => payload),
+  );
   const payloads: Partial<Record<PayloadShape, Uint8Array>> = {};
   for (const shape of shapes)
     payloads[shape] = Buffer.from(makePayload(message, shape, receivedAt));
   return { decisions, plan, payloads };
+}
+
+type FilterOptions = Pick<RouteOptions, "message" | "receivedAt" | "seed"> & {
+  destination: Destination;
+};
+
+/** What the filters of a destination change of the decision. */
+function filteredFor({
+  destination: { name, filters: all, payload },
+  message,
+  receivedAt,
+  seed,
+}: FilterOptions): Partial<Decision> {
+  const { type, userId, anonymousId, messageId, members, context } = message;
+  const whole: JsonObject = { ...members, type, context };
+  const user = userId ?? anonymousId ?? "";
+  const { event, applied: filters, removed } = applyFilters(all, whole, { seed, messageId, user });
+  const last = filters.at(-1);
+  if (last === undefined) return {};
+  if (event === null) {
+    const isDrop = last.action === "drop";
+    const detail = isDrop
+      ? `The filter ${last.name} of ${name} drops this message.`
+      : `The filter ${last.name} of ${name} lets a share of its messages through, and this one is not in it.`;
+    const reason = isDrop ? "filter_dropped" : "filter_sampled";
+    return { routed: false, reason, detail, filtered: { filters, bodies: null } };
+  }
+  const changed = {
+    ...message,
+    members: event,
+    context: isObject(event["context"]) ? event["context"] : {},
+  };
+  const bytesOf = (of: typeof message): Uint8Array =>
+    Buffer.from(makePayload(of, payload, receivedAt));
+  const names = filters.map((filter) => filter.name).join(", ");
+  const detail = `${filters.length === 1 ? "The filter" : "The filters"} ${names} of ${name} removed ${brief(removed.join(", ")).slice(1, -1)}.`;
+  return {
+    detail,
+    filtered: { filters, bodies: { before: bytesOf(message), after: bytesOf(changed) } },
+  };
 }
 
 /**

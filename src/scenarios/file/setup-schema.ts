@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { destinationFilter as apiFilter } from "../../contract/destinations.ts";
 import { step as apiStep } from "../../contract/endpoints.ts";
 import { ingestFault as apiFault, planMembers } from "../../contract/sources.ts";
 import {
@@ -14,6 +15,7 @@ import {
   tamperings,
 } from "../../domain/configuration.ts";
 import { audienceCalls, parities } from "../../domain/configuration.ts";
+import { filterActions, sampleBys } from "../../domain/destination-filter.ts";
 import { highestStatus, lowestStatus } from "../../domain/http-status.ts";
 import { sourceKinds } from "../../domain/states.ts";
 import {
@@ -245,6 +247,22 @@ const webhook = members({
   .meta({ id: "ScenarioWebhook" });
 export type FileWebhook = z.output<typeof webhook>;
 
+const filterParts = apiFilter.shape;
+const filter = members({
+  name,
+  enabled: flag.optional(),
+  if: text.optional().describe(filterParts.if.description ?? ""),
+  action: oneOf(filterActions).describe(filterParts.action.description ?? ""),
+  share: share.optional().describe(filterParts.share.description ?? ""),
+  by: oneOf(sampleBys)
+    .optional()
+    .describe(filterParts.by.description ?? ""),
+  properties: z
+    .array(text, { error: "a list of members such as properties.email" })
+    .optional()
+    .describe(filterParts.properties.description ?? ""),
+}).meta({ id: "ScenarioFilter" });
+
 export const destinationMembers = {
   sources: z
     .array(name, { error: "a list of names of sources" })
@@ -263,6 +281,10 @@ export const destinationMembers = {
   audienceCalls: oneOf(audienceCalls)
     .optional()
     .describe("How it gets the values of audiences and computed traits; identify when left out."),
+  filters: z
+    .array(filter, { error: "a list of filters" })
+    .optional()
+    .describe("Applied in this order."),
 };
 export const destination = members(destinationMembers).meta({ id: "ScenarioDestination" });
 export type FileDestination = z.output<typeof destination>;

@@ -36,6 +36,16 @@ export function destinationsPage(page: Page) {
     make: page.getByRole("button", { name: "Create" }),
     save: page.getByRole("button", { name: "Save", exact: true }),
     problems: page.getByRole("alert"),
+    show: (what: string) =>
+      page.getByRole("radiogroup", { name: "Show" }).getByText(what, { exact: true }),
+    filters: {
+      add: page.getByRole("button", { name: "Add a filter" }),
+      enable: (name: string) => page.getByRole("switch", { name: `Enable ${name}` }),
+      action: (name: string) => page.getByRole("combobox", { name: `What ${name} does` }),
+      condition: (name: string) => page.getByRole("textbox", { name: `Condition of ${name}` }),
+      members: (name: string) => page.getByRole("textbox", { name: `Members of ${name}` }),
+      previewed: page.getByRole("list", { name: "Messages in the preview" }),
+    },
     deliveries: page.getByRole("table", { name: "Deliveries, newest first" }).getByRole("row"),
   };
 }

@@ -21,6 +21,7 @@ const destination: Destination = {
   retryProfile: "documented",
   payload: "documented",
   audienceCalls: "identify",
+  filters: [],
   connectionMode: "cloud",
   createdAt: "2026-11-21T16:47:20.118Z",
 };

@@ -17,17 +17,21 @@ import { useLive } from "../../stores/live-data.ts";
 import { hrefTo } from "../../stores/place.ts";
 import { Time } from "../details/until.tsx";
 import type { Destination } from "./destination-draft.ts";
+import { DestinationFilters } from "./destination-filters.tsx";
 
-type Shown = "deliveries" | "verify";
+type Shown = keyof typeof titles;
+
+const titles = {
+  deliveries: "Deliveries",
+  filters: "Filters and preview",
+  verify: "Verify a signature",
+};
 
 export function DestinationEvidence({ destination }: { destination: Destination | null }) {
   const [chosen, setChosen] = useState<Shown>("deliveries");
   const shown = destination === null ? "verify" : chosen;
   return (
-    <section
-      className="pane"
-      aria-label={shown === "deliveries" ? "Deliveries" : "Verify a signature"}
-    >
+    <section className="pane" aria-label={titles[shown]}>
       <header className="pane-title">
         {destination === null ? (
           <h3>Verify a signature</h3>
@@ -38,6 +42,7 @@ export function DestinationEvidence({ destination }: { destination: Destination 
             value={shown}
             options={[
               { value: "deliveries", label: "deliveries" },
+              { value: "filters", label: "filters" },
               { value: "verify", label: "verify a signature" },
             ]}
             onChange={setChosen}
@@ -46,7 +51,9 @@ export function DestinationEvidence({ destination }: { destination: Destination 
       </header>
       {shown === "verify" ? (
         <Verification />
-      ) : destination === null ? null : (
+      ) : destination === null ? null : shown === "filters" ? (
+        <DestinationFilters destination={destination} />
+      ) : (
         <Deliveries destination={destination} />
       )}
     </section>

@@ -1,7 +1,11 @@
-/** What a message has that its source's tracking plan does not allow, and what was removed for it. */
+/**
+ * What a message has that its source's tracking plan does not allow, and what filters of a
+ * destination removed.
+ */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { Visible } from "../../kit/code-rows.tsx";
+import { CodeView } from "../../kit/code-view.tsx";
 import { hrefTo } from "../../stores/place.ts";
 
 type Message = AnswerOf<"messages.get">;
@@ -40,6 +44,33 @@ export function PlanNote({
           {dropped.length > 20 ? ` and ${dropped.length - 20} more` : ""}
         </p>
       )}
+    </section>
+  );
+}
+
+/** Of the chosen delivery; its payload is what came out of the filters. */
+export function FilterNote({
+  message: { decisions },
+  destinationId,
+}: {
+  message: Message;
+  destinationId: string | undefined;
+}) {
+  const decision = decisions.find((each) => each.destinationId === destinationId);
+  const bodies = decision?.filtered?.bodies ?? null;
+  if (decision === undefined || bodies === null) return null;
+  return (
+    <section className="section plan-note" aria-labelledby="filter-note-title">
+      <div className="section-head">
+        <h3 id="filter-note-title">Filters</h3>
+      </div>
+      <p>
+        <Visible text={decision.detail} />
+      </p>
+      <details>
+        <summary>Payload before the filters</summary>
+        <CodeView value={bodies.before} as="tree" label="Payload before the filters" />
+      </details>
     </section>
   );
 }

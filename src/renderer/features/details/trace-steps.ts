@@ -72,7 +72,7 @@ export function traceSteps({ message, names, library, filled }: TraceFacts): Tra
     }),
     checked(message, filled),
     ...message.warnings.map(warningStep),
-    ...decisions.map(({ destinationId, routed, reason, detail }) =>
+    ...decisions.map(({ destinationId, routed, reason, detail, filtered }) =>
       step({
         id: `decision ${destinationId}`,
         glyph: routed ? "routed" : "not-routed",
@@ -80,7 +80,10 @@ export function traceSteps({ message, names, library, filled }: TraceFacts): Tra
         isBranch: true,
         strong: nameOf(destinationId),
         code: reason,
-        text: "",
+        text:
+          filtered === undefined
+            ? ""
+            : `filtered by ${filtered.filters.map(({ name }) => name).join(", ")}`,
         title: detail,
       }),
     ),

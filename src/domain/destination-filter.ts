@@ -1,0 +1,157 @@
+/**
+ * Filters of a destination: which messages it gets, and which of their members. Applied in their
+ * order to a message that routing sends there; conditions see the message as it came.
+ */
+
+import { matchesCondition, parseCondition } from "./condition.ts";
+import { isObject, type Json, type JsonObject } from "./json.ts";
+import { memberPath, parseMemberPath, withoutMember } from "./member-path.ts";
+import { drawUnit } from "./random.ts";
+
+export const filterActions = ["drop", "sample", "allow-properties", "drop-properties"] as const;
+export const sampleBys = ["user", "random"] as const;
+
+export type DestinationFilter = {
+  name: string;
+  enabled: boolean;
+  /** A condition; empty for all messages. */
+  if: string;
+  action: (typeof filterActions)[number];
+  /** `sample`: the share that goes on, 0 to 1. */
+  share?: number;
+  /** `sample`: all messages of a user or none, or each on its own. */
+  by?: (typeof sampleBys)[number];
+  /** Members such as `properties.email`. */
+  properties?: string[];
+};
+
+type AppliedFilter = Pick<DestinationFilter, "name" | "action">;
+
+type Filtered = {
+  /** Null: a filter keeps it from the destination, the last one of `applied`. */
+  event: JsonObject | null;
+  /** Those that did something. */
+  applied: AppliedFilter[];
+  /** What they removed. */
+  removed: string[];
+};
+
+const maxFilters = 50;
+const maxProperties = 200;
+const filteredMembers: ReadonlySet<string> = new Set(["properties", "traits", "context"]);
+
+/** A sentence for what cannot be a filter, or null. */
+export function wrongFilter(filters: readonly DestinationFilter[]): string | null {
+  if (filters.length > maxFilters)
+    return `A destination has at most ${maxFilters} filters, not ${filters.length}.`;
+  const names = new Set<string>();
+  for (const { name, if: condition, action, share, by, properties } of filters) {
+    if (name.trim() === "") return "A filter needs a name.";
+    const of = `The filter ${JSON.stringify(name)}`;
+    if (names.has(name)) return `${of} appears twice.`;
+    names.add(name);
+    if (condition.trim() !== "") {
+      const parsed = parseCondition(condition);
+      if (parsed.condition === null) return `${of}: ${parsed.error.message}`;
+    }
+    if (
+      action === "sample" ? !(share !== undefined && share >= 0 && share <= 1) : share !== undefined
+    )
+      return action === "sample"
+        ? `${of} needs a share from 0 to 1.`
+        : `${of} has a share, which only sample has.`;
+    if (action !== "sample" && by !== undefined) return `${of} has by, which only sample has.`;
+    const wants = action === "allow-properties" || action === "drop-properties";
+    if (!wants && properties !== undefined)
+      return `${of} has properties, which only allow-properties and drop-properties have.`;
+    if (!wants) continue;
+    if (properties === undefined || properties.length === 0)
+      return `${of} needs properties, such as properties.email.`;
+    if (properties.length > maxProperties)
+      return `${of} has ${properties.length} properties, more than the ${maxProperties} allowed.`;
+    for (const path of properties) {
+      const tokens = parseMemberPath(path);
+      if (tokens === null || tokens.length < 2 || !filteredMembers.has(tokens[0] as string))
+        return `${of}: ${JSON.stringify(path.slice(0, 100))} is no member of properties, traits or context, such as properties.email.`;
+    }
+  }
+  return null;
+}
+
+type Draw = { seed: number; messageId: string; user: string };
+
+export function applyFilters(
+  filters: readonly DestinationFilter[],
+  event: JsonObject,
+  draw: Draw,
+): Filtered {
+  const applied: AppliedFilter[] = [];
+  const removed: string[] = [];
+  let rest = event;
+  for (const filter of filters) {
+    if (!filter.enabled || !isMet(filter.if, event)) continue;
+    const { name, action, properties = [] } = filter;
+    if (action === "drop" || (action === "sample" && !isDrawn(filter, draw)))
+      return { event: null, applied: [...applied, { name, action }], removed };
+    if (action === "sample") continue;
+    const before = removed.length;
+    const paths = properties.map((path) => parseMemberPath(path) ?? []);
+    for (const path of action === "drop-properties" ? paths : othersThan(paths, rest)) {
+      const found = withoutMember(rest, path);
+      if (found === null || found.removed.length < 2) continue;
+      rest = found.rest;
+      removed.push(memberPath(found.removed));
+    }
+    if (removed.length > before) applied.push({ name, action });
+  }
+  return { event: rest, applied, removed };
+}
+
+/** Members that are on none of the paths, in those of properties, traits and context that are. */
+function othersThan(paths: readonly (readonly string[])[], event: JsonObject): string[][] {
+  const others: string[][] = [];
+  const walk = (value: Json | undefined, at: readonly string[]): void => {
+    if (!isObject(value)) return;
+    for (const [name, below] of Object.entries(value)) {
+      const path = [...at, name];
+      const on = paths.filter((each) =>
+        path.every((token, place) => (each[place] ?? token) === token),
+      );
+      if (on.length === 0) others.push(path);
+      else if (on.every((each) => each.length > path.length)) walk(below, path);
+    }
+  };
+  for (const member of new Set(paths.map(([first = ""]) => first))) walk(event[member], [member]);
+  return others;
+}
+
+/** The same for the same seed, filter and user, or message. */
+function isDrawn({ name, share = 1, by = "random" }: DestinationFilter, draw: Draw): boolean {
+  const key = by === "user" ? draw.user : draw.messageId;
+  return drawUnit(draw.seed, hashOf(name), hashOf(key)) < share;
+}
+
+/** FNV-1a. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1)
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
+}
+
+type Parsed = ReturnType<typeof parseCondition>["condition"];
+
+/** Conditions in use, each read once. */
+const conditions = new Map<string, Parsed>();
+const maxConditions = 1000;
+
+function isMet(text: string, event: JsonObject): boolean {
+  if (text.trim() === "") return true;
+  let condition = conditions.get(text);
+  if (condition === undefined) {
+    ({ condition } = parseCondition(text));
+    if (conditions.size >= maxConditions) conditions.clear();
+    conditions.set(text, condition);
+  }
+  return condition !== null && matchesCondition(condition, event);
+}

@@ -1,0 +1,265 @@
+/**
+ * The filters of a destination, each saved at once, and what they would do with its last messages.
+ */
+
+import { useRef, useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import { filterActions } from "../../../domain/destination-filter.ts";
+import { CodeView } from "../../kit/code-view.tsx";
+import { CommitField } from "../../kit/commit-field.tsx";
+import { Button, CheckField, IconButton, SelectField } from "../../kit/controls.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
+import { count } from "../../kit/words.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { call } from "../../transport/transport.ts";
+import { messageHref } from "../details/places.ts";
+import type { Destination } from "./destination-draft.ts";
+
+type Filter = Destination["filters"][number];
+type Previewed = AnswerOf<"destinations.previewFilters">["items"][number];
+
+export function DestinationFilters({ destination: { id, filters } }: { destination: Destination }) {
+  const { problem, run } = useAction();
+  const save = useSaves(id, filters);
+  const add = (): void => {
+    const names = new Set(filters.map(({ name }) => name));
+    let number = filters.length + 1;
+    while (names.has(`Filter ${number}`)) number += 1;
+    const added: Filter = { name: `Filter ${number}`, enabled: false, if: "", action: "drop" };
+    run(() => save((all) => [...all, added]));
+  };
+  return (
+    <div className="pane-body">
+      <section className="section filters" aria-labelledby="filters-title">
+        <div className="section-head">
+          <h3 id="filters-title">Filters</h3>
+          <span className="muted clip">applied in this order, before the payload is made</span>
+          <span className="grow" />
+          <Button small icon="add" onClick={add}>
+            Add a filter
+          </Button>
+        </div>
+        <ProblemText error={problem} />
+        {filters.length === 0 ? (
+          <p className="muted">No filters: every routed message is delivered whole.</p>
+        ) : (
+          <ol className="filter-list" aria-label="Filters">
+            {filters.map((filter, place) => (
+              <FilterFields
+                key={filter.name}
+                filter={filter}
+                onSave={(change) =>
+                  save((all) => all.map((each, at) => (at === place ? change(each) : each)))
+                }
+                onRemove={() => run(() => save((all) => all.toSpliced(place, 1)))}
+              />
+            ))}
+          </ol>
+        )}
+      </section>
+      {filters.some(({ enabled }) => enabled) ? <Preview id={id} /> : null}
+    </div>
+  );
+}
+
+type Change<Value> = (before: Value) => Value;
+
+/** A change that follows another at once builds on it, though its answer has not come yet. */
+function useSaves(id: string, filters: Filter[]): (change: Change<Filter[]>) => Promise<unknown> {
+  const latest = useRef(filters);
+  const shown = useRef(filters);
+  const saving = useRef(0);
+  if (shown.current !== filters && saving.current === 0) latest.current = filters;
+  shown.current = filters;
+  return async (change) => {
+    const before = latest.current;
+    const next = change(before);
+    latest.current = next;
+    saving.current += 1;
+    try {
+      await call("destinations.update", { id, filters: next });
+    } catch (error) {
+      if (latest.current === next) latest.current = before;
+      throw error;
+    } finally {
+      saving.current -= 1;
+    }
+  };
+}
+
+const actionWords: Record<Filter["action"], string> = {
+  drop: "drop the message",
+  sample: "let a share through",
+  "allow-properties": "keep only members",
+  "drop-properties": "remove members",
+};
+
+type FieldsProps = {
+  filter: Filter;
+  onSave: (change: Change<Filter>) => Promise<unknown>;
+  onRemove: () => void;
+};
+
+function FilterFields({ filter, onSave, onRemove }: FieldsProps) {
+  const { name, enabled, if: condition, action } = filter;
+  const { problem, attempt } = useAction();
+  const set = (changes: Partial<Filter>): Promise<unknown> =>
+    onSave((before) => ({ ...before, ...changes }));
+  return (
+    <li aria-label={name}>
+      <div className="filter-head">
+        <CheckField
+          role="switch"
+          label={<span className="sr">{`Enable ${name}`}</span>}
+          checked={enabled}
+          onChange={(event) => {
+            const next = event.currentTarget.checked;
+            attempt(() => set({ enabled: next }));
+          }}
+        />
+        <CommitField
+          label={`Name of ${name}`}
+          shown="hidden"
+          small
+          text={name}
+          onCommit={(text) => set({ name: text })}
+        />
+        <SelectField
+          aria-label={`What ${name} does`}
+          value={action}
+          options={filterActions.map((value) => ({ value, label: actionWords[value] }))}
+          onChange={(next) => attempt(() => onSave((before) => filterDoing(before, next)))}
+        />
+        <IconButton small icon="close" label={`Remove ${name}`} onClick={onRemove} />
+      </div>
+      <ProblemText error={problem} />
+      <CommitField
+        label={`Condition of ${name}`}
+        shown="hidden"
+        mono
+        placeholder={'all messages, or: type = "track" and event = "Order Completed"'}
+        text={condition ?? ""}
+        onCommit={(text) => set({ if: text })}
+      />
+      {action === "sample" ? (
+        <div className="filter-head">
+          <CommitField
+            label={`Share of ${name}`}
+            shown="hidden"
+            small
+            unit="% of"
+            inputMode="decimal"
+            text={String(Number(((filter.share ?? 1) * 100).toPrecision(12)))}
+            check={(text) =>
+              Number(text) >= 0 && Number(text) <= 100 ? null : "Enter a number from 0 to 100."
+            }
+            onCommit={(text) => set({ share: Number(text) / 100 })}
+          />
+          <SelectField
+            aria-label={`What ${name} samples by`}
+            value={filter.by ?? "random"}
+            options={[
+              { value: "random", label: "messages" },
+              { value: "user", label: "users" },
+            ]}
+            onChange={(by) => attempt(() => set({ by }))}
+          />
+        </div>
+      ) : action === "drop" ? null : (
+        <CommitField
+          label={`Members of ${name}`}
+          shown="hidden"
+          mono
+          placeholder="properties.email, context.ip"
+          text={(filter.properties ?? []).join(", ")}
+          onCommit={(text) =>
+            set({ properties: text.split(/[,\n]/).flatMap((path) => path.trim() || []) })
+          }
+        />
+      )}
+    </li>
+  );
+}
+
+/** What an action needs, and none that only another has. */
+function filterDoing({ name, enabled, if: condition }: Filter, action: Filter["action"]): Filter {
+  const common = { name, enabled, if: condition, action };
+  if (action === "drop") return common;
+  return action === "sample"
+    ? { ...common, share: 0.5, by: "user" }
+    : { ...common, properties: ["properties.email"] };
+}
+
+function Preview({ id }: { id: string }) {
+  const { answer, error } = useLive("destinations.previewFilters", { id });
+  const [open, setOpen] = useState<string | null>(null);
+  return (
+    <section className="section" aria-labelledby="preview-title">
+      <div className="section-head">
+        <h3 id="preview-title">Preview</h3>
+        {answer === undefined ? null : (
+          <span className="muted" role="status">
+            Of the last {count(answer.items.length)} messages, {count(answer.dropped)} would be
+            dropped and {count(answer.changed)} changed.
+          </span>
+        )}
+      </div>
+      <ProblemText error={error} />
+      <ul className="preview-list" aria-label="Messages in the preview">
+        {answer?.items.map((item) => (
+          <PreviewRow
+            key={item.id}
+            item={item}
+            isOpen={open === item.id}
+            onToggle={() => setOpen(open === item.id ? null : item.id)}
+          />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const resultLooks = { dropped: "failed", changed: "waiting", unchanged: "quiet" };
+
+function PreviewRow({
+  item: { id, type, event, userId, result, filters, before, after },
+  isOpen,
+  onToggle,
+}: {
+  item: Previewed;
+  isOpen: boolean;
+  onToggle: () => void;
+}) {
+  const what = [type ?? "message", event, userId].filter((part) => part !== null).join(" ");
+  return (
+    <li>
+      <div className="preview-row">
+        <button type="button" className="preview-toggle" aria-expanded={isOpen} onClick={onToggle}>
+          <span className={`tone ${resultLooks[result]}`}>{result}</span>{" "}
+          <bdi className="clip">{what.slice(0, 200)}</bdi>{" "}
+          <span className="muted clip">{filters.join(", ")}</span>
+        </button>
+        <a className="link" href={messageHref(id)}>
+          Open
+        </a>
+      </div>
+      {isOpen ? (
+        <div className="preview-bodies">
+          <h4>Before</h4>
+          {before === null ? (
+            <p className="muted">Too large to be shown here.</p>
+          ) : (
+            <CodeView value={before} as="tree" label="Payload without filters" />
+          )}
+          {result === "changed" && after !== null ? (
+            <>
+              <h4>After</h4>
+              <CodeView value={after} as="tree" label="Payload with filters" />
+            </>
+          ) : null}
+        </div>
+      ) : null}
+    </li>
+  );
+}

@@ -7,6 +7,19 @@ export class OpenError extends Error {
   override name = "OpenError";
 }
 
+/** Another process works on the data. */
+export class DataInUse extends OpenError {
+  override name = "DataInUse";
+  readonly dataDir: string;
+
+  constructor(dataDir: string) {
+    super(
+      `The data in ${dataDir} is in use by another running Hookyard. Stop it, or start this one with another --data directory.`,
+    );
+    this.dataDir = dataDir;
+  }
+}
+
 export type PortRole = "ingest" | "ingestTls" | "ui" | "endpoints" | "endpointsTls";
 
 export class PortTaken extends Error {

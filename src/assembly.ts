@@ -311,6 +311,8 @@ export function createPorts(
       );
       addresses.endpointsUrl = url;
       addresses.endpointsTlsUrl = tlsUrl;
+      // Clients are told to trust the file of this certificate: it exists before the first of them.
+      if (dataDir !== null) authority.authorityPem();
       core.endpointPorts.push(...[url, tlsUrl].map((each) => Number(new URL(each).port)));
     },
   };

@@ -208,7 +208,7 @@ describe("the control API on the whole pipeline", () => {
       unknownKeys: "explain",
       maxMessages: 1_000_000,
       maxAgeMs: null,
-      maxBytes: 20_000_000_000,
+      maxBytes: 250_000_000,
       maxRejectedBytes: 16_000_000,
       maxUnknownKeyBytes: 16_000_000,
       synchronous: "NORMAL",

@@ -66,6 +66,10 @@ export function createApi({
 }): Api {
   const handlers: Handlers = {
     "about.get": about,
+    "about.health": () =>
+      pipeline.trouble() === null
+        ? { status: "ok" as const, version: about().version }
+        : problem(503, "trouble", "The data file does not work. GET /api/stats says why."),
     ...sourceHandlers(pipeline),
     ...destinationHandlers(pipeline),
     ...conditionHandlers,
@@ -77,7 +81,7 @@ export function createApi({
     ...settingsHandlers(pipeline),
     ...retryProfileHandlers(pipeline),
     ...pipelineHandlers(pipeline),
-    ...configurationHandlers(pipeline, rehearse),
+    ...configurationHandlers(pipeline, rehearse, about),
     ...workspaceHandlers(pipeline),
     ...profileHandlers(pipeline),
     ...scenarios,

@@ -20,6 +20,7 @@ export function openApiDocument(version: string): Schema {
     operationId: call.name,
     summary: call.summary,
     tags: [call.name.split(".")[0]],
+    ...(call.isPublic ? { security: [] } : {}),
     parameters: [
       ...parametersOf(call.params, "path", components),
       ...parametersOf(call.query, "query", components),
@@ -43,7 +44,7 @@ export function openApiDocument(version: string): Schema {
   }
   paths[changeStream.path] = {
     get: operation(
-      { ...changeStream, params: null, body: null },
+      { ...changeStream, params: null, body: null, isPublic: false },
       {
         200: {
           description: "Events named `change`, each with a Change as its data.",
@@ -59,7 +60,7 @@ export function openApiDocument(version: string): Schema {
       title: "Hookyard control API",
       version,
       description:
-        "Every call requires the token that Hookyard prints when it starts, as `Authorization: Bearer <token>`.",
+        "Every call but /api/health and this document requires the token that Hookyard prints when it starts, as `Authorization: Bearer <token>`.",
     },
     security: [{ token: [] }],
     paths,

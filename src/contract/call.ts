@@ -63,6 +63,8 @@ export type Call<
   body: B;
   answer: Answer;
   status: number;
+  /** Needs no token, because it tells nothing of what is stored. */
+  isPublic: boolean;
 };
 
 export function defineCall<
@@ -84,6 +86,7 @@ export function defineCall<
   answer: Answer;
   /** 200 when left out. */
   status?: number;
+  isPublic?: boolean;
 }): Call<Name, P, Q, B, Answer> {
   return {
     ...call,
@@ -92,6 +95,7 @@ export function defineCall<
     query: (call.query ?? null) as Q,
     body: (call.body ?? null) as B,
     status: call.status ?? 200,
+    isPublic: call.isPublic ?? false,
   };
 }
 

@@ -20,14 +20,27 @@ const configuredDestination = z
     name: z.string(),
     sources: z.array(z.string()).describe("Their write keys; an import also accepts their names."),
     webhooks: z.array(
-      webhookDraft.extend({
-        behind: z
-          .strictObject({ endpoint: z.string(), url: z.string() })
-          .optional()
-          .describe(
-            "The path of the test endpoint in front of it, and the URL that an undo restores.",
-          ),
-      }),
+      webhookDraft
+        .extend({
+          url: webhookDraft.shape.url
+            .optional()
+            .describe(
+              "Instead of a port of Hookyard, an export has `{endpointsPort}`, `{endpointsTlsPort}` or `{ingestPort}`.",
+            ),
+          endpoint: z
+            .string()
+            .optional()
+            .describe("The name or path of a test endpoint, instead of `url`."),
+          behind: z
+            .strictObject({ endpoint: z.string(), url: z.string() })
+            .optional()
+            .describe(
+              "The path of the test endpoint in front of it, and the URL that an undo restores.",
+            ),
+        })
+        .refine(({ url, endpoint }) => (url === undefined) !== (endpoint === undefined), {
+          message: "A webhook has either a url or an endpoint.",
+        }),
     ),
     sharedSecret: z.string().nullable().optional().describe("Unchanged when left out."),
     enabled: z.boolean().optional(),
@@ -55,7 +68,7 @@ const configuredComputedTrait = z
   .strictObject({ ...computed, computation })
   .meta({ id: "ConfiguredComputedTrait" });
 
-const configurationDocument = z
+export const configurationDocument = z
   .strictObject({
     version: z.literal(1),
     settings: settingsChanges.optional(),

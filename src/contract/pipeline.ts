@@ -91,6 +91,16 @@ export const aboutCalls = [
     summary: "The running Hookyard: its version, its addresses and its data directory.",
     answer: about,
   }),
+  defineCall({
+    name: "about.health",
+    method: "GET",
+    path: "/api/health",
+    summary:
+      "Whether Hookyard runs and its data file works; otherwise the status is 503. Needs no token.",
+    isPublic: true,
+    reads: [],
+    answer: z.object({ status: z.literal("ok"), version: z.string() }),
+  }),
 ] as const;
 
 const demoState = z.object({

@@ -81,7 +81,7 @@ const scenarioStep = z
   .meta({ id: "ScenarioStepResult" });
 export type ScenarioStepResult = z.input<typeof scenarioStep>;
 
-const scenarioReport = z
+export const scenarioReport = z
   .object({
     file: z.string().nullable(),
     name: z.string().nullable().describe("Null when the file cannot be read."),

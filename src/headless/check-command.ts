@@ -10,30 +10,8 @@ import { checkPage } from "../check/report-page.ts";
 import { checkJunit, proofText, resultText, summaryText } from "../check/report.ts";
 import { CannotCheck, runCheck, type CheckOptions, type CheckReport } from "../check/run-check.ts";
 import { colourPaint, plainPaint } from "../scenarios/report/text.ts";
+import { check } from "./commands.ts";
 import { endEarly, readFlags, wholeNumber } from "./flags.ts";
-
-const help = `Usage: hookyard check URL [flags]
-
-Sends real requests to a receiver of webhooks, and says what it does wrong: answers, signatures, duplicates, lost answers, connections.
-A check sends several hundred messages. Use it on a receiver that may keep or forget them.
-
-  --secret S             The shared secret of the receiver, to sign with. HOOKYARD_SECRET in the environment does the same, and no
-                         other program sees it there.
-  --header "NAME: VALUE" Sent with every request; may be given several times.
-  --effects URL          Where the receiver lists what it has done, as text or JSON. Each message has a token of its own; a line or an
-                         element of an array that contains the token is one effect.
-  --effects-command CMD  The same from the standard output of a command.
-  --only IDS             Only these checks, by their ids with commas between them.
-  --skip IDS             All but these.
-  --timeout MS           For a single request. Default: 5000.
-  --seed N               What is drawn. Default: a new one; the report names it.
-  --json FILE            Write the report as JSON there; - for standard output.
-  --junit FILE           The same as JUnit XML.
-  --html FILE            The same as a page that stands alone.
-  --scenarios DIR        Write a scenario there for each failed check: hookyard run shows the failure again.
-  --help                 This text.
-
-Exit code: 0 when no check failed, 1 when one did, 2 when it could not run.`;
 
 type Flags = CheckOptions & {
   json: string | undefined;
@@ -44,7 +22,7 @@ type Flags = CheckOptions & {
 
 export async function checkCommand({ args }: { args: string[] }): Promise<number> {
   const flags = parseCheckFlags(args);
-  if (flags === "help" || "wrong" in flags) return endEarly(flags, help);
+  if (flags === "help" || "wrong" in flags) return endEarly(flags, check);
   const paint =
     process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "" ? colourPaint : plainPaint;
   const print = (text: string): void =>
@@ -92,22 +70,7 @@ export function parseCheckFlags(
   args: string[],
   env = process.env,
 ): Flags | "help" | { wrong: string } {
-  const read = readFlags("check", args, {
-    options: {
-      secret: { type: "string" },
-      header: { type: "string", multiple: true, default: [] },
-      effects: { type: "string" },
-      "effects-command": { type: "string" },
-      only: { type: "string" },
-      skip: { type: "string" },
-      timeout: { type: "string" },
-      seed: { type: "string" },
-      json: { type: "string" },
-      junit: { type: "string" },
-      html: { type: "string" },
-      scenarios: { type: "string" },
-    },
-  });
+  const read = readFlags(check, args, { environment: env });
   if (read === "help" || "wrong" in read) return read;
   const { values, positionals } = read;
   const [url, ...more] = positionals;
@@ -132,10 +95,9 @@ export function parseCheckFlags(
       .map((id) => id.trim())
       .filter((id) => id !== "");
   const command = values["effects-command"];
-  const variable = env["HOOKYARD_SECRET"];
   return {
     url,
-    secret: values.secret ?? (variable === undefined || variable === "" ? null : variable),
+    secret: values.secret ?? null,
     headers: headers.list,
     effects:
       values.effects !== undefined

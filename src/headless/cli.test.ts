@@ -48,7 +48,7 @@ test.each([
 });
 
 test.each([
-  [[], "command"],
+  [["--ui-prt", "1"], "--ui-prt"],
   [["dance"], "dance"],
   [["serve", "--ui-port", "x"], "--ui-port"],
 ])("hookyard %j is refused in one line", async (args, part) => {

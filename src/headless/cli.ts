@@ -9,54 +9,40 @@ import { fileURLToPath } from "node:url";
 
 const oldestNode = 24;
 
-type Command = {
-  summary: string;
-  run(options: { args: string[]; root: string; version: string }): Promise<number>;
-};
+type Options = { args: string[]; root: string; version: string };
 
 /** Each is loaded on first use. */
-const commands: Record<string, Command> = {
-  serve: {
-    summary: "Runs the pipeline, the test endpoints and the inspector.",
-    run: async (options) => (await import("./serve-command.ts")).serveCommand(options),
-  },
-  run: {
-    summary: "Runs scenario files.",
-    run: async (options) => (await import("./run-command.ts")).runCommand(options),
-  },
-  check: {
-    summary:
-      "Checks a receiver of yours: answers, signatures, duplicates, lost answers, connections.",
-    run: async (options) => (await import("./check-command.ts")).checkCommand(options),
-  },
-  explore: {
-    summary: "Searches for the order of events that breaks a receiver of yours.",
-    run: async (options) => (await import("./explore-command.ts")).exploreCommand(options),
-  },
-  doctor: {
-    summary: "Checks a data directory, even while Hookyard uses it. Changes nothing.",
-    run: async (options) => (await import("./data-commands.ts")).doctorCommand(options),
-  },
-  backup: {
-    summary: "Copies the data into one file, even while Hookyard uses it.",
-    run: async (options) => (await import("./data-commands.ts")).backupCommand(options),
-  },
+const runs: Record<string, (options: Options) => Promise<number>> = {
+  serve: async (options) => (await import("./serve-command.ts")).serveCommand(options),
+  run: async (options) => (await import("./run-command.ts")).runCommand(options),
+  check: async (options) => (await import("./check-command.ts")).checkCommand(options),
+  explore: async (options) => (await import("./explore-command.ts")).exploreCommand(options),
+  doctor: async (options) => (await import("./data-commands.ts")).doctorCommand(options),
+  backup: async (options) => (await import("./data-commands.ts")).backupCommand(options),
+  completion: async (options) => (await import("./completion.ts")).completionCommand(options),
 };
 
-const help = `Usage: hookyard <command> [flags]
+function helpText(commands: readonly { name: string; summary: string }[]): string {
+  return `Usage: hookyard [command] [flags]
 
-${Object.entries(commands)
-  .map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`)
-  .join("\n")}
+Without a command it is hookyard serve, with the inspector open in the browser.
+
+${commands.map(({ name, summary }) => `  ${name.padEnd(12)} ${summary}`).join("\n")}
 
   --version    The version.
   --help       This text. hookyard <command> --help lists the flags of a command.`;
+}
 
 // The reader of the output may stop reading; that is no reason to end.
 process.stdout.on("error", () => undefined);
 process.stderr.on("error", () => undefined);
 
 process.exit(await run(process.argv.slice(2)));
+
+function hasDisplay(): boolean {
+  const { DISPLAY, WAYLAND_DISPLAY } = process.env;
+  return process.platform !== "linux" || Boolean(DISPLAY || WAYLAND_DISPLAY);
+}
 
 async function run([command, ...args]: string[]): Promise<number> {
   if (Number.parseInt(process.versions.node, 10) < oldestNode) {
@@ -74,18 +60,29 @@ async function run([command, ...args]: string[]): Promise<number> {
     case "--help":
     case "-h":
     case "help":
-      process.stdout.write(`${help}\n`);
+      process.stdout.write(`${helpText((await import("./commands.ts")).commands)}\n`);
       return 0;
     case "--version":
     case "-v":
       process.stdout.write(`${version}\n`);
       return 0;
-    case undefined:
-      process.stderr.write("hookyard needs a command. hookyard --help lists them.\n");
-      return 2;
     default: {
-      const known = Object.hasOwn(commands, command) ? commands[command] : undefined;
-      if (known !== undefined) return known.run({ args, root, version });
+      // Alone, and with flags of it alone, it opens the product.
+      if (command === undefined || command.startsWith("--")) {
+        const flags = command === undefined ? [] : [command, ...args];
+        return (
+          runs["serve"]?.({
+            args: [...(hasDisplay() ? ["--open"] : []), ...flags],
+            root,
+            version,
+          }) ?? 2
+        );
+      }
+      const known = Object.hasOwn(runs, command) ? runs[command] : undefined;
+      if (known !== undefined) return known({ args, root, version });
+      const { runVerbNamed } = await import("./all-verbs.ts");
+      const code = await runVerbNamed(command, args);
+      if (code !== null) return code;
       process.stderr.write(`hookyard has no command ${command}. hookyard --help lists them.\n`);
       return 2;
     }

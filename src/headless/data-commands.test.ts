@@ -78,7 +78,9 @@ async function fill(addresses: Addresses): Promise<Set<string>> {
 const contents = (data: string): [string, string][] =>
   readdirSync(data).map((name) => [
     name,
-    name.endsWith("-shm") ? "" : readFileSync(join(data, name), "latin1"),
+    name.endsWith("-shm") || statSync(join(data, name)).isDirectory()
+      ? ""
+      : readFileSync(join(data, name), "latin1"),
   ]);
 
 type Examined = {

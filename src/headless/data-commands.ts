@@ -6,62 +6,38 @@
 import { resolve } from "node:path";
 import { OpenError } from "../app-errors.ts";
 import type { Examination } from "../app.ts";
+import { backup, defaultDataDirectory, doctor } from "./commands.ts";
 import { endEarly, readFlags } from "./flags.ts";
-import { defaultDataDirectory } from "./serve-flags.ts";
 
 type DataFlags = { data: string; json: boolean; force: boolean; files: string[] };
 
-const dataFlag = `  --data DIR    The data directory. Default: ${defaultDataDirectory()}`;
-
-export const doctorHelp = `Usage: hookyard doctor [flags]
-
-Checks a data directory: SQLite's integrity check, counts against rows, the log, the marker, the permissions. Works whether
-or not Hookyard uses it, and changes nothing.
-
-${dataFlag}
-  --json        Print one JSON object instead of text.
-  --help        This text.
-
-Exit code: 0 when nothing is wrong, 1 when something is, 2 when a flag is wrong or there is nothing to check.`;
-
-export const backupHelp = `Usage: hookyard backup FILE [flags]
-
-Copies the data into one file that only its owner can read, even while Hookyard runs, and checks the copy. To restore it, put it
-into a new directory as hookyard.db, and start Hookyard with --data set to that directory.
-
-${dataFlag}
-  --force       Replace FILE if it exists.
-  --json        Print one JSON object instead of text.
-  --help        This text.
-
-Exit code: 0 when the backup is written, 1 when it is not, 2 when a flag is wrong.`;
-
 /** The flags, `help`, or what is wrong with them in one line. */
 export function parseDataFlags(
-  command: "doctor" | "backup",
+  command: typeof doctor | typeof backup,
   args: string[],
 ): DataFlags | "help" | { wrong: string } {
-  const more = `hookyard ${command} --help lists all flags.`;
-  const read = readFlags(command, args, {
-    allowPositionals: command === "backup",
-    options: {
-      data: { type: "string" },
-      json: { type: "boolean", default: false },
-      ...(command === "backup" ? { force: { type: "boolean", default: false } as const } : {}),
-    },
-  });
+  const more = `hookyard ${command.name} --help lists all flags.`;
+  const read = readFlags<{ data: { value: string; text: string }; json: { text: string } }>(
+    command,
+    args,
+  );
   if (read === "help" || "wrong" in read) return read;
   const { values, positionals: files } = read;
   const data = values.data ?? defaultDataDirectory();
   if (data === "" || data === ":memory:") return { wrong: `--data needs a directory. ${more}` };
-  if (command === "backup" && files.length !== 1)
+  if (command.name === "backup" && files.length !== 1)
     return { wrong: `hookyard backup needs one file to write to. ${more}` };
-  return { data: resolve(data), json: values.json, force: values.force === true, files };
+  return {
+    data: resolve(data),
+    json: values.json,
+    force: "force" in values && values.force === true,
+    files,
+  };
 }
 
 export async function doctorCommand({ args }: { args: string[] }): Promise<number> {
-  const flags = parseDataFlags("doctor", args);
-  if (flags === "help" || "wrong" in flags) return endEarly(flags, doctorHelp);
+  const flags = parseDataFlags(doctor, args);
+  if (flags === "help" || "wrong" in flags) return endEarly(flags, doctor);
   try {
     const { examineData } = await import("../app.ts");
     const examination = examineData(flags.data);
@@ -112,17 +88,17 @@ function textOf({
 }
 
 export async function backupCommand({ args }: { args: string[] }): Promise<number> {
-  const flags = parseDataFlags("backup", args);
-  if (flags === "help" || "wrong" in flags) return endEarly(flags, backupHelp);
+  const flags = parseDataFlags(backup, args);
+  if (flags === "help" || "wrong" in flags) return endEarly(flags, backup);
   const { data, force, json, files } = flags;
   try {
     const { backUpData } = await import("../app.ts");
-    const backup = await backUpData({ data, to: files[0] as string, force });
-    const { file, bytes, messages } = backup;
+    const written = await backUpData({ data, to: files[0] as string, force });
+    const { file, bytes, messages } = written;
     const count = (n: number): string => n.toLocaleString("en");
     process.stdout.write(
       json
-        ? `${JSON.stringify(backup)}\n`
+        ? `${JSON.stringify(written)}\n`
         : `${file}: ${count(messages)} messages, ${count(bytes)} bytes, checked. To restore it, put it into a new directory as hookyard.db and start with --data set to that directory.\n`,
     );
     return 0;

@@ -5,34 +5,27 @@
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { explore, type Explored } from "../explore/explore.ts";
+import { explore as searchSchedules, type Explored } from "../explore/explore.ts";
 import { readExploration, type Exploration } from "../explore/explore-file.ts";
 import { CannotExplore } from "../explore/runner.ts";
 import { scenarioOf } from "../explore/scenario.ts";
 import { scheduleTexts } from "../explore/schedule.ts";
 import { colourPaint, plainPaint, type Paint } from "../scenarios/report/text.ts";
+import { explore } from "./commands.ts";
 import { endEarly, readFlags, wholeNumber } from "./flags.ts";
 
-const help = `Usage: hookyard explore FILE [flags]
-
-Searches for the order of events that breaks a receiver. The explore section of the file says what may vary (order, duplicates, copies at
-the same time, lost answers, delays, restarts) and what must always hold. Draws schedules, runs them, and makes the first one that
-fails as small as it can be. Writes it as a scenario, which hookyard run shows again.
-
-  --runs N        So many schedules at most. Default: 1000.
-  --minutes M     For so long at most. Default: 2.
-  --seed N        What is drawn. Default: the file's, or 1.
-  --out DIR       Where the scenario is written. Default: here.
-  --help          This text.
-
-HOOKYARD_SECRET in the environment is the shared secret of the receiver, to sign with.
-Exit code: 0 when every schedule held, 1 when one did not, 2 when it could not run.`;
-
-type Flags = { file: string; runs: number; minutes: number; seed: number | undefined; out: string };
+type Flags = {
+  file: string;
+  runs: number;
+  minutes: number;
+  seed: number | undefined;
+  out: string;
+  json: boolean;
+};
 
 export async function exploreCommand({ args }: { args: string[] }): Promise<number> {
   const flags = parseExploreFlags(args);
-  if (flags === "help" || "wrong" in flags) return endEarly(flags, help);
+  if (flags === "help" || "wrong" in flags) return endEarly(flags, explore);
   try {
     return await search(flags);
   } catch (error) {
@@ -42,30 +35,37 @@ export async function exploreCommand({ args }: { args: string[] }): Promise<numb
   }
 }
 
-async function search({ file, out, runs, minutes, seed: given }: Flags): Promise<number> {
+async function search({ file, out, runs, minutes, seed: given, json }: Flags): Promise<number> {
   const paint =
     process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "" ? colourPaint : plainPaint;
-  const print = (text: string): void => void process.stdout.write(`${text}\n`);
+  const print = (text: string): void => void (json || process.stdout.write(`${text}\n`));
   const exploration = await read(file);
   const seed = given ?? exploration.seed ?? 1;
   const variable = process.env["HOOKYARD_SECRET"] ?? "";
   print(`${paint.strong(exploration.name)}  ${exploration.receiver.url}  seed ${seed}`);
-  const explored = await explore({
+  const explored = await searchSchedules({
     exploration,
     secret: variable === "" ? null : variable,
     seed,
     runs,
     minutes,
     onProgress({ schedules, ms }) {
-      if (process.stdout.isTTY)
+      if (process.stdout.isTTY && !json)
         process.stdout.write(`${schedules} schedules, ${Math.round(ms / 1000)} s\r`);
     },
     onFailure: ({ number, text }) =>
       print(paint.faint(`Schedule ${number} failed: ${text} Looking for the smallest that does …`)),
   });
   print(summary(explored, paint));
-  const { finding } = explored;
-  if (finding === null) return explored.unsteady.length > 0 ? 1 : 0;
+  const { finding, schedules, notes, unsteady, coverage } = explored;
+  const printJson = (found: object | null): void => {
+    const searched = { name: exploration.name, seed, schedules, notes, unsteady, coverage };
+    if (json) process.stdout.write(`${JSON.stringify({ ...searched, finding: found })}\n`);
+  };
+  if (finding === null) {
+    printJson(null);
+    return unsteady.length > 0 ? 1 : 0;
+  }
   const text = finding.violations[0]?.text ?? "";
   const name = `${
     exploration.name
@@ -89,8 +89,14 @@ async function search({ file, out, runs, minutes, seed: given }: Flags): Promise
       Promise.reject(new CannotExplore(`${path} cannot be written: ${error.message}`)),
     );
   print(`\n${paint.bad(`✗ ${finding.violations.map((one) => one.text).join(" ")}`)}`);
-  for (const [index, line] of scheduleTexts(finding.schedule, exploration).entries())
-    print(`  ${index + 1}. ${line}`);
+  const lines = scheduleTexts(finding.schedule, exploration);
+  for (const [index, line] of lines.entries()) print(`  ${index + 1}. ${line}`);
+  printJson({
+    number: finding.number,
+    violations: finding.violations.map((one) => one.text),
+    schedule: lines,
+    scenario: path,
+  });
   print(`\nWritten: ${path}  ${paint.faint(`hookyard run ${path} shows it again.`)}`);
   return 1;
 }
@@ -135,14 +141,7 @@ function summary(
 
 /** The flags, `help`, or what is wrong with them in one line. */
 export function parseExploreFlags(args: string[]): Flags | "help" | { wrong: string } {
-  const read = readFlags("explore", args, {
-    options: {
-      runs: { type: "string", default: "1000" },
-      minutes: { type: "string", default: "2" },
-      seed: { type: "string" },
-      out: { type: "string", default: "." },
-    },
-  });
+  const read = readFlags(explore, args);
   if (read === "help" || "wrong" in read) return read;
   const { values, positionals } = read;
   const [file, ...more] = positionals;
@@ -156,5 +155,5 @@ export function parseExploreFlags(args: string[]): Flags | "help" | { wrong: str
     return { wrong: "--minutes needs a number above 0, and 1440 at most." };
   const seed = wholeNumber(values.seed, 0, 2 ** 31 - 1);
   if (Number.isNaN(seed)) return { wrong: "--seed needs a whole number below 2147483648." };
-  return { file, runs, minutes, seed, out: values.out };
+  return { file, runs, minutes, seed, out: values.out ?? ".", json: values.json };
 }

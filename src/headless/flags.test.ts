@@ -2,24 +2,59 @@ import { expect, test } from "vitest";
 import { parseExploreFlags } from "./explore-command.ts";
 import { readFlags, wholeNumber } from "./flags.ts";
 
-const options = { seed: { type: "string" } } as const;
+const command = {
+  name: "run",
+  operands: "FILE",
+  flags: {
+    seed: { value: "N", text: "A seed." },
+    json: { text: "JSON." },
+    out: { value: "FILE", text: "A file.", bare: "-", several: true },
+  },
+} as const;
 
 test("flags and what stands beside them are read", () => {
-  expect(readFlags("run", ["a.yaml", "--seed", "7"], { options })).toMatchObject({
+  expect(readFlags(command, ["a.yaml", "--seed", "7"])).toMatchObject({
     values: { seed: "7" },
     positionals: ["a.yaml"],
   });
 });
 
 test.each([[["--help"]], [["-h", "a.yaml"]]])("%j asks for the help text", (args) => {
-  expect(readFlags("run", args, { options })).toBe("help");
+  expect(readFlags(command, args)).toBe("help");
+});
+
+test.each([
+  [[], {}, { seed: undefined, json: false, out: [] }],
+  [
+    [],
+    { HOOKYARD_SEED: "7", HOOKYARD_JSON: "1", HOOKYARD_OUT: "o" },
+    { seed: "7", json: true, out: ["o"] },
+  ],
+  [[], { HOOKYARD_SEED: "", HOOKYARD_JSON: "off" }, { seed: undefined, json: false, out: [] }],
+  [
+    ["--seed=1", "--json"],
+    { HOOKYARD_SEED: "7", HOOKYARD_JSON: "0" },
+    { seed: "1", json: true, out: [] },
+  ],
+  [["--out", "--json"], {}, { seed: undefined, json: true, out: ["-"] }],
+  [["--out", "a", "--out"], {}, { seed: undefined, json: false, out: ["a", "-"] }],
+  [["--out", "-"], {}, { seed: undefined, json: false, out: ["-"] }],
+])("%j with %j in the environment are %j", (args, environment, values) => {
+  expect(readFlags(command, args, { environment })).toEqual({ values, positionals: [] });
+});
+
+test("a switch in the environment is 1 or 0", () => {
+  expect(readFlags(command, [], { environment: { HOOKYARD_JSON: "json" } })).toEqual({
+    wrong: "HOOKYARD_JSON in the environment must be 1 or 0, not json.",
+  });
 });
 
 test.each([
   [["--sed", "7"], true, "Unknown option '--sed'. hookyard run --help lists all flags."],
   [["a.yaml"], false, /^Unexpected argument 'a.yaml'.* hookyard run --help lists all flags\.$/],
 ])("%j is refused in one line", (args, allowPositionals, wrong) => {
-  const read = readFlags("run", args, { options, allowPositionals });
+  const { operands, ...without } = command;
+  const read = readFlags(allowPositionals ? { ...without, operands } : without, args);
   expect(read).toEqual({ wrong: expect.stringMatching(wrong) });
   expect((read as { wrong: string }).wrong).not.toContain("\n");
 });
@@ -39,7 +74,14 @@ test.each([
 });
 
 test("explore takes a file, and has a default for every flag", () => {
-  const defaults = { file: "a.yaml", runs: 1000, minutes: 2, seed: undefined, out: "." };
+  const defaults = {
+    file: "a.yaml",
+    runs: 1000,
+    minutes: 2,
+    seed: undefined,
+    out: ".",
+    json: false,
+  };
   expect(parseExploreFlags(["a.yaml"])).toEqual(defaults);
   const all = ["--runs=1000000", "--minutes=0.5", "--seed=2147483647", "--out=b", "a.yaml"];
   expect(parseExploreFlags(all)).toEqual({
@@ -48,6 +90,7 @@ test("explore takes a file, and has a default for every flag", () => {
     minutes: 0.5,
     seed: 2_147_483_647,
     out: "b",
+    json: false,
   });
 });
 

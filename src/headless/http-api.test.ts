@@ -304,7 +304,7 @@ describe("who may call", () => {
     `Bearer ${token}x`,
     `Bearer ${token} x`,
   ])("the authorization %j is refused", async (Authorization) => {
-    for (const path of ["/api/clock", "/api/events", "/api/openapi.json", "/api/nothing"]) {
+    for (const path of ["/api/clock", "/api/events", "/api/nothing"]) {
       const answer = await control.send("GET", path, { headers: { Authorization } });
       expect([answer.status, answer.json()]).toEqual([
         401,
@@ -387,7 +387,16 @@ describe("the pages", () => {
 });
 
 test("the OpenAPI document is at its place", async () => {
-  expect((await control.send("GET", "/api/openapi.json")).json()).toEqual({ openapi: "3.1.0" });
+  const nobody = { headers: { Authorization: "" } };
+  expect((await control.send("GET", "/api/openapi.json", nobody)).json()).toEqual({
+    openapi: "3.1.0",
+  });
+  expect((await control.send("GET", "/api/health", nobody)).json()).toEqual({
+    name: "about.health",
+    input: {},
+  });
+  const other = { headers: { Authorization: "", Host: "evil.test" } };
+  expect((await control.send("GET", "/api/openapi.json", other)).status).toBe(403);
 });
 
 test("a port that is taken is named", async () => {

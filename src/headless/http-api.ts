@@ -7,8 +7,9 @@
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { PortTaken } from "../app-errors.ts";
 import type { Api } from "../api/api.ts";
+import { calls } from "../contract/contract.ts";
 import { changeStream } from "../contract/events.ts";
-import type { Method } from "../contract/call.ts";
+import type { Call, Method } from "../contract/call.ts";
 import { type Problem, isProblem, problem } from "../domain/problem.ts";
 import type { McpServer } from "../mcp/protocol.ts";
 import {
@@ -32,6 +33,12 @@ const stopDeadlineMs = 1_000;
 const arrival = { headersMs: 10_000, requestMs: 60_000 };
 const openApiPath = "/api/openapi.json";
 const metricsPath = "/metrics";
+const publicPaths: ReadonlySet<string> = new Set([
+  openApiPath,
+  ...Object.values<Call>(calls)
+    .filter(({ isPublic }) => isPublic)
+    .map(({ path }) => path),
+]);
 
 export type ControlPort = {
   /** Returns the URL, without the token. Rejects with `PortTaken`. */
@@ -128,7 +135,7 @@ async function respond(exchange: Exchange): Promise<void> {
 }
 
 async function respondToCall(exchange: Exchange, path: string, search: string): Promise<void> {
-  if (!isAuthorized(exchange)) return;
+  if (!publicPaths.has(path) && !isAuthorized(exchange)) return;
   const { api, streams, request, response } = exchange;
 
   if (path === openApiPath || path === changeStream.path) {

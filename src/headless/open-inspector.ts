@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const pageName = "hookyard.open.html";
+export const pageName = "hookyard.open.html";
 
 type OpenOptions = {
   url: string;
@@ -19,11 +19,11 @@ type OpenOptions = {
   say: (sentence: string) => void;
 };
 
-/**
- * If it cannot be opened, one sentence says so and everything goes on. Returns a function that
- * removes the page.
- */
-export function openInspector({ url, dataDir, say }: OpenOptions): () => void {
+/** `opened` resolves when the browser has been started, or could not be. */
+type Opened = { remove: () => void; opened: Promise<void> };
+
+/** If it cannot be opened, one sentence says so and everything goes on. */
+export function openInspector({ url, dataDir, say }: OpenOptions): Opened {
   const refuse = () => say("The browser could not be opened. Open the address above yourself.");
   // A directory of its own has mode 0700.
   const directory = dataDir ?? mkdtempSync(join(tmpdir(), "hookyard-open-"));
@@ -35,7 +35,7 @@ export function openInspector({ url, dataDir, say }: OpenOptions): () => void {
     writeFileSync(page, leadingTo(url), { mode: 0o600, flag: "wx" });
   } catch {
     refuse();
-    return remove;
+    return { remove, opened: Promise.resolve() };
   }
   const address = pathToFileURL(page).href;
   const [command, args]: [string, string[]] =
@@ -45,12 +45,16 @@ export function openInspector({ url, dataDir, say }: OpenOptions): () => void {
         ? ["rundll32", ["url.dll,FileProtocolHandler", address]]
         : ["xdg-open", [address]];
   const child = spawn(command, args, { stdio: "ignore", detached: true });
+  const opened = new Promise<void>((resolve) => {
+    child.on("spawn", resolve);
+    child.on("error", () => resolve());
+  });
   child.on("error", refuse);
   child.on("exit", (code) => {
     if (code !== 0 && code !== null) refuse();
   });
   child.unref();
-  return remove;
+  return { remove, opened };
 }
 
 /** The address is ours: an origin, a fragment and a token of letters, digits, - and _. */

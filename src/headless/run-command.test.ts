@@ -8,6 +8,7 @@ test("run takes files, and has a default for every flag", () => {
     json: false,
     seed: undefined,
     keep: false,
+    watch: false,
   });
   expect(parseRunFlags(["--junit", "r.xml", "--json", "--seed=-5", "--keep", "a.yaml"])).toEqual({
     files: ["a.yaml"],
@@ -15,6 +16,7 @@ test("run takes files, and has a default for every flag", () => {
     json: true,
     seed: -5,
     keep: true,
+    watch: false,
   });
 });
 
@@ -30,6 +32,7 @@ test.each([
   [["a.yaml", "--seed", "1e3"], "--seed needs a whole number."],
   [["a.yaml", "--junit", ""], "--junit needs a file."],
   [["a.yaml", "b.yaml", "a.yaml"], "a.yaml appears twice."],
+  [["a.yaml", "--keep", "--watch"], "--keep and --watch both wait"],
   [["--json"], "hookyard run needs at least one scenario file."],
   [["--jsonn", "a.yaml"], "hookyard run --help lists all flags."],
 ])("%j is refused in one line", (args, part) => {

@@ -1,15 +1,19 @@
 /** `hookyard run`: runs scenario files side by side, prints the results, and sets the exit code. */
 
-import { readFile, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { existsSync, watch } from "node:fs";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import type { ScenarioReport } from "../contract/scenarios.ts";
-import { monotonic, wallClockNow } from "../engine/real-time.ts";
+import { monotonic, startTimer, wallClockNow, type RealTimer } from "../engine/real-time.ts";
 import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
 import { readScenario } from "../scenarios/file/read-scenario.ts";
 import { runRead, unusableReport } from "../scenarios/run/run-scenario.ts";
+import { annotations, stepSummary } from "../scenarios/report/github.ts";
 import { junitXml, type TimedReport } from "../scenarios/report/junit.ts";
 import { colourPaint, plainPaint, reportText, type Paint } from "../scenarios/report/text.ts";
+import { run } from "./commands.ts";
 import { endEarly, readFlags, wholeNumber } from "./flags.ts";
 
 /**
@@ -28,22 +32,101 @@ export async function runCommand({
   version: string;
 }): Promise<number> {
   const flags = parseRunFlags(args);
-  if (flags === "help" || "wrong" in flags) return endEarly(flags, runHelp);
+  if (flags === "help" || "wrong" in flags) return endEarly(flags, run);
   const paint = hasColour() ? colourPaint : plainPaint;
-  const began = monotonic();
   let kept: Kept | null = null;
   const keep = (pipeline: Kept): void => {
     kept = pipeline;
   };
-  const timed = await runAll(flags, version, keep, (report) => {
-    if (!flags.json) process.stdout.write(`${reportText(report, paint)}\n\n`);
+  const runThese = async (files: readonly string[]): Promise<boolean> => {
+    const began = monotonic();
+    const github = inGitHub(flags.json);
+    github.begin();
+    const timed = await runAll({ ...flags, files: [...files] }, version, keep, (report) => {
+      if (!flags.json) process.stdout.write(`${reportText(report, paint)}\n\n`);
+    });
+    const reports = timed.map(({ report }) => report);
+    if (flags.json) process.stdout.write(`${JSON.stringify({ scenarios: reports }, null, 2)}\n`);
+    else process.stdout.write(`${summary(reports, monotonic() - began, paint)}\n`);
+    const written = flags.junit === undefined || (await writeJunit(flags.junit, timed));
+    await github.end(reports);
+    return written && reports.every(({ state }) => state === "passed");
+  };
+  const passed = await runThese(flags.files);
+  if (flags.watch) {
+    await watchFiles(flags.files, runThese);
+    return 0;
+  }
+  if (kept !== null) await serveKept(kept, { root, version });
+  return passed ? 0 : 1;
+}
+
+/**
+ * The job's log, where lines of a certain form are commands: what receivers and files say is kept
+ * from being one.
+ */
+function inGitHub(json: boolean) {
+  const { GITHUB_ACTIONS, GITHUB_STEP_SUMMARY, GITHUB_WORKSPACE } = process.env;
+  const isThere = GITHUB_ACTIONS === "true";
+  const stop = randomUUID();
+  const out = json ? process.stderr : process.stdout;
+  const pathOf = (file: string): string =>
+    relative(GITHUB_WORKSPACE || process.cwd(), resolve(file))
+      .split(sep)
+      .join("/");
+  return {
+    begin: (): void => void (isThere && !json && out.write(`::stop-commands::${stop}\n`)),
+    async end(reports: readonly ScenarioReport[]): Promise<void> {
+      if (!isThere) return;
+      if (!json) out.write(`::${stop}::\n`);
+      for (const line of annotations(reports, pathOf)) out.write(`${line}\n`);
+      if (!GITHUB_STEP_SUMMARY) return;
+      await appendFile(GITHUB_STEP_SUMMARY, stepSummary(reports)).catch((error: Error) =>
+        process.stderr.write(`The step summary cannot be written: ${error.message}\n`),
+      );
+    },
+  };
+}
+
+/** An editor saves in several steps. */
+const settledMs = 100;
+
+/** Runs those that have changed, one run at a time, until a signal comes. */
+async function watchFiles(
+  files: readonly string[],
+  runThese: (files: readonly string[]) => Promise<boolean>,
+): Promise<void> {
+  const changed = new Set<string>();
+  let running: Promise<unknown> = Promise.resolve();
+  let timer: RealTimer | null = null;
+  const runChanged = (): void => {
+    const these = files.filter((file) => changed.has(file));
+    changed.clear();
+    running = running.then(() => runThese(these)).catch(reportError);
+  };
+  // The directory, because an editor may replace the file.
+  const watchers = [...new Set(files.map((file) => dirname(resolve(file))))].flatMap((directory) =>
+    existsSync(directory)
+      ? watch(directory, (_, name) => {
+          const found = files.filter((file) => resolve(file) === join(directory, name ?? ""));
+          for (const file of found) changed.add(file);
+          if (found.length === 0) return;
+          timer?.cancel();
+          timer = startTimer(settledMs, runChanged);
+        })
+      : [],
+  );
+  process.stderr.write("Waiting for changes. Ctrl+C ends it.\n");
+  await whenSignalled();
+  for (const watcher of watchers) watcher.close();
+  (timer as RealTimer | null)?.cancel();
+}
+
+function whenSignalled(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once("SIGINT", () => resolve());
+    process.once("SIGTERM", () => resolve());
   });
-  const reports = timed.map(({ report }) => report);
-  if (flags.json) process.stdout.write(`${JSON.stringify({ scenarios: reports }, null, 2)}\n`);
-  else process.stdout.write(`${summary(reports, monotonic() - began, paint)}\n`);
-  const written = flags.junit === undefined || (await writeJunit(flags.junit, timed));
-  if (kept !== null) await serveKept(kept, { root });
-  return written && reports.every(({ state }) => state === "passed") ? 0 : 1;
 }
 
 type Kept = RunningPipeline & { api: import("../api/api.ts").Api };
@@ -155,29 +238,25 @@ function reportError(error: unknown): void {
 }
 
 /** Until a signal comes. Nothing of it outlives the command. */
-async function serveKept({ api }: Kept, { root }: { root: string }): Promise<void> {
-  const { createControlPort } = await import("./http-api.ts");
-  const { createStaticPages } = await import("./static-pages.ts");
-  const { readOrMakeToken } = await import("./token.ts");
-  const token = readOrMakeToken(null);
-  const pages = createStaticPages([join(root, "out", "renderer"), join(root, "resources", "bare")]);
-  const control = createControlPort({
+async function serveKept(
+  { api }: Kept,
+  { root, version }: { root: string; version: string },
+): Promise<void> {
+  const { startControl } = await import("./control.ts");
+  const { uiUrl: url, token } = await startControl({
     api,
-    token,
-    pages,
-    host: "127.0.0.1",
+    dataDir: null,
+    root,
     port: 0,
+    version,
+    program: "headless",
     report: reportError,
   });
-  const url = await control.start();
   // Standard output may be a JSON document that somebody parses.
   process.stderr.write(
     `The first scenario's pipeline keeps running. Ctrl+C ends it.\n\n  Inspector  ${url}/#token=${token}\n`,
   );
-  await new Promise<void>((resolve) => {
-    process.once("SIGINT", () => resolve());
-    process.once("SIGTERM", () => resolve());
-  });
+  await whenSignalled();
 }
 
 export type RunFlags = {
@@ -186,30 +265,12 @@ export type RunFlags = {
   json: boolean;
   seed: number | undefined;
   keep: boolean;
+  watch: boolean;
 };
-
-export const runHelp = `Usage: hookyard run FILE… [flags]
-
-Runs each scenario in its own pipeline: in memory, on free ports, with a clock that only the scenario moves.
-
-  --junit FILE    Write the results to FILE as JUnit XML.
-  --json          Print one JSON document instead of text. The same files and seed give the same bytes.
-  --seed N        Use this seed instead of the seeds in the files.
-  --keep          Keep the first file's pipeline running afterwards, and print the inspector's address.
-  --help          This text.
-
-Exit code: 0 when every expectation is met, 1 when one is not or a file cannot be used, 2 when a flag is wrong.`;
 
 /** The flags, `help`, or what is wrong with them in one line. */
 export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: string } {
-  const read = readFlags("run", args, {
-    options: {
-      junit: { type: "string" },
-      json: { type: "boolean", default: false },
-      seed: { type: "string" },
-      keep: { type: "boolean", default: false },
-    },
-  });
+  const read = readFlags(run, args);
   if (read === "help" || "wrong" in read) return read;
   const { values, positionals: files } = read;
   if (files.length === 0)
@@ -218,8 +279,17 @@ export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: stri
     };
   const twice = files.find((file, index) => files.indexOf(file) !== index);
   if (twice !== undefined) return { wrong: `${twice} appears twice.` };
+  if (values.keep && values.watch)
+    return { wrong: "--keep and --watch both wait: give one of them." };
   if (values.junit === "") return { wrong: "--junit needs a file." };
   const seed = wholeNumber(values.seed, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
   if (Number.isNaN(seed)) return { wrong: "--seed needs a whole number." };
-  return { files, junit: values.junit, json: values.json, seed, keep: values.keep };
+  return {
+    files,
+    junit: values.junit,
+    json: values.json,
+    seed,
+    keep: values.keep,
+    watch: values.watch,
+  };
 }

@@ -3,23 +3,19 @@
  * on a signal.
  */
 
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { OpenError, PortTaken } from "../app-errors.ts";
+import { DataInUse, OpenError, PortTaken } from "../app-errors.ts";
+import type { App } from "../app.ts";
+import type { ConfigurationDocument } from "../contract/configuration.ts";
 import { isProblem } from "../domain/problem.ts";
 import { wallClockNow } from "../engine/real-time.ts";
 import { collectorUrl } from "../engine/traces/collector.ts";
-import { createControlPort } from "./http-api.ts";
+import { serve } from "./commands.ts";
+import { keptBeside, readConfigFile, WrongConfig, type ConfigFile } from "./config-file.ts";
+import { joinRunning, startControl, whoHasData } from "./control.ts";
+import { endEarly } from "./flags.ts";
 import { openInspector } from "./open-inspector.ts";
-import {
-  isLoopback,
-  parseServeFlags,
-  portFlags,
-  serveHelp,
-  type ServeFlags,
-} from "./serve-flags.ts";
-import { createStaticPages } from "./static-pages.ts";
-import { readOrMakeToken } from "./token.ts";
+import { isLoopback, parseServeFlags, portFlags, type ServeFlags } from "./serve-flags.ts";
 
 /** An error that the user sees in one line before the process ends. */
 class Refusal extends Error {}
@@ -34,24 +30,28 @@ export async function serveCommand({
   root: string;
   version: string;
 }): Promise<number> {
-  const flags = parseServeFlags(args);
-  if (flags === "help") {
-    say(serveHelp);
-    return 0;
+  const first = parseServeFlags(args);
+  if (first === "help" || "wrong" in first) return endEarly(first, serve);
+  let config: ConfigFile | null;
+  try {
+    config = await readConfigFile(first.config);
+  } catch (error) {
+    if (!(error instanceof WrongConfig)) throw error;
+    warn(error.message);
+    return 1;
   }
-  if ("wrong" in flags) {
-    warn(flags.wrong);
-    return 2;
-  }
+  const flags = parseServeFlags(args, { ...config?.environment, ...process.env });
+  if (flags === "help" || "wrong" in flags) return endEarly(flags, serve);
   const asked = whenAskedToStop();
   process.on("uncaughtException", report);
   process.on("unhandledRejection", report);
   try {
-    const stop = await start({ flags, root, version });
+    const stop = await start({ flags, config, root, version });
     await asked;
     await stop();
     return 0;
   } catch (error) {
+    if (error instanceof DataInUse && flags.open && (await joinRunning(error, warn))) return 0;
     warn(sentenceOf(error, flags));
     return 1;
   }
@@ -60,10 +60,12 @@ export async function serveCommand({
 /** Returns a function that stops what it started. */
 async function start({
   flags,
+  config,
   root,
   version,
 }: {
   flags: ServeFlags;
+  config: ConfigFile | null;
   root: string;
   version: string;
 }): Promise<() => Promise<void>> {
@@ -73,7 +75,6 @@ async function start({
     if (flags.traces !== undefined) throw new Refusal(traces.message);
     warn(traces.message);
   }
-  const configuration = flags.config === undefined ? null : readConfiguration(flags.config);
   const { createApp } = await import("../app.ts");
   const app = createApp({
     data,
@@ -87,24 +88,19 @@ async function start({
     version,
   });
   try {
-    if (configuration !== null) {
-      const { status, body } = await app.api.call("configuration.import", configuration);
-      if (status >= 400)
-        throw new Refusal(`${flags.config}: ${(body as { message: string }).message}`);
-      const { missing = [] } = body as { missing?: string[] };
-      for (const what of missing)
-        warn(
-          `${flags.config}: a credential was left out, and Hookyard does not have it. Enter it: ${what}.`,
-        );
-    }
     const addresses = await app.start();
-    const token = readOrMakeToken(addresses.dataDir);
-    const pages = createStaticPages([
-      join(root, "out", "renderer"),
-      join(root, "resources", "bare"),
-    ]);
-    const control = createControlPort({ api: app.api, token, pages, host, port: ports.ui, report });
-    const uiUrl = await control.start();
+    if (config !== null) await applyConfig(config, app.api);
+    const control = await startControl({
+      api: app.api,
+      dataDir: addresses.dataDir,
+      root,
+      host,
+      port: ports.ui,
+      version,
+      program: "headless",
+      report,
+    });
+    const { token, uiUrl } = control;
     const closePage = announce({ flags, version, token, uiUrl, ...addresses });
     return async () => {
       closePage();
@@ -117,32 +113,14 @@ async function start({
   }
 }
 
-function readConfiguration(file: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new Refusal(`${file} cannot be read: ${messageOf(error)}`);
-  }
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Refusal(`${file} is not valid JSON: ${jsonFault(text, error)}`);
-  }
-}
-
-/**
- * Some faults come with the text around their place, which may be a secret: only the line number is
- * reported.
- */
-function jsonFault(text: string, error: unknown): string {
-  const message = messageOf(error);
-  const quoting = /^(Unexpected .+?), (?:\.\.\.)?"(.*)"(?:\.\.\.)? is not valid JSON$/s.exec(
-    message,
-  );
-  if (quoting === null) return message;
-  const [, fault, quoted = ""] = quoting;
-  return `${fault} near line ${text.slice(0, text.indexOf(quoted) + quoted.length / 2).split("\n").length}`;
+async function applyConfig({ file, document }: ConfigFile, api: App["api"]): Promise<void> {
+  const { status, body } = await api.call("configuration.import", document);
+  if (status >= 400) throw new Refusal(`${file}: ${(body as { message: string }).message}`);
+  for (const what of (body as { missing?: string[] }).missing ?? [])
+    warn(`${file}: a credential was left out, and Hookyard does not have it. Enter it: ${what}.`);
+  const { body: present } = await api.call("configuration.export", {});
+  const kept = keptBeside(document, present as ConfigurationDocument);
+  if (kept.length > 0) warn(`Not in ${file}, and kept: ${kept.join(", ")}.`);
 }
 
 type Running = {
@@ -197,10 +175,11 @@ function announce({
       `Warning: Hookyard listens on ${flags.host}. Other machines may reach its ports, and everything is sent without encryption.`,
     );
   }
-  return flags.open ? openInspector({ url: inspectorUrl, dataDir, say: warn }) : () => {};
+  return flags.open ? openInspector({ url: inspectorUrl, dataDir, say: warn }).remove : () => {};
 }
 
 function sentenceOf(error: unknown, flags: ServeFlags): string {
+  if (error instanceof DataInUse) return whoHasData(error);
   if (error instanceof Refusal || error instanceof OpenError) return error.message;
   if (error instanceof PortTaken) {
     return `Port ${error.port} is in use by another program. Choose another with ${portFlags[error.role]} N (0 picks a free one).`;

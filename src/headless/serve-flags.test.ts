@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { defaultDataDirectory, isLoopback, parseServeFlags } from "./serve-flags.ts";
+import { defaultDataDirectory } from "./commands.ts";
+import { isLoopback, parseServeFlags } from "./serve-flags.ts";
 
 describe("the flags of serve", () => {
   test("default to the documented ports on loopback", () => {

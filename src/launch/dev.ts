@@ -6,8 +6,10 @@
 
 import { fork, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
+import { serve } from "../headless/commands.ts";
+import { helpOf } from "../headless/flags.ts";
 import { openInspector } from "../headless/open-inspector.ts";
-import { parseServeFlags, portFlags, serveHelp, type ServeFlags } from "../headless/serve-flags.ts";
+import { parseServeFlags, portFlags, type ServeFlags } from "../headless/serve-flags.ts";
 import { createDevProgram } from "./dev-program.ts";
 import { startDevServer, whenEnded } from "./dev-server.ts";
 import { endWithNpm } from "./end-with-npm.ts";
@@ -27,7 +29,7 @@ const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const flags = parseServeFlags(process.argv.slice(2));
 if (flags === "help" || "wrong" in flags) {
-  if (flags === "help") print(serveHelp.replace("hookyard serve", "npm run dev --"));
+  if (flags === "help") print(helpOf(serve).replace("hookyard serve", "npm run dev --"));
   else process.stderr.write(`${flags.wrong}\n`);
   process.exit(flags === "help" ? 0 : 2);
 }
@@ -102,7 +104,7 @@ async function run(flags: ServeFlags): Promise<void> {
   Data            ${first.dataDir ?? "in memory only"}
 `);
   const removePage = flags.open
-    ? openInspector({ url: inspectorUrl, dataDir: first.dataDir, say: print })
+    ? openInspector({ url: inspectorUrl, dataDir: first.dataDir, say: print }).remove
     : () => {};
   await ended;
   removePage();

@@ -1,6 +1,7 @@
 /** `npm start`: opens the product, in Electron where that can be had, else in the browser. */
 
-import { serveHelp } from "../headless/serve-flags.ts";
+import { serve } from "../headless/commands.ts";
+import { helpOf } from "../headless/flags.ts";
 import { buildDesktopIfStale } from "./build-desktop.ts";
 import { root } from "./build.ts";
 import { chooseHost, hasDisplay, type Machine } from "./choose-host.ts";
@@ -13,7 +14,7 @@ const help = `Usage: npm start [-- flags]
 Opens Hookyard in its own window, or in the browser if Electron's runtime is missing and cannot be downloaded.
 In a window, the flags --data, --ingest-port, --ingest-tls-port, --endpoints-port and --endpoints-tls-port apply; in the browser, all of these:
 
-${serveHelp}`;
+${helpOf(serve)}`;
 
 const flags = process.argv.slice(2);
 // Answered before anything is built.

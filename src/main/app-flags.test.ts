@@ -5,7 +5,7 @@ import { parseAppFlags } from "./app-flags.ts";
 test("without flags the data is in the platform's place and the ports are the usual ones", () => {
   expect(parseAppFlags(["."], {})).toEqual({
     data: null,
-    ports: { ingest: 4700, ingestTls: null, endpoints: 4702, endpointsTls: 4703 },
+    ports: { ingest: 4700, ingestTls: null, ui: 4701, endpoints: 4702, endpointsTls: 4703 },
   });
 });
 
@@ -18,7 +18,7 @@ test("flags come before the environment", () => {
   };
   expect(parseAppFlags([".", "--ingest-port", "0", "--data=some/where"], environment)).toEqual({
     data: resolve("some/where"),
-    ports: { ingest: 0, ingestTls: 7, endpoints: 4702, endpointsTls: 3 },
+    ports: { ingest: 0, ingestTls: 7, ui: 4701, endpoints: 4702, endpointsTls: 3 },
   });
   expect(parseAppFlags([], environment)).toMatchObject({ data: ":memory:", ports: { ingest: 1 } });
 });

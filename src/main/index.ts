@@ -8,8 +8,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { app, dialog, session, type WebContents, ipcMain, MessageChannelMain } from "electron";
-import { OpenError } from "../app-errors.ts";
+import { DataInUse, OpenError } from "../app-errors.ts";
 import { createApp } from "../app.ts";
+import { type Control, joinRunning, startControl } from "../headless/control.ts";
+import type { ServePorts } from "../headless/serve-flags.ts";
 import { makeDataDirectory } from "../data-directory.ts";
 import { wallClockNow } from "../engine/real-time.ts";
 import { createPortApi } from "../api/port-api.ts";
@@ -47,7 +49,7 @@ function start(): void {
     app
       .whenReady()
       .then(() => run(flags))
-      .catch(fail);
+      .catch(failUnlessJoined);
   else app.exit(0);
 }
 
@@ -68,16 +70,7 @@ async function run({ data, ports }: AppFlags): Promise<void> {
   const userData = app.getPath("userData");
   const hookyard = await startOnPorts({
     ports,
-    createApp: (free) =>
-      createApp({
-        data: data ?? userData,
-        ports: free,
-        scenarios: join(root, "resources", "scenarios"),
-        deliveryThread: true,
-        report,
-        log,
-        version,
-      }),
+    createApp: (free) => createHosted(data ?? userData, free),
     report,
   });
   if (hookyard === null) return app.exit(0);
@@ -96,6 +89,40 @@ async function run({ data, ports }: AppFlags): Promise<void> {
   });
   window.show();
   process.stdout.write(`Hookyard ${version} is running. Closing its window ends it.\n`);
+}
+
+/** The pipeline, with the same control API for scripts as the headless host serves. */
+function createHosted(data: string, ports: ServePorts) {
+  const app = createApp({
+    data,
+    ports,
+    scenarios: join(root, "resources", "scenarios"),
+    deliveryThread: true,
+    report,
+    log,
+    version,
+  });
+  let control: Control | null = null;
+  return {
+    api: app.api,
+    async start(): Promise<void> {
+      const { dataDir } = await app.start();
+      const { api } = app;
+      const options = { api, dataDir, root, version, report, program: "desktop" } as const;
+      control = await startControl({ ...options, port: ports.ui });
+    },
+    async stop(): Promise<void> {
+      await control?.stop();
+      await app.stop();
+    },
+  };
+}
+
+/** Where another Hookyard has the data, its inspector is what the user wanted to see. */
+async function failUnlessJoined(error: unknown): Promise<void> {
+  const joins = error instanceof DataInUse && (await joinRunning(error, log));
+  if (joins) app.exit(0);
+  else fail(error);
 }
 
 function fail(error: unknown): void {

@@ -1,20 +1,21 @@
 /** What to do when a port is taken: the user decides once, for all ports of this start. */
 
 import { dialog } from "electron";
-import type { App } from "../app.ts";
 import { PortTaken } from "../app-errors.ts";
-import type { AppPorts } from "./app-flags.ts";
+import type { ServePorts } from "../headless/serve-flags.ts";
+
+type Startable = { start(): Promise<unknown>; stop(): Promise<void> };
 
 /** Creates and starts an app on these ports. Returns null when the user prefers to quit. */
-export async function startOnPorts({
+export async function startOnPorts<Hosted extends Startable>({
   ports,
   createApp,
   report,
 }: {
-  ports: AppPorts;
-  createApp: (ports: AppPorts) => App;
+  ports: ServePorts;
+  createApp: (ports: ServePorts) => Hosted;
   report: (error: unknown) => void;
-}): Promise<App | null> {
+}): Promise<Hosted | null> {
   const wanted = { ...ports };
   let mayUseFree = false;
   for (;;) {
@@ -24,8 +25,7 @@ export async function startOnPorts({
       return app;
     } catch (error) {
       await app.stop().catch(report);
-      if (!(error instanceof PortTaken) || error.role === "ui" || wanted[error.role] === 0)
-        throw error;
+      if (!(error instanceof PortTaken) || wanted[error.role] === 0) throw error;
       mayUseFree ||= await askForFreePorts(error);
       if (!mayUseFree) return null;
       wanted[error.role] = 0;

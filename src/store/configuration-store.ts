@@ -28,6 +28,9 @@ import type { Db } from "./transactions.ts";
 
 type Row = { id: number; body: string };
 
+/** What a run without a data file takes of the machine's memory, whatever is sent to it. */
+const maxBytesInMemory = 250_000_000;
+
 export function createConfigurationStore(
   db: Db,
 ): ConfigurationStore & ClientStore & RefusedStore & DemoStore {
@@ -48,7 +51,11 @@ export function createConfigurationStore(
     ...endpoints(db),
     ...retryProfiles(db),
     ...clients(db),
-    settings: () => ({ ...defaultSettings, ...read<Partial<Settings>>("settings") }),
+    settings: () => ({
+      ...defaultSettings,
+      ...(db.memory ? { maxBytes: maxBytesInMemory } : {}),
+      ...read<Partial<Settings>>("settings"),
+    }),
     saveSettings: (settings) => void meta.set.run("settings", JSON.stringify(settings)),
     setSynchronous: (mode) => void db.pragma(`synchronous = ${mode}`),
     refusedRequests: () => read<StoredRefusal[]>("refused") ?? [],

@@ -8,7 +8,7 @@ import { randomUUID } from "node:crypto";
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { OpenError } from "../app-errors.ts";
+import { DataInUse, OpenError } from "../app-errors.ts";
 import { createPrivateFile, makeDataDirectory } from "../data-directory.ts";
 import { acceptLoss, checkDataFile, framesOf, logOf, sizeOf } from "./data-file.ts";
 import { StoreHealth } from "./health.ts";
@@ -112,9 +112,7 @@ function takeLock(data: string): Db {
     return lock;
   } catch (error) {
     if (codeOf(error).startsWith("SQLITE_BUSY")) {
-      throw new OpenError(
-        `The data in ${data} is in use by another running Hookyard. Stop it, or start this one with another --data directory.`,
-      );
+      throw new DataInUse(data);
     }
     throw new OpenError(`The data directory ${data} cannot be written to: ${sentenceOf(error)}`);
   }

@@ -80,3 +80,58 @@ test("an export has no credentials unless they are asked for; read back, they st
     "Shop: the value of Authorization for https://left-out:left-out@a.localhost/?token=left-out&x=1",
   ]);
 });
+
+test("a document names no port of the installation that it comes from, and gets those of the one that reads it", async ({
+  start,
+}) => {
+  const [first, second] = [await start.app(), await start.app()];
+  const port = (url: string): string => new URL(url).port;
+  const document = {
+    version: 1 as const,
+    sources: [{ name: "Web", writeKey: "k" }],
+    endpoints: [
+      { name: "Flaky one", steps: [{ do: "forward" as const, to: "http://127.0.0.1:9/" }] },
+    ],
+    destinations: [
+      {
+        name: "Shop",
+        sources: ["k"],
+        webhooks: [
+          { endpoint: "Flaky one" },
+          { url: `https://valid.localhost:${port(first.endpointsTlsUrl)}/flaky-one?a=1` },
+          { url: "http://127.0.0.1:9/mine" },
+        ],
+      },
+    ],
+    clients: [{ name: "Server", writeKey: "k", endpoint: first.ingestUrl }],
+  };
+  await first.call("configuration.import", document);
+  const exported = await first.call("configuration.export", { secrets: true });
+  expect(exported.destinations?.[0]?.webhooks.map(({ url }) => url)).toEqual([
+    "http://127.0.0.1:{endpointsPort}/flaky-one",
+    "https://valid.localhost:{endpointsTlsPort}/flaky-one?a=1",
+    "http://127.0.0.1:9/mine",
+  ]);
+  expect(exported.clients?.[0]?.endpoint).toBe("http://127.0.0.1:{ingestPort}");
+
+  await second.call("configuration.import", exported);
+  const [shop] = (await second.call("destinations.list", {})).items;
+  expect(shop?.webhooks.map(({ url }) => url)).toEqual([
+    `${second.endpointsUrl}/flaky-one`,
+    `https://valid.localhost:${port(second.endpointsTlsUrl)}/flaky-one?a=1`,
+    "http://127.0.0.1:9/mine",
+  ]);
+  expect((await second.call("clients.list", {})).items[0]?.endpoint).toBe(second.ingestUrl);
+  await second.call("configuration.import", document);
+  const [again] = (await second.call("destinations.list", {})).items;
+  expect(again?.webhooks[0]).toEqual(shop?.webhooks[0]);
+
+  const unknown = {
+    ...document,
+    endpoints: [],
+    destinations: [{ name: "X", sources: [], webhooks: [{ endpoint: "nope" }] }],
+  };
+  expect(await first.refused("configuration.import", unknown)).toMatchObject({
+    code: "invalid",
+  });
+});

@@ -7,10 +7,6 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test as base } from "vitest";
 import { openApiDocument } from "../../src/api/openapi.ts";
 import { defaultSettings } from "../../src/domain/configuration.ts";
-import { backupHelp, doctorHelp } from "../../src/headless/data-commands.ts";
-import { runHelp } from "../../src/headless/run-command.ts";
-import { serveHelp } from "../../src/headless/serve-flags.ts";
-import { parseAppFlags } from "../../src/main/app-flags.ts";
 import { starting } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
@@ -78,30 +74,5 @@ describe("defaults", () => {
         );
       }
     }
-  });
-});
-
-test.for([
-  ["Flags of `hookyard serve`", serveHelp],
-  ["Flags of `hookyard run`", runHelp],
-  ["Flags of `hookyard doctor`", doctorHelp],
-  ["Flags of `hookyard backup`", backupHelp],
-] as const)("“%s” are those of its --help", ([heading, help]) => {
-  const flags = [...help.matchAll(/^ {2}(--[a-z-]+(?: [A-Z]+)?)/gm)].map(([, flag = ""]) => flag);
-  expect(flags.length).toBeGreaterThan(2);
-  expect(namesBelow(heading)).toEqual(flags.toSorted());
-});
-
-test("the defaults of ports are those of the help, and of the desktop", () => {
-  const rows = rowsBelow("Flags of `hookyard serve`");
-  const port = (flag: string): number => Number(rows.get(`--${flag} N`)?.[0]);
-  for (const flag of ["ingest-port", "ui-port", "endpoints-port", "endpoints-tls-port"])
-    expect(serveHelp).toMatch(new RegExp(`--${flag} N .*Default ${port(flag)}[.;]`));
-  expect(parseAppFlags([], {})).toMatchObject({
-    ports: {
-      ingest: port("ingest-port"),
-      endpoints: port("endpoints-port"),
-      endpointsTls: port("endpoints-tls-port"),
-    },
   });
 });

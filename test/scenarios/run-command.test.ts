@@ -1,10 +1,14 @@
 /** `hookyard run`, as a process of its own, the way a CI job runs it. */
 
+import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { parse } from "yaml";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ScenarioReport } from "../../src/contract/scenarios.ts";
 import { readXml, wrongWithJunit } from "./junit-schema.ts";
@@ -273,3 +277,105 @@ async function unusedPort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve));
   return port;
 }
+
+describe("in GitHub Actions", () => {
+  const inActions = (summary: string): Record<string, string> => ({
+    GITHUB_ACTIONS: "true",
+    GITHUB_WORKSPACE: directory,
+    GITHUB_STEP_SUMMARY: join(directory, summary),
+  });
+  const hostile = `name: "It says ::error::x, | <b>"
+endpoints: { Receiver: [{ status: 400, body: "x" }] }
+destinations: { Receiver: { webhooks: [{ endpoint: Receiver }] } }
+steps:
+  - send: { type: track, event: "::set-env name=A::b", userId: u_1 }
+  - expect:
+      - { deliveries: { state: delivered } }
+`;
+
+  test("a failed expectation and a mistake are annotations at their lines, and the summary has both", async () => {
+    await write({
+      "b.yaml": failing,
+      "c.yaml": "name: A\nstep: []\n",
+      "d.yaml": broken,
+      "e.yaml": hostile,
+    });
+    const { code, out } = await runHookyard(["run", "b.yaml", "c.yaml", "d.yaml", "e.yaml"], {
+      cwd: directory,
+      env: inActions("summary.md"),
+    });
+    expect(code).toBe(1);
+    const lines = out.split("\n");
+    const [, stop = ""] = /^::stop-commands::(\S+)$/.exec(lines[0] ?? "") ?? [];
+    const from = lines.indexOf(`::${stop}::`);
+    expect(from).toBeGreaterThan(20);
+    const found = lines
+      .slice(from + 1)
+      .map((line) => /^::error (.*?)::(.*)$/.exec(line)?.slice(1) ?? [line]);
+    expect(found.map(([place]) => place)).toEqual([
+      "file=b.yaml,line=10,col=9,title=It does not arrive",
+      "file=b.yaml,line=11,col=9,title=It does not arrive",
+      "file=b.yaml,line=12,col=9,title=It does not arrive",
+      "file=c.yaml,line=1,col=1,title=c.yaml",
+      "file=c.yaml,line=2,col=1,title=c.yaml",
+      "file=d.yaml,line=3,col=5,title=It cannot go on",
+      "file=e.yaml,line=7,col=11,title=It says %3A%3Aerror%3A%3Ax%2C | <b>",
+      "",
+    ]);
+    expect(failing.split("\n")[9]).toContain("- deliveries: { state: delivered }");
+    expect(found[0]?.[1]).toMatch(
+      /^expect deliveries: state delivered%0Aexpected {2}every delivery/,
+    );
+    const summary = await readFile(join(directory, "summary.md"), "utf8");
+    expect(summary).toMatch(/^### Hookyard: 0 of 4 scenarios passed\n/);
+    expect(summary).toContain("<p>line 10</p>\n<pre>expect deliveries: state delivered\n");
+    expect(summary).toContain("It says ::error::x, &#124; &#60;b&#62;");
+  });
+
+  test("with --json, standard output stays one document", async () => {
+    await write({ "a.yaml": passing, "b.yaml": failing });
+    const env = inActions("summary.md");
+    const args = ["run", "a.yaml", "b.yaml", "--json"];
+    const { out, err } = await runHookyard(args, { cwd: directory, env });
+    expect(JSON.parse(out)).toMatchObject({
+      scenarios: [{ state: "passed" }, { state: "failed" }],
+    });
+    expect(err).toMatch(/^::error file=b\.yaml,line=10,/);
+  });
+
+  test("the action runs the files of its input with the program of the project", async () => {
+    await write({ "a.yaml": passing, "b.yaml": failing });
+    const action = parse(
+      await readFile(new URL("../../resources/action/action.yml", import.meta.url), "utf8"),
+    ) as { runs: { steps: { run: string; shell: string; env: Record<string, string> }[] } };
+    const [step] = action.runs.steps;
+    const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
+    await writeFile(
+      join(directory, "npx"),
+      `#!/bin/sh\n[ "$1 $2" = "--no-install hookyard" ] || exit 9\nshift 2\nexec "${process.execPath}" "${cli}" "$@"\n`,
+      { mode: 0o755 },
+    );
+    expect(Object.values(step?.env ?? {})).toEqual(["${{ inputs.files }}", "${{ inputs.junit }}"]);
+    const env = { ...inActions("summary.md"), FILES: "*.yaml", HOOKYARD_JUNIT: "r.xml" };
+    const result = await promisify(execFile)("bash", ["-e", "-c", step?.run ?? ""], {
+      cwd: directory,
+      env: { ...process.env, ...env, PATH: `${directory}:${process.env["PATH"]}` },
+    }).catch((error: { code: number; stdout: string }) => error);
+    expect(result).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("::error file=b.yaml,line=10,"),
+    });
+    expect(await readFile(join(directory, "r.xml"), "utf8")).toContain("<testsuites");
+  });
+});
+
+test("--watch runs a file again when it has changed, and ends with Ctrl+C", async () => {
+  await write({ "a.yaml": passing, "b.yaml": failing });
+  const watching = startHookyard(["run", "a.yaml", "b.yaml", "--watch"], { cwd: directory });
+  await watching.errSays(/Waiting for changes/);
+  expect(watching.said()).toMatch(/1 passed, 1 failed {2}2 scenarios/);
+  await write({ "b.yaml": passing });
+  await expect.poll(watching.said).toMatch(/1 passed {2}1 scenario in \d+\.\d s\n$/);
+  watching.end();
+  expect((await watching.ended).code).toBe(0);
+});

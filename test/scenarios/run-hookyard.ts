@@ -17,10 +17,15 @@ export function runHookyard(
 export function startHookyard(
   args: string[],
   { cwd, env }: { cwd?: string; env?: Record<string, string> } = {},
-): { ended: Promise<Ended>; errSays(pattern: RegExp): Promise<string>; end(): void } {
+): {
+  ended: Promise<Ended>;
+  errSays(pattern: RegExp): Promise<string>;
+  said(): string;
+  end(): void;
+} {
   const child = spawn(process.execPath, [cli, ...args], {
     ...(cwd === undefined ? {} : { cwd }),
-    env: { ...process.env, NO_COLOR: "1", ...env },
+    env: { ...process.env, NO_COLOR: "1", GITHUB_ACTIONS: "", ...env },
   });
   let out = "";
   let err = "";
@@ -43,6 +48,7 @@ export function startHookyard(
           reject(new Error(`It ended without having said ${pattern}: ${err}`)),
         );
       }),
+    said: () => out,
     end: () => void child.kill("SIGTERM"),
   };
 }

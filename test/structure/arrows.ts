@@ -72,6 +72,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   main: {
     rooms: [
       "app.ts",
+      "headless",
       "api",
       "contract",
       "engine",

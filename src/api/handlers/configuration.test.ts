@@ -13,6 +13,12 @@ const newApp = (): App =>
     report: () => undefined,
   });
 
+const addresses = {
+  ingestUrl: "http://127.0.0.1:4800",
+  endpointsUrl: "http://127.0.0.1:4802",
+  endpointsTlsUrl: "https://127.0.0.1:4803",
+};
+
 let app: App;
 let api: Api;
 /** For each rehearsal of an import, whether it was ended. */
@@ -30,7 +36,7 @@ beforeEach(() => {
     },
     scenarios: undefined as never,
     checks: undefined as never,
-    about: () => undefined as never,
+    about: () => ({ ...addresses, version: "1.2.3", ingestTlsUrl: null, dataDir: null }),
     metrics: () => "",
     report: (error) => {
       throw error;

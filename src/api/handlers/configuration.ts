@@ -1,4 +1,5 @@
 import type { ConfigurationDocument } from "../../contract/configuration.ts";
+import type { AboutAnswer } from "../../contract/pipeline.ts";
 import {
   urlWithoutCredentials,
   webhookWithKnown,
@@ -11,6 +12,7 @@ import type { HandlersOf } from "../../contract/contract.ts";
 import { completeProfile, webhooksFrom } from "./setup.ts";
 import type { DestinationId } from "../../domain/ids.ts";
 import { snakeCase } from "../../domain/snake-case.ts";
+import { withOwnPorts, withoutOwnPorts } from "./own-ports.ts";
 
 /** A pipeline of its own, in memory and never started, to try things on. */
 export type Rehearsal = { pipeline: Pipeline; stop(): Promise<void> };
@@ -18,12 +20,21 @@ export type Rehearsal = { pipeline: Pipeline; stop(): Promise<void> };
 export function configurationHandlers(
   pipeline: Pipeline,
   rehearse: () => Rehearsal,
+  about: () => AboutAnswer,
 ): HandlersOf<"configuration"> {
   return {
-    "configuration.export": ({ secrets }) => exportConfiguration(pipeline, secrets),
-    "configuration.import": async (document) => {
-      const wrong = await rehearseImport(pipeline, rehearse(), document);
-      return wrong ?? importEntries(pipeline, document);
+    "configuration.export": ({ secrets }) =>
+      withoutOwnPorts(exportConfiguration(pipeline, secrets), about()),
+    "configuration.import": async (given) => {
+      const { endpointsUrl } = about();
+      const document = withOwnPorts(given, about());
+      const wrong = await rehearseImport({
+        pipeline,
+        rehearsal: rehearse(),
+        document,
+        endpointsUrl,
+      });
+      return wrong ?? importEntries({ pipeline, document, endpointsUrl });
     },
   };
 }
@@ -31,15 +42,17 @@ export function configurationHandlers(
 /**
  * All of it or nothing: a document with anything wrong in it is found out where it changes nothing.
  */
-async function rehearseImport(
-  pipeline: Pipeline,
-  rehearsal: Rehearsal,
-  document: ConfigurationDocument,
-): Promise<Problem | null> {
+async function rehearseImport({
+  pipeline,
+  rehearsal,
+  document,
+  endpointsUrl,
+}: Import & { rehearsal: Rehearsal }): Promise<Problem | null> {
+  const here = { pipeline: rehearsal.pipeline, endpointsUrl };
   try {
     // Here, names may be there twice: of things with one name, the rehearsal has one.
-    await importEntries(rehearsal.pipeline, exportConfiguration(pipeline, true));
-    const imported = repeatedIn(document) ?? (await importEntries(rehearsal.pipeline, document));
+    await importEntries({ ...here, document: exportConfiguration(pipeline, true) });
+    const imported = repeatedIn(document) ?? (await importEntries({ ...here, document }));
     return isProblem(imported) ? imported : null;
   } finally {
     await rehearsal.stop();
@@ -106,13 +119,21 @@ type Entry = { what: string; exists: boolean; missing?: string[]; apply: () => u
 
 type Imported = { created: number; updated: number; missing?: string[] };
 
+type Import = { pipeline: Pipeline; document: ConfigurationDocument; endpointsUrl: string };
+
 /** In the order in which things refer to each other. The first problem ends it. */
-async function importEntries(
-  pipeline: Pipeline,
-  document: ConfigurationDocument,
-): Promise<Imported | Problem> {
+async function importEntries({
+  pipeline,
+  document,
+  endpointsUrl,
+}: Import): Promise<Imported | Problem> {
   const done: Imported = { created: 0, updated: 0 };
-  const things: ((pipeline: Pipeline, document: ConfigurationDocument) => Entry[])[] = [
+  type Entries = (
+    pipeline: Pipeline,
+    document: ConfigurationDocument,
+    endpointsUrl: string,
+  ) => Entry[];
+  const things: Entries[] = [
     ...[
       settingsEntries,
       profileEntries,
@@ -124,7 +145,7 @@ async function importEntries(
     ...[audienceEntries, computedTraitEntries],
   ];
   for (const entries of things) {
-    for (const { what, exists, missing = [], apply } of entries(pipeline, document)) {
+    for (const { what, exists, missing = [], apply } of entries(pipeline, document, endpointsUrl)) {
       const answer = await apply();
       if (isProblem(answer)) return { ...answer, message: `${what}: ${answer.message}` };
       if (exists) done.updated += 1;
@@ -252,25 +273,34 @@ function urlWithKnown(url: string, known: readonly string[]): { url: string; mis
 function destinationEntries(
   { configuration, endpoints, faults }: Pipeline,
   { destinations = [] }: ConfigurationDocument,
+  endpointsUrl: string,
 ): Entry[] {
+  const pathOfEndpoint = (reference: string): string | undefined =>
+    endpoints.list().find(({ name, path }) => reference === path || reference === name)?.path;
   return destinations.map(({ sources, sharedSecret, webhooks, ...draft }, index) => {
+    const unknown = webhooks.find(
+      ({ endpoint }) => endpoint !== undefined && pathOfEndpoint(endpoint) === undefined,
+    );
     const existing = configuration
       .destinations()
       .find((destination) => destination.name === draft.name);
     const endpointAt = (path: string | undefined) =>
       endpoints.list().find((endpoint) => endpoint.path === path);
     // The address of an endpoint is another one in another installation.
-    const present = webhooks.map((webhook) => {
+    const present = webhooks.map(({ endpoint, url = "", ...webhook }) => {
       const known = existing?.webhooks.find(
         ({ id }) => webhook.behind && faults.behind(id)?.path === webhook.behind.endpoint,
       );
-      return { ...webhook, url: known?.url ?? webhook.url };
+      const here = endpoint === undefined ? url : `${endpointsUrl}/${pathOfEndpoint(endpoint)}`;
+      return { ...webhook, url: known?.url ?? here };
     });
     const merged = webhooksFrom(present).map((webhook) =>
       webhookWithKnown(webhook, existing?.webhooks ?? []),
     );
     const missing = merged.flatMap((one) => one.missing.map((value) => `${draft.name}: ${value}`));
     const apply = () => {
+      if (unknown !== undefined)
+        return invalid(`no test endpoint has the name or path ${unknown.endpoint}.`);
       const sourceIds: DestinationDraft["sourceIds"] = [];
       for (const reference of sources) {
         const source = findSource(configuration, reference);

@@ -20,7 +20,7 @@ function wantedMapping(known: readonly string[]): string {
 }
 
 /** One line per unknown member, in their order. */
-function unknownMembers(unknown: readonly string[], known: readonly string[]): string {
+export function unknownMembers(unknown: readonly string[], known: readonly string[]): string {
   return unknown.map((name) => unknownName(name, known)).join("\n");
 }
 

@@ -168,6 +168,34 @@ describe("an unknown member is answered with the one that was probably meant", (
       "4:31 There is no endpoint Reciever. Did you mean Receiver?",
     ],
     [
+      "name: A\nsteps:\n  - send: { type: track, user_id: u }\n",
+      "3:35 user_id is unknown. Did you mean userId? A post step sends any body.",
+    ],
+    [
+      expecting("{ attempts: { results: [503x2, 200] } }"),
+      '3:37 results[0] must be a status such as 503, or success, http_error, timeout, connection_error or tls_error; several alike as 503 x3, but it is "503x2". Did you mean 503 x2?',
+    ],
+    [
+      expecting("{ attempts: { results: 503 x2 } }"),
+      '3:36 results must be a list of results, but it is "503 x2". Put "- " in front of its first line, or [ ] around it.',
+    ],
+    [
+      `name: A\nendpoints:\n  R: [{ status: 503x2 }]\n${steps}`,
+      '3:17 status must be a whole number from 200 to 999, but it is "503x2". For several, give the step times: 2.',
+    ],
+    [
+      `name: A\nendpoints:\n  R: { status: 503 }\n${steps}`,
+      '3:6 R must be a list. Put "- " in front of its first line, or [ ] around it.',
+    ],
+    [
+      `name: A\nendpoints:\n  - name: R\n${steps}`,
+      '3:3 endpoints must be a mapping of names, but it is a list. Write "R:" instead of "- name: R".',
+    ],
+    [
+      "name: A\nsteps:\n  send: { type: track }\n",
+      '3:3 steps must be a list of steps, but it is a mapping. Put "- " in front of its first line, or [ ] around it.',
+    ],
+    [
       "name: A\nsteps:\n  - send: { type: track }\n    from: Shop\n",
       "4:11 There is no source Shop. Known: Source.",
     ],

@@ -22,9 +22,24 @@ import { commandStep, requestStep } from "./request-schema.ts";
 
 export const callTypes = ["identify", "track", "page", "screen", "group", "alias"] as const;
 
+const callMembers = ["userId", "anonymousId", "messageId", "groupId", "previousId"];
+const plainName = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, "");
+
 /** Members beside the type are sent unchanged, also invalid ones: ingest reports those. */
 const message = z
   .looseObject({ type: oneOf(callTypes) }, { error: "a message: a mapping with a type" })
+  .superRefine((given, context) => {
+    for (const name of Object.keys(given)) {
+      const plain = plainName(name);
+      const meant = callMembers.find((known) => plainName(known) === plain);
+      if (meant !== undefined && meant !== name)
+        context.addIssue({
+          code: "custom",
+          path: [name],
+          message: `${name} is unknown. Did you mean ${meant}? A post step sends any body.`,
+        });
+    }
+  })
   .meta({ id: "ScenarioMessage" });
 
 const stepName = text.optional().describe("What the step is for, in the report.");

@@ -4,6 +4,7 @@
  */
 
 import type { z } from "zod";
+import { highestStatus } from "../../domain/http-status.ts";
 import { isObject, type Json } from "../../domain/json.ts";
 import { inOneLine, unknownName } from "./members.ts";
 import { anyOf } from "./setup-schema.ts";
@@ -54,8 +55,26 @@ function mismatch(path: Path, file: PlacedValue, message: string): FileProblem {
     return { ...file.placeOf(path), message: `${label(path)} is missing: ${wanted}.` };
   return {
     ...file.placeOf(path),
-    message: `${label(path)} must be ${wanted}, but it is ${shown(value)}.`,
+    message: `${label(path)} must be ${wanted}, but it is ${shown(value)}.${adviceFor(value, wanted)}`,
   };
+}
+
+const aroundIt = ' Put "- " in front of its first line, or [ ] around it.';
+
+/** Mistakes that come from knowing YAML less well than what is meant. */
+function adviceFor(value: Json, wanted: string): string {
+  const repeated = typeof value === "string" && /^([a-z_]+|\d{3}) *[x×*] *([1-9]\d*)$/i.exec(value);
+  if (repeated && wanted.includes("503 x3")) return ` Did you mean ${repeated[1]} x${repeated[2]}?`;
+  if (repeated && wanted === `a whole number from 200 to ${highestStatus}`)
+    return ` For several, give the step times: ${repeated[2]}.`;
+  if (wanted.startsWith("a list") && value !== null && !Array.isArray(value)) return aroundIt;
+  if (wanted.startsWith("a mapping of names") && Array.isArray(value)) {
+    const name = isObject(value[0]) ? value[0]["name"] : undefined;
+    return typeof name === "string"
+      ? ` Write "${inOneLine(name)}:" instead of "- name: ${inOneLine(name)}".`
+      : ' Leave out the "- " or the [ ].';
+  }
+  return "";
 }
 
 /** Where the schema says nothing better. */
@@ -87,6 +106,14 @@ function problemsOfUnion(
     return complete.length === 1
       ? problems(complete[0], path, file)
       : wrongVerbs(value, issue.message, path, file);
+  const isOneOfList =
+    isObject(value) &&
+    alternatives.some(
+      ([first]) => first?.path.length === 0 && first.message.startsWith("a list"),
+    ) &&
+    ofRightKind.some((issues) => issues.some((one) => isMissing(one, value)));
+  if (complete.length === 0 && isOneOfList)
+    return [{ ...file.placeOf(path), message: `${label(path)} must be a list.${aroundIt}` }];
   const meant = complete[0] ?? ofRightKind[0];
   if (meant !== undefined) return problems(meant, path, file);
   if (!issue.message.startsWith("Invalid")) return [mismatch(path, file, issue.message)];

@@ -19,6 +19,8 @@ const register = fileURLToPath(new URL("electron-stand-in/register.ts", import.m
 export const freePorts = [
   "--ingest-port",
   "0",
+  "--ui-port",
+  "0",
   "--endpoints-port",
   "0",
   "--endpoints-tls-port",

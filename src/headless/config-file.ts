@@ -1,0 +1,191 @@
+/**
+ * `hookyard.config.yaml`, `.json` or `.ts`: the sources, destinations, endpoints and audiences that
+ * a repository wants, and its ports. Found upwards from where a command runs; `serve` and `apply`
+ * read it.
+ */
+
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, extname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { ConfigurationDocument } from "../contract/configuration.ts";
+import { isObject, type Json } from "../domain/json.ts";
+import { unknownMembers } from "../scenarios/file/members.ts";
+import { problemsOf } from "../scenarios/file/sentences.ts";
+import { readYaml, type PlacedValue } from "../scenarios/file/yaml-places.ts";
+import { configFile } from "./config-schema.ts";
+import { variableOf } from "./flags.ts";
+import { portFlags } from "./serve-flags.ts";
+
+const names = ["yaml", "yml", "json", "ts", "mts", "js", "mjs"].map(
+  (end) => `hookyard.config.${end}`,
+);
+
+export type ConfigFile = {
+  /** As the user knows it. */
+  file: string;
+  document: ConfigurationDocument;
+  /** The ports as the environment would have them. */
+  environment: Record<string, string>;
+};
+
+/** The message is for the user, one line for each mistake. */
+export class WrongConfig extends Error {
+  override name = "WrongConfig";
+}
+
+/** Without a name, the one that is found upwards; null when there is none. */
+export async function readConfigFile(
+  named: string | undefined,
+  { from = process.cwd(), environment = process.env }: ReadOptions = {},
+): Promise<ConfigFile | null> {
+  const file = named === undefined ? findUpwards(from) : resolve(from, named);
+  if (file === null) return null;
+  const shown = named ?? file;
+  const placed = await readValue(file, shown);
+  const filled = withVariables(placed, shown, environment);
+  const read = configFile.safeParse(filled.value, {
+    reportInput: true,
+    error: ({ code, inst, ...issue }) => {
+      const known = (inst?._zod.def as { shape?: object } | undefined)?.shape;
+      return code === "unrecognized_keys" && known !== undefined
+        ? unknownMembers((issue as unknown as { keys: string[] }).keys, Object.keys(known))
+        : undefined;
+    },
+  });
+  if (!read.success) {
+    const mistakes = problemsOf(read.error.issues, filled).map((mistake) => ({
+      ...mistake,
+      // What is there may be a secret.
+      message: mistake.message.replace(/, but it is "[^]*?(?:"(?=\.)|…)/, ""),
+    }));
+    throw new WrongConfig(
+      mistakes
+        .map(({ line, column, message }) => `${placeIn(shown, line, column)} ${message}`)
+        .join("\n"),
+    );
+  }
+  const { ports = {} } = read.data;
+  const overlay = Object.entries(portFlags).flatMap(([role, flag]) => {
+    const number = ports[role as keyof typeof ports];
+    return number === undefined ? [] : [[variableOf(flag.slice(2), { text: "" }), String(number)]];
+  });
+  return {
+    file: shown,
+    document: documentIn(filled.value),
+    environment: Object.fromEntries(overlay) as Record<string, string>,
+  };
+}
+
+/** As the contract has it on the wire: its call decodes it. */
+function documentIn(value: Json): ConfigurationDocument {
+  const { $schema: _, ports: _ports, ...document } = value as Record<string, Json>;
+  return { ...document, version: 1 };
+}
+
+type ReadOptions = { from?: string; environment?: NodeJS.ProcessEnv };
+
+function findUpwards(from: string): string | null {
+  for (let directory = resolve(from); ; directory = dirname(directory)) {
+    const found = names.map((name) => join(directory, name)).find((file) => existsSync(file));
+    if (found !== undefined) return found;
+    if (dirname(directory) === directory) return null;
+  }
+}
+
+const isProgram = (file: string): boolean => /^\.[cm]?[jt]s$/.test(extname(file));
+
+/** A program has no places for its values. */
+const placeIn = (file: string, line: number, column: number): string =>
+  isProgram(file) ? `${file}:` : `${file}:${line}:${column}`;
+
+async function readValue(file: string, shown: string): Promise<PlacedValue> {
+  try {
+    if (isProgram(file)) {
+      const { default: exported } = (await import(pathToFileURL(file).href)) as {
+        default?: unknown;
+      };
+      const made: unknown =
+        typeof exported === "function" ? await (exported as () => unknown)() : exported;
+      if (typeof made !== "object" || made === null)
+        throw new Error("it has no default export with the configuration");
+      const start = () => ({ line: 1, column: 1 });
+      // Through JSON, which is what it will be.
+      return {
+        value: JSON.parse(JSON.stringify(made)) as Json,
+        placeOf: start,
+        placeOfName: start,
+      };
+    }
+    const text = readFileSync(file, "utf8");
+    if (text.trim() === "") throw new Error("it is empty");
+    const read = readYaml(text, { maxValues: 200_000 });
+    if (!("problems" in read)) return read;
+    throw new WrongConfig(
+      read.problems
+        .map(({ line, column, message }) => `${shown}:${line}:${column} ${message}`)
+        .join("\n"),
+    );
+  } catch (error) {
+    if (error instanceof WrongConfig) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new WrongConfig(
+      code === "ENOENT" && !isProgram(file)
+        ? `${shown} was not found.`
+        : `${shown} cannot be read: ${message}.`,
+    );
+  }
+}
+
+/** `${NAME}` in a text is the variable NAME of the environment, so that secrets stay out of files. */
+function withVariables(
+  placed: PlacedValue,
+  shown: string,
+  environment: NodeJS.ProcessEnv,
+): PlacedValue {
+  const fill = (value: Json, path: (string | number)[]): Json => {
+    if (typeof value === "string")
+      return value.replaceAll(/\$\{([A-Za-z_]\w*)\}/g, (_, name: string) => {
+        const text = environment[name];
+        if (text !== undefined) return text;
+        const { line, column } = placed.placeOf(path);
+        throw new WrongConfig(
+          `${placeIn(shown, line, column)} The variable ${name} is not in the environment.`,
+        );
+      });
+    if (Array.isArray(value)) return value.map((one, index) => fill(one, [...path, index]));
+    if (!isObject(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, one]) => [name, fill(one, [...path, name])]),
+    );
+  };
+  return { ...placed, value: fill(placed.value, []) };
+}
+
+type Named = { name?: string; key?: string; writeKey?: string; path?: string };
+
+/** What is there and not in the file: somebody created it elsewhere, and it stays. */
+export function keptBeside(
+  document: ConfigurationDocument,
+  present: ConfigurationDocument,
+): string[] {
+  const kinds = {
+    sources: "source",
+    endpoints: "test endpoint",
+    destinations: "destination",
+    audiences: "audience",
+    computedTraits: "computed trait",
+    clients: "simulated client",
+    retryProfiles: "retry profile",
+  } as const;
+  return Object.entries(kinds).flatMap(([list, kind]) => {
+    const wanted = (document[list as keyof typeof kinds] ?? []) as Named[];
+    const there = (present[list as keyof typeof kinds] ?? []) as Named[];
+    const isWanted = (one: Named): boolean =>
+      wanted.some((other) =>
+        (["writeKey", "path", "key", "name"] as const).some(
+          (member) => one[member] !== undefined && one[member] === other[member],
+        ),
+      );
+    return there.filter((one) => !isWanted(one)).map(({ name }) => `${kind} ${name}`);
+  });
+}

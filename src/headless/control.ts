@@ -1,0 +1,99 @@
+/**
+ * The control API of a running Hookyard, as both hosts serve it: with a token, with the inspector's
+ * pages, and with a file in the data directory that says where it listens, by which the command
+ * line and a second Hookyard find it.
+ */
+
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Api } from "../api/api.ts";
+import type { DataInUse } from "../app-errors.ts";
+import { createControlPort } from "./http-api.ts";
+import { openInspector, pageName } from "./open-inspector.ts";
+import { createStaticPages } from "./static-pages.ts";
+import { readOrMakeToken } from "./token.ts";
+
+const fileName = "hookyard.running.json";
+
+export type Host = "headless" | "desktop";
+export type Running = { pid: number; host: Host; version: string; uiUrl: string };
+
+type ControlOptions = {
+  api: Api;
+  dataDir: string | null;
+  /** Of the program: where its pages are. */
+  root: string;
+  host?: string;
+  port: number;
+  version: string;
+  program: Host;
+  report: (error: unknown) => void;
+};
+
+export type Control = { uiUrl: string; token: string; stop(): Promise<void> };
+
+/** Rejects with `PortTaken`. */
+export async function startControl({
+  dataDir,
+  root,
+  host = "127.0.0.1",
+  program,
+  version,
+  ...options
+}: ControlOptions): Promise<Control> {
+  const token = readOrMakeToken(dataDir);
+  const pages = createStaticPages([join(root, "out", "renderer"), join(root, "resources", "bare")]);
+  const control = createControlPort({ ...options, host, token, pages });
+  const uiUrl = await control.start();
+  if (dataDir !== null) writeRunning(dataDir, { pid: process.pid, host: program, version, uiUrl });
+  return {
+    uiUrl,
+    token,
+    async stop() {
+      if (dataDir !== null)
+        for (const name of [fileName, pageName]) rmSync(join(dataDir, name), { force: true });
+      await control.stop();
+    },
+  };
+}
+
+/** In one step, so that nobody reads half of it. */
+function writeRunning(dataDir: string, running: Running): void {
+  const file = join(dataDir, fileName);
+  const fresh = `${file}.new`;
+  rmSync(fresh, { force: true });
+  writeFileSync(fresh, `${JSON.stringify(running)}\n`, { mode: 0o600, flag: "wx" });
+  renameSync(fresh, file);
+}
+
+/** The Hookyard that said that it runs here; it may have been killed since. */
+export function runningIn(dataDir: string): (Running & { token: string }) | null {
+  try {
+    const running = JSON.parse(readFileSync(join(dataDir, fileName), "utf8")) as Running;
+    return { ...running, token: readFileSync(join(dataDir, "token"), "utf8").trim() };
+  } catch {
+    return null;
+  }
+}
+
+/** For whoever wanted to start a second one. */
+export function whoHasData({ dataDir, message }: DataInUse): string {
+  const running = runningIn(dataDir);
+  if (running === null) return message;
+  const { host, pid, uiUrl } = running;
+  const where = host === "desktop" ? "in its window" : "hookyard serve";
+  return `The data in ${dataDir} is in use by a running Hookyard (${where}, process ${pid}, ${uiUrl}). hookyard open shows it. To start another one, choose another --data directory.`;
+}
+
+/** Opens the inspector of the one that has the data instead. False when it cannot be found. */
+export async function joinRunning(
+  { dataDir }: DataInUse,
+  say: (sentence: string) => void,
+): Promise<boolean> {
+  const running = runningIn(dataDir);
+  if (running === null) return false;
+  const { pid, uiUrl, token } = running;
+  say(`Hookyard already runs with the data in ${dataDir} (process ${pid}): ${uiUrl}`);
+  await openInspector({ url: `${uiUrl}/#token=${token}`, dataDir, say }).opened;
+  return true;
+}

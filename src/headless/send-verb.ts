@@ -1,0 +1,178 @@
+/** `hookyard send`: from flags or standard input to the ingest port, as any client sends. */
+
+import { randomUUID } from "node:crypto";
+import type * as commands from "./commands.ts";
+import type { Connection } from "./connect.ts";
+import { WrongInput, type Asked } from "./verb-command.ts";
+
+type Draft = { [member: string]: unknown; messageId: string };
+
+const flagMembers = {
+  event: "event",
+  user: "userId",
+  anonymous: "anonymousId",
+  name: "name",
+  group: "groupId",
+  previous: "previousId",
+  properties: "properties",
+  traits: "traits",
+  integrations: "integrations",
+} as const;
+
+export async function send(
+  asked: Asked<typeof commands.send> & { input: () => Promise<string> },
+): Promise<number> {
+  const { hookyard, values, print, say } = asked;
+  const drafts = await draftsOf(asked);
+  const source = await sourceFor(hookyard, values.source, say);
+  const { ingestUrl } = await hookyard.call("about.get", {});
+  for (const batch of batchesOf(drafts)) {
+    const response = await fetch(`${ingestUrl}/v1/batch`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ writeKey: source.writeKey, batch }),
+    });
+    const answer = await response.text();
+    if (!response.ok) {
+      say(`Ingest answered ${response.status}: ${sentenceIn(answer)}`);
+      return 1;
+    }
+  }
+  const sent = await sentMessages(hookyard, drafts);
+  const rejected = sent.filter(({ state }) => state === "rejected");
+  print(
+    { sourceId: source.id, messages: sent },
+    sent.map(({ id, messageId, state }) => `${id ?? messageId}  ${state ?? "sent"}`).join("\n"),
+  );
+  for (const { messageId, reason } of rejected) say(`${messageId} was rejected: ${reason}.`);
+  return rejected.length === 0 ? 0 : 1;
+}
+
+async function draftsOf({
+  values,
+  positionals: [type, ...more],
+  input,
+}: Asked<typeof commands.send> & { input: () => Promise<string> }): Promise<Draft[]> {
+  if (more.length > 0)
+    throw new WrongInput(`hookyard send takes one type, not ${more.join(" ")} as well.`);
+  const members: Record<string, unknown> = {};
+  for (const [flag, member] of Object.entries(flagMembers)) {
+    const text = values[flag as keyof typeof flagMembers];
+    if (text === undefined) continue;
+    const isJson = flag === "properties" || flag === "traits" || flag === "integrations";
+    members[member] = isJson ? jsonIn(text, `--${flag}`) : text;
+  }
+  if (type !== undefined) return [{ messageId: randomUUID(), type, ...members }];
+  if (Object.keys(members).length > 0)
+    throw new WrongInput("Say which call: hookyard send track --event … --user …");
+  const drafts = messagesIn(await input());
+  if (drafts.length === 0)
+    throw new WrongInput(
+      "hookyard send needs a type such as track, or messages on standard input.",
+    );
+  return drafts.map((draft) => ({ messageId: randomUUID(), ...draft }));
+}
+
+function jsonIn(text: string, where: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new WrongInput(`${where} is not valid JSON: ${(error as Error).message}.`);
+  }
+}
+
+/** One as JSON, a batch, a list, or one on each line. */
+function messagesIn(text: string): object[] {
+  const trimmed = text.trim();
+  if (trimmed === "") return [];
+  let whole: unknown;
+  try {
+    whole = JSON.parse(trimmed);
+  } catch {
+    const lines = trimmed.split(/\r?\n/);
+    if (lines.length === 1) jsonIn(trimmed, "Standard input");
+    whole = lines.flatMap((line, index) =>
+      line.trim() === "" ? [] : [jsonIn(line, `Line ${index + 1} of standard input`)],
+    );
+  }
+  const isBatch = typeof whole === "object" && whole !== null && "batch" in whole;
+  const list: unknown = isBatch ? (whole as { batch: unknown }).batch : whole;
+  const all = Array.isArray(list) ? (list as unknown[]) : [list];
+  const wrong = all.findIndex(
+    (one) => typeof one !== "object" || one === null || Array.isArray(one),
+  );
+  if (wrong !== -1)
+    throw new WrongInput(`Message ${wrong + 1} of standard input is not a JSON object.`);
+  return all as object[];
+}
+
+/** Below the limits of a request: 2,500 messages and 500 KB. */
+function* batchesOf(drafts: readonly Draft[]): Iterable<Draft[]> {
+  let batch: Draft[] = [];
+  let size = 0;
+  for (const draft of drafts) {
+    const length = Buffer.byteLength(JSON.stringify(draft)) + 1;
+    if (batch.length === 2000 || (batch.length > 0 && size + length > 400_000)) {
+      yield batch;
+      batch = [];
+      size = 0;
+    }
+    batch.push(draft);
+    size += length;
+  }
+  yield batch;
+}
+
+async function sourceFor(
+  hookyard: Connection,
+  wanted: string | undefined,
+  say: (sentence: string) => void,
+): Promise<{ id: string; writeKey: string }> {
+  const list = async () =>
+    (await hookyard.call("sources.list", {})).items.filter(({ kind }) => kind !== "audience");
+  let items = await list();
+  if (items.length === 0 && wanted === undefined) {
+    await hookyard.call("workspaces.open", { kind: "first" });
+    say("There was no source, so Hookyard created one, with a destination and a test endpoint.");
+    items = await list();
+  }
+  const source = items.findLast(
+    ({ id, name, writeKey }) => wanted === undefined || [id, name, writeKey].includes(wanted),
+  );
+  if (source !== undefined) return source;
+  const names = items.map(({ name }) => name).join(", ");
+  throw new WrongInput(
+    `There is no source ${wanted}. ${names === "" ? "There are none." : `There are ${names}.`}`,
+  );
+}
+
+/** Of more than so many, the ids are not looked up. */
+const maxLookedUp = 100;
+
+async function sentMessages(hookyard: Connection, drafts: readonly Draft[]) {
+  const sent: {
+    messageId: string;
+    id: string | null;
+    state: string | null;
+    reason: string | null;
+  }[] = [];
+  for (const [index, { messageId }] of drafts.entries()) {
+    const { items } =
+      index < maxLookedUp && typeof messageId === "string"
+        ? await hookyard.call("messages.list", { search: messageId, limit: 10 })
+        : { items: [] };
+    const found = items.find((message) => message.messageId === messageId);
+    const { id = null, state = null, reason = null } = found ?? {};
+    sent.push({ messageId, id, state, reason });
+  }
+  return sent;
+}
+
+function sentenceIn(answer: string): string {
+  try {
+    const { message } = JSON.parse(answer) as { message?: string };
+    return message ?? answer;
+  } catch {
+    return answer;
+  }
+}

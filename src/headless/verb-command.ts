@@ -1,0 +1,67 @@
+/**
+ * Runs a command that talks to the running Hookyard: reads its flags, finds the Hookyard by its
+ * data directory, prints, and turns what goes wrong into a sentence and an exit code.
+ */
+
+import { resolve } from "node:path";
+import { CallRefused } from "../scenarios/run/pipeline.ts";
+import { defaultDataDirectory } from "./commands.ts";
+import { connect, NoHookyard, type Connection } from "./connect.ts";
+import { endEarly, readFlags, type Command, type Flag, type ReadFlags } from "./flags.ts";
+
+/** What the user asked for is wrong: a sentence, exit code 2. */
+export class WrongInput extends Error {
+  override name = "WrongInput";
+}
+
+export type Asked<Of extends Command> = ReadFlags<Of> & {
+  hookyard: Connection;
+  /** A value for `--json`, or the text that stands for it. */
+  print: (value: unknown, text: string) => void;
+  say: (sentence: string) => void;
+  input: () => Promise<string>;
+};
+
+type VerbFlags = { data: Flag & { value: string }; json: Flag };
+
+export async function runVerb<Of extends Command<VerbFlags & Record<string, Flag>>>(
+  command: Of,
+  args: readonly string[],
+  run: (asked: Asked<Of>) => Promise<number>,
+): Promise<number> {
+  const read = readFlags(command, args);
+  if (read === "help" || "wrong" in read) return endEarly(read, command);
+  const { data, json } = read.values as { data: string | undefined; json: boolean };
+  const say = (sentence: string): void => void process.stderr.write(`${sentence}\n`);
+  const print = (value: unknown, text: string): void =>
+    void process.stdout.write(`${json ? JSON.stringify(value) : text}\n`);
+  if (data === "") {
+    say(`--data needs a directory. hookyard ${command.name} --help lists all flags.`);
+    return 2;
+  }
+  try {
+    const hookyard = await connect(
+      data === ":memory:" ? data : resolve(data ?? defaultDataDirectory()),
+    );
+    return await run({ ...(read as ReadFlags<Of>), hookyard, print, say, input: readInput });
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === null) throw error;
+    say((error as Error).message);
+    return code;
+  }
+}
+
+function codeOf(error: unknown): number | null {
+  if (error instanceof WrongInput) return 2;
+  if (error instanceof NoHookyard) return 3;
+  return error instanceof CallRefused ? 1 : null;
+}
+
+/** From a terminal there is nothing to read: whoever sits there would wonder what it waits for. */
+async function readInput(): Promise<string> {
+  if (process.stdin.isTTY) return "";
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}

@@ -1,0 +1,266 @@
+/**
+ * The commands that ask the running Hookyard, and what they print. Each answers with its exit code;
+ * `verb-command.ts` runs them.
+ */
+
+import type { AnswerOf } from "../contract/contract.ts";
+import { deliveryIds, messageIds } from "../domain/ids.ts";
+import {
+  durationOf,
+  formatFilter,
+  parseFilter,
+  problemOf,
+  withValue,
+  type ChipKey,
+} from "../domain/message-filter.ts";
+import { startTimer } from "../engine/real-time.ts";
+import type * as commands from "./commands.ts";
+import type { Connection } from "./connect.ts";
+import { openInspector } from "./open-inspector.ts";
+import { WrongInput, type Asked } from "./verb-command.ts";
+import { detailsText, messageLine } from "./verb-texts.ts";
+
+export async function messages(asked: Asked<typeof commands.messages>): Promise<number> {
+  const { hookyard, values, print } = asked;
+  const limit = Number(values.limit);
+  if (!(Number.isInteger(limit) && limit >= 1 && limit <= 200))
+    throw new WrongInput("--limit needs a number from 1 to 200.");
+  const page = await hookyard.call("messages.list", {
+    filter: filterOf(asked),
+    limit,
+    ...(values.cursor === undefined ? {} : { cursor: values.cursor }),
+  });
+  const more =
+    page.nextCursor === null
+      ? ""
+      : `\n${page.totalCapped ? "More than " : ""}${page.total} in all. Go on with --cursor ${page.nextCursor}`;
+  print(
+    page,
+    page.items.length === 0 ? "No messages." : page.items.map(messageLine).join("\n") + more,
+  );
+  return 0;
+}
+
+/** The words beside the flags and the flags, as one filter. */
+function filterOf({
+  values,
+  positionals,
+}: {
+  values: { state?: string | undefined; user?: string | undefined; event?: string | undefined };
+  positionals: readonly string[];
+}): string {
+  let filter = parseFilter(positionals.join(" "));
+  const add = (key: ChipKey, all: string | undefined, separator?: string): void => {
+    for (const value of all === undefined ? [] : separator ? all.split(separator) : [all])
+      filter = withValue(filter, key, value);
+  };
+  add("state", values.state, ",");
+  add("user", values.user);
+  add("event", values.event);
+  const problem = problemOf(filter);
+  if (problem !== null) throw new WrongInput(problem);
+  return formatFilter(filter);
+}
+
+export async function show({
+  hookyard,
+  positionals,
+  print,
+}: Asked<typeof commands.show>): Promise<number> {
+  const [wanted, ...more] = positionals;
+  if (wanted === undefined || more.length > 0)
+    throw new WrongInput("hookyard show needs the id of one message.");
+  const message = await hookyard.call("messages.get", { id: await rowIdOf(hookyard, wanted) });
+  const { items } = await hookyard.call("destinations.list", {});
+  print(message, detailsText(message, new Map(items.map(({ id, name }) => [id, name]))));
+  return 0;
+}
+
+/** A message is known by its id here, and by the messageId that its sender gave it. */
+async function rowIdOf(hookyard: Connection, wanted: string): Promise<string> {
+  if (messageIds.parse(wanted) !== null) return wanted;
+  const { items } = await hookyard.call("messages.list", { search: wanted, limit: 50 });
+  return items.find(({ messageId }) => messageId === wanted)?.id ?? wanted;
+}
+
+export async function wait(asked: Asked<typeof commands.wait>): Promise<number> {
+  const { hookyard, values, print, say } = asked;
+  const count = Number(values.count);
+  if (!(Number.isInteger(count) && count >= 1 && count <= 10_000))
+    throw new WrongInput("--count needs a number from 1 to 10000.");
+  const timeoutMs = /^\d{1,6}ms$/.test(values.timeout)
+    ? Number.parseInt(values.timeout, 10)
+    : durationOf(values.timeout);
+  if (timeoutMs === null)
+    throw new WrongInput("--timeout needs a duration such as 500ms, 30s or 5m.");
+  const filter = filterOf(asked);
+  const list = () => hookyard.call("messages.list", { filter, limit: Math.min(count, 200) });
+  const changes = await hookyard.changes();
+  const reader = changes[Symbol.asyncIterator]();
+  const timeIsUp = Promise.withResolvers<"up">();
+  const timer = startTimer(timeoutMs, () => timeIsUp.resolve("up"));
+  let page = await list();
+  while (page.total < count) {
+    const next = await Promise.race([reader.next(), timeIsUp.promise]);
+    if (next === "up" || next.done === true) break;
+    page = await list();
+  }
+  timer.cancel();
+  const isMet = page.total >= count;
+  const { items, total } = page;
+  print({ met: isMet, total, items }, items.map(messageLine).join("\n") || "No message matches.");
+  if (isMet) return 0;
+  say(
+    `After ${values.timeout}, ${total} of ${count} messages match ${filter === "" ? "" : `${filter}. `}${await nearMisses(asked)}`.trim(),
+  );
+  return 4;
+}
+
+/** What matches but for its state says most about why nothing does. */
+async function nearMisses({ hookyard, values, positionals }: Asked<typeof commands.wait>) {
+  if (values.state === undefined) return "";
+  const filter = filterOf({ values: { ...values, state: undefined }, positionals });
+  const { items } = await hookyard.call("messages.list", { filter, limit: 3 });
+  if (items.length === 0) return "No message matches the rest either: check what was sent.";
+  return `In another state:\n${items.map(messageLine).join("\n")}\nhookyard show ${items[0]?.id} says why. If a retry is due later, hookyard clock idle runs it now.`;
+}
+
+const maxTailed = 200;
+
+export async function tail(asked: Asked<typeof commands.tail>): Promise<number> {
+  const { hookyard, values, positionals, print, say } = asked;
+  const count = values.count === undefined ? Infinity : Number(values.count);
+  if (!(count >= 1) || (count !== Infinity && !Number.isInteger(count)))
+    throw new WrongInput("--count needs a number from 1.");
+  const filter = filterOf({ values: {}, positionals });
+  const changes = await hookyard.changes();
+  const states = new Map<string, string>();
+  const read = async (): Promise<AnswerOf<"messages.list">["items"]> =>
+    (await hookyard.call("messages.list", { filter, limit: maxTailed })).items;
+  for (const { id, state } of await read()) states.set(id, state);
+  say("Waiting for messages. Ctrl+C ends it.");
+  let printed = 0;
+  for await (const change of changes) {
+    if (change !== "resync" && change.area !== "messages" && change.area !== "deliveries") continue;
+    for (const message of (await read()).toReversed()) {
+      if (states.get(message.id) === message.state) continue;
+      states.set(message.id, message.state);
+      print(message, messageLine(message));
+      printed += 1;
+      if (printed >= count) return 0;
+    }
+    for (const id of states.keys()) {
+      if (states.size <= 10 * maxTailed) break;
+      states.delete(id);
+    }
+  }
+  await hookyard.call("about.get", {});
+  return 0;
+}
+
+export async function clock({
+  hookyard,
+  positionals: [action, value, ...more],
+  print,
+}: Asked<typeof commands.clock>): Promise<number> {
+  const answer = await moved(hookyard, action, value, more);
+  const { now, mode, speed, nextDueAt } = answer;
+  const runs =
+    mode === "paused" ? "paused" : mode === "real" ? "real time" : `${speed} times faster`;
+  const ran = "ran" in answer ? `; ${answer.ran.attempts} attempts made` : "";
+  print(answer, `${now}  ${runs}${ran}; next due: ${nextDueAt ?? "nothing"}`);
+  return 0;
+}
+
+function moved(
+  hookyard: Connection,
+  action: string | undefined,
+  value: string | undefined,
+  more: readonly string[],
+): Promise<AnswerOf<"clock.get"> | AnswerOf<"clock.advance">> {
+  const takesValue = action === "advance" || action === "faster";
+  if (more.length > 0 || (value !== undefined && !takesValue))
+    throw new WrongInput(`hookyard clock does not know ${[value, ...more].join(" ")}.`);
+  switch (action) {
+    case undefined:
+      return hookyard.call("clock.get", {});
+    case "pause":
+      return hookyard.call("clock.set", { mode: "paused" });
+    case "real":
+      return hookyard.call("clock.set", { mode: "real" });
+    case "faster": {
+      const speed = Number(value ?? 10);
+      if (speed !== 10 && speed !== 60 && speed !== 600)
+        throw new WrongInput("hookyard clock faster needs 10, 60 or 600.");
+      return hookyard.call("clock.set", { mode: "faster", speed });
+    }
+    case "advance": {
+      const byMs = durationOf(value ?? "");
+      if (byMs === null)
+        throw new WrongInput("hookyard clock advance needs a duration such as 30s, 10m or 1h30m.");
+      return hookyard.call("clock.advance", { byMs });
+    }
+    case "idle":
+      return hookyard.call("clock.advance", { to: "idle" });
+    case "next":
+      return hookyard.call("clock.advance", { to: "next-due" });
+    default:
+      throw new WrongInput(
+        `hookyard clock does not know ${action}. Use pause, real, faster, advance, idle or next.`,
+      );
+  }
+}
+
+export async function retry({
+  hookyard,
+  values,
+  positionals,
+  print,
+}: Asked<typeof commands.retry>): Promise<number> {
+  if ((positionals.length === 0) === (values.filter === undefined))
+    throw new WrongInput("hookyard retry needs ids, or --filter with a filter.");
+  const dryRun = values["dry-run"];
+  const isDelivery = (id: string): boolean => deliveryIds.parse(id) !== null;
+  let count = 0;
+  const deliveries = positionals.filter(isDelivery);
+  if (!dryRun) for (const id of deliveries) await hookyard.call("deliveries.retry", { id });
+  count += deliveries.length;
+  const ids: string[] = [];
+  for (const id of positionals) if (!isDelivery(id)) ids.push(await rowIdOf(hookyard, id));
+  for (const id of ids) await hookyard.call("messages.get", { id });
+  const asked = values.filter === undefined ? { ids } : { filter: filterText(values.filter) };
+  if (ids.length > 0 || values.filter !== undefined)
+    count += (await hookyard.call("messages.retryAll", { ...asked, dryRun })).count;
+  print(
+    { count },
+    `${count} ${count === 1 ? "delivery" : "deliveries"} ${dryRun ? "can be retried" : "retried"}.`,
+  );
+  return 0;
+}
+
+const filterText = (text: string): string => filterOf({ values: {}, positionals: [text] });
+
+export async function reset({
+  hookyard,
+  values,
+  print,
+}: Asked<typeof commands.reset>): Promise<number> {
+  const what = values.everything ? "everything" : "messages";
+  print(
+    await hookyard.call("pipeline.reset", { what }),
+    values.everything ? "Messages and configuration are removed." : "All messages are removed.",
+  );
+  return 0;
+}
+
+export async function open({
+  hookyard: { uiUrl, token, ...hookyard },
+  print,
+  say,
+}: Asked<typeof commands.open>): Promise<number> {
+  const { dataDir } = await hookyard.call("about.get", {});
+  const { opened } = openInspector({ url: `${uiUrl}/#token=${token}`, dataDir, say });
+  await opened;
+  print({ url: uiUrl }, `${uiUrl} is open in the browser.`);
+  return 0;
+}

@@ -1,0 +1,46 @@
+/** `hookyard` as a program of its own, and what it must print with `--json`. */
+
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
+import { z } from "zod";
+import type { verbAnswers } from "./answers.ts";
+
+const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
+const schemaFile = new URL("../../resources/command-line.schema.json", import.meta.url);
+
+type Ended = { code: number | null; out: string; err: string };
+type RunOptions = { env?: Record<string, string>; input?: string; cwd?: string };
+
+export function hookyard(args: readonly string[], { env, input, cwd }: RunOptions = {}) {
+  const child = spawn(process.execPath, [cli, ...args], {
+    env: { ...process.env, ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  const said = { out: "", err: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.out += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.err += text));
+  child.stdin.end(input ?? "");
+  const ended = new Promise<Ended>((resolve) =>
+    child.on("close", (code) => resolve({ code, ...said })),
+  );
+  return { said, ended, kill: (signal: NodeJS.Signals) => child.kill(signal) };
+}
+
+/** The answer of a command, which the published schema must allow. */
+export function answerIn<Name extends keyof typeof verbAnswers>(
+  name: Name,
+  text: string,
+): z.input<(typeof verbAnswers)[Name]> {
+  const value: unknown = JSON.parse(text);
+  const { properties, ...schema } = JSON.parse(readFileSync(schemaFile, "utf8")) as {
+    $schema: string;
+    properties: Record<string, object>;
+    definitions: object;
+  };
+  const { $schema, definitions } = schema;
+  const answer = z.fromJSONSchema({ $schema, ...properties[name], definitions } as never);
+  expect(answer.safeParse(value).error?.issues ?? []).toEqual([]);
+  return value as never;
+}

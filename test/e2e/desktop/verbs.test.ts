@@ -1,0 +1,60 @@
+/** The commands with the desktop host, which serves the same control API. */
+
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { hookyard } from "../../command-line/command-line.ts";
+import { verbsSuite } from "../../command-line/verbs.suite.ts";
+import { startHookyard } from "../../crash/hookyard-process.ts";
+import { launchBrowser } from "../../support/browser.ts";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { framePage } from "../pages/frame.ts";
+import { buildDesktop, freePorts, startDesktop } from "./desktop-process.ts";
+
+let browser: Browser;
+beforeAll(async () => {
+  await buildDesktop();
+  browser = await launchBrowser();
+});
+afterAll(() => browser.close());
+
+async function start(data: string): Promise<void> {
+  const desktop = startDesktop({ browser, flags: [...freePorts, "--data", data] });
+  onTestFinished(() => desktop.stop());
+  const { page } = await desktop.page();
+  await framePage(page).clock.waitFor();
+}
+
+verbsSuite(start);
+
+test("two hosts never share a data directory: serve names the window, the window opens what serve shows", async () => {
+  const data = mkdtempSync(join(tmpdir(), "hookyard-hosts-"));
+  onTestFinished(() => rmSync(data, { recursive: true, force: true }));
+  const desktop = startDesktop({ browser, flags: [...freePorts, "--data", data] });
+  onTestFinished(() => desktop.stop());
+  await framePage((await desktop.page()).page).clock.waitFor();
+  expect(await startHookyard(data).ended).toMatchObject({
+    code: 1,
+    errors: expect.stringMatching(/running Hookyard \(in its window, process \d+, http:/),
+  });
+  desktop.signal("SIGTERM");
+  expect((await desktop.ended).code).toBe(0);
+
+  const headless = startHookyard(data);
+  onTestFinished(async () => {
+    headless.kill("SIGTERM");
+    await headless.ended;
+  });
+  await headless.ready;
+  expect((await hookyard(["clock", "--data", data]).ended).code).toBe(0);
+  const opened = join(data, "opened");
+  writeFileSync(join(data, "xdg-open"), `#!/bin/sh\ntouch "${opened}"\n`, { mode: 0o755 });
+  const environment = { PATH: `${data}:${process.env["PATH"]}` };
+  const flags = [...freePorts, "--data", data];
+  const second = startDesktop({ browser, flags, environment });
+  onTestFinished(() => second.stop());
+  const { code, errors } = await second.ended;
+  expect({ code, errors }).toEqual({ code: 0, errors: expect.stringContaining("already runs") });
+  expect(second.called("dialog.showErrorBox")).toEqual([]);
+});

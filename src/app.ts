@@ -16,10 +16,13 @@ import {
 import { createChecks } from "./check/checks.ts";
 import { messageIds } from "./domain/ids.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
+import { Flow } from "./engine/flow.ts";
 import { createMessages } from "./engine/messages.ts";
 import { createMetrics } from "./engine/metrics.ts";
+import { loadPlans } from "./engine/plans/plans.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
 import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
+import { monotonic } from "./engine/real-time.ts";
 import { createFaults } from "./engine/endpoints/faults.ts";
 import { createTraces } from "./engine/traces/traces.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
@@ -115,8 +118,11 @@ export function createApp(options: AppOptions): App {
     traces?.committed(messages);
     follower.kick(origin);
   });
+  const flow = new Flow({ ...core, monotonic, underWay: () => scheduler.underWay() });
+  signals.committed.on((messages) => flow.committed(messages));
   signals.attemptsRecorded.on((attempts) => {
     attempted.add(attempts.length);
+    flow.recorded(attempts);
     metrics.attempted(attempts);
   });
 
@@ -137,6 +143,7 @@ export function createApp(options: AppOptions): App {
     deletions,
     suppressions,
     queries: store,
+    flow,
     changes,
     settle: createSettle({ activity, clock, store, scheduler, changes }),
     trouble: () => store.trouble() ?? clock.trouble,
@@ -148,6 +155,7 @@ export function createApp(options: AppOptions): App {
     reset: createReset({
       ...core,
       ...people,
+      flow,
       workspaces,
       clients,
       refused,
@@ -194,6 +202,7 @@ export function createApp(options: AppOptions): App {
     pipeline,
     api,
     async start() {
+      if (configuration.sources().some(({ plan }) => plan !== null)) await loadPlans();
       await ports.listen();
       faults.refresh();
       clock.start();

@@ -14,7 +14,7 @@ import { reportTo, storeFailure } from "./engine/store-failure.ts";
 import { wallClockNow } from "./engine/real-time.ts";
 import { openStore } from "./store/sqlite-store.ts";
 import type { DestinationId } from "./domain/ids.ts";
-import type { AttemptRecord, CommittedMessage } from "./engine/ports.ts";
+import type { CommittedMessage, RecordedAttempt } from "./engine/ports.ts";
 import type { ProfileChange } from "./engine/profile-ports.ts";
 import { createDeliveries } from "./engine/deliver/deliveries.ts";
 import { DeliveryScheduler } from "./engine/deliver/delivery-scheduler.ts";
@@ -120,7 +120,7 @@ function createSignals() {
     committed: signal<[messages: readonly CommittedMessage[], origin: Origin]>(),
     /** A slice of messages was applied to profiles; listeners write within its transaction. */
     profilesChanged: signal<[changes: readonly ProfileChange[]]>(),
-    attemptsRecorded: signal<[attempts: readonly AttemptRecord[]]>(),
+    attemptsRecorded: signal<[attempts: readonly RecordedAttempt[]]>(),
     /** The clock was set, or an advance has ended or gets on. */
     clockMoved: signal<[]>(),
     configurationChanged: signal<[]>(),

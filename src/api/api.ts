@@ -144,8 +144,9 @@ function clockHandlers({ clock }: Pipeline): HandlersOf<"clock"> {
   };
 }
 
-function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "pipeline"> {
+function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "flow" | "pipeline"> {
   return {
+    "flow.get": () => pipeline.flow.look(),
     "stats.get": () => {
       const { messages, deliveries } = pipeline.queries.stats();
       const { queued, sending } = deliveries.byState;

@@ -12,7 +12,7 @@ import type { MessageRowId, DestinationId } from "../../domain/ids.ts";
 import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
-import type { AttemptRecord, CommittedMessage, DeliveryStore } from "../ports.ts";
+import type { CommittedMessage, DeliveryStore, RecordedAttempt, UnderWay } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { startTimer, type RealTimer } from "../real-time.ts";
 import { createLanes, type Lanes } from "./sender.ts";
@@ -57,7 +57,7 @@ type DeliverySchedulerOptions = {
   thread?: DeliveryThread | undefined;
   traces?: RoundsOptions["traces"];
   changes: Changes;
-  onAttempts: (attempts: readonly AttemptRecord[]) => void;
+  onAttempts: (attempts: readonly RecordedAttempt[]) => void;
   report: (error: unknown) => void;
 };
 
@@ -106,6 +106,10 @@ export class DeliveryScheduler {
 
   get attemptsMade(): number {
     return this.#recorder.attempts;
+  }
+
+  underWay(): UnderWay[] {
+    return this.#rounds.underWay();
   }
 
   start(): void {

@@ -26,7 +26,8 @@ import type { DeliveryState } from "../../domain/states.ts";
 import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
-import type { ClaimedDelivery } from "../ports.ts";
+import type { ClaimedDelivery, UnderWay } from "../ports.ts";
+import { monotonic } from "../real-time.ts";
 import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";
 import type { Lanes } from "./sender.ts";
 import type { Recorder } from "./recorder.ts";
@@ -68,7 +69,7 @@ export class Rounds {
   readonly #options: RoundsOptions;
   readonly #underWay = new Map<DeliveryId, Round>();
   readonly #bytes = new Map<DestinationId, number>();
-  readonly #attempts = new Map<RunningAttempt, { webhook: WebhookId; work: Work }>();
+  readonly #attempts = new Map<RunningAttempt, UnderWay & { work: Work }>();
   readonly #abandoned = new WeakSet<RunningAttempt>();
   /** Rounds whose attempt at a webhook waits for a connection. */
   readonly #inLane = new Map<WebhookId, Set<Round>>();
@@ -79,6 +80,10 @@ export class Rounds {
 
   get attemptsUnderWay(): number {
     return this.#attempts.size;
+  }
+
+  underWay(): UnderWay[] {
+    return [...this.#attempts.values()].map(({ work: _, ...attempt }) => attempt);
   }
 
   /** Bodies in memory. */
@@ -108,7 +113,9 @@ export class Rounds {
 
   /** Whether an attempt at this webhook will end without the clock. */
   isMoving(id: WebhookId): boolean {
-    return [...this.#attempts.values()].some(({ webhook, work }) => webhook === id && !work.isHeld);
+    return [...this.#attempts.values()].some(
+      ({ webhookId, work }) => webhookId === id && !work.isHeld,
+    );
   }
 
   begin(delivery: ClaimedDelivery, destination: Destination): void {
@@ -198,7 +205,14 @@ export class Rounds {
       body: delivery.payload,
       timeoutMs: profile.timeoutMs,
     });
-    this.#attempts.set(running, { webhook: webhook.id, work });
+    this.#attempts.set(running, {
+      messageId: delivery.messageRow,
+      destinationId: delivery.destinationId,
+      webhookId: webhook.id,
+      round: delivery.round,
+      startedAt: monotonic(),
+      work,
+    });
     const result = await running.done;
     this.#attempts.delete(running);
     if (result === null) {
@@ -213,6 +227,8 @@ export class Rounds {
       recorder.attempt({
         ...result,
         deliveryId: delivery.id,
+        messageRow: delivery.messageRow,
+        destinationId: delivery.destinationId,
         round: delivery.round,
         webhookId: webhook.id,
         webhookUrl: webhook.url,

@@ -19,6 +19,7 @@ const runs: Record<string, (options: Options) => Promise<number>> = {
   explore: async (options) => (await import("./explore-command.ts")).exploreCommand(options),
   doctor: async (options) => (await import("./data-commands.ts")).doctorCommand(options),
   backup: async (options) => (await import("./data-commands.ts")).backupCommand(options),
+  mcp: async (options) => (await import("./mcp-command.ts")).mcpCommand(options),
   completion: async (options) => (await import("./completion.ts")).completionCommand(options),
 };
 

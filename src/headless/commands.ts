@@ -100,6 +100,26 @@ export const serve = defineCommand({
   exits: { 0: "after Ctrl+C", 1: "when it could not start", 2: wrongFlag },
 });
 
+export const mcp = defineCommand({
+  name: "mcp",
+  summary: "Gives an agent tools for Hookyard, on standard input and output.",
+  about:
+    "Speaks the Model Context Protocol on standard input and output, for an agent that starts it. It joins the Hookyard that runs with the data directory. When none runs, it starts one that ends with the agent, on free ports if the usual ones are taken.",
+  flags: {
+    data: {
+      value: "DIR",
+      text: `The data directory, or :memory: to store nothing. ${usualData}`,
+      choices: "directories",
+    },
+  },
+  exits: {
+    0: "when the agent has ended it",
+    1: "when it could not start",
+    2: wrongFlag,
+    3: "when nothing answers at HOOKYARD_URL",
+  },
+});
+
 export const apply = defineCommand({
   name: "apply",
   summary: "Applies a configuration file to the running Hookyard.",
@@ -371,5 +391,5 @@ export const commands: readonly Command[] = [
   apply,
   ...[send, tail, wait, messages, show, clock, retry, reset, open],
   ...[run, check, explore],
-  ...[doctor, backup, completion],
+  ...[doctor, backup, mcp, completion],
 ];

@@ -56,7 +56,7 @@ export async function startAgent(
 }
 
 /** One that shakes hands, for a revision of 2025 or older, or one that does not. */
-function createClient(revision: string): Client {
+export function createClient(revision: string): Client {
   return new Client(
     { name: "test", version: "1.0.0" },
     {
@@ -66,7 +66,7 @@ function createClient(revision: string): Client {
   );
 }
 
-async function textOf(
+export async function textOf(
   client: Client,
   tool: string,
   input: Record<string, unknown>,

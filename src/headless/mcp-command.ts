@@ -1,0 +1,123 @@
+/**
+ * `hookyard mcp`: an agent starts it and speaks MCP with it on standard input and output. It joins
+ * the Hookyard that runs with the data directory. When none runs, it starts one that ends with the
+ * agent, so that nobody has to start Hookyard first.
+ */
+
+import { join, resolve } from "node:path";
+import { DataInUse, OpenError, PortTaken } from "../app-errors.ts";
+import { createMcp } from "../mcp/mcp.ts";
+import { defaultDataDirectory, mcp } from "./commands.ts";
+import { connect, NoHookyard } from "./connect.ts";
+import { startControl, whoHasData } from "./control.ts";
+import { endEarly, readFlags } from "./flags.ts";
+import { answerElsewhere, serveLines, type Answering } from "./mcp-stdio.ts";
+
+type Options = { root: string; version: string };
+type Hookyard = Answering & { stop(): Promise<void> };
+
+export async function mcpCommand({
+  args,
+  ...options
+}: Options & { args: string[] }): Promise<number> {
+  const read = readFlags(mcp, args);
+  if (read === "help" || "wrong" in read) return endEarly(read, mcp);
+  const given = read.values.data ?? defaultDataDirectory();
+  if (given === "") {
+    warn(`--data needs a directory, or :memory:. hookyard mcp --help lists all flags.`);
+    return 2;
+  }
+  const data = given === ":memory:" ? given : resolve(given);
+  process.on("uncaughtException", report);
+  process.on("unhandledRejection", report);
+  try {
+    const hookyard = (await joinRunning(data)) ?? (await startOwn(data, options));
+    const ended = Promise.withResolvers<void>();
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, ended.resolve);
+    const streams = { input: process.stdin, output: process.stdout };
+    await Promise.race([serveLines(streams, hookyard), ended.promise]);
+    await hookyard.stop();
+    return 0;
+  } catch (error) {
+    warn(sentenceOf(error));
+    return error instanceof NoHookyard ? 3 : 1;
+  }
+}
+
+/** Null when none runs. One that is named by its address has to. */
+async function joinRunning(data: string): Promise<Hookyard | null> {
+  const isNamed = Boolean(process.env["HOOKYARD_URL"]);
+  if (data === ":memory:" && !isNamed) return null;
+  try {
+    const { uiUrl } = await connect(data);
+    warn(`Joined the Hookyard at ${uiUrl}.`);
+    return { ...answerElsewhere(() => connect(data)), stop: () => Promise.resolve() };
+  } catch (error) {
+    if (isNamed || !(error instanceof NoHookyard)) throw error;
+    return null;
+  }
+}
+
+async function startOwn(data: string, options: Options): Promise<Hookyard> {
+  const usual = { ingest: 4700, ingestTls: null, endpoints: 4702, endpointsTls: 4703, ui: 4701 };
+  try {
+    return await startOn(usual, data, options);
+  } catch (error) {
+    if (!(error instanceof PortTaken)) throw error;
+    const free = { ingest: 0, ingestTls: null, endpoints: 0, endpointsTls: 0, ui: 0 };
+    return startOn(free, data, options);
+  }
+}
+
+type Ports = {
+  ingest: number;
+  ingestTls: null;
+  endpoints: number;
+  endpointsTls: number;
+  ui: number;
+};
+
+async function startOn(ports: Ports, data: string, { root, version }: Options): Promise<Hookyard> {
+  const { createApp } = await import("../app.ts");
+  const app = createApp({
+    data,
+    ports,
+    scenarios: join(root, "resources", "scenarios"),
+    deliveryThread: true,
+    report,
+    log: warn,
+    version,
+  });
+  try {
+    const { dataDir } = await app.start();
+    const { api } = app;
+    const options = { api, dataDir, root, version, report, program: "headless" } as const;
+    const control = await startControl({ ...options, port: ports.ui });
+    warn(`Started Hookyard: ${control.uiUrl}. It ends with this program.`);
+    const server = await createMcp({ api, report });
+    return {
+      answer: server.answer,
+      async stop() {
+        await control.stop();
+        await app.stop();
+      },
+    };
+  } catch (error) {
+    await app.stop().catch(report);
+    throw error;
+  }
+}
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof DataInUse) return whoHasData(error);
+  if (error instanceof OpenError || error instanceof NoHookyard) return error.message;
+  return `Hookyard could not start: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+function report(error: unknown): void {
+  warn(String(error instanceof Error ? error.stack : error));
+}
+
+function warn(sentence: string): void {
+  process.stderr.write(`${sentence}\n`);
+}

@@ -1,0 +1,127 @@
+/**
+ * MCP over standard input and output: one message on each line. Standard output has nothing else.
+ * What answers is the server of this process, or that of a running Hookyard, asked over HTTP.
+ */
+
+import { createInterface } from "node:readline";
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
+import type { Readable, Writable } from "node:stream";
+import {
+  errorCodes,
+  failure,
+  isObject,
+  isRequest,
+  revisionOf,
+  type McpServer,
+} from "../mcp/protocol.ts";
+import { mcpPath } from "./mcp-http.ts";
+
+/** Longer than anything that a tool accepts. */
+const maxLineLength = 1_000_000;
+
+export type Answering = Pick<McpServer, "answer">;
+
+/** Returns when the input ends; what is in progress then is abandoned, because nobody reads it. */
+export async function serveLines(
+  { input, output }: { input: Readable; output: Writable },
+  { answer }: Answering,
+): Promise<void> {
+  const running = new Map<unknown, AbortController>();
+  const write = (reply: unknown): void => void output.write(`${JSON.stringify(reply)}\n`);
+
+  async function take(line: string): Promise<void> {
+    if (line.length > maxLineLength)
+      return write(failure(null, errorCodes.invalidRequest, "The line is too long."));
+    let message: unknown;
+    try {
+      message = JSON.parse(line);
+    } catch {
+      return write(failure(null, errorCodes.parse, "The line is not valid JSON."));
+    }
+    if (isObject(message) && message["method"] === "notifications/cancelled") {
+      const { params } = message;
+      return running.get(isObject(params) ? params["requestId"] : undefined)?.abort();
+    }
+    const caller = new AbortController();
+    const id = isRequest(message) ? message.id : caller;
+    running.set(id, caller);
+    try {
+      const reply = await answer(message, caller.signal);
+      // Nobody waits for the answer of a cancelled request.
+      if (reply !== null && !caller.signal.aborted) write(reply);
+    } finally {
+      running.delete(id);
+    }
+  }
+
+  const taken = new Set<Promise<void>>();
+  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+    if (line.trim() === "") continue;
+    const one = take(line).finally(() => taken.delete(one));
+    taken.add(one);
+  }
+  for (const caller of running.values()) caller.abort();
+  await Promise.all(taken);
+}
+
+/** The server of a running Hookyard. `find` says where it is, anew after it has gone away. */
+export function answerElsewhere(find: () => Promise<{ uiUrl: string; token: string }>): Answering {
+  let found: Promise<{ uiUrl: string; token: string }> | null = null;
+  const ask = async (message: unknown, caller: AbortSignal): Promise<IncomingMessage> => {
+    const { uiUrl, token } = await (found ??= find());
+    const outgoing = request(`${uiUrl}${mcpPath}`, {
+      method: "POST",
+      agent: false,
+      headers: {
+        "Content-Type": "application/json",
+        Authorization: `Bearer ${token}`,
+        ...headersOf(message),
+      },
+      signal: caller,
+    });
+    outgoing.end(JSON.stringify(message));
+    const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+    return response;
+  };
+  return {
+    async answer(message, caller) {
+      const id = isRequest(message) ? message.id : null;
+      for (let tries = 0; tries < 2; tries += 1) {
+        try {
+          const response = await ask(message, caller);
+          return response.statusCode === 202 ? (response.resume(), null) : await replyIn(response);
+        } catch (error) {
+          // It may have been started again meanwhile, at another address.
+          found = null;
+          if (caller.aborted) return null;
+          if (tries === 0 && (error as NodeJS.ErrnoException).code === "ECONNREFUSED") continue;
+          const message = error instanceof Error ? error.message : String(error);
+          return id === null ? null : failure(id, errorCodes.internal, message);
+        }
+      }
+      return null;
+    },
+  };
+}
+
+async function replyIn(response: IncomingMessage) {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const reply = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { jsonrpc?: string };
+  if (reply.jsonrpc !== "2.0" && !Array.isArray(reply))
+    throw new Error(`Hookyard refused the request with the status ${response.statusCode}.`);
+  return reply as never;
+}
+
+/** What a request over HTTP repeats of itself, when it names its revision. */
+function headersOf(message: unknown): Record<string, string> {
+  if (!isRequest(message) || revisionOf(message) === undefined) return {};
+  const { name } = message.params;
+  const encoded = `=?base64?${Buffer.from(String(name)).toString("base64")}?=`;
+  return {
+    "MCP-Protocol-Version": String(revisionOf(message)).replaceAll(/[^\x20-\x7e]/g, "?"),
+    "Mcp-Method": message.method.replaceAll(/[^\x20-\x7e]/g, "?"),
+    ...(typeof name === "string" ? { "Mcp-Name": encoded } : {}),
+  };
+}

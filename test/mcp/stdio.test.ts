@@ -1,0 +1,139 @@
+/** `hookyard mcp` as an agent's program starts it, with the official client. */
+
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { PassThrough } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { test as base, describe, expect } from "vitest";
+import { serveLines } from "../../src/headless/mcp-stdio.ts";
+import type { Reply } from "../../src/mcp/protocol.ts";
+import { starting, until } from "../support/running-app.ts";
+import { createClient, textOf } from "./agent.ts";
+
+const test = base.extend("start", starting);
+const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
+
+/** What the client starts, and what it says on standard error. */
+async function connected(revision: string, data: string) {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [cli, "mcp", "--data", data],
+    stderr: "pipe",
+  });
+  let said = "";
+  transport.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const client = createClient(revision);
+  await client.connect(transport);
+  return { client, said: () => said };
+}
+
+type Serving = { ready: Promise<{ ingestUrl: string }>; stop: () => Promise<void> };
+
+function serving(data: string, onTestFinished: (run: () => Promise<void>) => void): Serving {
+  const ports = ["ingest", "ui", "endpoints", "endpoints-tls"].flatMap((of) => [
+    `--${of}-port`,
+    "0",
+  ]);
+  const child = spawn(process.execPath, [cli, "serve", "--json", "--data", data, ...ports], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ready = new Promise<{ ingestUrl: string }>((resolve) =>
+    createInterface({ input: child.stdout }).once("line", (line) =>
+      resolve(JSON.parse(line) as { ingestUrl: string }),
+    ),
+  );
+  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const stop = (): Promise<void> => {
+    child.kill("SIGTERM");
+    return ended;
+  };
+  onTestFinished(stop);
+  return { ready, stop };
+}
+
+describe("hookyard mcp", () => {
+  test.for(["2026-07-28", "2025-11-25"])(
+    "starts a Hookyard that ends with the agent, by the revision %s",
+    async (revision, { start, onTestFinished }) => {
+      const data = await start.directory();
+      const { client, said } = await connected(revision, data);
+      expect((await client.listTools()).tools.length).toBeGreaterThan(10);
+      expect(await textOf(client, "overview", {})).toContain("Messages: none.");
+      await until(() => /^Started Hookyard: http:\/\/127\.0\.0\.1:\d+\. /.test(said()));
+      await client.close();
+      // The data is free again.
+      await serving(data, onTestFinished).ready;
+    },
+  );
+
+  test("joins the Hookyard that runs with the data directory, and finds it again after a restart", async ({
+    start,
+    onTestFinished,
+  }) => {
+    const data = await start.directory();
+    const first = serving(data, onTestFinished);
+    const { ingestUrl } = await first.ready;
+    const { client, said } = await connected("2026-07-28", data);
+    onTestFinished(() => client.close());
+    await until(() => said().startsWith("Joined the Hookyard at "));
+    expect(await textOf(client, "overview", {})).toContain(`Send to ${ingestUrl}`);
+    const created = { kind: "source", changes: { name: "Größe" } };
+    expect(await textOf(client, "configure", created)).toContain("Created src_");
+
+    await first.stop();
+    await expect(client.callTool({ name: "overview" })).rejects.toThrow(/No Hookyard runs/);
+    const again = await serving(data, onTestFinished).ready;
+    const text = await textOf(client, "overview", {});
+    expect(text).toContain(`Send to ${again.ingestUrl}`);
+    expect(text).toContain('name="Größe"');
+  });
+});
+
+describe("lines", () => {
+  type Answer = (message: unknown, caller: AbortSignal) => Promise<Reply | Reply[] | null>;
+
+  async function answersTo(lines: readonly string[], answer: Answer): Promise<unknown[]> {
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const served = serveLines({ input, output }, { answer });
+    for (const line of lines) input.write(`${line}\n`);
+    input.end();
+    await served;
+    output.end();
+    const answers: unknown[] = [];
+    for await (const line of createInterface({ input: output })) answers.push(JSON.parse(line));
+    return answers;
+  }
+  const result: Answer = async () => ({ jsonrpc: "2.0", id: 1, result: {} });
+
+  test("that are no JSON or too long are refused, and empty ones are passed over", async () => {
+    const answers = await answersTo(["", "{", `"${"x".repeat(1_000_001)}"`, "  "], result);
+    expect(answers).toMatchObject([{ error: { code: -32700 } }, { error: { code: -32600 } }]);
+  });
+
+  test("are answered as the answers come, and a cancelled request is not", async () => {
+    const aborted: unknown[] = [];
+    const waiting: Answer = (message, caller) => {
+      const { id } = message as { id: number };
+      if (id === 2) return Promise.resolve({ jsonrpc: "2.0", id, result: {} });
+      return new Promise((resolve) =>
+        caller.addEventListener("abort", () => {
+          aborted.push(id);
+          resolve({ jsonrpc: "2.0", id, result: {} });
+        }),
+      );
+    };
+    const call = (id: number): string =>
+      JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call" });
+    const cancel = JSON.stringify({
+      jsonrpc: "2.0",
+      method: "notifications/cancelled",
+      params: { requestId: 1 },
+    });
+    // The third is in progress when the input ends.
+    expect(await answersTo([call(1), call(2), cancel, call(3)], waiting)).toEqual([
+      { jsonrpc: "2.0", id: 2, result: {} },
+    ]);
+    expect(aborted).toEqual([1, 3]);
+  });
+});

@@ -172,3 +172,46 @@ test("a deletion: every user has exactly one accepted delete, and is gone", asyn
   last.kill("SIGTERM");
   await last.ended;
 });
+
+test("a destination that is connected later: every member is sent to it by exactly one message", async () => {
+  const data = await dataDirectory();
+  const { hookyard, addresses } = await startFilled(data);
+  const rule = { trait: "plan", op: "is", value: "pro" };
+  const { id, sourceId } = await call<{ id: string; sourceId: string }>(
+    addresses,
+    "POST",
+    "audiences",
+    { name: "Pros", rule },
+  );
+  const late = await startReceiver(200);
+  onTestFinished(() => late.stop());
+  const made = call(addresses, "POST", "destinations", {
+    name: "Late",
+    sourceIds: [sourceId],
+    webhooks: [{ url: late.url }],
+  }).catch(() => null);
+  const sent = "SELECT coalesce(json_extract(body, '$.firstSyncs[0].sent'), 0) FROM audiences";
+  let running = hookyard;
+  for (const share of [0.1, 0.35, 0.6]) {
+    const there = await killWhen(running, data, sent, users * share);
+    expect(there, "it was in the middle").toBeLessThan(users);
+    ({ hookyard: running } = await start(data));
+  }
+  await made;
+  running.kill("SIGKILL");
+  await running.ended;
+  await endWell(data);
+
+  const ofAudience = "source_id = (SELECT source_id FROM audiences)";
+  const both = everybody.flatMap((userId) => [userId, userId]);
+  expect(usersOfMessages(data, ofAudience)).toEqual(both);
+  const heard = late.requests.map(
+    ({ body }) => JSON.parse(body) as { userId: string; messageId: string },
+  );
+  expect(new Set(heard.map(({ userId }) => userId))).toEqual(new Set(everybody));
+  expect(new Set(heard.map(({ messageId }) => messageId)).size).toBe(users);
+  const { hookyard: last, addresses: now } = await start(data);
+  expect(await call(now, "GET", `audiences/${id}`)).toMatchObject({ size: users, firstSyncs: [] });
+  last.kill("SIGTERM");
+  await last.ended;
+});

@@ -310,3 +310,34 @@ test("a start goes on with a sync that a kill interrupted, and after a stop noth
   app.stop();
   expect(await app.audiences.sync(id)).toMatchObject({ code: "stopping" });
 });
+
+test("a destination that is connected later gets each user once, also of those who enter meanwhile", async () => {
+  const app = startFailing();
+  const live = { name: "Buyers", rule, sync: "each-event" as const };
+  const { id } = (await app.audiences.create(live)) as { id: AudienceId };
+  const users = usersOf(1000);
+  await app.send(users);
+  const late = app.configuration.createDestination({
+    name: "Late",
+    sourceIds: [],
+    webhooks: [{ url: "http://127.0.0.1/", headers: {} }],
+  });
+  if (!("id" in late)) throw new Error(late.message);
+  const connected = app.audiences.update(id, { destinationIds: [late.id] });
+  const sent = (): number => app.audiences.list()[0]?.firstSyncs[0]?.sent ?? 0;
+  while (sent() === 0) await nextTurn();
+  await app.send(["a", "z"]);
+  await connected;
+  await app.activity.whenQuiet();
+  const usersWith = (reason: string): unknown[] =>
+    app.db
+      .prepare(
+        `SELECT user_id FROM decisions JOIN messages ON messages.id = decisions.message_id
+         WHERE destination_id = ? AND decisions.reason = ? ORDER BY user_id`,
+      )
+      .pluck()
+      .all(late.id, reason);
+  // The first sync had passed one of them, and not the other.
+  expect(usersWith("routed")).toEqual(["a", ...users, "z"]);
+  expect(app.audiences.list()[0]?.firstSyncs).toEqual([]);
+});

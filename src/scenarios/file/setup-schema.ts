@@ -309,6 +309,7 @@ export const retryProfile = members({
     .describe("Statuses that are retried, such as 503 or 500-599."),
   retryTimeouts: flag.optional(),
   retryConnectionErrors: flag.optional(),
+  honourRetryAfter: flag.optional(),
 }).meta({ id: "ScenarioRetryProfile" });
 export type FileRetryProfile = z.output<typeof retryProfile>;
 

@@ -143,6 +143,7 @@ export function fileRetryProfile(profile: RetryProfile): FileRetryProfileInput {
     retried: retriedStatuses.map(({ from, to }) => (from === to ? from : `${from}-${to}`)),
     retryTimeouts: profile.retryTimeouts,
     retryConnectionErrors: profile.retryConnectionErrors,
+    ...(profile.honourRetryAfter ? { honourRetryAfter: true } : {}),
   };
 }
 

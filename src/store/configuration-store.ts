@@ -20,8 +20,10 @@ import type {
   ClientStore,
   ConfigurationStore,
   DemoStore,
+  EndpointStateStore,
   NewDestination,
   RefusedStore,
+  StoredEndpointState,
   StoredRefusal,
 } from "../engine/store-ports.ts";
 import type { Db } from "./transactions.ts";
@@ -30,7 +32,7 @@ type Row = { id: number; body: string };
 
 export function createConfigurationStore(
   db: Db,
-): ConfigurationStore & ClientStore & RefusedStore & DemoStore {
+): ConfigurationStore & ClientStore & RefusedStore & EndpointStateStore & DemoStore {
   const meta = {
     get: db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck(),
     set: db.prepare<[string, string]>(
@@ -53,6 +55,8 @@ export function createConfigurationStore(
     setSynchronous: (mode) => void db.pragma(`synchronous = ${mode}`),
     refusedRequests: () => read<StoredRefusal[]>("refused") ?? [],
     saveRefusedRequests: (all) => void meta.set.run("refused", JSON.stringify(all)),
+    endpointStates: () => read<StoredEndpointState[]>("endpoints") ?? [],
+    saveEndpointStates: (all) => void meta.set.run("endpoints", JSON.stringify(all)),
     demo: () => read<{ next: number } | null>("demo"),
     saveDemo: (demo) => void meta.set.run("demo", JSON.stringify(demo)),
   };

@@ -61,8 +61,9 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
       .filter((profile) => profile.id !== null)
       .map(({ id: _, ...profile }) => profile),
     sources: exported.map(({ id: _, createdAt: _at, ...source }) => source),
-    endpoints: endpoints.list().map(({ name, path, steps, after }) => ({
+    endpoints: endpoints.list().map(({ name, path, steps, after, perMessage }) => ({
       ...{ name, path, after },
+      ...(perMessage === true ? { perMessage } : {}),
       steps: steps.map((step) => (step.to === undefined ? step : { ...step, to: shown(step.to) })),
     })),
     destinations: configuration

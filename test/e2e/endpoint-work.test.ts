@@ -27,6 +27,9 @@ describe("a test endpoint", () => {
     await endpoints.newDestination.click();
     const destinations = destinationsPage(page);
     expect(await destinations.name.inputValue()).toBe("Flaky billing");
+    await destinations.name.fill("Typed before the reload");
+    await page.reload();
+    await expect.poll(() => destinations.name.inputValue()).toBe("Typed before the reload");
     await destinations.make.click();
     await expect
       .poll(async () => (await inspector.call("destinations.list", {})).items[0]?.webhooks[0]?.url)

@@ -274,6 +274,8 @@ export function createPorts(
         .flatMap(({ id, name, sharedSecret }) =>
           sharedSecret === null ? [] : [{ destinationId: id, name, secret: sharedSecret }],
         ),
+    webhookUrls: () =>
+      configuration.destinations().flatMap(({ webhooks }) => webhooks.map(({ url }) => url)),
     host,
     port: ports.endpoints,
     tlsPort: ports.endpointsTls,

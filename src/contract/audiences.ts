@@ -178,7 +178,7 @@ export const audienceCalls = [
     path: "/api/audiences/preview",
     summary: "Counts the users that match an unsaved rule, with a sample.",
     body: ruleOrMembers,
-    reads: ["profiles"],
+    reads: ["audiences", "profiles", "clock"],
     answer: z.object({
       key: z.string().optional(),
       count: z.int(),
@@ -301,7 +301,7 @@ export const computedTraitCalls = [
     path: "/api/computed-traits/preview",
     summary: "The values of an unsaved computation: how many users have one, and a sample.",
     body: z.strictObject({ computation, sample: z.int().min(0).max(100).default(10) }),
-    reads: ["profiles"],
+    reads: ["computed-traits", "profiles", "clock"],
     answer: z.object({
       count: z.int(),
       profiles: z.int(),

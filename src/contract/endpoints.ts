@@ -111,6 +111,10 @@ const endpointAnswer = z
     tlsUrl: z.string(),
     steps: z.array(step),
     after,
+    perMessage: z
+      .boolean()
+      .optional()
+      .describe("Each message meets the first step first, however many others came before it."),
     inFrontOf: z
       .object({ destinationId: idOf(destinationIds), webhookId: idOf(webhookIds), url: z.string() })
       .nullish()
@@ -133,6 +137,10 @@ export const endpointDraft = z
     path: z.string().optional(),
     steps: z.array(step),
     after: after.optional(),
+    perMessage: z
+      .boolean()
+      .optional()
+      .describe("Counts the requests of each message apart: false when left out."),
   })
   .meta({ id: "EndpointDraft" });
 

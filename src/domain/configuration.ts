@@ -268,6 +268,8 @@ export type TestEndpoint = {
   path: string;
   steps: Step[];
   after: "repeat-last" | "start-over";
+  /** Each message meets the first step first, however many others came before it. */
+  perMessage?: boolean;
   /** The webhook that points here, and the URL that it had before. */
   inFrontOf?: { destinationId: DestinationId; webhookId: WebhookId; url: string } | null;
   createdAt: number;

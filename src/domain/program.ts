@@ -11,7 +11,7 @@
  *
  * Never used up are a step with a `chance` and without `times` (a share of whatever comes), and the
  * last step under `repeat-last`. Under `start-over` all steps are open again as soon as every step
- * is used up.
+ * is used up. A program that counts for each message begins at its first step for each of them.
  */
 
 import type { Step, StepMatch, TestEndpoint } from "./configuration.ts";
@@ -45,42 +45,72 @@ export type Offer = {
   draw: (step: number, nth: number) => number;
 };
 
+/** Where a program stands, to go on from there later. */
+export type ProgramState = {
+  served: number[];
+  received: number;
+  /** By messageId; only of a program that counts for each message. */
+  messages: [messageId: string, served: number[]][];
+};
+
+/** Of a program that counts for each message; the oldest of more begin again. */
+const maxMessages = 10_000;
+
 export class Program {
   #steps: readonly Step[];
   #after: TestEndpoint["after"];
+  #perMessage: boolean;
   #served: number[];
+  /** The one that was served last is the last. */
+  #messages = new Map<string, number[]>();
   #received = 0;
 
-  constructor(steps: readonly Step[], after: TestEndpoint["after"]) {
+  constructor(steps: readonly Step[], after: TestEndpoint["after"], perMessage = false) {
     this.#steps = steps;
     this.#after = after;
+    this.#perMessage = perMessage;
     this.#served = steps.map(() => 0);
   }
 
   /**
    * The index of the step that serves this request, which is counted by that; null when no step
-   * takes it.
+   * takes it. `messageId` is asked only of a program that counts for each message.
    */
-  serve(offer: Offer): number | null {
+  serve(offer: Offer, messageId: () => string | null = () => null): number | null {
     this.#received += 1;
-    const index = this.#steps.findIndex((step, at) => this.#takes(step, at, offer));
+    const served = this.#perMessage ? this.#servedTo(messageId()) : this.#served;
+    const index = this.#steps.findIndex((step, at) => this.#takes(served, step, at, offer));
     if (index === -1) return null;
-    this.#served[index] = this.#servedBy(index) + 1;
-    if (this.#isOver()) this.#served.fill(0);
+    served[index] = (served[index] ?? 0) + 1;
+    if (this.#isOver(served)) served.fill(0);
     return index;
   }
 
+  /** Of a program that counts for each message: where a new one stands. */
   position(): ProgramPosition {
-    const index = this.#steps.findIndex((_, at) => !this.#isUsedUp(at));
+    const index = this.#steps.findIndex((_, at) => !this.#isUsedUp(this.#served, at));
     return {
       step: index === -1 ? null : index,
-      served: index === -1 ? 0 : this.#servedBy(index),
+      served: index === -1 ? 0 : (this.#served[index] ?? 0),
       received: this.#received,
     };
   }
 
+  state(): ProgramState {
+    return { served: this.#served, received: this.#received, messages: [...this.#messages] };
+  }
+
+  /** Of the same steps. */
+  restore({ served, received, messages }: ProgramState): void {
+    if (served.length !== this.#steps.length) return;
+    this.#served = [...served];
+    this.#received = received;
+    this.#messages = new Map(messages);
+  }
+
   rewind(): void {
     this.#served.fill(0);
+    this.#messages.clear();
     this.#received = 0;
   }
 
@@ -88,34 +118,49 @@ export class Program {
   replaceSteps(steps: readonly Step[]): void {
     this.#steps = steps;
     this.#served = steps.map(() => 0);
+    this.#messages.clear();
   }
 
-  continueWith(after: TestEndpoint["after"]): void {
+  continueWith(after: TestEndpoint["after"], perMessage = false): void {
     this.#after = after;
-    if (this.#isOver()) this.#served.fill(0);
+    if (this.#perMessage !== perMessage) {
+      this.#messages.clear();
+      this.#served.fill(0);
+    }
+    this.#perMessage = perMessage;
+    for (const served of [this.#served, ...this.#messages.values()])
+      if (this.#isOver(served)) served.fill(0);
   }
 
-  #takes(step: Step, at: number, offer: Offer): boolean {
-    if (this.#isUsedUp(at)) return false;
+  #servedTo(messageId: string | null): number[] {
+    if (messageId === null) return this.#served;
+    const served = this.#messages.get(messageId) ?? this.#steps.map(() => 0);
+    this.#messages.delete(messageId);
+    this.#messages.set(messageId, served);
+    if (this.#messages.size > maxMessages) {
+      const [oldest] = this.#messages.keys();
+      if (oldest !== undefined) this.#messages.delete(oldest);
+    }
+    return served;
+  }
+
+  #takes(served: readonly number[], step: Step, at: number, offer: Offer): boolean {
+    if (this.#isUsedUp(served, at)) return false;
     if (step.match !== undefined && !offer.fits(step.match)) return false;
     return step.chance === undefined || offer.draw(at, this.#received) < step.chance;
   }
 
-  #isUsedUp(at: number): boolean {
+  #isUsedUp(served: readonly number[], at: number): boolean {
     const limit = limitOf(this.#steps, at, this.#after);
-    return limit !== null && this.#servedBy(at) >= limit;
+    return limit !== null && (served[at] ?? 0) >= limit;
   }
 
-  #isOver(): boolean {
+  #isOver(served: readonly number[]): boolean {
     if (this.#after !== "start-over") return false;
     const limited = this.#steps.flatMap((_, at) =>
       limitOf(this.#steps, at, this.#after) === null ? [] : [at],
     );
-    return limited.length > 0 && limited.every((at) => this.#isUsedUp(at));
-  }
-
-  #servedBy(at: number): number {
-    return this.#served[at] ?? 0;
+    return limited.length > 0 && limited.every((at) => this.#isUsedUp(served, at));
   }
 }
 

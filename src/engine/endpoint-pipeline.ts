@@ -11,7 +11,7 @@ import type { Outcome } from "../domain/states.ts";
 import type { RecordedResponse } from "./ports.ts";
 
 export type EndpointDraft = Pick<TestEndpoint, "name" | "steps"> &
-  Partial<Pick<TestEndpoint, "path" | "after" | "inFrontOf">>;
+  Partial<Pick<TestEndpoint, "path" | "after" | "perMessage" | "inFrontOf">>;
 
 export type EndpointView = TestEndpoint & {
   url: string;

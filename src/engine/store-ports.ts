@@ -22,6 +22,8 @@ import type {
   WebhookId,
 } from "../domain/ids.ts";
 import type { Problem } from "../domain/problem.ts";
+import type { ProgramState } from "../domain/program.ts";
+import type { StoredRequest } from "./endpoints/received-requests.ts";
 import type { ClockStore, DeliveryStore, IngestStore, QueryStore, TraceStore } from "./ports.ts";
 import type {
   Atomically,
@@ -80,6 +82,22 @@ export type StoredRefusal = {
 export type RefusedStore = {
   refusedRequests(): StoredRefusal[];
   saveRefusedRequests(all: readonly StoredRefusal[]): void;
+};
+
+/** Where a test endpoint stood, and what it had received, when Hookyard was stopped. */
+export type StoredEndpointState = {
+  id: EndpointId;
+  createdAt: number;
+  /** As JSON, to know them again. */
+  steps: string;
+  program: ProgramState;
+  received: StoredRequest[];
+};
+
+/** Kept from one run to the next. */
+export type EndpointStateStore = {
+  endpointStates(): StoredEndpointState[];
+  saveEndpointStates(all: readonly StoredEndpointState[]): void;
 };
 
 export type NewDestination = Omit<Destination, "id" | "webhooks"> & {
@@ -145,6 +163,7 @@ export type HealthStore = {
 
 export type Store = ConfigurationStore &
   RefusedStore &
+  EndpointStateStore &
   ClientStore &
   DemoStore &
   ClockStore &

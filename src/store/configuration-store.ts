@@ -20,8 +20,10 @@ import type {
   ClientStore,
   ConfigurationStore,
   DemoStore,
+  EndpointStateStore,
   NewDestination,
   RefusedStore,
+  StoredEndpointState,
   StoredRefusal,
 } from "../engine/store-ports.ts";
 import type { Db } from "./transactions.ts";
@@ -33,7 +35,7 @@ const maxBytesInMemory = 250_000_000;
 
 export function createConfigurationStore(
   db: Db,
-): ConfigurationStore & ClientStore & RefusedStore & DemoStore {
+): ConfigurationStore & ClientStore & RefusedStore & EndpointStateStore & DemoStore {
   const meta = {
     get: db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck(),
     set: db.prepare<[string, string]>(
@@ -60,6 +62,8 @@ export function createConfigurationStore(
     setSynchronous: (mode) => void db.pragma(`synchronous = ${mode}`),
     refusedRequests: () => read<StoredRefusal[]>("refused") ?? [],
     saveRefusedRequests: (all) => void meta.set.run("refused", JSON.stringify(all)),
+    endpointStates: () => read<StoredEndpointState[]>("endpoints") ?? [],
+    saveEndpointStates: (all) => void meta.set.run("endpoints", JSON.stringify(all)),
     demo: () => read<{ next: number } | null>("demo"),
     saveDemo: (demo) => void meta.set.run("demo", JSON.stringify(demo)),
   };

@@ -10,6 +10,7 @@ import { createTrust } from "../../src/engine/deliver/dial.ts";
 import { createAuthority } from "../../src/engine/endpoints/authority.ts";
 import { createEndpoints } from "../../src/engine/endpoints/endpoints.ts";
 import type { EndpointsOptions } from "../../src/engine/endpoints/endpoints.ts";
+import type { StoredEndpointState } from "../../src/engine/store-ports.ts";
 import type { EndpointDraft, EndpointView } from "../../src/engine/endpoint-pipeline.ts";
 import { createSteppedClock } from "./stepped-clock.ts";
 
@@ -18,7 +19,10 @@ export const testAuthority = createAuthority({ dataDir: null });
 export function createEndpointStore(): EndpointsOptions["store"] {
   const kept = new Map<EndpointId, TestEndpoint>();
   let last = 0;
+  let states: readonly StoredEndpointState[] = [];
   return {
+    endpointStates: () => [...states],
+    saveEndpointStates: (all) => void (states = all),
     endpoints: () => [...kept.values()],
     insertEndpoint(endpoint) {
       last += 1;
@@ -54,6 +58,10 @@ export async function startEndpoints(options: Partial<EndpointsOptions> = {}) {
     authority: testAuthority,
     seed: () => 1,
     secrets: () => [],
+    webhookUrls: () => [],
+    report: (error) => {
+      throw error;
+    },
     host: "127.0.0.1",
     port: 0,
     tlsPort: 0,

@@ -85,8 +85,9 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
       ...source,
       plan: source.plan && exportedPlan(source.plan),
     })),
-    endpoints: endpoints.list().map(({ name, path, steps, after }) => ({
+    endpoints: endpoints.list().map(({ name, path, steps, after, perMessage }) => ({
       ...{ name, path, after },
+      ...(perMessage === true ? { perMessage } : {}),
       steps: steps.map((step) => (step.to === undefined ? step : { ...step, to: shown(step.to) })),
     })),
     destinations: configuration

@@ -23,6 +23,7 @@ test("a new endpoint answers 200 for ever, at a path made of its name", () => {
     steps: [answer],
     after: "repeat-last",
     inFrontOf: null,
+    perMessage: false,
   });
   const paths = ["Łódź Größe", "名前", "--a--b--", "é"].map((name) =>
     checkDraft({ name }, null, free),
@@ -47,6 +48,7 @@ test("a change leaves what it does not name", () => {
     steps,
     after,
     inFrontOf: null,
+    perMessage: false,
   });
   for (const change of [
     { name: "New" },
@@ -60,6 +62,7 @@ test("a change leaves what it does not name", () => {
       steps,
       after,
       inFrontOf: null,
+      perMessage: false,
       ...change,
     });
   expect(checkDraft({ steps: [] }, present, free)).toMatchObject({ steps: [answer] });

@@ -25,11 +25,12 @@ const maxHeld = 100;
 
 type Checked = Omit<TestEndpoint, "id" | "createdAt">;
 
-/** The endpoint of a draft, or `present` with the changes of the draft. */
+/** The endpoint of a draft, or `present` with the changes of the draft; `isUsed` is of that. */
 export function checkDraft(
   draft: Partial<EndpointDraft>,
   present: TestEndpoint | null,
   taken: (path: string) => boolean,
+  isUsed = true,
 ): Checked | Problem {
   const name = (draft.name ?? present?.name ?? "").trim();
   if (name === "") return invalid("A test endpoint needs a name.");
@@ -37,7 +38,7 @@ export function checkDraft(
     return invalid(`The name is longer than ${maxNameLength} characters.`);
   const path =
     draft.path === undefined
-      ? (present?.path ?? freePath(name, taken))
+      ? pathFor(name, present, taken, isUsed)
       : checkPath(draft.path, present, taken);
   if (isProblem(path)) return path;
   const steps = draft.steps === undefined ? (present?.steps ?? []) : draft.steps;
@@ -51,6 +52,7 @@ export function checkDraft(
     path,
     steps: steps.length === 0 ? [{ do: "answer", status: 200 }] : steps,
     after: draft.after ?? present?.after ?? "repeat-last",
+    perMessage: draft.perMessage ?? present?.perMessage ?? false,
     inFrontOf: draft.inFrontOf === undefined ? (present?.inFrontOf ?? null) : draft.inFrontOf,
   };
 }
@@ -71,6 +73,20 @@ function checkPath(
   if (path !== present?.path && taken(path))
     return conflict("path_taken", `Another test endpoint is at /${path}.`);
   return path;
+}
+
+/** The path of a new endpoint follows its name until somebody uses it or gives it another. */
+function pathFor(
+  name: string,
+  present: TestEndpoint | null,
+  taken: (path: string) => boolean,
+  isUsed: boolean,
+): string {
+  if (present === null) return freePath(name, taken);
+  const isOwn = present.path !== freePath(present.name, () => false);
+  if (isUsed || name === present.name || (isOwn && !/-\d+$/.test(present.path)))
+    return present.path;
+  return freePath(name, (path) => path !== present.path && taken(path));
 }
 
 function freePath(name: string, taken: (path: string) => boolean): string {

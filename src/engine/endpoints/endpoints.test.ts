@@ -40,6 +40,10 @@ async function flood(url: string, bodies: string[], connections = 64): Promise<n
 const count = (statuses: number[], status: number): number =>
   statuses.filter((each) => each === status).length;
 
+/** Whatever kind of array the bytes are in. */
+const bytesAsText = (name: string, value: unknown): unknown =>
+  name === "body" ? undefined : value;
+
 describe("a test endpoint", () => {
   test("is made with a path of its name, a place on both ports and a program at its first step", async () => {
     const { endpoints, url, tlsUrl } = await startEndpoints();
@@ -70,14 +74,58 @@ describe("a test endpoint", () => {
     ]);
   });
 
-  test("is still there after a restart, at its first step", async () => {
+  test("is still there after a restart, at its step, with what it received", async () => {
     const store = createEndpointStore();
     const first = await startEndpoints({ store });
     const { id, url } = first.create({ steps: [{ do: "answer", status: 503 }, { do: "answer" }] });
     await askWithNode(url);
+    const before = JSON.stringify(unwrap(first.endpoints.received(id, 10, null)), bytesAsText);
     await first.endpoints.stop();
     const second = await startEndpoints({ store });
-    expect(second.endpoints.get(id)).toMatchObject({ name: "Under test", position: { step: 0 } });
+    const endpoint = second.endpoints.get(id);
+    expect(endpoint).toMatchObject({ name: "Under test", position: { step: 1, received: 1 } });
+    expect(JSON.stringify(unwrap(second.endpoints.received(id, 10, null)), bytesAsText)).toBe(
+      before,
+    );
+    await askWithNode(endpoint?.url ?? "");
+    const after = unwrap(second.endpoints.received(id, 10, null)).items;
+    expect(after.map(({ status }) => status)).toEqual([200, 503]);
+    expect(new Set(after.map((request) => request.id)).size).toBe(2);
+  });
+
+  test("can count for each message, which then meets its first step first", async () => {
+    const { create, endpoints } = await startEndpoints();
+    const { id, url } = create({
+      steps: [{ do: "answer", status: 503, times: 2 }, { do: "answer" }],
+      perMessage: true,
+    });
+    const send = async (messageId?: string): Promise<number> => {
+      const body = JSON.stringify(messageId === undefined ? {} : { messageId });
+      return (await fetch(url, { method: "POST", body })).status;
+    };
+    const statuses = [];
+    for (const message of ["a", "b", "a", "b", "a", "c", "b", undefined, undefined, undefined])
+      statuses.push(await send(message));
+    expect(statuses).toEqual([503, 503, 503, 503, 200, 503, 200, 503, 503, 200]);
+    unwrap(endpoints.rewind(id));
+    expect(await send("a")).toBe(503);
+    unwrap(endpoints.update(id, { perMessage: false }));
+    expect([await send("x"), await send("y"), await send("z")]).toEqual([503, 503, 200]);
+  });
+
+  test("has a path that follows its name until a webhook or a request uses it, or a user chose one", async () => {
+    let urls: string[] = [];
+    const { create, endpoints, url: base } = await startEndpoints({ webhookUrls: () => urls });
+    const rename = (id: EndpointId, name: string) => unwrap(endpoints.update(id, { name })).path;
+    const one = create({ name: "endpoint", steps: [] });
+    expect(rename(one.id, "Flaky billing")).toBe("flaky-billing");
+    urls = [`${base}/flaky-billing`];
+    expect(rename(one.id, "Other")).toBe("flaky-billing");
+    const two = create({ name: "endpoint", steps: [] });
+    await askWithNode(two.url);
+    expect(rename(two.id, "Other")).toBe("endpoint");
+    const three = create({ name: "Mine", path: "hooks/in", steps: [] });
+    expect(rename(three.id, "Other")).toBe("hooks/in");
   });
 
   test("shows its position as requests come, and goes back when it is rewound", async () => {

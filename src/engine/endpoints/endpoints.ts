@@ -13,7 +13,7 @@ import { matches, Program, type MessageFacts } from "../../domain/program.ts";
 import { drawUnit } from "../../domain/random.ts";
 import type { Endpoints, EndpointView } from "../endpoint-pipeline.ts";
 import type { Changes } from "../pipeline.ts";
-import type { ConfigurationStore } from "../store-ports.ts";
+import type { ConfigurationStore, EndpointStateStore } from "../store-ports.ts";
 import { urlOf } from "../http-port.ts";
 import type { Authority } from "./authority.ts";
 import { checkDraft, presets } from "./endpoint-draft.ts";
@@ -29,10 +29,14 @@ export type EndpointsOptions = ForwardingOptions & {
   store: Pick<
     ConfigurationStore,
     "endpoints" | "insertEndpoint" | "updateEndpoint" | "deleteEndpoint"
-  >;
+  > &
+    EndpointStateStore;
   changes: Changes;
   authority: Authority;
+  report: (error: unknown) => void;
   secrets: () => KnownSecret[];
+  /** Of all destinations. */
+  webhookUrls: () => string[];
   host: string;
   port: number;
   tlsPort: number;
@@ -69,7 +73,7 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
     host,
     ...ports,
     authority,
-    receive: createReceive(options, forwarding, all.byPath),
+    receive: createReceive(options, forwarding, all.byPath, all.lastReceived()),
   });
 
   const noteChange = (id: EndpointId): void => changes.note("endpoints", endpointIds.format(id));
@@ -92,6 +96,9 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
     };
   };
 
+  const isUsed = ({ endpoint, program }: Runtime): boolean =>
+    program.position().received > 0 ||
+    options.webhookUrls().some((url) => pathOf(url) === endpoint.path);
   const isTaken = (path: string): boolean => all.byPath(path) !== undefined;
 
   function withEndpoint<Result>(
@@ -117,7 +124,7 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
     },
     update: (id, draft) =>
       withEndpoint(id, (runtime) => {
-        const checked = checkDraft(draft, runtime.endpoint, isTaken);
+        const checked = checkDraft(draft, runtime.endpoint, isTaken, isUsed(runtime));
         if (isProblem(checked)) return checked;
         const endpoint = { ...runtime.endpoint, ...checked };
         store.updateEndpoint(endpoint);
@@ -156,6 +163,7 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
       for (const { serving } of all.byId.values()) for (const each of serving) each.abandon();
       forwarding.close();
       await server.stop();
+      all.save();
     },
     reload() {
       all.reload();
@@ -165,14 +173,18 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
 }
 
 /** All test endpoints while they run, by id and by path. */
-function createRuntimes({ store, secrets }: Pick<EndpointsOptions, "store" | "secrets">) {
+function createRuntimes({
+  store,
+  secrets,
+  report,
+}: Pick<EndpointsOptions, "store" | "secrets" | "report">) {
   const byId = new Map<EndpointId, Runtime>();
   const byPath = new Map<string, Runtime>();
 
   function add(endpoint: TestEndpoint): Runtime {
     const runtime = {
       endpoint,
-      program: new Program(endpoint.steps, endpoint.after),
+      program: new Program(endpoint.steps, endpoint.after, endpoint.perMessage),
       received: new ReceivedRequests(endpoint.id, secrets),
       serving: new Set<Serving>(),
     };
@@ -192,11 +204,18 @@ function createRuntimes({ store, secrets }: Pick<EndpointsOptions, "store" | "se
     if (byPath.get(runtime.endpoint.path) === runtime) byPath.delete(runtime.endpoint.path);
     byPath.set(endpoint.path, runtime);
     runtime.endpoint = endpoint;
-    program.continueWith(endpoint.after);
+    program.continueWith(endpoint.after, endpoint.perMessage);
     if (hasNewSteps) program.replaceSteps(endpoint.steps);
   }
 
   for (const endpoint of store.endpoints()) add(endpoint);
+  for (const { id, createdAt, steps, program, received } of store.endpointStates()) {
+    const runtime = byId.get(id);
+    // After a reset, ids start from 1 again.
+    if (runtime?.endpoint.createdAt !== createdAt) continue;
+    if (JSON.stringify(runtime.endpoint.steps) === steps) runtime.program.restore(program);
+    runtime.received.restore(received);
+  }
 
   return {
     byId: byId as ReadonlyMap<EndpointId, Runtime>,
@@ -204,6 +223,24 @@ function createRuntimes({ store, secrets }: Pick<EndpointsOptions, "store" | "se
     add,
     remove,
     change,
+    /** Of what was received, so much that a start stays quick. */
+    save(): void {
+      try {
+        store.saveEndpointStates(
+          Array.from(byId.values(), ({ endpoint, program, received }) => ({
+            id: endpoint.id,
+            createdAt: endpoint.createdAt,
+            steps: JSON.stringify(endpoint.steps),
+            program: program.state(),
+            received: received.newest(),
+          })),
+        );
+      } catch (error) {
+        report(error);
+      }
+    },
+    lastReceived: (): number =>
+      Math.max(0, ...Array.from(byId.values(), ({ received }) => received.lastId())),
     reload(): void {
       const stored = new Map(store.endpoints().map((endpoint) => [endpoint.id, endpoint]));
       for (const runtime of byId.values()) {
@@ -224,8 +261,9 @@ function createReceive(
   { clock, holds, changes, seed }: EndpointsOptions,
   forwarding: ReturnType<typeof createForwarding>,
   endpointAt: (path: string) => Runtime | undefined,
+  lastId: number,
 ): (request: EndpointRequest) => void {
-  let lastReceived = 0;
+  let lastReceived = lastId;
 
   const draw = (id: EndpointId) => (step: number, nth: number) => drawUnit(seed(), id, step, nth);
 
@@ -240,7 +278,10 @@ function createReceive(
     const facts = once(() => readMessageFacts(request.body));
     const index = request.tooLarge
       ? null
-      : program.serve({ fits: (match) => matches(match, facts()), draw: draw(endpoint.id) });
+      : program.serve(
+          { fits: (match) => matches(match, facts()), draw: draw(endpoint.id) },
+          () => facts().messageId,
+        );
     const step = index === null ? undefined : endpoint.steps[index];
     lastReceived += 1;
     const entry = received.add({

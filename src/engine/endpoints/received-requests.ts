@@ -21,6 +21,9 @@ const maxBytes = 8 * 1024 * 1024;
  */
 const maxBodyKept = 64 * 1024;
 
+/** Of each endpoint, from one run to the next. */
+const maxStored = 512 * 1024;
+
 export type KnownSecret = { destinationId: DestinationId; name: string; secret: string };
 
 export type NewReceivedRequest = Pick<
@@ -33,6 +36,11 @@ export type NewReceivedRequest = Pick<
   body: Uint8Array;
   bodyLength: number;
 };
+
+/** Without what a forward sent on, which is in the record of the receiver. */
+export type StoredRequest = Omit<NewReceivedRequest, "body"> & { body: string; read: Read | null };
+
+type Read = Pick<ReceivedRequest, "message" | "signature">;
 
 export type ReceivedEntry = {
   /** Set when the head of the answer is sent. */
@@ -47,7 +55,7 @@ type Entry = NewReceivedRequest & {
   bytes: number;
   forwarded: ForwardedExchange[];
   /** Read at once when the body was cut. */
-  read: Pick<ReceivedRequest, "message" | "signature"> | null;
+  read: Read | null;
 };
 
 export class ReceivedRequests {
@@ -65,7 +73,8 @@ export class ReceivedRequests {
     this.#secrets = secrets;
   }
 
-  add(request: NewReceivedRequest): ReceivedEntry {
+  /** `known` was read before the body was cut. */
+  add(request: NewReceivedRequest, known: Read | null = null): ReceivedEntry {
     const cut = request.body.byteLength > maxBodyKept;
     const body = cut ? copyOf(request.body.subarray(0, maxBodyKept)) : withoutSlack(request.body);
     const read = cut
@@ -73,7 +82,7 @@ export class ReceivedRequests {
           message: readMessageFacts(request.body),
           signature: this.#signature(request.rawHeaders, request.body),
         }
-      : null;
+      : known;
     const bytes = body.byteLength + request.path.length + headerBytes(request.rawHeaders);
     const entry: Entry = { ...request, body, read, bytes, forwarded: [] };
     this.#bytes += entry.bytes;
@@ -133,6 +142,29 @@ export class ReceivedRequests {
     for (let index = end - 1; index >= start; index -= 1) items.push(this.#read(this.#at(index)));
     const nextCursor = start > 0 ? (items.at(-1)?.id ?? null) : null;
     return { items, nextCursor, total: this.#count, dropped: this.#dropped };
+  }
+
+  /** As text, so much that a start stays quick; oldest first. */
+  newest(): StoredRequest[] {
+    const kept: StoredRequest[] = [];
+    let bytes = 0;
+    for (let index = this.#count - 1; index >= 0; index -= 1) {
+      const { body, bytes: size, forwarded: _, ...entry } = this.#at(index);
+      bytes += size;
+      if (bytes > maxStored) break;
+      kept.push({ ...entry, body: Buffer.from(body).toString("base64") });
+    }
+    return kept.toReversed();
+  }
+
+  restore(stored: readonly StoredRequest[]): void {
+    for (const { body, read, ...entry } of stored)
+      this.add({ ...entry, body: Uint8Array.from(Buffer.from(body, "base64")) }, read);
+  }
+
+  /** 0 when there is none. */
+  lastId(): number {
+    return this.#count === 0 ? 0 : this.#at(this.#count - 1).id;
   }
 
   clear(): void {

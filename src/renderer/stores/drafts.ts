@@ -13,15 +13,36 @@ type DraftStore<Draft> = {
 
 export type UseDrafts<Draft> = UseBoundStore<StoreApi<DraftStore<Draft>>>;
 
-export function draftStore<Draft>(): UseDrafts<Draft> {
-  return create<DraftStore<Draft>>()((set, get) => ({
-    drafts: {},
-    keep: (id, draft) => set({ drafts: { ...get().drafts, [id]: draft } }),
-    drop(id) {
-      const { [id]: _, ...drafts } = get().drafts;
+/** They survive a reload of the page, and end with its tab. */
+export function draftStore<Draft>(name: string): UseDrafts<Draft> {
+  const key = `hookyard.drafts.${name}`;
+  return create<DraftStore<Draft>>()((set, get) => {
+    const store = (drafts: Readonly<Record<string, Draft>>): void => {
       set({ drafts });
-    },
-  }));
+      try {
+        window.sessionStorage.setItem(key, JSON.stringify(drafts));
+      } catch {
+        // Without room they live as long as the page.
+      }
+    };
+    return {
+      drafts: stored<Draft>(key),
+      keep: (id, draft) => store({ ...get().drafts, [id]: draft }),
+      drop(id) {
+        const { [id]: _, ...drafts } = get().drafts;
+        store(drafts);
+      },
+    };
+  });
+}
+
+function stored<Draft>(key: string): Readonly<Record<string, Draft>> {
+  try {
+    const drafts: unknown = JSON.parse(window.sessionStorage.getItem(key) ?? "{}");
+    return typeof drafts === "object" && drafts !== null ? (drafts as Record<string, Draft>) : {};
+  } catch {
+    return {};
+  }
 }
 
 /** Of the one that does not exist yet. */

@@ -201,7 +201,13 @@ const program = z
 export const endpoint = z
   .union([
     program,
-    members({ steps: program, after: oneOf(["repeat-last", "start-over"]).optional() }),
+    members({
+      steps: program,
+      after: oneOf(["repeat-last", "start-over"]).optional(),
+      perMessage: flag
+        .optional()
+        .describe("Each message meets the first step first, however many others came before it."),
+    }),
   ])
   .meta({
     id: "ScenarioEndpoint",

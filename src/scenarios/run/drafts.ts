@@ -24,7 +24,7 @@ export type EndpointAddress = { url: string; tlsUrl: string };
 
 type FileSource = NonNullable<NonNullable<Scenario["sources"]>[string]>;
 type SourceChanges = Omit<InputOf<"sources.update">, "id">;
-type EndpointChanges = Pick<InputOf<"endpoints.create">, "steps" | "after">;
+type EndpointChanges = Pick<InputOf<"endpoints.create">, "steps" | "after" | "perMessage">;
 type DestinationChanges = Omit<InputOf<"destinations.update">, "id">;
 
 export function sourceChanges({ faults, ...members }: FileSource): SourceChanges {
@@ -52,6 +52,7 @@ export function endpointChanges(endpoint: FileEndpoint, addressOf: AddressOf): E
   return {
     steps: endpoint.steps.map(changed),
     ...(endpoint.after === undefined ? {} : { after: endpoint.after }),
+    ...(endpoint.perMessage === undefined ? {} : { perMessage: endpoint.perMessage }),
   };
 }
 

@@ -22,6 +22,17 @@ export function endpointsPage(page: Page) {
       page.getByRole("button", { name: `More requests for step ${number}` }),
     addStep: page.getByRole("button", { name: "Add a step" }),
     move: (number: number) => page.getByRole("button", { name: `Move step ${number}` }),
+    counts: (name: "all requests" | "each message") =>
+      page.getByRole("radiogroup", { name: "Counts requests" }).getByRole("radio", { name }),
+    address: page.getByRole("region", { name: "Addresses" }).locator("code").first(),
+    newDestination: page.getByRole("button", { name: "Create a destination with this" }),
+    presets: (group: string) => page.getByRole("group", { name: group }).getByRole("button"),
+    /** A bead of the expected delivery. */
+    bead: (text: string | RegExp) =>
+      page
+        .getByRole("region", { name: "Expected delivery" })
+        .getByRole("listitem")
+        .filter({ hasText: text }),
     setBack: page.getByRole("button", { name: "Rewind to step 1" }),
     received: page
       .getByRole("grid", { name: "Received requests, newest first" })

@@ -105,7 +105,7 @@ export function missingInDraft({ by, rule, members }: AudienceDraft): string | n
 }
 
 export const audienceKind: ComputedKind<Audience, AudienceDraft> = {
-  useDrafts: draftStore(),
+  useDrafts: draftStore("Audience"),
   path: [],
   empty: emptyDraft,
   draftOf,
@@ -179,7 +179,7 @@ export function missingInComputation({
 }
 
 export const traitKind: ComputedKind<ComputedTrait, TraitDraft> = {
-  useDrafts: draftStore(),
+  useDrafts: draftStore("ComputedTrait"),
   path: [traitsPath],
   empty: emptyTrait,
   draftOf: traitDraftOf,

@@ -116,4 +116,4 @@ function wrongHeader(headers: WebhookDraft["headers"], at: number): string | nul
   return checkHeader(name, value) ?? (first < at ? `The header ${name} is set twice.` : null);
 }
 
-export const useDrafts = draftStore<DestinationDraft>();
+export const useDrafts = draftStore<DestinationDraft>("Destination");

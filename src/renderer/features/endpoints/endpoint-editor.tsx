@@ -17,9 +17,11 @@ import { ProblemText } from "../../kit/problem.tsx";
 import type { Action } from "../../kit/use-action.ts";
 import { count, span } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
+import { newId } from "../../stores/drafts.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
+import { newDraft, useDrafts } from "../destinations/destination-draft.ts";
 import { certificateHosts, leadsTo, tlsUrlAt } from "./endpoint-address.ts";
 import { ProgramEditor } from "./program-editor.tsx";
 import { type Bead, outlookOf } from "./step-outcomes.ts";
@@ -35,6 +37,7 @@ type EditorProps = {
 
 export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
   const destinations = useLive("destinations.list", {}).answer?.items ?? [];
+  const sources = useLive("sources.list", {}).answer?.items ?? [];
   const [asksPath, setAsksPath] = useState(false);
   const users = destinations.flatMap((destination) =>
     destination.webhooks.flatMap((webhook, place) =>
@@ -42,7 +45,7 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
     ),
   );
   const user = users[0];
-  const { id, name, steps, after } = endpoint;
+  const { id, name, steps, after, perMessage = false } = endpoint;
 
   return (
     <EditorPane
@@ -65,6 +68,11 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
       }
       tools={
         <>
+          {user === undefined ? (
+            <Button small icon="destinations" onClick={() => newDestinationAt(endpoint, sources)}>
+              Create a destination with this
+            </Button>
+          ) : null}
           <Button
             small
             icon="rewind"
@@ -82,8 +90,20 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
                 icon: "copy",
                 onSelect: () =>
                   onRun(async () =>
-                    open(await call("endpoints.create", { name: `${name} copy`, steps, after })),
+                    open(
+                      await call("endpoints.create", {
+                        name: `${name} copy`,
+                        steps,
+                        after,
+                        perMessage,
+                      }),
+                    ),
                   ),
+              },
+              {
+                label: "Create a destination with this",
+                icon: "destinations",
+                onSelect: () => newDestinationAt(endpoint, sources),
               },
               { label: "Change the path…", icon: "endpoints", onSelect: () => setAsksPath(true) },
               "line",
@@ -196,6 +216,16 @@ function open({ id }: { id: string }, query: Record<string, string> = {}): void 
   usePlace.getState().go({ view: "endpoints", path: [id], query });
 }
 
+/** Begins a destination whose webhook is the endpoint. */
+function newDestinationAt(
+  { name, url }: Endpoint,
+  sources: readonly { id: string; kind: string }[],
+) {
+  const own = sources.filter(({ kind }) => kind !== "audience").map(({ id }) => id);
+  useDrafts.getState().keep(newId, { ...newDraft(own), name, webhooks: [{ url, headers: [] }] });
+  usePlace.getState().go({ view: "destinations", path: [newId] });
+}
+
 /** Creates a test endpoint and opens it. */
 export async function createEndpoint(preset: Preset | null): Promise<void> {
   if (preset === null)
@@ -225,23 +255,22 @@ function OutlookBeads({
   const settings = useLive("settings.get", {}).answer;
   const profiles = useLive("retryProfiles.list", {}).answer?.items;
   const profile = profiles === undefined ? undefined : profileOf(profiles, profileName);
-  const { id, steps, after } = endpoint;
+  const { steps, after } = endpoint;
   const outlook = useMemo(
     () =>
       profile === undefined || settings === undefined
         ? null
         : outlookOf({
-            endpointId: id,
             steps,
             after,
             profile,
             seed: settings.seed,
             jitter: settings.jitter,
           }),
-    [id, steps, after, profile, settings],
+    [steps, after, profile, settings],
   );
   if (outlook === null) return null;
-  const { beads, end } = outlook;
+  const { beads, end, share } = outlook;
   const isLong = beads.length > maxBeads;
   const last = beads.at(-1);
   return (
@@ -269,21 +298,39 @@ function OutlookBeads({
           <span className={`tone strong ${end}`}>
             <State state={end} />
           </span>
-          <span className="quiet">round {last?.round ?? 1}</span>
+          <span className="quiet">
+            round {last?.round ?? 1}
+            {share < 1 ? `, ${percent(share)} of deliveries` : null}
+          </span>
         </li>
       </ol>
     </section>
   );
 }
 
-function BeadItem({ bead: { round, atMs, outcome, word } }: { bead: Bead }) {
+const percent = (share: number): string =>
+  share > 0 && share < 0.01 ? "under 1 %" : `${Math.round(share * 100)} %`;
+
+function BeadItem({ bead: { round, atMs, outcome, word, chances } }: { bead: Bead }) {
+  const rest = chances.reduce((left, { share }) => left - share, 1);
   return (
     <li title={`round ${round}: ${outcome}`}>
       <span className={`tone ${outcome}`}>
         <OutcomeGlyph outcome={outcome} />
         <span className="sr">{outcome}</span>
       </span>
-      <span>{word}</span>
+      <span>
+        {word}
+        {chances.length === 0 ? null : ` ${percent(rest)}`}
+      </span>
+      {chances.map((chance) => (
+        <span key={chance.word} className={`chance tone ${chance.outcome}`}>
+          <OutcomeGlyph outcome={chance.outcome} />
+          <span className="muted">
+            {chance.word} {percent(chance.share)}
+          </span>
+        </span>
+      ))}
       <span className="mono quiet">{atMs === 0 ? "0 s" : `+${span(atMs)}`}</span>
     </li>
   );

@@ -95,6 +95,15 @@ export function EndpointsView() {
   );
 }
 
+/** What is wrong with an endpoint, by its first step. */
+function groupOf({ steps, host }: Preset): string {
+  const does = steps[0]?.do ?? "answer";
+  if (host !== undefined) return "certificates";
+  if (does === "forward") return "in front of a receiver";
+  if (["hang", "drip"].includes(does) || (steps[0]?.delayMs ?? 0) > 0) return "slow";
+  return ["answer", "redirect"].includes(does) ? "answers" : "broken connections";
+}
+
 function Presets({
   presets,
   onCreate,
@@ -105,16 +114,21 @@ function Presets({
   return (
     <section className="presets" aria-labelledby="presets-title">
       <h3 id="presets-title">New from a preset</h3>
-      {presets.map((preset) => (
-        <button
-          key={preset.name}
-          type="button"
-          className="preset"
-          title={`${preset.title}: ${printProgram(preset.steps)}`}
-          onClick={() => onCreate(preset)}
-        >
-          {preset.name.replaceAll("-", " ")}
-        </button>
+      {[...Map.groupBy(presets, groupOf)].map(([group, own]) => (
+        <div key={group} className="preset-group" role="group" aria-label={group}>
+          <span className="quiet">{group}</span>
+          {own.map((preset) => (
+            <button
+              key={preset.name}
+              type="button"
+              className="preset"
+              title={`${preset.title}: ${printProgram(preset.steps)}`}
+              onClick={() => onCreate(preset)}
+            >
+              {preset.name.replaceAll("-", " ").replace(/ certificate$/, "")}
+            </button>
+          ))}
+        </div>
       ))}
     </section>
   );

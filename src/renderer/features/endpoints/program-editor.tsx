@@ -20,15 +20,16 @@ import { progressOf } from "./step-outcomes.ts";
 const countedRequests = 100;
 
 export function ProgramEditor({ endpoint }: { endpoint: AnswerOf<"endpoints.get"> }) {
-  const { id, after, position } = endpoint;
+  const { id, after, position, perMessage = false } = endpoint;
   const program = useProgram(endpoint);
   const { steps } = program;
-  const letsPass = steps.some((step) => step.match !== undefined || step.chance !== undefined);
+  const letsPass =
+    perMessage || steps.some((step) => step.match !== undefined || step.chance !== undefined);
   const recent =
     useLive("endpoints.requests", letsPass ? { id, limit: countedRequests } : null).answer?.items ??
     [];
   const progress = progressOf(
-    { steps, after, position },
+    { steps, after, position, perMessage },
     recent.slice(0, position.received),
     position.received <= recent.length,
   );
@@ -128,7 +129,7 @@ export function ProgramEditor({ endpoint }: { endpoint: AnswerOf<"endpoints.get"
 }
 
 function AfterLastStep({
-  endpoint: { id, after },
+  endpoint: { id, after, perMessage = false },
   steps,
   onChange,
 }: {
@@ -152,6 +153,19 @@ function AfterLastStep({
             { value: "start-over", label: "start over" },
           ]}
           onChange={(value) => attempt(() => call("endpoints.update", { id, after: value }))}
+        />
+        <span className="muted">Counts</span>
+        <Choice
+          small
+          label="Counts requests"
+          value={perMessage ? "message" : "all"}
+          options={[
+            { value: "all", label: "all requests" },
+            { value: "message", label: "each message" },
+          ]}
+          onChange={(value) =>
+            attempt(() => call("endpoints.update", { id, perMessage: value === "message" }))
+          }
         />
         <span className="grow" />
         <span

@@ -62,7 +62,6 @@ const profileNamed = (name: string) => {
 
 const outlook = (text: string, options: Partial<OutlookOptions> = {}) =>
   outlookOf({
-    endpointId: "ept_000000001",
     steps: parseProgram(text).steps ?? [],
     after: "repeat-last",
     profile: profileNamed("documented"),
@@ -131,10 +130,18 @@ describe("what a delivery makes of a program", () => {
     ]);
   });
 
-  test("a share is drawn from the seed: never at 0, always at 100, the same each time between", () => {
+  test("a random step is a share of its round and no certain failure: never at 0, always at 100", () => {
     expect(words("503 0 % → 200")).toEqual(["200 success"]);
+    expect(outlook("503 0 % → 200").share).toBe(1);
     expect(outlook("503 100 % → 200").end).toBe("expired");
-    expect(outlook("503 50 % → 200", { seed: 7 })).toEqual(outlook("503 50 % → 200", { seed: 7 }));
+    const { beads, end, share } = outlook("503 30 % → 200");
+    expect([end, share]).toEqual(["delivered", 0.7]);
+    expect(beads).toMatchObject([
+      { word: "200", chances: [{ word: "503", outcome: "http_error", share: 0.3 }] },
+    ]);
+    // Both fail and are retried: every delivery ends so.
+    expect(outlook("500 70 % → hang")).toMatchObject({ end: "expired", share: 1 });
+    expect(outlook("410 20 % → 503 ×2 → 200").share).toBeCloseTo(0.8 ** 3);
   });
 
   test("a forward counts as a receiver that answers 200, unless the step says otherwise", () => {

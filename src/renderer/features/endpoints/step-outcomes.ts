@@ -2,9 +2,7 @@
 
 import type { AnswerOf } from "../../../contract/contract.ts";
 import type { RetryProfile } from "../../../domain/configuration.ts";
-import { endpointIds } from "../../../domain/ids.ts";
 import { limitOf, type Offer, Program } from "../../../domain/program.ts";
-import { drawUnit } from "../../../domain/random.ts";
 import { isRetryable, nextRoundAt } from "../../../domain/retry.ts";
 import type { Outcome } from "../../../domain/states.ts";
 import { printAction, type ProgramStep } from "./program-text.ts";
@@ -109,7 +107,7 @@ export function extrasWords(
   };
 }
 
-type Endpoint = Pick<AnswerOf<"endpoints.get">, "after" | "position"> & {
+type Endpoint = Pick<AnswerOf<"endpoints.get">, "after" | "position" | "perMessage"> & {
   steps: readonly ProgramStep[];
 };
 
@@ -126,10 +124,16 @@ export type StepProgress = {
  * tell: `recent` are those of this run, newest first.
  */
 export function progressOf(
-  { steps, after, position }: Endpoint,
+  { steps, after, position, perMessage = false }: Endpoint,
   recent: readonly { step: number | null }[],
   isWhole: boolean,
 ): StepProgress[] {
+  // Each message has its own counts, so what a step served is known of the requests alone.
+  if (perMessage)
+    return steps.map((_, place) => ({
+      served: isWhole ? recent.filter((request) => request.step === place).length : null,
+      of: null,
+    }));
   const next = position.step ?? steps.length;
   const letsPass = steps.findIndex(
     (step, place) => place >= next && (step.match !== undefined || step.chance !== undefined),
@@ -147,7 +151,6 @@ export function progressOf(
 }
 
 export type OutlookOptions = {
-  endpointId: string;
   steps: readonly ProgramStep[];
   after: "repeat-last" | "start-over";
   profile: RetryProfile;
@@ -155,8 +158,20 @@ export type OutlookOptions = {
   jitter: boolean;
 };
 
-export type Bead = { round: number; atMs: number; outcome: Outcome; word: string };
-type Outlook = { beads: Bead[]; end: "delivered" | "failed" | "expired" };
+export type Bead = {
+  round: number;
+  atMs: number;
+  outcome: Outcome;
+  word: string;
+  /** Of a random step before it: what else the round may come to, and how likely. */
+  chances: readonly { outcome: Outcome; word: string; share: number; isRetried: boolean }[];
+};
+type Outlook = {
+  beads: Bead[];
+  end: "delivered" | "failed" | "expired";
+  /** The share of deliveries that end so, in that round; 1 without random steps. */
+  share: number;
+};
 
 /** Jitter differs from delivery to delivery; the first one of a store stands for all. */
 const sequence = 1;
@@ -164,29 +179,38 @@ const sequence = 1;
 /** A custom profile may allow thousands of rounds. */
 const maxRounds = 1000;
 
-/** Assumes a message that every `match` accepts. */
-export function outlookOf({
-  endpointId,
-  steps,
-  after,
-  profile,
-  seed,
-  jitter,
-}: OutlookOptions): Outlook {
+/**
+ * Assumes a message that every `match` accepts, and that no random step takes it: what such a step
+ * would do is a share of its round, and no certain failure.
+ */
+export function outlookOf({ steps, after, profile, seed, jitter }: OutlookOptions): Outlook {
   const program = new Program(steps, after);
   const offer: Offer = {
     fits: () => true,
-    draw: (step, nth) => drawUnit(seed, endpointIds.parse(endpointId) ?? 0, step, nth),
+    draw: () => almostOne,
   };
   const beads: Bead[] = [];
+  let share = 1;
   let atMs = 0;
   for (let round = 1; round <= maxRounds; round += 1) {
-    const step = steps[program.serve(offer) ?? -1];
+    const index = program.serve(offer) ?? steps.length;
+    const step = steps[index];
     const outcome = step === undefined ? "success" : outcomeOf(step, profile.timeoutMs);
-    beads.push({ round, atMs, outcome, word: step === undefined ? "200" : wordOf(step) });
-    if (outcome === "success") return { beads, end: "delivered" };
+    const chances = chancesOf(steps.slice(0, index), profile);
     const status = step !== undefined && outcome === "http_error" ? statusOf(step) : null;
-    if (!isRetryable(profile, outcome, status)) return { beads, end: "failed" };
+    const isRetried = isRetryable(profile, outcome, status);
+    // What a random step does alike leads to the same end.
+    share *= chances.reduce(
+      (rest, chance) =>
+        chance.isRetried === isRetried && (chance.outcome === "success") === (outcome === "success")
+          ? rest
+          : rest - chance.share,
+      1,
+    );
+    const word = step === undefined ? "200" : wordOf(step);
+    beads.push({ round, atMs, outcome, word, chances });
+    if (outcome === "success") return { beads, end: "delivered", share };
+    if (!isRetried) return { beads, end: "failed", share };
     const next = nextRoundAt({
       profile,
       round,
@@ -196,10 +220,29 @@ export function outlookOf({
       sequence,
       jitter,
     });
-    if (next === null) return { beads, end: "expired" };
+    if (next === null) return { beads, end: "expired", share };
     atMs = next;
   }
-  return { beads, end: "expired" };
+  return { beads, end: "expired", share };
+}
+
+/** Only a step for all requests takes this draw. */
+const almostOne = 1 - Number.EPSILON;
+
+/** Each takes its share of what those before it leave. */
+function chancesOf(steps: readonly ProgramStep[], profile: RetryProfile): Bead["chances"] {
+  let rest = 1;
+  return steps.flatMap((step) => {
+    const { chance, times } = step;
+    // One that serves few requests says little of any one of them.
+    if (chance === undefined || chance === 0 || times !== undefined) return [];
+    const share = rest * chance;
+    rest -= share;
+    const outcome = outcomeOf(step, profile.timeoutMs);
+    const status = outcome === "http_error" ? statusOf(step) : null;
+    const isRetried = isRetryable(profile, outcome, status);
+    return [{ outcome, word: wordOf(step), share, isRetried }];
+  });
 }
 
 function wordOf(step: ProgramStep): string {

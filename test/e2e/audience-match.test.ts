@@ -1,0 +1,24 @@
+import { expect } from "vitest";
+import { audiencesPage } from "./pages/audiences.ts";
+import { test } from "./support/inspector-test.ts";
+
+test("who matches an audience is read again when the clock moves, so that nobody who left is listed", async ({
+  open,
+  inspector,
+}) => {
+  await inspector.call("sources.create", { name: "Shop web", writeKey: inspector.writeKey });
+  await inspector.call("clock.set", { mode: "paused" });
+  await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+  await inspector.call("pipeline.settle", {});
+  const { id } = await inspector.call("audiences.create", {
+    name: "Buyers",
+    rule: { event: "Order Completed", atLeast: 1, withinDays: 7 },
+  });
+  const { page } = await open(`/audiences/${id}`);
+  const audiences = audiencesPage(page);
+  await audiences.matching.filter({ hasText: "1 of 1 known user" }).waitFor();
+  await audiences.sampled("u_1").waitFor();
+  await inspector.call("clock.advance", { byMs: 8 * 86_400_000 });
+  await audiences.matching.filter({ hasText: "0 of 1 known user" }).waitFor();
+  expect(await audiences.sampled("u_1").count()).toBe(0);
+});

@@ -1,0 +1,65 @@
+import { describe, expect } from "vitest";
+import { destinationsPage } from "./pages/destinations.ts";
+import { endpointsPage } from "./pages/endpoints.ts";
+import { test } from "./support/inspector-test.ts";
+
+describe("a test endpoint", () => {
+  test("has a path that follows its name, becomes a destination, and counts for each message", async ({
+    open,
+    inspector,
+  }) => {
+    await inspector.call("sources.create", { name: "Shop web", writeKey: inspector.writeKey });
+    await inspector.call("clock.set", { mode: "paused" });
+    const { page } = await open("/endpoints");
+    const endpoints = endpointsPage(page);
+    await endpoints.makeSteady.click();
+    await endpoints.name.fill("Flaky billing");
+    await endpoints.name.press("Enter");
+    await expect.poll(() => endpoints.address.textContent()).toMatch(/\/flaky-billing$/);
+    await endpoints.program.fill("503 → 200");
+    await endpoints.program.press("Enter");
+    await endpoints.step(2).waitFor();
+    await endpoints.counts("each message").click();
+    await expect
+      .poll(() => endpoints.counts("each message").getAttribute("aria-checked"))
+      .toBe("true");
+
+    await endpoints.newDestination.click();
+    const destinations = destinationsPage(page);
+    expect(await destinations.name.inputValue()).toBe("Flaky billing");
+    await destinations.name.fill("Typed before the reload");
+    await page.reload();
+    await expect.poll(() => destinations.name.inputValue()).toBe("Typed before the reload");
+    await destinations.make.click();
+    await expect
+      .poll(async () => (await inspector.call("destinations.list", {})).items[0]?.webhooks[0]?.url)
+      .toMatch(/\/flaky-billing$/);
+
+    await inspector.send([
+      { userId: "u_1", event: "A" },
+      { userId: "u_2", event: "B" },
+    ]);
+    await inspector.call("pipeline.settle", {});
+    await inspector.call("clock.advance", { to: "idle" });
+    const { items } = await inspector.call("messages.list", {});
+    expect(items.map(({ attempts }) => attempts)).toEqual([2, 2]);
+  });
+
+  test("draws a random step as its share, and has its presets in groups", async ({
+    open,
+    inspector,
+  }) => {
+    await inspector.call("endpoints.create", {
+      name: "sometimes",
+      steps: [{ do: "answer", status: 503, chance: 0.3 }, { do: "answer" }],
+    });
+    const { page } = await open("/endpoints");
+    const endpoints = endpointsPage(page);
+    await endpoints.bead(/200 70 %.*503 30 %/).waitFor();
+    await endpoints.bead(/delivered.*round 1, 70 % of deliveries/).waitFor();
+    expect(await endpoints.presets("certificates").count()).toBe(4);
+    await endpoints.presets("slow").filter({ hasText: "times out" }).click();
+    await endpoints.step(1).waitFor();
+    expect(await endpoints.does(1).inputValue()).toBe("hang");
+  });
+});

@@ -4,11 +4,12 @@
  */
 
 import { z } from "zod";
+import { destinationKinds } from "../domain/configuration.ts";
 import { snakeCase } from "../domain/snake-case.ts";
 import { members, oneOfTwo } from "./audiences.ts";
 import { defineCall } from "./call.ts";
 import { clientDraft } from "./clients.ts";
-import { payloadShape, webhookDraft } from "./destinations.ts";
+import { mappingDraft, payloadShape, webhookDraft } from "./destinations.ts";
 import { endpointDraft } from "./endpoints.ts";
 import { retryProfileDraft } from "./retry-profiles.ts";
 import { computation, rule, sync } from "./rules.ts";
@@ -17,6 +18,7 @@ import { sourceDraft } from "./sources.ts";
 
 const configuredDestination = z
   .strictObject({
+    kind: z.enum(destinationKinds).optional(),
     name: z.string(),
     sources: z.array(z.string()).describe("Their write keys; an import also accepts their names."),
     webhooks: z.array(
@@ -29,6 +31,7 @@ const configuredDestination = z
           ),
       }),
     ),
+    mappings: z.array(mappingDraft).optional(),
     sharedSecret: z.string().nullable().optional().describe("Unchanged when left out."),
     enabled: z.boolean().optional(),
     retryProfile: z.string().optional(),

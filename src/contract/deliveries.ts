@@ -55,6 +55,10 @@ const deliverySummary = z
     nextAttemptAt: time.nullable(),
     windowEndsAt: time.nullable().describe("No attempt starts later; null before the first."),
     rounds: z.int(),
+    messages: z
+      .array(idOf(messageIds))
+      .optional()
+      .describe("Of a batch: the `id`s of its messages that are kept, in its order."),
   })
   .meta({ id: "DeliverySummary" });
 export type DeliverySummaryAnswer = z.input<typeof deliverySummary>;
@@ -138,6 +142,12 @@ export const deliveryDetails = z
       "Empty when the answer would be larger than 1 MB: `deliveries.get` has it.",
     ),
     payloadSize: z.int(),
+    signed: bytes
+      .nullable()
+      .optional()
+      .describe(
+        "Of a delivery that a mapping made: the bytes that its signature covers, of a batch those of its first element; null when there is nothing to sign.",
+      ),
     transitions: z.array(
       z.object({
         at: time,

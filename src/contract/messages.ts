@@ -78,6 +78,12 @@ export const decision = z
     reason: z.string(),
     detail: z.string(),
     warnings: z.array(z.string()),
+    mappings: z
+      .array(z.object({ name: z.string(), reason: z.string(), detail: z.string() }))
+      .optional()
+      .describe(
+        "What became of it at each mapping: `routed`, `mapping_disabled`, `trigger_not_met` or `payload_error`.",
+      ),
   })
   .meta({ id: "Decision" });
 

@@ -9,6 +9,7 @@ import type {
   Source,
   CustomRetryProfile,
   Destination,
+  Mapping,
   RetryProfile,
 } from "../domain/configuration.ts";
 import {
@@ -31,7 +32,8 @@ import type {
 import type { Atomically } from "./profile-ports.ts";
 import type { ConfigurationStore, NewDestination } from "./store-ports.ts";
 import { highestStatus, lowestStatus } from "../domain/http-status.ts";
-import { builtInProfiles, documented, profileOf } from "../domain/retry.ts";
+import { checkMappings, laneUrl, mappingOf } from "./mappings.ts";
+import { actions, builtInProfiles, documented, profileOf } from "../domain/retry.ts";
 import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain/webhook-rules.ts";
 
 type ConfigurationOptions = {
@@ -278,13 +280,20 @@ function createDestinations({
   onDestinationDeleted,
 }: DestinationsOptions): Destinations {
   function destinationOf(draft: DestinationDraft, before: Destination | null): NewDestination {
+    const kind = draft.kind ?? "webhooks";
+    const mappings = (draft.mappings ?? []).map(mappingOf);
     return {
+      kind,
       name: draft.name,
       enabled: draft.enabled ?? true,
       sourceIds: [...new Set(draft.sourceIds)],
-      webhooks: withKnownWebhooks(draft.webhooks, before),
+      webhooks:
+        kind === "webhooks"
+          ? withKnownWebhooks(draft.webhooks ?? [], before)
+          : webhooksOfMappings(mappings, before),
+      mappings,
       sharedSecret: draft.sharedSecret === "" ? null : (draft.sharedSecret ?? null),
-      retryProfile: draft.retryProfile ?? documented.name,
+      retryProfile: draft.retryProfile ?? (kind === "webhooks" ? documented : actions).name,
       payload: draft.payload ?? "documented",
       createdAt: before?.createdAt ?? now(),
     };
@@ -294,6 +303,8 @@ function createDestinations({
     destinations: () => memory.destinations,
     destination: (id) => memory.destinations.find((destination) => destination.id === id),
     createDestination(draft) {
+      const misplaced = misplacedIn(draft, null);
+      if (misplaced !== null) return misplaced;
       const destination = destinationOf(draft, null);
       const wrong = checkDestination(destination, memory);
       if (wrong !== null) return wrong;
@@ -304,6 +315,11 @@ function createDestinations({
     updateDestination(id, changesOfDestination) {
       const before = memory.destinations.find((destination) => destination.id === id);
       if (before === undefined) return notFound("destination", destinationIds.format(id));
+      const misplaced = misplacedIn(
+        { kind: before.kind, ...defined(changesOfDestination) },
+        before,
+      );
+      if (misplaced !== null) return misplaced;
       const destination = destinationOf({ ...before, ...defined(changesOfDestination) }, before);
       const wrong = checkDestination(destination, memory);
       if (wrong !== null) return wrong;
@@ -423,7 +439,35 @@ function checkDestination(
       `There is no retry profile ${JSON.stringify(destination.retryProfile)}. Known: ${names}.`,
     );
   }
-  return checkWebhooks(destination.webhooks);
+  return destination.kind === "webhooks-actions"
+    ? checkMappings(destination.mappings ?? [])
+    : checkWebhooks(destination.webhooks);
+}
+
+/** Members of the other kind. */
+function misplacedIn(
+  { kind = "webhooks", webhooks = [], mappings = [] }: Partial<DestinationDraft>,
+  before: Destination | null,
+): Problem | null {
+  if (before !== null && before.kind !== kind)
+    return invalid("A destination keeps its kind. Create another one.");
+  if (kind === "webhooks" && mappings.length > 0)
+    return invalid('mappings: Only a destination of the kind "webhooks-actions" has mappings.');
+  if (kind === "webhooks-actions" && webhooks.length > 0)
+    return invalid('webhooks: A destination of the kind "webhooks-actions" has mappings instead.');
+  return null;
+}
+
+/** A mapping that keeps its name keeps its webhook, and with it its lane and its attempts. */
+function webhooksOfMappings(
+  mappings: readonly Omit<Mapping, "id">[],
+  before: Destination | null,
+): NewDestination["webhooks"] {
+  return mappings.map((mapping) => {
+    const known = before?.mappings.find(({ name }) => name === mapping.name);
+    const webhook = { url: laneUrl(mapping), headers: {} };
+    return known === undefined ? webhook : { id: known.id, ...webhook };
+  });
 }
 
 /** Webhooks that stay keep their id, and with it their lane and their attempts. */

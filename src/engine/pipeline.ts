@@ -36,6 +36,7 @@ import type {
   Suppressions,
 } from "./profile-pipeline.ts";
 import type { DeliveryFilter, DeliverySummary, QueryStore, UnknownKey } from "./ports.ts";
+import type { MappingDraft } from "./mappings.ts";
 import type { NewDestination, StoredRefusal } from "./store-ports.ts";
 
 export type Pipeline = {
@@ -81,8 +82,9 @@ export type SourceDraft = Pick<Source, "name"> &
     kind?: (typeof sourceKinds)[number];
   };
 export type DestinationDraft = Pick<Destination, "name" | "sourceIds"> &
-  Pick<NewDestination, "webhooks"> &
-  Partial<Pick<Destination, "enabled" | "sharedSecret" | "retryProfile" | "payload">>;
+  Partial<Pick<NewDestination, "webhooks" | "kind">> & { mappings?: MappingDraft[] } & Partial<
+    Pick<Destination, "enabled" | "sharedSecret" | "retryProfile" | "payload">
+  >;
 
 export type Configuration = {
   sources(): Source[];

@@ -1,6 +1,7 @@
 import {
   type CustomRetryProfile,
   type Destination,
+  type Mapping,
   type Settings,
   type SimulatedClient,
   type Source,
@@ -76,7 +77,7 @@ function sources(db: Db) {
 }
 
 function destinations(db: Db) {
-  type Body = Omit<Destination, "id" | "webhooks">;
+  type Body = Omit<NewDestination, "webhooks">;
   const select = db.prepare<[], Row>("SELECT id, body FROM destinations ORDER BY id");
   const insert = db.prepare<[string]>("INSERT INTO destinations (body) VALUES (?)");
   const update = db.prepare<[string, number]>("UPDATE destinations SET body = ? WHERE id = ?");
@@ -89,15 +90,18 @@ function destinations(db: Db) {
   );
   const removeWebhooks = db.prepare<[number]>("DELETE FROM webhooks WHERE destination_id = ?");
 
-  const withWebhooks = (id: DestinationId, body: Body): Destination => ({
-    ...body,
-    id,
-    webhooks: webhooks.all(id).map((row) => ({
+  const withWebhooks = (id: DestinationId, body: Body): Destination => {
+    const rows = webhooks.all(id).map((row) => ({
       id: row.id as WebhookId,
       url: row.url,
       headers: JSON.parse(row.headers) as Record<string, string>,
-    })),
-  });
+    }));
+    const mappings = (body.mappings ?? []).flatMap((mapping, place) => {
+      const webhook = rows[place];
+      return webhook === undefined ? [] : [{ ...mapping, id: webhook.id }];
+    });
+    return { ...body, id, kind: body.kind ?? "webhooks", webhooks: rows, mappings };
+  };
   const saveWebhooks = (id: DestinationId, list: NewDestination["webhooks"]): void => {
     removeWebhooks.run(id);
     for (const [position, webhook] of list.entries()) {
@@ -106,7 +110,10 @@ function destinations(db: Db) {
   };
   const bodyOf = (destination: NewDestination & { id?: DestinationId }): Body => {
     const { webhooks: _webhooks, id: _id, ...body } = destination;
-    return body;
+    const mappings = (body.mappings ?? []).map(
+      ({ id: _own, ...mapping }: Partial<Mapping>) => mapping,
+    );
+    return { ...body, mappings: mappings as Body["mappings"] & {} };
   };
 
   return {

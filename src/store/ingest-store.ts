@@ -16,6 +16,7 @@ import type {
 import { shapeCode, stateCode, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import { Duplicates } from "./duplicates.ts";
+import { committingRequests, type MappedRequests } from "./mapped-requests.ts";
 import type { Postings } from "./postings.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
@@ -29,6 +30,7 @@ const maxUnknownKeyRequests = 1000;
 const rowBytes = 512;
 
 const queued = stateCode("queued");
+const waiting = stateCode("waiting");
 const rejected = stateCode("rejected");
 const duplicate = stateCode("duplicate");
 const filtered = stateCode("filtered");
@@ -37,6 +39,7 @@ type Routed = ReturnType<NewMessage["route"]>;
 
 type IngestStoreOptions = {
   db: Db;
+  mapped: MappedRequests;
   counts: Counts;
   postings: Postings;
   transactions: Transactions;
@@ -44,6 +47,7 @@ type IngestStoreOptions = {
 
 export function createIngestStore({
   db,
+  mapped,
   counts,
   postings,
   transactions,
@@ -58,6 +62,7 @@ export function createIngestStore({
     duplicates.load();
   });
   const insert = inserting(db);
+  const commitRequestOf = committingRequests(db, counts, mapped);
 
   /** Before the first change of a commit: what to do when its transaction fails. */
   function prepareRollback(requests: IncomingRequest[]): void {
@@ -103,7 +108,13 @@ export function createIngestStore({
     const routed = rejection === null && duplicateOf === null ? message.route() : null;
     const goes = routed !== null && routed.decisions.some((decision) => decision.routed);
     const state =
-      rejection !== null ? rejected : duplicateOf !== null ? duplicate : goes ? queued : filtered;
+      rejection !== null
+        ? rejected
+        : duplicateOf !== null
+          ? duplicate
+          : goes
+            ? firstStateOf(routed)
+            : filtered;
     const type = typeCode(message.type);
     const quotaBytes = routed === null ? message.size + rowBytes + frame.bytes : null;
     if (quotaBytes !== null) {
@@ -147,6 +158,13 @@ export function createIngestStore({
     for (const decision of decisions) {
       insert.decision(id, decision);
       if (!decision.routed) continue;
+      if (decision.requests !== undefined) {
+        const { destinationId } = decision;
+        const nextId = (): number => next.delivery++;
+        for (const request of decision.requests)
+          commitRequestOf({ messageId: id, destinationId, request, at, nextId });
+        continue;
+      }
       insert.delivery(next.delivery++, id, decision, at);
       counts.delivery(decision.destinationId, queued, 1);
     }
@@ -159,6 +177,14 @@ export function createIngestStore({
     }),
     ...unknownKeys(db),
   };
+}
+
+/** A message that goes into batches alone waits for them. */
+function firstStateOf({ decisions }: Routed): number {
+  const collects = decisions.every(
+    ({ routed, requests }) => !routed || requests?.every(({ batch }) => batch !== null) === true,
+  );
+  return collects ? waiting : queued;
 }
 
 /** The ids after those of the newest rows, and when the newest message was received. */
@@ -205,7 +231,7 @@ function inserting(db: Db) {
     `INSERT INTO messages (id, request_id, offset, size, message_id, source_id, type, state, user_id, anonymous_id, event, received_at, timestamp, reason, extra, quota_bytes)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const decision = db.prepare("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?)");
+  const decision = db.prepare("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)");
   const payloads = db.prepare("INSERT INTO payloads VALUES (?, ?, ?)");
   const delivery = db.prepare(
     "INSERT INTO deliveries (id, message_id, destination_id, state, shape, created_at) VALUES (?, ?, ?, ?, ?, ?)",
@@ -261,9 +287,13 @@ function inserting(db: Db) {
         quotaBytes,
       );
     },
-    decision(messageId: number, { destinationId, reason, detail, warnings, payload }: Decision) {
+    decision(
+      messageId: number,
+      { destinationId, reason, detail, warnings, payload, mappings }: Decision,
+    ) {
       const warned = warnings.length > 0 ? JSON.stringify(warnings) : null;
-      decision.run(messageId, destinationId, reason, detail, warned, shapeCode(payload));
+      const decided = mappings === undefined ? null : JSON.stringify(mappings);
+      decision.run(messageId, destinationId, reason, detail, warned, shapeCode(payload), decided);
     },
     payloads(messageId: number, { documented, full }: Routed["payloads"]) {
       payloads.run(messageId, documented, full);

@@ -4,12 +4,14 @@ import type { DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
 import type {
   AttemptMark,
   Decision,
+  MappingDecision,
   IncomingRequest,
   MessageDetails,
   MessageSummary,
 } from "../engine/ports.ts";
 import { messageStateAt, outcomeAt, shapeAt, stateCode, typeAt } from "./codes.ts";
 import { createDeliveryReader } from "./delivery-queries.ts";
+import { deliveriesOfMessage, type MappedRequests } from "./mapped-requests.ts";
 import type { Db } from "./transactions.ts";
 
 export type MessageRow = {
@@ -66,28 +68,30 @@ type DecisionRow = {
   detail: string;
   warnings: string | null;
   shape: number;
+  mappings: string | null;
 };
 
-export function createMessageReader(db: Db): MessageReader {
+export function createMessageReader(db: Db, mapped: MappedRequests): MessageReader {
   const requests = db.prepare<[number], RequestRow>(
     "SELECT source_id AS sourceId, received_at AS receivedAt, wall_at AS wallAt, method, path, headers, ip, body, messages FROM requests WHERE id = ?",
   );
   const decisions = db.prepare<[number], DecisionRow>(
-    "SELECT destination_id, reason, detail, warnings, shape FROM decisions WHERE message_id = ? ORDER BY destination_id",
+    "SELECT destination_id, reason, detail, warnings, shape, mappings FROM decisions WHERE message_id = ? ORDER BY destination_id",
   );
   const nextAttempt = db
     .prepare<[number], number | null>(
-      `SELECT min(next_attempt_at) FROM deliveries WHERE message_id = ? AND state = ${stateCode("waiting")}`,
+      `SELECT min(next_attempt_at) FROM (${deliveriesOfMessage}) WHERE state = ${stateCode("waiting")}`,
     )
     .pluck();
   const attempts = db.prepare<
     [number],
     { webhook_id: number; round: number; outcome: number; status: number | null }
   >(
-    `SELECT attempts.webhook_id, attempts.round, attempts.outcome, attempts.status FROM deliveries JOIN attempts ON attempts.delivery_id = deliveries.id
-     WHERE deliveries.message_id = ? ORDER BY attempts.round, attempts.id`,
+    `SELECT attempts.webhook_id, attempts.round, attempts.outcome, attempts.status
+     FROM (${deliveriesOfMessage}) AS deliveries JOIN attempts ON attempts.delivery_id = deliveries.id
+     ORDER BY attempts.round, attempts.id`,
   );
-  const deliveries = createDeliveryReader(db);
+  const deliveries = createDeliveryReader(db, mapped);
 
   function marksOf(id: number): AttemptMark[] {
     const made = attempts.all(id);
@@ -120,7 +124,8 @@ export function createMessageReader(db: Db): MessageReader {
       lastStatus: row.last_status,
       pinned: row.pinned === 1,
       replayOf: (replayOf ?? null) as MessageRowId | null,
-      nextAttemptAt: row.attempts > 0 ? (nextAttempt.get(row.id) as number | null) : null,
+      nextAttemptAt:
+        row.attempts > 0 || state === "waiting" ? (nextAttempt.get(row.id) as number | null) : null,
       marks: row.attempts > 0 ? marksOf(row.id) : [],
     };
   }
@@ -154,8 +159,10 @@ export function createMessageReader(db: Db): MessageReader {
   };
 }
 
-function decisionOf({ destination_id, reason, detail, warnings, shape }: DecisionRow): Decision {
+function decisionOf(row: DecisionRow): Decision {
+  const { destination_id, reason, detail, warnings, shape, mappings } = row;
   return {
+    ...(mappings === null ? {} : { mappings: JSON.parse(mappings) as MappingDecision[] }),
     destinationId: destination_id as DestinationId,
     routed: reason === "routed",
     reason,

@@ -67,10 +67,15 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
     })),
     destinations: configuration
       .destinations()
-      .map(({ id: _, createdAt: _at, sourceIds, webhooks, sharedSecret, ...destination }) => ({
-        ...destination,
+      .map(({ id: _, createdAt: _at, sourceIds, webhooks, mappings, sharedSecret, ...rest }) => ({
+        ...rest,
         sources: sourceIds.flatMap((id) => writeKeys.get(id) ?? []),
-        webhooks: webhooks.map(({ id, url, headers }) => {
+        ...(mappings.length === 0
+          ? {}
+          : {
+              mappings: mappings.map(({ id: _own, ...mapping }) => exportMapping(mapping, secrets)),
+            }),
+        webhooks: (mappings.length === 0 ? webhooks : []).map(({ id, url, headers }) => {
           const endpoint = faults.behind(id);
           const behind = endpoint?.inFrontOf && {
             endpoint: endpoint.path,
@@ -253,7 +258,7 @@ function destinationEntries(
   { configuration, endpoints, faults }: Pipeline,
   { destinations = [] }: ConfigurationDocument,
 ): Entry[] {
-  return destinations.map(({ sources, sharedSecret, webhooks, ...draft }, index) => {
+  return destinations.map(({ sources, sharedSecret, webhooks, mappings, ...draft }, index) => {
     const existing = configuration
       .destinations()
       .find((destination) => destination.name === draft.name);
@@ -269,7 +274,10 @@ function destinationEntries(
     const merged = webhooksFrom(present).map((webhook) =>
       webhookWithKnown(webhook, existing?.webhooks ?? []),
     );
-    const missing = merged.flatMap((one) => one.missing.map((value) => `${draft.name}: ${value}`));
+    const mapped = mappings?.map((mapping) => mappingWithKnown(mapping, existing?.mappings ?? []));
+    const missing = [...merged, ...(mapped ?? [])].flatMap((one) =>
+      one.missing.map((value) => `${draft.name}: ${value}`),
+    );
     const apply = () => {
       const sourceIds: DestinationDraft["sourceIds"] = [];
       for (const reference of sources) {
@@ -285,6 +293,7 @@ function destinationEntries(
         ...draft,
         sourceIds,
         webhooks: merged.map(({ webhook }) => webhook),
+        ...(mapped === undefined ? {} : { mappings: mapped.map(({ mapping }) => mapping) }),
       };
       if (sharedSecret !== undefined)
         complete.sharedSecret = sharedSecret === "" ? null : sharedSecret;
@@ -311,6 +320,41 @@ function destinationEntries(
     };
     return { what: `destinations[${index}]`, exists: existing !== undefined, missing, apply };
   });
+}
+
+type MappingDraft = NonNullable<DestinationDraft["mappings"]>[number];
+
+/** What a mapping says itself, and no directive: only there may be credentials. */
+function literalsOf({ url, headers }: MappingDraft): {
+  url: string;
+  headers: Record<string, string>;
+} {
+  const texts = Object.entries(headers ?? {}).filter(([, value]) => typeof value === "string");
+  return {
+    url: typeof url === "string" ? url : "",
+    headers: Object.fromEntries(texts) as Record<string, string>,
+  };
+}
+
+const withLiterals = <Draft extends MappingDraft>(
+  mapping: Draft,
+  { url, headers }: ReturnType<typeof literalsOf>,
+): Draft => ({
+  ...mapping,
+  url: typeof mapping.url === "string" ? url : mapping.url,
+  ...(Object.keys(headers).length === 0
+    ? {}
+    : { headers: { ...(mapping.headers as object), ...headers } }),
+});
+
+function exportMapping<Draft extends MappingDraft>(mapping: Draft, secrets: boolean): Draft {
+  return secrets ? mapping : withLiterals(mapping, webhookWithoutCredentials(literalsOf(mapping)));
+}
+
+function mappingWithKnown(draft: MappingDraft, known: readonly MappingDraft[]) {
+  const same = known.filter(({ name }) => name === draft.name).map(literalsOf);
+  const { webhook, missing } = webhookWithKnown(literalsOf(draft), same);
+  return { mapping: withLiterals(draft, webhook), missing };
 }
 
 function clientEntries(

@@ -64,14 +64,15 @@ export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
         return invalid("Give either a filter or ids.");
       const filter = text === undefined ? {} : messageFilterOf(text, pipeline);
       if (isProblem(filter)) return filter;
-      const found: DeliveryId[] = [];
+      // A batch is found with each of its messages.
+      const found = new Set<DeliveryId>();
       const add = (id: MessageRowId): void =>
-        void found.push(...pipeline.deliveries.retryableOf(id));
+        void pipeline.deliveries.retryableOf(id).forEach((delivery) => found.add(delivery));
       if (ids === undefined) await eachMatching(filter, pipeline, add);
       else for (const id of ids) add(id);
       return dryRun === true
-        ? { count: found.length }
-        : jobAnswer(pipeline.deliveries.retryThese(found));
+        ? { count: found.size }
+        : jobAnswer(pipeline.deliveries.retryThese([...found]));
     },
     "messages.get": ({ id }) => {
       const message = summaryOf(id);
@@ -208,12 +209,13 @@ export function deliveryShapes({
   const details = (delivery: DeliveryDetails) => ({
     ...summary(delivery),
     payloadSize: delivery.payload.length,
+    ...(delivery.mapped === undefined ? {} : { signed: delivery.mapped.signed }),
     attempts: delivery.attempts.map((attempt) => ({
       ...attempt,
       leftOut: false,
       ...exchangeOf({
         ...attempt,
-        method: "POST",
+        method: delivery.mapped?.method ?? "POST",
         url: attempt.webhookUrl,
         body: delivery.payload,
       }),

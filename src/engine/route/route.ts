@@ -4,11 +4,18 @@
  */
 
 import type { CheckedMessage } from "../../domain/check.ts";
-import type { Destination, PayloadShape } from "../../domain/configuration.ts";
+import { matchesCondition, parseCondition, type Condition } from "../../domain/condition.ts";
+import type {
+  Destination,
+  DestinationKind,
+  Mapping,
+  PayloadShape,
+} from "../../domain/configuration.ts";
 import type { SourceId } from "../../domain/ids.ts";
-import { makePayload } from "../../domain/payload.ts";
-import type { Decision, RoutedMessage } from "../ports.ts";
+import { makeEvent, makePayload } from "../../domain/payload.ts";
+import type { Decision, MappedRequest, MappingDecision, RoutedMessage } from "../ports.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { mappedRequest } from "./mapped-request.ts";
 
 type RouteOptions = {
   message: CheckedMessage & { messageId: string };
@@ -27,9 +34,13 @@ export function route({
 }: RouteOptions): RoutedMessage {
   const connected = destinations.filter((destination) => destination.sourceIds.includes(sourceId));
   if (connected.length === 0) return nowhere;
-  const answer = answerForWebhooks(message.integrations);
+  const answers: Partial<Record<DestinationKind, RoutingAnswer>> = {};
+  const answerFor = (kind: DestinationKind): RoutingAnswer =>
+    (answers[kind] ??= answerForWebhooks(message.integrations, kind));
+  let event: JsonObject | null = null;
   const decisions = connected.map((destination): Decision => {
-    const { id: destinationId, payload } = destination;
+    const { id: destinationId, payload, kind } = destination;
+    const answer = answerFor(kind);
     if (!destination.enabled) {
       const detail = `${destination.name} is disabled, so nothing is sent to it. Enable it to have later messages delivered.`;
       return {
@@ -41,7 +52,7 @@ export function route({
         payload,
       };
     }
-    return {
+    const decision: Decision = {
       destinationId,
       routed: answer.routed,
       reason: answer.reason,
@@ -49,18 +60,81 @@ export function route({
       warnings: answer.warnings,
       payload,
     };
+    if (kind === "webhooks" || !answer.routed) return decision;
+    event ??= makeEvent(message, receivedAt);
+    return { ...decision, ...routeToMappings(destination.mappings, event) };
   });
-  const shapes = new Set(decisions.filter(({ routed }) => routed).map(({ payload }) => payload));
+  const shapes = new Set(
+    decisions
+      .filter(({ routed, requests }) => routed && requests === undefined)
+      .map(({ payload }) => payload),
+  );
   const payloads: Partial<Record<PayloadShape, Uint8Array>> = {};
   for (const shape of shapes)
     payloads[shape] = Buffer.from(makePayload(message, shape, receivedAt));
   return { decisions, payloads };
 }
 
-/**
- * The name of every destination in the integrations object, since there is one kind of destination.
- */
-const destinationName = "Webhooks";
+/** Each mapping is on its own: it sends a request, or says why it does not. */
+function routeToMappings(
+  mappings: readonly Mapping[],
+  event: JsonObject,
+): Pick<Decision, "routed" | "reason" | "detail" | "mappings" | "requests"> {
+  const requests: MappedRequest[] = [];
+  const decided = mappings.map((mapping): MappingDecision => {
+    const { name, enabled, trigger } = mapping;
+    if (!enabled) return { name, reason: "mapping_disabled", detail: "It is disabled." };
+    if (trigger !== null && !isMet(trigger, event)) {
+      const detail = `The message does not match its trigger \`${trigger}\`.`;
+      return { name, reason: "trigger_not_met", detail };
+    }
+    const request = mappedRequest(mapping, event);
+    if (typeof request === "string") return { name, reason: "payload_error", detail: request };
+    requests.push(request);
+    const detail =
+      request.batch === null ? "Its request is sent." : "Its data goes into a batch of requests.";
+    return { name, reason: "routed", detail };
+  });
+  const [first] = ["routed", "payload_error", "trigger_not_met", "mapping_disabled"].filter(
+    (reason) => decided.some((each) => each.reason === reason),
+  );
+  return {
+    routed: requests.length > 0,
+    reason: first ?? "trigger_not_met",
+    detail: decided.map(({ name, detail }) => `${name}: ${detail}`).join(" "),
+    mappings: decided,
+    requests,
+  };
+}
+
+/** Triggers that are in use; each is read once. */
+const triggers = new Map<string, Condition | null>();
+const maxTriggers = 1000;
+
+function isMet(trigger: string, event: JsonObject): boolean {
+  let condition = triggers.get(trigger);
+  if (condition === undefined) {
+    condition = parseCondition(trigger).condition;
+    if (triggers.size >= maxTriggers) triggers.clear();
+    triggers.set(trigger, condition);
+  }
+  return condition !== null && matchesCondition(condition, event);
+}
+
+/** The names of destinations in the integrations object. */
+const integrationNames: Readonly<Record<DestinationKind, string>> = {
+  webhooks: "Webhooks",
+  "webhooks-actions": "Actions Webhook",
+};
+
+/** What people write for them, in lower case. */
+const otherNames: Readonly<Record<string, DestinationKind>> = {
+  webhooks: "webhooks",
+  "actions webhook": "webhooks-actions",
+  "webhooks (actions)": "webhooks-actions",
+  "webhook (actions)": "webhooks-actions",
+  "actions-webhook": "webhooks-actions",
+};
 
 type RoutingAnswer = {
   routed: boolean;
@@ -69,13 +143,17 @@ type RoutingAnswer = {
   warnings: string[];
 };
 
-/** What the merged integrations object of a message says about the destination `Webhooks`. */
-export function answerForWebhooks(integrations: JsonObject): RoutingAnswer {
+/** What the merged integrations object of a message says about destinations of a kind. */
+export function answerForWebhooks(
+  integrations: JsonObject,
+  kind: DestinationKind = "webhooks",
+): RoutingAnswer {
+  const destinationName = integrationNames[kind];
   const warnings: string[] = [];
   for (const name in integrations) {
-    const meant = meantBy(name);
+    const meant = meantBy(name, kind);
     if (meant === null) continue;
-    if (name !== meant) warnings.push(wrongCase(name, meant, integrations[name]));
+    if (name !== meant) warnings.push(wrongName(name, meant, integrations[name]));
     else if (typeof integrations[name] !== "boolean" && !isObject(integrations[name])) {
       warnings.push(wrongValue(name, integrations[name]));
     }
@@ -117,15 +195,24 @@ export function answerForWebhooks(integrations: JsonObject): RoutingAnswer {
   };
 }
 
-function meantBy(name: string): string | null {
-  if (name.length === 3) return name.toLowerCase() === "all" ? "All" : null;
-  return name.length === destinationName.length && name.toLowerCase() === "webhooks"
-    ? destinationName
+/** Names of more than this are none of ours. */
+const maxNameLength = 20;
+
+function meantBy(name: string, kind: DestinationKind): string | null {
+  if (name.length > maxNameLength) return null;
+  const lower = name.toLowerCase();
+  if (lower === "all") return "All";
+  return Object.hasOwn(otherNames, lower) && otherNames[lower] === kind
+    ? integrationNames[kind]
     : null;
 }
 
-function wrongCase(name: string, meant: string, value: Json | undefined): string {
-  return `\`${name}\` in the integrations changes nothing, because names are case-sensitive: \`${meant}: ${brief(value)}\` was probably meant.`;
+function wrongName(name: string, meant: string, value: Json | undefined): string {
+  const why =
+    name.toLowerCase() === meant.toLowerCase()
+      ? "names are case-sensitive"
+      : "that is not the destination's name";
+  return `\`${name}\` in the integrations changes nothing, because ${why}: \`${meant}: ${brief(value)}\` was probably meant.`;
 }
 
 function wrongValue(name: string, value: Json | undefined): string {

@@ -112,7 +112,6 @@ export class Session {
     });
     const made = await this.pipeline.call("destinations.create", {
       sourceIds: [],
-      webhooks: [],
       ...changes,
       name,
     });
@@ -153,6 +152,8 @@ export class Session {
       const endpoint = destination.webhooks?.[index]?.endpoint;
       if (endpoint !== undefined) this.#webhooks.set(url, endpoint);
     }
+    for (const { endpoint } of destination.mappings ?? [])
+      if (endpoint !== undefined) this.#webhooks.set(this.endpoint(endpoint).url, endpoint);
     return changes;
   }
 

@@ -78,8 +78,17 @@ export function createApp(options: AppOptions): App {
   const { follower, profiles, computations, deletions } = people;
   const { scheduler, deliveries } = delivery;
   const { audiences, computedTraits } = computations;
-  const workspaces = createWorkspaces({ ...core, audiences, endpoints, ingestClient });
+  const workspaces = createWorkspaces({
+    ...core,
+    audiences,
+    computedTraits,
+    deletions,
+    clients,
+    endpoints,
+    ingestClient,
+  });
 
+  signals.clockMoved.on(workspaces.followClock);
   const ingested = createRate();
   const attempted = createRate();
   signals.committed.on((messages, origin) => {
@@ -172,6 +181,7 @@ export function createApp(options: AppOptions): App {
       computations.start();
       deletions.start();
       upkeep.start();
+      workspaces.start();
       watchStore(core, log);
       return addresses;
     },

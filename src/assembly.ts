@@ -70,7 +70,10 @@ export function createCore({ data, clock: firstClock, report: reportUnexpected }
     activity,
     work: advanceWork,
     onOverdue: signals.overdue.emit,
-    onChange: (advance) => changes.noteClock(advance),
+    onChange(advance) {
+      changes.noteClock(advance);
+      signals.clockMoved.emit();
+    },
     report,
   });
   const now = (): number => clock.now();
@@ -117,6 +120,8 @@ function createSignals() {
     /** A slice of messages was applied to profiles; listeners write within its transaction. */
     profilesChanged: signal<[changes: readonly ProfileChange[]]>(),
     attemptsRecorded: signal<[count: number]>(),
+    /** The clock was set, or an advance has ended or gets on. */
+    clockMoved: signal<[]>(),
     configurationChanged: signal<[]>(),
     destinationDeleted: signal<[id: DestinationId]>(),
     /** Due times were missed, because the machine slept or the process did not run. */

@@ -150,8 +150,8 @@ function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "pipeline"> 
       };
     },
     "pipeline.settle": ({ timeoutMs }) => pipeline.settle(timeoutMs),
-    "pipeline.reset": async ({ what }) => {
-      await pipeline.reset(what);
+    "pipeline.reset": async ({ what, clock }) => {
+      await pipeline.reset(what, clock);
       return { what };
     },
   };

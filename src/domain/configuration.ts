@@ -128,6 +128,8 @@ export type RetryProfile = {
   retriedStatuses: { from: number; to: number }[];
   retryTimeouts: boolean;
   retryConnectionErrors: boolean;
+  /** A retried answer's `Retry-After` delays the next round, if it asks for more time. */
+  honourRetryAfter: boolean;
 };
 
 /** A retry profile that a user created; the built-in ones have no id. */

@@ -66,7 +66,8 @@ export type Pipeline = {
   /** What is wrong with the delivery thread; null when nothing is. */
   deliveryTrouble(): string | null;
   rates(): { ingestedPerSecond: number; attemptsPerSecond: number };
-  reset(what: "messages" | "everything"): Promise<void>;
+  /** With `clock`, the clock shows real time again. */
+  reset(what: "messages" | "everything", clock?: boolean): Promise<void>;
 };
 
 type ClockControl = {
@@ -161,10 +162,13 @@ export type Workspaces = {
    */
   first(): Workspace | Problem;
   /**
-   * A shop that generates traffic to a flaky webhook. Created once; when opened again, it continues
-   * sending.
+   * A shop that generates traffic to four receivers. Created once; it sends until it is closed or
+   * everything is removed, also after a restart.
    */
   demo(): Promise<Workspace | Problem>;
+  isDemoOpen(): boolean;
+  /** The shop sends nothing more; what it created stays. */
+  closeDemo(): void;
 };
 
 export type Workspace = {

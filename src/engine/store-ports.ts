@@ -100,6 +100,12 @@ export type ClientStore = {
   deleteClient(id: ClientId): void;
 };
 
+/** The demo that is open: the number of the next message that it sends. */
+export type DemoStore = {
+  demo(): { next: number } | null;
+  saveDemo(demo: { next: number } | null): void;
+};
+
 /** For keeping the data small. */
 export type UpkeepStore = {
   /**
@@ -144,6 +150,7 @@ export type HealthStore = {
 export type Store = ConfigurationStore &
   RefusedStore &
   ClientStore &
+  DemoStore &
   ClockStore &
   IngestStore &
   DeliveryStore &

@@ -6,6 +6,7 @@ import { ClientsView } from "./features/clients/clients-view.tsx";
 import { globalCommands } from "./features/commands/global-commands.ts";
 import { Palette, Shortcuts } from "./features/commands/palette.tsx";
 import { Composer } from "./features/composer/composer.tsx";
+import { Demo } from "./features/demo/demo.tsx";
 import { DeletionsView } from "./features/deletions/deletions-view.tsx";
 import { DestinationsView } from "./features/destinations/destinations-view.tsx";
 import { EndpointsView } from "./features/endpoints/endpoints-view.tsx";
@@ -65,6 +66,7 @@ export function App() {
       <Palette />
       <Shortcuts />
       <Composer />
+      <Demo />
     </>
   );
 }

@@ -20,6 +20,7 @@ import type { ClockStore, StoredClock } from "../engine/ports.ts";
 import type {
   ClientStore,
   ConfigurationStore,
+  DemoStore,
   NewDestination,
   RefusedStore,
   StoredRefusal,
@@ -28,7 +29,9 @@ import type { Db } from "./transactions.ts";
 
 type Row = { id: number; body: string };
 
-export function createConfigurationStore(db: Db): ConfigurationStore & ClientStore & RefusedStore {
+export function createConfigurationStore(
+  db: Db,
+): ConfigurationStore & ClientStore & RefusedStore & DemoStore {
   const meta = {
     get: db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck(),
     set: db.prepare<[string, string]>(
@@ -51,6 +54,8 @@ export function createConfigurationStore(db: Db): ConfigurationStore & ClientSto
     setSynchronous: (mode) => void db.pragma(`synchronous = ${mode}`),
     refusedRequests: () => read<StoredRefusal[]>("refused") ?? [],
     saveRefusedRequests: (all) => void meta.set.run("refused", JSON.stringify(all)),
+    demo: () => read<{ next: number } | null>("demo"),
+    saveDemo: (demo) => void meta.set.run("demo", JSON.stringify(demo)),
   };
 }
 

@@ -202,6 +202,7 @@ export function completeProfile(draft: Partial<RetryProfile> & { name: string })
     retriedStatuses,
     retryTimeouts,
     retryConnectionErrors,
+    honourRetryAfter,
   } = {
     ...documented,
     ...draft,
@@ -215,6 +216,7 @@ export function completeProfile(draft: Partial<RetryProfile> & { name: string })
     retriedStatuses,
     retryTimeouts,
     retryConnectionErrors,
+    honourRetryAfter,
   };
 }
 
@@ -308,6 +310,11 @@ export function clientHandlers({ clients }: Pipeline): HandlersOf<"clients"> {
 
 export function workspaceHandlers({ workspaces }: Pipeline): HandlersOf<"workspaces"> {
   return {
+    "workspaces.get": () => ({ demo: workspaces.isDemoOpen() }),
+    "workspaces.close": () => {
+      workspaces.closeDemo();
+      return { demo: false };
+    },
     "workspaces.open": ({ kind }) => (kind === "first" ? workspaces.first() : workspaces.demo()),
   };
 }

@@ -272,14 +272,17 @@ const product = /^([^\s/(]+)(?:\/(\S*))?/;
 /** A User-Agent may have 16 KB, and every message of a batch carries what is read out of it. */
 const maxLength = 100;
 
-/** What a client says of itself in its User-Agent; the version is empty when it names none. */
+/**
+ * What a client says of itself in its User-Agent. Without a version it names a runtime, such as
+ * `node`, and no library.
+ */
 export function libraryFromUserAgent(
   userAgent: string | undefined,
 ): { name: string; version: string } | null {
   if (userAgent === undefined) return null;
   const text = userAgent.trim();
-  const match = versionInComment.exec(text) ?? product.exec(text);
-  return match?.[1] === undefined
+  const [, name = "", version = ""] = versionInComment.exec(text) ?? product.exec(text) ?? [];
+  return name === "" || version === ""
     ? null
-    : { name: match[1].slice(0, maxLength), version: (match[2] ?? "").slice(0, maxLength) };
+    : { name: name.slice(0, maxLength), version: version.slice(0, maxLength) };
 }

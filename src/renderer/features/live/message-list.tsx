@@ -14,7 +14,7 @@ import {
 } from "react";
 import { State } from "../../kit/glyph.tsx";
 import { RowSpace, rowsMovedBy, useRowList } from "../../kit/row-list.tsx";
-import { calendarDate, clockTime, milliseconds } from "../../kit/words.ts";
+import { calendarDate, clockTime, dayAndTime, milliseconds } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { AttemptMarks } from "../timeline/attempt-marks.tsx";
@@ -395,7 +395,7 @@ const MessageLine = memo(function MessageLine({
         title={
           row.nextAttemptAt === null
             ? undefined
-            : `next round at ${clockTime(Date.parse(row.nextAttemptAt))}`
+            : `next round at ${dayAndTime(Date.parse(row.nextAttemptAt), at)}`
         }
       >
         {until}

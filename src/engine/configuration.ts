@@ -9,7 +9,6 @@ import type {
   Source,
   CustomRetryProfile,
   Destination,
-  Mapping,
   RetryProfile,
 } from "../domain/configuration.ts";
 import {
@@ -32,9 +31,15 @@ import type {
 import type { Atomically } from "./profile-ports.ts";
 import type { ConfigurationStore, NewDestination } from "./store-ports.ts";
 import { highestStatus, lowestStatus } from "../domain/http-status.ts";
-import { checkMappings, laneUrl, mappingOf } from "./mappings.ts";
+import {
+  checkMappings,
+  checkWebhooks,
+  mappingOf,
+  misplacedIn,
+  webhooksOfMappings,
+  withKnownWebhooks,
+} from "./mappings.ts";
 import { actions, builtInProfiles, documented, profileOf } from "../domain/retry.ts";
-import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain/webhook-rules.ts";
 
 type ConfigurationOptions = {
   store: ConfigurationStore & Atomically;
@@ -442,67 +447,6 @@ function checkDestination(
   return destination.kind === "webhooks-actions"
     ? checkMappings(destination.mappings ?? [])
     : checkWebhooks(destination.webhooks);
-}
-
-/** Members of the other kind. */
-function misplacedIn(
-  { kind = "webhooks", webhooks = [], mappings = [] }: Partial<DestinationDraft>,
-  before: Destination | null,
-): Problem | null {
-  if (before !== null && before.kind !== kind)
-    return invalid("A destination keeps its kind. Create another one.");
-  if (kind === "webhooks" && mappings.length > 0)
-    return invalid('mappings: Only a destination of the kind "webhooks-actions" has mappings.');
-  if (kind === "webhooks-actions" && webhooks.length > 0)
-    return invalid('webhooks: A destination of the kind "webhooks-actions" has mappings instead.');
-  return null;
-}
-
-/** A mapping that keeps its name keeps its webhook, and with it its lane and its attempts. */
-function webhooksOfMappings(
-  mappings: readonly Omit<Mapping, "id">[],
-  before: Destination | null,
-): NewDestination["webhooks"] {
-  return mappings.map((mapping) => {
-    const known = before?.mappings.find(({ name }) => name === mapping.name);
-    const webhook = { url: laneUrl(mapping), headers: {} };
-    return known === undefined ? webhook : { id: known.id, ...webhook };
-  });
-}
-
-/** Webhooks that stay keep their id, and with it their lane and their attempts. */
-function withKnownWebhooks(
-  webhooks: NewDestination["webhooks"],
-  before: Destination | null,
-): NewDestination["webhooks"] {
-  const free = [...(before?.webhooks ?? [])];
-  return webhooks.map(({ url, headers }) => {
-    const place = free.findIndex((webhook) => webhook.url === url);
-    const [known] = place < 0 ? [] : free.splice(place, 1);
-    return known === undefined ? { url, headers } : { id: known.id, url, headers };
-  });
-}
-
-function checkWebhooks(webhooks: NewDestination["webhooks"]): Problem | null {
-  if (webhooks.length === 0) return invalid("A destination needs at least one webhook.");
-  if (webhooks.length > maxWebhooks)
-    return invalid(`A destination has at most ${maxWebhooks} webhooks, not ${webhooks.length}.`);
-  for (const { url, headers } of webhooks) {
-    const wrongUrl = checkWebhookUrl(url);
-    if (wrongUrl !== null) return invalid(wrongUrl);
-    const entries = Object.entries(headers);
-    if (entries.length > maxHeaders)
-      return invalid(`A webhook has at most ${maxHeaders} headers, not ${entries.length}.`);
-    const names = new Set<string>();
-    for (const [name, value] of entries) {
-      const wrongHeader = checkHeader(name, value);
-      if (wrongHeader !== null) return invalid(wrongHeader);
-      if (names.has(name.toLowerCase()))
-        return invalid(`The header ${name} appears twice, in two spellings.`);
-      names.add(name.toLowerCase());
-    }
-  }
-  return null;
 }
 
 function checkProfile(

@@ -112,7 +112,7 @@ test("a batch collects until its time or its size, and is one delivery", async (
     },
   ]);
   const ids: string[] = [];
-  for (const [n, kind] of [..."aababa"].entries())
+  for (const [n, kind] of "aababa".split("").entries())
     ids.push(await app.send({ properties: { n, kind } }));
   await app.settle();
   const ofA = '[{"n":0,"kind":"a"},{"n":1,"kind":"a"},{"n":3,"kind":"a"}]';

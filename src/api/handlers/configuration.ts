@@ -332,7 +332,7 @@ function literalsOf({ url, headers }: MappingDraft): {
   const texts = Object.entries(headers ?? {}).filter(([, value]) => typeof value === "string");
   return {
     url: typeof url === "string" ? url : "",
-    headers: Object.fromEntries(texts) as Record<string, string>,
+    headers: Object.fromEntries(texts),
   };
 }
 

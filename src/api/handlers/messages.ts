@@ -68,8 +68,9 @@ export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
       if (isProblem(filter)) return filter;
       // A batch is found with each of its messages.
       const found = new Set<DeliveryId>();
-      const add = (id: MessageRowId): void =>
-        void pipeline.deliveries.retryableOf(id).forEach((delivery) => found.add(delivery));
+      const add = (id: MessageRowId): void => {
+        for (const delivery of pipeline.deliveries.retryableOf(id)) found.add(delivery);
+      };
       if (ids === undefined) await eachMatching(filter, pipeline, add);
       else for (const id of ids) add(id);
       return dryRun === true

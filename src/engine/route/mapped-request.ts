@@ -76,7 +76,7 @@ function shown(value: unknown): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 
-const illegalInName = /[^\^_`a-zA-Z\-0-9!#$%&'*+.|~]/;
+const illegalInName = /[^^_`a-zA-Z\-0-9!#$%&'*+.|~]/;
 const illegalInValue = /[^\t\x20-\x7e\x80-\xff]/;
 
 /**
@@ -107,7 +107,6 @@ const byName = ([a]: [string, string], [b]: [string, string]): number =>
 
 function textOf(value: unknown): string {
   try {
-    // oxlint-disable-next-line typescript/no-base-to-string -- it is sent as [object Object] there
     return String(value);
   } catch {
     throw new PayloadError("The value of a header cannot be written as text.");

@@ -37,6 +37,7 @@ import type {
 } from "./profile-pipeline.ts";
 import type { DeliveryFilter, DeliverySummary, QueryStore, UnknownKey } from "./ports.ts";
 import type { MappingDraft } from "./mappings.ts";
+import type { PlanDraft } from "./plans/plans.ts";
 import type { NewDestination, StoredRefusal } from "./store-ports.ts";
 
 export type Pipeline = {
@@ -79,8 +80,9 @@ type ClockControl = {
 };
 
 export type SourceDraft = Pick<Source, "name"> &
-  Partial<Omit<Source, "id" | "name" | "kind" | "createdAt">> & {
+  Partial<Omit<Source, "id" | "name" | "kind" | "plan" | "createdAt">> & {
     kind?: (typeof sourceKinds)[number];
+    plan?: PlanDraft | null;
   };
 export type DestinationDraft = Pick<Destination, "name" | "sourceIds"> &
   Partial<Pick<NewDestination, "webhooks" | "kind">> & { mappings?: MappingDraft[] } & Partial<

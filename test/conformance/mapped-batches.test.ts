@@ -96,7 +96,7 @@ test("an export leaves the credentials of mappings out, and an import brings the
 test.for([
   [[], /needs at least one/],
   [
-    [{ name: "A", url: "http://a.test", trigger: "type = " + '"a' }],
+    [{ name: "A", url: "http://a.test", trigger: 'type = "a' }],
     /mappings\.0\.trigger: The text in/,
   ],
   [[{ name: "A", url: { "@path": 5 } }], /mappings\.0\.url\.@path: This must be a text/],

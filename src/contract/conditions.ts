@@ -5,7 +5,7 @@ import { defineCall } from "./call.ts";
 import { anyMembers } from "./shapes.ts";
 
 /** The open source has no limit of its own that a person reaches. */
-const maxConditionLength = 10_000;
+export const maxConditionLength = 10_000;
 
 const remark = z
   .object({ message: z.string(), at: z.int().describe("The offset in the condition.") })

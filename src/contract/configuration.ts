@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { destinationKinds } from "../domain/configuration.ts";
 import { snakeCase } from "../domain/snake-case.ts";
 import { members, oneOfTwo } from "./audiences.ts";
 import { defineCall } from "./call.ts";
@@ -11,6 +12,7 @@ import { clientDraft } from "./clients.ts";
 import {
   audienceCallsShape,
   destinationFilter,
+  mappingDraft,
   payloadShape,
   webhookDraft,
 } from "./destinations.ts";
@@ -22,6 +24,7 @@ import { sourceDraft } from "./sources.ts";
 
 const configuredDestination = z
   .strictObject({
+    kind: z.enum(destinationKinds).optional(),
     name: z.string(),
     sources: z.array(z.string()).describe("Their write keys; an import also accepts their names."),
     webhooks: z.array(
@@ -47,6 +50,7 @@ const configuredDestination = z
           message: "A webhook has either a url or an endpoint.",
         }),
     ),
+    mappings: z.array(mappingDraft).optional(),
     sharedSecret: z.string().nullable().optional().describe("Unchanged when left out."),
     enabled: z.boolean().optional(),
     retryProfile: z.string().optional(),

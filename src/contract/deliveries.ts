@@ -55,6 +55,10 @@ const deliverySummary = z
     nextAttemptAt: time.nullable(),
     windowEndsAt: time.nullable().describe("No attempt starts later; null before the first."),
     rounds: z.int(),
+    messages: z
+      .array(idOf(messageIds))
+      .optional()
+      .describe("Of a batch: the `id`s of its messages that are kept, in its order."),
   })
   .meta({ id: "DeliverySummary" });
 export type DeliverySummaryAnswer = z.input<typeof deliverySummary>;
@@ -138,6 +142,12 @@ export const deliveryDetails = z
       "Empty when the answer would be larger than 1 MB: `deliveries.get` has it.",
     ),
     payloadSize: z.int(),
+    signed: bytes
+      .nullable()
+      .optional()
+      .describe(
+        "Of a delivery that a mapping made: the bytes that its signature covers, of a batch those of its first element; null when there is nothing to sign.",
+      ),
     transitions: z.array(
       z.object({
         at: time,
@@ -210,6 +220,26 @@ export const deliveryCalls = [
     summary: "One attempt with its bytes.",
     params: byId(id).extend({ attempt: idOf(attemptIds) }),
     answer: attempt,
+  }),
+  defineCall({
+    name: "deliveries.signature",
+    method: "POST",
+    path: "/api/deliveries/{id}/signature",
+    summary:
+      "Which bytes of the body the signature covers, and why a receiver's digest, or its body, differs.",
+    params: byId(id),
+    body: z.strictObject({
+      digest: z.string().max(1000).optional().describe("What the receiver computed."),
+      body: z.string().optional().describe("The body that it computed the digest over."),
+    }),
+    answer: z.object({
+      signature: z.string().nullable().describe("Null when it is not signed."),
+      from: z.int().describe("The first covered byte of the body, counted from 0."),
+      length: z.int(),
+      covers: z.string().describe("The same in a sentence."),
+      cause: z.string().describe("`none`, `whole_batch`, `spaces`, `wrong_secret` and so on."),
+      sentence: z.string(),
+    }),
   }),
   defineCall({
     name: "deliveries.retry",

@@ -1,8 +1,14 @@
 import { z } from "zod";
-import { audienceCalls } from "../domain/configuration.ts";
+import {
+  audienceCalls,
+  batchKeys,
+  destinationKinds,
+  mappingMethods,
+} from "../domain/configuration.ts";
 import { filterActions, sampleBys } from "../domain/destination-filter.ts";
 import { destinationIds, endpointIds, messageIds, sourceIds, webhookIds } from "../domain/ids.ts";
 import { defineCall } from "./call.ts";
+import { maxConditionLength } from "./conditions.ts";
 import { step } from "./endpoints.ts";
 import { byId, bytes, deleted, headers, idOf, listOf, messageType, time } from "./shapes.ts";
 
@@ -43,9 +49,43 @@ export const destinationFilter = z
   })
   .meta({ id: "DestinationFilter" });
 
+const json = z.unknown();
+
+const mappingMembers = {
+  name: z.string(),
+  enabled: z.boolean(),
+  trigger: z
+    .string()
+    .max(maxConditionLength)
+    .nullable()
+    .describe("A condition; null matches every message."),
+  url: json.describe("A text or a directive of the mapping kit."),
+  method: z.enum(mappingMethods),
+  headers: json.describe("An object of names and values, or a directive."),
+  data: json.describe("What is sent: an object with directives in it, or one directive."),
+  batch: z.strictObject({
+    enabled: z.boolean(),
+    size: z.int().describe("Messages of a request at most, 1 to 4,000; 1,000 when left out."),
+    keys: z
+      .array(z.enum(batchKeys))
+      .describe("Messages that agree in these share a batch; url, method and headers by default."),
+    waitMs: z
+      .int()
+      .describe("Clock time until a batch that is not full is sent; a second when left out."),
+  }),
+};
+
+export const mappingDraft = z
+  .strictObject(mappingMembers)
+  .partial()
+  .required({ name: true })
+  .extend({ batch: mappingMembers.batch.partial().required({ enabled: true }).optional() })
+  .meta({ id: "MappingDraft" });
+
 const destinationAnswer = z
   .object({
     id,
+    kind: z.enum(destinationKinds),
     name: z.string(),
     enabled: z.boolean(),
     sourceIds: z.array(idOf(sourceIds)),
@@ -60,6 +100,9 @@ const destinationAnswer = z
           .describe("The test endpoint in front of it, and the URL that an undo restores."),
       }),
     ),
+    mappings: z
+      .array(z.object({ id: idOf(webhookIds), ...mappingMembers }).meta({ id: "Mapping" }))
+      .describe("Of `webhooks-actions`. Each has a webhook, with the URL if that is a text."),
     hasSharedSecret: z.boolean(),
     retryProfile: z.string(),
     payload: payloadShape,
@@ -80,12 +123,20 @@ export const webhookDraft = z
 
 const destinationDraft = z
   .strictObject({
+    kind: z.enum(destinationKinds).optional().describe("`webhooks` when left out."),
     name: z.string(),
     sourceIds: z.array(idOf(sourceIds)),
-    webhooks: z.array(webhookDraft),
+    webhooks: z.array(webhookDraft).optional().describe("Of the kind `webhooks`: 1 to 5."),
+    mappings: z
+      .array(mappingDraft)
+      .optional()
+      .describe("Of the kind `webhooks-actions`: 1 to 5, each with a url."),
     sharedSecret: z.string().nullable().optional().describe("Null or an empty string: none."),
     enabled: z.boolean().optional().describe("True when left out."),
-    retryProfile: z.string().optional().describe("The name of one; `documented` when left out."),
+    retryProfile: z
+      .string()
+      .optional()
+      .describe("The name of one; `documented`, or `actions` with mappings, when left out."),
     payload: payloadShape.optional(),
     audienceCalls: audienceCallsShape.optional(),
     filters: z.array(destinationFilter).optional().describe("Applied in this order."),
@@ -99,6 +150,7 @@ export type DestinationChanges = Partial<z.output<typeof destinationDraft>>;
 
 const catalogEntry = z
   .object({
+    kind: z.enum(destinationKinds),
     name: z.string().describe("Its name in the integrations object."),
     title: z.string(),
     description: z.string(),

@@ -107,6 +107,12 @@ export const decision = z
       .describe(
         "The filters of the destination that did something, and the payload without and with them where they changed it.",
       ),
+    mappings: z
+      .array(z.object({ name: z.string(), reason: z.string(), detail: z.string() }))
+      .optional()
+      .describe(
+        "What became of it at each mapping: `routed`, `mapping_disabled`, `trigger_not_met` or `payload_error`.",
+      ),
   })
   .meta({ id: "Decision" });
 

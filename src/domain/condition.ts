@@ -12,7 +12,7 @@
 /** A sentence for a person, and the offset in the text that it is about. */
 type ConditionRemark = { readonly message: string; readonly at: number };
 
-type Condition = {
+export type Condition = {
   readonly joinedBy: "and" | "or";
   /** `null` is an empty group: whatever reaches it does not match. */
   readonly parts: readonly (Condition | Comparison | null)[];

@@ -75,12 +75,46 @@ export type PayloadShape = "documented" | "full";
 export const audienceCalls = ["identify", "track", "both"] as const;
 export type AudienceCalls = (typeof audienceCalls)[number];
 
+export const mappingMethods = ["POST", "PUT", "PATCH"] as const;
+
+/** What events that share a batch may have to agree in. */
+export const batchKeys = ["url", "method", "headers", "data"] as const;
+
+/** One request of a `webhooks-actions` destination: when it is sent, and what it consists of. */
+export type Mapping = {
+  /** Of its webhook, which has its lane and its attempts. */
+  id: WebhookId;
+  name: string;
+  enabled: boolean;
+  /** A condition; null matches every event. */
+  trigger: string | null;
+  /** These three are values of the mapping kit. */
+  url: unknown;
+  headers: unknown;
+  data: unknown;
+  method: (typeof mappingMethods)[number];
+  batch: {
+    enabled: boolean;
+    size: number;
+    keys: (typeof batchKeys)[number][];
+    /** Clock time from the first event of a batch until it is sent, if it is not full before. */
+    waitMs: number;
+  };
+};
+
+export const destinationKinds = ["webhooks", "webhooks-actions"] as const;
+export type DestinationKind = (typeof destinationKinds)[number];
+
 export type Destination = {
   id: DestinationId;
+  kind: DestinationKind;
   name: string;
   enabled: boolean;
   sourceIds: SourceId[];
+  /** Of `webhooks-actions` one for each mapping, with its URL if that is the same for all events. */
   webhooks: Webhook[];
+  /** Of `webhooks-actions`; otherwise none. */
+  mappings: Mapping[];
   sharedSecret: string | null;
   retryProfile: string;
   payload: PayloadShape;

@@ -59,6 +59,33 @@ export function makePayload(
   return JSON.stringify(payload);
 }
 
+/** What a sender says of itself, and no receiver needs. */
+const notSent: ReadonlySet<string> = new Set(["writeKey", "_metadata"]);
+
+/** The whole event, for conditions and mappings: what came, and what the pipeline made of it. */
+export function makeEvent(
+  message: CheckedMessage & { messageId: string },
+  receivedAt: number,
+): JsonObject {
+  const { type, members, userId, anonymousId, sentAt, originalTimestamp } = message;
+  const event: JsonObject = { type, messageId: message.messageId };
+  for (const [name, value] of Object.entries(members)) if (!notSent.has(name)) event[name] = value;
+  event["type"] = type;
+  event["messageId"] = message.messageId;
+  if (userId !== null) event["userId"] = userId;
+  if (anonymousId !== null) event["anonymousId"] = anonymousId;
+  if (type === "identify" || type === "group") event["traits"] = objectOr(members["traits"]);
+  if (type === "track" || type === "page" || type === "screen")
+    event["properties"] = objectOr(members["properties"]);
+  event["context"] = message.context;
+  event["integrations"] = message.integrations;
+  event["timestamp"] = formatTimestamp(message.timestamp);
+  if (originalTimestamp !== null) event["originalTimestamp"] = formatTimestamp(originalTimestamp);
+  if (sentAt !== null) event["sentAt"] = sentAt;
+  event["receivedAt"] = formatTimestamp(receivedAt);
+  return event;
+}
+
 function objectOr(value: Json | undefined): JsonObject {
   return isObject(value) ? value : {};
 }

@@ -39,6 +39,14 @@ const hosted: RetryProfile = {
   ],
 };
 
+/** What the platform retries for `webhooks-actions`, by the comments in the open source. */
+export const actions: RetryProfile = {
+  ...documented,
+  name: "actions",
+  timeoutMs: 10 * second,
+  retriedStatuses: [only(408), only(423), only(429), only(500), { from: 502, to: 599 }],
+};
+
 /**
  * Everything that is not 2xx is retried. The list ends it after 27.6 hours; the window leaves room
  * for late rounds.
@@ -100,7 +108,14 @@ const standardWebhooks: RetryProfile = {
   ],
 };
 
-export const builtInProfiles: RetryProfile[] = [documented, hosted, svix, convoy, standardWebhooks];
+export const builtInProfiles: RetryProfile[] = [
+  documented,
+  hosted,
+  actions,
+  svix,
+  convoy,
+  standardWebhooks,
+];
 
 /** The one of that name; `documented` stands in for one that is not there. */
 export function profileOf(

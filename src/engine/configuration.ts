@@ -35,8 +35,15 @@ import type { Atomically } from "./profile-ports.ts";
 import type { ConfigurationStore, NewDestination } from "./store-ports.ts";
 import { wrongFilter } from "../domain/destination-filter.ts";
 import { highestStatus, lowestStatus } from "../domain/http-status.ts";
-import { builtInProfiles, profileOf } from "../domain/retry.ts";
-import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain/webhook-rules.ts";
+import {
+  checkMappings,
+  checkWebhooks,
+  mappingOf,
+  misplacedIn,
+  webhooksOfMappings,
+  withKnownWebhooks,
+} from "./mappings.ts";
+import { actions, builtInProfiles, profileOf } from "../domain/retry.ts";
 
 type ConfigurationOptions = {
   store: ConfigurationStore & Atomically;
@@ -241,13 +248,21 @@ function createDestinations({
   onDestinationDeleted,
 }: DestinationsOptions): Destinations {
   function destinationOf(draft: DestinationDraft, before: Destination | null): NewDestination {
+    const kind = draft.kind ?? "webhooks";
+    const mappings = (draft.mappings ?? []).map(mappingOf);
     return {
+      kind,
       name: draft.name,
       enabled: draft.enabled ?? true,
       sourceIds: [...new Set(draft.sourceIds)],
-      webhooks: withKnownWebhooks(draft.webhooks, before),
+      webhooks:
+        kind === "webhooks"
+          ? withKnownWebhooks(draft.webhooks ?? [], before)
+          : webhooksOfMappings(mappings, before),
+      mappings,
       sharedSecret: draft.sharedSecret === "" ? null : (draft.sharedSecret ?? null),
-      retryProfile: draft.retryProfile ?? memory.settings.retryProfile,
+      retryProfile:
+        draft.retryProfile ?? (kind === "webhooks" ? memory.settings.retryProfile : actions.name),
       payload: draft.payload ?? "documented",
       ...(draft.audienceCalls === undefined ? {} : { audienceCalls: draft.audienceCalls }),
       filters: draft.filters ?? [],
@@ -259,6 +274,8 @@ function createDestinations({
     destinations: () => memory.destinations,
     destination: (id) => memory.destinations.find((destination) => destination.id === id),
     createDestination(draft) {
+      const misplaced = misplacedIn(draft, null);
+      if (misplaced !== null) return misplaced;
       const destination = destinationOf(draft, null);
       const wrong = checkDestination(destination, memory);
       if (wrong !== null) return wrong;
@@ -269,6 +286,11 @@ function createDestinations({
     updateDestination(id, changesOfDestination) {
       const before = memory.destinations.find((destination) => destination.id === id);
       if (before === undefined) return notFound("destination", destinationIds.format(id));
+      const misplaced = misplacedIn(
+        { kind: before.kind, ...defined(changesOfDestination) },
+        before,
+      );
+      if (misplaced !== null) return misplaced;
       const destination = destinationOf({ ...before, ...defined(changesOfDestination) }, before);
       const wrong = checkDestination(destination, memory);
       if (wrong !== null) return wrong;
@@ -396,42 +418,10 @@ function checkDestination(
     );
   }
   const wrong = wrongFilter(destination.filters);
-  return wrong === null ? checkWebhooks(destination.webhooks) : invalid(wrong);
-}
-
-/** Webhooks that stay keep their id, and with it their lane and their attempts. */
-function withKnownWebhooks(
-  webhooks: NewDestination["webhooks"],
-  before: Destination | null,
-): NewDestination["webhooks"] {
-  const free = [...(before?.webhooks ?? [])];
-  return webhooks.map(({ url, headers }) => {
-    const place = free.findIndex((webhook) => webhook.url === url);
-    const [known] = place < 0 ? [] : free.splice(place, 1);
-    return known === undefined ? { url, headers } : { id: known.id, url, headers };
-  });
-}
-
-function checkWebhooks(webhooks: NewDestination["webhooks"]): Problem | null {
-  if (webhooks.length === 0) return invalid("A destination needs at least one webhook.");
-  if (webhooks.length > maxWebhooks)
-    return invalid(`A destination has at most ${maxWebhooks} webhooks, not ${webhooks.length}.`);
-  for (const { url, headers } of webhooks) {
-    const wrongUrl = checkWebhookUrl(url);
-    if (wrongUrl !== null) return invalid(wrongUrl);
-    const entries = Object.entries(headers);
-    if (entries.length > maxHeaders)
-      return invalid(`A webhook has at most ${maxHeaders} headers, not ${entries.length}.`);
-    const names = new Set<string>();
-    for (const [name, value] of entries) {
-      const wrongHeader = checkHeader(name, value);
-      if (wrongHeader !== null) return invalid(wrongHeader);
-      if (names.has(name.toLowerCase()))
-        return invalid(`The header ${name} appears twice, in two spellings.`);
-      names.add(name.toLowerCase());
-    }
-  }
-  return null;
+  if (wrong !== null) return invalid(wrong);
+  return destination.kind === "webhooks-actions"
+    ? checkMappings(destination.mappings ?? [])
+    : checkWebhooks(destination.webhooks);
 }
 
 function checkProfile(

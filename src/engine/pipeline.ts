@@ -43,6 +43,7 @@ import type {
   RoutedMessage,
   UnknownKey,
 } from "./ports.ts";
+import type { MappingDraft } from "./mappings.ts";
 import type { PlanDraft } from "./plans/plans.ts";
 import type { NewDestination, StoredRefusal } from "./store-ports.ts";
 
@@ -94,8 +95,7 @@ export type SourceDraft = Pick<Source, "name"> &
     plan?: PlanDraft | null;
   };
 export type DestinationDraft = Pick<Destination, "name" | "sourceIds"> &
-  Pick<NewDestination, "webhooks"> &
-  Partial<
+  Partial<Pick<NewDestination, "webhooks" | "kind">> & { mappings?: MappingDraft[] } & Partial<
     Pick<
       Destination,
       "enabled" | "sharedSecret" | "retryProfile" | "payload" | "audienceCalls" | "filters"

@@ -86,6 +86,27 @@ export type RoutedMessage = {
   payloads: Partial<Record<PayloadShape, Uint8Array>>;
 };
 
+/** A request that a mapping made of a message. */
+export type MappedRequest = {
+  webhookId: WebhookId;
+  url: string;
+  method: string;
+  /** Names in lower case; a value `undefined` removes a header that is otherwise set. */
+  headers: [string, string][];
+  /** Null: there is nothing to send, and nothing to sign. */
+  body: Uint8Array | null;
+  /** Requests with one key share a batch, up to its size. */
+  batch: { key: string; size: number; waitMs: number } | null;
+};
+
+/** What became of a message at one mapping of a destination. */
+export type MappingDecision = {
+  name: string;
+  /** `routed`, `mapping_disabled`, `trigger_not_met` or `payload_error`. */
+  reason: string;
+  detail: string;
+};
+
 /** How a message met its source's tracking plan; with a reason it is blocked. */
 type PlanOutcome = Pick<PlanResult, "violations" | "dropped"> & { reason: string | null };
 
@@ -99,6 +120,10 @@ export type Decision = {
   payload: PayloadShape;
   /** What filters of the destination did. */
   filtered?: FilteredDecision;
+  /** Of a destination with mappings. */
+  mappings?: MappingDecision[];
+  /** What its mappings send; each is a delivery, or part of one. */
+  requests?: readonly MappedRequest[];
 };
 
 export type FilteredDecision = {
@@ -162,6 +187,13 @@ export type ClaimedDelivery = {
   /** Webhooks that failed in this window and are not retried. */
   finished: WebhookId[];
   payload: Uint8Array;
+  /** Set for a delivery that a mapping made. */
+  mapped?: Pick<MappedRequest, "webhookId" | "url" | "method" | "headers"> & {
+    /** What the signature covers: of a batch its first element; null for none. */
+    signed: Uint8Array | null;
+    /** All of a batch, `messageRow` among them; empty without a batch. */
+    messages: MessageRowId[];
+  };
 };
 
 export type AttemptRecord = {
@@ -376,10 +408,14 @@ export type DeliverySummary = {
   firstAttemptAt: number | null;
   nextAttemptAt: number | null;
   rounds: number;
+  /** The messages of a batch that are still kept. */
+  messages?: MessageRowId[];
 };
 
 export type DeliveryDetails = DeliverySummary & {
   payload: Uint8Array;
+  /** Of a mapping's request. */
+  mapped?: { method: string; signed: Uint8Array | null };
   transitions: Transition[];
   attempts: (AttemptRecord & { id: AttemptId })[];
 };

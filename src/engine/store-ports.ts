@@ -7,6 +7,8 @@ import type { ClientLibrary } from "../domain/client-libraries.ts";
 import type {
   CustomRetryProfile,
   Destination,
+  DestinationKind,
+  Mapping,
   Settings,
   SimulatedClient,
   Source,
@@ -100,7 +102,11 @@ export type EndpointStateStore = {
   saveEndpointStates(all: readonly StoredEndpointState[]): void;
 };
 
-export type NewDestination = Omit<Destination, "id" | "webhooks"> & {
+export type NewDestination = Omit<Destination, "id" | "webhooks" | "kind" | "mappings"> & {
+  /** `webhooks` when left out. */
+  kind?: DestinationKind;
+  /** One for each webhook, which has its id. */
+  mappings?: Omit<Mapping, "id">[];
   webhooks: { id?: WebhookId; url: string; headers: Record<string, string> }[];
 };
 

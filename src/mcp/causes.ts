@@ -13,6 +13,11 @@ export const undelivered: Readonly<Record<string, string>> = {
     'The message says `integrations: {"All": false}` and does not name the destination. Send it with `"Webhooks": true`, in this spelling.',
   integrations_false:
     'The message says `integrations: {"Webhooks": false}`. Send it without that member.',
+  trigger_not_met:
+    "No mapping of the destination has a trigger that matches. Compare the message with the triggers in its decision's `mappings`.",
+  mapping_disabled: "Every mapping of the destination is off. Enable one, then replay the message.",
+  payload_error:
+    "What a mapping makes of the message cannot be sent. The decision's `mappings` say why: change the mapping, then replay the message.",
   no_destination:
     "No destination is connected to the message's source. Connect one, then replay the message.",
   duplicate:

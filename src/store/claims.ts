@@ -9,7 +9,8 @@ import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../doma
 import type { ClaimedDelivery, DeliveryStore } from "../engine/ports.ts";
 import { stateCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
-import { createPayloadReader } from "./delivery-queries.ts";
+import { createRequestReader } from "./delivery-queries.ts";
+import type { DeliveryKey, MappedRequests } from "./mapped-requests.ts";
 import type { Db, Transactions } from "./transactions.ts";
 
 const sending = stateCode("sending");
@@ -23,7 +24,7 @@ export const nothingNew: OfMessage = { attempts: 0, lastStatus: null, outcomes: 
 export type RefreshMessage = (id: number, added: OfMessage) => void;
 
 /** A delivery, and the state of its row: `queued`. */
-type Claimed = { id: number; message_id: number; destination_id: number; state: number };
+type Claimed = DeliveryKey & { destination_id: number; state: number };
 
 export class Claims {
   readonly #unwritten = new Map<number, Claimed>();
@@ -33,9 +34,11 @@ export class Claims {
   readonly #newest = new Map<number, number>();
   readonly #transactions;
   readonly #counts;
+  readonly #mapped;
   readonly #take;
 
-  constructor(db: Db, counts: Counts, transactions: Transactions) {
+  constructor(db: Db, counts: Counts, transactions: Transactions, mapped: MappedRequests) {
+    this.#mapped = mapped;
     this.#transactions = transactions;
     this.#counts = counts;
     this.#take = db.prepare<[number]>(
@@ -112,7 +115,7 @@ export class Claims {
   }
 
   /** In a transaction. */
-  writeOne({ id, destination_id, state }: Omit<Claimed, "message_id">): void {
+  writeOne({ id, destination_id, state }: Omit<Claimed, "message_id" | "shape">): void {
     this.#take.run(id);
     this.#counts.delivery(destination_id, state, -1);
     this.#counts.delivery(destination_id, sending, 1);
@@ -124,7 +127,7 @@ export class Claims {
       for (const claimed of [...this.#unwritten.values()]) {
         this.takeOut(claimed.id);
         this.writeOne(claimed);
-        refreshMessage(claimed.message_id, nothingNew);
+        for (const id of this.#mapped.messagesOf(claimed)) refreshMessage(id, nothingNew);
       }
     });
   }
@@ -156,6 +159,7 @@ type Claimable = {
 
 type ClaimingParts = {
   db: Db;
+  mapped: MappedRequests;
   transactions: Transactions;
   claims: Claims;
   refreshMessage: RefreshMessage;
@@ -163,6 +167,7 @@ type ClaimingParts = {
 
 export function claiming({
   db,
+  mapped,
   transactions,
   claims,
   refreshMessage,
@@ -185,7 +190,7 @@ export function claiming({
       `SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${queued} AND id > ? LIMIT ?)`,
     )
     .pluck();
-  const payloadOf = createPayloadReader(db);
+  const requestOf = createRequestReader(db, mapped);
   const finished = db
     .prepare<[number, number], number>(
       "SELECT webhook_id FROM attempts WHERE delivery_id = ? AND round >= ? AND retryable = 0",
@@ -195,7 +200,7 @@ export function claiming({
   const claimDue = transactions.wrap((rows: readonly Claimable[]): void => {
     for (const row of rows) {
       claims.writeOne(row);
-      refreshMessage(row.message_id, nothingNew);
+      for (const id of mapped.messagesOf(row)) refreshMessage(id, nothingNew);
     }
   });
 
@@ -219,7 +224,7 @@ export function claiming({
       row.rounds + 1 > row.window_round
         ? (finished.all(row.id, row.window_round) as WebhookId[])
         : [],
-    payload: payloadOf(row),
+    ...requestOf(row),
   });
 
   return {

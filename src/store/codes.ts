@@ -27,6 +27,8 @@ export const outcomeCode = (outcome: Outcome): number => outcomes.indexOf(outcom
 export const outcomeAt = (code: number): Outcome => outcomes[code] as Outcome;
 
 const shapes: readonly PayloadShape[] = ["documented", "full"];
+/** Of a delivery whose bytes a mapping made. */
+export const mappedShape = shapes.length;
 export const shapeCode = (shape: PayloadShape): number => shapes.indexOf(shape);
 /** Of a delivery whose payload the filters of its destination changed. */
 export const filteredShape = 3;

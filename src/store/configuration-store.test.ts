@@ -102,6 +102,8 @@ test("a destination has its webhooks in their order, with their ids; those it lo
   const one = openTestStore();
   const webhook = (name: string) => ({ url: `http://127.0.0.1/${name}`, headers: { name } });
   const draft: Omit<Destination, "id" | "webhooks"> = {
+    kind: "webhooks",
+    mappings: [],
     name: "Out",
     enabled: true,
     sourceIds: [],

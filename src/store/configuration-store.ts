@@ -1,6 +1,7 @@
 import {
   type CustomRetryProfile,
   type Destination,
+  type Mapping,
   type Settings,
   type SimulatedClient,
   type Source,
@@ -96,7 +97,7 @@ function sources(db: Db) {
 }
 
 function destinations(db: Db) {
-  type Body = Omit<Destination, "id" | "webhooks">;
+  type Body = Omit<NewDestination, "webhooks">;
   const select = db.prepare<[], Row>("SELECT id, body FROM destinations ORDER BY id");
   const insert = db.prepare<[string]>("INSERT INTO destinations (body) VALUES (?)");
   const update = db.prepare<[string, number]>("UPDATE destinations SET body = ? WHERE id = ?");
@@ -109,17 +110,20 @@ function destinations(db: Db) {
   );
   const removeWebhooks = db.prepare<[number]>("DELETE FROM webhooks WHERE destination_id = ?");
 
-  const withWebhooks = (id: DestinationId, body: Body): Destination => ({
-    ...body,
-    // Stored before there were filters.
-    filters: (body as Partial<Body>).filters ?? [],
-    id,
-    webhooks: webhooks.all(id).map((row) => ({
+  const withWebhooks = (id: DestinationId, body: Body): Destination => {
+    const rows = webhooks.all(id).map((row) => ({
       id: row.id as WebhookId,
       url: row.url,
       headers: JSON.parse(row.headers) as Record<string, string>,
-    })),
-  });
+    }));
+    const mappings = (body.mappings ?? []).flatMap((mapping, place) => {
+      const webhook = rows[place];
+      return webhook === undefined ? [] : [{ ...mapping, id: webhook.id }];
+    });
+    // Stored before there were filters.
+    const filters = (body as Partial<Body>).filters ?? [];
+    return { ...body, id, kind: body.kind ?? "webhooks", webhooks: rows, mappings, filters };
+  };
   const saveWebhooks = (id: DestinationId, list: NewDestination["webhooks"]): void => {
     removeWebhooks.run(id);
     for (const [position, webhook] of list.entries()) {
@@ -128,7 +132,10 @@ function destinations(db: Db) {
   };
   const bodyOf = (destination: NewDestination & { id?: DestinationId }): Body => {
     const { webhooks: _webhooks, id: _id, ...body } = destination;
-    return body;
+    const mappings = (body.mappings ?? []).map(
+      ({ id: _own, ...mapping }: Partial<Mapping>) => mapping,
+    );
+    return { ...body, mappings: mappings as Body["mappings"] & {} };
   };
 
   return {

@@ -14,6 +14,7 @@ import {
   type MessageState,
 } from "../domain/states.ts";
 import type {
+  ClaimedDelivery,
   DeliveryFilter,
   DeliveryStore,
   DeliverySummary,
@@ -27,6 +28,7 @@ import type {
 } from "../engine/ports.ts";
 import {
   deliveryStateAt,
+  mappedShape,
   messageStateAt,
   outcomeAt,
   stateCode,
@@ -34,6 +36,7 @@ import {
   filteredShape,
   shapeAt,
 } from "./codes.ts";
+import { deliveriesOfMessage, type DeliveryKey, type MappedRequests } from "./mapped-requests.ts";
 import type { Db } from "./transactions.ts";
 import type { PayloadShape } from "../domain/configuration.ts";
 
@@ -55,7 +58,8 @@ type Kind = { destination_id: number; state: number; n: number };
 
 const waiting = stateCode("waiting");
 
-export function createDeliveryQueries(db: Db): Queries {
+export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
+  const summaryOf = (row: DeliveryRow): DeliverySummary => deliverySummary(row, mapped);
   const kinds = db.prepare<[], Kind>(
     "SELECT destination_id, state, n FROM delivery_counts WHERE n > 0",
   );
@@ -63,9 +67,7 @@ export function createDeliveryQueries(db: Db): Queries {
     `SELECT * FROM deliveries INDEXED BY deliveries_by_state
      WHERE destination_id = ? AND state = ? AND id < ? ORDER BY id DESC LIMIT ?`,
   );
-  const ofMessage = db.prepare<[number], DeliveryRow>(
-    "SELECT * FROM deliveries WHERE message_id = ? ORDER BY id",
-  );
+  const ofMessage = db.prepare<[number], DeliveryRow>(`${deliveriesOfMessage} ORDER BY id`);
 
   const dueAt = db.prepare<[number, number, number, number], DeliveryRow>(
     `SELECT * FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at = ? AND id > ? ORDER BY id LIMIT ?`,
@@ -97,7 +99,7 @@ export function createDeliveryQueries(db: Db): Queries {
     placeOf: (row: DeliveryRow) => Place,
   ): Page<DeliverySummary, Place> {
     return {
-      items: found.slice(0, limit).map(deliverySummary),
+      items: found.slice(0, limit).map(summaryOf),
       nextCursor: found.length > limit ? placeOf(found[limit - 1] as DeliveryRow) : null,
       total: from.reduce((sum, { n }) => sum + n, 0),
       totalCapped: false,
@@ -127,9 +129,9 @@ export function createDeliveryQueries(db: Db): Queries {
       return page(found, from, limit, (row) => ({ at: dueOf(row), id: row.id as DeliveryId }));
     },
 
-    deliveriesOf: (message) => ofMessage.all(message).map(deliverySummary),
+    deliveriesOf: (message) => ofMessage.all(message).map(summaryOf),
 
-    deliveryDetails: createDeliveryReader(db).delivery,
+    deliveryDetails: createDeliveryReader(db, mapped).delivery,
 
     newestAttempts: (limit) =>
       newestAttempts.all(limit).map(({ outcome, ...attempt }) => ({
@@ -277,22 +279,20 @@ type DeliveryReader = {
 };
 
 /** One delivery, with its attempts and its changes of state. */
-export function createDeliveryReader(db: Db): DeliveryReader {
+export function createDeliveryReader(db: Db, mapped: MappedRequests): DeliveryReader {
   const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
-  const ofMessage = db.prepare<[number], DeliveryRow>(
-    "SELECT * FROM deliveries WHERE message_id = ? ORDER BY id",
-  );
+  const ofMessage = db.prepare<[number], DeliveryRow>(`${deliveriesOfMessage} ORDER BY id`);
   const transitions = db.prepare<[number], TransitionRow>(
     "SELECT delivery_id, at, state, reason, next_attempt_at FROM transitions WHERE delivery_id = ? ORDER BY id",
   );
   const attempts = db.prepare<[number], AttemptRow>(
     "SELECT * FROM attempts WHERE delivery_id = ? ORDER BY round, started_at, id",
   );
-  const payloadOf = createPayloadReader(db);
+  const requestOf = createRequestReader(db, mapped);
 
   const details = (row: DeliveryRow): DeliveryDetails => ({
-    ...deliverySummary(row),
-    payload: payloadOf(row),
+    ...deliverySummary(row, mapped),
+    ...requestOf(row),
     transitions: transitions.all(row.id).map(transitionOf),
     attempts: attempts.all(row.id).map(attemptOf),
   });
@@ -306,10 +306,13 @@ export function createDeliveryReader(db: Db): DeliveryReader {
   };
 }
 
-/** The bytes that a delivery sends. */
-export function createPayloadReader(
+/** The bytes that a delivery sends, and of a mapping's request all else. */
+export function createRequestReader(
   db: Db,
-): (row: Pick<DeliveryRow, "message_id" | "destination_id" | "shape">) => Uint8Array {
+  mapped: MappedRequests,
+): (
+  row: DeliveryKey & Pick<DeliveryRow, "destination_id">,
+) => Pick<ClaimedDelivery, "payload" | "mapped"> {
   const payloads = db.prepare<[number], Record<PayloadShape, Buffer | null>>(
     "SELECT documented, full FROM payloads WHERE message_id = ?",
   );
@@ -318,14 +321,20 @@ export function createPayloadReader(
       "SELECT after FROM filtered WHERE message_id = ? AND destination_id = ?",
     )
     .pluck();
-  return ({ message_id, destination_id, shape }) =>
-    (shape === filteredShape
-      ? filtered.get(message_id, destination_id)
-      : payloads.get(message_id)?.[shapeAt(shape)]) ?? new Uint8Array();
+  return (row) => {
+    if (row.shape === mappedShape) return mapped.read(row) ?? { payload: new Uint8Array() };
+    const payload =
+      row.shape === filteredShape
+        ? filtered.get(row.message_id, row.destination_id)
+        : payloads.get(row.message_id)?.[shapeAt(row.shape)];
+    return { payload: payload ?? new Uint8Array() };
+  };
 }
 
-export function deliverySummary(row: DeliveryRow): DeliverySummary {
+export function deliverySummary(row: DeliveryRow, mapped: MappedRequests): DeliverySummary {
+  const messages = mapped.batchOf(row);
   return {
+    ...(messages.length === 0 ? {} : { messages }),
     id: row.id as DeliveryId,
     messageRow: row.message_id as MessageRowId,
     destinationId: row.destination_id as DestinationId,

@@ -22,6 +22,7 @@ import {
 } from "./claims.ts";
 import type { Counts, MessageKind } from "./counts.ts";
 import { deliverySummary, type DeliveryRow } from "./delivery-queries.ts";
+import { deliveriesOfMessage, deliveryIdsOf, type MappedRequests } from "./mapped-requests.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
 const sending = stateCode("sending");
@@ -32,6 +33,7 @@ type Parts = {
   db: Db;
   counts: Counts;
   transactions: Transactions;
+  mapped: MappedRequests;
   claims: Claims;
   refreshMessage: RefreshMessage;
 };
@@ -40,10 +42,11 @@ export function createDeliveryStore(
   db: Db,
   counts: Counts,
   transactions: Transactions,
+  mapped: MappedRequests,
 ): Omit<DeliveryStore, "countByState"> & { seeClaims: () => void } {
-  const claims = new Claims(db, counts, transactions);
-  const refreshMessage = refreshing(db, counts);
-  const parts: Parts = { db, counts, transactions, claims, refreshMessage };
+  const claims = new Claims(db, counts, transactions, mapped);
+  const refreshMessage = refreshing(db, counts, mapped);
+  const parts: Parts = { db, counts, transactions, mapped, claims, refreshMessage };
   const recordClaims = (): void => claims.write(refreshMessage);
   const seeClaims = (): void => {
     try {
@@ -57,7 +60,7 @@ export function createDeliveryStore(
     recordClaims,
     record: transactions.wrap(recording(parts)),
     seeClaims,
-    ...seeing(seeClaims, { ...atStart(parts), ...readers(db) }),
+    ...seeing(seeClaims, { ...atStart(parts), ...readers(db, mapped) }),
     ...dueTimes(db),
     destinationsWithWork: () => counts.destinationsWithWork(),
     ...windows(parts, seeClaims),
@@ -65,12 +68,14 @@ export function createDeliveryStore(
 }
 
 /** A message has the first state, in the order of the list, that any of its deliveries is in. */
-function refreshing(db: Db, counts: Counts): RefreshMessage {
-  const messageKind = db.prepare<[number], MessageKind & { now: number; outcomes: string | null }>(
-    `SELECT source_id AS sourceId, type, state, outcomes,
-       (SELECT min(state) FROM deliveries WHERE message_id = messages.id) AS now
-     FROM messages WHERE id = ?`,
-  );
+function refreshing(db: Db, counts: Counts, mapped: MappedRequests): RefreshMessage {
+  const kindWith = (deliveries: string) =>
+    db.prepare<[number], MessageKind & { now: number; outcomes: string | null }>(
+      `SELECT source_id AS sourceId, type, state, outcomes,
+         (SELECT min(state) FROM ${deliveries}) AS now FROM messages WHERE id = ?`,
+    );
+  const ownKind = kindWith("deliveries WHERE message_id = messages.id");
+  const kindInBatches = kindWith(`deliveries WHERE id IN (${deliveryIdsOf("messages.id")})`);
   const setMessageState = db.prepare("UPDATE messages SET state = ? WHERE id = ?");
   const setMessageAttempts = db.prepare(
     `UPDATE messages SET state = ?, attempts = attempts + ?, last_status = coalesce(?, last_status),
@@ -78,7 +83,10 @@ function refreshing(db: Db, counts: Counts): RefreshMessage {
   );
 
   return (id, { attempts, lastStatus, outcomes }) => {
-    const row = messageKind.get(id) as MessageKind & { now: number; outcomes: string | null };
+    const row = (mapped.hasBatches ? kindInBatches : ownKind).get(id) as MessageKind & {
+      now: number;
+      outcomes: string | null;
+    };
     const { now: state, outcomes: known, ...before } = row;
     if (attempts > 0) {
       const all = new Set([...(known?.split(",") ?? []), ...outcomes]);
@@ -94,7 +102,7 @@ function refreshing(db: Db, counts: Counts): RefreshMessage {
  * Runs inside a transaction. Deliveries that retention has removed since, with their messages, are
  * passed over.
  */
-function recording({ db, counts, claims, refreshMessage }: Parts): DeliveryStore["record"] {
+function recording({ db, counts, mapped, claims, refreshMessage }: Parts): DeliveryStore["record"] {
   const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
   const setDeliveryState = db.prepare(
     "UPDATE deliveries SET state = ?, reason = ?, next_attempt_at = ?, first_attempt_at = coalesce(?, first_attempt_at) WHERE id = ?",
@@ -126,10 +134,14 @@ function recording({ db, counts, claims, refreshMessage }: Parts): DeliveryStore
       if (delivery === undefined) {
         const row = one.get(id);
         const claimed = claims.takeOut(id);
-        delivery = row === undefined ? null : { ...row, firstAt: null, claimed };
+        delivery =
+          row === undefined
+            ? null
+            : { ...row, firstAt: null, claimed, messages: mapped.messagesOf(row) };
         deliveries.set(id, delivery);
-        if (delivery !== null && !messages.has(delivery.message_id))
-          messages.set(delivery.message_id, { attempts: 0, lastStatus: null, outcomes: [] });
+        for (const message of delivery?.messages ?? [])
+          if (!messages.has(message))
+            messages.set(message, { attempts: 0, lastStatus: null, outcomes: [] });
       }
       return delivery;
     };
@@ -141,10 +153,12 @@ function recording({ db, counts, claims, refreshMessage }: Parts): DeliveryStore
       // started.
       if (attempt.startedAt < (delivery.firstAt ?? delivery.first_attempt_at ?? Infinity))
         delivery.firstAt = attempt.startedAt;
-      const message = messages.get(delivery.message_id) as OfMessage;
-      message.attempts += 1;
-      message.lastStatus = attempt.response?.status ?? message.lastStatus;
-      message.outcomes.push(`${outcomeCode(attempt.outcome)}:${attempt.response?.status ?? ""}`);
+      for (const id of delivery.messages) {
+        const message = messages.get(id) as OfMessage;
+        message.attempts += 1;
+        message.lastStatus = attempt.response?.status ?? message.lastStatus;
+        message.outcomes.push(`${outcomeCode(attempt.outcome)}:${attempt.response?.status ?? ""}`);
+      }
     }
     for (const { deliveryId, at, state, reason, nextAttemptAt } of transitions) {
       const delivery = touch(deliveryId);
@@ -179,6 +193,7 @@ function atStart({
   db,
   counts,
   transactions,
+  mapped,
   claims,
   refreshMessage,
 }: Parts): Pick<DeliveryStore, "requeueInterrupted" | "spreadOverdue"> {
@@ -201,7 +216,7 @@ function atStart({
         insertTransition(row.id, now, queued, "restarted", null);
         counts.delivery(row.destination_id, sending, -1);
         counts.delivery(row.destination_id, queued, 1);
-        refreshMessage(row.message_id, nothingNew);
+        for (const id of mapped.messagesOf(row)) refreshMessage(id, nothingNew);
       }
       return rows.length;
     }),
@@ -282,13 +297,17 @@ function insertingAttempt(db: Db) {
  * A delivery within one recording; `firstAt` is the start of its first attempt that no change of
  * state has taken note of yet, `claimed` says that its row does not have its claim yet.
  */
-type Touched = DeliveryRow & { firstAt: number | null; claimed: boolean };
+type Touched = DeliveryRow & {
+  firstAt: number | null;
+  claimed: boolean;
+  messages: readonly number[];
+};
 
 /** Of every destination that has some in this state, so that the indexes lead to them. */
 const inState =
   "SELECT d.* FROM delivery_counts AS c CROSS JOIN deliveries AS d ON d.destination_id = c.destination_id";
 
-function readers(db: Db) {
+function readers(db: Db, mapped: MappedRequests) {
   const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
   const newest = db.prepare<[], { message: number; delivery: number }>(
     "SELECT coalesce((SELECT max(id) FROM messages), 0) AS message, coalesce((SELECT max(id) FROM deliveries), 0) AS delivery",
@@ -304,13 +323,13 @@ function readers(db: Db) {
     )
     .pluck();
   const unsettled = db.prepare<[number], { destinationId: DestinationId; code: number }>(
-    `SELECT destination_id AS destinationId, state AS code FROM deliveries WHERE message_id = ? AND state IN (${queued}, ${sending}, ${waiting})`,
+    `SELECT destination_id AS destinationId, state AS code FROM (${deliveriesOfMessage}) WHERE state IN (${queued}, ${sending}, ${waiting})`,
   );
 
   return {
     delivery(id: DeliveryId): DeliverySummary | null {
       const row = one.get(id);
-      return row === undefined ? null : deliverySummary(row);
+      return row === undefined ? null : deliverySummary(row, mapped);
     },
     newestRows: () => newest.get() as { message: number; delivery: number },
     hasRunnableUpTo: (destinationId: DestinationId, now: number, upTo: number): boolean =>

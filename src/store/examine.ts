@@ -169,6 +169,12 @@ const queries: Record<string, string> = {
     "SELECT message_id FROM filtered WHERE message_id NOT IN (SELECT id FROM messages)",
   "deliveries without their message":
     "SELECT id FROM deliveries WHERE message_id NOT IN (SELECT id FROM messages)",
+  "mapped requests without their delivery":
+    "SELECT delivery_id FROM mapped_requests WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
+  "parts of batches without their delivery":
+    "SELECT id FROM batch_parts WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
+  "parts of batches without their message":
+    "SELECT id FROM batch_parts WHERE message_id IS NOT NULL AND message_id NOT IN (SELECT id FROM messages)",
   "attempts without their delivery":
     "SELECT id FROM attempts WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
   "transitions without their delivery":
@@ -199,9 +205,11 @@ const queries: Record<string, string> = {
     ]),
   ),
   "messages that are not in the first state of their deliveries": `SELECT id FROM messages
-     WHERE state <> (SELECT min(state) FROM deliveries WHERE message_id = messages.id)`,
+     WHERE state <> (SELECT min(state) FROM deliveries WHERE message_id = messages.id
+       OR id IN (SELECT delivery_id FROM batch_parts WHERE message_id = messages.id))`,
   "messages with a wrong attempt count": `SELECT id FROM messages
-     WHERE attempts <> (SELECT count(*) FROM attempts JOIN deliveries ON deliveries.id = delivery_id WHERE message_id = messages.id)`,
+     WHERE attempts <> (SELECT count(*) FROM attempts JOIN deliveries ON deliveries.id = delivery_id WHERE message_id = messages.id
+       OR delivery_id IN (SELECT delivery_id FROM batch_parts WHERE message_id = messages.id))`,
 };
 
 /** What is wrong, and how many rows of it; empty when all is well. */

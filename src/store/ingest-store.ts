@@ -17,6 +17,7 @@ import type {
 import { filteredShape, shapeCode, stateCode, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import { Duplicates } from "./duplicates.ts";
+import { committingRequests, type MappedRequests } from "./mapped-requests.ts";
 import type { Postings } from "./postings.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
@@ -30,6 +31,7 @@ const maxUnknownKeyRequests = 1000;
 const rowBytes = 512;
 
 const queued = stateCode("queued");
+const waiting = stateCode("waiting");
 const rejected = stateCode("rejected");
 const duplicate = stateCode("duplicate");
 const filtered = stateCode("filtered");
@@ -40,6 +42,7 @@ const noDecisions: readonly Decision[] = [];
 
 type IngestStoreOptions = {
   db: Db;
+  mapped: MappedRequests;
   counts: Counts;
   postings: Postings;
   transactions: Transactions;
@@ -47,6 +50,7 @@ type IngestStoreOptions = {
 
 export function createIngestStore({
   db,
+  mapped,
   counts,
   postings,
   transactions,
@@ -61,6 +65,7 @@ export function createIngestStore({
     duplicates.load();
   });
   const insert = inserting(db);
+  const commitRequestOf = committingRequests(db, counts, mapped);
 
   /** Before the first change of a commit: what to do when its transaction fails. */
   function prepareRollback(requests: IncomingRequest[]): void {
@@ -106,7 +111,13 @@ export function createIngestStore({
     const routed = rejection === null && duplicateOf === null ? message.route() : null;
     const goes = routed !== null && routed.decisions.some((decision) => decision.routed);
     const state =
-      rejection !== null ? rejected : duplicateOf !== null ? duplicate : goes ? queued : filtered;
+      rejection !== null
+        ? rejected
+        : duplicateOf !== null
+          ? duplicate
+          : goes
+            ? firstStateOf(routed)
+            : filtered;
     const type = typeCode(message.type);
     const plan = routed?.plan ?? null;
     const quotaBytes = routed === null ? message.size + rowBytes + frame.bytes : null;
@@ -161,6 +172,13 @@ export function createIngestStore({
       if (decision.filtered !== undefined)
         insert.filtered(id, decision.destinationId, decision.filtered);
       if (!decision.routed) continue;
+      if (decision.requests !== undefined) {
+        const { destinationId } = decision;
+        const nextId = (): number => next.delivery++;
+        for (const request of decision.requests)
+          commitRequestOf({ messageId: id, destinationId, request, at, nextId });
+        continue;
+      }
       insert.delivery(next.delivery++, id, decision, at);
       counts.delivery(decision.destinationId, queued, 1);
     }
@@ -173,6 +191,14 @@ export function createIngestStore({
     }),
     ...unknownKeys(db),
   };
+}
+
+/** A message that goes into batches alone waits for them. */
+function firstStateOf({ decisions }: Routed): number {
+  const collects = decisions.every(
+    ({ routed, requests }) => !routed || requests?.every(({ batch }) => batch !== null) === true,
+  );
+  return collects ? waiting : queued;
 }
 
 /** The ids after those of the newest rows, and when the newest message was received. */
@@ -220,7 +246,7 @@ function inserting(db: Db) {
     `INSERT INTO messages (id, request_id, offset, size, message_id, source_id, type, state, user_id, anonymous_id, event, received_at, timestamp, reason, extra, quota_bytes, plan)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const decision = db.prepare("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?)");
+  const decision = db.prepare("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)");
   const payloads = db.prepare("INSERT INTO payloads VALUES (?, ?, ?)");
   const filtered = db.prepare("INSERT INTO filtered VALUES (?, ?, ?, ?, ?)");
   const delivery = db.prepare(
@@ -283,9 +309,14 @@ function inserting(db: Db) {
       const text = JSON.stringify(filters);
       filtered.run(messageId, destinationId, text, bodies?.before, bodies?.after);
     },
-    decision(messageId: number, { destinationId, reason, detail, warnings, payload }: Decision) {
+
+    decision(
+      messageId: number,
+      { destinationId, reason, detail, warnings, payload, mappings }: Decision,
+    ) {
       const warned = warnings.length > 0 ? JSON.stringify(warnings) : null;
-      decision.run(messageId, destinationId, reason, detail, warned, shapeCode(payload));
+      const decided = mappings === undefined ? null : JSON.stringify(mappings);
+      decision.run(messageId, destinationId, reason, detail, warned, shapeCode(payload), decided);
     },
     payloads(messageId: number, { documented, full }: Routed["payloads"]) {
       payloads.run(messageId, documented, full);

@@ -16,6 +16,7 @@ import type {
   QueryStore,
 } from "../engine/ports.ts";
 import type { MessageKinds } from "./counts.ts";
+import type { MappedRequests } from "./mapped-requests.ts";
 import type { MessageFacts } from "./message-facts.ts";
 import { createMessageReader, type MessageRow } from "./message-rows.ts";
 import { createTextSearch } from "./message-text.ts";
@@ -50,11 +51,17 @@ type MessageQueries = Pick<
 /** How many of the newest messages are looked at for what differs from the hosted service. */
 const lintedMessages = 5000;
 
-type Sources = { db: Db; postings: Postings; kinds: MessageKinds; facts: MessageFacts };
+type Sources = {
+  db: Db;
+  mapped: MappedRequests;
+  postings: Postings;
+  kinds: MessageKinds;
+  facts: MessageFacts;
+};
 
 export function createMessageQueries(sources: Sources): MessageQueries {
-  const { db } = sources;
-  const reader = createMessageReader(db);
+  const { db, mapped } = sources;
+  const reader = createMessageReader(db, mapped);
   const text = createTextSearch(sources);
   const walks = createWalks({ ...sources, text });
   const byId = db.prepare<[number], MessageRow>("SELECT * FROM messages WHERE id = ?");

@@ -5,12 +5,14 @@ import type {
   AttemptMark,
   Decision,
   FilteredDecision,
+  MappingDecision,
   IncomingRequest,
   MessageDetails,
   MessageSummary,
 } from "../engine/ports.ts";
 import { messageStateAt, outcomeAt, shapeAt, stateCode, typeAt } from "./codes.ts";
 import { createDeliveryReader } from "./delivery-queries.ts";
+import { deliveriesOfMessage, type MappedRequests } from "./mapped-requests.ts";
 import { memberPath } from "../domain/member-path.ts";
 import type { PlanViolation } from "../domain/tracking-plan.ts";
 import type { Db } from "./transactions.ts";
@@ -72,6 +74,7 @@ type DecisionRow = {
   detail: string;
   warnings: string | null;
   shape: number;
+  mappings: string | null;
 };
 
 type FilteredRow = {
@@ -81,26 +84,27 @@ type FilteredRow = {
   after: Buffer | null;
 };
 
-export function createMessageReader(db: Db): MessageReader {
+export function createMessageReader(db: Db, mapped: MappedRequests): MessageReader {
   const requests = db.prepare<[number], RequestRow>(
     "SELECT source_id AS sourceId, received_at AS receivedAt, wall_at AS wallAt, method, path, headers, ip, body, messages FROM requests WHERE id = ?",
   );
   const decisions = db.prepare<[number], DecisionRow>(
-    "SELECT destination_id, reason, detail, warnings, shape FROM decisions WHERE message_id = ? ORDER BY destination_id",
+    "SELECT destination_id, reason, detail, warnings, shape, mappings FROM decisions WHERE message_id = ? ORDER BY destination_id",
   );
   const nextAttempt = db
     .prepare<[number], number | null>(
-      `SELECT min(next_attempt_at) FROM deliveries WHERE message_id = ? AND state = ${stateCode("waiting")}`,
+      `SELECT min(next_attempt_at) FROM (${deliveriesOfMessage}) WHERE state = ${stateCode("waiting")}`,
     )
     .pluck();
   const attempts = db.prepare<
     [number],
     { webhook_id: number; round: number; outcome: number; status: number | null }
   >(
-    `SELECT attempts.webhook_id, attempts.round, attempts.outcome, attempts.status FROM deliveries JOIN attempts ON attempts.delivery_id = deliveries.id
-     WHERE deliveries.message_id = ? ORDER BY attempts.round, attempts.id`,
+    `SELECT attempts.webhook_id, attempts.round, attempts.outcome, attempts.status
+     FROM (${deliveriesOfMessage}) AS deliveries JOIN attempts ON attempts.delivery_id = deliveries.id
+     ORDER BY attempts.round, attempts.id`,
   );
-  const deliveries = createDeliveryReader(db);
+  const deliveries = createDeliveryReader(db, mapped);
   const filtered = db.prepare<[number], FilteredRow>(
     "SELECT destination_id, filters, before, after FROM filtered WHERE message_id = ?",
   );
@@ -151,7 +155,8 @@ export function createMessageReader(db: Db): MessageReader {
       replayOf: (replayOf ?? null) as MessageRowId | null,
       plan: row.plan === null ? null : row.plan === 1 ? "ok" : "violations",
       violations: violations ?? [],
-      nextAttemptAt: row.attempts > 0 ? (nextAttempt.get(row.id) as number | null) : null,
+      nextAttemptAt:
+        row.attempts > 0 || state === "waiting" ? (nextAttempt.get(row.id) as number | null) : null,
       marks: row.attempts > 0 ? marksOf(row.id) : [],
     };
   }
@@ -186,8 +191,10 @@ export function createMessageReader(db: Db): MessageReader {
   };
 }
 
-function decisionOf({ destination_id, reason, detail, warnings, shape }: DecisionRow): Decision {
+function decisionOf(row: DecisionRow): Decision {
+  const { destination_id, reason, detail, warnings, shape, mappings } = row;
   return {
+    ...(mappings === null ? {} : { mappings: JSON.parse(mappings) as MappingDecision[] }),
     destinationId: destination_id as DestinationId,
     routed: reason === "routed",
     reason,

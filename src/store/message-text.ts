@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { messageStates, messageTypes, outcomes } from "../domain/states.ts";
 import { stateCode, typeCode } from "./codes.ts";
 import type { KindTest, MessageKinds } from "./counts.ts";
+import type { MappedRequests } from "./mapped-requests.ts";
 import type { FactsTest, MessageFacts } from "./message-facts.ts";
 import type { MessageRow } from "./message-rows.ts";
 import { blockSize, type Postings } from "./postings.ts";
@@ -41,9 +42,15 @@ export type TextSearch = {
   carries(row: MessageRow, word: Word): boolean;
 };
 
-type Sources = { db: Db; postings: Postings; kinds: MessageKinds; facts: MessageFacts };
+type Sources = {
+  db: Db;
+  mapped: MappedRequests;
+  postings: Postings;
+  kinds: MessageKinds;
+  facts: MessageFacts;
+};
 
-export function createTextSearch({ db, postings, kinds, facts }: Sources): TextSearch {
+export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources): TextSearch {
   const messageIdOf = db
     .prepare<[number], string>("SELECT message_id FROM messages WHERE id = ?")
     .pluck();
@@ -62,6 +69,8 @@ export function createTextSearch({ db, postings, kinds, facts }: Sources): TextS
   const payloads = db.prepare<[number, number], Payload>(
     "SELECT message_id, documented, full FROM payloads WHERE message_id >= ? AND message_id < ?",
   );
+  const isMapped = (id: number, wanted: RegExp): boolean =>
+    mapped.bodiesOf(id).some((body) => wanted.test(body.toString("utf8")));
   const sources = db.prepare<[], { id: number; name: string }>(
     "SELECT id, body ->> 'name' AS name FROM sources",
   );
@@ -91,6 +100,7 @@ export function createTextSearch({ db, postings, kinds, facts }: Sources): TextS
         const payload = sent.get(each.id);
         if (payload !== undefined)
           each.missing = each.missing.filter(({ pattern }) => !isSent(payload, pattern));
+        each.missing = each.missing.filter(({ pattern }) => !isMapped(each.id, pattern));
       }
     }
     return open
@@ -183,7 +193,10 @@ export function createTextSearch({ db, postings, kinds, facts }: Sources): TextS
       if (isShown(word, row.id)) return true;
       const body = bodyOf.get(row.request_id);
       if (body !== undefined && carriesText(row, body, word.pattern)) return true;
-      return payloads.all(row.id, row.id + 1).some((payload) => isSent(payload, word.pattern));
+      return (
+        payloads.all(row.id, row.id + 1).some((payload) => isSent(payload, word.pattern)) ||
+        isMapped(row.id, word.pattern)
+      );
     },
   };
 }

@@ -7,6 +7,7 @@
 import type { MessageFilter, OneOrMany } from "../engine/ports.ts";
 import { outcomeCode, stateCode, typeCode } from "./codes.ts";
 import { anyKind, kindNumber, kindTest, type KindTest, type MessageKinds } from "./counts.ts";
+import type { MappedRequests } from "./mapped-requests.ts";
 import { planOf, type Course, type FactsTest, type MessageFacts } from "./message-facts.ts";
 import type { TextSearch } from "./message-text.ts";
 import type { Postings } from "./postings.ts";
@@ -33,6 +34,7 @@ export type Walk = {
 
 type Sources = {
   db: Db;
+  mapped: MappedRequests;
   postings: Postings;
   kinds: MessageKinds;
   facts: MessageFacts;
@@ -43,7 +45,7 @@ type Sources = {
 const readAtOnce = 512;
 
 export function createWalks(sources: Sources): (filter: MessageFilter) => Walk {
-  const { db, postings, kinds, facts, text } = sources;
+  const { db, mapped: requests, postings, kinds, facts, text } = sources;
   const kindCounts = db.prepare<[], { sourceId: number; type: number; state: number; n: number }>(
     "SELECT source_id AS sourceId, type, state, n FROM message_counts WHERE n > 0",
   );
@@ -74,7 +76,7 @@ export function createWalks(sources: Sources): (filter: MessageFilter) => Walk {
         ? inside
         : kinds.among(inside, allows ?? anyKind, courses);
     };
-    const condition = rowCondition(filter);
+    const condition = rowCondition(filter, requests.hasBatches);
     // What a row has to be asked beyond what the walk goes along.
     const asked = [userId, destinationId, webhookId, not.userId, not.destinationId, not.webhookId];
     const others = asked.filter((each) => each !== undefined).length + without.length;
@@ -102,7 +104,8 @@ export function createWalks(sources: Sources): (filter: MessageFilter) => Walk {
         null,
         [],
       );
-    if (destinationId !== undefined || webhookId !== undefined) {
+    // Batches are not in the order of their messages.
+    if ((destinationId !== undefined || webhookId !== undefined) && !requests.hasBatches) {
       const ids =
         destinationId === undefined
           ? delivered.destinationsOf(valuesOf(webhookId as OneOrMany<number>))
@@ -284,14 +287,19 @@ function valuesOf<Value extends string | number>(value: OneOrMany<Value>): reado
 }
 
 /** What only the rows, and the deliveries below them, say. */
-function rowCondition({ userId, destinationId, webhookId, not = {} }: MessageFilter): Condition {
+function rowCondition(
+  { userId, destinationId, webhookId, not = {} }: MessageFilter,
+  hasBatches: boolean,
+): Condition {
+  const goes = (values: readonly number[]) => inBatchesToo(goesTo(values), hasBatches);
+  const tried = (values: readonly number[]) => inBatchesToo(wasTriedAt(values), hasBatches);
   const asked = [
     given(userId, userIs),
-    given(destinationId, goesTo),
-    given(webhookId, wasTriedAt),
+    given(destinationId, goes),
+    given(webhookId, tried),
     given(not.userId, (values) => no(userIs(values))),
-    given(not.destinationId, (values) => no(goesTo(values))),
-    given(not.webhookId, (values) => no(wasTriedAt(values))),
+    given(not.destinationId, (values) => no(goes(values))),
+    given(not.webhookId, (values) => no(tried(values))),
   ].flat();
   return {
     sql: asked.length === 0 ? "TRUE" : asked.map(({ sql }) => sql).join(" AND "),
@@ -325,3 +333,15 @@ const wasTriedAt = (values: readonly number[]): Condition => ({
     WHERE deliveries.message_id = messages.id AND webhook_id IN (${marksFor(values)}))`,
   values: [...values],
 });
+
+/** The same of the batches that a message is part of. */
+function inBatchesToo({ sql, values }: Condition, hasBatches: boolean): Condition {
+  if (!hasBatches) return { sql, values };
+  const ofBatch = sql
+    .replaceAll("INDEXED BY deliveries_by_message", "")
+    .replace(
+      /(deliveries\.)?message_id = messages\.id/,
+      "deliveries.id IN (SELECT delivery_id FROM batch_parts WHERE batch_parts.message_id = messages.id)",
+    );
+  return { sql: `(${sql} OR ${ofBatch})`, values: [...values, ...values] };
+}

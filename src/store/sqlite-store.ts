@@ -14,6 +14,7 @@ import { createDeliveryQueries } from "./delivery-queries.ts";
 import { createDeliveryStore } from "./delivery-store.ts";
 import { createIngestStore } from "./ingest-store.ts";
 import { guarded } from "./health.ts";
+import { MappedRequests } from "./mapped-requests.ts";
 import { MessageFacts } from "./message-facts.ts";
 import { createMessageQueries } from "./message-queries.ts";
 import { createMessageValues } from "./message-values.ts";
@@ -46,11 +47,12 @@ export function createStore({ db, health, close }: OpenedDatabase): Store {
   const postings = new Postings(db, transactions);
   const configuration = createConfigurationStore(db);
   db.pragma(`synchronous = ${configuration.settings().synchronous}`);
-  const { seeClaims, ...deliveries } = createDeliveryStore(db, counts, transactions);
+  const mapped = new MappedRequests(db);
+  const { seeClaims, ...deliveries } = createDeliveryStore(db, counts, transactions, mapped);
   const store = {
     ...configuration,
     ...createClockStore(db),
-    ...createIngestStore({ db, counts, postings, transactions }),
+    ...createIngestStore({ db, mapped, counts, postings, transactions }),
     ...deliveries,
     ...createComputedStore(db),
     ...createProfileStore(db),
@@ -59,11 +61,11 @@ export function createStore({ db, health, close }: OpenedDatabase): Store {
     ...createRuleStore(db),
     // They read states of deliveries and messages.
     ...seeing(seeClaims, {
-      ...createMessageQueries({ db, postings, kinds, facts }),
+      ...createMessageQueries({ db, mapped, postings, kinds, facts }),
       ...createMessageValues({ db, postings, facts }),
-      ...createDeliveryQueries(db),
+      ...createDeliveryQueries(db, mapped),
       ...createDeletionStore(db),
-      ...createUpkeepStore({ db, counts, postings, transactions }),
+      ...createUpkeepStore({ db, mapped, counts, postings, transactions }),
     }),
     ...createTraceQueries(db),
     atomically: <Result>(write: () => Result): Result => transactions.run(write),

@@ -8,6 +8,11 @@ import { isSettled } from "../domain/states.ts";
 import type { UpkeepStore } from "../engine/store-ports.ts";
 import { deliveryStateAt, stateCode, typeCode } from "./codes.ts";
 import type { Counts, MessageKind } from "./counts.ts";
+import {
+  deliveriesOfMessage,
+  removingFromBatches,
+  type MappedRequests,
+} from "./mapped-requests.ts";
 import type { Postings } from "./postings.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
@@ -29,6 +34,8 @@ const recordTables = [
   "decisions",
   "payloads",
   "filtered",
+  "mapped_requests",
+  "batch_parts",
   "deliveries",
   "delivery_counts",
   "attempts",
@@ -58,19 +65,15 @@ const configurationTables = [
   ...["audiences", "computed_traits"],
 ];
 
-type UpkeepStoreOptions = {
-  db: Db;
-  counts: Counts;
-  postings: Postings;
-  transactions: Transactions;
-};
+type RemovingOptions = { db: Db; counts: Counts; postings: Postings; mapped: MappedRequests };
 
 export function createUpkeepStore({
   db,
   counts,
   postings,
+  mapped,
   transactions,
-}: UpkeepStoreOptions): UpkeepStore {
+}: RemovingOptions & { transactions: Transactions }): UpkeepStore {
   const accepted = db
     .prepare<[], number>(
       `SELECT coalesce(sum(n), 0) FROM message_counts WHERE state NOT IN (${stateCode("rejected")}, ${stateCode("duplicate")})`,
@@ -94,7 +97,7 @@ export function createUpkeepStore({
      WHERE id > ? AND id <= CAST((SELECT value FROM meta WHERE key = 'followed') AS INTEGER) AND pinned = 0 ORDER BY id LIMIT ?`,
   );
   const wallAt = db.prepare<[number], number>("SELECT wall_at FROM requests WHERE id = ?").pluck();
-  const removal = removing(db, counts, postings);
+  const removal = removing({ db, counts, postings, mapped });
 
   /** Where the last pass stopped: messages before it are pinned or still moving. */
   let passed = 0;
@@ -208,10 +211,13 @@ function quotaOfRejected({
  * Removes messages with everything that belongs to them, inside a transaction; `finish` comes after
  * all of them.
  */
-function removing(db: Db, counts: Counts, postings: Postings) {
-  const deliveriesOf = db.prepare<[number], { id: number; destination_id: number; state: number }>(
-    "SELECT id, destination_id, state FROM deliveries WHERE message_id = ?",
+function removing({ db, counts, postings, mapped }: RemovingOptions) {
+  type Delivery = { id: number; destination_id: number; state: number; shape: number };
+  const deliveriesOf = db.prepare<[number], Delivery>(
+    "SELECT id, destination_id, state, shape FROM deliveries WHERE message_id = ?",
   );
+  const allDeliveriesOf = db.prepare<[number], Delivery>(deliveriesOfMessage);
+  const batches = removingFromBatches(db, mapped);
   const removeAttempts = db.prepare("DELETE FROM attempts WHERE delivery_id = ?");
   const removeTransitions = db.prepare("DELETE FROM transitions WHERE delivery_id = ?");
   const removeDeliveries = db.prepare("DELETE FROM deliveries WHERE message_id = ?");
@@ -232,9 +238,11 @@ function removing(db: Db, counts: Counts, postings: Postings) {
 
   /** Returns whether the message was removed: one that is still moving stays. */
   function removeWithAll({ id, sourceId, type, state, quotaBytes }: Old): boolean {
-    const deliveries = deliveriesOf.all(id);
-    if (deliveries.some((delivery) => !isSettled(deliveryStateAt(delivery.state)))) return false;
-    for (const delivery of deliveries) {
+    const isMoving = ({ state: of }: Delivery): boolean => !isSettled(deliveryStateAt(of));
+    if ((mapped.hasBatches ? allDeliveriesOf : deliveriesOf).all(id).some(isMoving)) return false;
+    batches.leave(id);
+    for (const delivery of deliveriesOf.all(id)) {
+      batches.removeDelivery(delivery);
       removeAttempts.run(delivery.id);
       removeTransitions.run(delivery.id);
       counts.delivery(delivery.destination_id, delivery.state, -1);

@@ -92,10 +92,15 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
     })),
     destinations: configuration
       .destinations()
-      .map(({ id: _, createdAt: _at, sourceIds, webhooks, sharedSecret, ...destination }) => ({
-        ...destination,
+      .map(({ id: _, createdAt: _at, sourceIds, webhooks, mappings, sharedSecret, ...rest }) => ({
+        ...rest,
         sources: sourceIds.flatMap((id) => writeKeys.get(id) ?? []),
-        webhooks: webhooks.map(({ id, url, headers }) => {
+        ...(mappings.length === 0
+          ? {}
+          : {
+              mappings: mappings.map(({ id: _own, ...mapping }) => exportMapping(mapping, secrets)),
+            }),
+        webhooks: (mappings.length === 0 ? webhooks : []).map(({ id, url, headers }) => {
           const endpoint = faults.behind(id);
           const behind = endpoint?.inFrontOf && {
             endpoint: endpoint.path,
@@ -300,7 +305,7 @@ function destinationEntries(
 ): Entry[] {
   const pathOfEndpoint = (reference: string): string | undefined =>
     endpoints.list().find(({ name, path }) => reference === path || reference === name)?.path;
-  return destinations.map(({ sources, sharedSecret, webhooks, ...draft }, index) => {
+  return destinations.map(({ sources, sharedSecret, webhooks, mappings, ...draft }, index) => {
     const unknown = webhooks.find(
       ({ endpoint }) => endpoint !== undefined && pathOfEndpoint(endpoint) === undefined,
     );
@@ -320,7 +325,10 @@ function destinationEntries(
     const merged = webhooksFrom(present).map((webhook) =>
       webhookWithKnown(webhook, existing?.webhooks ?? []),
     );
-    const missing = merged.flatMap((one) => one.missing.map((value) => `${draft.name}: ${value}`));
+    const mapped = mappings?.map((mapping) => mappingWithKnown(mapping, existing?.mappings ?? []));
+    const missing = [...merged, ...(mapped ?? [])].flatMap((one) =>
+      one.missing.map((value) => `${draft.name}: ${value}`),
+    );
     const apply = () => {
       if (unknown !== undefined)
         return invalid(`no test endpoint has the name or path ${unknown.endpoint}.`);
@@ -338,6 +346,7 @@ function destinationEntries(
         ...draft,
         sourceIds,
         webhooks: merged.map(({ webhook }) => webhook),
+        ...(mapped === undefined ? {} : { mappings: mapped.map(({ mapping }) => mapping) }),
       };
       if (sharedSecret !== undefined)
         complete.sharedSecret = sharedSecret === "" ? null : sharedSecret;
@@ -364,6 +373,41 @@ function destinationEntries(
     };
     return { what: `destinations[${index}]`, exists: existing !== undefined, missing, apply };
   });
+}
+
+type MappingDraft = NonNullable<DestinationDraft["mappings"]>[number];
+
+/** What a mapping says itself, and no directive: only there may be credentials. */
+function literalsOf({ url, headers }: MappingDraft): {
+  url: string;
+  headers: Record<string, string>;
+} {
+  const texts = Object.entries(headers ?? {}).filter(([, value]) => typeof value === "string");
+  return {
+    url: typeof url === "string" ? url : "",
+    headers: Object.fromEntries(texts),
+  };
+}
+
+const withLiterals = <Draft extends MappingDraft>(
+  mapping: Draft,
+  { url, headers }: ReturnType<typeof literalsOf>,
+): Draft => ({
+  ...mapping,
+  url: typeof mapping.url === "string" ? url : mapping.url,
+  ...(Object.keys(headers).length === 0
+    ? {}
+    : { headers: { ...(mapping.headers as object), ...headers } }),
+});
+
+function exportMapping<Draft extends MappingDraft>(mapping: Draft, secrets: boolean): Draft {
+  return secrets ? mapping : withLiterals(mapping, webhookWithoutCredentials(literalsOf(mapping)));
+}
+
+function mappingWithKnown(draft: MappingDraft, known: readonly MappingDraft[]) {
+  const same = known.filter(({ name }) => name === draft.name).map(literalsOf);
+  const { webhook, missing } = webhookWithKnown(literalsOf(draft), same);
+  return { mapping: withLiterals(draft, webhook), missing };
 }
 
 function clientEntries(

@@ -101,15 +101,13 @@ export function destinationHandlers(pipeline: Pipeline): HandlersOf<"destination
   const find = (id: Destination["id"]) =>
     configuration.destination(id) ?? notFound("destination", destinationIds.format(id));
   return {
-    "catalog.list": () => ({ items: [webhooksEntry] }),
+    "catalog.list": () => ({ items: [webhooksEntry, mappingsEntry] }),
     "destinations.list": () => ({ items: configuration.destinations().map(destinationAnswer) }),
     "destinations.create": (input) => {
       const changes = changesFrom(input);
       if (isProblem(changes)) return changes;
       const { name } = input;
-      return answerTo(
-        configuration.createDestination({ name, sourceIds: [], webhooks: [], ...changes }),
-      );
+      return answerTo(configuration.createDestination({ name, sourceIds: [], ...changes }));
     },
     "destinations.get": ({ id }) => answerTo(find(id)),
     "destinations.update": ({ id, ...input }) => {
@@ -132,13 +130,13 @@ export function destinationHandlers(pipeline: Pipeline): HandlersOf<"destination
 /** The engine keeps the id of a webhook whose URL stays. */
 export function webhooksFrom(
   drafts: readonly { url: string; headers?: Record<string, string> | undefined }[],
-): DestinationDraft["webhooks"] {
+): NonNullable<DestinationDraft["webhooks"]> {
   return drafts.map(({ url, headers = {} }) => ({ url, headers }));
 }
 
 /** The members that are given, as the engine takes them. */
 function changesFrom(input: DestinationChanges): Partial<DestinationDraft> | Problem {
-  const { webhooks, sharedSecret, connectionMode, ...changes } = input;
+  const { webhooks, mappings, sharedSecret, connectionMode, ...changes } = input;
   if (connectionMode === "device") {
     return problem(
       400,
@@ -148,11 +146,13 @@ function changesFrom(input: DestinationChanges): Partial<DestinationDraft> | Pro
   }
   const draft: Partial<DestinationDraft> = changes;
   if (webhooks !== undefined) draft.webhooks = webhooksFrom(webhooks);
+  if (mappings !== undefined) draft.mappings = mappings;
   if (sharedSecret !== undefined) draft.sharedSecret = sharedSecret === "" ? null : sharedSecret;
   return draft;
 }
 
 const webhooksEntry = {
+  kind: "webhooks" as const,
   name: "Webhooks",
   title: "Webhooks",
   description:
@@ -197,6 +197,32 @@ const webhooksEntry = {
       description: "identify, track or both: the calls that carry values of audiences and traits.",
       required: false,
     },
+  ],
+};
+
+const mappingsEntry = {
+  kind: "webhooks-actions" as const,
+  name: "Actions Webhook",
+  title: "Webhooks (Actions)",
+  description:
+    "Sends what up to five mappings make of each message, one by one or in batches, and retries for up to four hours.",
+  connectionModes: ["cloud" as const],
+  settings: [
+    {
+      name: "mappings",
+      title: "Mappings",
+      description:
+        "One to five, each with a trigger, a URL, a method, headers, data and batches of its own.",
+      required: true,
+    },
+    {
+      name: "sharedSecret",
+      title: "Shared secret",
+      description:
+        "When set, each request carries X-Signature: the HMAC-SHA1 of its data, of a batch that of its first element, in hex.",
+      required: false,
+    },
+    ...webhooksEntry.settings.filter(({ name }) => ["enabled", "retryProfile"].includes(name)),
   ],
 };
 

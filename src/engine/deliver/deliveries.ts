@@ -226,7 +226,8 @@ function record(
   }));
   store.record([], transitions);
   changes.noteMany("deliveries", moved, ({ id }) => deliveryIds.format(id), false);
-  changes.noteMany("messages", moved, ({ messageRow }) => messageIds.format(messageRow), false);
+  const rows = moved.flatMap(({ messageRow, messages = [messageRow] }) => messages);
+  changes.noteMany("messages", rows, (id) => messageIds.format(id), false);
   kick();
 }
 

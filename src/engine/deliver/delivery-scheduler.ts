@@ -324,7 +324,7 @@ export class DeliveryScheduler {
           reason: "window_closed_while_disabled",
           nextAttemptAt: null,
         },
-        null,
+        [],
       );
     }
     this.#recorder.flush();

@@ -70,7 +70,7 @@ test("a record waits three milliseconds for others, and not at all when nothing 
   vi.advanceTimersByTime(100);
   expect([seen.ready, recorder.attempts, seen.recorded]).toEqual([2, 66, [2, 64]]);
   const idle = startRecorder({ underWay: 0 });
-  idle.recorder.transition(moveTo(id, "delivered"), null);
+  idle.recorder.transition(moveTo(id, "delivered"), []);
   expect(idle.seen.ready).toBe(1);
 });
 
@@ -78,7 +78,7 @@ test("a flush writes everything once, tells what changed, and ends the work", ()
   const { recorder, seen, noted, attempts } = startRecorder();
   const activity = new Activity();
   recorder.attempt(ended(id));
-  recorder.transition(moveTo(id, "delivered"), row);
+  recorder.transition(moveTo(id, "delivered"), [row]);
   recorder.endWhenRecorded(activity.begin());
   expect(activity.isQuiet(true)).toBe(false);
   recorder.flush();
@@ -105,7 +105,7 @@ test("work alone is ended by a flush, and a change of state without a message na
   recorder.endWhenRecorded(activity.begin());
   recorder.flush();
   expect(activity.isQuiet(true)).toBe(true);
-  recorder.transition(moveTo(id, "delivered"), null);
+  recorder.transition(moveTo(id, "delivered"), []);
   recorder.flush();
   expect(noted()).toEqual([["deliveries", ["dlv_000000001"]]]);
 });
@@ -118,7 +118,7 @@ test("what the store refuses is reported once, kept, and tried again every half 
   recorder.endWhenRecorded(activity.begin());
   recorder.flush();
   expect(recorder.failure).toMatchObject({ message: "full" });
-  recorder.transition(moveTo(id, "delivered"), row);
+  recorder.transition(moveTo(id, "delivered"), [row]);
   vi.advanceTimersByTime(499);
   expect(seen.ready).toBe(0);
   vi.advanceTimersByTime(1);
@@ -147,11 +147,11 @@ test("what belongs to deleted deliveries is forgotten: written by nobody, told t
   const { recorder, attempts, noted, seen } = startRecorder();
   const activity = new Activity();
   recorder.attempt(ended(id));
-  recorder.transition(moveTo(id, "delivered"), row);
+  recorder.transition(moveTo(id, "delivered"), [row]);
   recorder.endWhenRecorded(activity.begin());
   recorder.forget();
   expect(activity.isQuiet(true)).toBe(true);
-  recorder.transition(moveTo(id, "queued"), null);
+  recorder.transition(moveTo(id, "queued"), []);
   recorder.flush();
   expect([attempts(), recorder.attempts, seen.recorded]).toEqual([0, 0, [0]]);
   expect(noted()).toEqual([["deliveries", ["dlv_000000001"]]]);

@@ -55,9 +55,9 @@ export class Recorder {
     this.soon();
   }
 
-  transition(transition: Transition, messageRow: MessageRowId | null): void {
+  transition(transition: Transition, messages: readonly MessageRowId[]): void {
     this.#transitions.push(transition);
-    if (messageRow !== null) this.#messages.push(messageRow);
+    for (const id of messages) this.#messages.push(id);
     this.soon();
   }
 

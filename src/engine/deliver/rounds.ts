@@ -121,7 +121,7 @@ export class Rounds {
   begin(delivery: ClaimedDelivery, destination: Destination): void {
     const { configuration, activity, originOf, changes, lanes, recorder } = this.#options;
     const finished = new Set(delivery.finished);
-    const webhooks = destination.webhooks.filter((webhook) => !finished.has(webhook.id));
+    const webhooks = webhooksOf(delivery, destination).filter(({ id }) => !finished.has(id));
     const profile = configuration.retryProfileOf(destination);
     const round: Round = {
       delivery,
@@ -135,7 +135,7 @@ export class Rounds {
       notBefore: null,
     };
     changes.note("deliveries", deliveryIds.format(delivery.id));
-    changes.note("messages", messageIds.format(delivery.messageRow));
+    for (const id of messagesOf(delivery)) changes.note("messages", messageIds.format(id));
     if (webhooks.length === 0) {
       this.#change(delivery, "failed", "no_webhook_left");
       recorder.endWhenRecorded(activity.begin(originOf(delivery.messageRow)));
@@ -143,13 +143,16 @@ export class Rounds {
     }
     this.#underWay.set(delivery.id, round);
     this.#bytes.set(destination.id, this.bytesUnderWay(destination.id) + delivery.payload.length);
-    const headers = headersFor(destination, configuration.settings().vendor, delivery.payload);
+    const { vendor } = configuration.settings();
+    const own =
+      delivery.mapped === undefined ? headersFor(destination, vendor, delivery.payload) : [];
     for (const webhook of webhooks) {
       this.#inLaneOf(webhook).add(round);
-      lanes.of(webhook.id).add({
-        start: () =>
-          this.#attempt(round, webhook, [...headers, ...Object.entries(webhook.headers)]),
-      });
+      const headers =
+        delivery.mapped === undefined
+          ? [...own, ...Object.entries(webhook.headers)]
+          : mappedHeaders(delivery.mapped, destination, vendor, delivery.payload.length > 0);
+      lanes.of(webhook.id).add({ start: () => this.#attempt(round, webhook, headers) });
     }
   }
 
@@ -201,6 +204,7 @@ export class Rounds {
       holds,
       work,
       url: webhook.url,
+      method: delivery.mapped?.method,
       headers: trace === undefined ? headers : withTraceparent(headers, trace),
       body: delivery.payload,
       timeoutMs: profile.timeoutMs,
@@ -274,7 +278,7 @@ export class Rounds {
     const { seed, jitter } = configuration.settings();
     const current = configuration.destination(destination.id);
     if (current === undefined) return this.#change(delivery, "cancelled", "destination_deleted");
-    if (current.webhooks.every((webhook) => finished.has(webhook.id)))
+    if (webhooksOf(delivery, current).every((webhook) => finished.has(webhook.id)))
       return this.#change(delivery, "failed", "not_retried");
     const firstAttemptAt = delivery.firstAttemptAt ?? startedAt;
     // The round may have waited so long for its lanes that the window closed before it.
@@ -295,15 +299,15 @@ export class Rounds {
   }
 
   #change(
-    { id, messageRow }: ClaimedDelivery,
+    delivery: ClaimedDelivery,
     state: DeliveryState,
     reason: string,
     nextAttemptAt: number | null = null,
   ): void {
     const { clock, recorder } = this.#options;
     recorder.transition(
-      { deliveryId: id, at: clock.now(), state, reason, nextAttemptAt },
-      messageRow,
+      { deliveryId: delivery.id, at: clock.now(), state, reason, nextAttemptAt },
+      messagesOf(delivery),
     );
   }
 }
@@ -332,4 +336,33 @@ function headersFor(
   if (sharedSecret !== null)
     headers.push(["X-Signature", createHmac("sha1", sharedSecret).update(body).digest("hex")]);
   return headers;
+}
+
+/** A mapping's request has one URL, which the event gave it; it goes through its mapping's lane. */
+function webhooksOf({ mapped }: ClaimedDelivery, { webhooks }: Destination): Webhook[] {
+  if (mapped === undefined) return webhooks;
+  const { webhookId, url } = mapped;
+  return webhooks.some(({ id }) => id === webhookId) ? [{ id: webhookId, url, headers: {} }] : [];
+}
+
+function messagesOf({ mapped, messageRow }: ClaimedDelivery): readonly MessageRowId[] {
+  return mapped === undefined || mapped.messages.length === 0 ? [messageRow] : mapped.messages;
+}
+
+/** As the open source merges them: a mapped header replaces ours, but for the content type. */
+function mappedHeaders(
+  { headers, signed }: NonNullable<ClaimedDelivery["mapped"]>,
+  { sharedSecret }: Destination,
+  vendor: string,
+  hasBody: boolean,
+): [string, string][] {
+  const merged = new Map([["user-agent", `${vendor} (Actions)`]]);
+  if (sharedSecret !== null && signed !== null)
+    merged.set("x-signature", createHmac("sha1", sharedSecret).update(signed).digest("hex"));
+  for (const [name, value] of headers) {
+    if (value === "undefined") merged.delete(name);
+    else merged.set(name, value);
+  }
+  if (hasBody) merged.set("content-type", "application/json");
+  return [...merged];
 }

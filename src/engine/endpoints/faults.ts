@@ -80,6 +80,11 @@ export function createFaults({ store, configuration, endpoints }: FaultsOptions)
       const place = placeOf(id, webhookId);
       if (isProblem(place)) return place;
       const { url } = place.webhook;
+      if (configuration.destination(id)?.kind === "webhooks-actions")
+        return conflict(
+          "mapped_url",
+          "A mapping gives each request its URL. Point the mapping at a test endpoint with a forward step.",
+        );
       const there = inFrontOf(webhookId);
       if (there !== undefined)
         return conflict(

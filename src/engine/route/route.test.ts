@@ -29,6 +29,8 @@ function messageWith(integrations: JsonObject): CheckedMessage & { messageId: st
 function destinationOf(id: number, changes: Partial<Destination> = {}): Destination {
   return {
     id: id as DestinationId,
+    kind: "webhooks",
+    mappings: [],
     name: `Number ${id}`,
     enabled: true,
     sourceIds: [source],

@@ -4,11 +4,19 @@
  */
 
 import type { CheckedMessage } from "../../domain/check.ts";
-import type { Destination, PayloadShape, Source } from "../../domain/configuration.ts";
-import { makePayload } from "../../domain/payload.ts";
-import type { Decision, RoutedMessage } from "../ports.ts";
+import { matchesCondition, parseCondition, type Condition } from "../../domain/condition.ts";
+import type {
+  Destination,
+  DestinationKind,
+  Mapping,
+  PayloadShape,
+  Source,
+} from "../../domain/configuration.ts";
+import { makeEvent, makePayload } from "../../domain/payload.ts";
+import type { Decision, MappedRequest, MappingDecision, RoutedMessage } from "../ports.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { applyFilters } from "../../domain/destination-filter.ts";
+import { mappedRequest } from "./mapped-request.ts";
 import { checkPlan } from "../plans/plans.ts";
 
 export type RouteOptions = {
@@ -44,9 +52,13 @@ export function route({
   }
   const message =
     checked === null ? received : { ...checked.message, messageId: received.messageId };
-  const answer = answerForWebhooks(message.integrations);
+  const answers: Partial<Record<DestinationKind, RoutingAnswer>> = {};
+  const answerFor = (kind: DestinationKind): RoutingAnswer =>
+    (answers[kind] ??= answerForWebhooks(message.integrations, kind));
+  let event: JsonObject | null = null;
   const decisions = connected.map((destination): Decision => {
-    const { id: destinationId, payload } = destination;
+    const { id: destinationId, payload, kind } = destination;
+    const answer = answerFor(kind);
     if (!destination.enabled) {
       const detail = `${destination.name} is disabled, so nothing is sent to it. Enable it to have later messages delivered.`;
       return {
@@ -58,7 +70,7 @@ export function route({
         payload,
       };
     }
-    const decision = {
+    const decision: Decision = {
       destinationId,
       routed: answer.routed,
       reason: answer.reason,
@@ -66,12 +78,23 @@ export function route({
       warnings: answer.warnings,
       payload,
     };
-    if (!answer.routed || destination.filters.length === 0) return decision;
-    return { ...decision, ...filteredFor({ destination, message, receivedAt, seed }) };
+    if (!answer.routed) return decision;
+    const applied =
+      destination.filters.length === 0
+        ? null
+        : filteredFor({ destination, message, receivedAt, seed });
+    const after = { ...decision, ...applied?.changes };
+    if (kind === "webhooks" || !after.routed) return after;
+    if (applied === null) event ??= makeEvent(message, receivedAt);
+    const sent = applied === null ? (event as JsonObject) : makeEvent(applied.message, receivedAt);
+    return { ...after, ...routeToMappings(destination.mappings, sent) };
   });
   const shapes = new Set(
     decisions
-      .filter(({ routed, filtered }) => routed && (filtered?.bodies ?? null) === null)
+      .filter(
+        ({ routed, filtered, requests }) =>
+          routed && requests === undefined && (filtered?.bodies ?? null) === null,
+      )
       .map(({ payload }) => payload),
   );
   const payloads: Partial<Record<PayloadShape, Uint8Array>> = {};
@@ -84,26 +107,27 @@ type FilterOptions = Pick<RouteOptions, "message" | "receivedAt" | "seed"> & {
   destination: Destination;
 };
 
-/** What the filters of a destination change of the decision. */
+/** What the filters of a destination change of the decision, and of the message. */
 function filteredFor({
-  destination: { name, filters: all, payload },
+  destination: { name, kind, filters: all, payload },
   message,
   receivedAt,
   seed,
-}: FilterOptions): Partial<Decision> {
+}: FilterOptions): { changes: Partial<Decision>; message: RouteOptions["message"] } {
   const { type, userId, anonymousId, messageId, members, context } = message;
   const whole: JsonObject = { ...members, type, context };
   const user = userId ?? anonymousId ?? "";
   const { event, applied: filters, removed } = applyFilters(all, whole, { seed, messageId, user });
   const last = filters.at(-1);
-  if (last === undefined) return {};
+  if (last === undefined) return { changes: {}, message };
   if (event === null) {
     const isDrop = last.action === "drop";
     const detail = isDrop
       ? `The filter ${last.name} of ${name} drops this message.`
       : `The filter ${last.name} of ${name} lets a share of its messages through, and this one is not in it.`;
     const reason = isDrop ? "filter_dropped" : "filter_sampled";
-    return { routed: false, reason, detail, filtered: { filters, bodies: null } };
+    const changes = { routed: false, reason, detail, filtered: { filters, bodies: null } };
+    return { changes, message };
   }
   const changed = {
     ...message,
@@ -111,23 +135,82 @@ function filteredFor({
     context: isObject(event["context"]) ? event["context"] : {},
   };
   const bytesOf = (of: typeof message): Uint8Array =>
-    Buffer.from(makePayload(of, payload, receivedAt));
+    Buffer.from(
+      kind === "webhooks"
+        ? makePayload(of, payload, receivedAt)
+        : JSON.stringify(makeEvent(of, receivedAt)),
+    );
   const names = filters.map((filter) => filter.name).join(", ");
   const detail = `${filters.length === 1 ? "The filter" : "The filters"} ${names} of ${name} removed ${brief(removed.join(", ")).slice(1, -1)}.`;
+  const bodies = { before: bytesOf(message), after: bytesOf(changed) };
+  return { changes: { detail, filtered: { filters, bodies } }, message: changed };
+}
+
+/** Each mapping is on its own: it sends a request, or says why it does not. */
+function routeToMappings(
+  mappings: readonly Mapping[],
+  event: JsonObject,
+): Pick<Decision, "routed" | "reason" | "detail" | "mappings" | "requests"> {
+  const requests: MappedRequest[] = [];
+  const decided = mappings.map((mapping): MappingDecision => {
+    const { name, enabled, trigger } = mapping;
+    if (!enabled) return { name, reason: "mapping_disabled", detail: "It is disabled." };
+    if (trigger !== null && !isMet(trigger, event)) {
+      const detail = `The message does not match its trigger \`${trigger}\`.`;
+      return { name, reason: "trigger_not_met", detail };
+    }
+    const request = mappedRequest(mapping, event);
+    if (typeof request === "string") return { name, reason: "payload_error", detail: request };
+    requests.push(request);
+    const detail =
+      request.batch === null ? "Its request is sent." : "Its data goes into a batch of requests.";
+    return { name, reason: "routed", detail };
+  });
+  const [first] = ["routed", "payload_error", "trigger_not_met", "mapping_disabled"].filter(
+    (reason) => decided.some((each) => each.reason === reason),
+  );
   return {
-    detail,
-    filtered: { filters, bodies: { before: bytesOf(message), after: bytesOf(changed) } },
+    routed: requests.length > 0,
+    reason: first ?? "trigger_not_met",
+    detail: decided.map(({ name, detail }) => `${name}: ${detail}`).join(" "),
+    mappings: decided,
+    requests,
   };
 }
 
-/**
- * The name of every destination in the integrations object, since there is one kind of destination.
- */
-const destinationName = "Webhooks";
+/** Triggers that are in use; each is read once. */
+const triggers = new Map<string, Condition | null>();
+const maxTriggers = 1000;
+
+function isMet(trigger: string, event: JsonObject): boolean {
+  let condition = triggers.get(trigger);
+  if (condition === undefined) {
+    condition = parseCondition(trigger).condition;
+    if (triggers.size >= maxTriggers) triggers.clear();
+    triggers.set(trigger, condition);
+  }
+  return condition !== null && matchesCondition(condition, event);
+}
+
+/** The names of destinations in the integrations object. */
+const integrationNames: Readonly<Record<DestinationKind, string>> = {
+  webhooks: "Webhooks",
+  "webhooks-actions": "Actions Webhook",
+};
+
+/** What people write for them, in lower case. */
+const otherNames: Readonly<Record<string, DestinationKind>> = {
+  webhooks: "webhooks",
+  "actions webhook": "webhooks-actions",
+  "webhooks (actions)": "webhooks-actions",
+  "webhook (actions)": "webhooks-actions",
+  "actions-webhook": "webhooks-actions",
+};
 
 /** That of a message for these destinations and no others. */
 export function integrationsFor(destinations: readonly Destination[]): JsonObject {
-  return { All: false, ...(destinations.length === 0 ? {} : { [destinationName]: true }) };
+  const named = destinations.map(({ kind }) => [integrationNames[kind], true] as const);
+  return { All: false, ...Object.fromEntries(named) };
 }
 
 type RoutingAnswer = {
@@ -137,13 +220,17 @@ type RoutingAnswer = {
   warnings: string[];
 };
 
-/** What the merged integrations object of a message says about the destination `Webhooks`. */
-export function answerForWebhooks(integrations: JsonObject): RoutingAnswer {
+/** What the merged integrations object of a message says about destinations of a kind. */
+export function answerForWebhooks(
+  integrations: JsonObject,
+  kind: DestinationKind = "webhooks",
+): RoutingAnswer {
+  const destinationName = integrationNames[kind];
   const warnings: string[] = [];
   for (const name in integrations) {
-    const meant = meantBy(name);
+    const meant = meantBy(name, kind);
     if (meant === null) continue;
-    if (name !== meant) warnings.push(wrongCase(name, meant, integrations[name]));
+    if (name !== meant) warnings.push(wrongName(name, meant, integrations[name]));
     else if (typeof integrations[name] !== "boolean" && !isObject(integrations[name])) {
       warnings.push(wrongValue(name, integrations[name]));
     }
@@ -185,15 +272,24 @@ export function answerForWebhooks(integrations: JsonObject): RoutingAnswer {
   };
 }
 
-function meantBy(name: string): string | null {
-  if (name.length === 3) return name.toLowerCase() === "all" ? "All" : null;
-  return name.length === destinationName.length && name.toLowerCase() === "webhooks"
-    ? destinationName
+/** Names of more than this are none of ours. */
+const maxNameLength = 20;
+
+function meantBy(name: string, kind: DestinationKind): string | null {
+  if (name.length > maxNameLength) return null;
+  const lower = name.toLowerCase();
+  if (lower === "all") return "All";
+  return Object.hasOwn(otherNames, lower) && otherNames[lower] === kind
+    ? integrationNames[kind]
     : null;
 }
 
-function wrongCase(name: string, meant: string, value: Json | undefined): string {
-  return `\`${name}\` in the integrations changes nothing, because names are case-sensitive: \`${meant}: ${brief(value)}\` was probably meant.`;
+function wrongName(name: string, meant: string, value: Json | undefined): string {
+  const why =
+    name.toLowerCase() === meant.toLowerCase()
+      ? "names are case-sensitive"
+      : "that is not the destination's name";
+  return `\`${name}\` in the integrations changes nothing, because ${why}: \`${meant}: ${brief(value)}\` was probably meant.`;
 }
 
 function wrongValue(name: string, value: Json | undefined): string {

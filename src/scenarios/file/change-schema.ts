@@ -65,9 +65,7 @@ export const change = members({
   settings: settings.optional(),
   sources: named(members(sourceMembers)).optional(),
   endpoints: named(endpoint).optional(),
-  destinations: named(
-    members({ ...destinationMembers, webhooks: destinationMembers.webhooks.optional() }),
-  ).optional(),
+  destinations: named(members(destinationMembers)).optional(),
   audiences: named(audienceChange).optional(),
 }).meta({ id: "ScenarioChange" });
 export type FileChange = z.output<typeof change>;

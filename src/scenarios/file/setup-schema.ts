@@ -8,10 +8,13 @@ import { destinationFilter as apiFilter } from "../../contract/destinations.ts";
 import { step as apiStep } from "../../contract/endpoints.ts";
 import { ingestFault as apiFault, planMembers } from "../../contract/sources.ts";
 import {
+  batchKeys,
+  destinationKinds,
   holdOrders,
   ingestFaultActions,
   losses,
   lossLooks,
+  mappingMethods,
   tamperings,
 } from "../../domain/configuration.ts";
 import { audienceCalls, parities } from "../../domain/configuration.ts";
@@ -269,7 +272,44 @@ const filter = members({
     .describe(filterParts.properties.description ?? ""),
 }).meta({ id: "ScenarioFilter" });
 
+const batch = members({
+  enabled: flag.optional().describe("true when left out."),
+  size: whole(1, 4000).optional(),
+  keys: z.array(oneOf(batchKeys), { error: "a list of keys" }).optional(),
+  wait: duration.optional().describe("Clock time until a batch that is not full is sent."),
+});
+
+const mapping = members({
+  name: name.optional().describe("`Mapping 1` and so on when left out."),
+  enabled: flag.optional(),
+  trigger: text.optional().describe("A condition; all messages when left out."),
+  endpoint: name.optional().describe("The name of an endpoint of this file."),
+  url: z.unknown().optional().describe("A text or a directive."),
+  method: oneOf(mappingMethods).optional(),
+  headers: z.unknown().optional().describe("Names and values, or a directive."),
+  data: z.unknown().optional().describe("What is sent; the whole message when left out."),
+  batch: batch.optional(),
+})
+  .superRefine((one, context) => {
+    if ((one.endpoint === undefined) === (one.url === undefined))
+      context.addIssue({
+        code: "custom",
+        message: "A mapping has either an endpoint, by its name, or a url.",
+      });
+  })
+  .meta({ id: "ScenarioMapping" });
+export type FileMapping = z.output<typeof mapping>;
+
 export const destinationMembers = {
+  kind: oneOf(destinationKinds)
+    .optional()
+    .describe("webhooks, or webhooks-actions where it has mappings."),
+  mappings: z
+    .array(mapping, { error: "a list of mappings" })
+    .min(1, "a list with at least one mapping")
+    .max(5, "a list of at most 5 mappings")
+    .optional()
+    .describe("Of webhooks-actions, in place of webhooks."),
   sources: z
     .array(name, { error: "a list of names of sources" })
     .optional()
@@ -277,7 +317,8 @@ export const destinationMembers = {
   webhooks: z
     .array(webhook, { error: "a list of webhooks" })
     .min(1, "a list with at least one webhook")
-    .max(5, "a list of at most 5 webhooks"),
+    .max(5, "a list of at most 5 webhooks")
+    .optional(),
   sharedSecret: z.union([text, z.null()]).optional(),
   enabled: flag.optional(),
   retryProfile: name
@@ -292,7 +333,15 @@ export const destinationMembers = {
     .optional()
     .describe("Applied in this order."),
 };
-export const destination = members(destinationMembers).meta({ id: "ScenarioDestination" });
+export const destination = members(destinationMembers)
+  .superRefine((one, context) => {
+    if ((one.webhooks === undefined) === (one.mappings === undefined))
+      context.addIssue({
+        code: "custom",
+        message: "A destination has either webhooks or mappings.",
+      });
+  })
+  .meta({ id: "ScenarioDestination" });
 export type FileDestination = z.output<typeof destination>;
 
 const delays = z.array(duration, { error: "a list of durations" });

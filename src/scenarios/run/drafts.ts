@@ -13,6 +13,7 @@ import {
   type FileDestination,
   type FileEndpoint,
   type FileFault,
+  type FileMapping,
   type FileRetryProfile,
   type FileWebhook,
   type ProgramStep,
@@ -71,11 +72,19 @@ function stepOf(
 }
 
 export function destinationChanges(
-  { sources, webhooks, ...members }: Partial<FileDestination>,
+  { sources, webhooks, mappings, kind, ...members }: Partial<FileDestination>,
   { sourceId, addressOf }: { sourceId: (name: string) => string; addressOf: AddressOf },
 ): DestinationChanges {
   return {
     ...members,
+    ...(mappings === undefined
+      ? kind === undefined
+        ? {}
+        : { kind }
+      : {
+          kind: kind ?? "webhooks-actions",
+          mappings: mappings.map((one, index) => mappingOf(one, index, addressOf)),
+        }),
     ...(sources === undefined ? {} : { sourceIds: sources.map(sourceId) }),
     ...(webhooks === undefined
       ? {}
@@ -86,6 +95,23 @@ export function destinationChanges(
           })),
         }),
   };
+}
+
+function mappingOf(
+  { name, endpoint, url, batch, ...members }: FileMapping,
+  index: number,
+  addressOf: AddressOf,
+): NonNullable<DestinationChanges["mappings"]>[number] {
+  return {
+    ...members,
+    name: name ?? `Mapping ${index + 1}`,
+    url: endpoint === undefined ? url : addressOf(endpoint).url,
+    ...(batch === undefined ? {} : { batch: batchOf(batch) }),
+  };
+}
+
+function batchOf({ enabled = true, wait, ...batch }: NonNullable<FileMapping["batch"]>) {
+  return { enabled, ...batch, ...(wait === undefined ? {} : { waitMs: wait }) };
 }
 
 function urlOf({ endpoint, certificate, url }: FileWebhook, addressOf: AddressOf): string {

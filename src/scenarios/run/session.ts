@@ -117,7 +117,6 @@ export class Session {
     });
     const made = await this.pipeline.call("destinations.create", {
       sourceIds: [],
-      webhooks: [],
       ...changes,
       name,
     });
@@ -158,6 +157,8 @@ export class Session {
       const endpoint = destination.webhooks?.[index]?.endpoint;
       if (endpoint !== undefined) this.#webhooks.set(url, endpoint);
     }
+    for (const { endpoint } of destination.mappings ?? [])
+      if (endpoint !== undefined) this.#webhooks.set(this.endpoint(endpoint).url, endpoint);
     return changes;
   }
 

@@ -5,6 +5,7 @@ import { held } from "./0004-held.ts";
 import { kindsInMemory } from "./0005-kinds-in-memory.ts";
 import { quotas } from "./0006-quotas.ts";
 import { outcomes } from "./0007-outcomes.ts";
+import { mappedRequests } from "./0008-mapped-requests.ts";
 import { plans } from "./0009-plans.ts";
 import { hosted } from "./0010-hosted.ts";
 
@@ -17,6 +18,7 @@ export const migrations: readonly string[] = [
   kindsInMemory,
   quotas,
   outcomes,
+  mappedRequests,
   plans,
   hosted,
 ];

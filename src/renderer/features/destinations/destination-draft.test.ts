@@ -11,6 +11,8 @@ import {
 
 const destination: Destination = {
   id: "dst_000000001",
+  kind: "webhooks",
+  mappings: [],
   name: "Billing",
   enabled: true,
   sourceIds: ["src_000000001"],

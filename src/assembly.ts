@@ -3,11 +3,12 @@
  * this.
  */
 
+import { randomUUID } from "node:crypto";
 import { createConfiguration } from "./engine/configuration.ts";
 import { createChangeFeed } from "./engine/changes.ts";
 import { Activity, Holds, type Origin } from "./engine/clock/activity.ts";
 import type { AdvanceWork } from "./engine/clock/advances.ts";
-import type { ClockMode } from "./engine/clock/clock.ts";
+import type { Clock, ClockMode } from "./engine/clock/clock.ts";
 import { PipelineClock } from "./engine/clock/pipeline-clock.ts";
 import { createSuppressions, createDeletions } from "./engine/deletions/deletions.ts";
 import { reportTo, storeFailure } from "./engine/store-failure.ts";
@@ -38,13 +39,23 @@ type CoreOptions = {
   data: string;
   /** Where the clock of new data begins; the machine's time, and running, when left out. */
   clock?: { startAt: number; mode: ClockMode };
+  /**
+   * The same bytes in every run: ids are numbered, attempts take clock time only, and each has a
+   * connection of its own.
+   */
+  steady?: boolean;
   report: (error: unknown) => void;
 };
 
 export type Core = ReturnType<typeof createCore>;
 
 /** What everything else needs: the store, the clock, the configuration, signals. */
-export function createCore({ data, clock: firstClock, report: reportUnexpected }: CoreOptions) {
+export function createCore({
+  data,
+  clock: firstClock,
+  steady = false,
+  report: reportUnexpected,
+}: CoreOptions) {
   const store = openStore(data);
   const report = reportTo(store, reportUnexpected);
   if (firstClock !== undefined && store.loadClock() === null) {
@@ -77,17 +88,21 @@ export function createCore({ data, clock: firstClock, report: reportUnexpected }
     report,
   });
   const now = (): number => clock.now();
+  const newId = steady ? createNumberedIds() : randomUUID;
   const configuration = createConfiguration({
     store,
     now,
     changes,
     onChange: signals.configurationChanged.emit,
     onDestinationDeleted: signals.destinationDeleted.emit,
+    ...(steady ? { newWriteKey: () => newId().replaceAll("-", "") } : {}),
   });
   const suppressions = createSuppressions({ store, now, changes });
   const seed = (): number => configuration.settings().seed;
   return {
     store,
+    steady,
+    newId,
     report,
     signals,
     changes,
@@ -101,6 +116,15 @@ export function createCore({ data, clock: firstClock, report: reportUnexpected }
     isSuppressed: suppressions.isSuppressed,
     /** Where the test endpoints listen, once they do. */
     endpointPorts: [] as number[],
+  };
+}
+
+/** Ids that look like the random ones. */
+function createNumberedIds(): () => string {
+  let last = 0;
+  return () => {
+    last += 1;
+    return `00000000-0000-4000-8000-${String(last).padStart(12, "0")}`;
   };
 }
 
@@ -160,6 +184,7 @@ export function createDelivery(core: Core, { dataDir, inThread }: DeliveryOption
     : undefined;
   const scheduler = new DeliveryScheduler({
     ...core,
+    ...(core.steady ? { clock: withoutRealTime(core.clock), idleMs: 0 } : {}),
     trust,
     thread,
     onAttempts: signals.attemptsRecorded.emit,
@@ -200,6 +225,15 @@ export function createPeople(core: Core, { accepted }: { accepted: () => Promise
   signals.profilesChanged.on((changes) => computations.onApplied(changes));
   signals.attemptsRecorded.on(() => follower.noteOthers());
   return { follower, profiles, computations, deletions };
+}
+
+function withoutRealTime(clock: Clock): Clock {
+  return {
+    now: () => clock.now(),
+    monotonic: () => 0,
+    isRunning: () => clock.isRunning(),
+    schedule: (...timer) => clock.schedule(...timer),
+  };
 }
 
 export type Addresses = {

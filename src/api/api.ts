@@ -37,6 +37,8 @@ export type Api = {
    * then.
    */
   call(name: string, input: unknown, caller?: AbortSignal): Promise<ApiAnswer>;
+  /** The API of a pipeline beside this one, such as that of an open story. */
+  beside(id: string): Api | undefined;
   changes: ChangeFeed;
   openApi(): unknown;
 };
@@ -45,6 +47,8 @@ export function createApi({
   pipeline,
   rehearse,
   scenarios,
+  stories,
+  beside,
   checks,
   about,
   report,
@@ -53,6 +57,8 @@ export function createApi({
   rehearse: () => Rehearsal;
   /** The handlers of the scenarios' calls. */
   scenarios: HandlersOf<"scenarios" | "scenarioRuns">;
+  stories: HandlersOf<"stories">;
+  beside: Api["beside"];
   checks: HandlersOf<"checks">;
   /** Asked anew each time: the ports are known only once they listen. */
   about: () => AboutAnswer;
@@ -75,6 +81,7 @@ export function createApi({
     ...workspaceHandlers(pipeline),
     ...profileHandlers(pipeline),
     ...scenarios,
+    ...stories,
     ...checks,
     ...audienceHandlers(pipeline),
     ...computedTraitHandlers(pipeline),
@@ -101,6 +108,7 @@ export function createApi({
         return refusal(storeFailure(error) ?? internalProblem);
       }
     },
+    beside,
     changes: pipeline.changes,
     openApi: () => openApiDocument(about().version),
   };

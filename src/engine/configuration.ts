@@ -41,6 +41,8 @@ type ConfigurationOptions = {
   /** After any change that can let deliveries move, or stop them. */
   onChange: () => void;
   onDestinationDeleted: (id: DestinationId) => void;
+  /** Random when left out. */
+  newWriteKey?: () => string;
 };
 
 /** Every quota has room for one request. */
@@ -60,7 +62,9 @@ export function createConfiguration(
   };
 }
 
-type Part = Pick<ConfigurationOptions, "store" | "now"> & { memory: ConfigurationMemory };
+type Part = Pick<ConfigurationOptions, "store" | "now" | "newWriteKey"> & {
+  memory: ConfigurationMemory;
+};
 
 type Sources = Pick<
   Configuration,
@@ -77,7 +81,7 @@ function createSources(part: Part): Sources & OwnSources {
       return source === undefined || source.kind === "audience" ? undefined : source;
     },
     createSource(draft) {
-      const source = sourceOf(draft, part.now());
+      const source = sourceOf(draft, part);
       const wrong = checkSource(source, null, memory);
       if (wrong !== null) return wrong;
       return memory.change("sources", idOfSource, () => store.insertSource(source));
@@ -108,10 +112,11 @@ function createSources(part: Part): Sources & OwnSources {
   };
 }
 
-function createOwnSources({ store, memory, now }: Part): OwnSources {
+function createOwnSources(part: Part): OwnSources {
+  const { store, memory } = part;
   return {
     createOwnSource(name) {
-      const source = sourceOf({ name, deduplicate: false }, now());
+      const source = sourceOf({ name, deduplicate: false }, part);
       return memory.change("sources", idOfSource, () =>
         store.insertSource({ ...source, kind: "audience" }),
       );
@@ -183,18 +188,23 @@ function createSettings({
   };
 }
 
-function sourceOf(draft: SourceDraft, createdAt: number): Omit<Source, "id"> {
+function sourceOf(
+  draft: SourceDraft,
+  { now, newWriteKey = randomWriteKey }: Pick<Part, "now" | "newWriteKey">,
+): Omit<Source, "id"> {
   return {
     name: draft.name,
     kind: draft.kind ?? "server",
-    writeKey: draft.writeKey ?? randomBytes(16).toString("hex"),
+    writeKey: draft.writeKey ?? newWriteKey(),
     mode: draft.mode ?? "explain",
     deduplicate: draft.deduplicate ?? true,
     correctClockSkew: draft.correctClockSkew ?? "auto",
     faults: draft.faults ?? [],
-    createdAt,
+    createdAt: now(),
   };
 }
+
+const randomWriteKey = (): string => randomBytes(16).toString("hex");
 
 const idOfSource = ({ id }: Source): string => sourceIds.format(id);
 

@@ -7,7 +7,7 @@
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { PortTaken } from "../app-errors.ts";
 import type { Api } from "../api/api.ts";
-import { changeStream } from "../contract/events.ts";
+import { besideHeader, changeStream } from "../contract/events.ts";
 import type { Method } from "../contract/call.ts";
 import { type Problem, isProblem, problem } from "../domain/problem.ts";
 import {
@@ -110,13 +110,21 @@ async function respond(exchange: Exchange): Promise<void> {
 }
 
 async function respondToCall(
-  { api, guard, streams, request, response }: Exchange,
+  { api: own, guard, streams, request, response }: Exchange,
   path: string,
   search: string,
 ): Promise<void> {
   const unauthorized = request.method === "OPTIONS" ? null : guard.checkToken(request.headers);
   if (unauthorized !== null)
     return answerProblem(response, unauthorized, { "WWW-Authenticate": "Bearer" });
+
+  const beside = request.headers[besideHeader.toLowerCase()];
+  const api = beside === undefined ? own : own.beside(String(beside));
+  if (api === undefined)
+    return answerProblem(
+      response,
+      problem(404, "not_found", `There is no pipeline ${String(beside)} beside this one.`),
+    );
 
   if (path === openApiPath || path === changeStream.path) {
     if (request.method !== "GET") return answerWrongMethod(response, ["GET"]);

@@ -29,6 +29,8 @@ beforeEach(() => {
       return { pipeline, stop: async () => void (await stop(), (rehearsal.ended = true)) };
     },
     scenarios: undefined as never,
+    stories: undefined as never,
+    beside: () => undefined,
     checks: undefined as never,
     about: () => undefined as never,
     report: (error) => {

@@ -34,6 +34,7 @@ type InternalMessagesOptions = {
   store: Pick<IngestStore, "commit"> & Pick<ProfileStore, "followed" | "markFollowed">;
   configuration: Pick<Configuration, "destinations">;
   clock: Clock;
+  newId?: () => string;
   onCommitted: (messages: CommittedMessage[]) => void;
 };
 
@@ -41,6 +42,7 @@ export function createInternalMessages({
   store,
   configuration,
   clock,
+  newId = randomUUID,
   onCommitted,
 }: InternalMessagesOptions): InternalMessages {
   return {
@@ -52,6 +54,7 @@ export function createInternalMessages({
           destinations: configuration.destinations(),
           now: clock.now(),
           wallAt: wallClockNow(),
+          newId,
         }),
       );
       const { upTo, newest: last } = store.followed();
@@ -67,7 +70,7 @@ export function createInternalMessages({
 
 /** The payload that receivers would get if it were sent now. */
 export function internalPayload(own: InternalMessage, now: number): Uint8Array {
-  return Buffer.from(makePayload(checkedMessage(own, now), "documented", now));
+  return Buffer.from(makePayload(checkedMessage(own, now, randomUUID()), "documented", now));
 }
 
 type Own = {
@@ -76,15 +79,16 @@ type Own = {
   destinations: readonly Destination[];
   now: number;
   wallAt: number;
+  newId: () => string;
 };
 
 const before = '{"batch":[';
 
-function requestOf({ source, messages, destinations, now, wallAt }: Own): IncomingRequest {
+function requestOf({ source, messages, destinations, now, wallAt, newId }: Own): IncomingRequest {
   let offset = before.length;
   const texts: string[] = [];
   const accepted = messages.map((own): NewMessage => {
-    const checked = checkedMessage(own, now);
+    const checked = checkedMessage(own, now, newId());
     const text = JSON.stringify(checked.members);
     const size = Buffer.byteLength(text);
     const { type, messageId, userId, timestamp } = checked;
@@ -125,8 +129,11 @@ function requestOf({ source, messages, destinations, now, wallAt }: Own): Incomi
 }
 
 /** The message as the check at ingest would return it. */
-function checkedMessage(own: InternalMessage, now: number): CheckedMessage & { messageId: string } {
-  const messageId = randomUUID();
+function checkedMessage(
+  own: InternalMessage,
+  now: number,
+  messageId: string,
+): CheckedMessage & { messageId: string } {
   const { type, userId } = own;
   const timestamp = formatTimestamp(now);
   const context = type === "identify" ? own.context : {};

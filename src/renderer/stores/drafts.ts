@@ -13,8 +13,19 @@ type DraftStore<Draft> = {
 
 export type UseDrafts<Draft> = UseBoundStore<StoreApi<DraftStore<Draft>>>;
 
+const all = new Set<UseDrafts<never>>();
+
+/** While another pipeline is shown, whose ids are the same. Returns a function that restores them. */
+export function setDraftsAside(): () => void {
+  const before = [...all].map((use) => [use, use.getState().drafts] as const);
+  for (const [use] of before) use.setState({ drafts: {} });
+  return () => {
+    for (const [use, drafts] of before) use.setState({ drafts });
+  };
+}
+
 export function draftStore<Draft>(): UseDrafts<Draft> {
-  return create<DraftStore<Draft>>()((set, get) => ({
+  const use = create<DraftStore<Draft>>()((set, get) => ({
     drafts: {},
     keep: (id, draft) => set({ drafts: { ...get().drafts, [id]: draft } }),
     drop(id) {
@@ -22,6 +33,8 @@ export function draftStore<Draft>(): UseDrafts<Draft> {
       set({ drafts });
     },
   }));
+  all.add(use as unknown as UseDrafts<never>);
+  return use;
 }
 
 /** Of the one that does not exist yet. */

@@ -86,3 +86,41 @@ test.for(stories)("the story %s plays scene by scene", async ([title, file, scen
     await picture(page, `${file}-${at}`);
   }
 });
+
+test("presenting hides write keys everywhere, and a form that is saved meanwhile keeps its key", async ({
+  open,
+  inspector,
+}) => {
+  const { source } = await inspector.shop();
+  await inspector.send([{ userId: "ana", event: "Order Completed" }]);
+  const { page } = await open("/sources", projector);
+  await page
+    .locator("main")
+    .getByText(source.writeKey)
+    .or(page.getByLabel("Write key"))
+    .first()
+    .waitFor();
+  await page.keyboard.press("p");
+  await page.getByRole("button", { name: "Stop presenting" }).waitFor();
+  await page.getByText("secrets hidden").waitFor();
+  const shown = async () =>
+    page.evaluate<string>(
+      "document.body.innerText + [...document.querySelectorAll('input, textarea')].map(({ value }) => value).join(' ')",
+    );
+  const keys = [source.writeKey, Buffer.from(`${source.writeKey}:`).toString("base64")];
+  for (const view of ["sources", "live", "clients", "settings", "endpoints", "destinations"]) {
+    await page.evaluate(`location.hash = "#/${view}"`);
+    await page.locator("main").waitFor();
+    const text = await shown();
+    for (const key of keys) expect(text, view).not.toContain(key);
+  }
+  await page.evaluate('location.hash = "#/sources"');
+  await page.getByRole("textbox", { name: "Name" }).fill("Renamed");
+  await page.getByRole("button", { name: /^Save/ }).click();
+  await expect
+    .poll(async () => (await inspector.call("sources.list", {})).items[0])
+    .toMatchObject({ name: "Renamed", writeKey: source.writeKey });
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Stop presenting" }).click();
+  await page.getByRole("button", { name: "Shortcuts" }).waitFor();
+});

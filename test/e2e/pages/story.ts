@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 
 export function storyPage(page: Page) {
-  const bar = page.getByRole("region", { name: "Story" });
+  const bar = page.getByRole("region", { name: "Story", exact: true });
   return {
     bar,
     title: bar.getByRole("heading", { level: 1 }),

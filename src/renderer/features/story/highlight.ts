@@ -13,11 +13,11 @@ function visible(element: Element): boolean {
   return element.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true });
 }
 
-/** Details tell more than lists, and lists more than what is around them. */
+/** Rows say the most in one line, and buttons and fields the least. */
 function rank(element: Element): number {
-  if (element.closest("nav, .strip, .bar, [role=tablist], [role=toolbar]") !== null) return 3;
-  if (element.closest("aside, [role=complementary], .details, .editor") !== null) return 0;
-  return element.closest("[role=row], tr, li") === null ? 2 : 1;
+  if (element.closest("nav, .strip, .filterbar, [role=tablist], [role=toolbar]") !== null) return 3;
+  if (element.closest("[role=row], [role=option], tr") !== null) return 0;
+  return element.closest("button, label") === null ? 1 : 2;
 }
 
 function find(text: string): Element | null {

@@ -52,14 +52,9 @@ export function StoryBar({ story }: { story: StoryAnswer }) {
             <Icon name="back" />
             <kbd aria-hidden="true">←</kbd>
           </Button>
-          <Button
-            disabled={isEnd}
-            aria-label={isPlaying ? "Pause" : "Play"}
-            aria-keyshortcuts="Space"
-            onClick={() => play(!isPlaying)}
-          >
+          <Button disabled={isEnd} aria-keyshortcuts="Space" onClick={() => play(!isPlaying)}>
             <Icon name={isPlaying ? "pause" : "advance"} />
-            <kbd aria-hidden="true">Space</kbd>
+            {isPlaying ? "Pause" : "Play"} <kbd aria-hidden="true">Space</kbd>
           </Button>
           <Button
             look="primary"

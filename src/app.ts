@@ -18,6 +18,7 @@ import { createChecks } from "./check/checks.ts";
 import { messageIds } from "./domain/ids.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
 import { createMessages } from "./engine/messages.ts";
+import { loadPlans } from "./engine/plans/plans.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
 import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
 import { createFaults } from "./engine/endpoints/faults.ts";
@@ -202,6 +203,7 @@ export function createApp(options: AppOptions): App {
     pipeline,
     api,
     async start() {
+      if (configuration.sources().some(({ plan }) => plan !== null)) await loadPlans();
       await ports.listen();
       faults.refresh();
       clock.start();

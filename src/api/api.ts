@@ -21,6 +21,7 @@ import {
 } from "./handlers/people.ts";
 import {
   clientHandlers,
+  conditionHandlers,
   destinationHandlers,
   endpointHandlers,
   retryProfileHandlers,
@@ -69,6 +70,7 @@ export function createApi({
     "about.get": about,
     ...sourceHandlers(pipeline),
     ...destinationHandlers(pipeline),
+    ...conditionHandlers,
     ...messageHandlers(pipeline),
     ...deliveryHandlers(pipeline),
     ...clockHandlers(pipeline),

@@ -6,6 +6,7 @@ import { audienceCalls, computedTraitCalls } from "./audiences.ts";
 import { checkCalls } from "./checks.ts";
 import { clientCalls } from "./clients.ts";
 import { clockCalls } from "./clock.ts";
+import { conditionCalls } from "./conditions.ts";
 import { configurationCalls } from "./configuration.ts";
 import { deletionCalls } from "./deletions.ts";
 import { deliveryCalls } from "./deliveries.ts";
@@ -24,6 +25,7 @@ const all = [
   ...aboutCalls,
   ...sourceCalls,
   ...destinationCalls,
+  ...conditionCalls,
   ...messageCalls,
   ...deliveryCalls,
   ...clockCalls,

@@ -16,13 +16,14 @@ import { client } from "./rows/client.ts";
 import { deliveryAmongMany, deliveryIngested, deliveryQueued } from "./rows/delivery.ts";
 import { endpoints } from "./rows/endpoints.ts";
 import { following } from "./rows/following.ts";
-import { ingestBatches, ingestDelivering, ingestSingles } from "./rows/ingest.ts";
+import { ingestBatches, ingestDelivering, ingestPlan, ingestSingles } from "./rows/ingest.ts";
 import { eventLoop, listPages, memory, start } from "./rows/million.ts";
 
 const rows: Row[] = [
   ingestBatches,
   ingestSingles,
   ingestDelivering,
+  ingestPlan,
   deliveryQueued,
   deliveryAmongMany,
   deliveryIngested,

@@ -21,7 +21,7 @@ import {
   type MessageRowId,
   type WebhookId,
 } from "../../domain/ids.ts";
-import { isRetryable, nextRoundAt } from "../../domain/retry.ts";
+import { isRetryable, nextRoundAt, retryAfter } from "../../domain/retry.ts";
 import type { DeliveryState } from "../../domain/states.ts";
 import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
@@ -57,6 +57,8 @@ type Round = {
   finished: Set<WebhookId>;
   succeeded: boolean;
   interrupted: boolean;
+  /** The latest time that a receiver's `Retry-After` asks for. */
+  notBefore: number | null;
 };
 
 export class Rounds {
@@ -120,6 +122,7 @@ export class Rounds {
       finished,
       succeeded: false,
       interrupted: false,
+      notBefore: null,
     };
     changes.note("deliveries", deliveryIds.format(delivery.id));
     changes.note("messages", messageIds.format(delivery.messageRow));
@@ -222,6 +225,10 @@ export class Rounds {
     const { delivery } = round;
     round.open -= 1;
     if (result !== null && !result.retryable) round.finished.add(webhook.id);
+    else if (round.profile.honourRetryAfter && result?.response) {
+      const asked = retryAfter(result.response.head, this.#options.clock.now());
+      if (asked !== null) round.notBefore = Math.max(asked, round.notBefore ?? 0);
+    }
     if (result?.outcome === "success" && !round.succeeded) {
       round.succeeded = true;
       this.#change(delivery, "delivered", "succeeded");
@@ -258,6 +265,7 @@ export class Rounds {
       seed,
       sequence: delivery.id,
       jitter,
+      notBefore: round.notBefore,
     });
     if (nextAttemptAt === null) this.#change(delivery, "expired", "window_closed");
     else this.#change(delivery, "waiting", "retry", nextAttemptAt);

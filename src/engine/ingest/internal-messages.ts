@@ -109,7 +109,7 @@ function requestOf({ source, messages, destinations, now, wallAt, newId }: Own):
       deduplicate: false,
       replayOf: null,
       computed: true,
-      route: () => route({ message: checked, sourceId: source.id, receivedAt: now, destinations }),
+      route: () => route({ message: checked, source, receivedAt: now, destinations }),
     };
   });
   return {

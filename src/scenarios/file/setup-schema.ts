@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { step as apiStep } from "../../contract/endpoints.ts";
-import { ingestFault as apiFault } from "../../contract/sources.ts";
+import { ingestFault as apiFault, planMembers } from "../../contract/sources.ts";
 import {
   holdOrders,
   ingestFaultActions,
@@ -15,6 +15,11 @@ import {
 } from "../../domain/configuration.ts";
 import { highestStatus } from "../../domain/http-status.ts";
 import { sourceKinds } from "../../domain/states.ts";
+import {
+  planActions,
+  unplannedEventActions,
+  unplannedPropertyActions,
+} from "../../domain/tracking-plan.ts";
 import { duration } from "./matcher.ts";
 import { members } from "./members.ts";
 
@@ -85,6 +90,28 @@ const fault = members({
 }).meta({ id: "ScenarioFault" });
 export type FileFault = z.output<typeof fault>;
 
+const plan = members({
+  name: text.optional(),
+  schemas: z
+    .union([z.record(z.string(), z.unknown()), z.array(z.unknown())], {
+      error: "a plan of the hosted service, or JSON Schemas by event",
+    })
+    .optional()
+    .describe(planMembers.schemas.description ?? ""),
+  onViolation: oneOf(planActions)
+    .optional()
+    .describe(planMembers.onViolation.description ?? ""),
+  unplannedEvents: oneOf(unplannedEventActions)
+    .optional()
+    .describe(planMembers.unplannedEvents.description ?? ""),
+  unplannedProperties: oneOf(unplannedPropertyActions)
+    .optional()
+    .describe(planMembers.unplannedProperties.description ?? ""),
+}).meta({
+  id: "ScenarioPlan",
+  description: "The tracking plan of the source; null takes it away.",
+});
+
 export const sourceMembers = {
   kind: oneOf(sourceKinds).optional().describe("server when left out."),
   writeKey: name.optional().describe("Derived from the name when left out."),
@@ -93,6 +120,7 @@ export const sourceMembers = {
   correctClockSkew: z
     .union([z.literal("auto"), z.boolean()], { error: "auto, true or false" })
     .optional(),
+  plan: plan.nullable().optional(),
   faults: z
     .array(fault, { error: "a list of faults" })
     .optional()

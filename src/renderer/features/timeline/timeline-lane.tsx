@@ -8,7 +8,7 @@ import {
   type PointerEvent,
 } from "react";
 import { OutcomeGlyph, type OutcomeName, outcomeShapes } from "../../kit/glyph.tsx";
-import { clockTime, span } from "../../kit/words.ts";
+import { dayAndTime, span } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import {
   durationWords,
@@ -32,6 +32,8 @@ export type MarkEvents = {
 type Props = {
   layout: LaneLayout;
   ceilingMs: number;
+  /** Of its timeline: times of another day carry it. */
+  startsAt: number;
   /** The one mark of the timeline that the Tab key reaches, when it is in this lane. */
   tabStop: string | null;
   events: MarkEvents;
@@ -40,6 +42,7 @@ type Props = {
 export const TimelineLane = memo(function TimelineLane({
   layout,
   ceilingMs,
+  startsAt,
   tabStop,
   events,
 }: Props) {
@@ -54,7 +57,7 @@ export const TimelineLane = memo(function TimelineLane({
         <code className="tl-url" title={lane.url.slice(0, 500)}>
           {shortOf(lane.url)}
         </code>
-        <span className="end clip">
+        <span className="end">
           {summary.attempts}
           {endText === "" ? null : (
             <span className={endText === reason ? "tl-last is-reason" : "tl-last"} title={endText}>
@@ -85,12 +88,13 @@ export const TimelineLane = memo(function TimelineLane({
           <MarkButton
             key={group.key}
             group={group}
+            startsAt={startsAt}
             isTabStop={group.key === tabStop}
             events={events}
           />
         ))}
         {reason === null || noteWidth === null ? null : (
-          <span className="tl-note clip" style={{ maxWidth: noteWidth }}>
+          <span className="tl-note" style={{ maxWidth: noteWidth }}>
             {reason}
           </span>
         )}
@@ -101,10 +105,12 @@ export const TimelineLane = memo(function TimelineLane({
 
 function MarkButton({
   group,
+  startsAt,
   isTabStop,
   events,
 }: {
   group: MarkGroup;
+  startsAt: number;
   isTabStop: boolean;
   events: MarkEvents;
 }) {
@@ -122,7 +128,7 @@ function MarkButton({
       type="button"
       className={names.filter(Boolean).join(" ")}
       style={{ "--x": `${x}px`, "--d": height } as CSSProperties}
-      aria-label={groupSentence(group)}
+      aria-label={groupSentence(group, startsAt)}
       aria-disabled={lead.kind === "attempt" ? undefined : true}
       data-mark={key}
       tabIndex={isTabStop ? 0 : -1}
@@ -158,6 +164,7 @@ const maxLines = 12;
 
 type FloatProps = {
   group: MarkGroup;
+  startsAt: number;
   /** Which of several the keys are at. */
   active: number;
   /** Below the lane, in px from the top of the timeline. */
@@ -174,7 +181,16 @@ type FloatProps = {
  * What a mark says when the pointer or the focus is on it: one attempt, or the list of those that
  * lie too near.
  */
-export function TimelineFloat({ group, active, top, width, gutter, isHeld, onOpen }: FloatProps) {
+export function TimelineFloat({
+  group,
+  startsAt,
+  active,
+  top,
+  width,
+  gutter,
+  isHeld,
+  onOpen,
+}: FloatProps) {
   const left = Math.max(0, Math.min(gutter + group.x - widthPx / 2, gutter + width - widthPx));
   const [only] = group.marks;
   // The lines around the active one.
@@ -188,7 +204,7 @@ export function TimelineFloat({ group, active, top, width, gutter, isHeld, onOpe
       aria-hidden="true"
     >
       {group.marks.length === 1 && only !== undefined ? (
-        <One mark={only} />
+        <One mark={only} startsAt={startsAt} />
       ) : (
         <>
           {group.marks.slice(from, from + maxLines).map((mark, place) => (
@@ -202,7 +218,7 @@ export function TimelineFloat({ group, active, top, width, gutter, isHeld, onOpe
               <OutcomeGlyph outcome={shapeOf(mark)} />
               <span className="grow clip">{outcomeWords(mark)}</span>
               {mark.kind === "attempt" ? <span>{shortDuration(mark)}</span> : null}
-              <code>{clockTime(mark.at)}</code>
+              <code>{dayAndTime(mark.at, startsAt)}</code>
             </div>
           ))}
           {group.marks.length > maxLines ? (
@@ -214,7 +230,7 @@ export function TimelineFloat({ group, active, top, width, gutter, isHeld, onOpe
   );
 }
 
-function One({ mark }: { mark: Mark }) {
+function One({ mark, startsAt }: { mark: Mark; startsAt: number }) {
   return (
     <>
       <div className="tl-float-head">
@@ -228,7 +244,7 @@ function One({ mark }: { mark: Mark }) {
       </div>
       <div className="tl-float-facts">
         <code className={mark.kind === "coming" && mark.next ? "due" : undefined}>
-          {timeWords(mark)}
+          {timeWords(mark, startsAt)}
         </code>
         {mark.kind === "attempt" ? (
           <span>took {durationWords(mark)}</span>

@@ -1,0 +1,32 @@
+/** The condition language of triggers and filters, for those who write a condition. */
+
+import { z } from "zod";
+import { defineCall } from "./call.ts";
+import { anyMembers } from "./shapes.ts";
+
+/** The open source has no limit of its own that a person reaches. */
+const maxConditionLength = 10_000;
+
+const remark = z
+  .object({ message: z.string(), at: z.int().describe("The offset in the condition.") })
+  .meta({ id: "ConditionRemark" });
+
+export const conditionCalls = [
+  defineCall({
+    name: "conditions.check",
+    method: "POST",
+    path: "/api/conditions/check",
+    summary: "Reads a condition, and matches it against an event.",
+    body: z.strictObject({
+      condition: z.string().max(maxConditionLength),
+      event: anyMembers.optional(),
+    }),
+    answer: z.object({
+      error: remark.nullable().describe("Nothing matches a condition that cannot be read."),
+      warnings: z
+        .array(remark)
+        .describe("What it means here and on the hosted service, and probably should not."),
+      matches: z.boolean().nullable().describe("Null without an event."),
+    }),
+  }),
+] as const;

@@ -329,7 +329,7 @@ export function createPorts(
     ingest,
     refused,
     endpoints,
-    ingestClient: createIngestClient({ ingestUrl }),
+    ingestClient: createIngestClient({ ingestUrl, steady: core.steady }),
     clients: createClients({ ...core, trust, ingestUrl }),
     /** Rejects with `PortTaken`. */
     async listen(): Promise<void> {

@@ -42,7 +42,6 @@ type ConfigurationOptions = {
   /** After any change that can let deliveries move, or stop them. */
   onChange: () => void;
   onDestinationDeleted: (id: DestinationId) => void;
-  /** Random when left out. */
   newWriteKey?: () => string;
 };
 
@@ -193,14 +192,11 @@ function createSettings({
   };
 }
 
-function sourceOf(
-  draft: SourceDraft,
-  { now, newWriteKey = randomWriteKey }: Pick<Part, "now" | "newWriteKey">,
-): Omit<Source, "id"> {
+function sourceOf(draft: SourceDraft, { now, newWriteKey }: Part): Omit<Source, "id"> {
   return {
     name: draft.name,
     kind: draft.kind ?? "server",
-    writeKey: draft.writeKey ?? newWriteKey(),
+    writeKey: draft.writeKey ?? newWriteKey?.() ?? randomBytes(16).toString("hex"),
     mode: draft.mode ?? "explain",
     deduplicate: draft.deduplicate ?? true,
     correctClockSkew: draft.correctClockSkew ?? "auto",
@@ -209,8 +205,6 @@ function sourceOf(
     createdAt: now(),
   };
 }
-
-const randomWriteKey = (): string => randomBytes(16).toString("hex");
 
 const idOfSource = ({ id }: Source): string => sourceIds.format(id);
 

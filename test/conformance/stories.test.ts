@@ -78,6 +78,10 @@ test.each(stories)(
         const story = await call("stories.go", { id, to: scene + 1 });
         expect(withoutRun(story) + (await everything(beside(app, id)))).toBe(seen[scene]);
       }
+      for (let again = 0; again < 5; again += 1) {
+        const { scenes: played } = await call("stories.go", { id, to: scenes.length, again: true });
+        expect(played.map(({ problems }) => problems).flat()).toEqual([]);
+      }
       const back = await call("stories.go", { id, to: scenes.length - 2 });
       expect(withoutRun(back) + (await everything(beside(app, id)))).toBe(seen[scenes.length - 3]);
     });

@@ -9,7 +9,7 @@ import { isObject, type Json } from "../../domain/json.ts";
 import { membersOf, type History, type SeenAttempt } from "../run/history.ts";
 
 /** A value is something that was read from the pipeline. */
-export type CaptionPart = { text: string; value: boolean };
+type CaptionPart = { text: string; value: boolean };
 
 export type StoryNames = Record<
   "audience" | "destination" | "endpoint" | "user",
@@ -198,7 +198,7 @@ const units: readonly [name: string, many: string, ms: number][] = [
 ];
 
 /** The two largest units: `7 days 5 seconds`. */
-export function spanWords(ms: number): string {
+function spanWords(ms: number): string {
   let left = Math.max(0, ms);
   const words: string[] = [];
   for (const [name, many, size] of units) {

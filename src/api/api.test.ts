@@ -443,6 +443,7 @@ test.each<[string, Error, [number, string]]>([
     about: () => {
       throw error;
     },
+    metrics: () => "",
     report: (one) => unexpected.push(one),
   });
   const { status, body } = await api.call("about.get", {});

@@ -42,6 +42,8 @@ export type Api = {
   beside(id: string): Api | undefined;
   changes: ChangeFeed;
   openApi(): unknown;
+  /** The numbers of the pipeline in Prometheus's text format. */
+  metrics(): string;
 };
 
 export function createApi({
@@ -52,6 +54,7 @@ export function createApi({
   beside,
   checks,
   about,
+  metrics,
   report,
 }: {
   pipeline: Pipeline;
@@ -63,6 +66,7 @@ export function createApi({
   checks: HandlersOf<"checks">;
   /** Asked anew each time: the ports are known only once they listen. */
   about: () => AboutAnswer;
+  metrics: () => string;
   /** Told of everything unexpected. */
   report: (error: unknown) => void;
 }): Api {
@@ -113,6 +117,7 @@ export function createApi({
     beside,
     changes: pipeline.changes,
     openApi: () => openApiDocument(about().version),
+    metrics,
   };
 }
 
@@ -143,8 +148,9 @@ function clockHandlers({ clock }: Pipeline): HandlersOf<"clock"> {
   };
 }
 
-function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "pipeline"> {
+function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "flow" | "pipeline"> {
   return {
+    "flow.get": () => pipeline.flow.look(),
     "stats.get": () => {
       const { messages, deliveries } = pipeline.queries.stats();
       const { queued, sending } = deliveries.byState;

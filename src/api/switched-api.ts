@@ -28,6 +28,7 @@ export function createSwitchedApi(): { served: Api; show(api: Api | null): void 
       beside: () => undefined,
       changes,
       openApi: () => current?.openApi(),
+      metrics: () => current?.metrics() ?? "",
     },
     show(api) {
       unsubscribe();

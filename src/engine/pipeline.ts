@@ -27,6 +27,7 @@ import type {
 import type { Problem } from "../domain/problem.ts";
 import type { MessageType, Outcome, sourceKinds } from "../domain/states.ts";
 import type { Endpoints, Faults } from "./endpoint-pipeline.ts";
+import type { FlowNow } from "./flow.ts";
 import type { AdvanceEnd, AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
 import type {
   Audiences,
@@ -55,6 +56,7 @@ export type Pipeline = {
   deletions: Deletions;
   suppressions: Suppressions;
   queries: QueryStore;
+  flow: { look(): FlowNow };
   changes: ChangeFeed;
   /**
    * Waits until nothing is queued or being sent. On a paused clock, what a test endpoint holds is

@@ -102,7 +102,10 @@ export type Decision = {
 export type CommittedMessage = {
   id: MessageRowId;
   messageId: string;
+  sourceId: SourceId;
   duplicateOf: MessageRowId | null;
+  /** None of a rejected message or a duplicate. */
+  decisions: readonly Decision[];
 };
 
 export type UnknownKeyRequest = {
@@ -173,6 +176,21 @@ export type AttemptRecord = {
    */
   requestHead: string;
   response: RecordedResponse | null;
+};
+
+/** An attempt once it is on record, with what it belongs to. */
+export type RecordedAttempt = AttemptRecord & {
+  messageRow: MessageRowId;
+  destinationId: DestinationId;
+};
+
+/** An attempt in flight; `startedAt` is monotonic. */
+export type UnderWay = {
+  messageId: MessageRowId;
+  destinationId: DestinationId;
+  webhookId: WebhookId;
+  round: number;
+  startedAt: number;
 };
 
 export type Phase = "dns" | "connect" | "tls" | "sent" | "firstByte" | "done";
@@ -368,6 +386,21 @@ export type RoundMark = { round: number; startedAt: number; outcome: Outcome };
 /** A place in the order of due times. */
 export type DuePlace = { at: number; id: DeliveryId };
 
+/** A message as its trace has it. */
+export type TracedMessage = Pick<
+  MessageSummary,
+  "messageId" | "type" | "sourceId" | "receivedAt" | "state" | "reason"
+> & {
+  /** When it arrived, in real time. */
+  wallAt: number;
+  decisions: Pick<Decision, "destinationId" | "reason">[];
+};
+
+export type TraceStore = {
+  tracedMessage(id: MessageRowId): TracedMessage | null;
+  messageIdOf(id: MessageRowId): string | null;
+};
+
 export type DeliveryFilter = { state?: DeliveryState; destinationId?: DestinationId };
 
 export type Stats = {
@@ -411,6 +444,12 @@ export type QueryStore = {
     after: DuePlace | null,
   ): Page<DeliverySummary, DuePlace>;
   deliveryDetails(id: DeliveryId): DeliveryDetails | null;
+  /** How many deliveries each destination has in each state. */
+  deliveriesByDestination(): Map<DestinationId, Partial<Record<DeliveryState, number>>>;
+  /** How the attempts ended that were recorded last, the newest first. */
+  newestAttempts(
+    limit: number,
+  ): { webhookId: WebhookId; outcome: Outcome; status: number | null; durationMs: number }[];
   listed(delivery: DeliverySummary): ListedDelivery;
   stats(): Stats;
   /** The message with the request that brought it, for replay. */

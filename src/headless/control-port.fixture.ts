@@ -32,6 +32,7 @@ export async function startControlPort({
     beside: () => undefined,
     changes,
     openApi: (): unknown => ({ openapi: "3.1.0" }),
+    metrics: () => "",
   };
   const port = createControlPort({
     api,

@@ -397,6 +397,7 @@ test("a port that is taken is named", async () => {
     beside: () => undefined,
     changes: { sequence: () => 0, since: () => [], subscribe: () => () => undefined },
     openApi: () => ({}),
+    metrics: () => "",
   };
   const second = createControlPort({
     api,

@@ -10,6 +10,7 @@ import { Demo } from "./features/demo/demo.tsx";
 import { DeletionsView } from "./features/deletions/deletions-view.tsx";
 import { DestinationsView } from "./features/destinations/destinations-view.tsx";
 import { EndpointsView } from "./features/endpoints/endpoints-view.tsx";
+import { FlowView } from "./features/flow/flow-view.tsx";
 import { Frame, navigation } from "./features/frame/frame.tsx";
 import { LiveView } from "./features/live/live-view.tsx";
 import { ProfilesView } from "./features/profiles/profiles-view.tsx";
@@ -31,6 +32,7 @@ import { fiveMinutes, openStory, useStory } from "./stores/story.ts";
 
 const viewsOf: Record<View, () => ReactNode> = {
   live: LiveView,
+  flow: FlowView,
   retries: RetriesView,
   sources: SourcesView,
   destinations: DestinationsView,
@@ -64,6 +66,7 @@ function Inspector() {
     "?": () => useOverlay.getState().show("shortcuts"),
     p: () => usePresenter.getState().toggle(),
     d: () => void openStory({ file: fiveMinutes }),
+    w: () => usePlace.getState().go({ view: "flow" }),
     n: () => useOverlay.getState().show("composer"),
     "mod+k": () => useCommands.getState().open(),
   });

@@ -35,6 +35,8 @@ const filtered = stateCode("filtered");
 
 type Routed = ReturnType<NewMessage["route"]>;
 
+const noDecisions: readonly Decision[] = [];
+
 type IngestStoreOptions = {
   db: Db;
   counts: Counts;
@@ -142,7 +144,13 @@ export function createIngestStore({
       commitRouted(id, routed, request.receivedAt);
       if (goes) insert.payloads(id, routed.payloads);
     }
-    return { id: id as MessageRowId, messageId, duplicateOf };
+    return {
+      id: id as MessageRowId,
+      messageId,
+      sourceId: request.sourceId,
+      duplicateOf,
+      decisions: routed?.decisions ?? noDecisions,
+    };
   }
 
   function commitRouted(id: number, { decisions }: Routed, at: number): void {

@@ -11,9 +11,9 @@ import { parseArgs } from "node:util";
 import { buildIfStale, root } from "../../src/launch/build.ts";
 import { reaches, type Figure, type Row } from "./measure.ts";
 import { firstSync, liveAudiences } from "./rows/audiences.ts";
-import { browserScroll, browserTail } from "./rows/browser.ts";
+import { browserFlow, browserScroll, browserTail } from "./rows/browser.ts";
 import { client } from "./rows/client.ts";
-import { deliveryAmongMany, deliveryIngested, deliveryQueued } from "./rows/delivery.ts";
+import { deliveryAmongMany, deliveryIngested, deliveryQueued, traces } from "./rows/delivery.ts";
 import { endpoints } from "./rows/endpoints.ts";
 import { following } from "./rows/following.ts";
 import { ingestBatches, ingestDelivering, ingestPlan, ingestSingles } from "./rows/ingest.ts";
@@ -27,6 +27,7 @@ const rows: Row[] = [
   deliveryQueued,
   deliveryAmongMany,
   deliveryIngested,
+  traces,
   following,
   liveAudiences,
   firstSync,
@@ -36,6 +37,7 @@ const rows: Row[] = [
   eventLoop,
   browserTail,
   browserScroll,
+  browserFlow,
   endpoints,
   client,
 ];

@@ -125,7 +125,7 @@ test("a scene whose expectation does not hold says so, and so does a caption who
     expect(scenes).toMatchObject([{ state: "failed", caption: null }]);
     expect(scenes[0]?.problems).toEqual([
       expect.stringMatching(/^Expected deliveries: count 2, but .*1/) as string,
-      "The caption says {ada.city}, and there is no such value at this moment.",
+      "The caption says {ada.city}, which has no value at this moment.",
     ]);
   });
 });

@@ -33,6 +33,7 @@ export async function startAgent(
       beside: () => undefined,
       changes: app.changes,
       openApi: () => ({}),
+      metrics: () => "",
     },
     token,
     pages: createStaticPages([]),

@@ -33,6 +33,7 @@ beforeEach(() => {
     beside: () => undefined,
     checks: undefined as never,
     about: () => undefined as never,
+    metrics: () => "",
     report: (error) => {
       throw error;
     },

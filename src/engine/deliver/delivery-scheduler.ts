@@ -12,7 +12,7 @@ import type { MessageRowId, DestinationId } from "../../domain/ids.ts";
 import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
-import type { CommittedMessage, DeliveryStore } from "../ports.ts";
+import type { CommittedMessage, DeliveryStore, RecordedAttempt, UnderWay } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { startTimer, type RealTimer } from "../real-time.ts";
 import { createLanes, type Lanes } from "./sender.ts";
@@ -57,8 +57,9 @@ type DeliverySchedulerOptions = {
   thread?: DeliveryThread | undefined;
   /** How long a connection waits for its next request; the sender's default when left out. */
   idleMs?: number | undefined;
+  traces?: RoundsOptions["traces"];
   changes: Changes;
-  onAttempts: (n: number) => void;
+  onAttempts: (attempts: readonly RecordedAttempt[]) => void;
   report: (error: unknown) => void;
 };
 
@@ -108,6 +109,10 @@ export class DeliveryScheduler {
 
   get attemptsMade(): number {
     return this.#recorder.attempts;
+  }
+
+  underWay(): UnderWay[] {
+    return this.#rounds.underWay();
   }
 
   start(): void {

@@ -13,7 +13,7 @@ import {
   lossLooks,
   tamperings,
 } from "../../domain/configuration.ts";
-import { highestStatus } from "../../domain/http-status.ts";
+import { highestStatus, lowestStatus } from "../../domain/http-status.ts";
 import { sourceKinds } from "../../domain/states.ts";
 import {
   planActions,
@@ -269,11 +269,36 @@ export const destinationMembers = {
     .max(5, "a list of at most 5 webhooks"),
   sharedSecret: z.union([text, z.null()]).optional(),
   enabled: flag.optional(),
-  retryProfile: name.optional().describe("documented when left out."),
+  retryProfile: name
+    .optional()
+    .describe("A built-in one, or one of this file: documented when left out."),
   payload: oneOf(["documented", "full"]).optional(),
 };
 export const destination = members(destinationMembers).meta({ id: "ScenarioDestination" });
 export type FileDestination = z.output<typeof destination>;
+
+const delays = z.array(duration, { error: "a list of durations" });
+const statuses = z.string().regex(/^\d{3}(-\d{3})?$/, "statuses such as 503 or 500-599");
+
+/** What is left out is as in `documented`. */
+export const retryProfile = members({
+  delays: z
+    .union([delays, members({ first: duration, factor: z.number(), cap: duration })], {
+      error: "a list of durations, or first, factor and cap",
+    })
+    .optional()
+    .describe("From the start of each round to that of the next."),
+  jitter: share.optional().describe("0.1 shifts each delay by up to ten per cent."),
+  window: duration.optional().describe("No attempt starts later than this after the first."),
+  timeout: duration.optional().describe("For a complete response."),
+  retried: z
+    .array(z.union([whole(lowestStatus, highestStatus), statuses]), { error: "a list of statuses" })
+    .optional()
+    .describe("Statuses that are retried, such as 503 or 500-599."),
+  retryTimeouts: flag.optional(),
+  retryConnectionErrors: flag.optional(),
+}).meta({ id: "ScenarioRetryProfile" });
+export type FileRetryProfile = z.output<typeof retryProfile>;
 
 export const settings = members({
   vendor: name.optional(),

@@ -113,7 +113,7 @@ function valueOf(inside: string, moment: StoryMoment): string {
       kind === "user" ? userValue(name, value, history) : thingValue(kind, name, value, history);
     if (text !== null) return text;
   }
-  throw new Error(`The caption says {${inside}}, and there is no such value at this moment.`);
+  throw new Error(`The caption says {${inside}}, which has no value at this moment.`);
 }
 
 /** A user is called as the last identify says, and by the id before that. */

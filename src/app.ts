@@ -4,6 +4,7 @@
  */
 
 import { createApi, type Api } from "./api/api.ts";
+import { createSwitchedApi } from "./api/switched-api.ts";
 import {
   createCore,
   createDelivery,
@@ -28,6 +29,7 @@ import { createTraces } from "./engine/traces/traces.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { typedCalls } from "./scenarios/run/pipeline.ts";
 import { createScenarios } from "./scenarios/scenarios.ts";
+import { createStories } from "./scenarios/story/stories.ts";
 
 export type { Addresses };
 export { backUpData } from "./store/backup.ts";
@@ -40,6 +42,8 @@ export type AppOptions = {
   ports: Ports;
   /** Where the clock of new data begins; the machine's time, and running, when left out. */
   clock?: { startAt: number; mode: ClockMode };
+  /** The same bytes in every run, for stories. */
+  steady?: boolean;
   /** The directory of the scenarios that come with Hookyard; none when left out. */
   scenarios?: string;
   /** Gets every unexpected error. */
@@ -176,6 +180,31 @@ export function createApp(options: AppOptions): App {
     onChange: (run) => changes.note("scenario-runs", run),
     report,
   });
+  const stories = createStories<Ports, Api>({
+    ready: scenarios.text,
+    async start({ startAt, ports: same }) {
+      const app = await startInMemory({
+        startAt,
+        steady: true,
+        report,
+        version,
+        ...(same === undefined ? {} : { ports: same }),
+      });
+      const portOf = (url: string): number => Number(new URL(url).port);
+      return {
+        ...typedCalls(app.api.call),
+        stop: app.stop,
+        served: app.api,
+        ports: {
+          ingest: portOf(app.ingestUrl),
+          endpoints: portOf(app.endpointsUrl),
+          endpointsTls: portOf(app.endpointsTlsUrl),
+        },
+      };
+    },
+    createStage: createSwitchedApi,
+    report,
+  });
   const checks = createChecks({
     trust: delivery.trust,
     destination: configuration.destination,
@@ -193,6 +222,8 @@ export function createApp(options: AppOptions): App {
     pipeline,
     rehearse,
     scenarios: scenarios.handlers,
+    stories: stories.handlers,
+    beside: stories.served,
     checks: checks.handlers,
     about: () => ({ version, ...addresses }),
     metrics: metrics.text,
@@ -224,6 +255,7 @@ export function createApp(options: AppOptions): App {
       workspaces.stop();
       await clients.stop();
       await scenarios.stop();
+      await stories.stop();
       checks.stop();
       await ingest.stop();
       refused.save();
@@ -254,16 +286,22 @@ function watchStore({ store, changes }: Core, log: (sentence: string) => void): 
 /** A pipeline for one run: in memory, on free ports, its clock paused at a time. */
 export async function startInMemory({
   startAt,
+  ports = { ingest: 0, endpoints: 0, endpointsTls: 0 },
+  steady = false,
   report,
   version,
 }: {
   startAt: number;
+  /** Free ones when left out. */
+  ports?: Ports;
+  steady?: boolean;
   report?: (error: unknown) => void;
   version: string;
 }): Promise<App & Addresses> {
   const app = createApp({
     data: ":memory:",
-    ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+    ports,
+    steady,
     clock: { startAt, mode: "paused" },
     version,
     ...(report === undefined ? {} : { report }),

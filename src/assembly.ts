@@ -3,11 +3,12 @@
  * this.
  */
 
+import { randomUUID } from "node:crypto";
 import { createConfiguration } from "./engine/configuration.ts";
 import { createChangeFeed } from "./engine/changes.ts";
 import { Activity, Holds, type Origin } from "./engine/clock/activity.ts";
 import type { AdvanceWork } from "./engine/clock/advances.ts";
-import type { ClockMode } from "./engine/clock/clock.ts";
+import type { Clock, ClockMode } from "./engine/clock/clock.ts";
 import { PipelineClock } from "./engine/clock/pipeline-clock.ts";
 import { createSuppressions, createDeletions } from "./engine/deletions/deletions.ts";
 import { reportTo, storeFailure } from "./engine/store-failure.ts";
@@ -39,13 +40,23 @@ type CoreOptions = {
   data: string;
   /** Where the clock of new data begins; the machine's time, and running, when left out. */
   clock?: { startAt: number; mode: ClockMode };
+  /**
+   * The same bytes in every run: ids are numbered, attempts take clock time only, and each has a
+   * connection of its own.
+   */
+  steady?: boolean;
   report: (error: unknown) => void;
 };
 
 export type Core = ReturnType<typeof createCore>;
 
 /** What everything else needs: the store, the clock, the configuration, signals. */
-export function createCore({ data, clock: firstClock, report: reportUnexpected }: CoreOptions) {
+export function createCore({
+  data,
+  clock: firstClock,
+  steady = false,
+  report: reportUnexpected,
+}: CoreOptions) {
   const store = openStore(data);
   const report = reportTo(store, reportUnexpected);
   if (firstClock !== undefined && store.loadClock() === null) {
@@ -78,17 +89,21 @@ export function createCore({ data, clock: firstClock, report: reportUnexpected }
     report,
   });
   const now = (): number => clock.now();
+  const newId = steady ? createNumberedIds() : randomUUID;
   const configuration = createConfiguration({
     store,
     now,
     changes,
     onChange: signals.configurationChanged.emit,
     onDestinationDeleted: signals.destinationDeleted.emit,
+    ...(steady ? { newWriteKey: () => newId().replaceAll("-", "") } : {}),
   });
   const suppressions = createSuppressions({ store, now, changes });
   const seed = (): number => configuration.settings().seed;
   return {
     store,
+    steady,
+    newId,
     report,
     signals,
     changes,
@@ -102,6 +117,15 @@ export function createCore({ data, clock: firstClock, report: reportUnexpected }
     isSuppressed: suppressions.isSuppressed,
     /** Where the test endpoints listen, once they do. */
     endpointPorts: [] as number[],
+  };
+}
+
+/** Ids that look like the random ones. */
+function createNumberedIds(): () => string {
+  let last = 0;
+  return () => {
+    last += 1;
+    return `00000000-0000-4000-8000-${String(last).padStart(12, "0")}`;
   };
 }
 
@@ -163,6 +187,7 @@ export function createDelivery(core: Core, { dataDir, inThread, traces }: Delive
     : undefined;
   const scheduler = new DeliveryScheduler({
     ...core,
+    ...(core.steady ? { clock: withoutRealTime(core.clock), idleMs: 0 } : {}),
     trust,
     thread,
     traces: traces ?? undefined,
@@ -205,6 +230,15 @@ export function createPeople(core: Core, { accepted }: { accepted: () => Promise
   signals.configurationChanged.on(() => computations.onConfigurationChanged());
   signals.attemptsRecorded.on(() => follower.noteOthers());
   return { follower, profiles, computations, deletions };
+}
+
+function withoutRealTime(clock: Clock): Clock {
+  return {
+    now: () => clock.now(),
+    monotonic: () => 0,
+    isRunning: () => clock.isRunning(),
+    schedule: (...timer) => clock.schedule(...timer),
+  };
 }
 
 export type Addresses = {
@@ -302,7 +336,7 @@ export function createPorts(
     ingest,
     refused,
     endpoints,
-    ingestClient: createIngestClient({ ingestUrl }),
+    ingestClient: createIngestClient({ ingestUrl, steady: core.steady }),
     clients: createClients({ ...core, trust, ingestUrl }),
     /** Rejects with `PortTaken`. */
     async listen(): Promise<void> {

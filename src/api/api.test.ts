@@ -443,6 +443,8 @@ test.each<[string, Error, [number, string]]>([
     pipeline: app.pipeline,
     rehearse: () => app,
     scenarios: undefined as never,
+    stories: undefined as never,
+    beside: () => undefined,
     checks: undefined as never,
     about: () => {
       throw error;

@@ -39,6 +39,8 @@ export type Api = {
    * then.
    */
   call(name: string, input: unknown, caller?: AbortSignal): Promise<ApiAnswer>;
+  /** The API of a pipeline beside this one, such as that of an open story. */
+  beside(id: string): Api | undefined;
   changes: ChangeFeed;
   openApi(): unknown;
   /** The numbers of the pipeline in Prometheus's text format. */
@@ -49,6 +51,8 @@ export function createApi({
   pipeline,
   rehearse,
   scenarios,
+  stories,
+  beside,
   checks,
   about,
   metrics,
@@ -58,6 +62,8 @@ export function createApi({
   rehearse: () => Rehearsal;
   /** The handlers of the scenarios' calls. */
   scenarios: HandlersOf<"scenarios" | "scenarioRuns">;
+  stories: HandlersOf<"stories">;
+  beside: Api["beside"];
   checks: HandlersOf<"checks">;
   /** Asked anew each time: the ports are known only once they listen. */
   about: () => AboutAnswer;
@@ -86,6 +92,7 @@ export function createApi({
     ...workspaceHandlers(pipeline),
     ...profileHandlers(pipeline),
     ...scenarios,
+    ...stories,
     ...checks,
     ...audienceHandlers(pipeline),
     ...computedTraitHandlers(pipeline),
@@ -112,6 +119,7 @@ export function createApi({
         return refusal(storeFailure(error) ?? internalProblem);
       }
     },
+    beside,
     changes: pipeline.changes,
     openApi: () => openApiDocument(about().version),
     metrics,

@@ -29,6 +29,7 @@ const members: Partial<Record<CallName, object>> = {
   "destinations.putFault": { webhookId: "whk_00000zzzz" },
   "destinations.undoFault": { webhookId: "whk_00000zzzz" },
   "clients.generate": { count: 1, perSecond: 1 },
+  "stories.go": { to: 1 },
   "checks.result": { check: "answers" },
   "checks.report": { as: "html" },
 };

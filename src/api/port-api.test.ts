@@ -26,7 +26,11 @@ function served() {
     },
   };
   const portApi = createPortApi({
-    api: { call: async (name, input) => ({ status: 200, body: { name, input } }), changes: feed },
+    api: {
+      call: async (name, input) => ({ status: 200, body: { name, input } }),
+      beside: () => undefined,
+      changes: feed,
+    },
     send: (text) => sent.push(JSON.parse(text)),
   });
   const receive = async (message: unknown) => {
@@ -111,6 +115,7 @@ test("what is under way when the port ends hears that nobody waits for it, and i
         await answers.promise;
         return { status: 200, body: {} };
       },
+      beside: () => undefined,
       changes: { sequence: () => 0, since: () => [], subscribe: () => () => undefined },
     },
     send: (text) => sent.push(text),

@@ -18,10 +18,10 @@ type PortApi = {
 };
 
 export function createPortApi({
-  api,
+  api: own,
   send,
 }: {
-  api: Pick<Api, "call" | "changes">;
+  api: Pick<Api, "call" | "changes" | "beside">;
   send: (text: string) => void;
 }): PortApi {
   const watches = new Map<number, () => void>();
@@ -31,7 +31,10 @@ export function createPortApi({
     if (!open.signal.aborted) send(JSON.stringify(message));
   };
 
-  function watch(id: number, after: number | null): void {
+  const apiOf = (beside: string | undefined): Pick<Api, "call" | "changes"> | undefined =>
+    beside === undefined ? own : own.beside(beside);
+
+  function watch(id: number, after: number | null, api: Pick<Api, "changes">): void {
     watches.get(id)?.();
     const missed = after === null ? [] : api.changes.since(after);
     watches.set(
@@ -53,11 +56,13 @@ export function createPortApi({
       if (message === null) return;
       if ("id" in message) {
         const { id } = message;
+        const api = apiOf(message.beside);
+        if (api === undefined) return answer({ id, status: 404, body: goneBeside });
         void api
           .call(message.name, message.input, open.signal)
           .then(({ status, body }) => answer({ id, status, body }));
       } else if ("watch" in message) {
-        watch(message.watch, message.after);
+        watch(message.watch, message.after, apiOf(message.beside) ?? own);
       } else {
         watches.get(message.unwatch)?.();
         watches.delete(message.unwatch);
@@ -70,13 +75,19 @@ export function createPortApi({
   };
 }
 
+const goneBeside = {
+  code: "not_found",
+  message: "The pipeline that this page shows is no longer there. Reload the page.",
+};
+
 function messageOf(data: unknown): MessageToHost | null {
   const message = parsed(data);
   if (typeof message !== "object" || message === null) return null;
-  const { id, name, input, watch, after, unwatch } = message as Record<string, unknown>;
-  if (typeof id === "number" && typeof name === "string") return { id, name, input };
+  const { id, name, input, watch, after, unwatch, beside } = message as Record<string, unknown>;
+  const where = typeof beside === "string" ? { beside } : {};
+  if (typeof id === "number" && typeof name === "string") return { id, name, input, ...where };
   if (typeof watch === "number" && (after === null || typeof after === "number"))
-    return { watch, after };
+    return { watch, after, ...where };
   if (typeof unwatch === "number") return { unwatch };
   return null;
 }

@@ -17,6 +17,7 @@ import { messageCalls } from "./messages.ts";
 import { profileCalls } from "./profiles.ts";
 import { retryProfileCalls } from "./retry-profiles.ts";
 import { scenarioCalls } from "./scenarios.ts";
+import { storyCalls } from "./stories.ts";
 import { settingsCalls } from "./settings.ts";
 import { refusedCalls, sourceCalls, unknownKeyCalls } from "./sources.ts";
 import type { Problem } from "../domain/problem.ts";
@@ -44,6 +45,7 @@ const all = [
   ...computedTraitCalls,
   ...deletionCalls,
   ...scenarioCalls,
+  ...storyCalls,
   ...checkCalls,
 ] as const;
 

@@ -23,6 +23,9 @@ export const change = z
   .meta({ id: "Change" });
 export type ChangeAnswer = z.output<typeof change>;
 
+/** Sends a call, or the stream of changes, to a pipeline beside the own one: an open story's. */
+export const besideHeader = "Hookyard-Pipeline";
+
 export const changeStream = {
   name: "events.stream",
   method: "GET",

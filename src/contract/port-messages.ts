@@ -7,9 +7,10 @@
 import type { ChangeAnswer } from "./events.ts";
 
 export type MessageToHost =
-  | { id: number; name: string; input: unknown }
+  /** `beside` is a pipeline beside the own one, such as that of an open story. */
+  | { id: number; name: string; input: unknown; beside?: string }
   /** `after` is the sequence number that was seen last; null starts with what comes next. */
-  | { watch: number; after: number | null }
+  | { watch: number; after: number | null; beside?: string }
   | { unwatch: number };
 
 export type MessageToPage =

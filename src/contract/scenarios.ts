@@ -105,6 +105,7 @@ const readyScenario = z
     name: z.string(),
     description: z.string().nullable(),
     text: z.string().describe("The text of the file."),
+    scenes: z.int().describe("How many scenes it has as a story: 0 without captions."),
   })
   .meta({ id: "ReadyScenario" });
 export type ReadyScenario = z.input<typeof readyScenario>;

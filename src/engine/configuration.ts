@@ -52,6 +52,7 @@ type ConfigurationOptions = {
   /** After any change that can let deliveries move, or stop them. */
   onChange: () => void;
   onDestinationDeleted: (id: DestinationId) => void;
+  newWriteKey?: () => string;
 };
 
 export function createConfiguration(
@@ -68,7 +69,9 @@ export function createConfiguration(
   };
 }
 
-type Part = Pick<ConfigurationOptions, "store" | "now"> & { memory: ConfigurationMemory };
+type Part = Pick<ConfigurationOptions, "store" | "now" | "newWriteKey"> & {
+  memory: ConfigurationMemory;
+};
 
 type Sources = Pick<
   Configuration,
@@ -87,7 +90,7 @@ function createSources(part: Part): Sources & OwnSources {
     createSource(draft) {
       const plan = planFrom(draft.plan, null);
       if (isProblem(plan)) return plan;
-      const source = { ...sourceOf(draft, part.now(), memory.settings), plan };
+      const source = { ...sourceOf(draft, part, memory.settings), plan };
       const wrong = checkSource(source, null, memory);
       if (wrong !== null) return wrong;
       return memory.change("sources", idOfSource, () => store.insertSource(source));
@@ -120,10 +123,11 @@ function createSources(part: Part): Sources & OwnSources {
   };
 }
 
-function createOwnSources({ store, memory, now }: Part): OwnSources {
+function createOwnSources(part: Part): OwnSources {
+  const { store, memory } = part;
   return {
     createOwnSource(name) {
-      const source = sourceOf({ name, deduplicate: false }, now());
+      const source = sourceOf({ name, deduplicate: false }, part);
       return memory.change("sources", idOfSource, () =>
         store.insertSource({ ...source, kind: "audience" }),
       );
@@ -150,19 +154,19 @@ function createOwnSources({ store, memory, now }: Part): OwnSources {
 
 function sourceOf(
   draft: SourceDraft,
-  createdAt: number,
+  { now, newWriteKey }: Part,
   { answers, correctClockSkew }: Pick<Settings, "answers" | "correctClockSkew"> = defaultSettings,
 ): Omit<Source, "id"> {
   return {
     name: draft.name,
     kind: draft.kind ?? "server",
-    writeKey: draft.writeKey ?? randomBytes(16).toString("hex"),
+    writeKey: draft.writeKey ?? newWriteKey?.() ?? randomBytes(16).toString("hex"),
     mode: draft.mode ?? answers,
     deduplicate: draft.deduplicate ?? true,
     correctClockSkew: draft.correctClockSkew ?? correctClockSkew,
     faults: draft.faults ?? [],
     plan: null,
-    createdAt,
+    createdAt: now(),
   };
 }
 

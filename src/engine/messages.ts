@@ -87,7 +87,17 @@ const noAnswer = problem(
 );
 
 /** Sends to our own ingest port, over HTTP like any client: for the composer and the workspaces. */
-export function createIngestClient({ ingestUrl }: { ingestUrl: () => string }): IngestClient {
+export function createIngestClient({
+  ingestUrl,
+  steady = false,
+}: {
+  ingestUrl: () => string;
+  /**
+   * A story is started again on the same port: a connection that fetch kept would lead to the
+   * ingest port that is gone.
+   */
+  steady?: boolean;
+}): IngestClient {
   return {
     async send(writeKey, call, body) {
       const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`;
@@ -95,6 +105,7 @@ export function createIngestClient({ ingestUrl }: { ingestUrl: () => string }): 
         "Content-Type": "application/json",
         "User-Agent": "hookyard-composer/1.0",
         Authorization: authorization,
+        ...(steady ? { Connection: "close" } : {}),
       };
       try {
         const answer = await fetch(`${ingestUrl()}/v1/${call}`, { method: "POST", headers, body });

@@ -29,6 +29,7 @@ export async function startControlPort({
   const reported: unknown[] = [];
   const api: Api = {
     call,
+    beside: () => undefined,
     changes,
     openApi: (): unknown => ({ openapi: "3.1.0" }),
     metrics: () => "",

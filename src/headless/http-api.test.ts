@@ -403,6 +403,7 @@ test("a port that is taken is named", async () => {
   const port = Number(new URL(control.url).port);
   const api = {
     call: () => answerOf(200, {}),
+    beside: () => undefined,
     changes: { sequence: () => 0, since: () => [], subscribe: () => () => undefined },
     openApi: () => ({}),
     metrics: () => "",

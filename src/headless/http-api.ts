@@ -8,7 +8,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from "node:ht
 import { PortTaken } from "../app-errors.ts";
 import type { Api } from "../api/api.ts";
 import { calls } from "../contract/contract.ts";
-import { changeStream } from "../contract/events.ts";
+import { besideHeader, changeStream } from "../contract/events.ts";
 import type { Call, Method } from "../contract/call.ts";
 import { type Problem, isProblem, problem } from "../domain/problem.ts";
 import type { McpServer } from "../mcp/protocol.ts";
@@ -136,7 +136,15 @@ async function respond(exchange: Exchange): Promise<void> {
 
 async function respondToCall(exchange: Exchange, path: string, search: string): Promise<void> {
   if (!publicPaths.has(path) && !isAuthorized(exchange)) return;
-  const { api, streams, request, response } = exchange;
+  const { api: own, streams, request, response } = exchange;
+
+  const beside = request.headers[besideHeader.toLowerCase()];
+  const api = beside === undefined ? own : own.beside(String(beside));
+  if (api === undefined)
+    return answerProblem(
+      response,
+      problem(404, "not_found", `There is no pipeline ${String(beside)} beside this one.`),
+    );
 
   if (path === openApiPath || path === changeStream.path) {
     if (request.method !== "GET") return answerWrongMethod(response, ["GET"]);

@@ -18,6 +18,7 @@ import { ReceiversView } from "./features/receivers/receivers-view.tsx";
 import { RetriesView } from "./features/retries/retries-view.tsx";
 import { ScenariosView } from "./features/scenarios/scenarios-view.tsx";
 import { SettingsView } from "./features/settings/settings-view.tsx";
+import { StoryTitle } from "./features/story/story-bar.tsx";
 import { SourcesView } from "./features/sources/sources-view.tsx";
 import { Button } from "./kit/controls.tsx";
 import { ProblemText } from "./kit/problem.tsx";
@@ -26,6 +27,8 @@ import { useCommands, useOffer, useOverlay } from "./stores/commands.ts";
 import { listenToKeys, useKeys } from "./stores/keys.ts";
 import { followChanges } from "./stores/live-data.ts";
 import { usePlace, type View } from "./stores/place.ts";
+import { usePresenter } from "./stores/presenter.ts";
+import { fiveMinutes, openStory, useStory } from "./stores/story.ts";
 
 const viewsOf: Record<View, () => ReactNode> = {
   live: LiveView,
@@ -46,25 +49,33 @@ const viewsOf: Record<View, () => ReactNode> = {
 const commands = globalCommands(navigation);
 
 export function App() {
+  const pipeline = useStory(({ story }) => (story === null ? "own" : `${story.id} ${story.run}`));
+  const isPresenting = usePresenter(({ isOn }) => isOn);
+  useEffect(listenToKeys, []);
+  return <Inspector key={`${pipeline} ${isPresenting}`} />;
+}
+
+/** Of one pipeline, with its secrets or without. */
+function Inspector() {
   const view = usePlace((place) => place.view);
   useEffect(followChanges, []);
-  useEffect(listenToKeys, []);
   useOffer("own", commands);
   useKeys({
     Space: () => void pauseOrRun(),
     ".": () => void stepClock(),
     "?": () => useOverlay.getState().show("shortcuts"),
+    p: () => usePresenter.getState().toggle(),
+    d: () => void openStory({ file: fiveMinutes }),
     w: () => usePlace.getState().go({ view: "flow" }),
     n: () => useOverlay.getState().show("composer"),
     "mod+k": () => useCommands.getState().open(),
   });
+  const isBefore = useStory(({ story }) => story?.at === 0);
   const View = viewsOf[view];
   return (
     <>
       <Frame>
-        <FailureBoundary key={view}>
-          <View />
-        </FailureBoundary>
+        <FailureBoundary key={view}>{isBefore ? <StoryTitle /> : <View />}</FailureBoundary>
       </Frame>
       <Palette />
       <Shortcuts />

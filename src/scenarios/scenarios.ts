@@ -10,6 +10,7 @@ import type { HandlersOf } from "../contract/contract.ts";
 import type { ReadyScenario, ScenarioProblem, ScenarioRunAnswer } from "../contract/scenarios.ts";
 import { conflict, notFound } from "../domain/problem.ts";
 import type { ScenarioPipeline, StartPipeline } from "./run/pipeline.ts";
+import { scenesOf } from "./story/scenes.ts";
 
 /** Each is a whole pipeline with its own ports. */
 const maxRunning = 4;
@@ -19,6 +20,8 @@ const maxKept = 20;
 
 type Scenarios = {
   handlers: HandlersOf<"scenarios" | "scenarioRuns">;
+  /** The text of one that comes with Hookyard. */
+  text(file: string): Promise<string | null>;
   /** Ends the running scenarios. */
   stop(): Promise<void>;
 };
@@ -134,6 +137,10 @@ export function createScenarios({
 
   return {
     handlers,
+    async text(file) {
+      const all = directory === null ? [] : await readyIn(directory);
+      return all.find((each) => each.file === file)?.text ?? null;
+    },
     async stop() {
       for (const { end } of runs.values()) end.abort();
       await Promise.all([...runs.values()].map(({ ended }) => ended));
@@ -154,6 +161,7 @@ async function readyIn(directory: string): Promise<ReadyScenario[]> {
         name: read.scenario.name,
         description: read.scenario.description ?? null,
         text,
+        scenes: scenesOf(read.scenario).length,
       };
     }),
   );

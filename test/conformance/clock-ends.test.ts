@@ -95,6 +95,7 @@ describe("an advance that waits for a receiver", () => {
     const { app, answer } = await stuck(start);
     const { promise: answered, resolve } = Promise.withResolvers<unknown>();
     const api = {
+      beside: () => undefined,
       changes: app.changes,
       call: (...call: Parameters<typeof app.answer>) =>
         app.answer(...call).finally(() => resolve(undefined)),

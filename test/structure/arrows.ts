@@ -48,7 +48,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "app-errors.ts": { rooms: [], packages: [] },
   "data-directory.ts": { rooms: ["app-errors.ts"], packages: ["node:*"] },
   "page-files.ts": { rooms: [], packages: ["node:*"] },
-  "assembly.ts": { rooms: ["store", "engine", "domain", "app-errors.ts"], packages: [] },
+  "assembly.ts": { rooms: ["store", "engine", "domain", "app-errors.ts"], packages: ["node:*"] },
   "app.ts": {
     rooms: ["assembly.ts", "api", "check", "scenarios", "store", "engine", "domain"],
     packages: [],

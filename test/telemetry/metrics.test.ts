@@ -11,7 +11,13 @@ const token = "m".repeat(43);
 
 async function portOf(app: RunningApp): Promise<{ url: string; stop: () => Promise<void> }> {
   const control = createControlPort({
-    api: { call: app.answer, changes: app.changes, openApi: () => ({}), metrics: app.metrics },
+    api: {
+      call: app.answer,
+      beside: () => undefined,
+      changes: app.changes,
+      openApi: () => ({}),
+      metrics: app.metrics,
+    },
     token,
     pages: createStaticPages([]),
     host: "127.0.0.1",

@@ -35,6 +35,8 @@ beforeEach(() => {
       return { pipeline, stop: async () => void (await stop(), (rehearsal.ended = true)) };
     },
     scenarios: undefined as never,
+    stories: undefined as never,
+    beside: () => undefined,
     checks: undefined as never,
     about: () => ({ ...addresses, version: "1.2.3", ingestTlsUrl: null, dataDir: null }),
     metrics: () => "",

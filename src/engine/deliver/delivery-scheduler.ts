@@ -55,6 +55,8 @@ type DeliverySchedulerOptions = {
   trust: Trust;
   /** Attempts are sent in this thread when left out. */
   thread?: DeliveryThread | undefined;
+  /** How long a connection waits for its next request; the sender's default when left out. */
+  idleMs?: number | undefined;
   traces?: RoundsOptions["traces"];
   changes: Changes;
   onAttempts: (attempts: readonly RecordedAttempt[]) => void;
@@ -78,10 +80,11 @@ export class DeliveryScheduler {
 
   constructor(options: DeliverySchedulerOptions) {
     this.#options = options;
-    const { configuration, store, trust, thread, changes, onAttempts, report } = options;
+    const { configuration, store, trust, thread, idleMs, changes, onAttempts, report } = options;
     this.#lanes = createLanes({
       trust,
       thread,
+      idleMs,
       connections: () => configuration.settings().laneConnections,
       report,
     });

@@ -25,7 +25,7 @@ export type Sender = {
  */
 const defaultIdleMs = 1_000;
 
-type CarrierOptions = { trust: Trust; maxIdle?: number; idleMs?: number };
+type CarrierOptions = { trust: Trust; maxIdle?: number; idleMs?: number | undefined };
 
 /** Carries in the thread that calls it. */
 export function createCarrier({
@@ -343,6 +343,7 @@ class Lane {
 type LanesOptions = {
   trust: Trust;
   thread?: DeliveryThread | undefined;
+  idleMs?: number | undefined;
   connections: () => number;
   report: (error: unknown) => void;
 };
@@ -350,14 +351,14 @@ type LanesOptions = {
 export type Lanes = ReturnType<typeof createLanes>;
 
 /** The lanes of all webhooks, one each. Created and used by the delivery scheduler. */
-export function createLanes({ trust, thread, connections, report }: LanesOptions) {
+export function createLanes({ trust, thread, idleMs, connections, report }: LanesOptions) {
   const lanes = new Map<WebhookId, Lane>();
   return {
     /** Created when it is first needed. */
     of(id: WebhookId): Lane {
       let lane = lanes.get(id);
       if (lane === undefined) {
-        lane = new Lane({ sender: createSender({ trust, thread }), connections, report });
+        lane = new Lane({ sender: createSender({ trust, thread, idleMs }), connections, report });
         lanes.set(id, lane);
       }
       return lane;

@@ -56,6 +56,7 @@ type InternalMessagesOptions = {
   store: Pick<IngestStore, "commit"> & Pick<ProfileStore, "followed" | "markFollowed">;
   configuration: Pick<Configuration, "destinations" | "settings">;
   clock: Clock;
+  newId?: () => string;
   onCommitted: (messages: CommittedMessage[]) => void;
 };
 
@@ -63,6 +64,7 @@ export function createInternalMessages({
   store,
   configuration,
   clock,
+  newId = randomUUID,
   onCommitted,
 }: InternalMessagesOptions): InternalMessages {
   return {
@@ -75,6 +77,7 @@ export function createInternalMessages({
           seed: configuration.settings().seed,
           now: clock.now(),
           wallAt: wallClockNow(),
+          newId,
         }),
       );
       const { upTo, newest: last } = store.followed();
@@ -90,7 +93,7 @@ export function createInternalMessages({
 
 /** The payload that receivers would get if it were sent now. */
 export function internalPayload(own: InternalMessage, now: number): Uint8Array {
-  return Buffer.from(makePayload(checkedMessage(own, now), "documented", now));
+  return Buffer.from(makePayload(checkedMessage(own, now, randomUUID()), "documented", now));
 }
 
 type Own = {
@@ -100,16 +103,25 @@ type Own = {
   seed: number;
   now: number;
   wallAt: number;
+  newId: () => string;
 };
 
 const before = '{"batch":[';
 
-function requestOf({ source, messages, destinations, seed, now, wallAt }: Own): IncomingRequest {
+function requestOf({
+  source,
+  messages,
+  destinations,
+  seed,
+  now,
+  wallAt,
+  newId,
+}: Own): IncomingRequest {
   let offset = before.length;
   const texts: string[] = [];
   const causes: Record<string, Cause> = {};
   const accepted = messages.map(({ message: own, cause, leftOut }): NewMessage => {
-    const checked = checkedMessage(own, now);
+    const checked = checkedMessage(own, now, newId());
     const text = JSON.stringify(checked.members);
     const size = Buffer.byteLength(text);
     const { type, messageId, userId, timestamp } = checked;
@@ -188,8 +200,11 @@ function routeWithout(leftOut: LeftOut | undefined, options: RouteOptions): Rout
 }
 
 /** The message as the check at ingest would return it. */
-function checkedMessage(own: InternalMessage, now: number): CheckedMessage & { messageId: string } {
-  const messageId = randomUUID();
+function checkedMessage(
+  own: InternalMessage,
+  now: number,
+  messageId: string,
+): CheckedMessage & { messageId: string } {
   const { type, userId, ...rest } = own;
   const timestamp = formatTimestamp(now);
   return {

@@ -13,10 +13,23 @@ type DraftStore<Draft> = {
 
 export type UseDrafts<Draft> = UseBoundStore<StoreApi<DraftStore<Draft>>>;
 
+const all = new Set<UseDrafts<never>>();
+
+/**
+ * While another pipeline is shown, whose ids are the same. Returns a function that restores them.
+ */
+export function setDraftsAside(): () => void {
+  const before = [...all].map((use) => [use, use.getState().drafts] as const);
+  for (const [use] of before) use.setState({ drafts: {} });
+  return () => {
+    for (const [use, drafts] of before) use.setState({ drafts });
+  };
+}
+
 /** They survive a reload of the page, and end with its tab. */
 export function draftStore<Draft>(name: string): UseDrafts<Draft> {
   const key = `hookyard.drafts.${name}`;
-  return create<DraftStore<Draft>>()((set, get) => {
+  const use = create<DraftStore<Draft>>()((set, get) => {
     const store = (drafts: Readonly<Record<string, Draft>>): void => {
       set({ drafts });
       try {
@@ -34,6 +47,8 @@ export function draftStore<Draft>(name: string): UseDrafts<Draft> {
       },
     };
   });
+  all.add(use as unknown as UseDrafts<never>);
+  return use;
 }
 
 function stored<Draft>(key: string): Readonly<Record<string, Draft>> {

@@ -24,7 +24,7 @@ export function useKeys(handlers: KeyHandlers): void {
 
 export const isMac = /Mac/.test(navigator.platform);
 
-function takesText(target: EventTarget | null): boolean {
+export function takesText(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   return (
     target.isContentEditable ||
@@ -86,6 +86,13 @@ export const shortcuts: readonly { keys: string[]; does: string; where: string }
   { keys: ["."], does: "step to the next due time", where: "everywhere" },
   { keys: ["w"], does: "watch the flow", where: "everywhere" },
   { keys: ["n"], does: "compose a message", where: "everywhere" },
+  { keys: ["p"], does: "present: large type, no secrets", where: "everywhere" },
+  { keys: ["d"], does: "play the demo of five minutes", where: "everywhere" },
+  { keys: ["→", "←"], does: "next, previous scene", where: "a story" },
+  { keys: ["Space"], does: "play, pause", where: "a story" },
+  { keys: ["1", "9"], does: "speed of playing", where: "a story" },
+  { keys: ["Home"], does: "from the start", where: "a story" },
+  { keys: ["Esc"], does: "back to your own data", where: "a story" },
   { keys: [isMac ? "⌘ K" : "Ctrl K"], does: "commands", where: "everywhere" },
   { keys: ["?"], does: "show this list", where: "everywhere" },
 ];

@@ -4,7 +4,15 @@
  */
 
 import { callNamed, type AnswerOf, type CallName, type InputOf } from "../../contract/contract.ts";
-import { CallError, type Change, noConnection, type Transport, type Watcher } from "./transport.ts";
+import { besideHeader } from "../../contract/events.ts";
+import {
+  CallError,
+  type Change,
+  noConnection,
+  pipelineFor,
+  type Transport,
+  type Watcher,
+} from "./transport.ts";
 
 /** First pause before the stream is opened again, and the longest. */
 const firstPauseMs = 250;
@@ -14,13 +22,17 @@ const longestPauseMs = 4000;
 const silenceMs = 40_000;
 
 export function createHttpTransport({ token }: { token: string }): Transport {
-  const headers = { Authorization: `Bearer ${token}` };
+  const headersFor = (pipeline: string | null): Record<string, string> => ({
+    Authorization: `Bearer ${token}`,
+    ...(pipeline === null ? {} : { [besideHeader]: pipeline }),
+  });
 
   async function call<Name extends CallName>(
     name: Name,
     input: InputOf<Name>,
   ): Promise<AnswerOf<Name>> {
     const { url, method, body } = requestOf(name, input as Record<string, unknown>);
+    const headers = headersFor(pipelineFor(name));
     let response: Response;
     let answer: unknown;
     try {
@@ -41,6 +53,7 @@ export function createHttpTransport({ token }: { token: string }): Transport {
   }
 
   function watch(watcher: Watcher): () => void {
+    const headers = headersFor(pipelineFor("events"));
     let stopped = false;
     let lastId: string | null = null;
     let pause = firstPauseMs;

@@ -2,7 +2,7 @@
 
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
 import type { MessageToHost, MessageToPage } from "../../contract/port-messages.ts";
-import { CallError, noConnection, type Transport, type Watcher } from "./transport.ts";
+import { CallError, noConnection, pipelineFor, type Transport, type Watcher } from "./transport.ts";
 
 /** What is used of a MessagePort. */
 export type Port = {
@@ -12,7 +12,15 @@ export type Port = {
 };
 
 type Waiting = { resolve: (answer: unknown) => void; reject: (error: CallError) => void };
-type Watch = { watcher: Watcher; lastSequence: number | null; isConnected: boolean };
+type Watch = {
+  watcher: Watcher;
+  lastSequence: number | null;
+  isConnected: boolean;
+  pipeline: string | null;
+};
+
+const besideOf = (pipeline: string | null): { beside?: string } =>
+  pipeline === null ? {} : { beside: pipeline };
 
 /**
  * `connect` gives a port to the host: the first one, and another one each time the host has closed
@@ -36,7 +44,8 @@ export function createPortTransport({ connect }: { connect: () => Promise<Port> 
       );
       port.addEventListener("close", lose);
       port.start();
-      for (const [id, { lastSequence }] of watches) send(port, { watch: id, after: lastSequence });
+      for (const [id, { lastSequence, pipeline }] of watches)
+        send(port, { watch: id, after: lastSequence, ...besideOf(pipeline) });
       return port;
     }));
 
@@ -84,22 +93,24 @@ export function createPortTransport({ connect }: { connect: () => Promise<Port> 
 
   return {
     async call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> {
+      const pipeline = pipelineFor(name);
       const port = await connected();
       lastId += 1;
       const id = lastId;
       const answer = new Promise<unknown>((resolve, reject) =>
         waiting.set(id, { resolve, reject }),
       );
-      send(port, { id, name, input });
+      send(port, { id, name, input, ...besideOf(pipeline) });
       return (await answer) as AnswerOf<Name>;
     },
     watch(watcher) {
       lastId += 1;
       const id = lastId;
-      watches.set(id, { watcher, lastSequence: null, isConnected: false });
+      const pipeline = pipelineFor("events");
+      watches.set(id, { watcher, lastSequence: null, isConnected: false, pipeline });
       // A port that is yet to open asks for all watches together.
       if (open === null) void connected();
-      else send(open, { watch: id, after: null });
+      else send(open, { watch: id, after: null, ...besideOf(pipeline) });
       return () => {
         watches.delete(id);
         if (open !== null) send(open, { unwatch: id });

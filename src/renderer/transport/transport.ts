@@ -5,6 +5,7 @@
  */
 
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
+import { masked, unmasked } from "./secrets.ts";
 import type { ChangeAnswer } from "../../contract/events.ts";
 
 export type Change = ChangeAnswer;
@@ -63,6 +64,16 @@ export const noConnection = (): CallError =>
   });
 
 let current: Transport | null = null;
+let beside: string | null = null;
+
+/** Calls and changes are those of this pipeline from now on; null is the user's own. */
+export function showPipeline(id: string | null): void {
+  beside = id;
+}
+
+/** Stories are the own pipeline's, whichever is shown. */
+export const pipelineFor = (name: CallName | "events"): string | null =>
+  name.startsWith("stories.") ? null : beside;
 
 export function setTransport(transport: Transport): void {
   current = transport;
@@ -73,4 +84,5 @@ export function transport(): Transport {
   return current;
 }
 
-export const call: Transport["call"] = (name, input) => transport().call(name, input);
+export const call: Transport["call"] = async (name, input) =>
+  masked(await transport().call(name, unmasked(input)));

@@ -8,6 +8,8 @@ import type { FileChange } from "./change-schema.ts";
 import type { Expectation } from "./expectation-schema.ts";
 import { parseJsonPath, pathWords } from "./json-path.ts";
 import { inOneLine, unknownName } from "./members.ts";
+import { problemsOfCaption, type StoryNames } from "../story/captions.ts";
+import { namesToOpen, openable, splitOpen, storyNames } from "../story/scenes.ts";
 import type { PostStep, Scenario, ScenarioStep, SendStep } from "./scenario-schema.ts";
 import {
   isUrl,
@@ -32,12 +34,14 @@ class Check {
   readonly #file: PlacedValue;
   readonly #scenario: Scenario;
   readonly #names: Record<Kind, string[]>;
+  readonly #storyNames: StoryNames;
   /** By endpoint: the webhook that is there first. */
   readonly #webhooksAt = new Map<string, string>();
 
   constructor(scenario: Scenario, file: PlacedValue) {
     this.#scenario = scenario;
     this.#file = file;
+    this.#storyNames = storyNames(scenario);
     this.#names = {
       source: Object.keys(sourcesOf(scenario)),
       endpoint: Object.keys(scenario.endpoints ?? {}),
@@ -62,6 +66,7 @@ class Check {
   }
 
   step(step: ScenarioStep, path: Path): void {
+    this.#story(step, path);
     if ("send" in step || "post" in step) this.#sending(step, path);
     if ("send" in step) this.#repetition(step, path);
     if ("create" in step) this.#computed(step.create, [...path, "create"]);
@@ -99,6 +104,26 @@ class Check {
           Array.isArray(step.expect) ? [...path, "expect", index] : [...path, "expect"],
         );
     }
+  }
+
+  #story({ caption, why, open, highlight }: ScenarioStep, path: Path): void {
+    for (const [member, text] of Object.entries({ caption, why, highlight })) {
+      if (text === undefined) continue;
+      if (caption === undefined)
+        this.#problem([...path, member], `${member} requires a caption, which begins a scene.`);
+      const isText = member !== "highlight";
+      for (const problem of problemsOfCaption(text, this.#storyNames, isText))
+        this.#problem([...path, member], problem);
+    }
+    if (open === undefined) return;
+    if (caption === undefined)
+      this.#problem([...path, "open"], "open requires a caption, which begins a scene.");
+    const { view, name } = splitOpen(open);
+    if (!openable.some((each) => each === view))
+      this.#problem([...path, "open"], unknownName(view, openable));
+    const known = namesToOpen(view, this.#storyNames, this.#names.source);
+    if (name !== null && known !== null && !known.includes(name))
+      this.#problem([...path, "open"], unknownName(name, known));
   }
 
   /** `targets` are the endpoints that there are by then. */

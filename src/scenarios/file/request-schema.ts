@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { hangUps, signatures } from "../../receiver/request.ts";
 import { members } from "./members.ts";
-import { name, oneOf, text, whole } from "./setup-schema.ts";
+import { everyStep, name, oneOf, text, whole } from "./setup-schema.ts";
 
 const url = z.url({ protocol: /^https?$/, error: "a full http or https URL" });
 
@@ -61,13 +61,13 @@ const command = members({
 });
 export const commandStep = members({
   command: z.union([name, command], { error: "a command, or a mapping of run and listens" }),
-  name: text.optional().describe("What the step is for, in the report."),
+  ...everyStep,
 }).meta({ id: "ScenarioCommand" });
 export type CommandStep = z.output<typeof commandStep>;
 
 export const requestStep = members({
   request,
-  name: text.optional().describe("What the step is for, in the report."),
+  ...everyStep,
 }).meta({
   id: "ScenarioRequest",
 });

@@ -9,6 +9,7 @@ import { wantedVerbs } from "./sentences.ts";
 import {
   destination,
   endpoint,
+  everyStep,
   name,
   named,
   oneOf,
@@ -43,7 +44,6 @@ const message = z
   })
   .meta({ id: "ScenarioMessage" });
 
-const stepName = text.optional().describe("What the step is for, in the report.");
 const answer = z.union([whole(lowestStatus, highestStatus), z.literal("cut")], {
   error: "a status such as 200, or cut",
 });
@@ -52,7 +52,7 @@ const answer = z.union([whole(lowestStatus, highestStatus), z.literal("cut")], {
  * For everything that is sent: the source, how often, and the expected answer of the ingest port.
  */
 const sending = {
-  name: stepName,
+  ...everyStep,
   from: name.optional().describe("The source; may be left out when there is only one."),
   resend: whole(1, 100)
     .optional()
@@ -101,19 +101,19 @@ const advance = members({
     .describe(
       "How far the clock advances: a duration, next-due, or idle: until nothing is queued, sending or waiting.",
     ),
-  name: stepName,
+  ...everyStep,
 }).meta({ id: "ScenarioAdvance" });
 
-const changeStep = members({ change, name: stepName });
+const changeStep = members({ change, ...everyStep });
 const create = members({
   create: creation.describe(
     "Audiences and computed traits, created now: each sends its first sync immediately.",
   ),
-  name: stepName,
+  ...everyStep,
 });
 const sync = members({
   sync: name.describe("The audience or computed trait that sends its differences now."),
-  name: stepName,
+  ...everyStep,
 });
 const deletion = members({
   users: userIds,
@@ -121,20 +121,20 @@ const deletion = members({
 });
 const deleteStep = members({
   delete: z.union([userIds, deletion]).describe("A deletion request for these users."),
-  name: stepName,
+  ...everyStep,
 });
 const lift = members({
   lift: userIds.describe("Messages of these suppressed users are accepted again."),
-  name: stepName,
+  ...everyStep,
 });
-const retry = members({ retry: ofDeliveries, name: stepName });
-const cancel = members({ cancel: ofDeliveries, name: stepName });
+const retry = members({ retry: ofDeliveries, ...everyStep });
+const cancel = members({ cancel: ofDeliveries, ...everyStep });
 
 const waitStep = members({
   wait: duration
     .refine((ms) => ms <= 60_000, { error: "at most 60s" })
     .describe("Real time, for receivers that are not Hookyard's."),
-  name: stepName,
+  ...everyStep,
 });
 
 const expectStep = members({
@@ -142,7 +142,7 @@ const expectStep = members({
     expectation,
     z.array(expectation).min(1, "a list with at least one expectation"),
   ]),
-  name: stepName,
+  ...everyStep,
 });
 
 export const verbs = [

@@ -31,6 +31,20 @@ import { members } from "./members.ts";
 
 export const text = z.string({ error: "a text" });
 export const name = text.min(1, "a text that is not empty");
+/** What every step may have. */
+export const everyStep = {
+  name: text.optional().describe("What the step is for, in the report."),
+  caption: text
+    .min(1, "a text that is not empty")
+    .optional()
+    .describe("Begins a scene of a story. Values stand in braces, such as {Big spenders.size}."),
+  why: text.optional().describe("The line below the caption: the cause."),
+  open: text
+    .optional()
+    .describe("The view that the scene opens, such as live, audiences/Big spenders, live/ada."),
+  highlight: text.optional().describe("The text of the element that the scene highlights."),
+};
+
 const flag = z.boolean({ error: "true or false" });
 const share = z
   .number({ error: "a share from 0 to 1" })

@@ -11,6 +11,8 @@ import {
 } from "../../stores/clock.ts";
 import { type Command, useOverlay } from "../../stores/commands.ts";
 import { usePlace, type View } from "../../stores/place.ts";
+import { usePresenter } from "../../stores/presenter.ts";
+import { fiveMinutes, openStory } from "../../stores/story.ts";
 
 const minuteMs = 60_000;
 
@@ -73,6 +75,20 @@ const clockCommands: readonly Command[] = [
 ];
 
 const overlayCommands: readonly Command[] = [
+  {
+    id: "story.demo",
+    label: "Play the demo of five minutes",
+    icon: "advance",
+    shortcut: "d",
+    run: () => void openStory({ file: fiveMinutes }),
+  },
+  {
+    id: "present",
+    label: "Present: large type, no secrets",
+    icon: "show",
+    shortcut: "p",
+    run: () => usePresenter.getState().toggle(),
+  },
   {
     id: "compose",
     label: "Compose a message",

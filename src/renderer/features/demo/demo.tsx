@@ -10,7 +10,8 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { errorOf, useAction } from "../../kit/use-action.ts";
 import { some } from "../../kit/words.ts";
 import { type Command, useOffer, useOverlay } from "../../stores/commands.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useLive, useOnce } from "../../stores/live-data.ts";
+import { openStory } from "../../stores/story.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 
@@ -53,7 +54,23 @@ const always: readonly Command[] = [
 export function Demo() {
   const isOpen = useLive("workspaces.get", {}).answer?.demo === true;
   const asks = useOverlay((overlay) => overlay.shown === "demo");
-  useOffer("demo", [...(isOpen ? open : closed), ...always]);
+  const stories = useOnce("scenarios.list", {}).answer?.items ?? [];
+  useOffer("demo", [
+    ...(isOpen ? open : closed),
+    ...always,
+    ...stories.flatMap(({ file, name, scenes }): Command[] =>
+      scenes === 0
+        ? []
+        : [
+            {
+              id: `story.${file}`,
+              label: `Play the story ${name.replace(/^Story: /, "")}`,
+              icon: "show",
+              run: () => void openStory({ file }),
+            },
+          ],
+    ),
+  ]);
   return asks ? <ResetDialog /> : null;
 }
 

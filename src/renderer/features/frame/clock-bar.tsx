@@ -19,6 +19,7 @@ import {
   useNow,
   type AdvanceAnswer,
 } from "../../stores/clock.ts";
+import { useStory } from "../../stores/story.ts";
 
 const minute = 60_000;
 
@@ -55,11 +56,16 @@ const modes = [
 export function ClockBar() {
   const clock = useClock();
   const now = useNow();
+  const isStory = useStory(({ story }) => story !== null);
   if (clock === undefined || now === null) return <div className="clockbar" />;
 
   const ahead = now - Date.now();
-  const distance =
-    Math.abs(ahead) < sameMs ? "real time" : `${span(ahead)} ${ahead > 0 ? "ahead" : "behind"}`;
+  // A story looks the same on every day.
+  const distance = isStory
+    ? "story time"
+    : Math.abs(ahead) < sameMs
+      ? "real time"
+      : `${span(ahead)} ${ahead > 0 ? "ahead" : "behind"}`;
   const sentences = {
     real: "The clock runs in real time",
     paused: "The clock is paused",

@@ -1,15 +1,19 @@
 /** What is around every view: the clock bar above, the views at the left, a line of facts below. */
 
 import type { ReactNode } from "react";
+import type { StoryAnswer } from "../../../contract/stories.ts";
 import { copyText, Toast } from "../../kit/copy.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Icon, type IconName } from "../../kit/icon.tsx";
 import { clockTime, count, some } from "../../kit/words.ts";
 import { useClock } from "../../stores/clock.ts";
 import { useCommands, useOverlay } from "../../stores/commands.ts";
-import { isMac } from "../../stores/keys.ts";
+import { isMac, useKeys } from "../../stores/keys.ts";
 import { useFeed, useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace, type View } from "../../stores/place.ts";
+import { usePresenter } from "../../stores/presenter.ts";
+import { useStory } from "../../stores/story.ts";
+import { StoryBar } from "../story/story-bar.tsx";
 import { ClockBar } from "./clock-bar.tsx";
 
 type Entry = { view: View; icon: IconName; label: string };
@@ -53,16 +57,23 @@ export function Frame({ children }: { children: ReactNode }) {
     sources: unknownKeys + refused,
   };
   const connection = useFeed((feed) => feed.connection);
+  const story = useStory((playing) => playing.story);
+  const isPresenting = usePresenter(({ isOn }) => isOn);
 
   return (
-    <div className="app" data-clock={clock?.mode} data-connection={connection}>
+    <div
+      className="app"
+      data-clock={clock?.mode}
+      data-connection={connection}
+      data-story={story === null ? undefined : ""}
+    >
       <header className="topbar">
         <a className="brand" href="#/live" aria-label="Hookyard, go to Live">
           <Brand />
           <span>Hookyard</span>
         </a>
         <ClockBar />
-        <Ends />
+        {isPresenting ? <Presenting story={story} /> : <Ends />}
       </header>
       <Banner trouble={stats?.trouble ?? null} deliveryTrouble={stats?.deliveryTrouble ?? null} />
       <nav className="rail" aria-label="Views">
@@ -79,8 +90,23 @@ export function Frame({ children }: { children: ReactNode }) {
         </div>
       </nav>
       <main className="main">{children}</main>
-      <StatusBar />
+      {story === null ? <StatusBar /> : <StoryBar story={story} />}
       <Toast />
+    </div>
+  );
+}
+
+/** Esc leaves, as everything that is open is left. */
+function Presenting({ story }: { story: StoryAnswer | null }) {
+  const leave = story === null ? usePresenter.getState().toggle : useStory.getState().close;
+  useKeys({ Escape: leave });
+  return (
+    <div className="presenting">
+      {story === null ? null : <span>your own data is untouched</span>}
+      <span>secrets hidden</span>
+      <button type="button" className="btn quiet" aria-keyshortcuts="Escape" onClick={leave}>
+        {story === null ? "Stop presenting" : "Leave the story"} <kbd aria-hidden="true">Esc</kbd>
+      </button>
     </div>
   );
 }

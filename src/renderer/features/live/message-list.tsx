@@ -17,6 +17,7 @@ import { RowSpace, rowsMovedBy, useRowList } from "../../kit/row-list.tsx";
 import { calendarDate, clockTime, dayAndTime, milliseconds } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import { useKeys } from "../../stores/keys.ts";
+import { usePresenter } from "../../stores/presenter.ts";
 import { AttemptMarks } from "../timeline/attempt-marks.tsx";
 import type { MessageRow } from "./cached-rows.ts";
 import type { MessageRows } from "./message-rows.ts";
@@ -53,7 +54,7 @@ type MessageListProps = {
 const headPx = 24;
 
 /** `--row` of the design. */
-const rowPx = 28;
+const rowHeights = { page: 28, presenter: 40 };
 
 export function MessageList({
   rows,
@@ -68,10 +69,11 @@ export function MessageList({
   nothing,
 }: MessageListProps) {
   const now = useNow();
+  const isPresenting = usePresenter(({ isOn }) => isOn);
   const list = useRowList({
     grid,
     count: rows.count(),
-    rowPx,
+    rowPx: isPresenting ? rowHeights.presenter : rowHeights.page,
     headPx,
     startTop: scrollTop.current,
     onTop: (top) => (scrollTop.current = top),

@@ -16,6 +16,7 @@ import { YamlCode } from "../../kit/yaml-code.tsx";
 import { useOffer } from "../../stores/commands.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useOnce } from "../../stores/live-data.ts";
+import { openStory } from "../../stores/story.ts";
 import { call } from "../../transport/transport.ts";
 import { saveFile } from "../../kit/save-file.ts";
 import { Collection, type CollectionProps, EditorPane } from "../collection/collection.tsx";
@@ -88,6 +89,15 @@ export function ScenarioPane({ collection, scenario, run, error, onCopy }: Scena
               Run
             </Button>
           )}
+          {/^\s+(?:- )?caption:/m.test(text) ? (
+            <Button
+              small
+              icon="show"
+              onClick={() => void openStory(own === null ? { file } : { text, file })}
+            >
+              Play as a story
+            </Button>
+          ) : null}
           <ScenarioMenu scenario={scenario} onCopy={onCopy} />
         </>
       }

@@ -1,0 +1,133 @@
+/**
+ * The story that plays. While it does, the page shows the story's own pipeline; the user's stays as
+ * it is, and is shown again afterwards with the place, the mode and the drafts that it had.
+ */
+
+import { create } from "zustand";
+import type { StoryAnswer } from "../../contract/stories.ts";
+import { useToast } from "../kit/copy.tsx";
+import { errorOf } from "../kit/use-action.ts";
+import { call, showPipeline } from "../transport/transport.ts";
+import { setDraftsAside } from "./drafts.ts";
+import { usePlace, type View } from "./place.ts";
+import { usePresenter } from "./presenter.ts";
+
+/** At speed 1 a scene stays for as long as its caption takes to be read aloud. */
+const leastSceneMs = 5000;
+const perLetterMs = 75;
+
+export const fiveMinutes = "story-demo.yaml";
+
+type StoryStore = {
+  story: StoryAnswer | null;
+  isMoving: boolean;
+  isPlaying: boolean;
+  speed: number;
+  open(what: { file: string } | { text: string; file: string }): Promise<void>;
+  /** Plays to a scene; 0 is the start. */
+  go(to: number): void;
+  restart(): void;
+  play(on: boolean): void;
+  setSpeed(speed: number): void;
+  close(): void;
+};
+
+export const useStory = create<StoryStore>()((set, get) => {
+  let comeBack = (): void => undefined;
+  let timer: number | null = null;
+
+  function rest(): void {
+    if (timer !== null) window.clearTimeout(timer);
+    timer = null;
+  }
+
+  function planNext(): void {
+    rest();
+    const { story, isPlaying, speed } = get();
+    if (!isPlaying || story === null) return;
+    if (story.at === story.scenes.length) return set({ isPlaying: false });
+    const scene = story.scenes[story.at - 1];
+    const letters = [...(scene?.caption ?? []), ...(scene?.why ?? [])].reduce(
+      (sum, { text }) => sum + text.length,
+      story.at === 0 ? (story.description ?? "").length : 0,
+    );
+    const ms = (leastSceneMs + perLetterMs * letters) / speed;
+    timer = window.setTimeout(() => get().go(story.at + 1), ms);
+  }
+
+  function show(story: StoryAnswer): void {
+    set({ story });
+    const place = story.scenes[story.at - 1]?.place ?? null;
+    if (place !== null) usePlace.getState().go({ view: place.view as View, path: place.path });
+    planNext();
+  }
+
+  async function move(to: number, again: boolean): Promise<void> {
+    const { story, isMoving } = get();
+    if (story === null || isMoving || to < 0 || to > story.scenes.length) return;
+    rest();
+    set({ isMoving: true });
+    try {
+      const moved = await call("stories.go", { id: story.id, to, again });
+      if (get().story?.id === moved.id) show(moved);
+    } catch (error) {
+      set({ isPlaying: false });
+      useToast.getState().showError(errorOf(error).message);
+    } finally {
+      set({ isMoving: false });
+    }
+  }
+
+  return {
+    story: null,
+    isMoving: false,
+    isPlaying: false,
+    speed: 1,
+    async open(what) {
+      get().close();
+      const { view, path, query } = usePlace.getState();
+      const wasPresenting = usePresenter.getState().isOn;
+      const story = await call("stories.open", what);
+      const drafts = setDraftsAside();
+      comeBack = () => {
+        comeBack = () => undefined;
+        showPipeline(null);
+        drafts();
+        void usePresenter.getState().set(wasPresenting);
+        usePlace.getState().go({ view, path, query });
+      };
+      showPipeline(story.id);
+      await usePresenter.getState().set(true);
+      set({ isPlaying: false, speed: 1 });
+      show(story);
+    },
+    go: (to) => void move(to, false),
+    restart: () => void move(0, true),
+    play(on) {
+      set({ isPlaying: on });
+      planNext();
+    },
+    setSpeed(speed) {
+      set({ speed });
+      planNext();
+    },
+    close() {
+      const { story } = get();
+      if (story === null) return;
+      rest();
+      set({ story: null, isPlaying: false });
+      comeBack();
+      void call("stories.close", { id: story.id }).catch(() => undefined);
+    },
+  };
+});
+
+export async function openStory(
+  what: { file: string } | { text: string; file: string },
+): Promise<void> {
+  try {
+    await useStory.getState().open(what);
+  } catch (error) {
+    useToast.getState().showError(errorOf(error).message);
+  }
+}

@@ -1,0 +1,282 @@
+/**
+ * Stories that are open: each in a pipeline of its own, in memory and on ports of its own, beside
+ * the user's. A step forward takes the steps of a scene; a step back stops the pipeline and runs
+ * the scenario again from its seed, on the same ports, so that everything is as it was to the byte.
+ */
+
+import type { HandlersOf } from "../../contract/contract.ts";
+import type { SceneAnswer, StoryAnswer } from "../../contract/stories.ts";
+import { conflict, invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
+import type { ReadScenario } from "../file/read-scenario.ts";
+import type { ScenarioPipeline } from "../run/pipeline.ts";
+import type { Session } from "../run/session.ts";
+import { fillCaption, type StoryMoment } from "./captions.ts";
+import { scenesOf, splitOpen, storyNames, type Scene } from "./scenes.ts";
+
+/** Each is a whole pipeline with its own ports. */
+const maxOpen = 4;
+
+/** A pipeline on its ports; `Ports` and `Served` are the host's. */
+type StoryPipeline<Ports, Served> = ScenarioPipeline & {
+  ports: Ports;
+  served: Served;
+  stop(): Promise<void>;
+};
+
+/** What the page sees of a story's pipeline: it stays the same while the pipeline is exchanged. */
+type Stage<Served> = { served: Served; show(pipeline: Served | null): void };
+
+type StoriesOptions<Ports, Served> = {
+  ready: (file: string) => Promise<string | null>;
+  start: (options: { startAt: number; ports?: Ports }) => Promise<StoryPipeline<Ports, Served>>;
+  createStage: () => Stage<Served>;
+  report: (error: unknown) => void;
+};
+
+type Story<Ports, Served> = {
+  answer: StoryAnswer;
+  read: ReadScenario;
+  scenes: Scene[];
+  stage: Stage<Served>;
+  pipeline: StoryPipeline<Ports, Served> | null;
+  session: Session | null;
+  ports: Ports | undefined;
+  /** One move after the other. */
+  last: Promise<unknown>;
+  closed: boolean;
+};
+
+export function createStories<Ports, Served>(options: StoriesOptions<Ports, Served>) {
+  const open = new Map<string, Story<Ports, Served>>();
+  let next = 1;
+
+  async function openStory(text: string, file: string | null): Promise<StoryAnswer | Problem> {
+    const { forServing, readScenario } = await import("../file/read-scenario.ts");
+    const read = readScenario(text, forServing);
+    if ("problems" in read) {
+      const [first] = read.problems;
+      return invalid(`Line ${first?.line}: ${first?.message}`);
+    }
+    const scenes = scenesOf(read.scenario);
+    if (scenes.length === 0)
+      return invalid("This scenario has no captions. A step with a caption begins a scene.");
+    if (open.size >= maxOpen)
+      return conflict("too_many_stories", `${maxOpen} stories are open already. Close one.`);
+    const id = `story_${String(next).padStart(9, "0")}`;
+    next += 1;
+    const story: Story<Ports, Served> = {
+      answer: {
+        id,
+        file,
+        name: read.scenario.name,
+        description: read.scenario.description ?? null,
+        at: 0,
+        run: 0,
+        scenes: scenes.map(waiting),
+      },
+      read,
+      scenes,
+      stage: options.createStage(),
+      pipeline: null,
+      session: null,
+      ports: undefined,
+      last: Promise.resolve(),
+      closed: false,
+    };
+    open.set(id, story);
+    const opened = await inTurn(story, () => begin(story, options));
+    if (isProblem(opened)) await close(story);
+    return opened;
+  }
+
+  function inTurn<Result>(
+    story: Story<Ports, Served>,
+    run: () => Promise<Result>,
+  ): Promise<Result> {
+    const done = story.last.then(run);
+    story.last = done.catch(() => undefined);
+    return done;
+  }
+
+  async function go(
+    story: Story<Ports, Served>,
+    to: number,
+    again: boolean,
+  ): Promise<StoryAnswer | Problem> {
+    if (story.closed) return notFound("story", story.answer.id);
+    if (to > story.scenes.length)
+      return invalid(`The story has ${story.scenes.length} scenes, and ${to} is beyond the last.`);
+    if (again || to < story.answer.at) {
+      const begun = await begin(story, options);
+      if (isProblem(begun)) return begun;
+    }
+    while (story.answer.at < to) await playScene(story);
+    return story.answer;
+  }
+
+  async function close(story: Story<Ports, Served>): Promise<void> {
+    story.closed = true;
+    open.delete(story.answer.id);
+    await inTurn(story, async () => {
+      story.stage.show(null);
+      await story.pipeline?.stop();
+      story.pipeline = null;
+    });
+  }
+
+  const handlers: HandlersOf<"stories"> = {
+    "stories.list": () => ({ items: [...open.values()].map(({ answer }) => answer) }),
+    "stories.open": async ({ text, file }) => {
+      const own = text ?? (file === undefined ? null : await options.ready(file));
+      if (own === null)
+        return file === undefined ? invalid("Pass a text or a file.") : notFound("scenario", file);
+      return openStory(own, file ?? null);
+    },
+    "stories.get": ({ id }) => open.get(id)?.answer ?? notFound("story", id),
+    "stories.go": async ({ id, to, again }) => {
+      const story = open.get(id);
+      return story === undefined
+        ? notFound("story", id)
+        : inTurn(story, () => go(story, to, again));
+    },
+    "stories.close": async ({ id }) => {
+      const story = open.get(id);
+      if (story === undefined) return notFound("story", id);
+      await close(story);
+      return { id };
+    },
+  };
+
+  return {
+    handlers,
+    /** The pipeline of an open story. */
+    served: (id: string): Served | undefined => open.get(id)?.stage.served,
+    async stop(): Promise<void> {
+      await Promise.all([...open.values()].map((story) => close(story).catch(options.report)));
+    },
+  };
+}
+
+const waiting = ({ highlight }: Pick<Scene, "highlight">): SceneAnswer => ({
+  caption: null,
+  why: null,
+  place: null,
+  highlight,
+  state: "waiting",
+  problems: [],
+});
+
+/** Starts the pipeline again, sets it up, and takes the steps before the first scene. */
+async function begin<Ports, Served>(
+  story: Story<Ports, Served>,
+  { start }: Pick<StoriesOptions<Ports, Served>, "start">,
+): Promise<StoryAnswer | Problem> {
+  const { startTimeOf, takeStep } = await import("../run/run-scenario.ts");
+  const { Session: Sessions } = await import("../run/session.ts");
+  const { setUp } = await import("../run/set-up.ts");
+  const { defaultSeed } = await import("../file/scenario-schema.ts");
+  const { read, stage, scenes } = story;
+  stage.show(null);
+  await story.pipeline?.stop();
+  const pipeline = await start({
+    startAt: startTimeOf(read.scenario),
+    ...(story.ports === undefined ? {} : { ports: story.ports }),
+  });
+  story.pipeline = pipeline;
+  story.ports = pipeline.ports;
+  story.session = await Sessions.start(pipeline, {
+    ...read.scenario.settings,
+    seed: read.scenario.seed ?? defaultSeed,
+  });
+  const problem = await setUp(story.session, read);
+  if (problem !== null) return invalid(`Line ${problem.line}: ${problem.message}`);
+  const first = scenes[0]?.from ?? 0;
+  for (let index = 0; index < first; index += 1) await takeStep(read, story.session, index);
+  story.answer = {
+    ...story.answer,
+    at: 0,
+    run: story.answer.run + 1,
+    scenes: scenes.map(waiting),
+  };
+  stage.show(pipeline.served);
+  return story.answer;
+}
+
+async function playScene<Ports, Served>(story: Story<Ports, Served>): Promise<void> {
+  const { takeStep } = await import("../run/run-scenario.ts");
+  const { read, session, pipeline, answer } = story;
+  const scene = story.scenes[answer.at];
+  if (session === null || pipeline === null || scene === undefined) return;
+  const before = session.startedAt + (await session.elapsed());
+  const problems: string[] = [];
+  for (let index = scene.from; index < scene.to; index += 1) {
+    const { problem, expectations } = await takeStep(read, session, index);
+    if (problem !== null) problems.push(problem);
+    for (const { passed, text, actual } of expectations)
+      if (!passed) problems.push(`Expected ${text}, but ${actual}.`);
+  }
+  const moment: StoryMoment = {
+    history: await session.history(),
+    startedAt: session.startedAt,
+    before,
+    names: storyNames(read.scenario),
+  };
+  const filled = (text: string | null): SceneAnswer["caption"] => {
+    try {
+      return text === null ? null : fillCaption(text, moment);
+    } catch (error) {
+      problems.push((error as Error).message);
+      return null;
+    }
+  };
+  const played: SceneAnswer = {
+    caption: filled(scene.caption),
+    why: filled(scene.why),
+    place: await placeOf(scene, moment, pipeline),
+    highlight:
+      filled(scene.highlight)
+        ?.map(({ text }) => text)
+        .join("") ?? null,
+    problems,
+    state: problems.length === 0 ? "passed" : "failed",
+  };
+  story.answer = {
+    ...answer,
+    at: answer.at + 1,
+    scenes: answer.scenes.with(answer.at, played),
+  };
+}
+
+/** The ids of what a scene opens by name. */
+async function placeOf(
+  { open }: Scene,
+  { history }: StoryMoment,
+  pipeline: ScenarioPipeline,
+): Promise<SceneAnswer["place"]> {
+  if (open === null) return null;
+  const { view, name } = splitOpen(open);
+  const place = (id: string | undefined) => ({ view, path: id === undefined ? [] : [id] });
+  if (name === null) return place(undefined);
+  switch (view) {
+    case "live": {
+      const last = history.messages.findLast(
+        ({ source, details }) => source === name || details.userId === name,
+      );
+      return place(last?.details.id);
+    }
+    case "profiles": {
+      const { items } = await pipeline.call("profiles.list", { userId: name });
+      return place(items[0]?.id);
+    }
+    case "audiences":
+    case "destinations":
+    case "endpoints": {
+      const { items } = await pipeline.call(`${view}.list`, {});
+      return place(
+        (items as { id: string; name: string }[]).find((each) => each.name === name)?.id,
+      );
+    }
+    default:
+      return place(undefined);
+  }
+}

@@ -1,0 +1,164 @@
+/** Stories: scenarios with captions, played beside the user's own pipeline, the same every time. */
+
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { createApp } from "../../src/app.ts";
+import type { StoryAnswer } from "../../src/contract/stories.ts";
+import { typedCalls, type ScenarioPipeline } from "../../src/scenarios/run/pipeline.ts";
+
+const directory = fileURLToPath(new URL("../../resources/scenarios/", import.meta.url));
+const stories = readdirSync(directory).filter((file) => file.startsWith("story-"));
+
+async function withApp(run: (app: ReturnType<typeof createApp>) => Promise<void>): Promise<void> {
+  const unexpected: unknown[] = [];
+  const app = createApp({
+    data: ":memory:",
+    ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+    scenarios: directory,
+    version: "0.0.0",
+    report: (error) => unexpected.push(error),
+  });
+  await app.start();
+  try {
+    await run(app);
+  } finally {
+    await app.stop();
+  }
+  expect(unexpected).toEqual([]);
+}
+
+const own = (app: ReturnType<typeof createApp>): ScenarioPipeline => typedCalls(app.api.call);
+
+function beside(app: ReturnType<typeof createApp>, id: string): ScenarioPipeline {
+  const api = app.api.beside(id);
+  if (api === undefined) throw new Error(`there is no pipeline ${id}`);
+  return typedCalls(api.call);
+}
+
+/** Everything that a page can show of a pipeline. */
+async function everything({ call }: ScenarioPipeline): Promise<string> {
+  const { items } = await call("messages.list", { limit: 1000 });
+  const endpoints = (await call("endpoints.list", {})).items;
+  return JSON.stringify(
+    [
+      await call("clock.get", {}),
+      items,
+      await Promise.all(items.map(({ id }) => call("messages.get", { id }))),
+      (await call("audiences.list", {})).items,
+      (await call("profiles.list", {})).items,
+      (await call("destinations.list", {})).items,
+      (await call("sources.list", {})).items,
+      (await call("deletions.list", {})).items,
+      endpoints,
+      await Promise.all(endpoints.map(({ id }) => call("endpoints.requests", { id, limit: 1000 }))),
+    ],
+    null,
+    1,
+  );
+}
+
+const withoutRun = ({ run: _run, ...story }: StoryAnswer): string => JSON.stringify(story, null, 1);
+
+test.each(stories)(
+  "%s: every scene holds, and from the start, back and forth it is the same to the byte",
+  async (file) => {
+    await withApp(async (app) => {
+      const { call } = own(app);
+      const { id, scenes, at } = await call("stories.open", { file });
+      expect(at).toBe(0);
+      const seen: string[] = [];
+      for (const scene of scenes.keys()) {
+        const story = await call("stories.go", { id, to: scene + 1 });
+        expect(story.scenes[scene]).toMatchObject({ state: "passed", problems: [] });
+        seen.push(withoutRun(story) + (await everything(beside(app, id))));
+      }
+      await call("stories.go", { id, to: 0, again: true });
+      for (const scene of scenes.keys()) {
+        const story = await call("stories.go", { id, to: scene + 1 });
+        expect(withoutRun(story) + (await everything(beside(app, id)))).toBe(seen[scene]);
+      }
+      for (let again = 0; again < 5; again += 1) {
+        const { scenes: played } = await call("stories.go", { id, to: scenes.length, again: true });
+        expect(played.map(({ problems }) => problems).flat()).toEqual([]);
+      }
+      const back = await call("stories.go", { id, to: scenes.length - 2 });
+      expect(withoutRun(back) + (await everything(beside(app, id)))).toBe(seen[scenes.length - 3]);
+    });
+  },
+);
+
+test("a story changes nothing of the user's own, and is gone when it is closed", async () => {
+  await withApp(async (app) => {
+    const { call } = own(app);
+    await call("workspaces.open", { kind: "first" });
+    const before = [await call("stats.get", {}), (await call("sources.list", {})).items];
+    const { id, scenes } = await call("stories.open", { file: "story-demo.yaml" });
+    await call("stories.go", { id, to: scenes.length });
+    expect([await call("stats.get", {}), (await call("sources.list", {})).items]).toEqual(before);
+    expect((await call("stories.list", {})).items).toHaveLength(1);
+    await call("stories.close", { id });
+    expect(app.api.beside(id)).toBeUndefined();
+    expect((await call("stories.list", {})).items).toEqual([]);
+    expect(await app.api.call("stories.go", { id, to: 1 })).toMatchObject({ status: 404 });
+  });
+});
+
+const story = (scene: string): string => `
+name: A story
+endpoints: { Receiver: [{ status: 200 }] }
+destinations: { Shop: { webhooks: [{ endpoint: Receiver }] } }
+steps:
+  - ${scene}
+    send: { type: track, event: Bought, userId: ada }
+  - expect:
+      - deliveries: { count: 2 }
+`;
+
+test("a scene whose expectation does not hold says so, and so does a caption whose value is not there", async () => {
+  await withApp(async (app) => {
+    const { call } = own(app);
+    const { id } = await call("stories.open", {
+      text: story('caption: "{ada} lives in {ada.city}"'),
+    });
+    const { scenes } = await call("stories.go", { id, to: 1 });
+    expect(scenes).toMatchObject([{ state: "failed", caption: null }]);
+    expect(scenes[0]?.problems).toEqual([
+      expect.stringMatching(/^Expected deliveries: count 2, but .*1/) as string,
+      "The caption says {ada.city}, which has no value at this moment.",
+    ]);
+  });
+});
+
+test.each([
+  ["caption: 3 orders", /The number 3 does not come from what happened/],
+  ["caption: Ada buys", /Write the name ada in braces/],
+  ['caption: "{Receiver.size}"', /The endpoint Receiver has no such value/],
+  ['caption: "{nobody}"', /names nothing of this file. Known: Shop, Receiver, ada/],
+  ["why: because", /why requires a caption/],
+  ["caption: Fine\n    open: nowhere", /nowhere is unknown/],
+  ["caption: Fine\n    open: endpoints/Reciever", /Did you mean Receiver/],
+])("a file with %s is refused with a sentence", async (scene, sentence) => {
+  await withApp(async (app) => {
+    const { status, body } = await app.api.call("stories.open", { text: story(scene) });
+    expect(status).toBe(400);
+    expect((body as { message: string }).message).toMatch(sentence);
+  });
+});
+
+test("what has no captions, an unknown file, a fifth story and a scene beyond the last are refused", async () => {
+  await withApp(async (app) => {
+    const { call } = own(app);
+    const plain = story("name: Nothing to say");
+    expect(await app.api.call("stories.open", { text: plain })).toMatchObject({ status: 400 });
+    expect(await app.api.call("stories.open", { file: "no.yaml" })).toMatchObject({ status: 404 });
+    const text = story("caption: Fine");
+    const { id } = await call("stories.open", { text });
+    expect(await app.api.call("stories.go", { id, to: 2 })).toMatchObject({ status: 400 });
+    for (let more = 0; more < 3; more += 1) await call("stories.open", { text });
+    expect(await app.api.call("stories.open", { text })).toMatchObject({
+      status: 409,
+      body: { code: "too_many_stories" },
+    });
+  });
+});

@@ -1,0 +1,131 @@
+/** Stories, as somebody plays them on a projector: by keyboard, with a picture of each scene. */
+
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { describe, expect } from "vitest";
+import { root } from "../../src/launch/build.ts";
+import { framePage } from "./pages/frame.ts";
+import { palettePage } from "./pages/palette.ts";
+import { storyPage } from "./pages/story.ts";
+import { seriousFindings } from "./support/axe.ts";
+import { test } from "./support/inspector-test.ts";
+
+const projector = { viewport: { width: 1280, height: 720 }, timezoneId: "UTC" };
+const stories = [
+  ["An audience, entered and left", "audience", 7],
+  ["An outage, and no message lost", "outage", 5],
+  ["Five webhooks, one works", "five-webhooks", 4],
+] as const;
+
+/** All that the page shows, once the scene is there. */
+async function scene(page: Page, at: number, of: number): Promise<string> {
+  const story = storyPage(page);
+  await story.at(at, of).waitFor();
+  await expect.poll(() => story.bar.getAttribute("aria-busy")).toBe("false");
+  if (at > 0) await story.highlighted.waitFor();
+  let before = "";
+  await expect
+    .poll(
+      async () => {
+        const now = await page.locator("body").ariaSnapshot();
+        const isAtRest = now === before;
+        before = now;
+        return isAtRest;
+      },
+      { interval: 250 },
+    )
+    .toBe(true);
+  return before;
+}
+
+const picture = (page: Page, name: string): Promise<Buffer> =>
+  page.screenshot({ path: join(root, "out", "stories", `${name}.png`) });
+
+describe("the demo of five minutes", () => {
+  const scenes = 13;
+
+  test.for(["light", "dark"] as const)(
+    "plays by one key, twice with the start between, and shows the same each time: %s",
+    async (colorScheme, { open, inspector }) => {
+      await inspector.shop();
+      const { page } = await open("/destinations", { ...projector, colorScheme });
+      const story = storyPage(page);
+      await page.keyboard.press("d");
+      const first = [await scene(page, 0, scenes)];
+      for (let at = 1; at <= scenes; at += 1) {
+        await page.keyboard.press("ArrowRight");
+        first.push(await scene(page, at, scenes));
+        await picture(page, `demo-${colorScheme}-${String(at).padStart(2, "0")}`);
+        expect(await seriousFindings(page)).toEqual([]);
+      }
+      await page.keyboard.press("Home");
+      const second = [await scene(page, 0, scenes)];
+      for (let at = 1; at <= scenes; at += 1) {
+        await page.keyboard.press("ArrowRight");
+        second.push(await scene(page, at, scenes));
+      }
+      expect(second).toEqual(first);
+      await page.keyboard.press("ArrowLeft");
+      expect(await scene(page, scenes - 1, scenes)).toBe(first[scenes - 1]);
+
+      await page.keyboard.press("Escape");
+      await story.bar.waitFor({ state: "detached" });
+      await framePage(page).viewLink("Destinations").and(page.locator("[aria-current]")).waitFor();
+      expect((await inspector.call("stories.list", {})).items).toEqual([]);
+      expect((await inspector.call("stats.get", {})).messages.total).toBe(0);
+    },
+  );
+
+  test("plays by itself to the end, faster by a digit", async ({ open }) => {
+    const { page } = await open("/live", projector);
+    await page.keyboard.press("d");
+    await scene(page, 0, scenes);
+    await page.keyboard.press("9");
+    await page.keyboard.press("Space");
+    await scene(page, 3, scenes);
+    await page.keyboard.press("Space");
+    await storyPage(page).play.waitFor();
+  });
+});
+
+test.for(stories)("the story %s plays scene by scene", async ([title, file, scenes], { open }) => {
+  const { page } = await open("/live", projector);
+  await palettePage(page).run(`Play the story ${title.slice(0, 1).toLowerCase()}${title.slice(1)}`);
+  await storyPage(page).title.filter({ hasText: title }).waitFor();
+  for (let at = 1; at <= scenes; at += 1) {
+    await page.keyboard.press("ArrowRight");
+    await scene(page, at, scenes);
+    await picture(page, `${file}-${at}`);
+  }
+});
+
+test("presenting hides write keys everywhere, and a form that is saved meanwhile keeps its key", async ({
+  open,
+  inspector,
+}) => {
+  const { source } = await inspector.shop();
+  await inspector.send([{ userId: "ana", event: "Order Completed" }]);
+  const { page } = await open("/sources", projector);
+  const shown = (): Promise<string> =>
+    page.evaluate(
+      "document.body.innerText + [...document.querySelectorAll('input, textarea')].map(({ value }) => value).join(' ')",
+    );
+  await expect.poll(shown).toContain(source.writeKey);
+  await page.keyboard.press("p");
+  await page.getByText("secrets hidden").waitFor();
+  await expect.poll(shown).toContain("••••••");
+  const keys = [source.writeKey, Buffer.from(`${source.writeKey}:`).toString("base64")];
+  for (const view of ["Sources", "Live", "Clients", "Settings"]) {
+    await framePage(page).viewLink(view).click();
+    await page.locator("main h2").first().or(page.locator("main h1").first()).first().waitFor();
+    for (const key of keys) expect(await shown(), view).not.toContain(key);
+  }
+  await framePage(page).viewLink("Sources").click();
+  await page.getByRole("radio", { name: "mobile" }).click();
+  await expect
+    .poll(async () => (await inspector.call("sources.list", {})).items[0])
+    .toMatchObject({ writeKey: source.writeKey });
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Shortcuts" }).waitFor();
+  await expect.poll(shown).toContain(source.writeKey);
+});

@@ -33,6 +33,10 @@ const commands: Record<string, Command> = {
     summary: "Searches for the order of events that breaks a receiver of yours.",
     run: async (options) => (await import("./explore-command.ts")).exploreCommand(options),
   },
+  share: {
+    summary: "Writes messages with everything about them into a file or a page for somebody else.",
+    run: async (options) => (await import("./share-command.ts")).shareCommand(options),
+  },
   doctor: {
     summary: "Checks a data directory, even while Hookyard uses it. Changes nothing.",
     run: async (options) => (await import("./data-commands.ts")).doctorCommand(options),
@@ -49,6 +53,7 @@ ${Object.entries(commands)
   .map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`)
   .join("\n")}
 
+  FILE.hookyard  Opens a share file in the browser, on a port of its own.
   --version    The version.
   --help       This text. hookyard <command> --help lists the flags of a command.`;
 
@@ -86,6 +91,8 @@ async function run([command, ...args]: string[]): Promise<number> {
     default: {
       const known = Object.hasOwn(commands, command) ? commands[command] : undefined;
       if (known !== undefined) return known.run({ args, root, version });
+      if (command.endsWith(".hookyard"))
+        return (await import("./share-command.ts")).openShareCommand({ file: command, args, root });
       process.stderr.write(`hookyard has no command ${command}. hookyard --help lists them.\n`);
       return 2;
     }

@@ -5,6 +5,7 @@ import { portRequest } from "../contract/port-messages.ts";
 import { App } from "./app.tsx";
 import { createHttpTransport } from "./transport/http.ts";
 import { createPortTransport } from "./transport/port.ts";
+import { createShareTransport, embeddedShare } from "./transport/share.ts";
 import { setTransport } from "./transport/transport.ts";
 import "./kit/tokens.css";
 import "./kit/kit.css";
@@ -22,9 +23,14 @@ function takeToken(): string {
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no root");
 const connect = announcedPort();
-setTransport(
-  connect === null ? createHttpTransport({ token: takeToken() }) : createPortTransport({ connect }),
-);
+const shared = embeddedShare();
+if (shared !== null) setTransport(createShareTransport(shared));
+else
+  setTransport(
+    connect === null
+      ? createHttpTransport({ token: takeToken() })
+      : createPortTransport({ connect }),
+  );
 createRoot(root).render(<App />);
 
 /** How to get a port, or null where nobody announces one: in a browser. */

@@ -25,6 +25,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     rooms: ["receiver", "contract", "engine/deliver/dial.ts", "domain"],
     packages: ["node:*", "yaml", "zod"],
   },
+  share: { rooms: ["api", "contract", "engine", "domain"], packages: ["node:*"] },
   receiver: { rooms: ["engine", "domain"], packages: ["node:*"] },
   check: {
     rooms: ["receiver", "scenarios", "contract", "engine", "domain"],
@@ -60,6 +61,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       "check",
       "explore",
       "scenarios",
+      "share",
       "mcp",
       "contract",
       "engine",

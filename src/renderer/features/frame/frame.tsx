@@ -93,9 +93,17 @@ function Banner({
   trouble: string | null;
   deliveryTrouble: string | null;
 }) {
+  const shared = useOnce("about.get", {}).answer?.shared;
   const connection = useFeed((feed) => feed.connection);
   const lostAt = useFeed((feed) => feed.lostAt) ?? 0;
   const lostTime = clockTime(window.performance.timeOrigin + lostAt);
+  if (shared !== undefined)
+    return (
+      <p className="banner shared" role="note">
+        <strong>A share file.</strong> It shows what happened until{" "}
+        {new Date(shared).toLocaleString("en-GB")}. Nothing here changes or is sent.
+      </p>
+    );
   if (connection === "refused")
     return (
       <p className="banner" role="alert">

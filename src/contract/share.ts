@@ -12,7 +12,7 @@ import { tokensOf } from "../domain/message-filter.ts";
 import { problem, type Problem } from "../domain/problem.ts";
 import type { MessageDetailsAnswer, MessageSummaryAnswer } from "./messages.ts";
 
-export const shareHead = z.object({
+const shareHead = z.object({
   hookyard: z.literal("share"),
   format: z.literal(1),
   version: z.string(),
@@ -39,7 +39,7 @@ export const sharedCalls = [
 ] as const;
 
 type Recorded = { head: ShareHead; call(name: string, input: unknown): RecordedAnswer };
-export type RecordedAnswer = { status: number; body: unknown };
+type RecordedAnswer = { status: number; body: unknown };
 
 /** The id under which a page looks for a share file in itself. */
 export const embeddedShareId = "hookyard-share";
@@ -112,7 +112,7 @@ export function readShare(text: string): Recorded | Problem {
 
 const emptyPage = { items: [], nextCursor: null, total: 0, totalCapped: false, dropped: 0 };
 
-export const readOnly = problem(
+const readOnly = problem(
   409,
   "share_read_only",
   "This is a share file: it shows what happened, and changes and sends nothing.",

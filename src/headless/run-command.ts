@@ -35,7 +35,7 @@ export async function runCommand({
   const keep = (pipeline: Kept): void => {
     kept = pipeline;
   };
-  const timed = await runAll(flags, version, keep, (report) => {
+  const timed = await runAll(flags, { version, root }, keep, (report) => {
     if (!flags.json) process.stdout.write(`${reportText(report, paint)}\n\n`);
   });
   const reports = timed.map(({ report }) => report);
@@ -46,29 +46,33 @@ export async function runCommand({
   return written && reports.every(({ state }) => state === "passed") ? 0 : 1;
 }
 
-type Kept = RunningPipeline & { api: import("../api/api.ts").Api };
+type Kept = RunningPipeline & Pick<import("../app.ts").App, "api" | "pipeline">;
 
 /** Calls back in the order of the files, as soon as a report and all before it are there. */
 async function runAll(
   flags: RunFlags,
-  version: string,
+  { version, root }: { version: string; root: string },
   keep: (pipeline: Kept) => void,
   onReport: (report: ScenarioReport) => void,
 ): Promise<TimedReport[]> {
   const { startInMemory } = await import("../app.ts");
   const start = async ({ startAt }: { startAt: number }): Promise<Kept> => {
     const app = await startInMemory({ startAt, version, report: reportError });
-    return { ...typedCalls(app.api.call), api: app.api, stop: () => app.stop() };
+    const { api, pipeline } = app;
+    return { ...typedCalls(api.call), api, pipeline, stop: () => app.stop() };
   };
   const done: TimedReport[] = [];
   let next = 0;
   let reported = 0;
+  let isShared = flags.share === undefined;
   const work = async (): Promise<void> => {
     for (let index = next; index < flags.files.length; index = next) {
       next += 1;
+      const isKept = flags.keep && index === 0;
+      const left: Kept[] = [];
       const keepThis =
-        flags.keep && index === 0
-          ? { keep: (pipeline: RunningPipeline) => keep(pipeline as Kept) }
+        isKept || !isShared
+          ? { keep: (pipeline: RunningPipeline) => void left.push(pipeline as Kept) }
           : {};
       done[index] = await runFile({
         file: flags.files[index] as string,
@@ -76,6 +80,14 @@ async function runAll(
         start,
         ...keepThis,
       });
+      for (const pipeline of left) {
+        if (!isShared && done[index]?.report.state === "failed") {
+          isShared = true;
+          await shareRun(pipeline, { version, root, file: flags.share as string });
+        }
+        if (isKept) keep(pipeline);
+        else await pipeline.stop();
+      }
       for (let ready = done[reported]; ready !== undefined; ready = done[reported]) {
         reported += 1;
         onReport(ready.report);
@@ -84,6 +96,25 @@ async function runAll(
   };
   await Promise.all(Array.from({ length: besideEachOther }, work));
   return done;
+}
+
+/** What the pipeline of a failed run has at its end. */
+async function shareRun(
+  pipeline: Kept,
+  { version, root, file }: { version: string; root: string; file: string },
+): Promise<void> {
+  const { collectShare } = await import("../share/share-file.ts");
+  const { writeShare } = await import("./share-command.ts");
+  const lines = await collectShare({
+    ...pipeline,
+    version,
+    savedAt: new Date(wallClockNow()).toISOString(),
+    secrets: false,
+    redact: [],
+    filter: "",
+  });
+  if (typeof lines === "string")
+    writeShare({ file, lines, root, force: true, say: (text) => void process.stderr.write(text) });
 }
 
 type RunFile = Pick<Parameters<typeof runRead>[0], "start" | "keep" | "seed"> & { file: string };
@@ -186,6 +217,7 @@ export type RunFlags = {
   json: boolean;
   seed: number | undefined;
   keep: boolean;
+  share: string | undefined;
 };
 
 export const runHelp = `Usage: hookyard run FILE… [flags]
@@ -195,6 +227,7 @@ Runs each scenario in its own pipeline: in memory, on free ports, with a clock t
   --junit FILE    Write the results to FILE as JUnit XML.
   --json          Print one JSON document instead of text. The same files and seed give the same bytes.
   --seed N        Use this seed instead of the seeds in the files.
+  --share FILE    When a scenario fails, write its messages into a share file, or a page: NAME.hookyard, NAME.html.
   --keep          Keep the first file's pipeline running afterwards, and print the inspector's address.
   --help          This text.
 
@@ -208,6 +241,7 @@ export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: stri
       json: { type: "boolean", default: false },
       seed: { type: "string" },
       keep: { type: "boolean", default: false },
+      share: { type: "string" },
     },
   });
   if (read === "help" || "wrong" in read) return read;
@@ -218,8 +252,17 @@ export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: stri
     };
   const twice = files.find((file, index) => files.indexOf(file) !== index);
   if (twice !== undefined) return { wrong: `${twice} appears twice.` };
+  if (values.share !== undefined && !/\.(?:hookyard|html)$/.test(values.share))
+    return { wrong: "--share needs a file: NAME.hookyard or NAME.html." };
   if (values.junit === "") return { wrong: "--junit needs a file." };
   const seed = wholeNumber(values.seed, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
   if (Number.isNaN(seed)) return { wrong: "--seed needs a whole number." };
-  return { files, junit: values.junit, json: values.json, seed, keep: values.keep };
+  return {
+    files,
+    junit: values.junit,
+    json: values.json,
+    seed,
+    keep: values.keep,
+    share: values.share,
+  };
 }

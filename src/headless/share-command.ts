@@ -102,11 +102,13 @@ export function writeShare({
   lines,
   root,
   force,
+  say: sayDone = (text) => void process.stdout.write(text),
 }: {
   file: string;
   lines: string;
   root: string;
   force: boolean;
+  say?: (text: string) => void;
 }): number {
   const content = file.endsWith(".html") ? sharePage(lines, root) : compressed(lines);
   try {
@@ -117,7 +119,7 @@ export function writeShare({
     return say(`${file} cannot be written: ${message}`, 1);
   }
   const messages = (lines.split("\n").length - 2) / 2;
-  process.stdout.write(
+  sayDone(
     `${file}: ${messages.toLocaleString("en")} messages, ${content.length.toLocaleString("en")} bytes.\n`,
   );
   return 0;

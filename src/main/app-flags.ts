@@ -17,6 +17,8 @@ export type AppFlags = {
   /** A directory, `:memory:`, or null: the platform's place for it. */
   data: string | null;
   ports: AppPorts;
+  /** A share file to open in place of the data. */
+  share: string | null;
 };
 
 const portFlags = [
@@ -34,7 +36,7 @@ export function parseAppFlags(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): AppFlags | { wrong: string } {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...args],
     strict: false,
     options: Object.fromEntries(
@@ -59,5 +61,10 @@ export function parseAppFlags(
   }
   const data = valueOf("data") ?? null;
   if (data === "") return { wrong: "--data needs a directory, or :memory:." };
-  return { data: data === null || data === ":memory:" ? data : resolve(data), ports };
+  const share = positionals.find((each) => each.endsWith(".hookyard"));
+  return {
+    data: data === null || data === ":memory:" ? data : resolve(data),
+    ports,
+    share: share === undefined ? null : resolve(share),
+  };
 }

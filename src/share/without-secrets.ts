@@ -13,7 +13,7 @@ import {
 } from "../domain/credentials.ts";
 import type { Destination, SimulatedClient, Source } from "../domain/configuration.ts";
 
-export type Known = {
+type Known = {
   sources: readonly Pick<Source, "writeKey">[];
   destinations: readonly Pick<Destination, "sharedSecret" | "webhooks">[];
   clients: readonly Pick<SimulatedClient, "writeKey" | "endpoint">[];

@@ -2,6 +2,7 @@
 
 import { embeddedShareId, readShare } from "../../contract/share.ts";
 import { isProblem, type Problem } from "../../domain/problem.ts";
+import { useToast } from "../kit/copy.tsx";
 import { CallError, type Transport } from "./transport.ts";
 
 /** The share file that this page holds, or null in every other page. */
@@ -13,7 +14,7 @@ export function embeddedShare(): Promise<string> | null {
   return decompressed(new Blob([Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0))]));
 }
 
-export async function decompressed(file: Blob): Promise<string> {
+async function decompressed(file: Blob): Promise<string> {
   return new Response(file.stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }
 
@@ -35,4 +36,25 @@ export function createShareTransport(lines: Promise<string>): Transport {
       return () => undefined;
     },
   };
+}
+
+/** A share file that is dropped anywhere on the page is opened in its place. */
+export function openDroppedShares(open: (name: string, lines: string) => void): void {
+  window.addEventListener("dragover", (event) => {
+    if (event.dataTransfer?.types.includes("Files") === true) event.preventDefault();
+  });
+  window.addEventListener("drop", (event) => {
+    const file = [...(event.dataTransfer?.files ?? [])].find(({ name }) =>
+      name.endsWith(".hookyard"),
+    );
+    if (file === undefined || event.defaultPrevented) return;
+    event.preventDefault();
+    void decompressed(file)
+      .catch(() => "")
+      .then((lines) => {
+        const share = readShare(lines);
+        if (isProblem(share)) useToast.getState().showError(`${file.name}: ${share.message}`);
+        else open(`${file.name} ${share.head.savedAt}`, lines);
+      });
+  });
 }

@@ -217,7 +217,8 @@ function StatusBar() {
   const stats = useLive("stats.get", {}).answer;
   const settings = useLive("settings.get", {}).answer;
   const connection = useFeed((feed) => feed.connection);
-  const port = (url: string | undefined): string => (url === undefined ? "" : new URL(url).port);
+  // A share file of data that no Hookyard had open has no addresses.
+  const port = (url = ""): string => (url === "" ? "" : new URL(url).port);
   return (
     <footer className="statusbar">
       {connection !== "connected" ? (

@@ -22,6 +22,7 @@ import { DeliveryThread } from "./engine/deliver/delivery-thread.ts";
 import { createTrust } from "./engine/deliver/dial.ts";
 import { createAuthority } from "./engine/endpoints/authority.ts";
 import { createComputations } from "./engine/audiences/computations.ts";
+import type { Traces } from "./engine/traces/traces.ts";
 import { createInternalMessages } from "./engine/ingest/internal-messages.ts";
 import { Follower } from "./engine/profiles/follower.ts";
 import { createProfiles } from "./engine/profiles/profiles.ts";
@@ -143,10 +144,12 @@ type DeliveryOptions = {
   dataDir: string | null;
   /** Attempts are sent in a thread of their own. */
   inThread: boolean;
+  /** Null when nobody traces. */
+  traces: Traces | null;
 };
 
 /** From a queued delivery to its attempts on record. */
-export function createDelivery(core: Core, { dataDir, inThread }: DeliveryOptions) {
+export function createDelivery(core: Core, { dataDir, inThread, traces }: DeliveryOptions) {
   const { signals, advanceWork, changes, report } = core;
   const authority = createAuthority({ dataDir });
   const trust = createTrust({ localAuthority: () => authority.authorityPem() });
@@ -162,6 +165,7 @@ export function createDelivery(core: Core, { dataDir, inThread }: DeliveryOption
     ...core,
     trust,
     thread,
+    traces: traces ?? undefined,
     onAttempts: signals.attemptsRecorded.emit,
   });
   const deliveries = createDeliveries({ ...core, kick: () => scheduler.kick() });

@@ -37,6 +37,7 @@ import type {
   Suppressions,
 } from "./profile-pipeline.ts";
 import type { DeliveryFilter, DeliverySummary, QueryStore, UnknownKey } from "./ports.ts";
+import type { PlanDraft } from "./plans/plans.ts";
 import type { NewDestination, StoredRefusal } from "./store-ports.ts";
 
 export type Pipeline = {
@@ -80,8 +81,9 @@ type ClockControl = {
 };
 
 export type SourceDraft = Pick<Source, "name"> &
-  Partial<Omit<Source, "id" | "name" | "kind" | "createdAt">> & {
+  Partial<Omit<Source, "id" | "name" | "kind" | "plan" | "createdAt">> & {
     kind?: (typeof sourceKinds)[number];
+    plan?: PlanDraft | null;
   };
 export type DestinationDraft = Pick<Destination, "name" | "sourceIds"> &
   Pick<NewDestination, "webhooks"> &

@@ -13,19 +13,21 @@ import { reaches, type Figure, type Row } from "./measure.ts";
 import { firstSync, liveAudiences } from "./rows/audiences.ts";
 import { browserFlow, browserScroll, browserTail } from "./rows/browser.ts";
 import { client } from "./rows/client.ts";
-import { deliveryAmongMany, deliveryIngested, deliveryQueued } from "./rows/delivery.ts";
+import { deliveryAmongMany, deliveryIngested, deliveryQueued, traces } from "./rows/delivery.ts";
 import { endpoints } from "./rows/endpoints.ts";
 import { following } from "./rows/following.ts";
-import { ingestBatches, ingestDelivering, ingestSingles } from "./rows/ingest.ts";
+import { ingestBatches, ingestDelivering, ingestPlan, ingestSingles } from "./rows/ingest.ts";
 import { eventLoop, listPages, memory, start } from "./rows/million.ts";
 
 const rows: Row[] = [
   ingestBatches,
   ingestSingles,
   ingestDelivering,
+  ingestPlan,
   deliveryQueued,
   deliveryAmongMany,
   deliveryIngested,
+  traces,
   following,
   liveAudiences,
   firstSync,

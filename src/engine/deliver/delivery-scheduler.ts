@@ -55,6 +55,7 @@ type DeliverySchedulerOptions = {
   trust: Trust;
   /** Attempts are sent in this thread when left out. */
   thread?: DeliveryThread | undefined;
+  traces?: RoundsOptions["traces"];
   changes: Changes;
   onAttempts: (attempts: readonly RecordedAttempt[]) => void;
   report: (error: unknown) => void;

@@ -31,6 +31,7 @@ import { monotonic } from "../real-time.ts";
 import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";
 import type { Lanes } from "./sender.ts";
 import type { Recorder } from "./recorder.ts";
+import type { AttemptTrace, DeliveryTraces } from "../traces/traces.ts";
 
 export type RoundsOptions = {
   configuration: {
@@ -45,6 +46,8 @@ export type RoundsOptions = {
   lanes: Lanes;
   recorder: Recorder;
   changes: Changes;
+  /** Left out when nobody traces. */
+  traces?: DeliveryTraces | undefined;
 };
 
 type Round = {
@@ -175,10 +178,11 @@ export class Rounds {
   forget(): void {
     this.#underWay.clear();
     this.#bytes.clear();
+    this.#options.traces?.forget();
   }
 
   async #attempt(round: Round, webhook: Webhook, headers: [string, string][]): Promise<void> {
-    const { clock, holds, activity, lanes, recorder } = this.#options;
+    const { clock, holds, activity, lanes, recorder, traces } = this.#options;
     const { delivery, profile } = round;
     const now = clock.now();
     const windowEnd = (delivery.firstAttemptAt ?? round.startedAt ?? now) + profile.windowMs;
@@ -190,13 +194,14 @@ export class Rounds {
       return;
     }
     round.startedAt ??= now;
+    const trace = traces?.begin(delivery, webhook);
     const running = startAttempt({
       sender: lanes.of(webhook.id).sender,
       clock,
       holds,
       work,
       url: webhook.url,
-      headers,
+      headers: trace === undefined ? headers : withTraceparent(headers, trace),
       body: delivery.payload,
       timeoutMs: profile.timeoutMs,
     });
@@ -216,6 +221,7 @@ export class Rounds {
       this.#endAttempt(round, webhook, null);
       recorder.endWhenRecorded(work);
     } else {
+      trace?.end(result);
       const status = result.outcome === "http_error" ? (result.response?.status ?? null) : null;
       const retryable = isRetryable(profile, result.outcome, status);
       recorder.attempt({
@@ -257,6 +263,7 @@ export class Rounds {
     );
     if (round.interrupted && !round.succeeded) this.#change(delivery, "queued", "interrupted");
     else if (!round.succeeded) this.#conclude(round);
+    this.#options.traces?.endRound(delivery, round.succeeded);
     this.#options.recorder.soon();
   }
 
@@ -299,6 +306,15 @@ export class Rounds {
       messageRow,
     );
   }
+}
+
+/** After all others, unless the webhook has a `traceparent` of its own. */
+function withTraceparent(
+  headers: [string, string][],
+  { traceparent }: AttemptTrace,
+): [string, string][] {
+  const hasOwn = headers.some(([name]) => name.toLowerCase() === "traceparent");
+  return hasOwn ? headers : [...headers, ["traceparent", traceparent]];
 }
 
 /**

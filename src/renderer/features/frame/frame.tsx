@@ -101,7 +101,7 @@ function Banner({
     return (
       <p className="banner shared" role="note">
         <strong>A share file.</strong> It shows what happened until{" "}
-        {new Date(shared).toLocaleString("en-GB")}. Nothing here changes or is sent.
+        {new Date(shared).toLocaleString("en-GB")}. It changes nothing and sends nothing.
       </p>
     );
   if (connection === "refused")

@@ -10,7 +10,7 @@
 import { z } from "zod";
 import { tokensOf } from "../domain/message-filter.ts";
 import { problem, type Problem } from "../domain/problem.ts";
-import type { MessageDetailsAnswer, MessageSummaryAnswer } from "./messages.ts";
+import type { MessageSummaryAnswer } from "./messages.ts";
 
 const shareHead = z.object({
   hookyard: z.literal("share"),
@@ -98,7 +98,7 @@ export function readShare(text: string): Recorded | Problem {
         const details = parsed(rest[lineOf.get(id) ?? -1] ?? "");
         return details === undefined
           ? refusal(problem(404, "not_found", `There is no message ${id} in this share file.`))
-          : { status: 200, body: details as MessageDetailsAnswer };
+          : { status: 200, body: details };
       }
       if (name === "about.get")
         return { status: 200, body: { ...(known[name] as object), shared: head.data.savedAt } };

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { deliveryStates, messageStates } from "../domain/states.ts";
 import { destinationIds, endpointIds, sourceIds } from "../domain/ids.ts";
 import { defineCall } from "./call.ts";
-import { idOf } from "./shapes.ts";
+import { idOf, timeText } from "./shapes.ts";
 
 const count = z.int();
 const stats = z
@@ -79,6 +79,9 @@ const about = z
     endpointsUrl: z.string(),
     endpointsTlsUrl: z.string(),
     dataDir: z.string().nullable().describe("Null when the data is in memory only."),
+    shared: timeText
+      .optional()
+      .describe("Only of a share file: when it was saved. Nothing in it changes or is sent."),
   })
   .meta({ id: "About" });
 export type AboutAnswer = z.output<typeof about>;

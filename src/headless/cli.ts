@@ -17,6 +17,7 @@ const runs: Record<string, (options: Options) => Promise<number>> = {
   run: async (options) => (await import("./run-command.ts")).runCommand(options),
   check: async (options) => (await import("./check-command.ts")).checkCommand(options),
   explore: async (options) => (await import("./explore-command.ts")).exploreCommand(options),
+  share: async (options) => (await import("./share-command.ts")).shareCommand(options),
   doctor: async (options) => (await import("./data-commands.ts")).doctorCommand(options),
   backup: async (options) => (await import("./data-commands.ts")).backupCommand(options),
   mcp: async (options) => (await import("./mcp-command.ts")).mcpCommand(options),
@@ -30,6 +31,7 @@ Without a command it is hookyard serve, with the inspector open in the browser.
 
 ${commands.map(({ name, summary }) => `  ${name.padEnd(12)} ${summary}`).join("\n")}
 
+  FILE.hookyard  Opens a share file in the browser, on a port of its own.
   --version    The version.
   --help       This text. hookyard <command> --help lists the flags of a command.`;
 }
@@ -81,6 +83,8 @@ async function run([command, ...args]: string[]): Promise<number> {
       }
       const known = Object.hasOwn(runs, command) ? runs[command] : undefined;
       if (known !== undefined) return known({ args, root, version });
+      if (command.endsWith(".hookyard"))
+        return (await import("./share-command.ts")).openShareCommand({ file: command, args, root });
       const { runVerbNamed } = await import("./all-verbs.ts");
       const code = await runVerbNamed(command, args);
       if (code !== null) return code;

@@ -269,6 +269,11 @@ export const run = defineCommand({
       text: "Keep the first file's pipeline running afterwards, and print the inspector's address.",
     },
     watch: { text: "Run a file again when it changes, until Ctrl+C." },
+    share: {
+      value: "FILE",
+      text: "When a scenario fails, write its messages into a share file or a page: NAME.hookyard or NAME.html.",
+      choices: "files",
+    },
   },
   exits: {
     0: "when every expectation is met",
@@ -374,6 +379,44 @@ export const backup = defineCommand({
   exits: { 0: "when the backup is written", 1: "when it is not", 2: wrongFlag },
 });
 
+export const share = defineCommand({
+  name: "share",
+  operands: "FILE",
+  choices: "files",
+  summary: "Writes messages with everything about them into a file or a page for somebody else.",
+  about:
+    "Writes the newest 10,000 messages with their attempts and bytes, the configuration and the clock into one file, even while Hookyard runs. NAME.hookyard opens in Hookyard: hookyard NAME.hookyard. NAME.html is a page that needs nothing else. Shared secrets, write keys, and credentials in headers and URLs are left out.",
+  flags: {
+    data,
+    filter: {
+      value: "TEXT",
+      text: "Only the messages that match, as in the inspector's filter.",
+      default: "",
+    },
+    redact: {
+      value: "PATH",
+      text: "Leave out this member of every message: context.ip, properties.email. May be given several times.",
+      several: true,
+    },
+    secrets: { text: "Keep the secrets." },
+    force: { text: "Replace FILE if it exists." },
+  },
+  exits: { 0: "when the file is written", 1: "when it is not", 2: wrongFlag },
+});
+
+/** Not in the list: its name is that of the file. */
+export const openShare = defineCommand({
+  name: "NAME.hookyard",
+  summary: "Opens a share file in the browser.",
+  about:
+    "Opens a share file in the browser. It is a record: nothing is sent, and your own data stays as it is.",
+  flags: {
+    "ui-port": { value: "N", text: "The port of the inspector. A free one.", default: "0" },
+    "no-open": { text: "Print the address only." },
+  },
+  exits: { 0: "when it is closed", 1: "when the file cannot be opened", 2: wrongFlag },
+});
+
 export const completion = defineCommand({
   name: "completion",
   operands: "SHELL",
@@ -391,5 +434,5 @@ export const commands: readonly Command[] = [
   apply,
   ...[send, tail, wait, messages, show, clock, retry, reset, open],
   ...[run, check, explore],
-  ...[doctor, backup, mcp, completion],
+  ...[share, doctor, backup, mcp, completion],
 ];

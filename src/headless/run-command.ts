@@ -42,9 +42,14 @@ export async function runCommand({
     const began = monotonic();
     const github = inGitHub(flags.json);
     github.begin();
-    const timed = await runAll({ ...flags, files: [...files] }, version, keep, (report) => {
-      if (!flags.json) process.stdout.write(`${reportText(report, paint)}\n\n`);
-    });
+    const timed = await runAll(
+      { ...flags, files: [...files] },
+      { version, root },
+      keep,
+      (report) => {
+        if (!flags.json) process.stdout.write(`${reportText(report, paint)}\n\n`);
+      },
+    );
     const reports = timed.map(({ report }) => report);
     if (flags.json) process.stdout.write(`${JSON.stringify({ scenarios: reports }, null, 2)}\n`);
     else process.stdout.write(`${summary(reports, monotonic() - began, paint)}\n`);
@@ -129,29 +134,33 @@ function whenSignalled(): Promise<void> {
   });
 }
 
-type Kept = RunningPipeline & { api: import("../api/api.ts").Api };
+type Kept = RunningPipeline & Pick<import("../app.ts").App, "api" | "pipeline">;
 
 /** Calls back in the order of the files, as soon as a report and all before it are there. */
 async function runAll(
   flags: RunFlags,
-  version: string,
+  { version, root }: { version: string; root: string },
   keep: (pipeline: Kept) => void,
   onReport: (report: ScenarioReport) => void,
 ): Promise<TimedReport[]> {
   const { startInMemory } = await import("../app.ts");
   const start = async ({ startAt }: { startAt: number }): Promise<Kept> => {
     const app = await startInMemory({ startAt, version, report: reportError });
-    return { ...typedCalls(app.api.call), api: app.api, stop: () => app.stop() };
+    const { api, pipeline } = app;
+    return { ...typedCalls(api.call), api, pipeline, stop: () => app.stop() };
   };
   const done: TimedReport[] = [];
   let next = 0;
   let reported = 0;
+  let isShared = flags.share === undefined;
   const work = async (): Promise<void> => {
     for (let index = next; index < flags.files.length; index = next) {
       next += 1;
+      const isKept = flags.keep && index === 0;
+      const left: Kept[] = [];
       const keepThis =
-        flags.keep && index === 0
-          ? { keep: (pipeline: RunningPipeline) => keep(pipeline as Kept) }
+        isKept || !isShared
+          ? { keep: (pipeline: RunningPipeline) => void left.push(pipeline as Kept) }
           : {};
       done[index] = await runFile({
         file: flags.files[index] as string,
@@ -159,6 +168,14 @@ async function runAll(
         start,
         ...keepThis,
       });
+      for (const pipeline of left) {
+        if (!isShared && done[index]?.report.state === "failed") {
+          isShared = true;
+          await shareRun(pipeline, { version, root, file: flags.share as string });
+        }
+        if (isKept) keep(pipeline);
+        else await pipeline.stop();
+      }
       for (let ready = done[reported]; ready !== undefined; ready = done[reported]) {
         reported += 1;
         onReport(ready.report);
@@ -167,6 +184,25 @@ async function runAll(
   };
   await Promise.all(Array.from({ length: besideEachOther }, work));
   return done;
+}
+
+/** What the pipeline of a failed run has at its end. */
+async function shareRun(
+  pipeline: Kept,
+  { version, root, file }: { version: string; root: string; file: string },
+): Promise<void> {
+  const { collectShare } = await import("../share/share-file.ts");
+  const { writeShare } = await import("./share-command.ts");
+  const lines = await collectShare({
+    ...pipeline,
+    version,
+    savedAt: new Date(wallClockNow()).toISOString(),
+    secrets: false,
+    redact: [],
+    filter: "",
+  });
+  if (typeof lines === "string")
+    writeShare({ file, lines, root, force: true, say: (text) => void process.stderr.write(text) });
 }
 
 type RunFile = Pick<Parameters<typeof runRead>[0], "start" | "keep" | "seed"> & { file: string };
@@ -266,6 +302,7 @@ export type RunFlags = {
   seed: number | undefined;
   keep: boolean;
   watch: boolean;
+  share: string | undefined;
 };
 
 /** The flags, `help`, or what is wrong with them in one line. */
@@ -281,6 +318,8 @@ export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: stri
   if (twice !== undefined) return { wrong: `${twice} appears twice.` };
   if (values.keep && values.watch)
     return { wrong: "--keep and --watch both wait: give one of them." };
+  if (values.share !== undefined && !/\.(?:hookyard|html)$/.test(values.share))
+    return { wrong: "--share needs a file: NAME.hookyard or NAME.html." };
   if (values.junit === "") return { wrong: "--junit needs a file." };
   const seed = wholeNumber(values.seed, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
   if (Number.isNaN(seed)) return { wrong: "--seed needs a whole number." };
@@ -291,5 +330,6 @@ export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: stri
     seed,
     keep: values.keep,
     watch: values.watch,
+    share: values.share,
   };
 }

@@ -12,6 +12,8 @@ export type AppFlags = {
   /** A directory, `:memory:`, or null: the platform's place for it. */
   data: string | null;
   ports: ServePorts;
+  /** A share file to open in place of the data. */
+  share: string | null;
 };
 
 /**
@@ -29,8 +31,10 @@ export function parseAppFlags(
   if ("wrong" in ports) return ports;
   const { data } = read.values;
   if (data === "") return { wrong: "--data needs a directory, or :memory:." };
+  const share = read.positionals.find((each) => each.endsWith(".hookyard"));
   return {
     data: data === undefined || data === ":memory:" ? (data ?? null) : resolve(data),
     ports,
+    share: share === undefined ? null : resolve(share),
   };
 }

@@ -4,7 +4,8 @@
  * loaded.
  */
 
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { app, dialog, session, type WebContents, ipcMain, MessageChannelMain } from "electron";
@@ -16,6 +17,8 @@ import { makeDataDirectory } from "../data-directory.ts";
 import { wallClockNow } from "../engine/real-time.ts";
 import { createPortApi } from "../api/port-api.ts";
 import type { Api } from "../api/api.ts";
+import { isProblem } from "../domain/problem.ts";
+import { shareApi } from "../share/share-file.ts";
 import { portRequest } from "../contract/port-messages.ts";
 import { type AppFlags, parseAppFlags } from "./app-flags.ts";
 import { registerAppScheme, serveApp } from "./app-protocol.ts";
@@ -44,6 +47,7 @@ try {
 function start(): void {
   const flags = parseAppFlags(process.argv.slice(1), process.env);
   if ("wrong" in flags) return refuse(flags.wrong);
+  if (flags.share !== null) return openShareFile(flags.share);
   if (flags.data !== null && flags.data !== ":memory:") keepBesideData(flags.data);
   if (app.requestSingleInstanceLock())
     app
@@ -61,6 +65,30 @@ function keepBesideData(data: string): void {
   const directory = join(data, "electron");
   makeDataDirectory(directory);
   app.setPath("userData", directory);
+}
+
+/** A window of its own, beside a Hookyard that runs and its data: it reads the file, and no more. */
+function openShareFile(file: string): void {
+  const api = shareApi(readFileSync(file));
+  if (isProblem(api)) return refuse(`${file}: ${api.message}`);
+  const userData = mkdtempSync(join(tmpdir(), "hookyard-share-"));
+  app.setPath("userData", userData);
+  app.on("quit", () => rmSync(userData, { recursive: true, force: true }));
+  app.on("window-all-closed", () => app.quit());
+  app
+    .whenReady()
+    .then(() => {
+      denyPermissions(session.defaultSession);
+      serveApp(join(root, "out", "renderer"));
+      setMenu(process.platform);
+      servePorts(api);
+      createMainWindow({
+        preload: join(root, "out", "preload", "index.cjs"),
+        stateFile: join(userData, "window.json"),
+        report,
+      }).show();
+    })
+    .catch(fail);
 }
 
 async function run({ data, ports }: AppFlags): Promise<void> {

@@ -5,6 +5,7 @@ import { portRequest } from "../contract/port-messages.ts";
 import { App } from "./app.tsx";
 import { createHttpTransport } from "./transport/http.ts";
 import { createPortTransport } from "./transport/port.ts";
+import { createShareTransport, embeddedShare, openDroppedShares } from "./transport/share.ts";
 import { setTransport } from "./transport/transport.ts";
 import "./kit/tokens.css";
 import "./kit/kit.css";
@@ -22,10 +23,22 @@ function takeToken(): string {
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no root");
 const connect = announcedPort();
-setTransport(
-  connect === null ? createHttpTransport({ token: takeToken() }) : createPortTransport({ connect }),
-);
-createRoot(root).render(<App />);
+const shared = embeddedShare();
+if (shared !== null) setTransport(createShareTransport(shared));
+else
+  setTransport(
+    connect === null
+      ? createHttpTransport({ token: takeToken() })
+      : createPortTransport({ connect }),
+  );
+const page = createRoot(root);
+page.render(<App />);
+openDroppedShares((name, lines) => {
+  setTransport(createShareTransport(Promise.resolve(lines)));
+  window.location.hash = "#/live";
+  // Another page altogether: whatever was read or typed belongs to the one before. A reload leads back.
+  page.render(<App key={name} />);
+});
 
 /** How to get a port, or null where nobody announces one: in a browser. */
 function announcedPort(): (() => Promise<MessagePort>) | null {

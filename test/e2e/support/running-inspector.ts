@@ -49,6 +49,7 @@ export async function startInspector({ data = ":memory:" } = {}) {
   }
 
   return {
+    app,
     url,
     /** What the user is given to open. */
     address: `${url}/#token=${token}`,

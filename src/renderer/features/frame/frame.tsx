@@ -119,9 +119,17 @@ function Banner({
   trouble: string | null;
   deliveryTrouble: string | null;
 }) {
+  const shared = useOnce("about.get", {}).answer?.shared;
   const connection = useFeed((feed) => feed.connection);
   const lostAt = useFeed((feed) => feed.lostAt) ?? 0;
   const lostTime = clockTime(window.performance.timeOrigin + lostAt);
+  if (shared !== undefined)
+    return (
+      <p className="banner shared" role="note">
+        <strong>A share file.</strong> It shows what happened until{" "}
+        {new Date(shared).toLocaleString("en-GB")}. It changes nothing and sends nothing.
+      </p>
+    );
   if (connection === "refused")
     return (
       <p className="banner" role="alert">
@@ -235,7 +243,8 @@ function StatusBar() {
   const stats = useLive("stats.get", {}).answer;
   const settings = useLive("settings.get", {}).answer;
   const connection = useFeed((feed) => feed.connection);
-  const port = (url: string | undefined): string => (url === undefined ? "" : new URL(url).port);
+  // A share file of data that no Hookyard had open has no addresses.
+  const port = (url = ""): string => (url === "" ? "" : new URL(url).port);
   return (
     <footer className="statusbar">
       {connection !== "connected" ? (

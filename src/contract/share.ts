@@ -1,0 +1,186 @@
+/**
+ * A share file: what a Hookyard answered at one moment, as lines of JSON, compressed. The first line
+ * says what it is, the second has the answers about everything that is configured, then come two
+ * lines for each message: its row in a list and its details. It is a record: whoever opens it reads,
+ * and nothing is sent.
+ *
+ * Hosts and the page read it alike; this file knows neither compression nor files.
+ */
+
+import { z } from "zod";
+import { tokensOf } from "../domain/message-filter.ts";
+import { problem, type Problem } from "../domain/problem.ts";
+import type { MessageSummaryAnswer } from "./messages.ts";
+
+const shareHead = z.object({
+  hookyard: z.literal("share"),
+  format: z.literal(1),
+  version: z.string(),
+  savedAt: z.string(),
+  messages: z.int().min(0),
+  secrets: z.boolean(),
+  redacted: z.array(z.string()),
+});
+export type ShareHead = z.output<typeof shareHead>;
+
+/** Calls without an input, answered as they were. */
+export const sharedCalls = [
+  "about.get",
+  "stats.get",
+  "flow.get",
+  "clock.get",
+  "settings.get",
+  "sources.list",
+  "destinations.list",
+  "endpoints.list",
+  "retryProfiles.list",
+  "audiences.list",
+  "computedTraits.list",
+] as const;
+
+type Recorded = { head: ShareHead; call(name: string, input: unknown): RecordedAnswer };
+type RecordedAnswer = { status: number; body: unknown };
+
+/** The id under which a page looks for a share file in itself. */
+export const embeddedShareId = "hookyard-share";
+
+const damaged = (why: string): Problem =>
+  problem(
+    400,
+    "share_damaged",
+    `This share file is damaged: ${why}. Ask for it again, as it was sent.`,
+  );
+
+const foreign = problem(
+  400,
+  "not_a_share_file",
+  "This is not a share file of Hookyard. hookyard share FILE writes one.",
+);
+
+/** Reads the lines of a share file; the details of a message only when it is opened. */
+export function readShare(text: string): Recorded | Problem {
+  const [first = "", second = "", ...rest] = text.split("\n");
+  const head = shareHead.safeParse(parsed(first));
+  if (!head.success) {
+    const newer = z.object({ hookyard: z.literal("share"), format: z.int() });
+    return newer.safeParse(parsed(first)).success
+      ? problem(
+          400,
+          "share_newer",
+          "A newer Hookyard wrote this share file. Update this one to open it.",
+        )
+      : foreign;
+  }
+  const answers = parsed(second);
+  if (typeof answers !== "object" || answers === null) return damaged("its second line is no JSON");
+  const { messages } = head.data;
+  if (rest.length < 2 * messages)
+    return damaged(`it ends before message ${Math.floor(rest.length / 2) + 1}`);
+  const rows: MessageSummaryAnswer[] = [];
+  const lineOf = new Map<string, number>();
+  for (let place = 0; place < messages; place += 1) {
+    const row = parsed(rest[2 * place] ?? "") as MessageSummaryAnswer | undefined;
+    if (typeof row?.id !== "string") return damaged(`message ${place + 1} is no JSON`);
+    rows.push(row);
+    lineOf.set(row.id, 2 * place + 1);
+  }
+  const known = answers as Record<string, unknown>;
+  return {
+    head: head.data,
+    call(name, input) {
+      if (name === "messages.list")
+        return {
+          status: 200,
+          body: listed(rows, input as ListInput, (id) => rest[lineOf.get(id) ?? -1] ?? ""),
+        };
+      if (name === "messages.get") {
+        const { id } = input as { id: string };
+        const details = parsed(rest[lineOf.get(id) ?? -1] ?? "");
+        return details === undefined
+          ? refusal(problem(404, "not_found", `There is no message ${id} in this share file.`))
+          : { status: 200, body: details };
+      }
+      if (name === "about.get")
+        return { status: 200, body: { ...(known[name] as object), shared: head.data.savedAt } };
+      if (Object.hasOwn(known, name)) return { status: 200, body: known[name] };
+      if (name.endsWith(".list") || name === "messages.values")
+        return { status: 200, body: emptyPage };
+      return refusal(readOnly);
+    },
+  };
+}
+
+const emptyPage = { items: [], nextCursor: null, total: 0, totalCapped: false, dropped: 0 };
+
+const readOnly = problem(
+  409,
+  "share_read_only",
+  "This is a share file: it shows what happened, and changes and sends nothing.",
+);
+
+const refusal = ({ status, code, message }: Problem): RecordedAnswer => ({
+  status,
+  body: { code, message },
+});
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+type ListInput = { filter?: string; cursor?: string; limit?: number };
+
+function listed(
+  rows: readonly MessageSummaryAnswer[],
+  { filter = "", cursor, limit = 50 }: ListInput,
+  detailsOf: (id: string) => string,
+) {
+  const tests = tokensOf(filter).map((token) => testOf(token, detailsOf));
+  const found = tests.length === 0 ? rows : rows.filter((row) => tests.every((test) => test(row)));
+  const from = cursor === undefined ? 0 : found.findIndex(({ id }) => id === cursor) + 1;
+  const items = found.slice(from, from + limit);
+  const more = from + items.length < found.length;
+  return {
+    items,
+    nextCursor: more ? (items.at(-1)?.id ?? null) : null,
+    total: found.length,
+    totalCapped: false,
+  };
+}
+
+type Token = ReturnType<typeof tokensOf>[number];
+
+/** Keys of a row are compared; everything else is looked for in the recorded text. */
+function testOf(
+  { key, values, text }: Token,
+  detailsOf: (id: string) => string,
+): (row: MessageSummaryAnswer) => boolean {
+  if (key === null) {
+    const not = text.startsWith("-");
+    const word = (not ? text.slice(1) : text).toLowerCase();
+    return ({ id }) => detailsOf(id).toLowerCase().includes(word) !== not;
+  }
+  const not = key.startsWith("-");
+  const name = not ? key.slice(1) : key;
+  const same = (value: string | null): boolean =>
+    value !== null && values.some((each) => each.toLowerCase() === value.toLowerCase());
+  const holds = (row: MessageSummaryAnswer): boolean => {
+    if (name === "state") return same(row.state);
+    if (name === "type") return same(row.type);
+    if (name === "event") return same(row.event);
+    if (name === "user") return same(row.userId) || same(row.anonymousId);
+    if (name === "reason") return same(row.reason);
+    if (name === "source") return same(row.sourceId);
+    if (name === "attempts") return same(String(row.attempts));
+    if (name === "status")
+      return row.marks.some(({ status }) =>
+        values.some((each) => new RegExp(`^${each.replace(/x/gi, "\\d")}$`).test(String(status))),
+      );
+    if (name === "outcome") return row.marks.some(({ outcome }) => same(outcome));
+    return values.some((each) => detailsOf(row.id).includes(each));
+  };
+  return (row) => holds(row) !== not;
+}

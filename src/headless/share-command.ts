@@ -1,0 +1,150 @@
+/**
+ * `hookyard share FILE` writes messages with everything about them, as a share file or as a page
+ * that stands alone. `hookyard NAME.hookyard` opens one: on a port of its own, beside the data of
+ * the user, which it never touches.
+ */
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { OpenError } from "../app-errors.ts";
+import { isProblem } from "../domain/problem.ts";
+import { monotonic, wallClockNow } from "../engine/real-time.ts";
+import { collectShare, compressed, shareApi, sharePage } from "../share/share-file.ts";
+import { defaultDataDirectory, openShare, share } from "./commands.ts";
+import { endEarly, readFlags, wholeNumber } from "./flags.ts";
+import { openInspector } from "./open-inspector.ts";
+
+type Host = { args: string[]; root: string; version: string };
+
+export async function shareCommand({ args, root, version }: Host): Promise<number> {
+  const read = readFlags(share, args);
+  if (read === "help" || "wrong" in read) return endEarly(read, share);
+  const [file, ...more] = read.positionals;
+  const { data, filter, redact, secrets, force } = read.values;
+  if (file === undefined || more.length > 0 || !/\.(?:hookyard|html)$/.test(file))
+    return endEarly(
+      { wrong: "hookyard share needs one file to write to: NAME.hookyard or NAME.html." },
+      share,
+    );
+  const directory = mkdtempSync(join(tmpdir(), "hookyard-share-"));
+  try {
+    const { backUpData, createApp } = await import("../app.ts");
+    await backUpData({
+      data: resolve(data ?? defaultDataDirectory()),
+      to: join(directory, "hookyard.db"),
+      force: false,
+    });
+    // Never started: it listens nowhere and sends nothing.
+    const app = createApp({
+      data: directory,
+      ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+      version,
+    });
+    try {
+      const lines = await collectShare({
+        ...app,
+        version,
+        savedAt: new Date(wallClockNow()).toISOString(),
+        secrets,
+        redact,
+        filter,
+      });
+      if (typeof lines !== "string") return say(lines.message, 1);
+      return writeShare({ file, lines, root, force });
+    } finally {
+      await app.stop();
+    }
+  } catch (error) {
+    if (!(error instanceof OpenError)) throw error;
+    return say(error.message, 1);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Only its owner can read it: it holds what users sent. */
+export function writeShare({
+  file,
+  lines,
+  root,
+  force,
+  say: sayDone = (text) => void process.stdout.write(text),
+}: {
+  file: string;
+  lines: string;
+  root: string;
+  force: boolean;
+  say?: (text: string) => void;
+}): number {
+  const content = file.endsWith(".html") ? sharePage(lines, root) : compressed(lines);
+  try {
+    writeFileSync(file, content, { mode: 0o600, flag: force ? "w" : "wx" });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return say(`${file} already exists. --force replaces it.`, 1);
+    return say(`${file} cannot be written: ${message}`, 1);
+  }
+  const messages = (lines.split("\n").length - 2) / 2;
+  sayDone(
+    `${file}: ${messages.toLocaleString("en")} messages, ${content.length.toLocaleString("en")} bytes.\n`,
+  );
+  return 0;
+}
+
+/** Until a signal comes. */
+export async function openShareCommand({
+  file,
+  args,
+  root,
+}: {
+  file: string;
+  args: string[];
+  root: string;
+}): Promise<number> {
+  const read = readFlags(openShare, args);
+  if (read === "help" || "wrong" in read) return endEarly(read, openShare);
+  const port = wholeNumber(read.values["ui-port"], 0, 65_535);
+  if (port === undefined || Number.isNaN(port))
+    return say("--ui-port needs a number from 0 to 65535.", 2);
+  const began = monotonic();
+  let content: Uint8Array;
+  try {
+    content = readFileSync(file);
+  } catch (error) {
+    return say(`${file} cannot be read: ${(error as Error).message}`, 1);
+  }
+  const api = shareApi(content);
+  if (isProblem(api)) return say(`${file}: ${api.message}`, 1);
+  const { createControlPort } = await import("./http-api.ts");
+  const { createStaticPages } = await import("./static-pages.ts");
+  const { readOrMakeToken } = await import("./token.ts");
+  const token = readOrMakeToken(null);
+  const control = createControlPort({
+    api,
+    token,
+    pages: createStaticPages([join(root, "out", "renderer"), join(root, "resources", "bare")]),
+    host: "127.0.0.1",
+    port,
+    report: (error) => void say(String(error), 1),
+  });
+  const url = `${await control.start()}/#token=${token}`;
+  process.stdout.write(
+    `${file} is open after ${Math.round(monotonic() - began)} ms. Ctrl+C ends it.\n\n  Inspector  ${url}\n`,
+  );
+  const opened = read.values["no-open"]
+    ? null
+    : openInspector({ url, dataDir: null, say: (text) => void say(text, 0) });
+  await new Promise<void>((done) => {
+    process.once("SIGINT", () => done());
+    process.once("SIGTERM", () => done());
+  });
+  opened?.remove();
+  await control.stop();
+  return 0;
+}
+
+function say(sentence: string, code: number): number {
+  process.stderr.write(`${sentence}\n`);
+  return code;
+}

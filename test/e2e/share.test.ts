@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, onTestFinished } from "vitest";
+import { root } from "../../src/launch/build.ts";
+import { collectShare, compressed, sharePage } from "../../src/share/share-file.ts";
+import { flowPage } from "./pages/flow.ts";
+import { framePage } from "./pages/frame.ts";
+import { livePage } from "./pages/live.ts";
+import { test } from "./support/inspector-test.ts";
+import type { RunningInspector } from "./support/running-inspector.ts";
+
+const hostile = `</script><script>window.attacked = 1</script><img src=x onerror="window.attacked = 2">`;
+
+async function shareOf({ app }: RunningInspector): Promise<string> {
+  const lines = await collectShare({
+    ...app,
+    version: "0.0.0",
+    savedAt: "2026-11-22T10:00:00.000Z",
+    secrets: false,
+    redact: [],
+    filter: "",
+  });
+  if (typeof lines !== "string") throw new Error(lines.message);
+  return lines;
+}
+
+async function failing(inspector: RunningInspector): Promise<void> {
+  await inspector.shop({ steps: [{ do: "answer", status: 503, body: hostile }] });
+  await inspector.send([
+    { userId: "ada", event: "Order Completed", properties: { note: hostile } },
+    { userId: hostile, event: hostile },
+  ]);
+  await inspector.call("pipeline.settle", {});
+}
+
+const directory = (): string => {
+  const made = mkdtempSync(join(tmpdir(), "hookyard-e2e-share-"));
+  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
+  return made;
+};
+
+describe("a share file", () => {
+  test("is a page that shows everything from the disk, with no network and no foreign script", async ({
+    browser,
+    inspector,
+  }) => {
+    await failing(inspector);
+    const file = join(directory(), "failure.html");
+    writeFileSync(file, sharePage(await shareOf(inspector), root));
+    const page = await browser.newPage();
+    onTestFinished(() => page.close());
+    const wrong: string[] = [];
+    page.on("console", (line) => {
+      if (line.type() === "error") wrong.push(line.text());
+    });
+    page.on("pageerror", (error) => wrong.push(error.message));
+    page.on("request", (request) => {
+      if (!/^(?:file|data|blob):/.test(request.url())) wrong.push(request.url());
+    });
+    await page.goto(pathToFileURL(file).href);
+    await page.getByRole("note").getByText("A share file.").waitFor();
+    await livePage(page).rows.nth(1).waitFor();
+    await livePage(page).rows.filter({ hasText: "ada" }).click();
+    const details = page.getByRole("region", { name: "Message details" });
+    await details.getByText("503").first().waitFor();
+    await page.keyboard.press("]");
+    await page.getByRole("region", { name: "Attempt", exact: true }).waitFor();
+    await framePage(page).viewLink("Flow").click();
+    await flowPage(page).failing.waitFor();
+    expect(await page.evaluate("window.attacked")).toBeUndefined();
+    expect(wrong).toEqual([]);
+  });
+
+  test("is opened by a drop onto the inspector, and a reload leads back to one's own data", async ({
+    open,
+    inspector,
+  }) => {
+    await failing(inspector);
+    const lines = await shareOf(inspector);
+    const { page } = await open("/sources");
+    const drop = (name: string, bytes: Uint8Array): Promise<void> =>
+      page.evaluate(
+        `(() => {
+          const bytes = Uint8Array.from(atob(${JSON.stringify(Buffer.from(bytes).toString("base64"))}), (sign) => sign.charCodeAt(0));
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([bytes], ${JSON.stringify(name)}));
+          window.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+        })()`,
+      );
+    await drop("other.hookyard", Buffer.from("no share file"));
+    await framePage(page).toast.getByText("This is not a share file of Hookyard.").waitFor();
+    await drop("failure.hookyard", compressed(lines));
+    await page.getByRole("note").getByText("A share file.").waitFor();
+    await livePage(page).rows.nth(1).waitFor();
+    await page.reload();
+    await livePage(page).rows.first().waitFor();
+    expect(await page.getByRole("note").count()).toBe(0);
+  });
+});

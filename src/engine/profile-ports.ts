@@ -300,6 +300,8 @@ type RequestedUser = { userId: string; deleted: Omit<DeletedUser, "userId"> | nu
 export type Deletion = {
   id: DeletionId;
   suppress: boolean;
+  /** False: no destination gets a delete message. */
+  send: boolean;
   requestedAt: number;
   users: RequestedUser[];
 };
@@ -308,6 +310,8 @@ export type Suppression = { userId: string; since: number; deletionId: DeletionI
 export type DeletionStore = {
   insertDeletion(deletion: {
     suppress: boolean;
+    /** True when left out. */
+    send?: boolean;
     requestedAt: number;
     userIds: readonly string[];
   }): DeletionId;

@@ -72,9 +72,9 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
    * Users of one profile have to be in the same call, because the profile is removed with the
    * first.
    */
-  return (userIds: readonly string[]): DeletedUser[] => {
+  return (userIds: readonly string[], sends: boolean): DeletedUser[] => {
     const found = userIds.flatMap(find);
-    send(found);
+    if (sends) send(found);
     for (const { userId, others, profile } of found) {
       for (const each of [userId, ...others]) store.removeLastSentFor(each);
       if (profile !== null) store.removeProfile(profile);
@@ -82,18 +82,23 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
     return found.map((user) => ({
       userId: user.userId,
       known: user.known,
-      detail: sentence(user, userIds),
-      sourceIds: user.sources.map(({ id }) => id),
+      detail: sentence(user, userIds, sends),
+      sourceIds: sends ? user.sources.map(({ id }) => id) : [],
       messageIds: user.messageIds,
     }));
   };
 }
 
-function sentence({ known, sources, others }: Found, named: readonly string[]): string {
+function sentence(
+  { known, sources, others }: Found,
+  named: readonly string[],
+  sends: boolean,
+): string {
   if (!known) return "No profile has this userId, so there was nothing to delete.";
   const names = sources.map(({ name }) => name);
-  const sent =
-    names.length === 0
+  const sent = !sends
+    ? "No delete message was created, because the request says so."
+    : names.length === 0
       ? "No source that knows the user has an enabled destination, so no delete message was created."
       : `A delete message was created for ${listed(names)}.`;
   const also = others

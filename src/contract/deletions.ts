@@ -2,7 +2,7 @@ import { z } from "zod";
 import { deletionIds, messageIds, sourceIds } from "../domain/ids.ts";
 import { deletionStates } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
-import { byId, cursorOf, deleted, idOf, page, pageOf, time } from "./shapes.ts";
+import { byId, cursorOf, deleted, idOf, listOf, page, pageOf, time } from "./shapes.ts";
 
 const userId = z.string().min(1).max(1000);
 
@@ -18,6 +18,7 @@ const deletionAnswer = z
         "The first of these that any of its deliveries is in; `nothing_to_send` when it led to no delivery.",
       ),
     suppress: z.boolean(),
+    send: z.boolean(),
     requestedAt: time,
     users: z.array(
       z.object({
@@ -63,6 +64,10 @@ export const deletionCalls = [
         .boolean()
         .default(true)
         .describe("Later messages of these users are rejected with the reason `suppressed`."),
+      send: z
+        .boolean()
+        .default(true)
+        .describe("False: their profiles are deleted, and no destination gets a delete message."),
     }),
     answer: deletionAnswer,
     status: 201,
@@ -94,6 +99,16 @@ export const deletionCalls = [
       search: z.string().optional().describe("The start of the userId."),
     }),
     answer: pageOf(suppression, z.string()),
+  }),
+  defineCall({
+    name: "suppressions.create",
+    method: "POST",
+    path: "/api/suppressions",
+    summary:
+      "Suppresses users without deleting them: later messages of theirs are rejected, and their profiles stay.",
+    body: z.strictObject({ userIds: z.array(userId).min(1).max(5000) }),
+    answer: listOf(suppression),
+    status: 201,
   }),
   defineCall({
     name: "suppressions.lift",

@@ -136,11 +136,17 @@ export type DeletionView = Deletion & { state: DeletionState };
 export type Deletions = {
   list(limit: number, before: DeletionId | null): Page<DeletionView, DeletionId>;
   get(id: DeletionId): DeletionView | undefined;
-  create(userIds: readonly string[], suppress: boolean): Promise<DeletionView | Problem>;
+  create(
+    userIds: readonly string[],
+    suppress: boolean,
+    send?: boolean,
+  ): Promise<DeletionView | Problem>;
   delete(id: DeletionId): Problem | null;
 };
 
 export type Suppressions = {
   list(search: string, limit: number, after: string | null): Page<Suppression, string>;
   lift(userId: string): Problem | null;
+  /** Without deleting them. */
+  create(userIds: readonly string[]): Suppression[];
 };

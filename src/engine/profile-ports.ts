@@ -323,6 +323,8 @@ type RequestedUser = { userId: string; deleted: Omit<DeletedUser, "userId"> | nu
 export type Deletion = {
   id: DeletionId;
   suppress: boolean;
+  /** False: no destination gets a delete message. */
+  send: boolean;
   requestedAt: number;
   users: RequestedUser[];
 };
@@ -331,6 +333,8 @@ export type Suppression = { userId: string; since: number; deletionId: DeletionI
 export type DeletionStore = {
   insertDeletion(deletion: {
     suppress: boolean;
+    /** True when left out. */
+    send?: boolean;
     requestedAt: number;
     userIds: readonly string[];
   }): DeletionId;

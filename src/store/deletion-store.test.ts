@@ -32,6 +32,7 @@ describe("a deletion request", () => {
     expect(store.deletion(id)).toEqual({
       id,
       suppress: true,
+      send: true,
       requestedAt: startOfTime,
       users: ["ada", "bob", "eve"].map((userId) => ({ userId, deleted: outcome })),
     });

@@ -10,15 +10,15 @@ import type { Db } from "./transactions.ts";
 /** A total is counted exactly up to here. */
 const totalCap = 10_000;
 
-type Row = { id: number; requested_at: number; suppress: number };
+type Row = { id: number; requested_at: number; suppress: number; send: number };
 
 export function createDeletionStore(db: Db): DeletionStore {
   return { ...requests(db), ...suppressions(db) };
 }
 
 function requests(db: Db) {
-  const insert = db.prepare<[number, number]>(
-    "INSERT INTO deletions (requested_at, suppress) VALUES (?, ?)",
+  const insert = db.prepare<[number, number, number]>(
+    "INSERT INTO deletions (requested_at, suppress, send) VALUES (?, ?, ?)",
   );
   const insertUser = db.prepare<[number, number, string]>(
     "INSERT INTO deletion_users VALUES (?, ?, ?, NULL)",
@@ -60,9 +60,10 @@ function requests(db: Db) {
     "deletions WHERE id",
   ].map((what) => db.prepare<[number]>(`DELETE FROM ${what} = ?`));
 
-  const read = ({ id, requested_at, suppress }: Row): Deletion => ({
+  const read = ({ id, requested_at, suppress, send }: Row): Deletion => ({
     id: id as DeletionId,
     suppress: suppress === 1,
+    send: send === 1,
     requestedAt: requested_at,
     users: users.all(id).map(({ user_id, body }) => ({
       userId: user_id,
@@ -74,11 +75,16 @@ function requests(db: Db) {
     insertDeletion: db.transaction(
       (deletion: {
         suppress: boolean;
+        send?: boolean;
         requestedAt: number;
         userIds: readonly string[];
       }): DeletionId => {
         const id = Number(
-          insert.run(deletion.requestedAt, deletion.suppress ? 1 : 0).lastInsertRowid,
+          insert.run(
+            deletion.requestedAt,
+            deletion.suppress ? 1 : 0,
+            deletion.send === false ? 0 : 1,
+          ).lastInsertRowid,
         );
         for (const [place, userId] of deletion.userIds.entries()) insertUser.run(id, place, userId);
         return id as DeletionId;

@@ -265,3 +265,38 @@ test("who watches the changes hears when a request has come to its end", async (
   await app.advance({ to: "idle" });
   await until(() => seen.at(-1) === "delivered");
 });
+
+test("with send false the profile goes, and no receiver hears of it", async ({ start }) => {
+  const app = await openShop(start);
+  await app.connect();
+  await track(app, "web", "ada");
+  await app.settle();
+  const deletion = await app.call("deletions.create", { userIds: ["ada"], send: false });
+  expect(deletion).toMatchObject({
+    send: false,
+    suppress: true,
+    state: "nothing_to_send",
+    users: [{ userId: "ada", known: true, sourceIds: [], messageIds: [] }],
+  });
+  expect((await app.call("profiles.list", {})).items).toEqual([]);
+  expect((await app.call("messages.list", { type: "delete" })).total).toBe(0);
+});
+
+test("users are suppressed without being deleted", async ({ start }) => {
+  const app = await openShop(start);
+  await app.connect();
+  await track(app, "web", "ada");
+  await app.settle();
+  const { items } = await app.call("suppressions.create", { userIds: ["ada", "bob", "ada"] });
+  expect(items).toMatchObject([
+    { userId: "ada", deletionId: null },
+    { userId: "bob", deletionId: null },
+  ]);
+  await track(app, "web", "ada");
+  await app.settle();
+  expect((await app.call("messages.list", { state: "rejected" })).items).toMatchObject([
+    { reason: "suppressed" },
+  ]);
+  expect((await app.call("profiles.list", {})).items).toMatchObject([{ userId: "ada", events: 1 }]);
+  expect((await app.call("messages.list", { type: "delete" })).total).toBe(0);
+});

@@ -66,8 +66,8 @@ export function deletionHandlers({
       const page = deletions.list(limit, cursor);
       return { ...page, items: page.items.map(deletionAnswer) };
     },
-    "deletions.create": async ({ userIds, suppress }) => {
-      const made = await deletions.create(userIds, suppress);
+    "deletions.create": async ({ userIds, suppress, send }) => {
+      const made = await deletions.create(userIds, suppress, send);
       return isProblem(made) ? made : deletionAnswer(made);
     },
     "deletions.get": ({ id }) => {
@@ -79,6 +79,7 @@ export function deletionHandlers({
     "deletions.delete": ({ id }) => deletions.delete(id) ?? { id },
     "suppressions.list": ({ search = "", limit, cursor = null }) =>
       suppressions.list(search, limit, cursor),
+    "suppressions.create": ({ userIds }) => ({ items: suppressions.create(userIds) }),
     "suppressions.lift": ({ userId }) => suppressions.lift(userId) ?? { userId },
   };
 }

@@ -122,9 +122,9 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
    * Users of one profile have to be in the same call, because the profile is removed with the
    * first.
    */
-  return (userIds: readonly string[], deletionId: DeletionId): DeletedUser[] => {
+  return (userIds: readonly string[], deletionId: DeletionId, sends: boolean): DeletedUser[] => {
     const found = userIds.flatMap(find);
-    send(found, deletionId);
+    if (sends) send(found, deletionId);
     for (const { userId, others, profile } of found) {
       for (const each of [userId, ...others]) store.removeLastSentFor(each);
       if (profile !== null) store.removeProfile(profile);
@@ -132,8 +132,8 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
     return found.map((user) => ({
       userId: user.userId,
       known: user.known,
-      detail: sentence(user, userIds),
-      sourceIds: user.sending.map(({ source }) => source.id),
+      detail: sentence(user, userIds, sends),
+      sourceIds: sends ? user.sending.map(({ source }) => source.id) : [],
       messageIds: user.messageIds,
     }));
   };
@@ -153,17 +153,22 @@ function causeOf(userId: string, { source }: Sending, deletionId: DeletionId): C
   };
 }
 
-function sentence({ known, sending, others }: Found, named: readonly string[]): string {
+function sentence(
+  { known, sending, others }: Found,
+  named: readonly string[],
+  sends: boolean,
+): string {
   const names = sending.map(({ source }) =>
     source.kind === "audience" ? `the audience ${source.name}` : source.name,
   );
   if (!known) {
-    return names.length === 0
+    return names.length === 0 || !sends
       ? "No profile has this userId, so there was nothing to delete."
       : `No profile has this userId. A delete message was created for ${listed(names)}.`;
   }
-  const sent =
-    names.length === 0
+  const sent = !sends
+    ? "No delete message was created, because the request says so."
+    : names.length === 0
       ? "No source that knows the user has an enabled destination, so no delete message was created."
       : `A delete message was created for ${listed(names)}.`;
   const also = others

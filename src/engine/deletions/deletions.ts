@@ -54,10 +54,10 @@ export function createDeletions(options: DeletionsOptions): DeletionControl {
   });
   const missing = (id: DeletionId) => notFound("deletion request", deletionIds.format(id));
 
-  function insert(userIds: readonly string[], suppress: boolean): DeletionId {
+  function insert(userIds: readonly string[], suppress: boolean, send: boolean): DeletionId {
     try {
       return store.atomically(() => {
-        const id = store.insertDeletion({ suppress, requestedAt: clock.now(), userIds });
+        const id = store.insertDeletion({ suppress, send, requestedAt: clock.now(), userIds });
         if (suppress) suppressions.suppress(userIds, id);
         return id;
       });
@@ -86,8 +86,8 @@ export function createDeletions(options: DeletionsOptions): DeletionControl {
       const deletion = store.deletion(id);
       return deletion === null ? undefined : view(deletion);
     },
-    create: stopping.guard(async (userIds, suppress) => {
-      const id = insert([...new Set(userIds.map(nameOf))], suppress);
+    create: stopping.guard(async (userIds, suppress, send = true) => {
+      const id = insert([...new Set(userIds.map(nameOf))], suppress, send);
       states.note(id);
       await runs.run(id);
       const deletion = store.deletion(id);
@@ -215,12 +215,13 @@ function createRuns(options: DeletionsOptions, states: ReturnType<typeof createS
   async function deleteAll(id: DeletionId): Promise<void> {
     await options.caughtUp();
     const rows = store.usersToDelete(id, Number.MAX_SAFE_INTEGER);
+    const sends = store.deletion(id)?.send ?? true;
     const places = new Map(rows.map(({ userId, place }) => [userId, place]));
     for (const userIds of slices([...places.keys()])) {
       // A reset may have removed the request meanwhile.
       if (stopped || store.usersToDelete(id, 1).length === 0) return;
       const deleted = store.atomically(() => {
-        const users = deleteUsers(userIds, id);
+        const users = deleteUsers(userIds, id, sends);
         for (const user of users) store.putDeleted(id, places.get(user.userId) ?? 0, user);
         return users;
       });
@@ -270,7 +271,7 @@ function createRuns(options: DeletionsOptions, states: ReturnType<typeof createS
 }
 
 type SuppressionsOptions = {
-  store: Pick<DeletionStore, "suppressedUsers" | "suppress" | "lift" | "suppressions">;
+  store: Pick<DeletionStore, "suppressedUsers" | "suppress" | "lift" | "suppressions"> & Atomically;
   now: () => number;
   changes: Changes;
 };
@@ -278,7 +279,7 @@ type SuppressionsOptions = {
 type SuppressionControl = Suppressions & {
   isSuppressed(userId: string): boolean;
   /** Within a transaction of the caller, who calls `reload` when it fails. */
-  suppress(userIds: readonly string[], deletion: DeletionId): void;
+  suppress(userIds: readonly string[], deletion: DeletionId | null): void;
   reload(): void;
 };
 
@@ -292,14 +293,26 @@ export function createSuppressions({
   changes,
 }: SuppressionsOptions): SuppressionControl {
   let users = new Set(store.suppressedUsers());
+  const suppress: SuppressionControl["suppress"] = (userIds, deletion) => {
+    for (const userId of userIds) {
+      store.suppress(userId, now(), deletion);
+      users.add(userId);
+    }
+    changes.noteMany("suppressions", userIds, (userId) => userId, true);
+  };
   return {
     isSuppressed: (userId) => users.has(nameOf(userId)),
-    suppress(userIds, deletion) {
-      for (const userId of userIds) {
-        store.suppress(userId, now(), deletion);
-        users.add(userId);
+    suppress,
+    create(userIds) {
+      const named = [...new Set(userIds.map(nameOf))];
+      try {
+        store.atomically(() => suppress(named, null));
+      } catch (error) {
+        users = new Set(store.suppressedUsers());
+        throw error;
       }
-      changes.noteMany("suppressions", userIds, (userId) => userId, true);
+      // The first that begins with a userId is itself.
+      return named.flatMap((userId) => store.suppressions(userId, 1, null).items);
     },
     reload() {
       users = new Set(store.suppressedUsers());

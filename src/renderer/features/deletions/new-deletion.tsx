@@ -22,6 +22,7 @@ export function NewDeletion() {
   const given = usePlace((place) => place.query["user"] ?? "");
   const [text, setText] = useState(given);
   const [suppress, setSuppress] = useState(true);
+  const [send, setSend] = useState(true);
   const [isAsking, setIsAsking] = useState(false);
   const go = usePlace((place) => place.go);
   const userIds = userIdsIn(text);
@@ -77,6 +78,11 @@ export function NewDeletion() {
             </p>
           </Step>
           <Step number={3} title="What is sent" isDone={false}>
+            <CheckField
+              label="Send delete messages to destinations"
+              checked={send}
+              onChange={(event) => setSend(event.currentTarget.checked)}
+            />
             <p>
               One message with exactly three fields for each source that knows a user and has an
               enabled destination. No identify is sent for audiences that the user leaves.
@@ -104,14 +110,17 @@ export function NewDeletion() {
         title={`Delete ${usersInWords(userIds)}?`}
         action={`Delete ${users}`}
         onConfirm={async () => {
-          const made = await call("deletions.create", { userIds, suppress });
+          const made = await call("deletions.create", { userIds, suppress, send });
           go({ view: "deletions", path: [made.id] });
         }}
       >
         {userIds.length === 1
           ? "The profile and its history are deleted"
           : "The profiles and their history are deleted"}
-        , and delete messages are sent. Neither can be undone. Received messages stay on record.
+        {send
+          ? ", and delete messages are sent. Neither can be undone."
+          : ", and nothing is sent. That cannot be undone."}{" "}
+        Received messages stay on record.
       </ConfirmDialog>
     </EditorPane>
   );

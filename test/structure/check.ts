@@ -22,6 +22,7 @@ const manifest = JSON.parse(read("package.json"));
 const files = paths
   .filter((path) => sourceExtension.test(path))
   .map((path) => readSourceFile(path, read(path)));
+const { optionalDependencies } = JSON.parse(read("resources/node/package.json"));
 const findings = findingsIn({
   files,
   manifest,
@@ -38,7 +39,10 @@ const all = [
   ...findings,
   ...arrowFindings(files, rooms),
   ...codeFindings(program, read("docs/errors.md")),
-  ...packageFindings(manifest, read("docs/decisions/0012-dependencies.md")),
+  ...packageFindings(
+    { ...manifest, optionalDependencies },
+    read("docs/decisions/0012-dependencies.md"),
+  ),
 ];
 for (const finding of all.toSorted()) console.error(finding);
 process.exitCode = all.length === 0 ? 0 : 1;

@@ -40,6 +40,8 @@ export type Api = {
   call(name: string, input: unknown, caller?: AbortSignal): Promise<ApiAnswer>;
   changes: ChangeFeed;
   openApi(): unknown;
+  /** The numbers of the pipeline in Prometheus's text format. */
+  metrics(): string;
 };
 
 export function createApi({
@@ -48,6 +50,7 @@ export function createApi({
   scenarios,
   checks,
   about,
+  metrics,
   report,
 }: {
   pipeline: Pipeline;
@@ -57,6 +60,7 @@ export function createApi({
   checks: HandlersOf<"checks">;
   /** Asked anew each time: the ports are known only once they listen. */
   about: () => AboutAnswer;
+  metrics: () => string;
   /** Told of everything unexpected. */
   report: (error: unknown) => void;
 }): Api {
@@ -109,6 +113,7 @@ export function createApi({
     },
     changes: pipeline.changes,
     openApi: () => openApiDocument(about().version),
+    metrics,
   };
 }
 
@@ -139,8 +144,9 @@ function clockHandlers({ clock }: Pipeline): HandlersOf<"clock"> {
   };
 }
 
-function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "pipeline"> {
+function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "flow" | "pipeline"> {
   return {
+    "flow.get": () => pipeline.flow.look(),
     "stats.get": () => {
       const { messages, deliveries } = pipeline.queries.stats();
       const { queued, sending } = deliveries.byState;

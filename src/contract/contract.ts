@@ -12,6 +12,7 @@ import { deletionCalls } from "./deletions.ts";
 import { deliveryCalls } from "./deliveries.ts";
 import { destinationCalls } from "./destinations.ts";
 import { endpointCalls } from "./endpoints.ts";
+import { flowCalls } from "./flow.ts";
 import { messageCalls } from "./messages.ts";
 import { profileCalls } from "./profiles.ts";
 import { retryProfileCalls } from "./retry-profiles.ts";
@@ -35,6 +36,7 @@ const all = [
   ...unknownKeyCalls,
   ...refusedCalls,
   ...pipelineCalls,
+  ...flowCalls,
   ...configurationCalls,
   ...workspaceCalls,
   ...profileCalls,

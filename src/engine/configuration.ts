@@ -28,6 +28,7 @@ import type {
   SourceDraft,
   DestinationDraft,
 } from "./pipeline.ts";
+import { planFrom } from "./plans/plans.ts";
 import type { Atomically } from "./profile-ports.ts";
 import type { ConfigurationStore, NewDestination } from "./store-ports.ts";
 import { highestStatus, lowestStatus } from "../domain/http-status.ts";
@@ -77,7 +78,9 @@ function createSources(part: Part): Sources & OwnSources {
       return source === undefined || source.kind === "audience" ? undefined : source;
     },
     createSource(draft) {
-      const source = sourceOf(draft, part.now());
+      const plan = planFrom(draft.plan, null);
+      if (isProblem(plan)) return plan;
+      const source = { ...sourceOf(draft, part.now()), plan };
       const wrong = checkSource(source, null, memory);
       if (wrong !== null) return wrong;
       return memory.change("sources", idOfSource, () => store.insertSource(source));
@@ -86,7 +89,9 @@ function createSources(part: Part): Sources & OwnSources {
       const before = memory.sources.find((source) => source.id === id);
       if (before === undefined) return notFound("source", sourceIds.format(id));
       if (before.kind === "audience") return ownSource(before);
-      const source: Source = { ...before, ...defined(changesOfSource) };
+      const plan = planFrom(changesOfSource.plan, before.plan);
+      if (isProblem(plan)) return plan;
+      const source: Source = { ...before, ...defined(changesOfSource), plan };
       const wrong = checkSource(source, id, memory);
       if (wrong !== null) return wrong;
       const write = (): Source => {
@@ -192,6 +197,7 @@ function sourceOf(draft: SourceDraft, createdAt: number): Omit<Source, "id"> {
     deduplicate: draft.deduplicate ?? true,
     correctClockSkew: draft.correctClockSkew ?? "auto",
     faults: draft.faults ?? [],
+    plan: null,
     createdAt,
   };
 }

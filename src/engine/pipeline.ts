@@ -27,6 +27,7 @@ import type {
 import type { Problem } from "../domain/problem.ts";
 import type { MessageType, Outcome, sourceKinds } from "../domain/states.ts";
 import type { Endpoints, Faults } from "./endpoint-pipeline.ts";
+import type { FlowNow } from "./flow.ts";
 import type { AdvanceEnd, AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
 import type {
   Audiences,
@@ -36,6 +37,7 @@ import type {
   Suppressions,
 } from "./profile-pipeline.ts";
 import type { DeliveryFilter, DeliverySummary, QueryStore, UnknownKey } from "./ports.ts";
+import type { PlanDraft } from "./plans/plans.ts";
 import type { NewDestination, StoredRefusal } from "./store-ports.ts";
 
 export type Pipeline = {
@@ -54,6 +56,7 @@ export type Pipeline = {
   deletions: Deletions;
   suppressions: Suppressions;
   queries: QueryStore;
+  flow: { look(): FlowNow };
   changes: ChangeFeed;
   /**
    * Waits until nothing is queued or being sent. On a paused clock, what a test endpoint holds is
@@ -78,8 +81,9 @@ type ClockControl = {
 };
 
 export type SourceDraft = Pick<Source, "name"> &
-  Partial<Omit<Source, "id" | "name" | "kind" | "createdAt">> & {
+  Partial<Omit<Source, "id" | "name" | "kind" | "plan" | "createdAt">> & {
     kind?: (typeof sourceKinds)[number];
+    plan?: PlanDraft | null;
   };
 export type DestinationDraft = Pick<Destination, "name" | "sourceIds"> &
   Pick<NewDestination, "webhooks"> &

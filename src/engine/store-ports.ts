@@ -22,7 +22,7 @@ import type {
   WebhookId,
 } from "../domain/ids.ts";
 import type { Problem } from "../domain/problem.ts";
-import type { ClockStore, DeliveryStore, IngestStore, QueryStore } from "./ports.ts";
+import type { ClockStore, DeliveryStore, IngestStore, QueryStore, TraceStore } from "./ports.ts";
 import type {
   Atomically,
   ComputedStore,
@@ -135,6 +135,8 @@ export type UpkeepStore = {
 export type HealthStore = {
   /** What is wrong with the data file; null when nothing is known to be. */
   trouble(): Problem | null;
+  /** How large the data is: the files, or what is in memory. */
+  bytes(): number;
   /** Notes an error that a call of the store threw; ignores all others. */
   noteFailure(error: unknown): void;
   /** Watches the files from now on, and calls back when the trouble has changed. */
@@ -149,6 +151,7 @@ export type Store = ConfigurationStore &
   IngestStore &
   DeliveryStore &
   QueryStore &
+  TraceStore &
   UpkeepStore &
   ProfileStore &
   ComputedStore &

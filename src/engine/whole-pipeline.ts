@@ -123,6 +123,7 @@ type ResetOptions = {
   suppressions: Reloading;
   computations: Reloading;
   deletions: Reloading;
+  flow: Reloading;
   endpoints: Pick<Endpoints, "list" | "clearReceived"> & Reloading;
   profiles: { kick(): void };
   refused: { clear(): void };
@@ -145,6 +146,7 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
     suppressions,
     computations,
     deletions,
+    flow,
     endpoints,
     profiles,
     refused,
@@ -162,7 +164,7 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
     });
     // What the clients wait for is a time of the clock.
     if (withClock) clients.reset(what);
-    for (const each of [configuration, suppressions, computations, deletions]) each.reload();
+    for (const each of [configuration, suppressions, computations, deletions, flow]) each.reload();
     for (const { id } of endpoints.list()) endpoints.clearReceived(id);
     if (isAll) endpoints.reload();
     profiles.kick();

@@ -88,6 +88,10 @@ export const serve = defineCommand({
       default: "127.0.0.1",
     },
     config,
+    traces: {
+      value: "URL",
+      text: "Send traces to this OpenTelemetry collector, such as http://127.0.0.1:4318. Off by default.",
+    },
     json: {
       text: "The first line on standard output is a JSON object with the addresses and the token.",
     },

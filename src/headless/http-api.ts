@@ -22,7 +22,7 @@ import {
 } from "../engine/http-port.ts";
 import { streamChanges } from "./events.ts";
 import { type Guard, createGuard } from "./guard.ts";
-import { answerJson, answerProblem, readJsonObject } from "./json.ts";
+import { answerJson, answerProblem, answerText, readJsonObject } from "./json.ts";
 import { answerMcp, mcpPath } from "./mcp-http.ts";
 import { inputOf, matchPath } from "./routes.ts";
 import type { StaticPages } from "./static-pages.ts";
@@ -38,6 +38,7 @@ const publicPaths: ReadonlySet<string> = new Set([
     .filter(({ isPublic }) => isPublic)
     .map(({ path }) => path),
 ]);
+const metricsPath = "/metrics";
 
 export type ControlPort = {
   /** Returns the URL, without the token. Rejects with `PortTaken`. */
@@ -111,7 +112,7 @@ type Exchange = {
 };
 
 async function respond(exchange: Exchange): Promise<void> {
-  const { guard, mcp, pages, request, response } = exchange;
+  const { api, guard, mcp, pages, request, response } = exchange;
   const [path, search] = splitOnce(request.url ?? "", "?");
   const refused = guard.checkAddress(request.headers);
   if (refused !== null) return answerProblem(response, refused);
@@ -120,6 +121,11 @@ async function respond(exchange: Exchange): Promise<void> {
     if (!isAuthorized(exchange)) return;
     if (request.method !== "POST") return answerWrongMethod(response, ["POST"]);
     return answerMcp(await mcp(), request, response);
+  }
+  if (path === metricsPath) {
+    if (!isAuthorized(exchange)) return;
+    if (request.method !== "GET") return answerWrongMethod(response, ["GET"]);
+    return answerText(response, api.metrics(), "text/plain; version=0.0.4; charset=utf-8");
   }
   if (!pages.has(path))
     return answerProblem(response, problem(404, "not_found", "This path does not exist."));

@@ -22,12 +22,22 @@ export function answerJson(
   body: unknown,
   headers: Record<string, string> = {},
 ): void {
-  const bytes = Buffer.from(JSON.stringify(body));
+  answerText(response, JSON.stringify(body), "application/json; charset=utf-8", status, headers);
+}
+
+export function answerText(
+  response: ServerResponse,
+  text: string,
+  type: string,
+  status = 200,
+  headers: Record<string, string> = {},
+): void {
+  const bytes = Buffer.from(text);
   response.writeHead(status, {
     ...guardHeaders,
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     ...headers,
-    "Content-Type": "application/json; charset=utf-8",
+    "Content-Type": type,
     "Content-Length": String(bytes.length),
   });
   response.end(response.req.method === "HEAD" ? undefined : bytes);

@@ -7,7 +7,9 @@ import { join } from "node:path";
 import { DataInUse, OpenError, PortTaken } from "../app-errors.ts";
 import type { App } from "../app.ts";
 import type { ConfigurationDocument } from "../contract/configuration.ts";
+import { isProblem } from "../domain/problem.ts";
 import { wallClockNow } from "../engine/real-time.ts";
+import { collectorUrl } from "../engine/traces/collector.ts";
 import { serve } from "./commands.ts";
 import { keptBeside, readConfigFile, WrongConfig, type ConfigFile } from "./config-file.ts";
 import { joinRunning, startControl, whoHasData } from "./control.ts";
@@ -68,6 +70,11 @@ async function start({
   version: string;
 }): Promise<() => Promise<void>> {
   const { data, host, ports } = flags;
+  const traces = collectorUrl(flags.traces, process.env);
+  if (isProblem(traces)) {
+    if (flags.traces !== undefined) throw new Refusal(traces.message);
+    warn(traces.message);
+  }
   const { createApp } = await import("../app.ts");
   const app = createApp({
     data,
@@ -75,6 +82,7 @@ async function start({
     ports,
     scenarios: join(root, "resources", "scenarios"),
     deliveryThread: true,
+    traces: typeof traces === "string" ? traces : undefined,
     report,
     log,
     version,

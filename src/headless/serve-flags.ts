@@ -16,6 +16,8 @@ export type ServeFlags = {
   host: string;
   ports: ServePorts;
   config: string | undefined;
+  /** The collector's address for traces. */
+  traces: string | undefined;
   json: boolean;
   open: boolean;
 };
@@ -46,6 +48,7 @@ export function parseServeFlags(
     host: values.host.replace(/^\[(.*)\]$/, "$1"),
     ports,
     config: values.config,
+    traces: values.traces,
     json: values.json,
     open: values.open,
   };

@@ -76,7 +76,11 @@ function sources(db: Db) {
   const remove = db.prepare<[number]>("DELETE FROM sources WHERE id = ?");
   return {
     sources: (): Source[] =>
-      select.all().map(({ id, body }) => ({ ...(JSON.parse(body) as Source), id: id as SourceId })),
+      select.all().map(({ id, body }) => ({
+        plan: null,
+        ...(JSON.parse(body) as Omit<Source, "plan"> & Partial<Pick<Source, "plan">>),
+        id: id as SourceId,
+      })),
     insertSource: (source: Omit<Source, "id">): Source => {
       const { lastInsertRowid } = insert.run(source.writeKey, JSON.stringify(source));
       return { ...source, id: Number(lastInsertRowid) as SourceId };

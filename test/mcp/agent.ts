@@ -28,7 +28,7 @@ export async function startAgent(
   const app = await start.app();
   const unexpected: unknown[] = [];
   const control = createControlPort({
-    api: { call: app.answer, changes: app.changes, openApi: () => ({}) },
+    api: { call: app.answer, changes: app.changes, openApi: () => ({}), metrics: () => "" },
     token,
     pages: createStaticPages([]),
     host: "127.0.0.1",

@@ -16,7 +16,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   domain: { rooms: [], packages: [] },
   contract: { rooms: ["domain"], packages: ["zod"] },
   client: { rooms: [], packages: ["node:*"] },
-  engine: { rooms: ["client", "domain"], packages: ["node:*"] },
+  engine: { rooms: ["client", "domain"], packages: ["node:*", "ajv", "ajv-formats"] },
   store: {
     rooms: ["engine", "domain", "app-errors.ts", "data-directory.ts"],
     packages: ["node:*", "better-sqlite3"],

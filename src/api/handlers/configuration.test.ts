@@ -37,6 +37,7 @@ beforeEach(() => {
     scenarios: undefined as never,
     checks: undefined as never,
     about: () => ({ ...addresses, version: "1.2.3", ingestTlsUrl: null, dataDir: null }),
+    metrics: () => "",
     report: (error) => {
       throw error;
     },

@@ -7,7 +7,14 @@ import {
 } from "../../domain/credentials.ts";
 import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
 import type { Destination, Step } from "../../domain/configuration.ts";
-import type { Configuration, DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
+import type {
+  Configuration,
+  DestinationDraft,
+  Pipeline,
+  SourceDraft,
+} from "../../engine/pipeline.ts";
+import { loadPlans, rulesOf } from "../../engine/plans/plans.ts";
+import type { SourcePlan } from "../../domain/tracking-plan.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import { completeProfile, webhooksFrom } from "./setup.ts";
 import type { DestinationId } from "../../domain/ids.ts";
@@ -26,6 +33,7 @@ export function configurationHandlers(
     "configuration.export": ({ secrets }) =>
       withoutOwnPorts(exportConfiguration(pipeline, secrets), about()),
     "configuration.import": async (given) => {
+      await loadPlans();
       const { endpointsUrl } = about();
       const document = withOwnPorts(given, about());
       const wrong = await rehearseImport({
@@ -73,7 +81,10 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
       .retryProfiles()
       .filter((profile) => profile.id !== null)
       .map(({ id: _, ...profile }) => profile),
-    sources: exported.map(({ id: _, createdAt: _at, ...source }) => source),
+    sources: exported.map(({ id: _, createdAt: _at, ...source }) => ({
+      ...source,
+      plan: source.plan && exportedPlan(source.plan),
+    })),
     endpoints: endpoints.list().map(({ name, path, steps, after }) => ({
       ...{ name, path, after },
       steps: steps.map((step) => (step.to === undefined ? step : { ...step, to: shown(step.to) })),
@@ -109,6 +120,17 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
         strict,
       })),
   };
+}
+
+/** In the form of the hosted service. */
+function exportedPlan({ rules: _, ...plan }: SourcePlan) {
+  const rules = rulesOf({ rules: _ }).map(({ type, key, version, schema }) => ({
+    type: type.toUpperCase(),
+    key,
+    version,
+    jsonSchema: schema,
+  }));
+  return { ...plan, schemas: { rules } };
 }
 
 /**
@@ -216,8 +238,8 @@ function sourceEntries(
       exists: existing !== undefined,
       apply: () =>
         existing === undefined
-          ? configuration.createSource(draft)
-          : configuration.updateSource(existing.id, draft),
+          ? configuration.createSource(draft as SourceDraft)
+          : configuration.updateSource(existing.id, draft as SourceDraft),
     };
   });
 }

@@ -26,10 +26,12 @@ import type { DeliveryState } from "../../domain/states.ts";
 import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
-import type { ClaimedDelivery } from "../ports.ts";
+import type { ClaimedDelivery, UnderWay } from "../ports.ts";
+import { monotonic } from "../real-time.ts";
 import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";
 import type { Lanes } from "./sender.ts";
 import type { Recorder } from "./recorder.ts";
+import type { AttemptTrace, DeliveryTraces } from "../traces/traces.ts";
 
 export type RoundsOptions = {
   configuration: {
@@ -44,6 +46,8 @@ export type RoundsOptions = {
   lanes: Lanes;
   recorder: Recorder;
   changes: Changes;
+  /** Left out when nobody traces. */
+  traces?: DeliveryTraces | undefined;
 };
 
 type Round = {
@@ -65,7 +69,7 @@ export class Rounds {
   readonly #options: RoundsOptions;
   readonly #underWay = new Map<DeliveryId, Round>();
   readonly #bytes = new Map<DestinationId, number>();
-  readonly #attempts = new Map<RunningAttempt, { webhook: WebhookId; work: Work }>();
+  readonly #attempts = new Map<RunningAttempt, UnderWay & { work: Work }>();
   readonly #abandoned = new WeakSet<RunningAttempt>();
   /** Rounds whose attempt at a webhook waits for a connection. */
   readonly #inLane = new Map<WebhookId, Set<Round>>();
@@ -76,6 +80,10 @@ export class Rounds {
 
   get attemptsUnderWay(): number {
     return this.#attempts.size;
+  }
+
+  underWay(): UnderWay[] {
+    return [...this.#attempts.values()].map(({ work: _, ...attempt }) => attempt);
   }
 
   /** Bodies in memory. */
@@ -105,7 +113,9 @@ export class Rounds {
 
   /** Whether an attempt at this webhook will end without the clock. */
   isMoving(id: WebhookId): boolean {
-    return [...this.#attempts.values()].some(({ webhook, work }) => webhook === id && !work.isHeld);
+    return [...this.#attempts.values()].some(
+      ({ webhookId, work }) => webhookId === id && !work.isHeld,
+    );
   }
 
   begin(delivery: ClaimedDelivery, destination: Destination): void {
@@ -168,10 +178,11 @@ export class Rounds {
   forget(): void {
     this.#underWay.clear();
     this.#bytes.clear();
+    this.#options.traces?.forget();
   }
 
   async #attempt(round: Round, webhook: Webhook, headers: [string, string][]): Promise<void> {
-    const { clock, holds, activity, lanes, recorder } = this.#options;
+    const { clock, holds, activity, lanes, recorder, traces } = this.#options;
     const { delivery, profile } = round;
     const now = clock.now();
     const windowEnd = (delivery.firstAttemptAt ?? round.startedAt ?? now) + profile.windowMs;
@@ -183,17 +194,25 @@ export class Rounds {
       return;
     }
     round.startedAt ??= now;
+    const trace = traces?.begin(delivery, webhook);
     const running = startAttempt({
       sender: lanes.of(webhook.id).sender,
       clock,
       holds,
       work,
       url: webhook.url,
-      headers,
+      headers: trace === undefined ? headers : withTraceparent(headers, trace),
       body: delivery.payload,
       timeoutMs: profile.timeoutMs,
     });
-    this.#attempts.set(running, { webhook: webhook.id, work });
+    this.#attempts.set(running, {
+      messageId: delivery.messageRow,
+      destinationId: delivery.destinationId,
+      webhookId: webhook.id,
+      round: delivery.round,
+      startedAt: monotonic(),
+      work,
+    });
     const result = await running.done;
     this.#attempts.delete(running);
     if (result === null) {
@@ -202,11 +221,14 @@ export class Rounds {
       this.#endAttempt(round, webhook, null);
       recorder.endWhenRecorded(work);
     } else {
+      trace?.end(result);
       const status = result.outcome === "http_error" ? (result.response?.status ?? null) : null;
       const retryable = isRetryable(profile, result.outcome, status);
       recorder.attempt({
         ...result,
         deliveryId: delivery.id,
+        messageRow: delivery.messageRow,
+        destinationId: delivery.destinationId,
         round: delivery.round,
         webhookId: webhook.id,
         webhookUrl: webhook.url,
@@ -241,6 +263,7 @@ export class Rounds {
     );
     if (round.interrupted && !round.succeeded) this.#change(delivery, "queued", "interrupted");
     else if (!round.succeeded) this.#conclude(round);
+    this.#options.traces?.endRound(delivery, round.succeeded);
     this.#options.recorder.soon();
   }
 
@@ -283,6 +306,15 @@ export class Rounds {
       messageRow,
     );
   }
+}
+
+/** After all others, unless the webhook has a `traceparent` of its own. */
+function withTraceparent(
+  headers: [string, string][],
+  { traceparent }: AttemptTrace,
+): [string, string][] {
+  const hasOwn = headers.some(([name]) => name.toLowerCase() === "traceparent");
+  return hasOwn ? headers : [...headers, ["traceparent", traceparent]];
 }
 
 /**

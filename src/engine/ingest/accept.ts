@@ -193,7 +193,7 @@ function acceptMessage(
     route: () =>
       route({
         message: Object.assign(message, { messageId }),
-        sourceId: source.id,
+        source,
         receivedAt,
         destinations,
       }),
@@ -263,7 +263,7 @@ function isGoVersion1(library: { name: string; version: string } | null): boolea
   return library?.name === "analytics-go" && library.version.startsWith("1.");
 }
 
-const nowhere = () => ({ decisions: [], payloads: {} });
+const nowhere = () => ({ decisions: [], plan: null, payloads: {} });
 
 /** `analytics-go (version: 2.1.0)`, as the Go library writes it. */
 const versionInComment = /^([^\s/(]+)\s*\(version:\s*([^)\s]+)\s*\)/;

@@ -4,29 +4,42 @@
  */
 
 import type { CheckedMessage } from "../../domain/check.ts";
-import type { Destination, PayloadShape } from "../../domain/configuration.ts";
-import type { SourceId } from "../../domain/ids.ts";
+import type { Destination, PayloadShape, Source } from "../../domain/configuration.ts";
 import { makePayload } from "../../domain/payload.ts";
 import type { Decision, RoutedMessage } from "../ports.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { checkPlan } from "../plans/plans.ts";
 
 type RouteOptions = {
   message: CheckedMessage & { messageId: string };
-  sourceId: SourceId;
+  source: Pick<Source, "id" | "name" | "plan">;
   receivedAt: number;
   destinations: readonly Destination[];
 };
 
-const nowhere: RoutedMessage = { decisions: [], payloads: {} };
-
 export function route({
-  message,
-  sourceId,
+  message: received,
+  source,
   receivedAt,
   destinations,
 }: RouteOptions): RoutedMessage {
-  const connected = destinations.filter((destination) => destination.sourceIds.includes(sourceId));
-  if (connected.length === 0) return nowhere;
+  const checked = source.plan === null ? null : checkPlan(source, source.plan, received);
+  const plan = checked && {
+    violations: checked.violations,
+    dropped: checked.dropped,
+    reason: checked.reason?.reason ?? null,
+  };
+  const connected = destinations.filter((destination) => destination.sourceIds.includes(source.id));
+  if (connected.length === 0) return { decisions: [], plan, payloads: {} };
+  if (checked !== null && checked.reason !== null) {
+    const { reason } = checked;
+    const decisions = connected.map(({ id: destinationId, payload }): Decision => {
+      return { destinationId, routed: false, ...reason, warnings: [], payload };
+    });
+    return { decisions, plan, payloads: {} };
+  }
+  const message =
+    checked === null ? received : { ...checked.message, messageId: received.messageId };
   const answer = answerForWebhooks(message.integrations);
   const decisions = connected.map((destination): Decision => {
     const { id: destinationId, payload } = destination;
@@ -54,7 +67,7 @@ export function route({
   const payloads: Partial<Record<PayloadShape, Uint8Array>> = {};
   for (const shape of shapes)
     payloads[shape] = Buffer.from(makePayload(message, shape, receivedAt));
-  return { decisions, payloads };
+  return { decisions, plan, payloads };
 }
 
 /**

@@ -5,6 +5,7 @@ import { held } from "./0004-held.ts";
 import { kindsInMemory } from "./0005-kinds-in-memory.ts";
 import { quotas } from "./0006-quotas.ts";
 import { outcomes } from "./0007-outcomes.ts";
+import { plans } from "./0009-plans.ts";
 import { hosted } from "./0010-hosted.ts";
 
 /** In order; the place in the list, from 1, is the version that `user_version` holds afterwards. */
@@ -16,5 +17,6 @@ export const migrations: readonly string[] = [
   kindsInMemory,
   quotas,
   outcomes,
+  plans,
   hosted,
 ];

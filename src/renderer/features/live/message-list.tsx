@@ -29,6 +29,7 @@ import {
   subjectOf,
   untilWords,
   userOf,
+  violationWords,
 } from "./row-words.ts";
 
 type MessageListProps = {
@@ -375,6 +376,11 @@ const MessageLine = memo(function MessageLine({
       <span role="gridcell" className="state-cell">
         <State state={row.state} />
         {last === null ? null : <span className={`last tone ${last.outcome}`}>{last.words}</span>}
+        {row.plan === "violations" ? (
+          <span className="last tone waiting" title={violationWords(row.violations)}>
+            plan
+          </span>
+        ) : null}
       </span>
       <span role="gridcell" className="att-cell">
         {row.state === "filtered" ? (

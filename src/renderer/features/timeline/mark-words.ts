@@ -15,6 +15,8 @@ export function markSentence(mark: Mark, startsAt: number): string {
     }
     case "under_way":
       return `Round ${mark.round}: in progress since ${time}.`;
+    case "never":
+      return `Round ${mark.round}: does not happen.`;
     case "coming":
       return mark.next
         ? `Round ${mark.round}: next, at ${time}.`
@@ -32,6 +34,7 @@ export function groupSentence({ marks, lead }: MarkGroup, startsAt: number): str
 
 export function outcomeWords(mark: Mark): string {
   if (mark.kind === "under_way") return "in progress";
+  if (mark.kind === "never") return "does not happen";
   if (mark.kind === "coming") return mark.next ? "next round" : "coming";
   const result = resultOf(mark.attempt);
   return result === mark.attempt.outcome ? result : `${mark.attempt.outcome} ${result}`;

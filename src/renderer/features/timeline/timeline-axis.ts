@@ -212,6 +212,11 @@ const linearSteps = [
   2 * day,
 ];
 
+/** The round time after one: where an axis can end. */
+export function roundTimeAfter(ms: number, atMost: number): number {
+  return Math.min(atMost, logSteps.find((step) => step > ms * 1.05) ?? atMost);
+}
+
 /** As many on a linear axis as can be read at a glance. */
 const maxSteps = 6;
 

@@ -36,6 +36,8 @@ type Props = {
   startsAt: number;
   /** The one mark of the timeline that the Tab key reaches, when it is in this lane. */
   tabStop: string | null;
+  /** The round whose mark has a ring. */
+  ringedRound: number | null;
   events: MarkEvents;
 };
 
@@ -44,6 +46,7 @@ export const TimelineLane = memo(function TimelineLane({
   ceilingMs,
   startsAt,
   tabStop,
+  ringedRound,
   events,
 }: Props) {
   const { lane, groups, until, hasBuffer, isLow, noteWidth } = layout;
@@ -90,6 +93,7 @@ export const TimelineLane = memo(function TimelineLane({
             group={group}
             startsAt={startsAt}
             isTabStop={group.key === tabStop}
+            isRinged={group.marks.some(({ round }) => round === ringedRound)}
             events={events}
           />
         ))}
@@ -107,10 +111,12 @@ function MarkButton({
   group,
   startsAt,
   isTabStop,
+  isRinged,
   events,
 }: {
   group: MarkGroup;
   startsAt: number;
+  isRinged: boolean;
   isTabStop: boolean;
   events: MarkEvents;
 }) {
@@ -121,7 +127,9 @@ function MarkButton({
     "att",
     shape,
     lead.kind === "coming" && lead.next ? "next" : "",
+    lead.kind === "never" ? "never" : "",
     isSimulated ? "simulated" : "",
+    isRinged ? "ringed" : "",
   ];
   return (
     <button
@@ -149,7 +157,8 @@ function MarkButton({
 }
 
 function shapeOf(mark: Mark): OutcomeName {
-  return mark.kind === "attempt" ? mark.attempt.outcome : mark.kind;
+  if (mark.kind === "attempt") return mark.attempt.outcome;
+  return mark.kind === "never" ? "coming" : mark.kind;
 }
 
 /** Without its scheme, and never longer than a label can be: a URL may be of any length. */

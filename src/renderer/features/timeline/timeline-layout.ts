@@ -16,7 +16,13 @@ import {
 import type { Lane, Mark, Timeline } from "./timeline-model.ts";
 
 /** One or several timelines over one axis, the one above the other. */
-export type TimelinePart = { key: string; name: string; timeline: Timeline };
+export type TimelinePart = {
+  key: string;
+  name: string;
+  /** What became of it. */
+  note?: string;
+  timeline: Timeline;
+};
 
 /** Nearer than this, marks would hide each other. */
 const nearPx = 11;

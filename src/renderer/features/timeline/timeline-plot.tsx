@@ -56,9 +56,20 @@ type Props = {
   onOpenAttempt: (attemptId: string, part: TimelinePart) => void;
   /** Drawn over all lanes, where the caller knows more of them. */
   over?: (axis: Axis) => ReactNode;
+  /** The mark that has a ring, in each part. */
+  ringed?: { webhookId: string; round: number };
 };
 
-export function TimelinePlot({ parts, scale, label, range, onRange, onOpenAttempt, over }: Props) {
+export function TimelinePlot({
+  parts,
+  scale,
+  label,
+  range,
+  onRange,
+  onOpenAttempt,
+  over,
+  ringed,
+}: Props) {
   const now = useNow();
   const root = useRef<HTMLDivElement>(null);
   const width = useWidth(root) - gutterPx - tailPx;
@@ -97,7 +108,12 @@ export function TimelinePlot({ parts, scale, label, range, onRange, onOpenAttemp
           <div className="tl-top" />
           {layout.parts.map(({ part, rounds, lanes }) => (
             <Fragment key={part.key}>
-              {parts.length === 1 ? null : <h4 className="tl-part">{part.name}</h4>}
+              {parts.length === 1 ? null : (
+                <h4 className="tl-part">
+                  {part.name}
+                  {part.note === undefined ? null : <span> {part.note}</span>}
+                </h4>
+              )}
               <TimelineRounds rounds={rounds} />
               {lanes.map((lane) => (
                 <TimelineLane
@@ -108,6 +124,7 @@ export function TimelinePlot({ parts, scale, label, range, onRange, onOpenAttemp
                   tabStop={
                     tabStop !== null && layout.lanes[tabStop.lane] === lane ? tabStop.key : null
                   }
+                  ringedRound={ringed?.webhookId === lane.lane.webhookId ? ringed.round : null}
                   events={marks.events}
                 />
               ))}

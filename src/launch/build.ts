@@ -117,8 +117,25 @@ const shownByTesting = ["testing", "scenarios", "contract", "domain"];
  */
 export async function bundleTesting(outDir: string): Promise<void> {
   const entry = join(root, "src", "testing", "testing.ts");
-  await bundleForNode({ outDir, entry, format: "es", file: "testing.js" });
-  await bundleForNode({ outDir, entry, format: "cjs", file: "testing.cjs" });
+  await bundleForNode({ outDir, entry, format: "es", file: "library.js" });
+  await bundleForNode({ outDir, entry, format: "cjs", file: "library.cjs" });
+  // Before the library is even linked: it imports what an older Node does not have.
+  const refusal =
+    'if (Number.parseInt(process.versions.node, 10) < 24) throw new Error("hookyard/testing needs Node 24 or newer; this is " + process.versions.node + ".");';
+  const [, exported = ""] =
+    /export \{([^}]*)\};?\s*$/.exec(readFileSync(join(outDir, "library.js"), "utf8")) ?? [];
+  const names = exported
+    .split(",")
+    .map((one) => one.trim().split(" ").at(-1))
+    .join(", ");
+  writeFileSync(
+    join(outDir, "testing.js"),
+    `${refusal}\nexport const { ${names} } = await import("./library.js");\n`,
+  );
+  writeFileSync(
+    join(outDir, "testing.cjs"),
+    `${refusal}\nmodule.exports = require("./library.cjs");\n`,
+  );
   const types = join(outDir, "types");
   await emit(join(root, "src", "testing", "tsconfig.build.json"), types);
   for (const name of readdirSync(types))

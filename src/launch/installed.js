@@ -23,8 +23,9 @@ function end(sentence) {
 }
 
 const { packages } = read("package-lock.json");
-const { dependencies, optionalDependencies, devDependencies, engines } = packages[""];
+const { dependencies, devDependencies, engines } = packages[""];
 /** Node itself is a package for each platform, of which npm installs the one that fits. */
+const { optionalDependencies } = packages["resources/node"] ?? {};
 const fits = (name) => {
   const { os, cpu } = packages[`node_modules/${name}`];
   return String(os) === process.platform && String(cpu) === process.arch;
@@ -33,7 +34,9 @@ for (const name of [
   ...Object.keys({ ...dependencies, ...devDependencies }),
   ...Object.keys({ ...optionalDependencies }).filter(fits),
 ]) {
-  const { version } = packages[`node_modules/${name}`];
+  const { version, link } = packages[`node_modules/${name}`];
+  // A folder of the clone.
+  if (link) continue;
   if (installedVersion(`node_modules/${name}`) !== version)
     end(`Run npm ci first: Hookyard needs ${name} ${version}, which is not installed here.`);
 }

@@ -60,10 +60,11 @@ describe("the package that holds Node", () => {
   const node = (os: string) => ({
     "": {
       dependencies: {},
-      devDependencies: {},
-      optionalDependencies: { "node-for-here": "24.1.0" },
+      devDependencies: { "hookyard-node": "file:resources/node" },
       engines: { node: ">=24" },
     },
+    "node_modules/hookyard-node": { resolved: "resources/node", link: true },
+    "resources/node": { optionalDependencies: { "node-for-here": "24.1.0" } },
     "node_modules/node-for-here": { version: "24.1.0", os, cpu: process.arch },
   });
   const run = (directory: string) =>

@@ -23,6 +23,7 @@ const manifest = JSON.parse(read("package.json"));
 const files = paths
   .filter((path) => sourceExtension.test(path))
   .map((path) => readSourceFile(path, read(path)));
+const { optionalDependencies } = JSON.parse(read("resources/node/package.json"));
 const findings = findingsIn({
   files,
   manifest,
@@ -44,7 +45,10 @@ const all = [
     hosted: read("docs/hosted-service.md"),
     read: (path) => (existsSync(join(root, path)) ? read(path) : null),
   }),
-  ...packageFindings(manifest, read("docs/decisions/0012-dependencies.md")),
+  ...packageFindings(
+    { ...manifest, optionalDependencies },
+    read("docs/decisions/0012-dependencies.md"),
+  ),
 ];
 for (const finding of all.toSorted()) console.error(finding);
 process.exitCode = all.length === 0 ? 0 : 1;

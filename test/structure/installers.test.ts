@@ -32,7 +32,7 @@ test("the program is one archive, with only the binary of better-sqlite3 beside 
 });
 
 test("Node's own packages stay out of it", () => {
-  const { optionalDependencies } = JSON.parse(read("package.json")) as {
+  const { optionalDependencies } = JSON.parse(read("resources/node/package.json")) as {
     optionalDependencies: Record<string, string>;
   };
   expect(builder["files"]).toContain("!node_modules/{node-*,zod,yaml}/**/*");

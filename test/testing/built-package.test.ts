@@ -136,6 +136,18 @@ const olderNode = (process.env["PATH"] ?? "")
 if (olderNode === undefined)
   console.log("The client is not tried on an older Node, because none is installed here.");
 
+test.skipIf(olderNode === undefined).each([
+  ["old-testing.mjs", 'import "hookyard/testing";'],
+  ["old-testing.cjs", 'require("hookyard/testing");'],
+])("the library for tests says in %s that an older Node cannot run it", async (file, text) => {
+  writeFileSync(join(project, file), text);
+  const { code, out } = await run([file], olderNode);
+  expect(code).toBe(1);
+  expect(out).toMatch(
+    /\nError: hookyard\/testing needs Node 24 or newer; this is \d+\.\d+\.\d+\.\n/,
+  );
+});
+
 test.skipIf(olderNode === undefined)(
   "the client says that an older Node cannot run it",
   async () => {

@@ -1,0 +1,63 @@
+/** What `npm pack` packs, and how much there is once it is installed. */
+
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { buildIfStale, root } from "../../src/launch/build.ts";
+
+const maxBytes = 45_000_000;
+
+beforeAll(buildIfStale);
+
+function packed(): { unpackedSize: number; files: { path: string }[] } {
+  const out = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+    cwd: root,
+    encoding: "utf8",
+    shell: process.platform === "win32",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const [found] = Object.values(JSON.parse(out) as Record<string, ReturnType<typeof packed>>);
+  if (found === undefined) throw new Error("npm pack says nothing.");
+  return found;
+}
+
+function bytesIn(directory: string): number {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
+}
+
+test("the package has the program, its schemas and helpers, and installs below 45 MB", () => {
+  const { unpackedSize, files } = packed();
+  const paths = files.map(({ path }) => path);
+  for (const path of [
+    "out/headless/cli.js",
+    "out/renderer/index.html",
+    "out/client/client.js",
+    "out/client/client.d.ts",
+    "out/testing/testing.js",
+    "out/testing/testing.cjs",
+    "out/testing/types/testing/testing.d.ts",
+    "resources/scenario.schema.json",
+    "resources/config.schema.json",
+    "resources/command-line.schema.json",
+    "resources/action/action.yml",
+    "resources/helpers/hookyard_pytest.py",
+    "resources/helpers/hookyard.go",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    "LICENSE",
+  ])
+    expect(paths).toContain(path);
+  expect(
+    paths.filter((path) => /^(src|test|out\/(main|preload))\/|built-from$/.test(path)),
+  ).toEqual([]);
+  const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { dev?: boolean; link?: boolean }>;
+  };
+  const installed = Object.entries(lock.packages)
+    .filter(([path, { dev, link }]) => path.startsWith("node_modules/") && !dev && !link)
+    .map(([path]) => bytesIn(join(root, path)));
+  expect(installed.reduce((sum, bytes) => sum + bytes, unpackedSize)).toBeLessThan(maxBytes);
+});

@@ -16,6 +16,7 @@ import {
 import { createChecks } from "./check/checks.ts";
 import { messageIds } from "./domain/ids.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
+import { createMappingPreview } from "./engine/route/mapping-preview.ts";
 import { createMessages } from "./engine/messages.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
 import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
@@ -94,6 +95,7 @@ export function createApp(options: AppOptions): App {
     clock,
     configuration,
     messages: createMessages({ ...core, ingest, ingestClient }),
+    previewMapping: createMappingPreview({ store, configuration }),
     refused,
     deliveries,
     endpoints,

@@ -22,6 +22,7 @@ import {
 import {
   clientHandlers,
   conditionHandlers,
+  mappingHandlers,
   destinationHandlers,
   endpointHandlers,
   retryProfileHandlers,
@@ -65,6 +66,7 @@ export function createApi({
     ...sourceHandlers(pipeline),
     ...destinationHandlers(pipeline),
     ...conditionHandlers,
+    ...mappingHandlers(pipeline),
     ...messageHandlers(pipeline),
     ...deliveryHandlers(pipeline),
     ...clockHandlers(pipeline),

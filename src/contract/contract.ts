@@ -12,6 +12,7 @@ import { deletionCalls } from "./deletions.ts";
 import { deliveryCalls } from "./deliveries.ts";
 import { destinationCalls } from "./destinations.ts";
 import { endpointCalls } from "./endpoints.ts";
+import { mappingCalls } from "./mappings.ts";
 import { messageCalls } from "./messages.ts";
 import { profileCalls } from "./profiles.ts";
 import { retryProfileCalls } from "./retry-profiles.ts";
@@ -25,6 +26,7 @@ const all = [
   ...sourceCalls,
   ...destinationCalls,
   ...conditionCalls,
+  ...mappingCalls,
   ...messageCalls,
   ...deliveryCalls,
   ...clockCalls,

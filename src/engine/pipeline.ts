@@ -37,12 +37,14 @@ import type {
 } from "./profile-pipeline.ts";
 import type { DeliveryFilter, DeliverySummary, QueryStore, UnknownKey } from "./ports.ts";
 import type { MappingDraft } from "./mappings.ts";
+import type { PreviewMapping } from "./route/mapping-preview.ts";
 import type { NewDestination, StoredRefusal } from "./store-ports.ts";
 
 export type Pipeline = {
   clock: ClockControl;
   configuration: Configuration;
   messages: Messages;
+  previewMapping: PreviewMapping;
   refused: RefusedRequests;
   deliveries: Deliveries;
   endpoints: Endpoints;

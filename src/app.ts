@@ -17,10 +17,15 @@ import { createChecks } from "./check/checks.ts";
 import { messageIds } from "./domain/ids.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
 import { createMappingPreview } from "./engine/route/mapping-preview.ts";
+import { Flow } from "./engine/flow.ts";
 import { createMessages } from "./engine/messages.ts";
+import { createMetrics } from "./engine/metrics.ts";
+import { loadPlans } from "./engine/plans/plans.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
 import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
+import { monotonic } from "./engine/real-time.ts";
 import { createFaults } from "./engine/endpoints/faults.ts";
+import { createTraces } from "./engine/traces/traces.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { typedCalls } from "./scenarios/run/pipeline.ts";
 import { createScenarios } from "./scenarios/scenarios.ts";
@@ -47,6 +52,8 @@ export type AppOptions = {
   log?: (sentence: string) => void;
   /** Sends deliveries in a thread of their own; in the thread of everything else when left out. */
   deliveryThread?: boolean;
+  /** The collector's address for traces (`collectorUrl`); nothing is traced when left out. */
+  traces?: string | undefined;
   version: string;
 };
 
@@ -72,23 +79,53 @@ export function createApp(options: AppOptions): App {
   const dataDir = data === ":memory:" ? null : data;
   const core = createCore({ ...options, report: reportUnexpected });
   const { store, report, signals, changes, activity, clock, configuration, suppressions } = core;
-  const delivery = createDelivery(core, { dataDir, inThread: options.deliveryThread ?? false });
+  const traces =
+    options.traces === undefined
+      ? null
+      : createTraces({ url: options.traces, store, now: () => clock.now(), version, log });
+  const inThread = options.deliveryThread ?? false;
+  const delivery = createDelivery(core, { dataDir, inThread, traces });
   const ports = createPorts(core, delivery, { host, ports: portNumbers, dataDir, log });
   const { addresses, ingest, refused, endpoints, clients, ingestClient, upkeep } = ports;
   const people = createPeople(core, { accepted: () => ingest.committed() });
   const { follower, profiles, computations, deletions } = people;
   const { scheduler, deliveries } = delivery;
   const { audiences, computedTraits } = computations;
-  const workspaces = createWorkspaces({ ...core, audiences, endpoints, ingestClient });
+  const workspaces = createWorkspaces({
+    ...core,
+    audiences,
+    computedTraits,
+    deletions,
+    clients,
+    endpoints,
+    ingestClient,
+  });
 
+  signals.clockMoved.on(workspaces.followClock);
   const ingested = createRate();
   const attempted = createRate();
+  const metrics = createMetrics({
+    stats: () => store.stats(),
+    clock: () => clock.state(),
+    hasTrouble: () => store.trouble() !== null,
+    storeBytes: () => store.bytes(),
+    traces: traces?.counts ?? null,
+    version,
+  });
   signals.committed.on((messages, origin) => {
     changes.noteMany("messages", messages, ({ id }) => messageIds.format(id), true);
     ingested.add(messages.length);
+    metrics.committed(messages.length);
+    traces?.committed(messages);
     follower.kick(origin);
   });
-  signals.attemptsRecorded.on((count) => attempted.add(count));
+  const flow = new Flow({ ...core, monotonic, underWay: () => scheduler.underWay() });
+  signals.committed.on((messages) => flow.committed(messages));
+  signals.attemptsRecorded.on((attempts) => {
+    attempted.add(attempts.length);
+    flow.recorded(attempts);
+    metrics.attempted(attempts);
+  });
 
   const faults = createFaults({ store, configuration, endpoints });
   const pipeline: Pipeline = {
@@ -108,6 +145,7 @@ export function createApp(options: AppOptions): App {
     deletions,
     suppressions,
     queries: store,
+    flow,
     changes,
     settle: createSettle({ activity, clock, store, scheduler, changes }),
     trouble: () => store.trouble() ?? clock.trouble,
@@ -119,6 +157,7 @@ export function createApp(options: AppOptions): App {
     reset: createReset({
       ...core,
       ...people,
+      flow,
       workspaces,
       clients,
       refused,
@@ -157,6 +196,7 @@ export function createApp(options: AppOptions): App {
     scenarios: scenarios.handlers,
     checks: checks.handlers,
     about: () => ({ version, ...addresses }),
+    metrics: metrics.text,
     report,
   });
 
@@ -164,6 +204,7 @@ export function createApp(options: AppOptions): App {
     pipeline,
     api,
     async start() {
+      if (configuration.sources().some(({ plan }) => plan !== null)) await loadPlans();
       await ports.listen();
       faults.refresh();
       clock.start();
@@ -174,6 +215,7 @@ export function createApp(options: AppOptions): App {
       computations.start();
       deletions.start();
       upkeep.start();
+      workspaces.start();
       watchStore(core, log);
       return addresses;
     },
@@ -192,6 +234,7 @@ export function createApp(options: AppOptions): App {
       deliveries.stop();
       await scheduler.stop();
       await endpoints.stop();
+      await traces?.stop();
       clock.stop();
       changes.stop();
       store.close();

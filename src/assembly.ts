@@ -14,7 +14,7 @@ import { reportTo, storeFailure } from "./engine/store-failure.ts";
 import { wallClockNow } from "./engine/real-time.ts";
 import { openStore } from "./store/sqlite-store.ts";
 import type { DestinationId } from "./domain/ids.ts";
-import type { CommittedMessage } from "./engine/ports.ts";
+import type { CommittedMessage, RecordedAttempt } from "./engine/ports.ts";
 import type { ProfileChange } from "./engine/profile-ports.ts";
 import { createDeliveries } from "./engine/deliver/deliveries.ts";
 import { DeliveryScheduler } from "./engine/deliver/delivery-scheduler.ts";
@@ -22,6 +22,7 @@ import { DeliveryThread } from "./engine/deliver/delivery-thread.ts";
 import { createTrust } from "./engine/deliver/dial.ts";
 import { createAuthority } from "./engine/endpoints/authority.ts";
 import { createComputations } from "./engine/audiences/computations.ts";
+import type { Traces } from "./engine/traces/traces.ts";
 import { createInternalMessages } from "./engine/ingest/internal-messages.ts";
 import { Follower } from "./engine/profiles/follower.ts";
 import { createProfiles } from "./engine/profiles/profiles.ts";
@@ -70,7 +71,10 @@ export function createCore({ data, clock: firstClock, report: reportUnexpected }
     activity,
     work: advanceWork,
     onOverdue: signals.overdue.emit,
-    onChange: (advance) => changes.noteClock(advance),
+    onChange(advance) {
+      changes.noteClock(advance);
+      signals.clockMoved.emit();
+    },
     report,
   });
   const now = (): number => clock.now();
@@ -116,7 +120,9 @@ function createSignals() {
     committed: signal<[messages: readonly CommittedMessage[], origin: Origin]>(),
     /** A slice of messages was applied to profiles; listeners write within its transaction. */
     profilesChanged: signal<[changes: readonly ProfileChange[]]>(),
-    attemptsRecorded: signal<[count: number]>(),
+    attemptsRecorded: signal<[attempts: readonly RecordedAttempt[]]>(),
+    /** The clock was set, or an advance has ended or gets on. */
+    clockMoved: signal<[]>(),
     configurationChanged: signal<[]>(),
     destinationDeleted: signal<[id: DestinationId]>(),
     /** Due times were missed, because the machine slept or the process did not run. */
@@ -138,10 +144,12 @@ type DeliveryOptions = {
   dataDir: string | null;
   /** Attempts are sent in a thread of their own. */
   inThread: boolean;
+  /** Null when nobody traces. */
+  traces: Traces | null;
 };
 
 /** From a queued delivery to its attempts on record. */
-export function createDelivery(core: Core, { dataDir, inThread }: DeliveryOptions) {
+export function createDelivery(core: Core, { dataDir, inThread, traces }: DeliveryOptions) {
   const { signals, advanceWork, changes, report } = core;
   const authority = createAuthority({ dataDir });
   const trust = createTrust({ localAuthority: () => authority.authorityPem() });
@@ -157,6 +165,7 @@ export function createDelivery(core: Core, { dataDir, inThread }: DeliveryOption
     ...core,
     trust,
     thread,
+    traces: traces ?? undefined,
     onAttempts: signals.attemptsRecorded.emit,
   });
   const deliveries = createDeliveries({ ...core, kick: () => scheduler.kick() });

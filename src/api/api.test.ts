@@ -441,6 +441,7 @@ test.each<[string, Error, [number, string]]>([
     about: () => {
       throw error;
     },
+    metrics: () => "",
     report: (one) => unexpected.push(one),
   });
   const { status, body } = await api.call("about.get", {});

@@ -41,6 +41,8 @@ export type Api = {
   call(name: string, input: unknown, caller?: AbortSignal): Promise<ApiAnswer>;
   changes: ChangeFeed;
   openApi(): unknown;
+  /** The numbers of the pipeline in Prometheus's text format. */
+  metrics(): string;
 };
 
 export function createApi({
@@ -49,6 +51,7 @@ export function createApi({
   scenarios,
   checks,
   about,
+  metrics,
   report,
 }: {
   pipeline: Pipeline;
@@ -58,6 +61,7 @@ export function createApi({
   checks: HandlersOf<"checks">;
   /** Asked anew each time: the ports are known only once they listen. */
   about: () => AboutAnswer;
+  metrics: () => string;
   /** Told of everything unexpected. */
   report: (error: unknown) => void;
 }): Api {
@@ -107,6 +111,7 @@ export function createApi({
     },
     changes: pipeline.changes,
     openApi: () => openApiDocument(about().version),
+    metrics,
   };
 }
 
@@ -137,8 +142,9 @@ function clockHandlers({ clock }: Pipeline): HandlersOf<"clock"> {
   };
 }
 
-function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "pipeline"> {
+function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "flow" | "pipeline"> {
   return {
+    "flow.get": () => pipeline.flow.look(),
     "stats.get": () => {
       const { messages, deliveries } = pipeline.queries.stats();
       const { queued, sending } = deliveries.byState;
@@ -152,8 +158,8 @@ function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "pipeline"> 
       };
     },
     "pipeline.settle": ({ timeoutMs }) => pipeline.settle(timeoutMs),
-    "pipeline.reset": async ({ what }) => {
-      await pipeline.reset(what);
+    "pipeline.reset": async ({ what, clock }) => {
+      await pipeline.reset(what, clock);
       return { what };
     },
   };

@@ -13,6 +13,7 @@ import { deliveryCalls } from "./deliveries.ts";
 import { destinationCalls } from "./destinations.ts";
 import { endpointCalls } from "./endpoints.ts";
 import { mappingCalls } from "./mappings.ts";
+import { flowCalls } from "./flow.ts";
 import { messageCalls } from "./messages.ts";
 import { profileCalls } from "./profiles.ts";
 import { retryProfileCalls } from "./retry-profiles.ts";
@@ -37,6 +38,7 @@ const all = [
   ...unknownKeyCalls,
   ...refusedCalls,
   ...pipelineCalls,
+  ...flowCalls,
   ...configurationCalls,
   ...workspaceCalls,
   ...profileCalls,

@@ -222,6 +222,26 @@ export const deliveryCalls = [
     answer: attempt,
   }),
   defineCall({
+    name: "deliveries.signature",
+    method: "POST",
+    path: "/api/deliveries/{id}/signature",
+    summary:
+      "Which bytes of the body the signature covers, and why a receiver's digest, or its body, differs.",
+    params: byId(id),
+    body: z.strictObject({
+      digest: z.string().max(1000).optional().describe("What the receiver computed."),
+      body: z.string().optional().describe("The body that it computed the digest over."),
+    }),
+    answer: z.object({
+      signature: z.string().nullable().describe("Null when it is not signed."),
+      from: z.int().describe("The first covered byte of the body, counted from 0."),
+      length: z.int(),
+      covers: z.string().describe("The same in a sentence."),
+      cause: z.string().describe("`none`, `whole_batch`, `spaces`, `wrong_secret` and so on."),
+      sentence: z.string(),
+    }),
+  }),
+  defineCall({
     name: "deliveries.retry",
     method: "POST",
     path: "/api/deliveries/{id}/retry",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { destinationIds, messageIds, sourceIds } from "../domain/ids.ts";
 import { filterKeys } from "../domain/message-filter.ts";
-import { messageStates, outcomes } from "../domain/states.ts";
+import { messageStates, outcomes, planStates } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { deliveryDetails, job } from "./deliveries.ts";
 import {
@@ -27,6 +27,10 @@ const filterText = z.string().max(2000);
 
 const id = idOf(messageIds);
 const cursor = cursorOf(messageIds);
+
+const planViolation = z
+  .object({ path: z.string().describe("Such as `properties.total`."), message: z.string() })
+  .meta({ id: "PlanViolation" });
 
 export const messageSummary = z
   .object({
@@ -54,6 +58,14 @@ export const messageSummary = z
     lastStatus: z.int().nullable().describe("Of the newest response."),
     pinned: z.boolean(),
     replayOf: id.nullable(),
+    plan: z
+      .enum(planStates)
+      .exclude(["none"])
+      .nullable()
+      .describe(
+        "Whether it meets its source's tracking plan; null when there was none, and for what was not accepted.",
+      ),
+    violations: z.array(planViolation).describe("What violates the plan: the first twenty."),
     nextAttemptAt: time.nullable().describe("The earliest of its deliveries' next rounds."),
     marks: z
       .array(
@@ -93,6 +105,9 @@ export const messageDetails = z
     detail: z.string().nullable(),
     duplicateOf: id.nullable(),
     warnings: z.array(z.string()),
+    dropped: z
+      .array(z.string())
+      .describe("Members that the tracking plan removed from what is delivered."),
     raw: bytes.describe("The message as received; the first 64 KB of a rejected one."),
     rawSize: z.int().describe("Its size in bytes."),
     request: z
@@ -132,6 +147,9 @@ export const messageCalls = [
       attempts: oneOrMany(z.string().regex(/^([<>]=?)?\d{1,6}$/))
         .optional()
         .describe("The number of attempts: `3`, `>3`, `>=3`, `<3`, `<=3`."),
+      plan: oneOrMany(z.enum(planStates))
+        .optional()
+        .describe("Of the source's tracking plan; `none`: not checked."),
       search: z
         .string()
         .optional()

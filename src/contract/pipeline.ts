@@ -58,8 +58,15 @@ export const pipelineCalls = [
     name: "pipeline.reset",
     method: "POST",
     path: "/api/reset",
-    summary: "Removes all messages, or the configuration as well. The settings stay.",
-    body: z.strictObject({ what }),
+    summary:
+      "Removes all messages, or the configuration as well, and sets the clock to real time if asked to. The settings stay.",
+    body: z.strictObject({
+      what,
+      clock: z
+        .boolean()
+        .default(false)
+        .describe("Whether the clock shows real time afterwards, which may be earlier than now."),
+    }),
     answer: z.object({ what }),
   }),
 ] as const;
@@ -86,13 +93,27 @@ export const aboutCalls = [
   }),
 ] as const;
 
+const demoState = z.object({
+  demo: z
+    .boolean()
+    .describe("The demo is open: its shop sends messages, also after a restart of Hookyard."),
+});
+
 export const workspaceCalls = [
+  defineCall({
+    name: "workspaces.get",
+    method: "GET",
+    path: "/api/workspaces",
+    summary: "Whether the demo is open.",
+    reads: ["settings"],
+    answer: demoState,
+  }),
   defineCall({
     name: "workspaces.open",
     method: "POST",
     path: "/api/workspaces",
     summary:
-      "Sets up a workspace to start from, once: a first source, destination and test endpoint, or a shop that generates traffic.",
+      "Sets up a workspace to start from, once: a first source, destination and test endpoint, or a shop that generates traffic until it is closed.",
     body: z.strictObject({ kind: z.enum(["first", "demo"]) }),
     answer: z
       .object({
@@ -101,5 +122,13 @@ export const workspaceCalls = [
         endpointId: idOf(endpointIds),
       })
       .describe("The objects to show first. Existing ones are reused."),
+  }),
+  defineCall({
+    name: "workspaces.close",
+    method: "POST",
+    path: "/api/workspaces/close",
+    summary: "Closes the demo: its shop sends nothing more. What it created stays.",
+    body: z.strictObject({}),
+    answer: demoState,
   }),
 ] as const;

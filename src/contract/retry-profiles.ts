@@ -24,6 +24,9 @@ const members = {
   retriedStatuses: z.array(z.strictObject({ from: z.int(), to: z.int() })),
   retryTimeouts: z.boolean(),
   retryConnectionErrors: z.boolean(),
+  honourRetryAfter: z
+    .boolean()
+    .describe("`Retry-After` of a retried answer delays the next round, if it asks for more time."),
 };
 
 const retryProfileAnswer = z

@@ -6,6 +6,7 @@
 
 import { z } from "zod";
 import { defineCall } from "./call.ts";
+import { deliveryDetails } from "./deliveries.ts";
 import { byId, deleted, listOf, timeText } from "./shapes.ts";
 
 const place = { line: z.int().describe("From 1."), column: z.int().describe("From 1.") };
@@ -118,6 +119,34 @@ const scenarioRun = z
   .meta({ id: "ScenarioRun" });
 export type ScenarioRunAnswer = z.input<typeof scenarioRun>;
 
+const whatIfDifference = z
+  .object({
+    what: z.string().describe("What is compared."),
+    asItWas: z.string(),
+    whatIf: z.string(),
+    difference: z.string(),
+    isLoss: z.boolean().describe("A receiver never has the message, or the delivery is lost."),
+  })
+  .meta({ id: "WhatIfDifference" });
+export type WhatIfDifference = z.input<typeof whatIfDifference>;
+
+const whatIfAnswer = z.object({
+  name: z.string(),
+  text: z.string().describe("The scenario with the changed answer."),
+  changedLine: z
+    .int()
+    .nullable()
+    .describe("The line of the changed answer, from 1; null when the attempt got that answer."),
+  notes: z
+    .array(z.string())
+    .describe("What was left out or could not be recorded exactly, in sentences."),
+  asItWas: deliveryDetails.describe("From the record."),
+  whatIf: deliveryDetails.describe(
+    "From the run, with the ids of the recorded delivery and its webhooks; its attempts have ids of their own.",
+  ),
+  differences: z.array(whatIfDifference),
+});
+
 export const scenarioCalls = [
   defineCall({
     name: "scenarios.list",
@@ -169,6 +198,24 @@ export const scenarioCalls = [
       text: z.string(),
       notes: z.array(z.string()).describe("What could not be recorded exactly, in sentences."),
     }),
+  }),
+  defineCall({
+    name: "scenarios.whatIf",
+    method: "POST",
+    path: "/api/scenarios/what-if",
+    summary:
+      "Writes the delivery of an attempt as a scenario, runs it in its own pipeline with that one answer changed, and compares both. Nothing is sent to its webhooks.",
+    body: z.strictObject({
+      messageId: z.string().describe("The `id` of the message."),
+      attemptId: z.string(),
+      answer: z
+        .strictObject({
+          do: z.enum(["answer", "hang", "reset"]).optional().describe("`answer` when left out."),
+          status: z.int().min(200).max(599).optional().describe("Of an answer: 200 when left out."),
+        })
+        .describe("In place of what the attempt got."),
+    }),
+    answer: whatIfAnswer,
   }),
   defineCall({
     name: "scenarioRuns.list",

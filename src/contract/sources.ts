@@ -4,7 +4,13 @@ import { highestStatus } from "../domain/http-status.ts";
 import { messageTypes, sourceKinds } from "../domain/states.ts";
 import { ingestFaultActions } from "../domain/configuration.ts";
 import { defineCall } from "./call.ts";
-import { answerMode, byId, deleted, idOf, listOf, time } from "./shapes.ts";
+import {
+  planActions,
+  planRuleTypes,
+  unplannedEventActions,
+  unplannedPropertyActions,
+} from "../domain/tracking-plan.ts";
+import { anyMembers, answerMode, byId, deleted, idOf, listOf, time } from "./shapes.ts";
 
 const sourceKind = z.enum(sourceKinds);
 
@@ -57,6 +63,51 @@ const clockSkewCorrection = z
     "`auto`: when the clock was moved, the timestamps of clients that live by the machine's time are moved too. true: the hosted service's formula. false: timestamps are kept.",
   );
 
+/** Checked by the pipeline, which says what is wrong with it. */
+const schemas = z
+  .union([z.record(z.string(), z.unknown()), z.array(z.unknown())])
+  .describe(
+    'A tracking plan of the hosted service, as its API returns it, or a JSON Schema of the properties of each event: `{"Order Completed": {…}, identify: {…}, group: {…}}`.',
+  );
+
+export const planMembers = {
+  schemas,
+  onViolation: z
+    .enum(planActions)
+    .describe(
+      "`record` delivers the message as it is, `drop-properties` without what violates the plan, `block` does not deliver it.",
+    ),
+  unplannedEvents: z
+    .enum(unplannedEventActions)
+    .describe("Tracks whose event is not in the plan: `record` makes that a violation."),
+  unplannedProperties: z
+    .enum(unplannedPropertyActions)
+    .describe(
+      "Properties and traits that the plan does not name: `record` and `drop` make each a violation.",
+    ),
+};
+
+const { schemas: _schemas, ...planSettings } = planMembers;
+
+const planDraft = z
+  .strictObject({
+    name: z.string().max(200).nullable().optional(),
+    schemas: schemas.optional().describe("What is left out stays as it is."),
+    onViolation: planSettings.onViolation.optional(),
+    unplannedEvents: planSettings.unplannedEvents.optional(),
+    unplannedProperties: planSettings.unplannedProperties.optional(),
+  })
+  .meta({ id: "PlanDraft" });
+
+const planRule = z
+  .object({
+    type: z.enum(planRuleTypes),
+    key: z.string().nullable().describe("The event of a track, the name of a page or screen."),
+    version: z.int(),
+    jsonSchema: anyMembers.describe("Of the whole message."),
+  })
+  .meta({ id: "PlanRule" });
+
 const sourceAnswer = z
   .object({
     id,
@@ -69,6 +120,10 @@ const sourceAnswer = z
     deduplicate: z.boolean(),
     correctClockSkew: clockSkewCorrection,
     faults: z.array(ingestFault),
+    plan: z
+      .object({ name: z.string().nullable(), rules: z.int(), ...planSettings })
+      .nullable()
+      .describe("Its tracking plan, with the number of its rules."),
     createdAt: time,
   })
   .meta({ id: "Source" });
@@ -83,6 +138,7 @@ export const sourceDraft = z
     deduplicate: z.boolean().optional(),
     correctClockSkew: clockSkewCorrection.optional(),
     faults: z.array(ingestFault).optional(),
+    plan: planDraft.nullable().optional().describe("Null removes it."),
   })
   .meta({ id: "SourceDraft" });
 
@@ -110,6 +166,18 @@ export const sourceCalls = [
     summary: "One source.",
     params: byId(id),
     answer: sourceAnswer,
+  }),
+  defineCall({
+    name: "sources.plan",
+    method: "GET",
+    path: "/api/sources/{id}/plan",
+    summary: "The tracking plan of a source, with its rules; null when it has none.",
+    params: byId(id),
+    answer: z.object({
+      plan: z
+        .object({ name: z.string().nullable(), rules: z.array(planRule), ...planSettings })
+        .nullable(),
+    }),
   }),
   defineCall({
     name: "sources.update",

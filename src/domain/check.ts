@@ -123,7 +123,11 @@ export function checkMessage(
   }
   const context = mergeContext(item["context"], frame);
   const sentAt = readSentAt(item["sentAt"] ?? frame.sentAt, warnings);
-  const given = readTime("timestamp", item["timestamp"], warnings);
+  const given =
+    readTime("timestamp", item["timestamp"], warnings) ??
+    ((item["timestamp"] ?? null) === null
+      ? readTime("originalTimestamp", item["originalTimestamp"], warnings)
+      : null);
   const correction = frame.correctClockSkew;
   let timestamp = given ?? frame.now;
   if (given !== null && typeof correction === "object") {
@@ -354,7 +358,7 @@ function defaultsFor(
 }
 
 function readTime(
-  name: "timestamp" | "sentAt",
+  name: "timestamp" | "originalTimestamp" | "sentAt",
   value: Json | undefined,
   warnings: string[],
 ): number | null {
@@ -362,7 +366,7 @@ function readTime(
   const time = parseTimestamp(value);
   if (time === null) {
     const consequence =
-      name === "timestamp" ? "the message gets its time of arrival" : "it is ignored";
+      name === "sentAt" ? "it is ignored" : "the message gets its time of arrival";
     warnings.push(`\`${name}\` is ${quoted(value)}, which is not a valid time: ${consequence}.`);
   }
   return time;

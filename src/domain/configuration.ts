@@ -12,6 +12,7 @@ import type {
   WebhookId,
 } from "./ids.ts";
 import type { MessageType, SourceKind } from "./states.ts";
+import type { SourcePlan } from "./tracking-plan.ts";
 
 type AnswerMode = "explain" | "production";
 
@@ -60,6 +61,8 @@ export type Source = {
   deduplicate: boolean;
   correctClockSkew: ClockSkewCorrection;
   faults: IngestFault[];
+  /** The tracking plan that its messages are checked against. */
+  plan: SourcePlan | null;
   createdAt: number;
 };
 
@@ -128,6 +131,8 @@ export type RetryProfile = {
   retriedStatuses: { from: number; to: number }[];
   retryTimeouts: boolean;
   retryConnectionErrors: boolean;
+  /** A retried answer's `Retry-After` delays the next round, if it asks for more time. */
+  honourRetryAfter: boolean;
 };
 
 /** A retry profile that a user created; the built-in ones have no id. */

@@ -4,7 +4,7 @@
  * an event.
  */
 
-export type MappingMistake = {
+type MappingMistake = {
   /** The members down to it: `data.total.@path`. Empty for the whole value. */
   readonly place: string;
   readonly message: string;

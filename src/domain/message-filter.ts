@@ -11,6 +11,7 @@
 import { statusPattern } from "./http-status.ts";
 import { messageIds } from "./ids.ts";
 import {
+  planStates,
   messageStates,
   messageTypes,
   outcomes,
@@ -32,6 +33,7 @@ export const filterKeys = [
   "webhook",
   "attempts",
   "reason",
+  "plan",
   "batch",
   "since",
   "until",
@@ -217,6 +219,10 @@ function problemOfValue(key: FilterKey, value: string): string | null {
       return isOutcome(value)
         ? null
         : `Unknown outcome “${value}”. The outcomes are ${outcomes.join(", ")}.`;
+    case "plan":
+      return isPlanState(value)
+        ? null
+        : `“${value}” says nothing of a plan. Use ok, violations, or none for messages that were not checked.`;
     case "status":
       return statusPattern.test(value.toLowerCase().replace(/^last=/, ""))
         ? null
@@ -272,6 +278,10 @@ export function isType(value: string): value is MessageType {
 
 export function isState(value: string): value is MessageState {
   return (messageStates as readonly string[]).includes(value);
+}
+
+export function isPlanState(value: string): value is (typeof planStates)[number] {
+  return (planStates as readonly string[]).includes(value);
 }
 
 export function isOutcome(value: string): value is Outcome {

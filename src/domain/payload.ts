@@ -31,7 +31,8 @@ export function makePayload(
     case "page":
       addGiven(payload, "name", members["name"]);
       addGiven(payload, "category", members["category"]);
-      payload["properties"] = objectOr(members["properties"]);
+      // The Go library's document has a page's properties under the name `Traits`.
+      payload["properties"] = objectOr(members["properties"] ?? members["traits"]);
       break;
     case "screen":
       addGiven(payload, "name", members["name"]);

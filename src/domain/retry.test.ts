@@ -8,6 +8,7 @@ import {
   nextRoundAt,
   plannedRounds,
   profileOf,
+  retryAfter,
   type RoundOptions,
 } from "./retry.ts";
 import type { Outcome } from "./states.ts";
@@ -254,5 +255,38 @@ describe("other schedules", () => {
       start + 3000,
     ]);
     expect(nextRoundAt({ ...first, profile: { ...busy, windowMs: 0 } })).toBeNull();
+  });
+});
+
+describe("Retry-After", () => {
+  const head = (...lines: string[]): string =>
+    ["HTTP/1.1 503 Later", ...lines, "", ""].join("\r\n");
+  test.each<[string[], number | null]>([
+    [["Retry-After: 120"], start + 120_000],
+    [["retry-after:\t7 "], start + 7000],
+    [["Retry-After: 0"], start],
+    [
+      ["Date: Sat, 21 Nov 2026 03:16:19 GMT", "Retry-After: Sat, 21 Nov 2026 03:18:19 GMT"],
+      start + 120_000,
+    ],
+    [["Retry-After: Sat, 21 Nov 2026 03:18:19 GMT"], null],
+    [["Date: Sat, 21 Nov 2026 03:16:19 GMT", "Retry-After: Sat, 21 Nov 2026 03:16:18 GMT"], null],
+    [["Retry-After: -1"], null],
+    [["Retry-After: soon"], null],
+    [["Retry-After: 1e3"], null],
+    [["Retry-After: 2026-11-21"], null],
+    [["X-Retry-After: 5"], null],
+    [[], null],
+  ])("of %j", (lines, expected) => {
+    expect(retryAfter(head(...lines), start)).toBe(expected);
+  });
+
+  test("moves the next round when it asks for more than the schedule, within the window", () => {
+    const at = (seconds: number): number | null =>
+      nextRoundAt({ ...first, notBefore: start + seconds * 1000 });
+    expect(at(3)).toBe(start + 10_000);
+    expect(at(120.2)).toBe(start + 121_000);
+    expect(at(4 * 3600)).toBe(start + window);
+    expect(at(4 * 3600 + 1)).toBeNull();
   });
 });

@@ -16,6 +16,7 @@ export const documented: RetryProfile = {
   retriedStatuses: [{ from: 500, to: 599 }],
   retryTimeouts: true,
   retryConnectionErrors: true,
+  honourRetryAfter: false,
 };
 
 const only = (status: number): { from: number; to: number } => ({ from: status, to: status });
@@ -65,6 +66,7 @@ const svix: RetryProfile = {
   ],
   retryTimeouts: true,
   retryConnectionErrors: true,
+  honourRetryAfter: false,
 };
 
 /** The list ends it after 34 minutes and 40 seconds. */
@@ -82,6 +84,7 @@ const convoy: RetryProfile = {
 const standardWebhooks: RetryProfile = {
   ...svix,
   name: "standard-webhooks",
+  honourRetryAfter: true,
   schedule: {
     kind: "list",
     delaysMs: [
@@ -153,6 +156,8 @@ export type RoundOptions = {
   /** The delivery's sequence number. */
   sequence: number;
   jitter: boolean;
+  /** The receiver asked not to be tried before this time. */
+  notBefore?: number | null;
 };
 
 /**
@@ -181,8 +186,24 @@ export function nextRoundAt(options: RoundOptions): number | null {
   let at = Math.round((roundStartedAt + moved) / second);
   if (lowest <= highest) at = Math.min(Math.max(at, lowest), highest);
   at = Math.max(at, Math.floor(roundStartedAt / second) + 1);
+  at = Math.max(at, Math.ceil((options.notBefore ?? 0) / second));
+  if (at > Math.ceil(windowEnd / second)) return null;
   at = Math.min(at, Math.floor(windowEnd / second));
   return at * second > roundStartedAt ? at * second : null;
+}
+
+/**
+ * The time that a `Retry-After` asks for, of an answer with this head that arrived at `now`:
+ * seconds, or a date beside the answer's own `Date`, because the receiver does not live by the
+ * pipeline's clock. Null when it says neither.
+ */
+export function retryAfter(head: string, now: number): number | null {
+  const value = /^retry-after:[ \t]*(.*?)[ \t]*$/im.exec(head)?.[1];
+  if (value === undefined) return null;
+  if (/^\d{1,9}$/.test(value)) return now + Number(value) * second;
+  const date = /^date:[ \t]*(.*?)[ \t]*$/im.exec(head)?.[1] ?? "";
+  const delay = Date.parse(value) - Date.parse(date);
+  return /^[A-Z][a-z]{2}/.test(value) && delay >= 0 ? now + delay : null;
 }
 
 /** A profile of tiny delays could plan thousands; a timeline shows no more than this. */

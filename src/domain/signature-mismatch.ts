@@ -14,6 +14,8 @@ import { utf8Bytes, utf8Text } from "./utf8.ts";
 type MismatchQuestion = {
   /** The bytes that were sent. */
   body: Uint8Array;
+  /** Those of them that are signed, when that is not all: of a batch its first element. */
+  signed?: Uint8Array;
   secret: string;
   /** The value of `X-Signature` that was sent. */
   expected: string;
@@ -47,13 +49,20 @@ const sentences: Record<Aspect, string> = {
 const advice = "Compute the digest over the bytes as received, before anything parses them.";
 
 export function explainMismatch(question: MismatchQuestion): MismatchExplanation {
-  const { body, secret, receiverBody } = question;
+  const { secret, receiverBody } = question;
+  const body = question.signed ?? question.body;
   const expected = question.expected.trim().toLowerCase();
   const given = question.receiverDigest?.trim();
   if (sign(signatureKey(secret), body) !== expected) {
     return plain(
       "wrong_secret",
       "`X-Signature` was not made with this secret: the destination's secret has changed since this attempt was signed.",
+    );
+  }
+  if (question.signed !== undefined && coversAll(question, given)) {
+    return plain(
+      "whole_batch",
+      `The receiver computes the digest over the whole body. Of a batch the signature covers the first element only: the ${body.length} bytes after the opening bracket, of ${question.body.length}.`,
     );
   }
   const difference = receiverBody === undefined ? null : firstDifference(body, receiverBody);
@@ -75,6 +84,13 @@ export function explainMismatch(question: MismatchQuestion): MismatchExplanation
       "There is no difference: the signatures and the bodies given here are the same.",
     );
   return explainDigest(body, secret, given, receiverBody !== undefined);
+}
+
+/** Whether the receiver took the whole body of a batch. */
+function coversAll({ body, secret, receiverBody }: MismatchQuestion, given?: string): boolean {
+  if (receiverBody !== undefined && firstDifference(body, receiverBody) === null) return true;
+  if (given === undefined) return false;
+  return explainDigest(body, secret, given, true).cause === "none";
 }
 
 function plain(cause: string, sentence: string): MismatchExplanation {

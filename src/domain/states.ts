@@ -17,6 +17,10 @@ export type DeliveryState = (typeof deliveryStates)[number];
 export const messageStates = [...deliveryStates, "filtered", "duplicate", "rejected"] as const;
 export type MessageState = (typeof messageStates)[number];
 
+/** Whether a message meets its source's tracking plan; `none` when it was not checked. */
+export const planStates = ["ok", "violations", "none"] as const;
+export type PlanState = (typeof planStates)[number];
+
 export const outcomes = [
   "success",
   "http_error",

@@ -1,7 +1,15 @@
 import type { Json } from "./json.ts";
 
-const dateTime =
-  /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?: ?([Zz]|[+-]\d\d(?::?\d\d)?))?)?$/;
+const zone = "[Zz]|[+-]\\d\\d(?::?\\d\\d)?";
+const time = `(?:[Tt ](\\d{1,2}):(\\d\\d)(?::(\\d\\d)(?:[.,](\\d+))?)?(?: ?(${zone}))?)?$`;
+const basicTime = `(?:[Tt](\\d\\d)(\\d\\d)(?:(\\d\\d)(?:[.,](\\d+))?)?(${zone})?)?$`;
+
+const dateTime = new RegExp(`^(\\d{4})-(\\d{1,2})-(\\d{1,2})${time}`);
+/** The other dates of ISO 8601: without dashes, and by week. */
+const basicDate = new RegExp(`^(\\d{4})(\\d\\d)(\\d\\d)${basicTime}`);
+const weekDate = new RegExp(`^(\\d{4})-W(\\d\\d)(?:-([1-7]))?${time}`);
+const basicWeekDate = new RegExp(`^(\\d{4})W(\\d\\d)([1-7])?${basicTime}`);
+const ordinalDate = new RegExp(`^(\\d{4})-(\\d{3})()${time}`);
 /** Nine digits or more: a shorter one is more likely a year or a date without dashes. */
 const epoch = /^-?\d{9,}(?:\.\d+)?$/;
 
@@ -11,8 +19,9 @@ const epoch = /^-?\d{9,}(?:\.\d+)?$/;
  */
 const millisecondsFrom = 1e11;
 
+const dayMs = 86_400_000;
 /** Exactly, since the calendar repeats. */
-const fourCenturies = 146_097 * 86_400_000;
+const fourCenturies = 146_097 * dayMs;
 const earliest = Date.UTC(400, 0, 1) - fourCenturies;
 const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
@@ -48,26 +57,57 @@ export function formatTimestamp(ms: number): string {
 }
 
 function parseText(text: string): number | null {
-  const parts = dateTime.exec(text);
-  if (parts === null) return epoch.test(text) ? fromEpoch(Number(text)) : null;
+  const parts = dateTime.exec(text) ?? basicDate.exec(text);
+  if (parts !== null) return moment(parts, dayOf(parts));
+  const weekParts = weekDate.exec(text) ?? basicWeekDate.exec(text);
+  if (weekParts !== null) return moment(weekParts, dayOfWeekDate(weekParts));
+  const ordinal = ordinalDate.exec(text);
+  if (ordinal !== null) return moment(ordinal, dayOfOrdinalDate(ordinal));
+  return epoch.test(text) ? fromEpoch(Number(text)) : null;
+}
+
+/** Date.UTC takes the years 0 to 99 for 1900 to 1999: days are counted four centuries later. */
+function startOf(year: number, month = 1, day = 1): number {
+  return Date.UTC(year + 400, month - 1, day);
+}
+
+function dayOf(parts: RegExpExecArray): number | null {
+  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
+  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return null;
+  return startOf(year, month, day);
+}
+
+/** Week 1 has the fourth of January; weeks start on Monday. */
+function dayOfWeekDate(parts: RegExpExecArray): number | null {
   const year = Number(parts[1]);
-  const month = Number(parts[2]);
-  const day = Number(parts[3]);
+  const fourth = startOf(year, 1, 4);
+  const monday = fourth - ((new Date(fourth).getUTCDay() + 6) % 7) * dayMs;
+  const start = monday + (Number(parts[2]) - 1) * 7 * dayMs;
+  // A week belongs to the year that has its Thursday.
+  const thursday = new Date(start + 3 * dayMs).getUTCFullYear() - 400;
+  return thursday === year ? start + (Number(parts[3] ?? 1) - 1) * dayMs : null;
+}
+
+function dayOfOrdinalDate(parts: RegExpExecArray): number | null {
+  const [year, day] = [Number(parts[1]), Number(parts[2])];
+  const isWithin = day >= 1 && day <= 337 + daysIn(year, 2);
+  return isWithin ? startOf(year) + (day - 1) * dayMs : null;
+}
+
+/** `parts` has the time of day from its fourth group on. */
+function moment(parts: RegExpExecArray, start: number | null): number | null {
+  if (start === null) return null;
   const hour = Number(parts[4] ?? 0);
   const minute = Number(parts[5] ?? 0);
   const second = Number(parts[6] ?? 0);
-  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return null;
   // A second of 60 is a leap second. It counts as the first of the next minute.
   if (hour > 23 || minute > 59 || second > 60) return null;
   const fraction = parts[7];
   const milliseconds = fraction === undefined ? 0 : Number(fraction.slice(0, 3).padEnd(3, "0"));
   const offset = zoneMinutes(parts[8]);
   if (offset === null) return null;
-  // Date.UTC takes the years 0 to 99 for 1900 to 1999.
-  const moment =
-    Date.UTC(year + 400, month - 1, day, hour, minute - offset, second, milliseconds) -
-    fourCenturies;
-  return inRange(moment);
+  const inDay = ((hour * 60 + minute - offset) * 60 + second) * 1000 + milliseconds;
+  return inRange(start - fourCenturies + inDay);
 }
 
 function fromEpoch(value: number): number | null {

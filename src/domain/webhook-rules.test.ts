@@ -20,6 +20,8 @@ describe("a webhook's URL", () => {
     "http://example.com/a%20b",
     "http://example.com:65535",
     "http://example.com?query",
+    "http://example.com/a/../b/%7Eada?q={x}|y#grün",
+    "http://grün:wört@example.com/",
   ])("may be %s", (url) => {
     expect(checkWebhookUrl(url)).toBeNull();
     expect(() => new URL(url)).not.toThrow();
@@ -54,6 +56,9 @@ describe("a webhook's URL", () => {
     ["http://a..b/", "empty part"],
     ["http://a\\@b/", "instead of"],
     ["http://a<b/", "character"],
+    ["http://example.com/grüß/e", "Write %C3%BC%C3%9F instead of üß"],
+    ["http://example.com/?q=日本", "Write %E6%97%A5%E6%9C%AC instead of 日本"],
+    ["http://example.com/\ud800", "Write %EF%BF%BD instead"],
     ["http://a%20b/", "character"],
   ])("may not be %j", (url, part) => {
     expect(checkWebhookUrl(url)).toContain(part);

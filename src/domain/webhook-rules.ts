@@ -19,6 +19,10 @@ export function checkWebhookUrl(url: string): string | null {
   const [, scheme = "", authority = ""] = match;
   if (!/^https?$/i.test(scheme))
     return `The URL must start with http:// or https://, not ${scheme}://.`;
+  const foreign = /[^\u0000-\u007f]+/.exec(url.slice(match[0].length).replace(/#.*/s, ""))?.[0];
+  if (foreign !== undefined) {
+    return `Write ${encodeURIComponent(foreign.toWellFormed())} instead of ${foreign} in the URL: its path and query are sent exactly as they are written.`;
+  }
   if (authority.includes("\\")) return "Write / instead of \\ in the URL.";
   const hostAndPort = authority.slice(authority.lastIndexOf("@") + 1);
   const bracket = hostAndPort.startsWith("[") ? hostAndPort.indexOf("]") : -1;

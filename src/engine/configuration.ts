@@ -9,7 +9,6 @@ import type {
   Source,
   CustomRetryProfile,
   Destination,
-  Mapping,
   RetryProfile,
 } from "../domain/configuration.ts";
 import {
@@ -29,12 +28,19 @@ import type {
   SourceDraft,
   DestinationDraft,
 } from "./pipeline.ts";
+import { planFrom } from "./plans/plans.ts";
 import type { Atomically } from "./profile-ports.ts";
 import type { ConfigurationStore, NewDestination } from "./store-ports.ts";
 import { highestStatus, lowestStatus } from "../domain/http-status.ts";
-import { checkMappings, laneUrl, mappingOf } from "./mappings.ts";
+import {
+  checkMappings,
+  checkWebhooks,
+  mappingOf,
+  misplacedIn,
+  webhooksOfMappings,
+  withKnownWebhooks,
+} from "./mappings.ts";
 import { actions, builtInProfiles, documented, profileOf } from "../domain/retry.ts";
-import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain/webhook-rules.ts";
 
 type ConfigurationOptions = {
   store: ConfigurationStore & Atomically;
@@ -79,7 +85,9 @@ function createSources(part: Part): Sources & OwnSources {
       return source === undefined || source.kind === "audience" ? undefined : source;
     },
     createSource(draft) {
-      const source = sourceOf(draft, part.now());
+      const plan = planFrom(draft.plan, null);
+      if (isProblem(plan)) return plan;
+      const source = { ...sourceOf(draft, part.now()), plan };
       const wrong = checkSource(source, null, memory);
       if (wrong !== null) return wrong;
       return memory.change("sources", idOfSource, () => store.insertSource(source));
@@ -88,7 +96,9 @@ function createSources(part: Part): Sources & OwnSources {
       const before = memory.sources.find((source) => source.id === id);
       if (before === undefined) return notFound("source", sourceIds.format(id));
       if (before.kind === "audience") return ownSource(before);
-      const source: Source = { ...before, ...defined(changesOfSource) };
+      const plan = planFrom(changesOfSource.plan, before.plan);
+      if (isProblem(plan)) return plan;
+      const source: Source = { ...before, ...defined(changesOfSource), plan };
       const wrong = checkSource(source, id, memory);
       if (wrong !== null) return wrong;
       const write = (): Source => {
@@ -194,6 +204,7 @@ function sourceOf(draft: SourceDraft, createdAt: number): Omit<Source, "id"> {
     deduplicate: draft.deduplicate ?? true,
     correctClockSkew: draft.correctClockSkew ?? "auto",
     faults: draft.faults ?? [],
+    plan: null,
     createdAt,
   };
 }
@@ -442,67 +453,6 @@ function checkDestination(
   return destination.kind === "webhooks-actions"
     ? checkMappings(destination.mappings ?? [])
     : checkWebhooks(destination.webhooks);
-}
-
-/** Members of the other kind. */
-function misplacedIn(
-  { kind = "webhooks", webhooks = [], mappings = [] }: Partial<DestinationDraft>,
-  before: Destination | null,
-): Problem | null {
-  if (before !== null && before.kind !== kind)
-    return invalid("A destination keeps its kind. Create another one.");
-  if (kind === "webhooks" && mappings.length > 0)
-    return invalid('mappings: Only a destination of the kind "webhooks-actions" has mappings.');
-  if (kind === "webhooks-actions" && webhooks.length > 0)
-    return invalid('webhooks: A destination of the kind "webhooks-actions" has mappings instead.');
-  return null;
-}
-
-/** A mapping that keeps its name keeps its webhook, and with it its lane and its attempts. */
-function webhooksOfMappings(
-  mappings: readonly Omit<Mapping, "id">[],
-  before: Destination | null,
-): NewDestination["webhooks"] {
-  return mappings.map((mapping) => {
-    const known = before?.mappings.find(({ name }) => name === mapping.name);
-    const webhook = { url: laneUrl(mapping), headers: {} };
-    return known === undefined ? webhook : { id: known.id, ...webhook };
-  });
-}
-
-/** Webhooks that stay keep their id, and with it their lane and their attempts. */
-function withKnownWebhooks(
-  webhooks: NewDestination["webhooks"],
-  before: Destination | null,
-): NewDestination["webhooks"] {
-  const free = [...(before?.webhooks ?? [])];
-  return webhooks.map(({ url, headers }) => {
-    const place = free.findIndex((webhook) => webhook.url === url);
-    const [known] = place < 0 ? [] : free.splice(place, 1);
-    return known === undefined ? { url, headers } : { id: known.id, url, headers };
-  });
-}
-
-function checkWebhooks(webhooks: NewDestination["webhooks"]): Problem | null {
-  if (webhooks.length === 0) return invalid("A destination needs at least one webhook.");
-  if (webhooks.length > maxWebhooks)
-    return invalid(`A destination has at most ${maxWebhooks} webhooks, not ${webhooks.length}.`);
-  for (const { url, headers } of webhooks) {
-    const wrongUrl = checkWebhookUrl(url);
-    if (wrongUrl !== null) return invalid(wrongUrl);
-    const entries = Object.entries(headers);
-    if (entries.length > maxHeaders)
-      return invalid(`A webhook has at most ${maxHeaders} headers, not ${entries.length}.`);
-    const names = new Set<string>();
-    for (const [name, value] of entries) {
-      const wrongHeader = checkHeader(name, value);
-      if (wrongHeader !== null) return invalid(wrongHeader);
-      if (names.has(name.toLowerCase()))
-        return invalid(`The header ${name} appears twice, in two spellings.`);
-      names.add(name.toLowerCase());
-    }
-  }
-  return null;
 }
 
 function checkProfile(

@@ -27,6 +27,7 @@ import type {
 import type { Problem } from "../domain/problem.ts";
 import type { MessageType, Outcome, sourceKinds } from "../domain/states.ts";
 import type { Endpoints, Faults } from "./endpoint-pipeline.ts";
+import type { FlowNow } from "./flow.ts";
 import type { AdvanceEnd, AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
 import type {
   Audiences,
@@ -38,6 +39,7 @@ import type {
 import type { DeliveryFilter, DeliverySummary, QueryStore, UnknownKey } from "./ports.ts";
 import type { MappingDraft } from "./mappings.ts";
 import type { PreviewMapping } from "./route/mapping-preview.ts";
+import type { PlanDraft } from "./plans/plans.ts";
 import type { NewDestination, StoredRefusal } from "./store-ports.ts";
 
 export type Pipeline = {
@@ -57,6 +59,7 @@ export type Pipeline = {
   deletions: Deletions;
   suppressions: Suppressions;
   queries: QueryStore;
+  flow: { look(): FlowNow };
   changes: ChangeFeed;
   /**
    * Waits until nothing is queued or being sent. On a paused clock, what a test endpoint holds is
@@ -68,7 +71,8 @@ export type Pipeline = {
   /** What is wrong with the delivery thread; null when nothing is. */
   deliveryTrouble(): string | null;
   rates(): { ingestedPerSecond: number; attemptsPerSecond: number };
-  reset(what: "messages" | "everything"): Promise<void>;
+  /** With `clock`, the clock shows real time again. */
+  reset(what: "messages" | "everything", clock?: boolean): Promise<void>;
 };
 
 type ClockControl = {
@@ -80,8 +84,9 @@ type ClockControl = {
 };
 
 export type SourceDraft = Pick<Source, "name"> &
-  Partial<Omit<Source, "id" | "name" | "kind" | "createdAt">> & {
+  Partial<Omit<Source, "id" | "name" | "kind" | "plan" | "createdAt">> & {
     kind?: (typeof sourceKinds)[number];
+    plan?: PlanDraft | null;
   };
 export type DestinationDraft = Pick<Destination, "name" | "sourceIds"> &
   Partial<Pick<NewDestination, "webhooks" | "kind">> & { mappings?: MappingDraft[] } & Partial<
@@ -163,10 +168,13 @@ export type Workspaces = {
    */
   first(): Workspace | Problem;
   /**
-   * A shop that generates traffic to a flaky webhook. Created once; when opened again, it continues
-   * sending.
+   * A shop that generates traffic to four receivers. Created once; it sends until it is closed or
+   * everything is removed, also after a restart.
    */
   demo(): Promise<Workspace | Problem>;
+  isDemoOpen(): boolean;
+  /** The shop sends nothing more; what it created stays. */
+  closeDemo(): void;
 };
 
 export type Workspace = {

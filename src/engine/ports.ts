@@ -13,7 +13,14 @@ import type {
   SourceId,
   WebhookId,
 } from "../domain/ids.ts";
-import type { DeliveryState, MessageState, MessageType, Outcome } from "../domain/states.ts";
+import type {
+  DeliveryState,
+  MessageState,
+  MessageType,
+  Outcome,
+  PlanState,
+} from "../domain/states.ts";
+import type { PlanResult, PlanViolation } from "../domain/tracking-plan.ts";
 import type { ClockMode } from "./clock/clock.ts";
 
 export type StoredClock = {
@@ -74,6 +81,8 @@ export type NewMessage = {
 
 export type RoutedMessage = {
   decisions: Decision[];
+  /** Null when its source has no plan. */
+  plan: PlanOutcome | null;
   payloads: Partial<Record<PayloadShape, Uint8Array>>;
 };
 
@@ -98,6 +107,9 @@ export type MappingDecision = {
   detail: string;
 };
 
+/** How a message met its source's tracking plan; with a reason it is blocked. */
+type PlanOutcome = Pick<PlanResult, "violations" | "dropped"> & { reason: string | null };
+
 export type Decision = {
   destinationId: DestinationId;
   routed: boolean;
@@ -115,7 +127,10 @@ export type Decision = {
 export type CommittedMessage = {
   id: MessageRowId;
   messageId: string;
+  sourceId: SourceId;
   duplicateOf: MessageRowId | null;
+  /** None of a rejected message or a duplicate. */
+  decisions: readonly Decision[];
 };
 
 export type UnknownKeyRequest = {
@@ -193,6 +208,21 @@ export type AttemptRecord = {
    */
   requestHead: string;
   response: RecordedResponse | null;
+};
+
+/** An attempt once it is on record, with what it belongs to. */
+export type RecordedAttempt = AttemptRecord & {
+  messageRow: MessageRowId;
+  destinationId: DestinationId;
+};
+
+/** An attempt in flight; `startedAt` is monotonic. */
+export type UnderWay = {
+  messageId: MessageRowId;
+  destinationId: DestinationId;
+  webhookId: WebhookId;
+  round: number;
+  startedAt: number;
 };
 
 export type Phase = "dns" | "connect" | "tls" | "sent" | "firstByte" | "done";
@@ -275,6 +305,8 @@ type MessageMembers = {
   status?: OneOrMany<string>;
   /** Of any attempt. */
   outcome?: OneOrMany<Outcome>;
+  /** Whether it meets its source's tracking plan. */
+  plan?: OneOrMany<PlanState>;
   /** How many were made: `3`, `>3`, `>=3`, `<3`, `<=3`. */
   attempts?: OneOrMany<string>;
   /** It has a delivery there. */
@@ -297,7 +329,7 @@ export type MessageFilter = MessageMembers & {
 };
 
 /** What a message has that can be counted for each of its values. */
-export type MessageValueKey = "event" | "reason" | "status" | "outcome" | "attempts";
+export type MessageValueKey = "event" | "reason" | "status" | "outcome" | "attempts" | "plan";
 
 export type Page<Item, Cursor> = {
   items: Item[];
@@ -325,6 +357,10 @@ export type MessageSummary = {
   replayOf: MessageRowId | null;
   /** The earliest of its deliveries' next rounds. */
   nextAttemptAt: number | null;
+  /** Null when its source had no plan, and for what was not accepted. */
+  plan: Exclude<PlanState, "none"> | null;
+  /** The first twenty. */
+  violations: PlanViolation[];
   marks: AttemptMark[];
 };
 
@@ -340,6 +376,8 @@ export type MessageDetails = MessageSummary & {
   detail: string | null;
   duplicateOf: MessageRowId | null;
   warnings: string[];
+  /** Members that its plan removed from what is delivered. */
+  dropped: string[];
   raw: Uint8Array;
   request: {
     method: string;
@@ -384,6 +422,21 @@ export type RoundMark = { round: number; startedAt: number; outcome: Outcome };
 /** A place in the order of due times. */
 export type DuePlace = { at: number; id: DeliveryId };
 
+/** A message as its trace has it. */
+export type TracedMessage = Pick<
+  MessageSummary,
+  "messageId" | "type" | "sourceId" | "receivedAt" | "state" | "reason"
+> & {
+  /** When it arrived, in real time. */
+  wallAt: number;
+  decisions: Pick<Decision, "destinationId" | "reason">[];
+};
+
+export type TraceStore = {
+  tracedMessage(id: MessageRowId): TracedMessage | null;
+  messageIdOf(id: MessageRowId): string | null;
+};
+
 export type DeliveryFilter = { state?: DeliveryState; destinationId?: DestinationId };
 
 export type Stats = {
@@ -427,6 +480,12 @@ export type QueryStore = {
     after: DuePlace | null,
   ): Page<DeliverySummary, DuePlace>;
   deliveryDetails(id: DeliveryId): DeliveryDetails | null;
+  /** How many deliveries each destination has in each state. */
+  deliveriesByDestination(): Map<DestinationId, Partial<Record<DeliveryState, number>>>;
+  /** How the attempts ended that were recorded last, the newest first. */
+  newestAttempts(
+    limit: number,
+  ): { webhookId: WebhookId; outcome: Outcome; status: number | null; durationMs: number }[];
   listed(delivery: DeliverySummary): ListedDelivery;
   stats(): Stats;
   /** The message with the request that brought it, for replay. */

@@ -97,7 +97,7 @@ type ComputedTraitView = ComputedTrait & {
   users: number;
   syncing: SyncProgress | null;
 };
-type ComputedTraitDraft = {
+export type ComputedTraitDraft = {
   name: string;
   key?: string;
   computation: Computation;

@@ -24,7 +24,7 @@ import type {
   WebhookId,
 } from "../domain/ids.ts";
 import type { Problem } from "../domain/problem.ts";
-import type { ClockStore, DeliveryStore, IngestStore, QueryStore } from "./ports.ts";
+import type { ClockStore, DeliveryStore, IngestStore, QueryStore, TraceStore } from "./ports.ts";
 import type {
   Atomically,
   ComputedStore,
@@ -100,6 +100,12 @@ export type ClientStore = {
   deleteClient(id: ClientId): void;
 };
 
+/** The demo that is open: the number of the next message that it sends. */
+export type DemoStore = {
+  demo(): { next: number } | null;
+  saveDemo(demo: { next: number } | null): void;
+};
+
 /** For keeping the data small. */
 export type UpkeepStore = {
   /**
@@ -135,6 +141,8 @@ export type UpkeepStore = {
 export type HealthStore = {
   /** What is wrong with the data file; null when nothing is known to be. */
   trouble(): Problem | null;
+  /** How large the data is: the files, or what is in memory. */
+  bytes(): number;
   /** Notes an error that a call of the store threw; ignores all others. */
   noteFailure(error: unknown): void;
   /** Watches the files from now on, and calls back when the trouble has changed. */
@@ -144,10 +152,12 @@ export type HealthStore = {
 export type Store = ConfigurationStore &
   RefusedStore &
   ClientStore &
+  DemoStore &
   ClockStore &
   IngestStore &
   DeliveryStore &
   QueryStore &
+  TraceStore &
   UpkeepStore &
   ProfileStore &
   ComputedStore &

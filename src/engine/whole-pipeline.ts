@@ -115,13 +115,15 @@ type Reloading = { reload(): void };
 
 type ResetOptions = {
   store: Pick<UpkeepStore, "clearMessages" | "clearEverything">;
-  workspaces: { stop(): void };
+  clock: { toRealTime(empty: () => void): void };
+  workspaces: { forget(): void; stop(): void; start(): void };
   clients: { reset: (what: "messages" | "everything") => void };
   scheduler: { clear(empty: () => void): Promise<void> };
   configuration: Reloading;
   suppressions: Reloading;
   computations: Reloading;
   deletions: Reloading;
+  flow: Reloading;
   endpoints: Pick<Endpoints, "list" | "clearReceived"> & Reloading;
   profiles: { kick(): void };
   refused: { clear(): void };
@@ -130,11 +132,13 @@ type ResetOptions = {
 
 /**
  * Empties the pipeline: of messages and everything that belongs to them, or of the configuration
- * too. The settings stay.
+ * too. The settings stay. The clock may go back to real time only here, where nothing is left that
+ * has a time.
  */
 export function createReset(options: ResetOptions): Pipeline["reset"] {
   const {
     store,
+    clock,
     workspaces,
     clients,
     scheduler,
@@ -142,24 +146,30 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
     suppressions,
     computations,
     deletions,
+    flow,
     endpoints,
     profiles,
     refused,
     changes,
   } = options;
-  return async (what) => {
+  return async (what, withClock = false) => {
     const isAll = what === "everything";
-    workspaces.stop();
+    if (isAll) workspaces.forget();
+    else workspaces.stop();
     clients.reset(what);
     await scheduler.clear(() => {
-      if (isAll) store.clearEverything();
-      else store.clearMessages();
+      const clear = isAll ? store.clearEverything : store.clearMessages;
+      if (withClock) clock.toRealTime(clear);
+      else clear();
     });
-    for (const each of [configuration, suppressions, computations, deletions]) each.reload();
+    // What the clients wait for is a time of the clock.
+    if (withClock) clients.reset(what);
+    for (const each of [configuration, suppressions, computations, deletions, flow]) each.reload();
     for (const { id } of endpoints.list()) endpoints.clearReceived(id);
     if (isAll) endpoints.reload();
     profiles.kick();
     refused.clear();
+    workspaces.start();
     for (const area of isAll ? [...ofMessages, ...ofConfiguration] : ofMessages)
       changes.note(area, null);
   };

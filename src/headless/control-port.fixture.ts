@@ -27,7 +27,12 @@ export async function startControlPort({
   host = "127.0.0.1",
 }: { call?: Api["call"]; changes?: ChangeFeed; host?: string } = {}) {
   const reported: unknown[] = [];
-  const api: Api = { call, changes, openApi: (): unknown => ({ openapi: "3.1.0" }) };
+  const api: Api = {
+    call,
+    changes,
+    openApi: (): unknown => ({ openapi: "3.1.0" }),
+    metrics: () => "",
+  };
   const port = createControlPort({
     api,
     token,

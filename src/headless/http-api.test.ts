@@ -396,6 +396,7 @@ test("a port that is taken is named", async () => {
     call: () => answerOf(200, {}),
     changes: { sequence: () => 0, since: () => [], subscribe: () => () => undefined },
     openApi: () => ({}),
+    metrics: () => "",
   };
   const second = createControlPort({
     api,

@@ -10,6 +10,7 @@ import type { Api } from "../api/api.ts";
 import { changeStream } from "../contract/events.ts";
 import type { Method } from "../contract/call.ts";
 import { type Problem, isProblem, problem } from "../domain/problem.ts";
+import type { McpServer } from "../mcp/protocol.ts";
 import {
   answerBadInput,
   arrivalLimits,
@@ -20,7 +21,8 @@ import {
 } from "../engine/http-port.ts";
 import { streamChanges } from "./events.ts";
 import { type Guard, createGuard } from "./guard.ts";
-import { answerJson, answerProblem, readJsonObject } from "./json.ts";
+import { answerJson, answerProblem, answerText, readJsonObject } from "./json.ts";
+import { answerMcp, mcpPath } from "./mcp-http.ts";
 import { inputOf, matchPath } from "./routes.ts";
 import type { StaticPages } from "./static-pages.ts";
 
@@ -29,6 +31,7 @@ const stopDeadlineMs = 1_000;
 /** A configuration of 8 MiB is imported over loopback. */
 const arrival = { headersMs: 10_000, requestMs: 60_000 };
 const openApiPath = "/api/openapi.json";
+const metricsPath = "/metrics";
 
 export type ControlPort = {
   /** Returns the URL, without the token. Rejects with `PortTaken`. */
@@ -53,8 +56,11 @@ export function createControlPort({
 }): ControlPort {
   const guard = createGuard({ token, host });
   const streams = new Set<ServerResponse>();
+  let created: Promise<McpServer> | null = null;
+  const mcp = (): Promise<McpServer> =>
+    (created ??= import("../mcp/mcp.ts").then(({ createMcp }) => createMcp({ api, report })));
   const handle = (request: IncomingMessage, response: ServerResponse) => {
-    respond({ api, guard, pages, streams, request, response }).catch((error: unknown) => {
+    respond({ api, mcp, guard, pages, streams, request, response }).catch((error: unknown) => {
       report(error);
       if (response.headersSent) response.destroy();
       else
@@ -89,6 +95,8 @@ export function createControlPort({
 
 type Exchange = {
   api: Api;
+  /** Loaded on first use. */
+  mcp: () => Promise<McpServer>;
   guard: Guard;
   pages: StaticPages;
   streams: Set<ServerResponse>;
@@ -97,11 +105,21 @@ type Exchange = {
 };
 
 async function respond(exchange: Exchange): Promise<void> {
-  const { guard, pages, request, response } = exchange;
+  const { api, guard, mcp, pages, request, response } = exchange;
   const [path, search] = splitOnce(request.url ?? "", "?");
   const refused = guard.checkAddress(request.headers);
   if (refused !== null) return answerProblem(response, refused);
   if (path === "/api" || path.startsWith("/api/")) return respondToCall(exchange, path, search);
+  if (path === mcpPath) {
+    if (!isAuthorized(exchange)) return;
+    if (request.method !== "POST") return answerWrongMethod(response, ["POST"]);
+    return answerMcp(await mcp(), request, response);
+  }
+  if (path === metricsPath) {
+    if (!isAuthorized(exchange)) return;
+    if (request.method !== "GET") return answerWrongMethod(response, ["GET"]);
+    return answerText(response, api.metrics(), "text/plain; version=0.0.4; charset=utf-8");
+  }
   if (!pages.has(path))
     return answerProblem(response, problem(404, "not_found", "This path does not exist."));
   if (request.method !== "GET" && request.method !== "HEAD")
@@ -109,14 +127,9 @@ async function respond(exchange: Exchange): Promise<void> {
   return pages.answer(response, path);
 }
 
-async function respondToCall(
-  { api, guard, streams, request, response }: Exchange,
-  path: string,
-  search: string,
-): Promise<void> {
-  const unauthorized = request.method === "OPTIONS" ? null : guard.checkToken(request.headers);
-  if (unauthorized !== null)
-    return answerProblem(response, unauthorized, { "WWW-Authenticate": "Bearer" });
+async function respondToCall(exchange: Exchange, path: string, search: string): Promise<void> {
+  if (!isAuthorized(exchange)) return;
+  const { api, streams, request, response } = exchange;
 
   if (path === openApiPath || path === changeStream.path) {
     if (request.method !== "GET") return answerWrongMethod(response, ["GET"]);
@@ -146,6 +159,14 @@ async function respondToCall(
   response.once("close", () => caller.abort());
   const answer = await api.call(match.call.name, input, caller.signal);
   answerJson(response, answer.status, answer.body);
+}
+
+/** Refuses a request without the token; a preflight has none, and gets no permission either. */
+function isAuthorized({ guard, request, response }: Exchange): boolean {
+  const unauthorized = request.method === "OPTIONS" ? null : guard.checkToken(request.headers);
+  if (unauthorized === null) return true;
+  answerProblem(response, unauthorized, { "WWW-Authenticate": "Bearer" });
+  return false;
 }
 
 function answerWrongMethod(response: ServerResponse, allowed: readonly string[]): void {

@@ -1,7 +1,7 @@
 /** JSON over HTTP: the body of a request, and answers. */
 
 import type { ServerResponse, IncomingMessage } from "node:http";
-import { type Problem, invalid, problem } from "../domain/problem.ts";
+import { type Problem, invalid, isProblem, problem } from "../domain/problem.ts";
 
 /**
  * On everything that this host answers: never sniffed, never framed, never read by another origin,
@@ -22,12 +22,22 @@ export function answerJson(
   body: unknown,
   headers: Record<string, string> = {},
 ): void {
-  const bytes = Buffer.from(JSON.stringify(body));
+  answerText(response, JSON.stringify(body), "application/json; charset=utf-8", status, headers);
+}
+
+export function answerText(
+  response: ServerResponse,
+  text: string,
+  type: string,
+  status = 200,
+  headers: Record<string, string> = {},
+): void {
+  const bytes = Buffer.from(text);
   response.writeHead(status, {
     ...guardHeaders,
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     ...headers,
-    "Content-Type": "application/json; charset=utf-8",
+    "Content-Type": type,
     "Content-Length": String(bytes.length),
   });
   response.end(response.req.method === "HEAD" ? undefined : bytes);
@@ -59,6 +69,17 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** The JSON object in a request's body, `{}` for an empty one; null when the client went away. */
 export async function readJsonObject(request: IncomingMessage): Promise<object | Problem | null> {
+  const read = await readJson(request);
+  if (read === null || isProblem(read)) return read;
+  return typeof read.value === "object" && read.value !== null && !Array.isArray(read.value)
+    ? read.value
+    : invalid("The body must be a JSON object.");
+}
+
+/** Any JSON in a request's body, `{}` for an empty one; null when the client went away. */
+export async function readJson(
+  request: IncomingMessage,
+): Promise<{ value: unknown } | Problem | null> {
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity")
     return problem(
@@ -70,22 +91,18 @@ export async function readJsonObject(request: IncomingMessage): Promise<object |
   if (bytes === null) return null;
   if (bytes === "too large")
     return problem(413, "too_large", `The body is larger than ${maxBytes / 1024 / 1024} MiB.`);
-  if (bytes.length === 0) return {};
+  if (bytes.length === 0) return { value: {} };
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch {
     return problem(400, "bad_utf8", "The body is not valid UTF-8.");
   }
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    return { value: JSON.parse(text) as unknown };
   } catch (error) {
     return problem(400, "bad_json", `The body is not valid JSON: ${(error as Error).message}.`);
   }
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? value
-    : invalid("The body must be a JSON object.");
 }
 
 function readBytes(request: IncomingMessage): Promise<Buffer | "too large" | null> {

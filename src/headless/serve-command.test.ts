@@ -109,6 +109,46 @@ describe("hookyard serve", () => {
     expect((await second.ended).code).toBe(0);
   });
 
+  test("sends traces where --traces or the environment says, and to no other machine unasked", async () => {
+    const collector = await startReceiver();
+    const variable = "OTEL_EXPORTER_OTLP_ENDPOINT";
+    const running = serveIn(
+      { [variable]: collector.url },
+      "--data",
+      ":memory:",
+      ...freePorts,
+      "--json",
+    );
+    const ready = JSON.parse(await running.line()) as Ready;
+    await fetch(`${ready.uiUrl}/api/sources`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${ready.token}` },
+      body: '{"name":"Web","writeKey":"key"}',
+    });
+    await fetch(`${ready.ingestUrl}/v1/track`, {
+      method: "POST",
+      headers: { Authorization: `Basic ${btoa("key:")}` },
+      body: '{"userId":"u","event":"A"}',
+    });
+    running.child.kill("SIGTERM");
+    expect(await running.ended).toEqual({ code: 0, err: "" });
+    expect(collector.requests.map(({ url }) => url)).toEqual(["/hook/v1/traces"]);
+    await collector.stop();
+
+    const elsewhere = { [variable]: "http://traces.example.com" };
+    const warned = serveIn(elsewhere, "--data", ":memory:", ...freePorts, "--json");
+    await warned.line();
+    warned.child.kill("SIGTERM");
+    expect(await warned.ended).toEqual({
+      code: 0,
+      err: expect.stringContaining("names another machine, so no traces are sent"),
+    });
+    expect(await serve("--data", ":memory:", ...freePorts, "--traces", "x").ended).toEqual({
+      code: 1,
+      err: expect.stringContaining("such as http://127.0.0.1:4318"),
+    });
+  });
+
   test("prints the inspector's address with the token for people, and reads a configuration", async () => {
     const file = join(directory, "configuration.json");
     writeFileSync(file, '{"version":1,"sources":[{"name":"Web","writeKey":"k"}]}');

@@ -6,7 +6,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { OpenError, PortTaken } from "../app-errors.ts";
+import { isProblem } from "../domain/problem.ts";
 import { wallClockNow } from "../engine/real-time.ts";
+import { collectorUrl } from "../engine/traces/collector.ts";
 import { createControlPort } from "./http-api.ts";
 import { openInspector } from "./open-inspector.ts";
 import {
@@ -66,6 +68,11 @@ async function start({
   version: string;
 }): Promise<() => Promise<void>> {
   const { data, host, ports } = flags;
+  const traces = collectorUrl(flags.traces, process.env);
+  if (isProblem(traces)) {
+    if (flags.traces !== undefined) throw new Refusal(traces.message);
+    warn(traces.message);
+  }
   const configuration = flags.config === undefined ? null : readConfiguration(flags.config);
   const { createApp } = await import("../app.ts");
   const app = createApp({
@@ -74,6 +81,7 @@ async function start({
     ports,
     scenarios: join(root, "resources", "scenarios"),
     deliveryThread: true,
+    traces: typeof traces === "string" ? traces : undefined,
     report,
     log,
     version,

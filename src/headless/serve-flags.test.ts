@@ -9,6 +9,7 @@ describe("the flags of serve", () => {
       host: "127.0.0.1",
       ports: { ingest: 4700, ingestTls: null, ui: 4701, endpoints: 4702, endpointsTls: 4703 },
       config: undefined,
+      traces: undefined,
       json: false,
       open: false,
     });

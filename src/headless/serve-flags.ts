@@ -14,6 +14,8 @@ export type ServeFlags = {
   host: string;
   ports: ServePorts;
   config: string | undefined;
+  /** The collector's address for traces. */
+  traces: string | undefined;
   json: boolean;
   open: boolean;
 };
@@ -39,6 +41,7 @@ Runs the pipeline, the test endpoints and the inspector on this machine.
   --endpoints-tls-port N     The test endpoints over HTTPS. Default 4703.
   --host ADDRESS             Listen on this address instead of 127.0.0.1. Other machines may then reach Hookyard.
   --config FILE              Read this configuration at the start: a JSON file as GET /api/configuration returns it.
+  --traces URL               Send traces to this OpenTelemetry collector, such as http://127.0.0.1:4318. Off by default.
   --json                     The first line on standard output is a JSON object with the addresses and the token.
   --open                     Open the inspector in the browser.
   --help                     This text.`;
@@ -58,6 +61,7 @@ export function parseServeFlags(args: string[]): ServeFlags | "help" | { wrong: 
         "endpoints-tls-port": { type: "string", default: "4703" },
         host: { type: "string", default: "127.0.0.1" },
         config: { type: "string" },
+        traces: { type: "string" },
         json: { type: "boolean", default: false },
         open: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
@@ -89,6 +93,7 @@ export function parseServeFlags(args: string[]): ServeFlags | "help" | { wrong: 
     host: values.host.replace(/^\[(.*)\]$/, "$1"),
     ports,
     config: values.config,
+    traces: values.traces,
     json: values.json,
     open: values.open,
   };

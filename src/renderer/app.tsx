@@ -6,9 +6,11 @@ import { ClientsView } from "./features/clients/clients-view.tsx";
 import { globalCommands } from "./features/commands/global-commands.ts";
 import { Palette, Shortcuts } from "./features/commands/palette.tsx";
 import { Composer } from "./features/composer/composer.tsx";
+import { Demo } from "./features/demo/demo.tsx";
 import { DeletionsView } from "./features/deletions/deletions-view.tsx";
 import { DestinationsView } from "./features/destinations/destinations-view.tsx";
 import { EndpointsView } from "./features/endpoints/endpoints-view.tsx";
+import { FlowView } from "./features/flow/flow-view.tsx";
 import { Frame, navigation } from "./features/frame/frame.tsx";
 import { LiveView } from "./features/live/live-view.tsx";
 import { ProfilesView } from "./features/profiles/profiles-view.tsx";
@@ -27,6 +29,7 @@ import { usePlace, type View } from "./stores/place.ts";
 
 const viewsOf: Record<View, () => ReactNode> = {
   live: LiveView,
+  flow: FlowView,
   retries: RetriesView,
   sources: SourcesView,
   destinations: DestinationsView,
@@ -51,6 +54,7 @@ export function App() {
     Space: () => void pauseOrRun(),
     ".": () => void stepClock(),
     "?": () => useOverlay.getState().show("shortcuts"),
+    w: () => usePlace.getState().go({ view: "flow" }),
     n: () => useOverlay.getState().show("composer"),
     "mod+k": () => useCommands.getState().open(),
   });
@@ -65,6 +69,7 @@ export function App() {
       <Palette />
       <Shortcuts />
       <Composer />
+      <Demo />
     </>
   );
 }

@@ -112,6 +112,11 @@ export function createScenarios({
       });
     },
 
+    "scenarios.whatIf": async (input) => {
+      const { whatIf } = await import("./what-if/what-if.ts");
+      return whatIf({ ...input, own, start });
+    },
+
     "scenarioRuns.list": () => ({ items: [...runs.values()].map(answer).toReversed() }),
     "scenarioRuns.get": ({ id }) => {
       const run = runs.get(id);

@@ -12,6 +12,7 @@ const source: Omit<Source, "id"> = {
   deduplicate: true,
   correctClockSkew: false,
   faults: [],
+  plan: null,
   createdAt: 1,
 };
 

@@ -20,6 +20,7 @@ import type { ClockStore, StoredClock } from "../engine/ports.ts";
 import type {
   ClientStore,
   ConfigurationStore,
+  DemoStore,
   NewDestination,
   RefusedStore,
   StoredRefusal,
@@ -28,7 +29,9 @@ import type { Db } from "./transactions.ts";
 
 type Row = { id: number; body: string };
 
-export function createConfigurationStore(db: Db): ConfigurationStore & ClientStore & RefusedStore {
+export function createConfigurationStore(
+  db: Db,
+): ConfigurationStore & ClientStore & RefusedStore & DemoStore {
   const meta = {
     get: db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck(),
     set: db.prepare<[string, string]>(
@@ -51,6 +54,8 @@ export function createConfigurationStore(db: Db): ConfigurationStore & ClientSto
     setSynchronous: (mode) => void db.pragma(`synchronous = ${mode}`),
     refusedRequests: () => read<StoredRefusal[]>("refused") ?? [],
     saveRefusedRequests: (all) => void meta.set.run("refused", JSON.stringify(all)),
+    demo: () => read<{ next: number } | null>("demo"),
+    saveDemo: (demo) => void meta.set.run("demo", JSON.stringify(demo)),
   };
 }
 
@@ -65,7 +70,11 @@ function sources(db: Db) {
   const remove = db.prepare<[number]>("DELETE FROM sources WHERE id = ?");
   return {
     sources: (): Source[] =>
-      select.all().map(({ id, body }) => ({ ...(JSON.parse(body) as Source), id: id as SourceId })),
+      select.all().map(({ id, body }) => ({
+        plan: null,
+        ...(JSON.parse(body) as Omit<Source, "plan"> & Partial<Pick<Source, "plan">>),
+        id: id as SourceId,
+      })),
     insertSource: (source: Omit<Source, "id">): Source => {
       const { lastInsertRowid } = insert.run(source.writeKey, JSON.stringify(source));
       return { ...source, id: Number(lastInsertRowid) as SourceId };

@@ -41,7 +41,14 @@ import type { PayloadShape } from "../domain/configuration.ts";
 
 type Queries = Pick<
   QueryStore,
-  "deliveries" | "deliveriesByDue" | "deliveriesOf" | "deliveryDetails" | "listed" | "stats"
+  | "deliveries"
+  | "deliveriesByDestination"
+  | "deliveriesByDue"
+  | "deliveriesOf"
+  | "deliveryDetails"
+  | "listed"
+  | "newestAttempts"
+  | "stats"
 > &
   Pick<DeliveryStore, "countByState">;
 
@@ -66,6 +73,13 @@ export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
   );
   const dueAfter = db.prepare<[number, number, number], DeliveryRow>(
     `SELECT * FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at > ? ORDER BY next_attempt_at, id LIMIT ?`,
+  );
+  const newestAttempts = db.prepare<
+    [number],
+    { webhookId: WebhookId; outcome: number; status: number | null; durationMs: number }
+  >(
+    `SELECT webhook_id AS webhookId, outcome, status, duration_ms AS durationMs FROM attempts
+     WHERE id > (SELECT max(id) FROM attempts) - ? ORDER BY id DESC`,
   );
   function matching({ destinationId, state }: DeliveryFilter): Kind[] {
     return kinds
@@ -118,6 +132,12 @@ export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
 
     deliveryDetails: createDeliveryReader(db, mapped).delivery,
 
+    newestAttempts: (limit) =>
+      newestAttempts.all(limit).map(({ outcome, ...attempt }) => ({
+        ...attempt,
+        outcome: outcomeAt(outcome),
+      })),
+
     ...listing(db),
     ...counting(db, kinds),
   };
@@ -159,7 +179,10 @@ function listing(db: Db): Pick<Queries, "listed"> {
   };
 }
 
-function counting(db: Db, kinds: { all(): Kind[] }): Pick<Queries, "stats" | "countByState"> {
+function counting(
+  db: Db,
+  kinds: { all(): Kind[] },
+): Pick<Queries, "stats" | "countByState" | "deliveriesByDestination"> {
   function countByState(): Record<DeliveryState, number> {
     const counted = zeroes<DeliveryState>(deliveryStates);
     for (const { state, n } of kinds.all()) counted[deliveryStateAt(state)] += n;
@@ -189,6 +212,14 @@ function counting(db: Db, kinds: { all(): Kind[] }): Pick<Queries, "stats" | "co
       };
     },
     countByState,
+    deliveriesByDestination() {
+      const counted = new Map<DestinationId, Partial<Record<DeliveryState, number>>>();
+      for (const { destination_id, state, n } of kinds.all()) {
+        const id = destination_id as DestinationId;
+        counted.set(id, { ...counted.get(id), [deliveryStateAt(state)]: n });
+      }
+      return counted;
+    },
   };
 }
 

@@ -213,6 +213,11 @@ test("what there is to do is counted up to a limit, and known by time and row", 
   ).toEqual([0, 1, 2]);
   expect(one.store.countRunnable(first, startOfTime + 5000, 1)).toBe(1);
   expect(one.store.nextDueAt([2 as DestinationId, first])).toBe(startOfTime + 4000);
+  one.db.exec(
+    `UPDATE deliveries SET state = 2, next_attempt_at = ${startOfTime + 4500} WHERE id = 4`,
+  );
+  expect(one.store.nextDueAt([first, 2 as DestinationId])).toBe(startOfTime + 4000);
+  one.db.exec("UPDATE deliveries SET state = 1, next_attempt_at = NULL WHERE id = 4");
   // Delivery 2 waits and is due, 3 is being sent, 4 and 5 are queued for the other.
   const runnable = (now: number, upTo: number) => one.store.hasRunnableUpTo(first, now, upTo);
   expect([

@@ -22,7 +22,7 @@ import {
 } from "./claims.ts";
 import type { Counts, MessageKind } from "./counts.ts";
 import { deliverySummary, type DeliveryRow } from "./delivery-queries.ts";
-import { deliveriesOfMessage, type MappedRequests } from "./mapped-requests.ts";
+import { deliveriesOfMessage, deliveryIdsOf, type MappedRequests } from "./mapped-requests.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
 const sending = stateCode("sending");
@@ -72,10 +72,10 @@ function refreshing(db: Db, counts: Counts, mapped: MappedRequests): RefreshMess
   const kindWith = (deliveries: string) =>
     db.prepare<[number], MessageKind & { now: number; outcomes: string | null }>(
       `SELECT source_id AS sourceId, type, state, outcomes,
-         (SELECT min(state) FROM ${deliveries}) AS now FROM messages WHERE id = ?1`,
+         (SELECT min(state) FROM ${deliveries}) AS now FROM messages WHERE id = ?`,
     );
   const ownKind = kindWith("deliveries WHERE message_id = messages.id");
-  const kindInBatches = kindWith(`(${deliveriesOfMessage})`);
+  const kindInBatches = kindWith(`deliveries WHERE id IN (${deliveryIdsOf("messages.id")})`);
   const setMessageState = db.prepare("UPDATE messages SET state = ? WHERE id = ?");
   const setMessageAttempts = db.prepare(
     `UPDATE messages SET state = ?, attempts = attempts + ?, last_status = coalesce(?, last_status),

@@ -82,9 +82,16 @@ export class StoreHealth {
   get role(): HealthStore {
     return {
       trouble: () => this.trouble,
+      bytes: () => this.#bytes(),
       noteFailure: (error) => this.note(error),
       watch: (onChange) => this.#watch(onChange),
     };
+  }
+
+  #bytes(): number {
+    if (this.#file === null) return this.#bytesWanted();
+    const { file } = this.#file;
+    return (sizeOf(file) ?? 0) + (sizeOf(logOf(file)) ?? 0);
   }
 
   get trouble(): Problem | null {

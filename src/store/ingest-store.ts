@@ -37,6 +37,8 @@ const filtered = stateCode("filtered");
 
 type Routed = ReturnType<NewMessage["route"]>;
 
+const noDecisions: readonly Decision[] = [];
+
 type IngestStoreOptions = {
   db: Db;
   mapped: MappedRequests;
@@ -116,6 +118,7 @@ export function createIngestStore({
             ? firstStateOf(routed)
             : filtered;
     const type = typeCode(message.type);
+    const plan = routed?.plan ?? null;
     const quotaBytes = routed === null ? message.size + rowBytes + frame.bytes : null;
     if (quotaBytes !== null) {
       counts.rejected(quotaBytes);
@@ -127,7 +130,7 @@ export function createIngestStore({
         ? "duplicate"
         : goes
           ? null
-          : (routed?.decisions[0]?.reason ?? "no_destination"));
+          : (routed?.plan?.reason ?? routed?.decisions[0]?.reason ?? "no_destination"));
     insert.message({
       id,
       requestId,
@@ -136,8 +139,9 @@ export function createIngestStore({
       type,
       state,
       reason,
-      extra: extraOf(message, duplicateOf),
+      extra: extraOf(message, duplicateOf, plan),
       quotaBytes,
+      plan: plan === null ? null : plan.violations.length === 0 ? 1 : 0,
     });
     postings.add({
       id,
@@ -151,7 +155,13 @@ export function createIngestStore({
       commitRouted(id, routed, request.receivedAt);
       if (goes) insert.payloads(id, routed.payloads);
     }
-    return { id: id as MessageRowId, messageId, duplicateOf };
+    return {
+      id: id as MessageRowId,
+      messageId,
+      sourceId: request.sourceId,
+      duplicateOf,
+      decisions: routed?.decisions ?? noDecisions,
+    };
   }
 
   function commitRouted(id: number, { decisions }: Routed, at: number): void {
@@ -223,13 +233,14 @@ type MessageValues = {
   reason: string | null;
   extra: string | null;
   quotaBytes: number | null;
+  plan: number | null;
 };
 
 function inserting(db: Db) {
   const request = db.prepare("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   const message = db.prepare(
-    `INSERT INTO messages (id, request_id, offset, size, message_id, source_id, type, state, user_id, anonymous_id, event, received_at, timestamp, reason, extra, quota_bytes)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO messages (id, request_id, offset, size, message_id, source_id, type, state, user_id, anonymous_id, event, received_at, timestamp, reason, extra, quota_bytes, plan)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const decision = db.prepare("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)");
   const payloads = db.prepare("INSERT INTO payloads VALUES (?, ?, ?)");
@@ -267,6 +278,7 @@ function inserting(db: Db) {
       reason,
       extra,
       quotaBytes,
+      plan,
     }: MessageValues) {
       message.run(
         id,
@@ -285,6 +297,7 @@ function inserting(db: Db) {
         reason,
         extra,
         quotaBytes,
+        plan,
       );
     },
     decision(
@@ -309,9 +322,16 @@ function inserting(db: Db) {
   };
 }
 
-function extraOf(message: NewMessage, duplicateOf: MessageRowId | null): string | null {
+function extraOf(
+  message: NewMessage,
+  duplicateOf: MessageRowId | null,
+  plan: Routed["plan"],
+): string | null {
   const { warnings, rejection, replayOf, computed, traits } = message;
+  const { violations = [], dropped = [] } = plan ?? {};
   if (
+    violations.length === 0 &&
+    dropped.length === 0 &&
     warnings.length === 0 &&
     rejection === null &&
     duplicateOf === null &&
@@ -327,6 +347,9 @@ function extraOf(message: NewMessage, duplicateOf: MessageRowId | null): string 
     replayOf: replayOf ?? undefined,
     computed: computed || undefined,
     traits: traits ?? undefined,
+    violations: violations.length > 0 ? violations : undefined,
+    dropped: dropped.length > 0 ? dropped : undefined,
+    blocked: plan === null || plan.reason === null ? undefined : true,
   });
 }
 

@@ -30,9 +30,14 @@ type Stored = {
 
 type Open = { id: number; state: number; reason: string | null; parts: number; bytes: number };
 
-/** The deliveries of a message, as part of a batch too. */
-export const deliveriesOfMessage = `SELECT * FROM deliveries WHERE message_id = ?1
-  UNION SELECT d.* FROM batch_parts AS p JOIN deliveries AS d ON d.id = p.delivery_id WHERE p.message_id = ?1`;
+/** The ids of the deliveries of a message, as part of a batch too. */
+export const deliveryIdsOf = (message: string): string =>
+  `SELECT id FROM deliveries WHERE message_id = ${message}
+   UNION ALL SELECT delivery_id FROM batch_parts WHERE message_id = ${message}`;
+
+/** Of the message that is the statement's only value. */
+export const deliveriesOfMessage = `SELECT d.* FROM (SELECT ? AS message) AS of
+  CROSS JOIN deliveries AS d ON d.id IN (${deliveryIdsOf("of.message")})`;
 
 export class MappedRequests {
   /** Whether there may be batches: until then nobody looks for them. */
@@ -50,10 +55,10 @@ export class MappedRequests {
     this.hasRequests =
       db.prepare<[], number>("SELECT EXISTS (SELECT 1 FROM mapped_requests)").pluck().get() === 1;
     this.#bodies = db
-      .prepare<[number], Buffer>(
+      .prepare<[number, number], Buffer>(
         `SELECT r.body FROM deliveries AS d JOIN mapped_requests AS r ON r.delivery_id = d.id
-         WHERE d.message_id = ?1 AND r.body IS NOT NULL
-         UNION ALL SELECT body FROM batch_parts WHERE message_id = ?1 AND body IS NOT NULL`,
+         WHERE d.message_id = ? AND r.body IS NOT NULL
+         UNION ALL SELECT body FROM batch_parts WHERE message_id = ? AND body IS NOT NULL`,
       )
       .pluck();
     this.#parts = db
@@ -73,7 +78,7 @@ export class MappedRequests {
 
   /** What mappings made of a message. */
   bodiesOf(messageId: number): Buffer[] {
-    return this.hasRequests ? this.#bodies.all(messageId) : [];
+    return this.hasRequests ? this.#bodies.all(messageId, messageId) : [];
   }
 
   /** Those of a batch; empty for any other delivery. */

@@ -5,6 +5,7 @@
  * milliseconds; what changes is read again when it is next asked for.
  */
 
+import type { PlanState } from "../domain/states.ts";
 import { blockSize } from "./postings.ts";
 import type { Db, Transactions } from "./transactions.ts";
 
@@ -15,6 +16,8 @@ export type Course = {
   lastStatus: number | null;
   /** Numbers of outcomes, each with its statuses; null for an attempt without an answer. */
   outcomes: { outcome: number; status: number | null }[];
+  /** Whether it meets its plan; null without one. */
+  meetsPlan: boolean | null;
 };
 
 /** Null for what is not asked. */
@@ -95,7 +98,7 @@ type ValueTest = {
 
 const columns = `id, event, received_at AS at,
   coalesce(reason, '') || char(1) || attempts || char(1) || coalesce(last_status, '') || char(1) ||
-  coalesce(outcomes, '') AS course`;
+  coalesce(outcomes, '') || char(1) || coalesce(plan, '') AS course`;
 
 export class MessageFacts {
   readonly #transactions;
@@ -248,11 +251,13 @@ function placeTest(
 }
 
 export function courseOf(text: string): Course {
-  const [reason = "", attempts = "0", lastStatus = "", outcomes = ""] = text.split("\u0001");
+  const [reason = "", attempts = "0", lastStatus = "", outcomes = "", plan = ""] =
+    text.split("\u0001");
   return {
     reason: reason === "" ? null : reason,
     attempts: Number(attempts),
     lastStatus: lastStatus === "" ? null : Number(lastStatus),
+    meetsPlan: plan === "" ? null : plan === "1",
     outcomes: outcomes
       .split(",")
       .filter((each) => each !== "")
@@ -261,4 +266,8 @@ export function courseOf(text: string): Course {
         return { outcome: Number(outcome), status: status === "" ? null : Number(status) };
       }),
   };
+}
+
+export function planOf({ meetsPlan }: Course): PlanState {
+  return meetsPlan === null ? "none" : meetsPlan ? "ok" : "violations";
 }

@@ -12,6 +12,8 @@ import type {
 import { messageStateAt, outcomeAt, shapeAt, stateCode, typeAt } from "./codes.ts";
 import { createDeliveryReader } from "./delivery-queries.ts";
 import { deliveriesOfMessage, type MappedRequests } from "./mapped-requests.ts";
+import { memberPath } from "../domain/member-path.ts";
+import type { PlanViolation } from "../domain/tracking-plan.ts";
 import type { Db } from "./transactions.ts";
 
 export type MessageRow = {
@@ -33,6 +35,7 @@ export type MessageRow = {
   attempts: number;
   last_status: number | null;
   pinned: number;
+  plan: number | null;
 };
 
 type Extra = {
@@ -41,6 +44,8 @@ type Extra = {
   duplicateOf?: number;
   replayOf?: number;
   traits?: string;
+  violations?: PlanViolation[];
+  dropped?: string[][];
 };
 
 type MessageReader = {
@@ -105,7 +110,8 @@ export function createMessageReader(db: Db, mapped: MappedRequests): MessageRead
   }
 
   function summary(row: MessageRow): MessageSummary {
-    const { replayOf, traits }: Extra = row.extra === null ? {} : (JSON.parse(row.extra) as Extra);
+    const { replayOf, traits, violations }: Extra =
+      row.extra === null ? {} : (JSON.parse(row.extra) as Extra);
     const state = messageStateAt(row.state);
     return {
       id: row.id as MessageRowId,
@@ -124,6 +130,8 @@ export function createMessageReader(db: Db, mapped: MappedRequests): MessageRead
       lastStatus: row.last_status,
       pinned: row.pinned === 1,
       replayOf: (replayOf ?? null) as MessageRowId | null,
+      plan: row.plan === null ? null : row.plan === 1 ? "ok" : "violations",
+      violations: violations ?? [],
       nextAttemptAt:
         row.attempts > 0 || state === "waiting" ? (nextAttempt.get(row.id) as number | null) : null,
       marks: row.attempts > 0 ? marksOf(row.id) : [],
@@ -144,6 +152,7 @@ export function createMessageReader(db: Db, mapped: MappedRequests): MessageRead
         detail: extra.detail ?? null,
         duplicateOf: (extra.duplicateOf ?? null) as MessageRowId | null,
         warnings: extra.warnings ?? [],
+        dropped: (extra.dropped ?? []).map(memberPath),
         raw: body.subarray(row.offset, row.offset + row.size),
         request: {
           method,

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { SourceId } from "../domain/ids.ts";
 import { outcomes } from "../domain/states.ts";
 import type { MessageValueKey, QueryStore } from "../engine/ports.ts";
-import { type Course, courseOf, type MessageFacts } from "./message-facts.ts";
+import { type Course, courseOf, type MessageFacts, planOf } from "./message-facts.ts";
 import type { Postings } from "./postings.ts";
 import type { Db } from "./transactions.ts";
 
@@ -19,6 +19,7 @@ const valuesOf: Record<Exclude<MessageValueKey, "event">, (course: Course) => st
   attempts: ({ attempts }) => [String(attempts)],
   status: (course) =>
     course.outcomes.flatMap(({ status }) => (status === null ? [] : [String(status)])),
+  plan: (course) => [planOf(course)],
   outcome: (course) => course.outcomes.map(({ outcome }) => outcomes[outcome] as string),
 };
 

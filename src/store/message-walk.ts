@@ -8,7 +8,7 @@ import type { MessageFilter, OneOrMany } from "../engine/ports.ts";
 import { outcomeCode, stateCode, typeCode } from "./codes.ts";
 import { anyKind, kindNumber, kindTest, type KindTest, type MessageKinds } from "./counts.ts";
 import type { MappedRequests } from "./mapped-requests.ts";
-import type { Course, FactsTest, MessageFacts } from "./message-facts.ts";
+import { planOf, type Course, type FactsTest, type MessageFacts } from "./message-facts.ts";
 import type { TextSearch } from "./message-text.ts";
 import type { Postings } from "./postings.ts";
 import type { Db } from "./transactions.ts";
@@ -240,6 +240,7 @@ function factsTestOf(filter: MessageFilter, facts: MessageFacts): FactsTest | nu
       const code = outcomeCode(value);
       return (course: Course) => course.outcomes.some(({ outcome }) => outcome === code);
     }),
+    asks(filter.plan, not.plan, (value) => (course: Course) => planOf(course) === value),
   ].filter((test) => test !== null);
   const isTimed = since !== -Infinity || until !== Infinity;
   if (event === null && tests.length === 0 && !isTimed) return null;

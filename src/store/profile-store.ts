@@ -5,6 +5,7 @@
 
 import type { MessageRowId, ProfileId, SourceId } from "../domain/ids.ts";
 import { isObject, type Json, type JsonObject } from "../domain/json.ts";
+import { withoutMember } from "../domain/member-path.ts";
 import type { MessageType } from "../domain/states.ts";
 import type {
   FollowedMessage,
@@ -219,16 +220,25 @@ function following(db: Db): Pick<ProfileStore, "followed" | "nextToFollow" | "ma
   };
 }
 
-type Extra = { replayOf?: number; computed?: boolean };
+type Extra = {
+  replayOf?: number;
+  computed?: boolean;
+  /** What its tracking plan did: it goes nowhere, or without some members. */
+  blocked?: boolean;
+  dropped?: string[][];
+};
 
 function isFollowed({ state, type, extra }: Row): boolean {
   if (state === rejected || state === duplicate || type === deletion) return false;
   if (extra === null) return true;
-  const { replayOf, computed } = JSON.parse(extra) as Extra;
-  return replayOf === undefined && computed !== true;
+  const { replayOf, computed, blocked } = JSON.parse(extra) as Extra;
+  return replayOf === undefined && computed !== true && blocked !== true;
 }
 
 function messageOf(row: Row, body: Buffer | undefined): FollowedMessage {
+  const { dropped = [] } = row.extra === null ? {} : (JSON.parse(row.extra) as Extra);
+  const members =
+    body === undefined ? null : membersOf(body.subarray(row.offset, row.offset + row.size));
   return {
     id: row.id as MessageRowId,
     sourceId: row.source_id as SourceId,
@@ -238,8 +248,10 @@ function messageOf(row: Row, body: Buffer | undefined): FollowedMessage {
     anonymousId: row.anonymous_id,
     event: row.event,
     timestamp: row.timestamp,
-    members:
-      body === undefined ? null : membersOf(body.subarray(row.offset, row.offset + row.size)),
+    members: dropped.reduce(
+      (rest: JsonObject | null, path) => (rest && withoutMember(rest, path)?.rest) ?? rest,
+      members,
+    ),
   };
 }
 

@@ -223,6 +223,8 @@ const mayBeSorted = [
   /FROM seen_names/,
   // The few attempts of one delivery, or of one message.
   /FROM (deliveries JOIN )?attempts .*WHERE (delivery_id|deliveries\.message_id) = \? ORDER BY/,
+  // The few deliveries of one message, and their attempts.
+  /FROM \(SELECT \? AS message\) AS of/,
   // At a start: all that are overdue are read and moved, so that sorting them is the least of it.
   /WHERE c\.state = 2/,
 ];

@@ -24,6 +24,7 @@ import { Postings } from "./postings.ts";
 import { createProfileQueries } from "./profile-queries.ts";
 import { createProfileStore, createSeenNames } from "./profile-store.ts";
 import { createRuleStore } from "./rule-store.ts";
+import { createTraceQueries } from "./trace-queries.ts";
 import { Transactions } from "./transactions.ts";
 import { createUpkeepStore } from "./upkeep-store.ts";
 
@@ -66,6 +67,7 @@ export function createStore({ db, health, close }: OpenedDatabase): Store {
       ...createDeletionStore(db),
       ...createUpkeepStore({ db, mapped, counts, postings, transactions }),
     }),
+    ...createTraceQueries(db),
     atomically: <Result>(write: () => Result): Result => transactions.run(write),
   };
   return { ...guarded(store, health), ...health.role, close };

@@ -146,6 +146,7 @@ function message(
           ...to.map((id) => decision(id, "routed")),
           ...notTo.map((id) => decision(id, "disabled")),
         ],
+        plan: null,
         payloads: to.length > 0 ? { documented: Buffer.from(text) } : {},
       };
     },

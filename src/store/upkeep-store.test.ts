@@ -335,6 +335,7 @@ const configureSource = ({ store }: TestStore) =>
     deduplicate: true,
     correctClockSkew: false,
     faults: [],
+    plan: null,
     createdAt: 1,
   });
 

@@ -138,7 +138,7 @@ function startStore() {
   onTestFinished(() => store.close());
   const draft: Omit<Source, "id"> = {
     ...{ name: "Shop", kind: "server", writeKey, mode: "explain" },
-    ...{ deduplicate: true, correctClockSkew: true, faults: [], createdAt: 0 },
+    ...{ deduplicate: true, correctClockSkew: true, faults: [], plan: null, createdAt: 0 },
   };
   const source = store.insertSource(draft);
   const webhooks = [{ url: "http://127.0.0.1:9/", headers: {} }];

@@ -11,21 +11,23 @@ import { parseArgs } from "node:util";
 import { buildIfStale, root } from "../../src/launch/build.ts";
 import { reaches, type Figure, type Row } from "./measure.ts";
 import { firstSync, liveAudiences } from "./rows/audiences.ts";
-import { browserScroll, browserTail } from "./rows/browser.ts";
+import { browserFlow, browserScroll, browserTail } from "./rows/browser.ts";
 import { client } from "./rows/client.ts";
-import { deliveryAmongMany, deliveryIngested, deliveryQueued } from "./rows/delivery.ts";
+import { deliveryAmongMany, deliveryIngested, deliveryQueued, traces } from "./rows/delivery.ts";
 import { endpoints } from "./rows/endpoints.ts";
 import { following } from "./rows/following.ts";
-import { ingestBatches, ingestDelivering, ingestSingles } from "./rows/ingest.ts";
+import { ingestBatches, ingestDelivering, ingestPlan, ingestSingles } from "./rows/ingest.ts";
 import { eventLoop, listPages, memory, start } from "./rows/million.ts";
 
 const rows: Row[] = [
   ingestBatches,
   ingestSingles,
   ingestDelivering,
+  ingestPlan,
   deliveryQueued,
   deliveryAmongMany,
   deliveryIngested,
+  traces,
   following,
   liveAudiences,
   firstSync,
@@ -35,6 +37,7 @@ const rows: Row[] = [
   eventLoop,
   browserTail,
   browserScroll,
+  browserFlow,
   endpoints,
   client,
 ];

@@ -55,6 +55,8 @@ export type Program = Child & {
 
 type ProgramOptions = {
   nodeFlags?: readonly string[];
+  /** Of `hookyard serve`, beside the data and the ports. */
+  flags?: readonly string[];
   /** What it says on standard error; without it that is shown as it comes. */
   onError?: (text: string) => void;
 };
@@ -68,7 +70,7 @@ export const watchLoop: readonly string[] = [
 /** The built program on a data directory, on free ports. */
 export async function startProgram(
   data: string,
-  { nodeFlags = [], onError }: ProgramOptions = {},
+  { nodeFlags = [], flags = [], onError }: ProgramOptions = {},
 ): Promise<Program> {
   const ports = ["--ingest-port", "--ui-port", "--endpoints-port", "--endpoints-tls-port"].flatMap(
     (flag) => [flag, "0"],
@@ -76,7 +78,7 @@ export async function startProgram(
   const startedAt = performance.now();
   const child = spawn(
     process.execPath,
-    [...nodeFlags, cliFile, "serve", "--json", "--data", data, ...ports],
+    [...nodeFlags, cliFile, "serve", "--json", "--data", data, ...ports, ...flags],
     {
       stdio: ["ignore", "pipe", onError === undefined ? "inherit" : "pipe", "ipc"],
       serialization: "advanced",

@@ -53,6 +53,7 @@ export function addSource(store: Store, name: string, writeKey: string): Source 
     deduplicate: true,
     correctClockSkew: false,
     faults: [],
+    plan: null,
     createdAt: Date.now(),
   });
 }

@@ -49,7 +49,7 @@ export async function openInspector(
     problems,
     rowsInView: () =>
       page.evaluate<number>(
-        `Math.ceil(document.querySelector(".list-body").clientHeight / 28) + 1`,
+        `Math.ceil((document.querySelector(".list-body")?.clientHeight ?? 0) / 28) + 1`,
       ),
     memory: () => memoryOf(session),
     busyMs: async () => (await metricOf(session, "TaskDuration")) * 1000,

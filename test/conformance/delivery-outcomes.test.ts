@@ -287,3 +287,37 @@ describe("states", () => {
     expect(transitions.map(({ at }) => at)).toEqual(transitions.map(({ at }) => at).toSorted());
   });
 });
+
+test("a receiver's Retry-After moves the next round with a profile that honours it, and with no other", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  await app.call("settings.update", { jitter: false });
+  await app.call("retryProfiles.create", { name: "polite", honourRetryAfter: true });
+  await app.toWholeSecond();
+  const source = await app.source({ writeKey: "other" });
+  const nextIn = async (retryProfile: string, seconds: string[]): Promise<number | null> => {
+    const receivers = await Promise.all(
+      seconds.map((value) =>
+        start.receiver((response) => response.writeHead(503, { "Retry-After": value }).end()),
+      ),
+    );
+    const { id } = await app.call("destinations.create", {
+      name: `${retryProfile} ${seconds.join(" ")}`,
+      sourceIds: [source.id],
+      webhooks: receivers.map(({ url }) => ({ url })),
+      retryProfile,
+    });
+    await app.ingest("/v1/track", { userId: "u", event: "e" }, "other");
+    await app.settle();
+    const [delivery] = (await app.call("deliveries.list", { destinationId: id })).items;
+    await app.call("destinations.delete", { id });
+    const at = delivery?.nextAttemptAt ?? null;
+    return at === null ? null : Date.parse(at) - Date.parse((await app.call("clock.get", {})).now);
+  };
+  expect(await nextIn("documented", ["120"])).toBe(10_000);
+  expect(await nextIn("polite", ["120"])).toBe(120_000);
+  expect(await nextIn("polite", ["2"])).toBe(10_000);
+  expect(await nextIn("polite", ["30", "90"])).toBe(90_000);
+  expect(await nextIn("polite", ["14401"])).toBeNull();
+});

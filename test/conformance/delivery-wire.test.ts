@@ -277,3 +277,28 @@ describe("the full payload", () => {
     },
   );
 });
+
+test("a path is sent as it is written, and the user of a URL as Basic authorization", async ({
+  start,
+}) => {
+  const app = await start.app();
+  const receiver = await start.receiver(200);
+  const { host } = new URL(receiver.url);
+  const targets = ["/a/../b/./c", "/%7Eada/%2E%2E/x", "/{id}|x?q=a/../b&r='\"", "/"];
+  await app.destination(targets.map((target) => `http://us%65r:p|w%@${host}${target}`));
+  await app.send();
+  await app.settle();
+  expect(receiver.requests.map(({ url }) => url).toSorted()).toEqual(targets.toSorted());
+  const basic = `Basic ${Buffer.from("user:p|w%").toString("base64")}`;
+  for (const { headers } of receiver.requests)
+    expect(headers).toContainEqual(["Authorization", basic]);
+  const foreign = await app.answer("destinations.create", {
+    name: "Foreign",
+    sourceIds: [],
+    webhooks: [{ url: `http://${host}/grün` }],
+  });
+  expect(foreign).toMatchObject({
+    status: 400,
+    body: { message: expect.stringContaining("Write %C3%BC instead of ü") },
+  });
+});

@@ -182,7 +182,7 @@ describe("what a message gets from around it", () => {
       integrations: { A: false, B: false },
     });
     const received = await destination.received();
-    const common = { ip: "203.0.113.7", locale: "en", library: { name: "node", version: "" } };
+    const common = { ip: "203.0.113.7", locale: "en" };
     expect(
       Object.fromEntries(
         received.map(({ event, context, integrations }) => [event, { context, integrations }]),
@@ -299,7 +299,7 @@ describe("times", () => {
     [],
     1e300,
     "",
-    "20261121",
+    "20261131",
     -1e20,
   ];
   test("missing is the clock's; junk is too, with a warning, and never rejects", async () => {
@@ -385,4 +385,75 @@ test("the list says of an identify what it sets, and only of an identify", async
     "big_spenders: false",
     "email, plan",
   ]);
+});
+
+test.each(["explain", "production"] as const)(
+  "a single call over 32 KB is 400 in the mode %s, and kept; in a batch it is a rejected item",
+  async (mode) => {
+    const app = await startIngestApp({ source: { mode } });
+    const large = { ...track, properties: { filler: "x".repeat(40_000) } };
+    expect(await app.send("/v1/track", large)).toMatchObject({
+      status: 400,
+      json: { code: "message_too_large", message: expect.stringContaining("32768") },
+    });
+    expect(await app.send("/v1/batch", { batch: [large, track] })).toMatchObject({ status: 200 });
+    expect((await app.messages({ state: "rejected" })).map(({ reason }) => reason)).toEqual([
+      "message_too_large",
+      "message_too_large",
+    ]);
+    expect(await app.send("/v1/track", { userId: "u" })).toMatchObject({
+      status: mode === "explain" ? 400 : 200,
+    });
+  },
+);
+
+describe("what the published examples have", () => {
+  const sent = async (path: string, message: object, headers = {}) => {
+    const app = await startIngestApp();
+    const destination = await app.destination({ sourceIds: [app.source.id], payload: "full" });
+    expect(await app.send(path, message, { headers })).toMatchObject({ status: 200 });
+    const [payload] = await destination.received();
+    return { payload, message: (await app.messages())[0] };
+  };
+
+  test("a month of one digit keeps its time", async () => {
+    const { payload, message } = await sent("/v1/track", {
+      ...track,
+      timestamp: "2015-2-02T00:30:08.276Z",
+    });
+    expect(payload).toMatchObject({ timestamp: "2015-02-02T00:30:08.276Z" });
+    expect(message?.warnings).toEqual([]);
+  });
+
+  test("an originalTimestamp alone is the event's time; beside a timestamp it is not", async () => {
+    const originalTimestamp = "2015-02-02T00:30:08.276Z";
+    expect((await sent("/v1/track", { ...track, originalTimestamp })).payload).toMatchObject({
+      timestamp: originalTimestamp,
+      originalTimestamp,
+    });
+    const timestamp = "2016-02-02T00:30:08.276Z";
+    expect(
+      (await sent("/v1/track", { ...track, timestamp, originalTimestamp })).payload,
+    ).toMatchObject({ timestamp, originalTimestamp: timestamp });
+    const { message } = await sent("/v1/track", { ...track, originalTimestamp: "soon" });
+    expect(message?.warnings).toEqual([
+      '`originalTimestamp` is "soon", which is not a valid time: the message gets its time of arrival.',
+    ]);
+  });
+
+  test("a page's traits are its properties, unless it has properties", async () => {
+    const page = { userId: "u", name: "Home", traits: { url: "https://a.example/" } };
+    expect((await sent("/v1/page", page)).payload).toMatchObject({ properties: page.traits });
+    const properties = { path: "/" };
+    expect((await sent("/v1/page", { ...page, properties })).payload).toMatchObject({ properties });
+  });
+
+  test("the agent of Node's fetch names no library", async () => {
+    expect((await sent("/v1/track", track)).payload?.["context"]).toEqual({ ip: "127.0.0.1" });
+    const named = await sent("/v1/track", track, { "user-agent": "analytics-ruby/2.4.0" });
+    expect(named.payload?.["context"]).toEqual({
+      ip: "127.0.0.1",
+      library: { name: "analytics-ruby", version: "2.4.0" },
+    });
+  });
 });

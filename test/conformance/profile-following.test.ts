@@ -166,7 +166,8 @@ function reckon(all: readonly Draft[]): Person[] {
         person = device(userId, previousId);
       else {
         person = known(userId);
-        person.ids.add(`user ${previousId}`).add(`anonymous ${previousId}`);
+        person.ids.add(`anonymous ${previousId}`);
+        if (anonymousId !== previousId) person.ids.add(`user ${previousId}`);
       }
       person.userId = userId;
     }

@@ -193,6 +193,20 @@ describe("an alias", () => {
     expect(await all(app)).toHaveLength(1);
   });
 
+  test("of the anonymousId that it carries itself is about that device, not about a user", async ({
+    start,
+  }) => {
+    const app = await shop(start);
+    await batch(app, [
+      { type: "alias", userId: "bob", previousId: "phone", anonymousId: "phone", timestamp: at(1) },
+      viewed({ userId: "bob" }, 2),
+      { type: "alias", userId: "cyd", previousId: "phone", timestamp: at(3) },
+      viewed({ anonymousId: "phone" }, 4),
+    ]);
+    expect(await profileOf(app, "bob")).toMatchObject({ userId: "bob", events: 1 });
+    expect(await profileOf(app, "cyd")).toMatchObject({ userId: "cyd", events: 1 });
+  });
+
   test("of a user to the same user changes nothing", async ({ start }) => {
     const app = await shop(start);
     await batch(app, [

@@ -1,7 +1,7 @@
 /** From nothing to a delivered, signed message, and the demo shop. */
 
 import { test as base, expect } from "vitest";
-import { starting, type RunningApp } from "../support/running-app.ts";
+import { starting, until, type RunningApp } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
 
@@ -40,10 +40,13 @@ test("the demo shop has messages in several states, sends on by itself, and stop
   await app.call("workspaces.open", { kind: "demo" });
   await app.call("pipeline.settle", {});
   const { messages } = await app.call("stats.get", {});
-  const [audience] = (await app.call("audiences.list", {})).items;
-  expect(messages.total).toBe(240 + (audience?.size ?? 0));
-  for (const state of ["delivered", "waiting", "filtered"] as const)
+  expect(sum(await sentByShop(app))).toBe(240);
+  for (const state of ["delivered", "waiting", "filtered", "failed", "expired"] as const)
     expect(messages.byState[state], state).toBeGreaterThan(0);
+  expect(messages.byType["delete"]).toBeGreaterThan(0);
+  expect((await app.call("computedTraits.list", {})).items).toMatchObject([
+    { name: "Spent in 30 days" },
+  ]);
   await app.call("clock.advance", { byMs: 20_000 });
   await app.call("pipeline.settle", {});
   const later = (await app.call("stats.get", {})).messages.total;
@@ -52,14 +55,96 @@ test("the demo shop has messages in several states, sends on by itself, and stop
   await app.call("clock.advance", { byMs: 20_000 });
   expect((await app.call("stats.get", {})).messages.total).toBe(0);
   expect((await app.call("sources.list", {})).items).toEqual([]);
+  expect(await app.call("workspaces.get", {})).toEqual({ demo: false });
 });
 
-/** What the shop's own sources have sent, by the name of the source. */
+/** What somebody who gives a demo must find at any time. */
+async function expectAlive(app: RunningApp): Promise<void> {
+  await app.settle();
+  const { deliveries } = await app.call("stats.get", {});
+  for (const state of ["waiting", "failed", "expired", "delivered"] as const)
+    expect(deliveries.byState[state], state).toBeGreaterThan(0);
+  expect((await app.call("audiences.list", {})).items[0]?.size).toBeGreaterThan(0);
+  expect((await app.call("clients.list", {})).items).toMatchObject([{ state: "running" }]);
+  expect((await app.call("deletions.list", {})).total).toBeGreaterThan(0);
+  const newest = async () =>
+    Date.parse((await app.call("messages.list", { limit: 1 })).items[0]?.receivedAt ?? "");
+  const before = await newest();
+  await app.advance({ byMs: 60_000 });
+  expect(await newest()).toBeGreaterThan(before);
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+test("the demo left alone for a week, restarted and advanced eight days has something waiting, failed, expired and delivered each time", async ({
+  start,
+}) => {
+  const data = await start.directory();
+  const app = await start.app({ data, clock: "paused" });
+  await app.call("workspaces.open", { kind: "demo" });
+  await expectAlive(app);
+  await app.advance({ byMs: 7 * dayMs });
+  await expectAlive(app);
+  const endpointsPort = Number(new URL(app.endpointsUrl).port);
+  await app.stop();
+
+  const again = await start.app({ data, endpointsPort });
+  expect(await again.call("workspaces.get", {})).toEqual({ demo: true });
+  await expectAlive(again);
+  await again.advance({ byMs: 8 * dayMs });
+  await expectAlive(again);
+});
+
+test("retention leaves the demo with something in each state, and an advance until nothing is due ends", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  await app.call("workspaces.open", { kind: "demo" });
+  await app.advance({ byMs: dayMs });
+  await app.call("settings.update", { maxMessages: 200 });
+  await until(async () => (await app.call("stats.get", {})).messages.total < 400);
+  await expectAlive(app);
+  expect(await app.advance({ to: "idle" })).toMatchObject({ endedEarly: null });
+  await app.advance({ byMs: 60_000 });
+  await expectAlive(app);
+});
+
+test("a closed demo sends nothing more, and goes on when it is opened again", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  await app.call("workspaces.open", { kind: "demo" });
+  expect(await app.call("workspaces.close", {})).toEqual({ demo: false });
+  await app.advance({ byMs: 60_000 });
+  expect(sum(await sentByShop(app))).toBe(240);
+  await app.call("workspaces.open", { kind: "demo" });
+  await app.advance({ byMs: 60_000 });
+  expect(sum(await sentByShop(app))).toBeGreaterThan(260);
+});
+
+test("everything and the clock are reset in one action, and the demo starts as on the first day", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  await app.call("workspaces.open", { kind: "demo" });
+  await app.advance({ byMs: 8 * dayMs });
+  await app.call("pipeline.reset", { what: "everything", clock: true });
+  const { now, mode, advance } = await app.call("clock.get", {});
+  expect([mode, advance]).toEqual(["real", null]);
+  expect(Math.abs(Date.parse(now) - Date.now())).toBeLessThan(dayMs);
+  expect((await app.call("stats.get", {})).messages.total).toBe(0);
+  await app.call("clock.set", { mode: "paused" });
+  await app.call("workspaces.open", { kind: "demo" });
+  expect(sum(await sentByShop(app))).toBe(240);
+  await expectAlive(app);
+});
+
+/** What the shop's customers have sent, by the name of the source: no deletion is theirs. */
 async function sentByShop(app: RunningApp): Promise<Record<string, number>> {
   const sent: Record<string, number> = {};
   for (const { id, name } of (await app.call("sources.list", {})).items) {
     if (name.startsWith("Shop"))
-      sent[name] = (await app.call("messages.list", { sourceId: id })).total;
+      sent[name] = (
+        await app.call("messages.list", { sourceId: id, type: ["track", "identify", "page"] })
+      ).total;
   }
   return sent;
 }
@@ -138,8 +223,9 @@ test("the demo shop has big spenders: who they are is told to the CRM, and that 
   await app.call("workspaces.open", { kind: "demo" });
   expect((await app.call("audiences.list", {})).items).toHaveLength(1);
 
-  await app.call("pipeline.settle", {});
-  await app.advance({ byMs: 8 * 24 * 60 * 60 * 1000 });
+  await app.settle();
+  await app.call("workspaces.close", {});
+  await app.advance({ byMs: 8 * dayMs });
   expect((await app.call("audiences.list", {})).items).toMatchObject([{ size: 0 }]);
   const last = new Map((await told()).map(({ userId, traits }) => [userId, traits]));
   for (const { userId } of entered) expect(last.get(userId)).toEqual({ big_spenders: false });

@@ -55,7 +55,7 @@ describe("a scenario of one's own", () => {
       .getByRole("button", { name: `line ${line}` })
       .first()
       .click();
-    await page.locator(".scenario-file .pointed").waitFor();
+    await page.locator(".yaml-code .pointed").waitFor();
   });
 
   test("says what is wrong with it while it is written, with line and column, and stays over a reload", async ({

@@ -29,6 +29,7 @@ const shown: Record<string, string> = {
   "full-endpoint-light-wide": "endpoints",
   "full-audience-light-wide": "audience",
   "full-client-light-wide": "client",
+  "full-flow-light-wide": "flow",
   "full-scenario-failed-light-wide": "scenario",
 };
 

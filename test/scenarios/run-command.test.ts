@@ -30,6 +30,33 @@ steps:
   - expect: { deliveries: { state: delivered } }
 `;
 
+const batched = `name: A batch of a mapping
+endpoints:
+  Receiver:
+    - { do: answer, status: 503 }
+    - { do: answer, status: 200 }
+destinations:
+  Orders:
+    sharedSecret: s3cret
+    mappings:
+      - endpoint: Receiver
+        trigger: type = "track" and event = "Order Completed"
+        data: { total: { "@path": $.properties.total } }
+        batch: { size: 10, wait: 5s }
+steps:
+  - send:
+      - { type: track, userId: u_1, event: Order Completed, properties: { total: 1 } }
+      - { type: track, userId: u_1, event: Viewed }
+      - { type: track, userId: u_2, event: Order Completed, properties: { total: 2 } }
+  - expect:
+      messages: { of: { event: Order Completed }, state: waiting }
+  - advance: idle
+  - expect:
+      messages: { of: { event: Order Completed }, state: delivered }
+  - expect:
+      messages: { of: { event: Viewed }, state: filtered }
+`;
+
 const failing = `name: It does not arrive
 endpoints: { Receiver: [{ status: 503, times: 2 }, { do: hang }] }
 destinations: { Receiver: { webhooks: [{ endpoint: Receiver }] } }
@@ -50,6 +77,13 @@ steps:
   - retry: { state: failed }
   - advance: 1h
 `;
+
+test("a destination with mappings delivers a batch on the scenario's clock", async () => {
+  await write({ "batch.yaml": batched });
+  const { code, out } = await run("batch.yaml");
+  expect(out).toMatch(/00:00:16 +advance idle +2 attempts/);
+  expect(code).toBe(0);
+});
 
 describe("hookyard run", () => {
   test("prints each step, and ends with 0 when every expectation was met", async () => {

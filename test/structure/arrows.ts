@@ -16,7 +16,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   domain: { rooms: [], packages: [] },
   contract: { rooms: ["domain"], packages: ["zod"] },
   client: { rooms: [], packages: ["node:*"] },
-  engine: { rooms: ["client", "domain"], packages: ["node:*"] },
+  engine: { rooms: ["client", "domain"], packages: ["node:*", "ajv", "ajv-formats"] },
   store: {
     rooms: ["engine", "domain", "app-errors.ts", "data-directory.ts"],
     packages: ["node:*", "better-sqlite3"],
@@ -35,6 +35,16 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ["node:*", "yaml", "zod"],
   },
   api: { rooms: ["contract", "engine", "domain"], packages: ["zod"] },
+  mcp: {
+    rooms: [
+      "contract",
+      "scenarios/run/pipeline.ts",
+      "engine/pipeline.ts",
+      "engine/real-time.ts",
+      "domain",
+    ],
+    packages: ["node:*", "zod"],
+  },
   "app-errors.ts": { rooms: [], packages: [] },
   "data-directory.ts": { rooms: ["app-errors.ts"], packages: ["node:*"] },
   "page-files.ts": { rooms: [], packages: ["node:*"] },
@@ -50,6 +60,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       "check",
       "explore",
       "scenarios",
+      "mcp",
       "contract",
       "engine",
       "domain",

@@ -25,6 +25,8 @@ type AppOptions = {
   endpointsPort?: number;
   /** `npx vitest run --mode thread` says so for all tests. */
   deliveryThread?: boolean;
+  /** The collector's address for traces. */
+  traces?: string;
 };
 
 export type Message = Record<string, unknown>;
@@ -75,13 +77,17 @@ async function startApp({
   clock,
   endpointsPort = 0,
   deliveryThread = process.env["MODE"] === "thread",
+  traces,
 }: AppOptions = {}) {
   const unexpected: unknown[] = [];
+  const logged: string[] = [];
   const app: App = createApp({
     data,
     ports: { ingest: 0, endpoints: endpointsPort, endpointsTls: 0 },
     deliveryThread,
+    traces,
     version: "0.0.0",
+    log: (sentence) => logged.push(sentence),
     report: (error) => unexpected.push(error),
   });
   let stopped: Promise<void> | null = null;
@@ -132,6 +138,8 @@ async function startApp({
   return {
     ...addresses,
     changes: app.api.changes,
+    metrics: app.api.metrics,
+    logged,
     call,
     source,
     ingest,

@@ -31,6 +31,7 @@ beforeEach(() => {
     scenarios: undefined as never,
     checks: undefined as never,
     about: () => undefined as never,
+    metrics: () => "",
     report: (error) => {
       throw error;
     },

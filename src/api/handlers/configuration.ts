@@ -6,7 +6,14 @@ import {
 } from "../../domain/credentials.ts";
 import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
 import type { Destination, Step } from "../../domain/configuration.ts";
-import type { Configuration, DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
+import type {
+  Configuration,
+  DestinationDraft,
+  Pipeline,
+  SourceDraft,
+} from "../../engine/pipeline.ts";
+import { loadPlans, rulesOf } from "../../engine/plans/plans.ts";
+import type { SourcePlan } from "../../domain/tracking-plan.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import { completeProfile, webhooksFrom } from "./setup.ts";
 import type { DestinationId } from "../../domain/ids.ts";
@@ -22,6 +29,7 @@ export function configurationHandlers(
   return {
     "configuration.export": ({ secrets }) => exportConfiguration(pipeline, secrets),
     "configuration.import": async (document) => {
+      await loadPlans();
       const wrong = await rehearseImport(pipeline, rehearse(), document);
       return wrong ?? importEntries(pipeline, document);
     },
@@ -60,7 +68,10 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
       .retryProfiles()
       .filter((profile) => profile.id !== null)
       .map(({ id: _, ...profile }) => profile),
-    sources: exported.map(({ id: _, createdAt: _at, ...source }) => source),
+    sources: exported.map(({ id: _, createdAt: _at, ...source }) => ({
+      ...source,
+      plan: source.plan && exportedPlan(source.plan),
+    })),
     endpoints: endpoints.list().map(({ name, path, steps, after }) => ({
       ...{ name, path, after },
       steps: steps.map((step) => (step.to === undefined ? step : { ...step, to: shown(step.to) })),
@@ -101,6 +112,17 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
         strict,
       })),
   };
+}
+
+/** In the form of the hosted service. */
+function exportedPlan({ rules: _, ...plan }: SourcePlan) {
+  const rules = rulesOf({ rules: _ }).map(({ type, key, version, schema }) => ({
+    type: type.toUpperCase(),
+    key,
+    version,
+    jsonSchema: schema,
+  }));
+  return { ...plan, schemas: { rules } };
 }
 
 /**
@@ -200,8 +222,8 @@ function sourceEntries(
       exists: existing !== undefined,
       apply: () =>
         existing === undefined
-          ? configuration.createSource(draft)
-          : configuration.updateSource(existing.id, draft),
+          ? configuration.createSource(draft as SourceDraft)
+          : configuration.updateSource(existing.id, draft as SourceDraft),
     };
   });
 }
@@ -332,7 +354,7 @@ function literalsOf({ url, headers }: MappingDraft): {
   const texts = Object.entries(headers ?? {}).filter(([, value]) => typeof value === "string");
   return {
     url: typeof url === "string" ? url : "",
-    headers: Object.fromEntries(texts) as Record<string, string>,
+    headers: Object.fromEntries(texts),
   };
 }
 

@@ -16,6 +16,7 @@ import {
   type Filter,
   type FilterKey,
   isOutcome,
+  isPlanState,
   isState,
   isType,
   parseFilter,
@@ -86,6 +87,7 @@ function membersOf(
     event: of("event"),
     status: of("status")?.map((status) => status.toLowerCase()),
     outcome: of("outcome")?.filter(isOutcome),
+    plan: of("plan")?.filter(isPlanState),
     attempts: of("attempts"),
     reason: of("reason"),
     batch: of("batch")?.map((id) => messageIds.parse(id) ?? (nobody as MessageRowId)),
@@ -120,6 +122,7 @@ const keysWithValues = [
   "webhook",
   "attempts",
   "reason",
+  "plan",
 ] as const satisfies readonly FilterKey[];
 type KeyWithValues = (typeof keysWithValues)[number];
 
@@ -168,6 +171,7 @@ async function countsOf(
     case "status":
     case "outcome":
     case "attempts":
+    case "plan":
       return queries.messageValues(key);
     case "user":
       return queries.usersNamed(text, maxValues);

@@ -9,6 +9,8 @@ import {
   type MessageRowId,
 } from "../../domain/ids.ts";
 import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
+import { explainMismatch } from "../../domain/signature-mismatch.ts";
+import { sign, signatureKey } from "../../domain/signature.ts";
 import type { Configuration, Pipeline, RetryJob } from "../../engine/pipeline.ts";
 import type {
   AttemptRecord,
@@ -66,8 +68,9 @@ export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
       if (isProblem(filter)) return filter;
       // A batch is found with each of its messages.
       const found = new Set<DeliveryId>();
-      const add = (id: MessageRowId): void =>
-        void pipeline.deliveries.retryableOf(id).forEach((delivery) => found.add(delivery));
+      const add = (id: MessageRowId): void => {
+        for (const delivery of pipeline.deliveries.retryableOf(id)) found.add(delivery);
+      };
       if (ids === undefined) await eachMatching(filter, pipeline, add);
       else for (const id of ids) add(id);
       return dryRun === true
@@ -166,6 +169,13 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
         notFound("attempt", attemptIds.format(attempt))
       );
     },
+    "deliveries.signature": ({ id, digest, body }) => {
+      const delivery = queries.deliveryDetails(id);
+      if (delivery === null) return notFound("delivery", deliveryIds.format(id));
+      const { sharedSecret = null } =
+        pipeline.configuration.destination(delivery.destinationId) ?? {};
+      return explainedSignature(delivery, sharedSecret, { digest, body });
+    },
     "deliveries.retry": ({ id }) => summaryOr(deliveries.retry(id)),
     "deliveries.cancel": ({ id }) => summaryOr(deliveries.cancel(id)),
     "deliveries.retryAll": ({ filter, dryRun }) =>
@@ -182,6 +192,37 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
       return isProblem(cancelled) ? cancelled : jobAnswer(cancelled);
     },
   };
+}
+
+/** What the newest attempt sent, or the next one would send. */
+function explainedSignature(
+  { payload, mapped, attempts }: DeliveryDetails,
+  secret: string | null,
+  { digest, body }: { digest?: string | undefined; body?: string | undefined },
+) {
+  const signed = mapped === undefined ? payload : mapped.signed;
+  if (secret === null || signed === null) {
+    const covers =
+      secret === null ? "The destination has no shared secret." : "There is no data to sign.";
+    return { signature: null, from: 0, length: 0, covers, cause: "none", sentence: covers };
+  }
+  const isBatch = signed.length < payload.length;
+  const sent = attempts
+    .flatMap(({ requestHead }) => parseHead(requestHead).headers)
+    .findLast(([name]) => name.toLowerCase() === "x-signature")?.[1];
+  const signature = sent ?? sign(signatureKey(secret), signed);
+  const { cause, sentence } = explainMismatch({
+    body: payload,
+    ...(isBatch ? { signed } : {}),
+    secret,
+    expected: signature,
+    ...(digest === undefined ? {} : { receiverDigest: digest }),
+    ...(body === undefined ? {} : { receiverBody: Buffer.from(body) }),
+  });
+  const covers = isBatch
+    ? `The first element of the batch: ${signed.length} of ${payload.length} bytes, after the opening bracket.`
+    : `The whole body: ${payload.length} bytes.`;
+  return { signature, from: isBatch ? 1 : 0, length: signed.length, covers, cause, sentence };
 }
 
 function jobAnswer(job: RetryJob) {

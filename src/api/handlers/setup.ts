@@ -4,7 +4,7 @@
  */
 
 import { matchesCondition, parseCondition } from "../../domain/condition.ts";
-import type { Destination, RetryProfile } from "../../domain/configuration.ts";
+import type { Destination, RetryProfile, Source } from "../../domain/configuration.ts";
 import {
   clientIds,
   destinationIds,
@@ -16,11 +16,19 @@ import {
 import { conflict, isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import { documented } from "../../domain/retry.ts";
 import type { ForwardedExchange } from "../../engine/endpoint-pipeline.ts";
-import type { DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
+import type { DestinationDraft, Pipeline, SourceDraft } from "../../engine/pipeline.ts";
+import { loadPlans, rulesOf } from "../../engine/plans/plans.ts";
 import type { DestinationChanges } from "../../contract/destinations.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import { receivedSize, receivedWithin, withinAnswer } from "./answer-size.ts";
 import { exchangeOf } from "./messages.ts";
+
+function sourceAnswer(source: Source) {
+  const { plan } = source;
+  return { ...source, plan: plan && { ...plan, rules: rulesOf(plan).length } };
+}
+
+const answerOr = (source: Source | Problem) => (isProblem(source) ? source : sourceAnswer(source));
 
 export function sourceHandlers({
   configuration,
@@ -28,14 +36,32 @@ export function sourceHandlers({
   refused,
 }: Pipeline): HandlersOf<"sources" | "unknownKeys" | "refused"> {
   return {
-    "sources.list": () => ({ items: configuration.sources() }),
-    "sources.create": (draft) => configuration.createSource(draft),
-    "sources.get": ({ id }) => configuration.source(id) ?? notFound("source", sourceIds.format(id)),
-    "sources.update": ({ id, ...changes }) => configuration.updateSource(id, changes),
+    "sources.list": () => ({ items: configuration.sources().map(sourceAnswer) }),
+    "sources.create": async (draft) => {
+      if (draft.plan !== undefined) await loadPlans();
+      return answerOr(configuration.createSource(draft as SourceDraft));
+    },
+    "sources.get": ({ id }) =>
+      answerOr(configuration.source(id) ?? notFound("source", sourceIds.format(id))),
+    "sources.plan": ({ id }) => {
+      const source = configuration.source(id);
+      if (source === undefined) return notFound("source", sourceIds.format(id));
+      if (source.plan === null) return { plan: null };
+      const rules = rulesOf(source.plan).map(({ schema, ...rule }) => ({
+        ...rule,
+        jsonSchema: schema,
+      }));
+      return { plan: { ...source.plan, rules } };
+    },
+    "sources.update": async ({ id, ...changes }) => {
+      if (changes.plan !== undefined) await loadPlans();
+      return answerOr(configuration.updateSource(id, changes as Partial<SourceDraft>));
+    },
     "sources.send": ({ id, type, body }) => messages.send(id, type, body),
     "sources.delete": ({ id }) => configuration.deleteSource(id) ?? { id },
     "unknownKeys.list": () => ({ items: messages.unknownKeys() }),
-    "unknownKeys.adopt": ({ writeKey, name }) => messages.adopt(writeKey, name),
+    "unknownKeys.adopt": async ({ writeKey, name }) =>
+      answerOr(await messages.adopt(writeKey, name)),
     "unknownKeys.forget": ({ writeKey }) => messages.forgetUnknownKey(writeKey) ?? { writeKey },
     "refused.list": () => refused.list(),
     "refused.clear": () => ({ count: refused.clear() }),
@@ -221,6 +247,7 @@ export function completeProfile(draft: Partial<RetryProfile> & { name: string })
     retriedStatuses,
     retryTimeouts,
     retryConnectionErrors,
+    honourRetryAfter,
   } = {
     ...documented,
     ...draft,
@@ -234,6 +261,7 @@ export function completeProfile(draft: Partial<RetryProfile> & { name: string })
     retriedStatuses,
     retryTimeouts,
     retryConnectionErrors,
+    honourRetryAfter,
   };
 }
 
@@ -327,6 +355,11 @@ export function clientHandlers({ clients }: Pipeline): HandlersOf<"clients"> {
 
 export function workspaceHandlers({ workspaces }: Pipeline): HandlersOf<"workspaces"> {
   return {
+    "workspaces.get": () => ({ demo: workspaces.isDemoOpen() }),
+    "workspaces.close": () => {
+      workspaces.closeDemo();
+      return { demo: false };
+    },
     "workspaces.open": ({ kind }) => (kind === "first" ? workspaces.first() : workspaces.demo()),
   };
 }

@@ -1,6 +1,7 @@
 /**
  * The clock of the pipeline. Everything that waits, waits for this clock.
- * It never goes backwards. Its time and mode outlive the process through `ClockStore`.
+ * It goes back only when everything that has a time is removed. Its time and mode outlive the
+ * process through `ClockStore`.
  *
  * Modes:
  *   real    the speed of real time, from the clock's current time

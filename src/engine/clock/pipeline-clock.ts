@@ -201,6 +201,26 @@ export class PipelineClock implements Clock {
     return this.state();
   }
 
+  /**
+   * Shows real time and runs. The clock may go back by that, so `empty` removes everything that has
+   * a time.
+   */
+  toRealTime(empty: () => void): void {
+    this.#advances.endAll("clock_set");
+    empty();
+    this.#mode = "real";
+    this.#speed = 1;
+    this.#shown = 0;
+    this.#wallBase = wallClockNow();
+    this.#wallSeen = this.#wallBase;
+    this.#base = this.#wallBase;
+    this.#savedUpTo = Infinity;
+    this.#saveOrReport();
+    this.#arm();
+    this.#saveOften();
+    this.#options.onChange(null);
+  }
+
   /** Advances run one after the other. An advance ends when its caller disconnects. */
   advance(target: AdvanceTarget, caller?: AbortSignal): Promise<AdvanceEnd | Problem> {
     return this.#advances.run(target, caller);

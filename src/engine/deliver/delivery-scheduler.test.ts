@@ -122,7 +122,7 @@ async function startScheduler(
   const attempts: number[] = [];
   const scheduler = new DeliveryScheduler({
     ...{ store, configuration, clock, activity, changes, holds: new Holds(), trust: createTrust() },
-    onAttempts: (count) => void attempts.push(count),
+    onAttempts: ({ length }) => void attempts.push(length),
     report: (error) => reported.push(error),
   });
   onTestFinished(async () => {

@@ -12,7 +12,7 @@ import type { MessageRowId, DestinationId } from "../../domain/ids.ts";
 import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
-import type { CommittedMessage, DeliveryStore } from "../ports.ts";
+import type { CommittedMessage, DeliveryStore, RecordedAttempt, UnderWay } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { startTimer, type RealTimer } from "../real-time.ts";
 import { createLanes, type Lanes } from "./sender.ts";
@@ -55,8 +55,9 @@ type DeliverySchedulerOptions = {
   trust: Trust;
   /** Attempts are sent in this thread when left out. */
   thread?: DeliveryThread | undefined;
+  traces?: RoundsOptions["traces"];
   changes: Changes;
-  onAttempts: (n: number) => void;
+  onAttempts: (attempts: readonly RecordedAttempt[]) => void;
   report: (error: unknown) => void;
 };
 
@@ -105,6 +106,10 @@ export class DeliveryScheduler {
 
   get attemptsMade(): number {
     return this.#recorder.attempts;
+  }
+
+  underWay(): UnderWay[] {
+    return this.#rounds.underWay();
   }
 
   start(): void {

@@ -239,10 +239,30 @@ test.each([
   ["http://ada@a.localhost/", "ada:"],
   ["http://:word@a.localhost/", ":word"],
   ["http://ada:50%25%@a.localhost/", "ada:50%25%"],
+  ["http://a|b:c^d%@a.localhost/", "a|b:c^d%"],
+  ["http://ada:a:b@c@a.localhost/", "ada:a:b@c"],
+  ["http://ada:gr%C3%BCn@a.localhost/@x", "ada:grün"],
 ])("of %s the credentials are %j", (url, credentials) => {
   const header =
     credentials === ""
       ? ""
       : `Authorization: Basic ${Buffer.from(credentials).toString("base64")}\r\n`;
   expect(parseTarget(url)?.authorization).toBe(header);
+});
+
+test.each([
+  ["http://a.localhost", "/"],
+  ["http://a.localhost?", "/?"],
+  ["http://a.localhost/?", "/?"],
+  ["http://a.localhost?q=a/../b", "/?q=a/../b"],
+  ["http://a.localhost/a/../b/./c//d", "/a/../b/./c//d"],
+  ["http://a.localhost/%7Eada/%2e%2E/x%20y", "/%7Eada/%2e%2E/x%20y"],
+  ["http://a.localhost/a|b{c}^`\"<>'?q=a|\"b'", "/a|b{c}^`\"<>'?q=a|\"b'"],
+  ["http://a.localhost/a\\b", "/a\\b"],
+  ["http://ada:x@a.localhost/a?b#c/d", "/a?b"],
+  ["http://a.localhost/grün?q=ü", "/gr%C3%BCn?q=%C3%BC"],
+  ["http://a.localhost/a\r\nX-Evil: 1", "/aX-Evil:%201"],
+  ["http:\\\\a.localhost\\b", "/b"],
+])("of %j the request has the target %s", (url, target) => {
+  expect(parseTarget(url)?.opening).toBe(`${target} HTTP/1.1\r\nHost: a.localhost\r\n`);
 });

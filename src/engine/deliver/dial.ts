@@ -43,8 +43,8 @@ export function parseTarget(text: string): Target | null {
     port: url.port === "" ? (secure ? 443 : 80) : Number(url.port),
     loopback: host === "localhost" || host.endsWith(".localhost"),
     literal: isIP(host) !== 0,
-    opening: `${requestTarget(url)} HTTP/1.1\r\nHost: ${url.host}\r\n`,
-    authorization: authorization(url),
+    opening: `${requestTarget(text, url)} HTTP/1.1\r\nHost: ${url.host}\r\n`,
+    authorization: authorization(text),
   };
 }
 
@@ -65,16 +65,31 @@ export function createTargets(): (url: string) => Target | null {
   };
 }
 
-/** Path and query as written: `pathname + search` would lose the `?` of an empty query. */
-function requestTarget(url: URL): string {
+const written = /^https?:\/\/[^/?#\\]*([/?][\x21-\x22\x24-\x7e]*)?(?:#|$)/i;
+
+/**
+ * Path and query as written: a parsed URL has no `..`, and lacks the `?` of an empty query. What
+ * HTTP cannot carry is written as the URL standard has it.
+ */
+function requestTarget(text: string, url: URL): string {
+  const match = written.exec(text);
+  if (match !== null) {
+    const target = match[1] ?? "/";
+    return target.startsWith("/") ? target : `/${target}`;
+  }
   const withoutFragment = url.href.split("#", 1)[0] ?? "";
   return withoutFragment.slice(withoutFragment.indexOf("/", url.protocol.length + 2));
 }
 
-function authorization(url: URL): string {
-  if (url.username === "" && url.password === "") return "";
-  const credentials = `${decode(url.username)}:${decode(url.password)}`;
-  return `Authorization: Basic ${Buffer.from(credentials).toString("base64")}\r\n`;
+/** Of the text, because a parsed URL has other spellings of some characters. */
+function authorization(text: string): string {
+  const credentials = /^https?:\/\/([^/?#\\]*)@/i.exec(text)?.[1] ?? "";
+  const colon = credentials.indexOf(":");
+  const user = colon === -1 ? credentials : credentials.slice(0, colon);
+  const password = colon === -1 ? "" : credentials.slice(colon + 1);
+  if (user === "" && password === "") return "";
+  const pair = Buffer.from(`${decode(user)}:${decode(password)}`);
+  return `Authorization: Basic ${pair.toString("base64")}\r\n`;
 }
 
 /** A stray percent sign stays as it is. */

@@ -1,5 +1,5 @@
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import type { DeliveryId, MessageRowId } from "../../domain/ids.ts";
+import type { DeliveryId, DestinationId, MessageRowId } from "../../domain/ids.ts";
 import { attempt, moveTo, openTestStore, request } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity } from "../clock/activity.ts";
@@ -8,6 +8,12 @@ import { Recorder } from "./recorder.ts";
 
 const id = 1 as DeliveryId;
 const row = 1 as MessageRowId;
+
+const ended = (...of: Parameters<typeof attempt>) => ({
+  ...attempt(...of),
+  messageRow: row,
+  destinationId: 1 as DestinationId,
+});
 
 afterEach(() => void vi.useRealTimers());
 
@@ -25,7 +31,7 @@ function startRecorder({ underWay = 1 } = {}) {
     changes: feed,
     attemptsUnderWay: () => underWay,
     onReady: () => void (seen.ready += 1),
-    onRecorded: (count) => void seen.recorded.push(count),
+    onRecorded: ({ length }) => void seen.recorded.push(length),
     report: (error) => void seen.reported.push(error),
   });
   onTestFinished(() => feed.stop());
@@ -49,16 +55,16 @@ function startRecorder({ underWay = 1 } = {}) {
 
 test("a record waits three milliseconds for others, and not at all when nothing is under way or 64 wait", () => {
   const { recorder, seen } = startRecorder();
-  recorder.attempt(attempt(id));
-  recorder.attempt(attempt(id, { round: 2 }));
+  recorder.attempt(ended(id));
+  recorder.attempt(ended(id, { round: 2 }));
   vi.advanceTimersByTime(2);
   expect(seen.ready).toBe(0);
   vi.advanceTimersByTime(1);
   expect(seen.ready).toBe(1);
   recorder.flush();
-  for (let round = 3; round < 66; round += 1) recorder.attempt(attempt(id, { round }));
+  for (let round = 3; round < 66; round += 1) recorder.attempt(ended(id, { round }));
   expect(seen.ready).toBe(1);
-  recorder.attempt(attempt(id, { round: 66 }));
+  recorder.attempt(ended(id, { round: 66 }));
   expect(seen.ready).toBe(2);
   recorder.flush();
   vi.advanceTimersByTime(100);
@@ -71,7 +77,7 @@ test("a record waits three milliseconds for others, and not at all when nothing 
 test("a flush writes everything once, tells what changed, and ends the work", () => {
   const { recorder, seen, noted, attempts } = startRecorder();
   const activity = new Activity();
-  recorder.attempt(attempt(id));
+  recorder.attempt(ended(id));
   recorder.transition(moveTo(id, "delivered"), [row]);
   recorder.endWhenRecorded(activity.begin());
   expect(activity.isQuiet(true)).toBe(false);
@@ -86,7 +92,7 @@ test("a flush writes everything once, tells what changed, and ends the work", ()
     ["deliveries", ["dlv_000000001"]],
     ["messages", ["msg_000000001"]],
   ]);
-  recorder.attempt(attempt(id, { round: 2 }));
+  recorder.attempt(ended(id, { round: 2 }));
   recorder.flush();
   recorder.flush();
   expect([attempts(), recorder.attempts, seen.recorded]).toEqual([2, 2, [1, 1]]);
@@ -108,7 +114,7 @@ test("what the store refuses is reported once, kept, and tried again every half 
   const { recorder, seen, attempts, refuse, allow, noted } = startRecorder();
   const activity = new Activity();
   refuse();
-  recorder.attempt(attempt(id));
+  recorder.attempt(ended(id));
   recorder.endWhenRecorded(activity.begin());
   recorder.flush();
   expect(recorder.failure).toMatchObject({ message: "full" });
@@ -132,7 +138,7 @@ test("what the store refuses is reported once, kept, and tried again every half 
   expect(noted().map(([area]) => area)).toEqual(["deliveries", "messages"]);
   vi.advanceTimersByTime(2000);
   expect([seen.ready, vi.getTimerCount()]).toEqual([2, 0]);
-  recorder.attempt(attempt(id, { round: 2 }));
+  recorder.attempt(ended(id, { round: 2 }));
   vi.advanceTimersByTime(3);
   expect(seen.ready).toBe(3);
 });
@@ -140,7 +146,7 @@ test("what the store refuses is reported once, kept, and tried again every half 
 test("what belongs to deleted deliveries is forgotten: written by nobody, told to nobody, and no longer work", () => {
   const { recorder, attempts, noted, seen } = startRecorder();
   const activity = new Activity();
-  recorder.attempt(attempt(id));
+  recorder.attempt(ended(id));
   recorder.transition(moveTo(id, "delivered"), [row]);
   recorder.endWhenRecorded(activity.begin());
   recorder.forget();
@@ -153,10 +159,10 @@ test("what belongs to deleted deliveries is forgotten: written by nobody, told t
 
 test("a stop writes what waits, and nothing after that", () => {
   const { recorder, attempts } = startRecorder();
-  recorder.attempt(attempt(id));
+  recorder.attempt(ended(id));
   recorder.stop();
   expect([attempts(), vi.getTimerCount()]).toEqual([1, 0]);
-  recorder.attempt(attempt(id, { round: 2 }));
+  recorder.attempt(ended(id, { round: 2 }));
   recorder.flush();
   expect(attempts()).toBe(1);
   vi.advanceTimersByTime(3);
@@ -165,7 +171,7 @@ test("a stop writes what waits, and nothing after that", () => {
 test("a stop while the store refuses leaves no timer", () => {
   const { recorder, refuse } = startRecorder();
   refuse();
-  recorder.attempt(attempt(id));
+  recorder.attempt(ended(id));
   recorder.stop();
   expect(vi.getTimerCount()).toBe(0);
 });

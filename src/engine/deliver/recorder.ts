@@ -7,7 +7,7 @@
 import { deliveryIds, messageIds, type MessageRowId } from "../../domain/ids.ts";
 import type { Work } from "../clock/activity.ts";
 import type { Changes } from "../pipeline.ts";
-import type { AttemptRecord, DeliveryStore, Transition } from "../ports.ts";
+import type { DeliveryStore, RecordedAttempt, Transition } from "../ports.ts";
 import { startTimer, type RealTimer } from "../real-time.ts";
 
 /** This many records are written at once without waiting for more. */
@@ -24,13 +24,13 @@ type RecorderOptions = {
   attemptsUnderWay: () => number;
   /** Called when it is time to call `flush`. */
   onReady: () => void;
-  onRecorded: (attempts: number) => void;
+  onRecorded: (attempts: readonly RecordedAttempt[]) => void;
   report: (error: unknown) => void;
 };
 
 export class Recorder {
   readonly #options: RecorderOptions;
-  #attempts: AttemptRecord[] = [];
+  #attempts: RecordedAttempt[] = [];
   #transitions: Transition[] = [];
   #messages: MessageRowId[] = [];
   #works: Work[] = [];
@@ -44,7 +44,7 @@ export class Recorder {
     this.#options = options;
   }
 
-  attempt(record: AttemptRecord): void {
+  attempt(record: RecordedAttempt): void {
     this.#attempts.push(record);
     this.soon();
   }
@@ -90,7 +90,7 @@ export class Recorder {
     }
     this.#failure = null;
     this.attempts += this.#attempts.length;
-    this.#options.onRecorded(this.#attempts.length);
+    this.#options.onRecorded(this.#attempts);
     for (const { deliveryId } of this.#transitions)
       this.#options.changes.note("deliveries", deliveryIds.format(deliveryId));
     for (const id of this.#messages) this.#options.changes.note("messages", messageIds.format(id));

@@ -21,15 +21,17 @@ import {
   type MessageRowId,
   type WebhookId,
 } from "../../domain/ids.ts";
-import { isRetryable, nextRoundAt } from "../../domain/retry.ts";
+import { isRetryable, nextRoundAt, retryAfter } from "../../domain/retry.ts";
 import type { DeliveryState } from "../../domain/states.ts";
 import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
-import type { ClaimedDelivery } from "../ports.ts";
+import type { ClaimedDelivery, UnderWay } from "../ports.ts";
+import { monotonic } from "../real-time.ts";
 import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";
 import type { Lanes } from "./sender.ts";
 import type { Recorder } from "./recorder.ts";
+import type { AttemptTrace, DeliveryTraces } from "../traces/traces.ts";
 
 export type RoundsOptions = {
   configuration: {
@@ -44,6 +46,8 @@ export type RoundsOptions = {
   lanes: Lanes;
   recorder: Recorder;
   changes: Changes;
+  /** Left out when nobody traces. */
+  traces?: DeliveryTraces | undefined;
 };
 
 type Round = {
@@ -57,13 +61,15 @@ type Round = {
   finished: Set<WebhookId>;
   succeeded: boolean;
   interrupted: boolean;
+  /** The latest time that a receiver's `Retry-After` asks for. */
+  notBefore: number | null;
 };
 
 export class Rounds {
   readonly #options: RoundsOptions;
   readonly #underWay = new Map<DeliveryId, Round>();
   readonly #bytes = new Map<DestinationId, number>();
-  readonly #attempts = new Map<RunningAttempt, { webhook: WebhookId; work: Work }>();
+  readonly #attempts = new Map<RunningAttempt, UnderWay & { work: Work }>();
   readonly #abandoned = new WeakSet<RunningAttempt>();
   /** Rounds whose attempt at a webhook waits for a connection. */
   readonly #inLane = new Map<WebhookId, Set<Round>>();
@@ -74,6 +80,10 @@ export class Rounds {
 
   get attemptsUnderWay(): number {
     return this.#attempts.size;
+  }
+
+  underWay(): UnderWay[] {
+    return [...this.#attempts.values()].map(({ work: _, ...attempt }) => attempt);
   }
 
   /** Bodies in memory. */
@@ -103,7 +113,9 @@ export class Rounds {
 
   /** Whether an attempt at this webhook will end without the clock. */
   isMoving(id: WebhookId): boolean {
-    return [...this.#attempts.values()].some(({ webhook, work }) => webhook === id && !work.isHeld);
+    return [...this.#attempts.values()].some(
+      ({ webhookId, work }) => webhookId === id && !work.isHeld,
+    );
   }
 
   begin(delivery: ClaimedDelivery, destination: Destination): void {
@@ -120,6 +132,7 @@ export class Rounds {
       finished,
       succeeded: false,
       interrupted: false,
+      notBefore: null,
     };
     changes.note("deliveries", deliveryIds.format(delivery.id));
     for (const id of messagesOf(delivery)) changes.note("messages", messageIds.format(id));
@@ -168,10 +181,11 @@ export class Rounds {
   forget(): void {
     this.#underWay.clear();
     this.#bytes.clear();
+    this.#options.traces?.forget();
   }
 
   async #attempt(round: Round, webhook: Webhook, headers: [string, string][]): Promise<void> {
-    const { clock, holds, activity, lanes, recorder } = this.#options;
+    const { clock, holds, activity, lanes, recorder, traces } = this.#options;
     const { delivery, profile } = round;
     const now = clock.now();
     const windowEnd = (delivery.firstAttemptAt ?? round.startedAt ?? now) + profile.windowMs;
@@ -183,6 +197,7 @@ export class Rounds {
       return;
     }
     round.startedAt ??= now;
+    const trace = traces?.begin(delivery, webhook);
     const running = startAttempt({
       sender: lanes.of(webhook.id).sender,
       clock,
@@ -190,11 +205,18 @@ export class Rounds {
       work,
       url: webhook.url,
       method: delivery.mapped?.method,
-      headers,
+      headers: trace === undefined ? headers : withTraceparent(headers, trace),
       body: delivery.payload,
       timeoutMs: profile.timeoutMs,
     });
-    this.#attempts.set(running, { webhook: webhook.id, work });
+    this.#attempts.set(running, {
+      messageId: delivery.messageRow,
+      destinationId: delivery.destinationId,
+      webhookId: webhook.id,
+      round: delivery.round,
+      startedAt: monotonic(),
+      work,
+    });
     const result = await running.done;
     this.#attempts.delete(running);
     if (result === null) {
@@ -203,11 +225,14 @@ export class Rounds {
       this.#endAttempt(round, webhook, null);
       recorder.endWhenRecorded(work);
     } else {
+      trace?.end(result);
       const status = result.outcome === "http_error" ? (result.response?.status ?? null) : null;
       const retryable = isRetryable(profile, result.outcome, status);
       recorder.attempt({
         ...result,
         deliveryId: delivery.id,
+        messageRow: delivery.messageRow,
+        destinationId: delivery.destinationId,
         round: delivery.round,
         webhookId: webhook.id,
         webhookUrl: webhook.url,
@@ -226,6 +251,10 @@ export class Rounds {
     const { delivery } = round;
     round.open -= 1;
     if (result !== null && !result.retryable) round.finished.add(webhook.id);
+    else if (round.profile.honourRetryAfter && result?.response) {
+      const asked = retryAfter(result.response.head, this.#options.clock.now());
+      if (asked !== null) round.notBefore = Math.max(asked, round.notBefore ?? 0);
+    }
     if (result?.outcome === "success" && !round.succeeded) {
       round.succeeded = true;
       this.#change(delivery, "delivered", "succeeded");
@@ -238,6 +267,7 @@ export class Rounds {
     );
     if (round.interrupted && !round.succeeded) this.#change(delivery, "queued", "interrupted");
     else if (!round.succeeded) this.#conclude(round);
+    this.#options.traces?.endRound(delivery, round.succeeded);
     this.#options.recorder.soon();
   }
 
@@ -262,6 +292,7 @@ export class Rounds {
       seed,
       sequence: delivery.id,
       jitter,
+      notBefore: round.notBefore,
     });
     if (nextAttemptAt === null) this.#change(delivery, "expired", "window_closed");
     else this.#change(delivery, "waiting", "retry", nextAttemptAt);
@@ -279,6 +310,15 @@ export class Rounds {
       messagesOf(delivery),
     );
   }
+}
+
+/** After all others, unless the webhook has a `traceparent` of its own. */
+function withTraceparent(
+  headers: [string, string][],
+  { traceparent }: AttemptTrace,
+): [string, string][] {
+  const hasOwn = headers.some(([name]) => name.toLowerCase() === "traceparent");
+  return hasOwn ? headers : [...headers, ["traceparent", traceparent]];
 }
 
 /**

@@ -193,7 +193,7 @@ function acceptMessage(
     route: () =>
       route({
         message: Object.assign(message, { messageId }),
-        sourceId: source.id,
+        source,
         receivedAt,
         destinations,
       }),
@@ -263,7 +263,7 @@ function isGoVersion1(library: { name: string; version: string } | null): boolea
   return library?.name === "analytics-go" && library.version.startsWith("1.");
 }
 
-const nowhere = () => ({ decisions: [], payloads: {} });
+const nowhere = () => ({ decisions: [], plan: null, payloads: {} });
 
 /** `analytics-go (version: 2.1.0)`, as the Go library writes it. */
 const versionInComment = /^([^\s/(]+)\s*\(version:\s*([^)\s]+)\s*\)/;
@@ -272,14 +272,17 @@ const product = /^([^\s/(]+)(?:\/(\S*))?/;
 /** A User-Agent may have 16 KB, and every message of a batch carries what is read out of it. */
 const maxLength = 100;
 
-/** What a client says of itself in its User-Agent; the version is empty when it names none. */
+/**
+ * What a client says of itself in its User-Agent. Without a version it names a runtime, such as
+ * `node`, and no library.
+ */
 export function libraryFromUserAgent(
   userAgent: string | undefined,
 ): { name: string; version: string } | null {
   if (userAgent === undefined) return null;
   const text = userAgent.trim();
-  const match = versionInComment.exec(text) ?? product.exec(text);
-  return match?.[1] === undefined
+  const [, name = "", version = ""] = versionInComment.exec(text) ?? product.exec(text) ?? [];
+  return name === "" || version === ""
     ? null
-    : { name: match[1].slice(0, maxLength), version: (match[2] ?? "").slice(0, maxLength) };
+    : { name: name.slice(0, maxLength), version: version.slice(0, maxLength) };
 }

@@ -349,16 +349,19 @@ export class Ingest {
     if (parsed.items.length === 0) return send(response, 200, success);
     const incoming = acceptRequest(this.#requestFacts(source, received), parsed);
     const committed = await this.#queue.add(incoming);
-    if (source.mode === "production") return send(response, 200, success);
-    const rejection = incoming.messages[0]?.rejection ?? null;
+    const rejection = call.call === "single" ? (incoming.messages[0]?.rejection ?? null) : null;
+    const isProduction = source.mode === "production";
     // A suppressed user is no mistake of the caller: the answer stays 200 and says what happened.
-    if (call.call === "single" && rejection !== null && rejection.reason !== "suppressed")
+    const isRefused = isProduction
+      ? rejection?.reason === "message_too_large"
+      : rejection?.reason !== "suppressed";
+    if (rejection !== null && isRefused)
       return this.#refuse(response, problem(400, rejection.reason, rejection.detail), {
         body,
         writeKey: source.writeKey,
         sourceId: source.id,
       });
-    return send(response, 200, batchAnswer(incoming, committed));
+    return send(response, 200, isProduction ? success : batchAnswer(incoming, committed));
   }
 
   /**

@@ -105,7 +105,7 @@ function requestOf({ source, messages, destinations, now, wallAt }: Own): Incomi
       deduplicate: false,
       replayOf: null,
       computed: true,
-      route: () => route({ message: checked, sourceId: source.id, receivedAt: now, destinations }),
+      route: () => route({ message: checked, source, receivedAt: now, destinations }),
     };
   });
   return {

@@ -79,11 +79,18 @@ export function createIdentities(options: IdentitiesOptions): Identities {
     else if (store.profileOf(anonymous(previousId)) !== null)
       setUser(joinAnonymous(message, userId, previousId), userId);
     else {
-      // Not seen before. A later message may have it as a userId or as an anonymousId.
+      // Not seen before. A later message may have it as a userId or as an anonymousId, unless this
+      // one says which it is.
       const profile = findOrCreate(message, user(userId));
-      for (const identity of [user(previousId), anonymous(previousId)])
-        add(message, profile, identity);
-      addHistory(message, profile, "identified", addedDetail(message, user(previousId), userId));
+      const identities = [anonymous(previousId)];
+      if (message.anonymousId !== previousId) identities.unshift(user(previousId));
+      for (const identity of identities) add(message, profile, identity);
+      addHistory(
+        message,
+        profile,
+        "identified",
+        addedDetail(message, identities[0] as IdentityValue, userId),
+      );
       setUser(profile, userId);
     }
   }

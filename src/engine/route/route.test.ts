@@ -44,13 +44,18 @@ function destinationOf(id: number, changes: Partial<Destination> = {}): Destinat
 }
 
 function routeTo(destinations: Destination[], integrations: JsonObject = {}) {
-  return route({ message: messageWith(integrations), sourceId: source, receivedAt, destinations });
+  return route({
+    message: messageWith(integrations),
+    source: { id: source, name: "Shop", plan: null },
+    receivedAt,
+    destinations,
+  });
 }
 
 test("only destinations connected to the source are decided on", () => {
   const elsewhere = destinationOf(1, { sourceIds: [2 as SourceId] });
-  expect(routeTo([])).toEqual({ decisions: [], payloads: {} });
-  expect(routeTo([elsewhere])).toEqual({ decisions: [], payloads: {} });
+  expect(routeTo([])).toEqual({ decisions: [], plan: null, payloads: {} });
+  expect(routeTo([elsewhere])).toEqual({ decisions: [], plan: null, payloads: {} });
   expect(
     routeTo([elsewhere, destinationOf(2, { sourceIds: [2 as SourceId, source] })]).decisions,
   ).toMatchObject([{ destinationId: 2, routed: true }]);

@@ -10,30 +10,44 @@ import type {
   DestinationKind,
   Mapping,
   PayloadShape,
+  Source,
 } from "../../domain/configuration.ts";
-import type { SourceId } from "../../domain/ids.ts";
 import { makeEvent, makePayload } from "../../domain/payload.ts";
 import type { Decision, MappedRequest, MappingDecision, RoutedMessage } from "../ports.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { mappedRequest } from "./mapped-request.ts";
+import { checkPlan } from "../plans/plans.ts";
 
 type RouteOptions = {
   message: CheckedMessage & { messageId: string };
-  sourceId: SourceId;
+  source: Pick<Source, "id" | "name" | "plan">;
   receivedAt: number;
   destinations: readonly Destination[];
 };
 
-const nowhere: RoutedMessage = { decisions: [], payloads: {} };
-
 export function route({
-  message,
-  sourceId,
+  message: received,
+  source,
   receivedAt,
   destinations,
 }: RouteOptions): RoutedMessage {
-  const connected = destinations.filter((destination) => destination.sourceIds.includes(sourceId));
-  if (connected.length === 0) return nowhere;
+  const checked = source.plan === null ? null : checkPlan(source, source.plan, received);
+  const plan = checked && {
+    violations: checked.violations,
+    dropped: checked.dropped,
+    reason: checked.reason?.reason ?? null,
+  };
+  const connected = destinations.filter((destination) => destination.sourceIds.includes(source.id));
+  if (connected.length === 0) return { decisions: [], plan, payloads: {} };
+  if (checked !== null && checked.reason !== null) {
+    const { reason } = checked;
+    const decisions = connected.map(({ id: destinationId, payload }): Decision => {
+      return { destinationId, routed: false, ...reason, warnings: [], payload };
+    });
+    return { decisions, plan, payloads: {} };
+  }
+  const message =
+    checked === null ? received : { ...checked.message, messageId: received.messageId };
   const answers: Partial<Record<DestinationKind, RoutingAnswer>> = {};
   const answerFor = (kind: DestinationKind): RoutingAnswer =>
     (answers[kind] ??= answerForWebhooks(message.integrations, kind));
@@ -72,7 +86,7 @@ export function route({
   const payloads: Partial<Record<PayloadShape, Uint8Array>> = {};
   for (const shape of shapes)
     payloads[shape] = Buffer.from(makePayload(message, shape, receivedAt));
-  return { decisions, payloads };
+  return { decisions, plan, payloads };
 }
 
 /** Each mapping is on its own: it sends a request, or says why it does not. */

@@ -36,6 +36,6 @@ test("the shop of a seed stays the one that the documentation and its pictures s
     .update(JSON.stringify({ messages, bigSpenders }))
     .digest("hex");
   expect(digest).toMatchInlineSnapshot(
-    `"871a1da0640622bca2c4b02fb7179418defcda4c719e57185758b7304858014d"`,
+    `"74c1f8b6e36b9ca563974e33b055a7198dc75bf140556da01873ec76b630c55e"`,
   );
 });

@@ -1,106 +1,136 @@
 /**
  * Workspaces to start with, made of the same parts that a user creates: a first source and
  * destination, or the demo shop. What they send goes through the ingest port like that of any
- * client.
+ * client. The shop sends for as long as it is open, also after a restart.
  */
 
 import { randomBytes } from "node:crypto";
-import type { Destination, Source, Step } from "../../domain/configuration.ts";
+import type {
+  Destination,
+  RetryProfile,
+  Source,
+  Step,
+  TestEndpoint,
+} from "../../domain/configuration.ts";
 import { isProblem, problem, type Problem } from "../../domain/problem.ts";
+import type { DestinationId } from "../../domain/ids.ts";
+import { documented } from "../../domain/retry.ts";
 import type { Activity } from "../clock/activity.ts";
-import type { Clock, ClockTimer } from "../clock/clock.ts";
+import type { Clock, ClockState, ClockTimer } from "../clock/clock.ts";
 import type { IngestClient } from "../messages.ts";
 import type { EndpointView, Endpoints } from "../endpoint-pipeline.ts";
-import type { Configuration, SourceDraft, Workspace, Workspaces } from "../pipeline.ts";
+import type {
+  Changes,
+  Clients,
+  Configuration,
+  DestinationDraft,
+  SourceDraft,
+  Workspace,
+  Workspaces,
+} from "../pipeline.ts";
 import type { QueryStore } from "../ports.ts";
-import type { Audiences } from "../profile-pipeline.ts";
-import { bigSpenders, shopMessages, shopSources, type ShopMessage } from "./shop.ts";
+import type { Audiences, ComputedTraits, Deletions } from "../profile-pipeline.ts";
+import type { DemoStore } from "../store-ports.ts";
+import {
+  bigSpenders,
+  leaver,
+  roundOfStories,
+  shopMessages,
+  shopSources,
+  spent,
+  visitorOf,
+  type ShopMessage,
+} from "./shop.ts";
 
-/** How many messages the shop has sent when it is opened, and how many more it then generates. */
+/** How many messages the shop has sent when it is opened. */
 const firstMessages = 240;
-const laterMessages = 600;
 const everyMs = 2000;
+/** The shop gets no busier than this many times as fast: a page can follow five messages a second. */
+const fastestPace = 10;
+/**
+ * In an advance of the clock the shop sends all its stories at once this often: often enough that
+ * a retry of four hours is always waiting when the advance ends, and eight days take a moment.
+ */
+const everyOfAdvanceMs = 2.5 * 60 * 60 * 1000;
+const phoneName = "Yard Coffee on a phone";
+/** One visitor in so many asks for deletion. */
+const roundsPerDeletion = 50;
 
 type WorkspacesOptions = {
   configuration: Configuration;
   audiences: Pick<Audiences, "list" | "create">;
+  computedTraits: Pick<ComputedTraits, "list" | "create">;
+  deletions: Pick<Deletions, "create" | "list">;
+  clients: Pick<Clients, "list" | "create" | "generate">;
   endpoints: Endpoints;
-  clock: Clock;
+  clock: Clock & { state(): ClockState };
   activity: Activity;
   seed: () => number;
-  store: Pick<QueryStore, "messages">;
+  store: Pick<QueryStore, "messages"> & DemoStore;
   ingestClient: IngestClient;
+  changes: Changes;
   report: (error: unknown) => void;
 };
 
-export function createWorkspaces(options: WorkspacesOptions): Workspaces & { stop(): void } {
-  const { configuration, audiences, clock } = options;
+type RunningWorkspaces = Workspaces & {
+  /** The demo continues where it was when the process ended. */
+  start(): void;
+  stop(): void;
+  /** The clock was set, or an advance has ended: the demo's pace follows it. */
+  followClock(): void;
+  /** Everything was removed. */
+  forget(): void;
+};
+
+export function createWorkspaces(options: WorkspacesOptions): RunningWorkspaces {
+  const { configuration, changes, store } = options;
   const setup = createSetup(options);
   const customers = createCustomers(options);
-  let timer: ClockTimer | null = null;
+  const traffic = createTraffic({ ...options, customers });
   let opening: Promise<Workspace | Problem> | null = null;
-  /** The number of the next message that the shop generates, and how many are left. */
-  let next = 0;
-  let left = 0;
-
-  const shop = (): Source[] =>
-    shopSources.flatMap(({ name }) => configuration.sources().filter((each) => each.name === name));
-
-  function scheduleNext(): void {
-    timer = clock.schedule(clock.now() + everyMs, sendNext, { background: true });
-  }
-
-  function sendNext(): void {
-    timer = null;
-    if (left === 0) return;
-    const messages = shopMessages({ seed: options.seed(), from: next, count: 1, now: clock.now() });
-    next += 1;
-    left -= 1;
-    for (const source of shop()) {
-      const work = options.activity.beginSending();
-      customers
-        .send(source, messages)
-        .catch(options.report)
-        .finally(() => work.end());
-    }
-    scheduleNext();
-  }
 
   /**
-   * What a source has sent is in the store, so that after a restart or a refusal nothing is sent
-   * twice or left out.
+   * What a source has sent is in the store, so that after a refusal nothing is sent twice or left
+   * out.
    */
   async function openDemo(): Promise<Workspace | Problem> {
-    const sources = shopSources.map(({ name, kind }) => setup.source(name, kind));
-    const flaky = setup.endpoint("Flaky billing", "flaky-billing", flakySteps);
-    const steady = setup.endpoint("Always 200", "always-200", [{ do: "answer", status: 200 }]);
-    const crm = setup.connect(sources, steady, "CRM sync");
-    const billing = setup.connect(sources.slice(0, 2), flaky, "Billing");
-    if (isProblem(crm) || isProblem(billing)) return isProblem(crm) ? crm : billing;
-    const messages = shopMessages({
-      seed: options.seed(),
-      from: 0,
-      count: firstMessages,
-      now: clock.now(),
-    });
-    for (const source of shop()) {
+    const opened = setup.demo();
+    if (isProblem(opened)) return opened;
+    if (store.demo() === null) {
+      const refused = await sendFirst(opened.crm);
+      if (refused !== null) return refused;
+      store.saveDemo({ next: firstMessages });
+      changes.note("settings", null);
+    }
+    traffic.start();
+    return opened.workspace;
+  }
+
+  async function sendFirst(crm: DestinationId): Promise<Problem | null> {
+    const { audiences, computedTraits, clients, deletions, clock, seed } = options;
+    const now = clock.now();
+    const messages = shopMessages({ seed: seed(), from: 0, count: firstMessages, now });
+    for (const source of shopOf(configuration)) {
       const refused =
         (await customers.sentBy(source)) === 0 ? await customers.send(source, messages) : null;
       if (refused !== null) return refused;
     }
-    if (!audiences.list().some(({ name }) => name === bigSpenders.name)) {
-      const created = await audiences.create({
-        ...bigSpenders,
-        destinationIds: [crm.destinationId],
-      });
-      if (isProblem(created)) return created;
-    }
-    left = laterMessages;
-    if (timer === null) {
-      next = await customers.sentBy(...shop());
-      scheduleNext();
-    }
-    return billing;
+    const to = { destinationIds: [crm] };
+    const missing = <Draft extends { name: string }>(
+      all: { list(): { name: string }[] },
+      { name }: Draft,
+    ): boolean => !all.list().some((each) => each.name === name);
+    const phone = { name: phoneName, flushAt: 5, flushAfter: 10_000 };
+    const app = configuration.sources().find(({ name }) => name === "Shop app");
+    const created = [
+      missing(audiences, bigSpenders) ? await audiences.create({ ...bigSpenders, ...to }) : null,
+      missing(computedTraits, spent) ? await computedTraits.create({ ...spent, ...to }) : null,
+      app !== undefined && missing(clients, phone)
+        ? clients.create({ ...phone, sourceId: app.id })
+        : null,
+      deletions.list(1, null).total === 0 ? await deletions.create([leaver], false) : null,
+    ];
+    return created.find((each) => each !== null && isProblem(each)) ?? null;
   }
 
   return {
@@ -114,10 +144,106 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces & { sto
       (opening ??= openDemo().finally(() => {
         opening = null;
       })),
-    stop() {
-      timer?.cancel();
-      timer = null;
+    isDemoOpen: () => store.demo() !== null,
+    closeDemo() {
+      traffic.stop();
+      store.saveDemo(null);
+      changes.note("settings", null);
     },
+    start: traffic.start,
+    stop: traffic.stop,
+    followClock: traffic.followClock,
+    forget() {
+      traffic.stop();
+      store.saveDemo(null);
+    },
+  };
+}
+
+const shopOf = (configuration: Pick<Configuration, "sources">): Source[] =>
+  shopSources.flatMap(({ name }) => configuration.sources().filter((each) => each.name === name));
+
+type TrafficOptions = WorkspacesOptions & { customers: ReturnType<typeof createCustomers> };
+
+/** What the shop sends by itself for as long as it is open. It is quiet while the clock is paused. */
+function createTraffic(options: TrafficOptions) {
+  const { configuration, clock, clients, deletions, store, customers } = options;
+  let timer: ClockTimer | null = null;
+
+  const nextAt = (): number => {
+    const { now, speed, advance } = clock.state();
+    if (advance === null) return now + everyMs * Math.max(1, speed / fastestPace);
+    // After an advance that has an end the shop continues at once.
+    const end = typeof advance.to === "number" ? advance.to + everyMs : Infinity;
+    return Math.min(now + everyOfAdvanceMs, end);
+  };
+
+  function arm(): void {
+    timer?.cancel();
+    timer = clock.schedule(nextAt(), sendNext, { background: true });
+  }
+
+  function sendNext(): void {
+    const demo = store.demo();
+    const sources = shopOf(configuration);
+    if (demo === null || sources.length === 0) {
+      store.saveDemo(null);
+      return stop();
+    }
+    const { now, advance } = clock.state();
+    // An advance until nothing is due would never end if the shop continued.
+    if (advance === null || typeof advance.to === "number") {
+      const count = advance === null ? 1 : roundOfStories;
+      store.saveDemo({ next: demo.next + count });
+      run(async () => {
+        const messages = shopMessages({
+          seed: options.seed(),
+          from: demo.next,
+          count,
+          now,
+          apartMs: everyMs,
+        });
+        for (const source of sources) await customers.send(source, messages);
+        await forgetVisitor(demo.next, count);
+      });
+      useApp();
+    }
+    arm();
+  }
+
+  function run(work: () => Promise<unknown>): void {
+    const underWay = options.activity.beginSending();
+    work()
+      .catch(options.report)
+      .finally(() => underWay.end());
+  }
+
+  async function forgetVisitor(from: number, count: number): Promise<void> {
+    const round = Math.floor((from + count) / roundOfStories);
+    const isNew = round > Math.floor(from / roundOfStories);
+    if (isNew && round % roundsPerDeletion === 0)
+      await deletions.create([visitorOf(options.seed(), round - 1).id], false);
+  }
+
+  /** The phone's client is always in motion. */
+  function useApp(): void {
+    const phone = clients.list().find(({ name }) => name === phoneName);
+    if (phone?.state === "running" && phone.generating === null) clients.generate(phone.id, 5, 0.5);
+  }
+
+  function stop(): void {
+    timer?.cancel();
+    timer = null;
+  }
+
+  return {
+    start(): void {
+      if (store.demo() !== null && timer === null) arm();
+    },
+    followClock(): void {
+      if (timer !== null && clock.state().advance === null) arm();
+    },
+    stop,
   };
 }
 
@@ -126,8 +252,21 @@ const flakySteps: Step[] = [
   { do: "reset" },
   { do: "answer", status: 200, times: 20 },
   { do: "hang" },
+  { do: "answer", status: 200, times: 15 },
+];
+const steadySteps: Step[] = [{ do: "answer", status: 200 }];
+/** A step with a chance is never used up. */
+const warehouseSteps: Step[] = [
+  { do: "answer", status: 400, match: { event: "Order Refunded" }, chance: 1 },
+  { do: "answer", status: 503, match: { event: "Payment Failed" }, chance: 1 },
   { do: "answer", status: 200 },
 ];
+const loyaltySteps: Step[] = [
+  { do: "answer", status: 503, match: { event: "Review Submitted" }, chance: 1 },
+  { do: "answer", status: 200 },
+];
+/** Its window closes before a second round: what fails expires. */
+const impatient: RetryProfile = { ...documented, name: "one-try", windowMs: 5000 };
 
 /** Each of these returns what is there already, and else creates it. */
 function createSetup({
@@ -138,29 +277,37 @@ function createSetup({
     name: string,
     sources: Source[],
     { url }: EndpointView,
+    more: Partial<DestinationDraft>,
   ): Destination | Problem =>
     configuration.destinations().find((each) => each.name === name) ??
     configuration.createDestination({
+      ...more,
       name,
       sourceIds: sources.map(({ id }) => id),
       webhooks: [{ url, headers: {} }],
       sharedSecret: randomBytes(12).toString("hex"),
     });
 
-  return {
+  const setup = {
     source: (name: string, kind: NonNullable<SourceDraft["kind"]>): Source | Problem =>
       configuration.sources().find((each) => each.name === name) ??
       configuration.createSource({ name, kind, writeKey: `wk_${randomBytes(8).toString("hex")}` }),
 
-    endpoint: (name: string, path: string, steps: Step[]): EndpointView | Problem =>
+    endpoint: (
+      name: string,
+      path: string,
+      steps: Step[],
+      after: TestEndpoint["after"] = "repeat-last",
+    ): EndpointView | Problem =>
       endpoints.list().find((each) => each.path === path) ??
-      endpoints.create({ name, path, steps }),
+      endpoints.create({ name, path, steps, after }),
 
     /** Connects the sources to the endpoint by a destination. */
     connect(
       sources: (Source | Problem)[],
       endpoint: EndpointView | Problem,
       name: string,
+      more: Partial<DestinationDraft> = {},
     ): Workspace | Problem {
       const created: Source[] = [];
       for (const source of sources) {
@@ -168,13 +315,40 @@ function createSetup({
         created.push(source);
       }
       if (isProblem(endpoint)) return endpoint;
-      const connected = destination(name, created, endpoint);
+      const connected = destination(name, created, endpoint, more);
       if (isProblem(connected)) return connected;
       const [first] = created;
       if (first === undefined) throw new Error("a workspace without a source");
       return { sourceId: first.id, destinationId: connected.id, endpointId: endpoint.id };
     },
+
+    /** The shop's sources, and four receivers: one of each kind of luck. */
+    demo(): { workspace: Workspace; crm: DestinationId } | Problem {
+      const [web, server, app] = shopSources.map(({ name, kind }) => setup.source(name, kind));
+      if (web === undefined || server === undefined || app === undefined)
+        throw new Error("the shop lacks a source");
+      if (!configuration.retryProfiles().some(({ name }) => name === impatient.name)) {
+        const profile = configuration.createRetryProfile(impatient);
+        if (isProblem(profile)) return profile;
+      }
+      const steady = setup.endpoint("Always 200", "always-200", steadySteps);
+      const flaky = setup.endpoint("Flaky billing", "flaky-billing", flakySteps, "start-over");
+      const warehouse = setup.endpoint("Warehouse", "warehouse", warehouseSteps);
+      const loyalty = setup.endpoint("Loyalty", "loyalty", loyaltySteps);
+      const crm = setup.connect([web, server, app], steady, "CRM sync");
+      const workspace = setup.connect([web, server], flaky, "Billing");
+      const others = [
+        setup.connect([server], warehouse, "Warehouse"),
+        setup.connect([app], loyalty, "Loyalty points", { retryProfile: impatient.name }),
+      ];
+      const refused = others.find((each) => isProblem(each));
+      if (refused !== undefined && isProblem(refused)) return refused;
+      if (isProblem(crm)) return crm;
+      if (isProblem(workspace)) return workspace;
+      return { workspace, crm: crm.destinationId };
+    },
   };
+  return setup;
 }
 
 /** The shop's customers, who send over HTTP. */

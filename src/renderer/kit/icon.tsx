@@ -7,6 +7,15 @@ import type { ReactNode } from "react";
 
 const shapes = {
   live: <path d="M1.5 8h3l2-5 3 10 2-5h3" />,
+  flow: (
+    <>
+      <path d="M1.5 4h3.2c3.4 0 3.2 8 6.6 8h.5M1.5 8h10.3M1.5 12h3.2c.9 0 1.5-.5 2-1.3M9 5.3c.5-.8 1.2-1.3 2.3-1.3h.5" />
+      <circle cx="13.2" cy="4" r="1.3" />
+      <circle cx="13.2" cy="8" r="1.3" />
+      <circle cx="13.2" cy="12" r="1.3" />
+    </>
+  ),
+  list: <path d="M2 3.5h12M2 8h12M2 12.5h12" />,
   retries: (
     <>
       <path d="M13.5 8a5.5 5.5 0 1 1-1.7-4" />

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { highestStatus, lowestStatus } from "../../domain/http-status.ts";
-import { builtInProfiles } from "../../domain/retry.ts";
+import { builtInProfiles, documented } from "../../domain/retry.ts";
 import {
   parseDelays,
   parseStatuses,
@@ -40,7 +40,12 @@ describe("a retry profile in words", () => {
       "no retries",
     );
     expect(
-      retriedWords({ retriedStatuses: [], retryTimeouts: false, retryConnectionErrors: false }),
+      retriedWords({
+        ...documented,
+        retriedStatuses: [],
+        retryTimeouts: false,
+        retryConnectionErrors: false,
+      }),
     ).toBe("nothing");
   });
 });

@@ -31,14 +31,18 @@ export function scheduleWords({
 
 /** `5xx, timeouts, connection errors` */
 export function retriedWords(
-  profile: Pick<RetryProfile, "retriedStatuses" | "retryTimeouts" | "retryConnectionErrors">,
+  profile: Pick<
+    RetryProfile,
+    "retriedStatuses" | "retryTimeouts" | "retryConnectionErrors" | "honourRetryAfter"
+  >,
 ): string {
   const words = [
     ...(profile.retriedStatuses.length > 0 ? [statusesText(profile.retriedStatuses)] : []),
     ...(profile.retryTimeouts ? ["timeouts"] : []),
     ...(profile.retryConnectionErrors ? ["connection errors"] : []),
   ];
-  return words.length === 0 ? "nothing" : words.join(", ");
+  const after = profile.honourRetryAfter ? "; Retry-After counts" : "";
+  return words.length === 0 ? "nothing" : `${words.join(", ")}${after}`;
 }
 
 export const delaysText = (delaysMs: readonly number[]): string =>

@@ -14,6 +14,11 @@ test.each([
   expect(dayAndTime(ms, at(22))).toBe(words);
 });
 
+test("a time is written with its day when one of several times beside it has another", () => {
+  expect(dayAndTime(at(22), at(22), at(30))).toBe("22 Nov 06:28:07");
+  expect(dayAndTime(at(22), at(22), at(22))).toBe("06:28:07");
+});
+
 test("one is one", () => {
   expect([some(1, "message"), some(0, "message"), some(2_000, "delivery", "deliveries")]).toEqual([
     "1 message",

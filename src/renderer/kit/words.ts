@@ -22,12 +22,16 @@ export function calendarDate(ms: number): string {
 
 const sameWeekMs = 6 * 86_400_000;
 
-/** With its day when that is another than that of `beside`: `Mon 06:28:07`, `30 Nov 06:28:07`. */
-export function dayAndTime(ms: number, beside: number): string {
+/**
+ * With its day when that is another than that of one of `besides`: `Mon 06:28:07`, `30 Nov
+ * 06:28:07`.
+ */
+export function dayAndTime(ms: number, ...besides: number[]): string {
   const date = calendarDate(ms);
-  if (date === calendarDate(beside)) return clockTime(ms);
+  if (besides.every((beside) => date === calendarDate(beside))) return clockTime(ms);
   const [weekday, day, month] = date.split(" ");
-  const name = Math.abs(ms - beside) < sameWeekMs ? weekday : `${day} ${month}`;
+  const isNear = besides.every((beside) => Math.abs(ms - beside) < sameWeekMs);
+  const name = isNear ? weekday : `${day} ${month}`;
   return `${name} ${clockTime(ms)}`;
 }
 

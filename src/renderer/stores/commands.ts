@@ -52,7 +52,7 @@ export function useOffer(group: string, commands: readonly Command[]): void {
   }, [group, words]);
 }
 
-type OverlayName = "shortcuts" | "composer";
+type OverlayName = "shortcuts" | "composer" | "demo";
 
 type OverlayStore = { shown: OverlayName | null; show(name: OverlayName): void; hide(): void };
 

@@ -7,6 +7,7 @@ import { create } from "zustand";
 
 const views = [
   "live",
+  "flow",
   "retries",
   "sources",
   "destinations",

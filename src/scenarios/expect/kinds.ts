@@ -126,9 +126,12 @@ export const messages: Kind<MessagesClaim, SeenMessage> = {
   total: (history) => history.messages.length,
   chosen: (history, { of }) =>
     history.messages.filter(
-      (message) => choosesMessage(of, message) && isOneOf(of?.state, message.state),
+      (message) =>
+        choosesMessage(of, message) &&
+        isOneOf(of?.state, message.state) &&
+        isOneOf(of?.valid, message.details.plan !== "violations"),
     ),
-  wrongWith(message, { state, reason, decisions = {} }) {
+  wrongWith(message, { state, reason, decisions = {}, valid, violations }) {
     return [
       ...(state === undefined || state === message.state
         ? []
@@ -140,6 +143,7 @@ export const messages: Kind<MessagesClaim, SeenMessage> = {
         const actual = message.decisions.get(destination) ?? "no decision";
         return actual === expected ? [] : wrong(`decision for ${destination}`, expected, actual);
       }),
+      ...wrongPlan(message, { valid, violations }),
     ];
   },
   countOf: () => 1,
@@ -151,6 +155,24 @@ export const messages: Kind<MessagesClaim, SeenMessage> = {
   idOf: ({ ordinal }) => String(ordinal),
   versionOf: ({ version }) => version,
 };
+
+function wrongPlan(
+  { details }: SeenMessage,
+  { valid, violations }: Pick<MessagesClaim, "valid" | "violations">,
+): Wrong[] {
+  const isValid = details.plan !== "violations";
+  const found = details.violations.map(({ path, message }) => `${path} ${message}`).join("; ");
+  const places = [...new Set(details.violations.map(({ path }) => path))].toSorted();
+  const wanted = [...new Set(violations)].toSorted();
+  return [
+    ...(valid === undefined || valid === isValid
+      ? []
+      : wrong("plan", valid ? "no violation" : "a violation", found === "" ? "none" : found)),
+    ...(violations === undefined || wanted.join("\n") === places.join("\n")
+      ? []
+      : wrong("violations", wanted.join(", ") || "none", found === "" ? "none" : found)),
+  ];
+}
 
 export const requests: Kind<RequestsClaim, SeenRequest> = {
   nouns: ["request", "requests"],

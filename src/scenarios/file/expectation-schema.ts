@@ -32,7 +32,14 @@ const messageChoice = {
 const messageState = oneOf(messageStates);
 const deliveryState = oneOf(deliveryStates);
 
-const ofMessages = members({ ...messageChoice, state: oneOrSeveral(messageState).optional() });
+const valid = z
+  .boolean({ error: "true or false" })
+  .describe("false: it violates the tracking plan of its source.");
+const ofMessages = members({
+  ...messageChoice,
+  state: oneOrSeveral(messageState).optional(),
+  valid: valid.optional(),
+});
 export const ofDeliveries = members({
   ...messageChoice,
   destination: oneOrSeveral(name).optional(),
@@ -128,6 +135,11 @@ const messagesClaim = noCountWithNever(
       })
       .optional()
       .describe("Destinations, and the reason of the decision for each."),
+    valid: valid.optional(),
+    violations: z
+      .array(text, { error: "a list of places such as properties.total" })
+      .optional()
+      .describe("What violates the plan, as places such as properties.total, in any order."),
   }),
 );
 

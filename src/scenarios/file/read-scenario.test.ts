@@ -200,7 +200,10 @@ describe("a value that does not fit is shown beside what was expected", () => {
       `name: A\nendpoints:\n  R: { steps: [{ do: hangs }] }\n${steps}`,
       '3:22 do must be answer, hang, reset, close, truncate, drip, garbage, redirect or forward, but it is "hangs".',
     ],
-    [`name: A\ndestinations:\n  D: {}\n${steps}`, "3:6 webhooks is missing: a list of webhooks."],
+    [
+      `name: A\ndestinations:\n  D: {}\n${steps}`,
+      "3:6 A destination has either webhooks or mappings.",
+    ],
     [
       `name: A\ndestinations:\n  D: { webhooks: [{}] }\n${steps}`,
       "3:19 A webhook has either an endpoint, by its name, or a url.",

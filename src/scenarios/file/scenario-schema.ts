@@ -12,6 +12,7 @@ import {
   name,
   named,
   oneOf,
+  retryProfile,
   settings,
   source,
   text,
@@ -180,6 +181,9 @@ export const scenarioFile = members({
     .optional()
     .describe("The time of the clock at the beginning: 2026-11-21T09:00:00Z when left out."),
   settings: settings.optional(),
+  retryProfiles: named(retryProfile)
+    .optional()
+    .describe("For destinations, beside those built in."),
   sources: named(source.nullable())
     .optional()
     .describe("One source with the name Source when left out."),

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { step as apiStep } from "../../contract/endpoints.ts";
-import { ingestFault as apiFault } from "../../contract/sources.ts";
+import { ingestFault as apiFault, planMembers } from "../../contract/sources.ts";
 import {
   batchKeys,
   destinationKinds,
@@ -16,8 +16,13 @@ import {
   mappingMethods,
   tamperings,
 } from "../../domain/configuration.ts";
-import { highestStatus } from "../../domain/http-status.ts";
+import { highestStatus, lowestStatus } from "../../domain/http-status.ts";
 import { sourceKinds } from "../../domain/states.ts";
+import {
+  planActions,
+  unplannedEventActions,
+  unplannedPropertyActions,
+} from "../../domain/tracking-plan.ts";
 import { duration } from "./matcher.ts";
 import { members } from "./members.ts";
 
@@ -74,6 +79,28 @@ const fault = members({
 }).meta({ id: "ScenarioFault" });
 export type FileFault = z.output<typeof fault>;
 
+const plan = members({
+  name: text.optional(),
+  schemas: z
+    .union([z.record(z.string(), z.unknown()), z.array(z.unknown())], {
+      error: "a plan of the hosted service, or JSON Schemas by event",
+    })
+    .optional()
+    .describe(planMembers.schemas.description ?? ""),
+  onViolation: oneOf(planActions)
+    .optional()
+    .describe(planMembers.onViolation.description ?? ""),
+  unplannedEvents: oneOf(unplannedEventActions)
+    .optional()
+    .describe(planMembers.unplannedEvents.description ?? ""),
+  unplannedProperties: oneOf(unplannedPropertyActions)
+    .optional()
+    .describe(planMembers.unplannedProperties.description ?? ""),
+}).meta({
+  id: "ScenarioPlan",
+  description: "The tracking plan of the source; null takes it away.",
+});
+
 export const sourceMembers = {
   kind: oneOf(sourceKinds).optional().describe("server when left out."),
   writeKey: name.optional().describe("Derived from the name when left out."),
@@ -82,6 +109,7 @@ export const sourceMembers = {
   correctClockSkew: z
     .union([z.literal("auto"), z.boolean()], { error: "auto, true or false" })
     .optional(),
+  plan: plan.nullable().optional(),
   faults: z
     .array(fault, { error: "a list of faults" })
     .optional()
@@ -268,7 +296,9 @@ export const destinationMembers = {
     .optional(),
   sharedSecret: z.union([text, z.null()]).optional(),
   enabled: flag.optional(),
-  retryProfile: name.optional().describe("documented when left out."),
+  retryProfile: name
+    .optional()
+    .describe("A built-in one, or one of this file: documented when left out."),
   payload: oneOf(["documented", "full"]).optional(),
 };
 export const destination = members(destinationMembers)
@@ -281,6 +311,29 @@ export const destination = members(destinationMembers)
   })
   .meta({ id: "ScenarioDestination" });
 export type FileDestination = z.output<typeof destination>;
+
+const delays = z.array(duration, { error: "a list of durations" });
+const statuses = z.string().regex(/^\d{3}(-\d{3})?$/, "statuses such as 503 or 500-599");
+
+/** What is left out is as in `documented`. */
+export const retryProfile = members({
+  delays: z
+    .union([delays, members({ first: duration, factor: z.number(), cap: duration })], {
+      error: "a list of durations, or first, factor and cap",
+    })
+    .optional()
+    .describe("From the start of each round to that of the next."),
+  jitter: share.optional().describe("0.1 shifts each delay by up to ten per cent."),
+  window: duration.optional().describe("No attempt starts later than this after the first."),
+  timeout: duration.optional().describe("For a complete response."),
+  retried: z
+    .array(z.union([whole(lowestStatus, highestStatus), statuses]), { error: "a list of statuses" })
+    .optional()
+    .describe("Statuses that are retried, such as 503 or 500-599."),
+  retryTimeouts: flag.optional(),
+  retryConnectionErrors: flag.optional(),
+}).meta({ id: "ScenarioRetryProfile" });
+export type FileRetryProfile = z.output<typeof retryProfile>;
 
 export const settings = members({
   vendor: name.optional(),

@@ -9,7 +9,7 @@ import { certificates } from "../file/setup-schema.ts";
 
 type Program = NonNullable<ScenarioInput["endpoints"]>[string];
 type Step = Extract<Program, unknown[]>[number];
-type Did = Pick<Step, "do" | "status">;
+export type Did = Pick<Step, "do" | "status">;
 type OfMessage = { messageId: string; attempts: readonly AttemptAnswer[] };
 
 /** The last answer is repeated: a delivery that was still waiting gets it again. */
@@ -50,7 +50,10 @@ function runsOf(dids: readonly Did[]): { did: Did; times: number }[] {
   return runs;
 }
 
-function didOf({ outcome, response, error }: AttemptAnswer, note: (sentence: string) => void): Did {
+export function didOf(
+  { outcome, response, error }: AttemptAnswer,
+  note: (sentence: string) => void,
+): Did {
   switch (outcome) {
     case "success":
     case "http_error":

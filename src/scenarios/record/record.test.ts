@@ -216,16 +216,19 @@ steps:
       steps: [{ do: "answer", status: 503 }],
     });
     await call("retryProfiles.create", { name: "never", retriedStatuses: [] });
-    await call("destinations.create", {
+    const { id } = await call("destinations.create", {
       name: "D",
       sourceIds: [source.id],
       webhooks: [{ url }],
       retryProfile: "never",
     });
     await send("/v1/track", { event: "E", userId: "u_1", messageId: "m_1" });
+    const before = await recorded();
+    expect(before.notes).toEqual([]);
+    expect(before.text).toContain("retried: []");
+    await call("destinations.update", { id, retryProfile: "documented" });
     const { notes, text } = await recorded();
     expect(notes).toEqual([
-      "The retry profile never of D is custom, and a scenario has built-in ones only: documented replaces it.",
       "Left out, because the scenario gave another result: expect deliveries of messageId m_1, destination D: count 1, state failed.",
     ]);
     expect(text).not.toContain("state: failed");

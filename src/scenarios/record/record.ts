@@ -89,11 +89,28 @@ export function scenarioYaml(scenario: ScenarioInput): string {
   visit(document, {
     Collection(_key, node, path) {
       const depth = path.filter(isCollection).length;
-      if (depth >= 2 && !isListed(path) && JSON.stringify(node).length <= maxLineLength)
+      if (
+        depth >= 2 &&
+        !isListed(path) &&
+        !isProgram(node, path) &&
+        JSON.stringify(node).length <= maxLineLength
+      )
         node.flow = true;
     },
   });
   return document.toString({ lineWidth: 0 });
+}
+
+/** So does each step of an endpoint, where there are several. */
+function isProgram(node: unknown, path: readonly unknown[]): boolean {
+  const above = path.at(-3);
+  return (
+    isSeq(node) &&
+    node.items.length > 1 &&
+    isPair(above) &&
+    isScalar(above.key) &&
+    above.key.value === "endpoints"
+  );
 }
 
 /** Steps and expectations have a line each, however short they are. */

@@ -8,11 +8,15 @@ import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import type { SourceAnswer } from "../../contract/sources.ts";
 import { headersWithoutCredentials, leftOut } from "../../domain/credentials.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
+import { fileRetryProfile } from "../run/drafts.ts";
 import type { ScenarioPipeline } from "../run/pipeline.ts";
 import { certificateOf, programOf } from "./programs.ts";
 
 export type RecordedSetup = {
-  file: Pick<ScenarioInput, "seed" | "settings" | "sources" | "endpoints" | "destinations">;
+  file: Pick<
+    ScenarioInput,
+    "seed" | "settings" | "sources" | "endpoints" | "retryProfiles" | "destinations"
+  >;
   /** The names that ids and URLs have in the file; undefined for what is not in it. */
   source(id: string): string | undefined;
   isExplaining(sourceId: string): boolean;
@@ -55,6 +59,7 @@ export async function setupOf(
   const endpointNames = new Map<string, string>();
   const endpoints: NonNullable<ScenarioInput["endpoints"]> = {};
   const written: Record<string, FileDestination> = {};
+  const customProfiles: NonNullable<ScenarioInput["retryProfiles"]> = {};
   for (const destination of destinations) {
     const name = destinationNames.get(destination.id) ?? destination.name;
     const webhooks = destination.webhooks.map(({ url, headers }, index) => {
@@ -89,17 +94,16 @@ export async function setupOf(
           : { headers: recordedHeaders(name, headers, note) }),
       };
     });
+    const profile = profiles.get(destination.retryProfile);
+    if (profile !== undefined && !profile.builtIn)
+      customProfiles[profile.name] = fileRetryProfile(profile);
     const connected = sources
       .filter(({ id }) => destination.sourceIds.includes(id))
       .map(({ id }) => sourceNames.get(id) ?? "");
     written[name] = {
       webhooks,
       ...(connected.length === sources.length ? {} : { sources: connected }),
-      ...destinationMembers(
-        destination,
-        profiles.get(destination.retryProfile)?.builtIn ?? false,
-        note,
-      ),
+      ...destinationMembers(destination, note),
     };
   }
   const { jitter, vendor, seed } = settings;
@@ -112,6 +116,7 @@ export async function setupOf(
         sources.map((source) => [sourceNames.get(source.id) ?? "", sourceMembers(source)]),
       ),
       endpoints,
+      ...(Object.keys(customProfiles).length === 0 ? {} : { retryProfiles: customProfiles }),
       destinations: written,
     },
     source: (id) => sourceNames.get(id),
@@ -149,22 +154,14 @@ function sourceMembers({
   };
 }
 
-function destinationMembers(
-  destination: DestinationAnswer,
-  isBuiltIn: boolean,
-  note: Note,
-): Partial<FileDestination> {
+function destinationMembers(destination: DestinationAnswer, note: Note): Partial<FileDestination> {
   const { name, hasSharedSecret, enabled, retryProfile, payload } = destination;
   if (hasSharedSecret)
     note(`The shared secret of ${name} is not recorded: another one replaces it.`);
-  if (!isBuiltIn)
-    note(
-      `The retry profile ${retryProfile} of ${name} is custom, and a scenario has built-in ones only: documented replaces it.`,
-    );
   return {
     ...(hasSharedSecret ? { sharedSecret: standIn } : {}),
     ...(enabled ? {} : { enabled }),
-    ...(retryProfile === "documented" || !isBuiltIn ? {} : { retryProfile }),
+    ...(retryProfile === "documented" ? {} : { retryProfile }),
     ...(payload === "documented" ? {} : { payload }),
   };
 }

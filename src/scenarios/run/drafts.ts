@@ -4,7 +4,9 @@
  */
 
 import type { InputOf } from "../../contract/contract.ts";
-import type { Scenario } from "../file/scenario-schema.ts";
+import type { RetryProfile } from "../../domain/configuration.ts";
+import { formatDuration } from "../file/duration.ts";
+import type { Scenario, ScenarioInput } from "../file/scenario-schema.ts";
 import type { FileAudienceChange, FileComputedTrait } from "../file/change-schema.ts";
 import {
   isUrl,
@@ -12,9 +14,12 @@ import {
   type FileEndpoint,
   type FileFault,
   type FileMapping,
+  type FileRetryProfile,
   type FileWebhook,
   type ProgramStep,
 } from "../file/setup-schema.ts";
+
+type FileRetryProfileInput = NonNullable<ScenarioInput["retryProfiles"]>[string];
 
 export type EndpointAddress = { url: string; tlsUrl: string };
 
@@ -115,6 +120,56 @@ function urlOf({ endpoint, certificate, url }: FileWebhook, addressOf: AddressOf
   const secure = new URL(address.tlsUrl);
   secure.hostname = `${certificate}.localhost`;
   return secure.href;
+}
+
+type RetryProfileDraft = Omit<InputOf<"retryProfiles.create">, "name">;
+
+export function retryProfileDraft(profile: FileRetryProfile): RetryProfileDraft {
+  const { delays, window, timeout, retried, ...members } = profile;
+  const schedule =
+    delays === undefined
+      ? undefined
+      : Array.isArray(delays)
+        ? { kind: "list" as const, delaysMs: delays }
+        : {
+            kind: "exponential" as const,
+            firstMs: delays.first,
+            factor: delays.factor,
+            capMs: delays.cap,
+          };
+  return {
+    ...members,
+    ...(schedule === undefined ? {} : { schedule }),
+    ...(window === undefined ? {} : { windowMs: window }),
+    ...(timeout === undefined ? {} : { timeoutMs: timeout }),
+    ...(retried === undefined ? {} : { retriedStatuses: retried.map(statusesOf) }),
+  };
+}
+
+function statusesOf(statuses: string | number): { from: number; to: number } {
+  const [from, to] = String(statuses).split("-").map(Number);
+  return { from: from ?? 0, to: to ?? from ?? 0 };
+}
+
+/** The same in a file. */
+export function fileRetryProfile(profile: RetryProfile): FileRetryProfileInput {
+  const { schedule, jitter, windowMs, timeoutMs, retriedStatuses } = profile;
+  return {
+    delays:
+      schedule.kind === "list"
+        ? schedule.delaysMs.map(formatDuration)
+        : {
+            first: formatDuration(schedule.firstMs),
+            factor: schedule.factor,
+            cap: formatDuration(schedule.capMs),
+          },
+    jitter,
+    window: formatDuration(windowMs),
+    timeout: formatDuration(timeoutMs),
+    retried: retriedStatuses.map(({ from, to }) => (from === to ? from : `${from}-${to}`)),
+    retryTimeouts: profile.retryTimeouts,
+    retryConnectionErrors: profile.retryConnectionErrors,
+  };
 }
 
 type AudienceChanges = Omit<InputOf<"audiences.update">, "id">;

@@ -13,13 +13,14 @@ import type {
   FileChange,
   FileCreation,
 } from "../file/change-schema.ts";
-import type { FileDestination, FileEndpoint } from "../file/setup-schema.ts";
+import type { FileDestination, FileEndpoint, FileRetryProfile } from "../file/setup-schema.ts";
 import type { Scenario } from "../file/scenario-schema.ts";
 import {
   audienceChanges,
   computedChanges,
   destinationChanges,
   endpointChanges,
+  retryProfileDraft,
   sourceChanges,
   writeKeyOf,
   type EndpointAddress,
@@ -100,6 +101,10 @@ export class Session {
     });
     this.#endpoints.set(name, { id: made.id, url: made.url, tlsUrl: made.tlsUrl });
     return made;
+  }
+
+  async addRetryProfile(name: string, profile: FileRetryProfile): Promise<void> {
+    await this.pipeline.call("retryProfiles.create", { name, ...retryProfileDraft(profile) });
   }
 
   async addDestination(

@@ -25,6 +25,10 @@ export async function setUp(
       create: () => session.addEndpoint(name, endpoint),
       steps: Array.isArray(endpoint) ? [] : ["steps"],
     })),
+    ...Object.entries(scenario.retryProfiles ?? {}).map(([name, profile]) => ({
+      path: ["retryProfiles", name],
+      create: () => session.addRetryProfile(name, profile),
+    })),
     ...Object.entries(scenario.destinations ?? {}).map(([name, destination]) => ({
       path: ["destinations", name],
       create: () => session.addDestination(name, destination),

@@ -6,6 +6,8 @@ import { kindsInMemory } from "./0005-kinds-in-memory.ts";
 import { quotas } from "./0006-quotas.ts";
 import { outcomes } from "./0007-outcomes.ts";
 import { mappedRequests } from "./0008-mapped-requests.ts";
+import { plans } from "./0009-plans.ts";
+import { hosted } from "./0010-hosted.ts";
 
 /** In order; the place in the list, from 1, is the version that `user_version` holds afterwards. */
 export const migrations: readonly string[] = [
@@ -17,4 +19,6 @@ export const migrations: readonly string[] = [
   quotas,
   outcomes,
   mappedRequests,
+  plans,
+  hosted,
 ];

@@ -27,6 +27,7 @@ function addAudience(store: Store, name: string, rule: Rule): void {
   const source = store.insertSource({
     ...own,
     faults: [],
+    plan: null,
     name,
     writeKey: name,
     createdAt: Date.now(),

@@ -118,6 +118,8 @@ async function figuresOf(
   const ours = runs.flatMap((run) => run.ours.times);
   const idle = runs.flatMap((run) => run.idle.times);
   const { heapBytes, nodes, listeners } = await inspector.memory();
+  // Flow has no such list.
+  const rowsInView = await inspector.rowsInView();
   return [
     {
       figure: `frame, ${what}: p99.9`,
@@ -144,7 +146,7 @@ async function figuresOf(
       figure: `rows in the page, ${what}: most`,
       unit: "rows",
       value: Math.max(...runs.map((run) => run.ours.mostRows)),
-      mustReach: { atMost: (await inspector.rowsInView()) + margin },
+      mustReach: { atMost: rowsInView + margin },
     },
     {
       figure: `script memory of the page, ${what}`,
@@ -248,6 +250,74 @@ async function checkFollowed({ program, inspector: { page } }: Watched): Promise
     )
     .waitFor({ timeout: 5000 });
 }
+
+const flowSources = 10;
+const flowDestinations = 20;
+
+/**
+ * Ten sources and twenty destinations, the load on two of them, with Flow open and drawn with
+ * everything that moves.
+ */
+export const browserFlow: Row = {
+  name: "browser-flow",
+  run: (options) =>
+    withInspector(options, async (watched) => {
+      const { program, inspector } = watched;
+      const { page } = inspector;
+      const receiver = startScript("receiver.ts");
+      const requests = secondsOf(options) * 10;
+      try {
+        const { url } = await receiver.answer<{ url: string }>();
+        const sources: string[] = [];
+        for (let each = 0; each < flowSources; each += 1) {
+          const made = await program.call<{ id: string }>("POST", "/api/sources", {
+            name: `Source ${each}`,
+            writeKey: `${writeKey}${each}`,
+          });
+          sources.push(made.id);
+        }
+        for (let each = 0; each < flowDestinations; each += 1)
+          await program.call("POST", "/api/destinations", {
+            name: `Destination ${each}`,
+            sourceIds: [sources[each % flowSources]],
+            webhooks: [{ url }],
+            enabled: each < flowSources,
+          });
+        await page.evaluate('location.hash = "#/flow"');
+        await page.getByRole("button", { name: /^Destination 0: / }).waitFor({ timeout: 30_000 });
+        const flow = async (run: number): Promise<void> => {
+          const senders = [0, 1].map((each) =>
+            startScript("sender.ts", {
+              url: program.ingestUrl,
+              connections: 2,
+              batch: 100,
+              requests,
+              writeKey: `${writeKey}${each}`,
+              seed: 31 + run * 2 + each,
+              everyMs: 100,
+            } satisfies Load),
+          );
+          try {
+            for (const sender of senders) await sender.answer();
+            for (const sender of senders) sender.send({});
+            for (const sender of senders) await sender.answer<Sent>();
+          } finally {
+            for (const sender of senders) await sender.stop();
+          }
+        };
+        const before = await moved(page);
+        const { figures } = await measure(watched, "Flow at 2,000 messages/s", flow);
+        if ((await moved(page)) === before) throw new Error("nothing moved on the map");
+        return figures.filter(({ figure }) => !figure.startsWith("rows"));
+      } finally {
+        await receiver.stop();
+      }
+    }),
+};
+
+/** What the map says of the busiest source. */
+const moved = (page: Page): Promise<string | null> =>
+  page.getByRole("button", { name: /^Source 0: / }).textContent();
 
 /**
  * From the top to the bottom and back, by the scrollbar in five legs each way, with the wheel

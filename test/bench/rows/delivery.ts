@@ -107,12 +107,20 @@ function queued({ child, url }: Receiver, deliveries: number, others = 0): Promi
   });
 }
 
-/**
- * From the first byte of the first request at the ingest port to the last arrival at the receiver.
- */
-function ingested({ child, url }: Receiver, deliveries: number): Promise<number> {
+type Ingested = {
+  /** From the first byte at the ingest port to the last arrival at the receiver. */
+  perSecond: number;
+  /** Microseconds of the processors for each message. */
+  processorUs: number;
+};
+
+function ingested(
+  { child, url }: Receiver,
+  deliveries: number,
+  flags: readonly string[] = [],
+): Promise<Ingested> {
   return withDirectory(async (data) => {
-    const program = await startProgram(data);
+    const program = await startProgram(data, { flags });
     const load: Load = {
       url: program.ingestUrl,
       connections: 8,
@@ -136,10 +144,14 @@ function ingested({ child, url }: Receiver, deliveries: number): Promise<number>
       await sender.answer();
       child.send({ expect: deliveries });
       const arrived = child.answer<Arrivals>();
+      const before = program.processorMs();
       sender.send({});
       const [{ startedAt }, { lastAt }] = await Promise.all([sender.answer<Sent>(), arrived]);
       await checkRecorded(program, deliveries);
-      return (deliveries * 1000) / (lastAt - startedAt);
+      return {
+        perSecond: (deliveries * 1000) / (lastAt - startedAt),
+        processorUs: ((program.processorMs() - before) * 1000) / deliveries,
+      };
     } finally {
       await sender.stop();
       await program.stop();
@@ -197,7 +209,7 @@ export const deliveryIngested: Row = {
       const n = countOf(options);
       const pairs = await takePairs(
         options,
-        () => ingested(receiver, n),
+        async () => (await ingested(receiver, n)).perSecond,
         () => floor(receiver, n),
       );
       return [
@@ -209,4 +221,28 @@ export const deliveryIngested: Row = {
         },
       ];
     }),
+};
+
+export const traces: Row = {
+  name: "traces",
+  run: (options) =>
+    withReceiver((receiver) =>
+      withReceiver(async (collector) => {
+        const n = countOf(options);
+        const cost = async (...flags: string[]): Promise<number> =>
+          (await ingested(receiver, n, flags)).processorUs;
+        const pairs = await takePairs(
+          options,
+          () => cost("--traces", collector.url),
+          () => cost(),
+        );
+        return [
+          {
+            figure: "processor time per message with traces; floor: without them",
+            unit: "µs",
+            ...pairs,
+          },
+        ];
+      }),
+    ),
 };

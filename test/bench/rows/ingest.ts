@@ -6,6 +6,7 @@
 import { startProgram, startScript, type Program } from "../children.ts";
 import { takePairs, type BenchOptions, type Pairs, type Row } from "../measure.ts";
 import { sendLoad } from "../send-load.ts";
+import { events } from "../messages.ts";
 import type { Load } from "../sender.ts";
 import { withDirectory } from "../temporary.ts";
 
@@ -23,13 +24,24 @@ async function rateAt(url: string, { batch, connections, requests }: Kind): Prom
   return (await sendLoad({ ...load, requests, seed: 2 })) * batch;
 }
 
-function ours(kind: Kind, webhookUrl: string | null): Promise<number> {
+type Ours = {
+  webhookUrl?: string | null;
+  plan?: object | null;
+  /** Instead of the messages of a second those of a second of the program's processor time. */
+  ofProcessor?: boolean;
+};
+
+function ours(
+  kind: Kind,
+  { webhookUrl = null, plan = null, ofProcessor = false }: Ours = {},
+): Promise<number> {
   return withDirectory(async (data) => {
     const program = await startProgram(data);
     try {
       const { id } = await program.call<{ id: string }>("POST", "/api/sources", {
         name: "Bench",
         writeKey,
+        plan,
       });
       if (webhookUrl !== null) {
         await program.call("POST", "/api/destinations", {
@@ -39,9 +51,12 @@ function ours(kind: Kind, webhookUrl: string | null): Promise<number> {
           sharedSecret: "s",
         });
       }
-      const rate = await rateAt(program.ingestUrl, kind);
-      await checkCommitted(program, kind.requests * 1.25 * kind.batch);
-      return rate;
+      const warm = await rateAt(program.ingestUrl, kind);
+      const before = program.processorMs();
+      const rate = ofProcessor ? await rateAt(program.ingestUrl, kind) : warm;
+      const messages = kind.requests * 1.25 * kind.batch;
+      await checkCommitted(program, ofProcessor ? 2 * messages : messages);
+      return ofProcessor ? (messages / (program.processorMs() - before)) * 1000 : rate;
     } finally {
       await program.stop();
     }
@@ -72,7 +87,7 @@ function floor(kind: Kind): Promise<number> {
 function pairsOf(options: BenchOptions, kind: Kind, webhookUrl: string | null): Promise<Pairs> {
   return takePairs(
     options,
-    () => ours(kind, webhookUrl),
+    () => ours(kind, { webhookUrl }),
     () => floor(kind),
   );
 }
@@ -127,5 +142,56 @@ export const ingestDelivering: Row = {
     } finally {
       await receiver.stop();
     }
+  },
+};
+
+/** Forty events, twenty of which are sent; eleven properties each, with what plans usually ask. */
+function shopPlan(): object {
+  const properties = {
+    orderId: { type: "string", format: "uuid" },
+    sku: { type: "string", pattern: "^SKU-\\d+$" },
+    name: { type: "string", maxLength: 200 },
+    category: { type: "string" },
+    price: { type: "number", minimum: 0 },
+    quantity: { type: "integer", minimum: 1 },
+    currency: { enum: ["EUR", "USD", "GBP"] },
+    coupon: { type: ["string", "null"] },
+    step: { type: "integer" },
+    email: { type: "string", format: "email" },
+    products: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: { sku: { type: "string" }, price: { type: "number" } },
+      },
+    },
+  };
+  const names = [...events, ...events.map((event) => `${event} Again`)];
+  const schema = { type: "object", properties, required: ["orderId", "sku", "price"] };
+  return {
+    schemas: {
+      events: Object.fromEntries(names.map((name) => [name, schema])),
+      identify: { properties: { email: { type: "string", format: "email" } } },
+    },
+  };
+}
+
+export const ingestPlan: Row = {
+  name: "ingest-plan",
+  async run(options) {
+    const kind = { batch: 100, connections: 8, requests: options.quick ? 400 : 1000 };
+    const pairs = await takePairs(
+      options,
+      () => ours(kind, { plan: shopPlan(), ofProcessor: true }),
+      () => ours(kind, { ofProcessor: true }),
+    );
+    return [
+      {
+        figure: "ingest with a tracking plan of 40 events, beside without",
+        unit: "messages/s of the processor",
+        ...pairs,
+        mustReach: { ratio: 0.9 },
+      },
+    ];
   },
 };

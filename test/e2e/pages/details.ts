@@ -17,8 +17,14 @@ export function detailsPage(page: Page) {
     replay: pane.getByRole("button", { name: "Replay" }),
     close: pane.getByRole("button", { name: "Close details" }),
     timeline,
-    scale: (name: "log" | "linear") =>
+    scale: (name: "log" | "linear" | "compact") =>
       pane.getByRole("radiogroup", { name: "Scale" }).getByRole("radio", { name }),
+    /** Its menu, and what is in it. */
+    timelineMenu: pane.getByRole("button", { name: "More about the timeline" }),
+    menuItem: (name: string | RegExp) => page.getByRole("menuitem", { name }),
+    wholeWindow: pane.getByRole("button", { name: "Whole window" }),
+    /** One per webhook. */
+    lanes: timeline.getByRole("group", { name: /^Webhook/ }),
     /** Each is named with its round and how it ended. */
     marks: timeline.getByRole("button"),
     mark: (name: string | RegExp) => timeline.getByRole("button", { name }),

@@ -23,6 +23,16 @@ export function sourcesPage(page: Page) {
       page
         .getByRole("region", { name: "Refused requests" })
         .getByRole("listitem", { name: `${what} from` }),
+    plan: {
+      add: page.getByRole("button", { name: "Add a plan" }),
+      form: page.getByRole("form", { name: "Plan" }),
+      text: page.getByRole("textbox", { name: "Plan as JSON" }),
+      use: page.getByRole("button", { name: "Use this plan" }),
+      rules: page.getByRole("list", { name: "Rules of the plan" }),
+      violating: page.getByRole("link", { name: "Messages that violate it" }),
+      action: (label: string, value: string) =>
+        page.getByRole("radiogroup", { name: label }).getByText(value, { exact: true }),
+    },
     adopt: unknown.getByRole("button", { name: "Adopt" }).first(),
   };
 }

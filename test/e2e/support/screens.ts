@@ -10,6 +10,7 @@ import { composerPage } from "../pages/composer.ts";
 import { deletionsPage } from "../pages/deletions.ts";
 import { destinationsPage } from "../pages/destinations.ts";
 import { endpointsPage } from "../pages/endpoints.ts";
+import { flowPage } from "../pages/flow.ts";
 import { framePage } from "../pages/frame.ts";
 import { livePage } from "../pages/live.ts";
 import { palettePage } from "../pages/palette.ts";
@@ -80,7 +81,12 @@ export const emptyScreens: readonly Screen[] = [
     place: "/live?state=failed",
     reach: (page) => livePage(page).nothing.waitFor(),
   },
-  // Last, because it makes the first source.
+  // The last two, because they make the first source.
+  {
+    name: "flow",
+    place: "/flow",
+    reach: (page) => flowPage(page).sendSample.and(page.locator(":enabled")).waitFor(),
+  },
   {
     name: "live",
     place: "/live",
@@ -141,6 +147,24 @@ export function fullScreens({
       place,
       reach: attempt,
     })),
+    {
+      name: "flow",
+      place: "/flow",
+      reach: (page) => flowPage(page).node("Billing").first().waitFor(),
+    },
+    {
+      name: "flow-message",
+      place: `/flow/${waiting?.id}`,
+      reach: (page) => flowPage(page).hold.waitFor(),
+    },
+    {
+      name: "flow-list",
+      place: "/flow",
+      reach: async (page) => {
+        await flowPage(page).as("list").click();
+        await flowPage(page).rows.first().waitFor();
+      },
+    },
     {
       name: "retries",
       place: "/retries",

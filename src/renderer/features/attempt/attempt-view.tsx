@@ -6,7 +6,7 @@
 import { type ReactNode, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { Sentence } from "../../kit/code-rows.tsx";
-import { Choice, IconButton } from "../../kit/controls.tsx";
+import { Choice, IconButton, Kbd } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { OutcomeGlyph, StateGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
@@ -17,7 +17,7 @@ import { useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { curlOfAttempt } from "../details/copy-as.ts";
 import { DeliveryButtons, MessageTitle, useDeliveryActions } from "../details/message-head.tsx";
-import { attemptHref, goTo, messageHref } from "../details/places.ts";
+import { attemptHref, goTo, messageHref, whatIfHref } from "../details/places.ts";
 import { canRetry } from "../details/state-words.ts";
 import {
   type Attempt,
@@ -83,7 +83,8 @@ function Shown({ message, delivery, attempt }: ShownProps) {
   const retry = (): void => {
     if (canRetry(delivery)) actions.retry(delivery);
   };
-  useKeys({ "[": () => go(-1), "]": () => go(1), c: copyCurl, r: retry });
+  const whatIf = (): void => goTo(whatIfHref(message.id, attempt.id));
+  useKeys({ "[": () => go(-1), "]": () => go(1), c: copyCurl, r: retry, w: whatIf });
 
   return (
     <>
@@ -105,6 +106,7 @@ function Shown({ message, delivery, attempt }: ShownProps) {
           max={640}
           first={
             <AttemptPane
+              messageId={message.id}
               attempt={attempt}
               delivery={delivery}
               timeline={timeline}
@@ -183,6 +185,7 @@ function Crumb({ message, delivery, narrow, onNarrow, actions }: CrumbProps) {
 }
 
 type Props = {
+  messageId: string;
   attempt: Attempt;
   delivery: Delivery;
   timeline: DeliveryTimeline;
@@ -194,11 +197,24 @@ type Props = {
  * The middle of the attempt view: the outcome in sentences, the phases, the request and the
  * response.
  */
-function AttemptPane({ attempt, delivery, timeline, onCopyCurl, onStep }: Props): ReactNode {
+function AttemptPane({
+  messageId,
+  attempt,
+  delivery,
+  timeline,
+  onCopyCurl,
+  onStep,
+}: Props): ReactNode {
   return (
     <section className="pane attempt-centre" aria-label="Attempt">
       <div className="pane-body">
-        <Outcome attempt={attempt} delivery={delivery} timeline={timeline} onStep={onStep} />
+        <Outcome
+          messageId={messageId}
+          attempt={attempt}
+          delivery={delivery}
+          timeline={timeline}
+          onStep={onStep}
+        />
         <Phases attempt={attempt} deadlineMs={timeline.timeoutMs} />
         <RequestBytes attempt={attempt} onCopyCurl={onCopyCurl} />
         <ResponseBytes attempt={attempt} />
@@ -207,7 +223,7 @@ function AttemptPane({ attempt, delivery, timeline, onCopyCurl, onStep }: Props)
   );
 }
 
-function Outcome({ attempt, delivery, timeline, onStep }: Omit<Props, "onCopyCurl">) {
+function Outcome({ messageId, attempt, delivery, timeline, onStep }: Omit<Props, "onCopyCurl">) {
   const { outcome, round, webhookId, startedAt } = attempt;
   const at = Date.parse(startedAt);
   const { lead, rest } = outcomeSentences(attempt, delivery, (time) =>
@@ -232,6 +248,14 @@ function Outcome({ attempt, delivery, timeline, onStep }: Omit<Props, "onCopyCur
           {dayAndTime(at, Date.parse(delivery.createdAt))}
           {milliseconds(at)}
         </code>
+        <a
+          className="btn small"
+          href={whatIfHref(messageId, attempt.id)}
+          aria-keyshortcuts="w"
+          title="What if it had answered otherwise (w)"
+        >
+          What if …<Kbd>w</Kbd>
+        </a>
         <IconButton
           small
           icon="back"

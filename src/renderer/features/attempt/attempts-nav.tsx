@@ -2,9 +2,9 @@
 
 import { useEffect, useRef } from "react";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
-import { clockTime, dayAndTime, duration } from "../../kit/words.ts";
+import { duration } from "../../kit/words.ts";
 import { attemptHref } from "../details/places.ts";
-import { Until } from "../details/until.tsx";
+import { Time, Until } from "../details/until.tsx";
 import type { Ahead, Attempt } from "../timeline/timeline-model.ts";
 import type { DeliveryTimeline } from "../timeline/use-timeline.ts";
 import { attemptWord, hostOf } from "./attempt-words.ts";
@@ -36,7 +36,7 @@ export function AttemptsNav({
             <div className="attempts-round">
               <span>round {round}</span>
               <span className="mono quiet">
-                {dayAndTime(Date.parse(startedAt), Date.parse(rounds[0]?.startedAt ?? startedAt))}
+                <Time at={Date.parse(startedAt)} />
               </span>
             </div>
             <ol>
@@ -106,7 +106,9 @@ function AheadRows({ ahead: { kind, round, at, isNext, urls } }: { ahead: Ahead 
     <li>
       <div className={isNext ? "attempts-round due" : "attempts-round"}>
         <span>round {round}</span>
-        <span className="mono">{clockTime(at)}</span>
+        <span className="mono">
+          <Time at={at} />
+        </span>
       </div>
       {isUnderWay || isNext ? (
         <div className="attempts-row pl">

@@ -6,10 +6,11 @@
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { State } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { calendarDate, clockTime, count } from "../../kit/words.ts";
+import { count } from "../../kit/words.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { hrefTo } from "../../stores/place.ts";
 import { AttemptMarks } from "../timeline/attempt-marks.tsx";
+import { Time } from "../details/until.tsx";
 import { sentValue } from "./computed-draft.ts";
 
 const pageSize = 25;
@@ -80,12 +81,8 @@ function SentRow({
   return (
     <div className="row" role="row">
       <span role="cell" className="mono">
-        <a
-          className="link"
-          href={hrefTo("live", id)}
-          title={`${calendarDate(at)}, open the message`}
-        >
-          {clockTime(at)}
+        <a className="link" href={hrefTo("live", id)} title="Open the message">
+          <Time at={at} column />
         </a>
       </span>
       <span role="cell" className="clip">

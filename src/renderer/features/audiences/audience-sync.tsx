@@ -10,10 +10,10 @@ import { Button, CheckField, Choice, SelectField } from "../../kit/controls.tsx"
 import { Step } from "../../kit/draft-form.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { clockTime, count } from "../../kit/words.ts";
+import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
-import { Until } from "../details/until.tsx";
+import { Time, Until } from "../details/until.tsx";
 import type { Audience } from "./computed-draft.ts";
 import { NumberField } from "./condition-fields.tsx";
 
@@ -74,8 +74,11 @@ export function SyncStep({
           "No sync has finished yet."
         ) : (
           <>
-            Last sync <span className="due">{clockTime(Date.parse(lastSync.at))}</span>:{" "}
-            {count(lastSync.entered)} {words.entered}, {count(lastSync.left)} {words.left}.
+            Last sync{" "}
+            <span className="due">
+              <Time at={Date.parse(lastSync.at)} />
+            </span>
+            : {count(lastSync.entered)} {words.entered}, {count(lastSync.left)} {words.left}.
           </>
         )}
         {nextSyncAt === null ? null : (

@@ -6,10 +6,10 @@ import { useState } from "react";
 import { IconButton } from "../../kit/controls.tsx";
 import { OutcomeGlyph, State } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { bytes, clockTime, count, duration } from "../../kit/words.ts";
+import { bytes, count, duration } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { filterHref } from "../details/places.ts";
-import { Until } from "../details/until.tsx";
+import { Time, Until } from "../details/until.tsx";
 import { answerWords, type Batch, callsWords, callWords, reasonWords } from "./client-words.ts";
 
 const pageSize = 30;
@@ -71,7 +71,9 @@ function BatchRow({
   return (
     <li aria-label={`Batch ${batch.number}`}>
       <div className="batch-line">
-        <span className="mono due">{clockTime(Date.parse(batch.flushedAt))}</span>
+        <span className="mono due">
+          <Time at={Date.parse(batch.flushedAt)} />
+        </span>
         <span className="clip">
           <b className="strong">{callsWords(batch.messages)}</b>{" "}
           <span className="muted">
@@ -116,7 +118,9 @@ function BatchDetails({ batch: { id, calls, messages, tries } }: { batch: Batch 
       <ol className="tries" aria-label="Tries">
         {tries.map((each) => (
           <li key={each.startedAt}>
-            <span className="mono due">{clockTime(Date.parse(each.startedAt))}</span>
+            <span className="mono due">
+              <Time at={Date.parse(each.startedAt)} />
+            </span>
             <span className={each.outcome === null ? "tone" : `tone ${each.outcome}`}>
               <OutcomeGlyph outcome={each.outcome ?? "under_way"} />
             </span>

@@ -7,12 +7,13 @@ import { copyText } from "../../kit/copy.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { clockTime, count, milliseconds } from "../../kit/words.ts";
+import { count } from "../../kit/words.ts";
 import { useOffer } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { openOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
+import { Time } from "../details/until.tsx";
 import { ClientPane } from "./client-pane.tsx";
 import type { Client } from "./client-words.ts";
 import "./clients.css";
@@ -136,8 +137,7 @@ function ClientLog({ id, name }: { id: string; name: string }) {
                 className={event === "failed" || event === "retried" ? "notable" : undefined}
               >
                 <span className="mono due">
-                  {clockTime(Date.parse(at))}
-                  <span className="ms">{milliseconds(Date.parse(at))}</span>
+                  <Time at={Date.parse(at)} column />
                 </span>
                 <code className="isolate">
                   <Visible text={withoutHead(line)} />

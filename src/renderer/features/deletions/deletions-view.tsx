@@ -7,12 +7,13 @@ import { Button } from "../../kit/controls.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { usersInWords } from "../../kit/user-ids.ts";
-import { calendarDate, clockTime, count } from "../../kit/words.ts";
+import { count } from "../../kit/words.ts";
 import { useOffer } from "../../stores/commands.ts";
 import { newId } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
+import { Time } from "../details/until.tsx";
 import { DeletionPane, DeletionState } from "./deletion-pane.tsx";
 import { NewDeletion } from "./new-deletion.tsx";
 import { Suppressions } from "./suppressions.tsx";
@@ -47,9 +48,12 @@ export function DeletionsView() {
       hint: state.replaceAll("_", " "),
       aside: <DeletionState state={state} />,
       detail: (
-        <span title={calendarDate(Date.parse(requestedAt))}>
-          requested <span className="due">{clockTime(Date.parse(requestedAt))}</span>
-        </span>
+        <>
+          requested{" "}
+          <span className="due">
+            <Time at={Date.parse(requestedAt)} />
+          </span>
+        </>
       ),
     })),
   ];

@@ -12,9 +12,10 @@ import { Button, Choice } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { State, StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { clockTime, count, milliseconds } from "../../kit/words.ts";
+import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hrefTo } from "../../stores/place.ts";
+import { Time } from "../details/until.tsx";
 import type { Destination } from "./destination-draft.ts";
 
 type Shown = "deliveries" | "verify";
@@ -102,8 +103,7 @@ function DeliveryRow({ delivery }: { delivery: AnswerOf<"deliveries.list">["item
     <div className="row" role="row">
       <span role="cell" className="mono">
         <a className="link" href={hrefTo("live", delivery.messageRowId)} title="Open the message">
-          {clockTime(at)}
-          <span className="ms">{milliseconds(at)}</span>
+          <Time at={at} column />
         </a>
       </span>
       <span role="cell">
@@ -113,7 +113,9 @@ function DeliveryRow({ delivery }: { delivery: AnswerOf<"deliveries.list">["item
         {delivery.nextAttemptAt === null ? (
           <code>{delivery.reason}</code>
         ) : (
-          <span className="due">next {clockTime(Date.parse(delivery.nextAttemptAt))}</span>
+          <span className="due">
+            next <Time at={Date.parse(delivery.nextAttemptAt)} />
+          </span>
         )}
       </span>
       <span role="cell" className="right">

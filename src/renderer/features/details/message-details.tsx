@@ -25,6 +25,7 @@ import {
   useDeliveryActions,
 } from "./message-head.tsx";
 import { useWholeDelivery } from "./left-out.ts";
+import { PlanNote } from "./plan-note.tsx";
 import { MessageTabs } from "./message-tabs.tsx";
 import { type Json, payloadChanges } from "./payload-changes.ts";
 import { attemptHref, goTo, messageHref } from "./places.ts";
@@ -146,6 +147,7 @@ function Details({ message, chosen, names, actions, onClose, onOpenAttempt }: De
         ) : (
           <RetryTimeline message={message} delivery={chosen} onOpenAttempt={onOpenAttempt} />
         )}
+        <PlanNote message={message} />
         <MessageTabs message={message} delivery={chosen} changes={changes} />
       </div>
     </>

@@ -15,6 +15,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { visibleText } from "../../kit/visible-text.ts";
 import { dayAndTime } from "../../kit/words.ts";
+import { nowOf, useClock } from "../../stores/clock.ts";
 import { useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { curlOfIngest, harOfAttempts } from "./copy-as.ts";
@@ -148,10 +149,9 @@ export function DeliveryLines({ message, names, chosen, actions, onChoose }: Pro
               ) : (
                 <StateWord delivery={delivery} />
               )}
-              <span className="clip muted">
+              <span className="muted standing">
                 <Standing delivery={delivery} />
               </span>
-              <span className="grow" />
               <DeliveryButtons delivery={delivery} actions={actions} isPrimary={isChosen} />
             </div>
             <ProblemText error={actions.refusalOf(delivery)} />
@@ -172,6 +172,7 @@ function StateWord({ delivery: { state } }: { delivery: Delivery }) {
 }
 
 function Standing({ delivery }: { delivery: Delivery }) {
+  const clock = useClock();
   if (delivery.state === "waiting" && delivery.nextAttemptAt !== null) {
     return (
       <>
@@ -180,7 +181,8 @@ function Standing({ delivery }: { delivery: Delivery }) {
     );
   }
   const queuedAt = Date.parse(delivery.createdAt);
-  return stateWords(delivery, (at) => dayAndTime(Date.parse(at), queuedAt));
+  const now = clock === undefined ? queuedAt : nowOf(clock);
+  return stateWords(delivery, (at) => dayAndTime(Date.parse(at), queuedAt, now));
 }
 
 /** Bytes that are no text are copied in base64. */

@@ -10,7 +10,7 @@ import { CodeLine } from "../../kit/code-rows.tsx";
 import { type CodeLook, CodeLookChoice, CodeView } from "../../kit/code-view.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Tabs } from "../../kit/tabs.tsx";
-import { clockTime, count, duration, milliseconds } from "../../kit/words.ts";
+import { count, duration } from "../../kit/words.ts";
 import { usePlace } from "../../stores/place.ts";
 import { attemptWord, hostOf } from "../attempt/attempt-words.ts";
 import { SignaturePanel } from "../attempt/signature-panel.tsx";
@@ -19,7 +19,7 @@ import { useTimeline } from "../timeline/use-timeline.ts";
 import { useWholeAttempt } from "./left-out.ts";
 import type { PayloadChanges } from "./payload-changes.ts";
 import { attemptHref, type DetailsTab } from "./places.ts";
-import { Until } from "./until.tsx";
+import { Time, Until } from "./until.tsx";
 
 type Message = AnswerOf<"messages.get">;
 type Delivery = Message["deliveries"][number];
@@ -194,8 +194,7 @@ function AttemptRow({
     <tr className={round === null ? undefined : "first"}>
       <td className="quiet">{round}</td>
       <td className="mono">
-        {clockTime(at)}
-        <span className="quiet ms">{milliseconds(at)}</span>
+        <Time at={at} column />
       </td>
       <td>
         <a className="cell-link" href={attemptHref(messageId, id)}>
@@ -225,7 +224,9 @@ function AheadRow({ ahead: { kind, round, at, isNext, urls } }: { ahead: Ahead }
   return (
     <tr className={isNext ? "first due" : "first quiet"}>
       <td>{round}</td>
-      <td className="mono">{clockTime(at)}</td>
+      <td className="mono">
+        <Time at={at} column />
+      </td>
       <td>
         <span className={`state ${isUnderWay ? "under_way" : isNext ? "coming next" : "coming"}`}>
           <OutcomeGlyph outcome={kind} />

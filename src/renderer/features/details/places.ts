@@ -16,6 +16,16 @@ export function attemptHref(messageId: string, attemptId: string): string {
   return hashOf({ view: "live", path: [messageId, "attempts", attemptId], query });
 }
 
+/** Where an attempt is compared with one that was answered otherwise. */
+export function whatIfHref(messageId: string, attemptId: string, answer?: string): string {
+  const { tab: _, answer: __, ...query } = usePlace.getState().query;
+  return hashOf({
+    view: "live",
+    path: [messageId, "attempts", attemptId, "what-if"],
+    query: answer === undefined ? query : { ...query, answer },
+  });
+}
+
 export function goTo(href: string): void {
   window.location.hash = href;
 }

@@ -7,7 +7,8 @@ import { IconButton } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { visibleText } from "../../kit/visible-text.ts";
-import { clockTime, milliseconds, span } from "../../kit/words.ts";
+import { dayAndTime, milliseconds, span } from "../../kit/words.ts";
+import { nowOf, useClock } from "../../stores/clock.ts";
 import { messageHref } from "./places.ts";
 import { whyNotDelivered } from "./state-words.ts";
 import { type TraceStep, traceSteps } from "./trace-steps.ts";
@@ -30,6 +31,7 @@ export function Trace({
     [message, names, library, filled],
   );
   const receivedAt = Date.parse(message.receivedAt);
+  const clock = useClock();
   return (
     <section className="section">
       <div className="section-head">
@@ -49,11 +51,7 @@ export function Trace({
         {steps.map((step) => (
           <li
             key={step.id}
-            className={
-              [step.isBranch ? "branch" : "", step.name === "warning" ? "wraps" : ""]
-                .join(" ")
-                .trim() || undefined
-            }
+            className={step.isBranch ? "branch" : undefined}
             title={visibleText(
               [step.strong ?? "", step.code ?? "", step.text, step.title ?? ""]
                 .filter((part) => part !== "")
@@ -65,7 +63,8 @@ export function Trace({
             <StepText step={step} message={message} />
             <span className="at">
               {step.name === "received"
-                ? clockTime(receivedAt) + milliseconds(receivedAt)
+                ? dayAndTime(receivedAt, clock === undefined ? receivedAt : nowOf(clock)) +
+                  milliseconds(receivedAt)
                 : step.sinceMs === null
                   ? ""
                   : `+${since(step.sinceMs)}`}
@@ -95,14 +94,14 @@ function StepText({
   }
   if (glyph === "rejected") {
     return (
-      <span className="clip">
+      <span className="said">
         {text} <span className="reason">{code}</span>
       </span>
     );
   }
   const origin = glyph === "duplicate" ? duplicateOf : glyph === "checked" ? replayOf : null;
   return (
-    <span className="clip">
+    <span className="said">
       {strong === null ? null : (
         <span className="strong">
           <Visible text={strong} />

@@ -1,18 +1,34 @@
+/** Times of the pipeline's clock, which may be of any day. */
+
+import { calendarDate, clockTime, dayAndTime, milliseconds, span } from "../../kit/words.ts";
+import { nowOf, useClock, useNow } from "../../stores/clock.ts";
+
 /**
- * A time of the clock that is to come, and how long it is until then. In teal, as all that the
- * clock owns.
+ * A time on record, with its day when the clock shows another one. In a column, which has the room
+ * of `16:47:32.204`, the day takes that of the seconds.
  */
+export function Time({ at, column = false }: { at: number; column?: boolean }) {
+  const clock = useClock();
+  const text = dayAndTime(at, clock === undefined ? at : nowOf(clock));
+  const isToday = text === clockTime(at);
+  const full = `${calendarDate(at)} ${clockTime(at)}${milliseconds(at)}`;
+  if (!column) return <span title={full}>{text}</span>;
+  return (
+    <span title={full}>
+      {isToday ? text : text.slice(0, -3)}
+      {isToday ? <span className="ms">{milliseconds(at)}</span> : null}
+    </span>
+  );
+}
 
-import { clockTime, span } from "../../kit/words.ts";
-import { useNow } from "../../stores/clock.ts";
-
+/** One that is to come, and how long it is until then. In teal, as all that the clock owns. */
 export function Until({ at, withTime = true }: { at: number; withTime?: boolean }) {
   const now = useNow();
   const rest = now === null ? "" : at > now ? `in ${span(at - now)}` : "due now";
   if (!withTime) return <span className="due">{rest}</span>;
   return (
     <span className="due">
-      {clockTime(at)}
+      {now === null ? clockTime(at) : dayAndTime(at, now)}
       {rest === "" ? null : <span className="wide-only">, {rest}</span>}
     </span>
   );

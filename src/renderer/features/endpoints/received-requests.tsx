@@ -6,11 +6,12 @@ import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button } from "../../kit/controls.tsx";
 import { OutcomeGlyph, StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { clockTime, count, milliseconds } from "../../kit/words.ts";
+import { count } from "../../kit/words.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
+import { Time } from "../details/until.tsx";
 import { ReceivedRequest } from "./received-request.tsx";
 import { didOutcome, didWords, type Received, signatureVerdict } from "./step-outcomes.ts";
 
@@ -173,8 +174,7 @@ function RequestRow({
         }}
       >
         <span role="gridcell" className="mono">
-          {clockTime(at)}
-          <span className="ms">{milliseconds(at)}</span>
+          <Time at={at} column />
         </span>
         <span role="gridcell" className="did">
           <b className="no">{request.step === null ? "–" : request.step + 1}</b>

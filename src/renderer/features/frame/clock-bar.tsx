@@ -7,7 +7,7 @@ import { useEffect, useState } from "react";
 import { Choice } from "../../kit/controls.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { Menu } from "../../kit/floats.tsx";
-import { calendarDate, clockTime, count, span } from "../../kit/words.ts";
+import { calendarDate, clockTime, dayAndTime, count, span } from "../../kit/words.ts";
 import {
   advanceClock,
   advanceToIdle,
@@ -115,7 +115,7 @@ function StepButton({ clock }: { clock: NonNullable<ReturnType<typeof useClock>>
       ) : (
         <>
           <span className="wide">Step to next due</span>
-          <b className="due">{clockTime(due)}</b>
+          <b className="due">{dayAndTime(due, nowOf(clock))}</b>
           <kbd aria-hidden="true">.</kbd>
         </>
       )}
@@ -187,7 +187,7 @@ function Advancing({
       ? to === "idle"
         ? "Running until nothing is due"
         : "Stepping to the next due"
-      : `Advancing to ${clockTime(target)}`;
+      : `Advancing to ${dayAndTime(target, Date.parse(from))}`;
   return (
     <div className="advancing" role="group" aria-label="Advance of the clock">
       <p role="status">{words}</p>

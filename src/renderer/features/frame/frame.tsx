@@ -17,6 +17,7 @@ type Entry = { view: View; icon: IconName; label: string };
 const groups: readonly (readonly Entry[])[] = [
   [
     { view: "live", icon: "live", label: "Live" },
+    { view: "flow", icon: "flow", label: "Flow" },
     { view: "retries", icon: "retries", label: "Retries" },
   ],
   [

@@ -27,6 +27,7 @@ import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { AttemptView } from "../attempt/attempt-view.tsx";
+import { WhatIfView } from "../attempt/what-if-view.tsx";
 import { curlOfIngest } from "../details/copy-as.ts";
 import { MessageDetails } from "../details/message-details.tsx";
 import { recordScenario } from "../scenarios/own-scenarios.ts";
@@ -42,7 +43,7 @@ import "./live.css";
 
 export function LiveView() {
   const { path, query, change, go } = usePlace();
-  const [openId, part, attemptId] = path;
+  const [openId, part, attemptId, detail] = path;
   const filter = useMemo(() => filterOf(query), [query]);
   const stats = useLive("stats.get", {}).answer;
   const sources = useLive("sources.list", {}).answer?.items;
@@ -116,6 +117,8 @@ export function LiveView() {
   const isFirstRun = stats?.messages.total === 0 && isEmpty(filter) && openId === undefined;
   useFirstMessage({ isFirstRun, isThere: (stats?.messages.total ?? 0) > 0, attempt });
 
+  if (isAttempt && detail === "what-if")
+    return <WhatIfView messageId={openId} attemptId={attemptId} />;
   if (isAttempt) return <AttemptView messageId={openId} attemptId={attemptId} />;
 
   const byState = stats?.messages.byState ?? {};

@@ -14,7 +14,7 @@ import {
 } from "react";
 import { State } from "../../kit/glyph.tsx";
 import { RowSpace, rowsMovedBy, useRowList } from "../../kit/row-list.tsx";
-import { calendarDate, clockTime, milliseconds } from "../../kit/words.ts";
+import { calendarDate, clockTime, dayAndTime, milliseconds } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { AttemptMarks } from "../timeline/attempt-marks.tsx";
@@ -29,6 +29,7 @@ import {
   subjectOf,
   untilWords,
   userOf,
+  violationWords,
 } from "./row-words.ts";
 
 type MessageListProps = {
@@ -375,6 +376,11 @@ const MessageLine = memo(function MessageLine({
       <span role="gridcell" className="state-cell">
         <State state={row.state} />
         {last === null ? null : <span className={`last tone ${last.outcome}`}>{last.words}</span>}
+        {row.plan === "violations" ? (
+          <span className="last tone waiting" title={violationWords(row.violations)}>
+            plan
+          </span>
+        ) : null}
       </span>
       <span role="gridcell" className="att-cell">
         {row.state === "filtered" ? (
@@ -395,7 +401,7 @@ const MessageLine = memo(function MessageLine({
         title={
           row.nextAttemptAt === null
             ? undefined
-            : `next round at ${clockTime(Date.parse(row.nextAttemptAt))}`
+            : `next round at ${dayAndTime(Date.parse(row.nextAttemptAt), at)}`
         }
       >
         {until}

@@ -32,6 +32,8 @@ function createList({ size, state }: { size: number; state?: MessageState }) {
     pinned: false,
     replayOf: null,
     nextAttemptAt: null,
+    plan: null,
+    violations: [],
     marks: [],
   });
 

@@ -32,6 +32,8 @@ const row: MessageRow = {
   pinned: false,
   replayOf: null,
   nextAttemptAt: null,
+  plan: null,
+  violations: [],
   marks: [],
 };
 

@@ -24,6 +24,14 @@ export function rejectionWords(reason: string | null): string {
   return rejections[reason] ?? reason.replaceAll("_", " ");
 }
 
+/** What violates the plan, in one line. */
+export function violationWords(violations: MessageRow["violations"]): string {
+  const [first] = violations;
+  if (first === undefined) return "";
+  const more = violations.length === 1 ? "" : `, and ${violations.length - 1} more`;
+  return `${first.path} ${first.message}${more}`;
+}
+
 /** A count that a stage has room for; never more than there are. */
 export function shortCount(n: number): string {
   if (n < 100_000) return count(n);
@@ -108,10 +116,11 @@ export function rowSentence({ row, source, day, until }: RowFacts): string {
         : "";
   const failure = lastFailure(row);
   const last = failure === null ? "" : `, last ${failure.words}`;
+  const plan = row.plan === "violations" ? ", violates its plan" : "";
   const attempts =
     row.attempts === 0 ? "" : `, ${row.attempts} ${row.attempts === 1 ? "attempt" : "attempts"}`;
   const next =
     until === "" ? "" : until === "due" ? ", next round due" : `, next round in ${until}`;
   const time = clockTime(Date.parse(row.receivedAt));
-  return `${what}, from ${source}, received ${day === null ? "" : `${day} `}${time}, ${row.state}${reason}${last}${attempts}${next}`;
+  return `${what}, from ${source}, received ${day === null ? "" : `${day} `}${time}, ${row.state}${reason}${last}${plan}${attempts}${next}`;
 }

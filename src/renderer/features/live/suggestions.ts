@@ -38,6 +38,7 @@ const hints: Record<FilterKey, string> = {
   webhook: "a part of its URL",
   attempts: "3, >3, <=3",
   reason: "why it wasn't delivered",
+  plan: "ok, violations or none",
   batch: "a message of the request",
   since: "10:30, 2026-11-21",
   until: "10:30, 2026-11-21",

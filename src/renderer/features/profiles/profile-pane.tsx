@@ -7,11 +7,12 @@ import { type ReactNode, useState } from "react";
 import { IconButton } from "../../kit/controls.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { calendarDate, clockTime, count } from "../../kit/words.ts";
+import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
 import { EditorPane } from "../collection/collection.tsx";
 import { filterHref } from "../details/places.ts";
+import { Time } from "../details/until.tsx";
 import { type ProfileDetails, profileName, valueText } from "./profile-words.ts";
 
 export function ProfilePane({ id }: { id: string }) {
@@ -192,8 +193,8 @@ function Groups({ groups }: { groups: ProfileDetails["groups"] }) {
 export function SeenAt({ at }: { at: string }) {
   const time = Date.parse(at);
   return (
-    <span className="due" title={calendarDate(time)}>
-      {clockTime(time)}
+    <span className="due">
+      <Time at={time} />
     </span>
   );
 }

@@ -7,10 +7,11 @@ import { useState } from "react";
 import { Button, TextField } from "../../kit/controls.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { clockTime, count } from "../../kit/words.ts";
+import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
+import { Time } from "../details/until.tsx";
 import { Part, ProfilePane, SeenAt } from "./profile-pane.tsx";
 import { historyWords, type Profile, type ProfileDetails, profileName } from "./profile-words.ts";
 import "./profiles.css";
@@ -152,7 +153,10 @@ function noneSentence(search: string, audienceId: string | undefined): string {
 function ProfileDetail({ profile: { lastSeenAt, audiences, userId } }: { profile: Profile }) {
   return (
     <>
-      seen <span className="due">{clockTime(Date.parse(lastSeenAt))}</span>
+      seen{" "}
+      <span className="due">
+        <Time at={Date.parse(lastSeenAt)} />
+      </span>
       {userId === null ? <span className="quiet"> anonymous</span> : null}
       {audiences.length === 0 ? null : <span className="quiet"> in {audiences.join(", ")}</span>}
     </>

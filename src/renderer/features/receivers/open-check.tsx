@@ -19,7 +19,8 @@ import { OutcomeGlyph, StateGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { saveFile } from "../../kit/save-file.ts";
 import { SnippetText } from "../../kit/snippet-text.tsx";
-import { clockTime, count, duration, milliseconds } from "../../kit/words.ts";
+import { count, duration } from "../../kit/words.ts";
+import { Time } from "../details/until.tsx";
 import { answerOf, chosenRequests, nthTime, sentencesOf, sequenceOf } from "./check-words.ts";
 import { SequencePicture } from "./sequence-picture.tsx";
 import "./open-check.css";
@@ -98,8 +99,7 @@ function RequestCard({
           {sentAs === null ? "" : `, ${sentAs}`}
         </b>
         <span className="mono quiet">
-          {clockTime(startedAt)}
-          {milliseconds(startedAt)}
+          <Time at={startedAt} column />
         </span>
       </p>
       <div className="code wrap plain" role="group" aria-label={`Request ${number}`} tabIndex={0}>

@@ -5,7 +5,7 @@
 
 import { span } from "../../kit/words.ts";
 import type { PlacedMark } from "../timeline/marks.ts";
-import { type Label, type ScaleName, textPx, withRoom } from "../timeline/timeline-layout.ts";
+import { type Label, type ScaleName, textPx, withRoom } from "../timeline/timeline-axis.ts";
 import type { RoundMark } from "../timeline/timeline-model.ts";
 
 type LaneDrawing = { track: string; end: string; marks: PlacedMark[] };
@@ -65,15 +65,19 @@ const round = (n: number): number => Math.round(n * 10) / 10;
 /** Of the log axis: spreads what is due within a minute, and still shows the hours. */
 const bendMs = 30_000;
 
+/** Deliveries side by side have no rounds in common, so no compact scale. */
+export const aroundScales = ["log", "linear"] as const satisfies readonly ScaleName[];
+export type AroundScale = (typeof aroundScales)[number];
+
 export type NowAxis = {
-  scale: ScaleName;
+  scale: AroundScale;
   width: number;
   /** Of clock time, before and after now. A side of 0 has no room. */
   pastMs: number;
   futureMs: number;
 };
 
-const reach = (scale: ScaleName, ms: number): number =>
+const reach = (scale: AroundScale, ms: number): number =>
   scale === "linear" ? ms : Math.log1p(ms / bendMs);
 
 /** The part of the axis that is the past: half, or all of it when nothing is to come. */
@@ -109,7 +113,7 @@ const steps = {
     30 * day,
   ],
   linear: [15 * minute, 30 * minute, 45 * minute, hour],
-} satisfies Record<ScaleName, number[]>;
+} satisfies Record<AroundScale, number[]>;
 
 /** The farthest first: what is near now gives way to now's own label. */
 export function labelsAround(axis: NowAxis, nowText: string): Label[] {

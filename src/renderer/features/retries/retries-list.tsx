@@ -20,9 +20,8 @@ import { useWidth } from "../../kit/use-width.ts";
 import { clockTime } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import { useKeys } from "../../stores/keys.ts";
-import type { ScaleName } from "../timeline/timeline-layout.ts";
 import type { DeliveryRow, DeliveryRows } from "./delivery-rows.ts";
-import { type NowAxis, labelsAround, nowX } from "./now-axis.ts";
+import { type NowAxis, labelsAround, nowX, type AroundScale } from "./now-axis.ts";
 import { RetryRow } from "./retry-row.tsx";
 
 const rowPx = 20;
@@ -33,7 +32,7 @@ const [hour, farthest] = [3_600_000, 30 * 86_400_000];
 type Props = {
   rows: DeliveryRows;
   state: DeliveryState;
-  scale: ScaleName;
+  scale: AroundScale;
   destinations: AnswerOf<"destinations.list">["items"];
   profiles: AnswerOf<"retryProfiles.list">["items"];
   settings: AnswerOf<"settings.get">;
@@ -250,7 +249,7 @@ function targetsOf(destinations: Props["destinations"], profiles: Props["profile
 type AxisOptions = {
   oldestAt: number;
   state: DeliveryState;
-  scale: ScaleName;
+  scale: AroundScale;
   width: number;
   now: number;
   longest: number;

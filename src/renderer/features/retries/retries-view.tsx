@@ -15,6 +15,7 @@ import { useFeed, useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { ScaleChoice, useScale } from "../timeline/scale-choice.tsx";
+import { aroundScales } from "./now-axis.ts";
 import { createDeliveryRows, type DeliveryRow, type DeliveryRows } from "./delivery-rows.ts";
 import { RetriesList } from "./retries-list.tsx";
 import { RetryAll } from "./retry-all.tsx";
@@ -32,7 +33,7 @@ export function RetriesView() {
   const destinations = useLive("destinations.list", {}).answer?.items;
   const profiles = useLive("retryProfiles.list", {}).answer?.items;
   const settings = useLive("settings.get", {}).answer;
-  const { scale } = useScale();
+  const scale = useScale(aroundScales);
   const chosen = destinations?.find(({ id }) => id === query["destination"]);
   const destinationId = chosen?.id ?? null;
   const rows = useDeliveryRows({ state, destinationId });
@@ -68,7 +69,7 @@ export function RetriesView() {
           onChange={(value) => change({ query: { destination: value === "" ? null : value } })}
         />
         <span className="grow" />
-        <ScaleChoice />
+        <ScaleChoice offered={aroundScales} />
         <RetryAll
           question={`${state} ${destinationId}`}
           request={(dryRun) => call("deliveries.retryAll", { filter, dryRun })}

@@ -3,7 +3,7 @@
 import { memo, useMemo } from "react";
 import type { RetryProfile } from "../../../domain/configuration.ts";
 import { StateGlyph } from "../../kit/glyph.tsx";
-import { clockTime, span } from "../../kit/words.ts";
+import { clockTime, dayAndTime, span } from "../../kit/words.ts";
 import { MarkPaths } from "../timeline/attempt-marks.tsx";
 import { comingOf, type RoundMark } from "../timeline/timeline-model.ts";
 import type { DeliveryRow } from "./delivery-rows.ts";
@@ -73,7 +73,7 @@ export const RetryRow = memo(function RetryRow({
           <code className="quiet clip">{row.reason ?? row.state}</code>
         ) : (
           <>
-            <span className="due">{clockTime(due)}</span>
+            <span className="due">{dueWords(due, now)}</span>
             <span className="quiet">{due >= now ? `in ${span(due - now)}` : "due"}</span>
           </>
         )}
@@ -86,7 +86,7 @@ export const RetryRow = memo(function RetryRow({
         {destination.slice(0, 100)}
       </span>
       <span role="gridcell" className="retries-lane">
-        <svg width={axis.width} height="20" role="img" aria-label={laneSentence(row)}>
+        <svg width={axis.width} height="20" role="img" aria-label={laneSentence(row, now)}>
           <path d={drawing.track} stroke="var(--line-strong)" strokeWidth="1" />
           {drawing.end === "" ? null : (
             <path d={drawing.end} stroke="var(--text-2)" strokeWidth="1.5" />
@@ -101,10 +101,16 @@ export const RetryRow = memo(function RetryRow({
   );
 });
 
+/** The day of another day takes the room of the seconds. */
+function dueWords(due: number, now: number): string {
+  const time = dayAndTime(due, now);
+  return time === clockTime(due) ? time : time.slice(0, -3);
+}
+
 const parsed = (time: string | null): number | null => (time === null ? null : Date.parse(time));
 
-function laneSentence(row: DeliveryRow): string {
+function laneSentence(row: DeliveryRow, now: number): string {
   const rounds = row.rounds === 1 ? "1 round" : `${row.rounds} rounds`;
   const last = row.marks.at(-1);
-  return `${rounds}${last === undefined ? "" : `, the last ${last.outcome} at ${clockTime(Date.parse(last.startedAt))}`}`;
+  return `${rounds}${last === undefined ? "" : `, the last ${last.outcome} at ${dayAndTime(Date.parse(last.startedAt), now)}`}`;
 }

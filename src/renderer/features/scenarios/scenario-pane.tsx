@@ -3,7 +3,7 @@
  * that.
  */
 
-import { useDeferredValue, useEffect, useRef, useState } from "react";
+import { useDeferredValue, useEffect, useState } from "react";
 import type { ScenarioProblem, ScenarioRunAnswer } from "../../../contract/scenarios.ts";
 import { DeleteMenu } from "../../kit/confirm-dialog.tsx";
 import { Button, IconButton } from "../../kit/controls.tsx";
@@ -12,6 +12,7 @@ import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
+import { YamlCode } from "../../kit/yaml-code.tsx";
 import { useOffer } from "../../stores/commands.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useOnce } from "../../stores/live-data.ts";
@@ -130,9 +131,10 @@ export function ScenarioPane({ collection, scenario, run, error, onCopy }: Scena
       {own !== null && problems.length > 0 && report !== undefined ? (
         <Problems problems={problems} toLine={toLine} />
       ) : null}
-      <ScenarioFile
+      <YamlCode
+        label="The scenario's file"
         text={text}
-        problems={fileProblems}
+        wrong={new Set(fileProblems.map(({ line }) => line))}
         pointed={pointed}
         onChange={own?.change ?? null}
       />
@@ -205,59 +207,5 @@ function Result({ report, problems, toLine }: ResultProps) {
       </p>
       <ScenarioSteps report={report} toLine={toLine} />
     </>
-  );
-}
-
-/** That of the mono face. */
-const linePx = 18;
-
-type ScenarioFileProps = {
-  text: string;
-  problems: readonly ScenarioProblem[];
-  /** The line that is pointed at; a new object scrolls to it again. */
-  pointed: { line: number } | null;
-  /** Null: it comes with Hookyard and stays as it is. */
-  onChange: ((text: string) => void) | null;
-};
-
-/**
- * The text of a scenario with its line numbers, to read or to edit. The textarea is as high as its
- * text: what scrolls is around both.
- */
-function ScenarioFile({ text, problems, pointed, onChange }: ScenarioFileProps) {
-  const pane = useRef<HTMLDivElement>(null);
-  const lines = text.split("\n").length;
-  const wrong = new Set(problems.map(({ line }) => line));
-  useEffect(() => {
-    if (pointed === null || pane.current === null) return;
-    const { current } = pane;
-    const top = (pointed.line - 1) * linePx;
-    if (top < current.scrollTop || top > current.scrollTop + current.clientHeight - 2 * linePx)
-      current.scrollTop = Math.max(0, top - current.clientHeight / 3);
-  }, [pointed]);
-  return (
-    <div className="pane-body bytes scenario-file" ref={pane}>
-      {pointed === null ? null : (
-        <div className="pointed" style={{ top: (pointed.line - 1) * linePx + 8 }} />
-      )}
-      <div className="line-numbers" aria-hidden="true">
-        {Array.from({ length: lines }, (_, place) => (
-          <span key={place} className={wrong.has(place + 1) ? "wrong" : undefined}>
-            {place + 1}
-          </span>
-        ))}
-      </div>
-      <textarea
-        aria-label="The scenario's file"
-        value={text}
-        rows={lines}
-        wrap="off"
-        spellCheck={false}
-        autoComplete="off"
-        readOnly={onChange === null}
-        aria-invalid={problems.length > 0}
-        onChange={(event) => onChange?.(event.currentTarget.value)}
-      />
-    </div>
   );
 }

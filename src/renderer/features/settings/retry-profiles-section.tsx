@@ -216,6 +216,11 @@ function RetryProfileEditor({ profile, id }: { profile: Profile; id: string }) {
           checked={profile.retryConnectionErrors}
           onChange={(event) => set({ retryConnectionErrors: event.currentTarget.checked })}
         />
+        <CheckField
+          label="Honour Retry-After"
+          checked={profile.honourRetryAfter}
+          onChange={(event) => set({ honourRetryAfter: event.currentTarget.checked })}
+        />
       </div>
       <ProblemText error={problem} />
     </div>

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "react";
 import { create } from "zustand";
 import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
-import { Button, Choice } from "../../kit/controls.tsx";
+import { Button, CheckField, Choice } from "../../kit/controls.tsx";
 import { Copyable } from "../../kit/copy.tsx";
 import { some } from "../../kit/words.ts";
 import { type Command, useOffer } from "../../stores/commands.ts";
@@ -11,6 +11,7 @@ import { useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { Collection, EditorPane, type Entry } from "../collection/collection.tsx";
+import { DemoSection } from "../demo/demo.tsx";
 import { ConfigurationSection } from "./configuration-section.tsx";
 import { DeliverySection, IngestSection, StoreSection } from "./pipeline-sections.tsx";
 import { RetryProfilesSection } from "./retry-profiles-section.tsx";
@@ -38,6 +39,7 @@ const sections = [
     detail: "export, import",
     Content: ConfigurationSection,
   },
+  { id: "demo", title: "Demo", detail: "open, close, reset", Content: DemoSection },
   { id: "reset", title: "Reset", detail: "messages, or everything", Content: ResetSection },
   { id: "about", title: "About", detail: "version, ports, data directory", Content: AboutSection },
 ] as const;
@@ -136,6 +138,7 @@ function AppearanceSection() {
 /** Removing the messages, or everything: says first what is lost. */
 function ResetSection() {
   const [asks, setAsks] = useState<"messages" | "everything" | null>(null);
+  const [clock, setClock] = useState(false);
   const stats = useLive("stats.get", {}).answer;
   const sources = useLive("sources.list", {}).answer?.items.length ?? 0;
   const destinations = useLive("destinations.list", {}).answer?.items.length ?? 0;
@@ -151,13 +154,18 @@ function ResetSection() {
         <Button onClick={() => setAsks("messages")}>Remove all messages…</Button>
         <Button onClick={() => setAsks("everything")}>Remove everything…</Button>
       </div>
-      <span className="labelled-hint">Settings and the clock are kept in both cases.</span>
+      <CheckField
+        label="Set the clock to real time, too"
+        checked={clock}
+        onChange={({ target }) => setClock(target.checked)}
+      />
+      <span className="labelled-hint">Settings are kept in both cases.</span>
       <ConfirmDialog
         open={asks === "messages"}
         onClose={() => setAsks(null)}
         title={`Remove ${some(messages, "message")}?`}
         action="Remove messages"
-        onConfirm={() => call("pipeline.reset", { what: "messages" })}
+        onConfirm={() => call("pipeline.reset", { what: "messages", clock })}
       >
         {lost} are permanently deleted, along with the requests that test endpoints received and
         those stored for unknown write keys. Sources, destinations and test endpoints are kept.
@@ -167,7 +175,7 @@ function ResetSection() {
         onClose={() => setAsks(null)}
         title="Remove everything?"
         action="Remove everything"
-        onConfirm={() => call("pipeline.reset", { what: "everything" })}
+        onConfirm={() => call("pipeline.reset", { what: "everything", clock })}
       >
         {lost} are permanently deleted, along with {some(sources, "source")},{" "}
         {some(destinations, "destination")} with their shared secrets,{" "}

@@ -9,12 +9,13 @@ import { Copyable, copyText } from "../../kit/copy.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { clockTime, count, milliseconds } from "../../kit/words.ts";
+import { dayAndTime, count } from "../../kit/words.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
 import { filterHref } from "../details/places.ts";
+import { Time } from "../details/until.tsx";
 
 type Refused = AnswerOf<"refused.list">["items"][number];
 type Sources = AnswerOf<"sources.list">["items"];
@@ -174,10 +175,11 @@ function TimeOf({ refused: { firstAt, lastAt, count: times } }: { refused: Refus
   return (
     <span
       className="mono"
-      title={times === 1 ? undefined : `first ${clockTime(Date.parse(firstAt))}`}
+      title={
+        times === 1 ? undefined : `first ${dayAndTime(Date.parse(firstAt), Date.parse(lastAt))}`
+      }
     >
-      {clockTime(last)}
-      <span className="quiet">{milliseconds(last)}</span>
+      <Time at={last} column />
     </span>
   );
 }

@@ -18,6 +18,7 @@ import { hrefTo, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
 import { FaultsEditor } from "./faults-editor.tsx";
+import { PlanEditor } from "./plan-editor.tsx";
 
 type Source = AnswerOf<"sources.get">;
 type Changes = Omit<InputOf<"sources.update">, "id">;
@@ -89,6 +90,9 @@ export function SourceEditor({
         <ProblemText error={problem ?? refusal} />
         <KeyAndKind source={source} connected={connected} onUpdate={update} onSet={set} />
         <Answers source={source} onSet={set} />
+        {source.kind === "audience" ? null : (
+          <PlanEditor key={id} source={source} onUpdate={(plan) => update({ plan })} />
+        )}
         <FaultsEditor
           faults={source.faults}
           onChange={(faults) => update({ faults: [...faults] })}

@@ -8,10 +8,11 @@ import type { AnswerOf } from "../../../contract/contract.ts";
 import { Button, TextField } from "../../kit/controls.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { clockTime, count } from "../../kit/words.ts";
+import { count } from "../../kit/words.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
+import { Time } from "../details/until.tsx";
 import { refusedPath } from "./refused-requests.tsx";
 
 type UnknownKey = AnswerOf<"unknownKeys.list">["items"][number];
@@ -83,7 +84,7 @@ function UnknownKeyRow({
         <code className="strong clip isolate">{writeKey}</code>
         <span className="muted clip">
           {count(requests)} {requests === 1 ? "request" : "requests"} stored, first{" "}
-          {clockTime(Date.parse(firstAt))}, last {clockTime(Date.parse(lastAt))} to{" "}
+          <Time at={Date.parse(firstAt)} />, last <Time at={Date.parse(lastAt)} /> to{" "}
           <code className="isolate">{lastPath}</code>
         </span>
       </div>

@@ -1,42 +1,75 @@
 /**
  * The retry timeline of a delivery, shown in the details of its message: one lane per webhook over
- * the retry window, from the record, and what is to come of it from its seeded schedule. Changes
- * nothing; opening an attempt is the caller's.
+ * the retry window, from the record, and what is to come of it from its seeded schedule; or all
+ * deliveries of the message over one axis. Changes nothing; opening an attempt is the caller's.
  */
 
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { IconButton } from "../../kit/controls.tsx";
+import { Button, IconButton } from "../../kit/controls.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { OutcomeGlyph, type OutcomeName } from "../../kit/glyph.tsx";
 import { usePlace } from "../../stores/place.ts";
-import { ScaleChoice, useScale } from "./scale-choice.tsx";
+import { ScaleChoice, timelineScales, useScale } from "./scale-choice.tsx";
+import type { Range } from "./timeline-axis.ts";
+import { wholeRange } from "./timeline-layout.ts";
 import { TimelinePlot } from "./timeline-plot.tsx";
-import { useTimeline } from "./use-timeline.ts";
+import { zoomed } from "./timeline-zoom.ts";
+import { useTimeline, useTimelineParts } from "./use-timeline.ts";
 import "./timeline.css";
 
 type Message = AnswerOf<"messages.get">;
+type Delivery = Message["deliveries"][number];
 
 type Props = {
   message: Message;
-  delivery: Message["deliveries"][number];
+  delivery: Delivery;
   /** With the attempt's id. */
   onOpenAttempt: (attemptId: string) => void;
 };
 
+const none: readonly Delivery[] = [];
+
 export function RetryTimeline({ message, delivery, onOpenAttempt }: Props) {
-  const { scale } = useScale();
+  const scale = useScale(timelineScales);
   const [chosen, setChosen] = useState<number | null>(null);
   const [hasKey, setHasKey] = useState(false);
+  const [withAll, setWithAll] = useState(false);
   const { name, timeline, windows, windowIndex } = useTimeline(delivery, chosen);
+  const isSeveral = message.deliveries.length > 1;
+  const showsAll = isSeveral && withAll;
+  const all = useTimelineParts(showsAll ? message.deliveries : none);
+  const one = useMemo(
+    () => (timeline === null ? null : [{ key: delivery.id, name, timeline }]),
+    [delivery.id, name, timeline],
+  );
+  const parts = showsAll ? all : one;
+  const shownKey = `${parts?.map(({ key }) => key).join(" ")} ${windowIndex}`;
+  const [zoom, setZoom] = useState<{ of: string; range: Range } | null>(null);
+  const range = zoom?.of === shownKey ? zoom.range : null;
+  const setRange = (next: Range | null): void =>
+    setZoom(next === null ? null : { of: shownKey, range: next });
+  const zoomBy = (key: "+" | "-"): void => {
+    if (parts === null) return;
+    const next = zoomed(
+      { key, ctrlKey: false, metaKey: false, altKey: false },
+      { whole: wholeRange(parts), range, around: null },
+    );
+    if (next !== undefined) setRange(next);
+  };
 
   return (
     <section className="section tl-section">
       <div className="section-head">
         <h3>Retry timeline</h3>
-        <span className="muted clip tl-name">{name}</span>
+        <span className="muted clip tl-name">{showsAll ? "all deliveries" : name}</span>
         <span className="grow" />
-        {windows.length > 1 ? (
+        {range === null ? null : (
+          <Button small look="quiet" shortcut="0" onClick={() => setRange(null)}>
+            Whole window
+          </Button>
+        )}
+        {windows.length > 1 && !showsAll ? (
           <label className="tl-window quiet">
             window
             <select
@@ -52,10 +85,21 @@ export function RetryTimeline({ message, delivery, onOpenAttempt }: Props) {
             </select>
           </label>
         ) : null}
-        <ScaleChoice small />
+        <ScaleChoice small offered={timelineScales} />
         <Menu
           trigger={<IconButton icon="more" label="More about the timeline" small />}
           items={[
+            ...(isSeveral
+              ? [
+                  {
+                    label: withAll ? "This delivery alone" : "All deliveries over each other",
+                    icon: "show" as const,
+                    onSelect: () => setWithAll(!withAll),
+                  },
+                ]
+              : []),
+            { label: "Zoom in", icon: "add", hint: "+, or drag", onSelect: () => zoomBy("+") },
+            { label: "Zoom out", icon: "fewer", hint: "-", onSelect: () => zoomBy("-") },
             {
               label: hasKey ? "Hide the legend" : "Legend",
               icon: "show",
@@ -70,11 +114,13 @@ export function RetryTimeline({ message, delivery, onOpenAttempt }: Props) {
           ]}
         />
       </div>
-      {timeline === null ? null : (
+      {parts === null ? null : (
         <TimelinePlot
-          timeline={timeline}
+          parts={parts}
           scale={scale}
-          label={`Retry timeline of ${(message.event ?? message.type ?? "a message").slice(0, 100)} at ${name.slice(0, 100)}. Use the arrow keys to move by round and by webhook, and Enter to open the attempt.`}
+          range={range}
+          onRange={setRange}
+          label={`Retry timeline of ${(message.event ?? message.type ?? "a message").slice(0, 100)} at ${showsAll ? `${parts.length} destinations` : name.slice(0, 100)}. Use the arrow keys to move by round and by webhook, Enter to open the attempt, and plus, minus and 0 to zoom.`}
           onOpenAttempt={onOpenAttempt}
         />
       )}

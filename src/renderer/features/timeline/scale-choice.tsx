@@ -1,34 +1,55 @@
-/** Log or linear, for every timeline at once. */
+/** The scale of the time axis, for every timeline at once. */
 
 import { create } from "zustand";
 import { Choice } from "../../kit/controls.tsx";
-import type { ScaleName } from "./timeline-layout.ts";
+import type { ScaleName } from "./timeline-axis.ts";
 
-export function ScaleChoice({ small = false }: { small?: boolean }) {
-  const { scale, setScale } = useScale();
+const scales: readonly { value: ScaleName; label: string }[] = [
+  { value: "log", label: "log" },
+  { value: "linear", label: "linear" },
+  { value: "compact", label: "compact" },
+];
+
+export function ScaleChoice<Offered extends ScaleName>({
+  small = false,
+  offered,
+}: {
+  small?: boolean;
+  /** The first stands in for one that is chosen elsewhere and not offered here. */
+  offered: readonly Offered[];
+}) {
+  const scale = useScale(offered);
   return (
     <Choice
       small={small}
       label="Scale"
       value={scale}
-      options={[
-        { value: "log", label: "log" },
-        { value: "linear", label: "linear" },
-      ]}
-      onChange={setScale}
+      options={scales.flatMap(({ value, label }) => {
+        const own = offered.find((each) => each === value);
+        return own === undefined ? [] : [{ value: own, label }];
+      })}
+      onChange={(value) => useScaleStore.getState().setScale(value)}
     />
   );
 }
+
+/** All of them, in a timeline of one message. */
+export const timelineScales = ["log", "linear", "compact"] as const;
 
 const key = "hookyard.timeline.scale";
 
 type ScaleStore = { scale: ScaleName; setScale(scale: ScaleName): void };
 
-/** Log or linear: one choice for every timeline, kept for the next visit. */
-export const useScale = create<ScaleStore>()((set) => ({
-  scale: window.localStorage.getItem(key) === "linear" ? "linear" : "log",
+/** One choice for every timeline, kept for the next visit. */
+const useScaleStore = create<ScaleStore>()((set) => ({
+  scale: scales.find(({ value }) => value === window.localStorage.getItem(key))?.value ?? "log",
   setScale(scale) {
     window.localStorage.setItem(key, scale);
     set({ scale });
   },
 }));
+
+export function useScale<Offered extends ScaleName>(offered: readonly Offered[]): Offered {
+  const chosen = useScaleStore(({ scale }) => scale);
+  return offered.find((each) => each === chosen) ?? (offered[0] as Offered);
+}

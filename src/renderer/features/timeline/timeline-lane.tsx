@@ -8,7 +8,7 @@ import {
   type PointerEvent,
 } from "react";
 import { OutcomeGlyph, type OutcomeName, outcomeShapes } from "../../kit/glyph.tsx";
-import { clockTime, span } from "../../kit/words.ts";
+import { dayAndTime, span } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import {
   durationWords,
@@ -32,15 +32,21 @@ export type MarkEvents = {
 type Props = {
   layout: LaneLayout;
   ceilingMs: number;
+  /** Of its timeline: times of another day carry it. */
+  startsAt: number;
   /** The one mark of the timeline that the Tab key reaches, when it is in this lane. */
   tabStop: string | null;
+  /** The round whose mark has a ring. */
+  ringedRound: number | null;
   events: MarkEvents;
 };
 
 export const TimelineLane = memo(function TimelineLane({
   layout,
   ceilingMs,
+  startsAt,
   tabStop,
+  ringedRound,
   events,
 }: Props) {
   const { lane, groups, until, hasBuffer, isLow, noteWidth } = layout;
@@ -54,7 +60,7 @@ export const TimelineLane = memo(function TimelineLane({
         <code className="tl-url" title={lane.url.slice(0, 500)}>
           {shortOf(lane.url)}
         </code>
-        <span className="end clip">
+        <span className="end">
           {summary.attempts}
           {endText === "" ? null : (
             <span className={endText === reason ? "tl-last is-reason" : "tl-last"} title={endText}>
@@ -85,12 +91,14 @@ export const TimelineLane = memo(function TimelineLane({
           <MarkButton
             key={group.key}
             group={group}
+            startsAt={startsAt}
             isTabStop={group.key === tabStop}
+            isRinged={group.marks.some(({ round }) => round === ringedRound)}
             events={events}
           />
         ))}
         {reason === null || noteWidth === null ? null : (
-          <span className="tl-note clip" style={{ maxWidth: noteWidth }}>
+          <span className="tl-note" style={{ maxWidth: noteWidth }}>
             {reason}
           </span>
         )}
@@ -101,10 +109,14 @@ export const TimelineLane = memo(function TimelineLane({
 
 function MarkButton({
   group,
+  startsAt,
   isTabStop,
+  isRinged,
   events,
 }: {
   group: MarkGroup;
+  startsAt: number;
+  isRinged: boolean;
   isTabStop: boolean;
   events: MarkEvents;
 }) {
@@ -115,14 +127,16 @@ function MarkButton({
     "att",
     shape,
     lead.kind === "coming" && lead.next ? "next" : "",
+    lead.kind === "never" ? "never" : "",
     isSimulated ? "simulated" : "",
+    isRinged ? "ringed" : "",
   ];
   return (
     <button
       type="button"
       className={names.filter(Boolean).join(" ")}
       style={{ "--x": `${x}px`, "--d": height } as CSSProperties}
-      aria-label={groupSentence(group)}
+      aria-label={groupSentence(group, startsAt)}
       aria-disabled={lead.kind === "attempt" ? undefined : true}
       data-mark={key}
       tabIndex={isTabStop ? 0 : -1}
@@ -143,7 +157,8 @@ function MarkButton({
 }
 
 function shapeOf(mark: Mark): OutcomeName {
-  return mark.kind === "attempt" ? mark.attempt.outcome : mark.kind;
+  if (mark.kind === "attempt") return mark.attempt.outcome;
+  return mark.kind === "never" ? "coming" : mark.kind;
 }
 
 /** Without its scheme, and never longer than a label can be: a URL may be of any length. */
@@ -158,6 +173,7 @@ const maxLines = 12;
 
 type FloatProps = {
   group: MarkGroup;
+  startsAt: number;
   /** Which of several the keys are at. */
   active: number;
   /** Below the lane, in px from the top of the timeline. */
@@ -174,7 +190,16 @@ type FloatProps = {
  * What a mark says when the pointer or the focus is on it: one attempt, or the list of those that
  * lie too near.
  */
-export function TimelineFloat({ group, active, top, width, gutter, isHeld, onOpen }: FloatProps) {
+export function TimelineFloat({
+  group,
+  startsAt,
+  active,
+  top,
+  width,
+  gutter,
+  isHeld,
+  onOpen,
+}: FloatProps) {
   const left = Math.max(0, Math.min(gutter + group.x - widthPx / 2, gutter + width - widthPx));
   const [only] = group.marks;
   // The lines around the active one.
@@ -188,7 +213,7 @@ export function TimelineFloat({ group, active, top, width, gutter, isHeld, onOpe
       aria-hidden="true"
     >
       {group.marks.length === 1 && only !== undefined ? (
-        <One mark={only} />
+        <One mark={only} startsAt={startsAt} />
       ) : (
         <>
           {group.marks.slice(from, from + maxLines).map((mark, place) => (
@@ -202,7 +227,7 @@ export function TimelineFloat({ group, active, top, width, gutter, isHeld, onOpe
               <OutcomeGlyph outcome={shapeOf(mark)} />
               <span className="grow clip">{outcomeWords(mark)}</span>
               {mark.kind === "attempt" ? <span>{shortDuration(mark)}</span> : null}
-              <code>{clockTime(mark.at)}</code>
+              <code>{dayAndTime(mark.at, startsAt)}</code>
             </div>
           ))}
           {group.marks.length > maxLines ? (
@@ -214,7 +239,7 @@ export function TimelineFloat({ group, active, top, width, gutter, isHeld, onOpe
   );
 }
 
-function One({ mark }: { mark: Mark }) {
+function One({ mark, startsAt }: { mark: Mark; startsAt: number }) {
   return (
     <>
       <div className="tl-float-head">
@@ -228,7 +253,7 @@ function One({ mark }: { mark: Mark }) {
       </div>
       <div className="tl-float-facts">
         <code className={mark.kind === "coming" && mark.next ? "due" : undefined}>
-          {timeWords(mark)}
+          {timeWords(mark, startsAt)}
         </code>
         {mark.kind === "attempt" ? (
           <span>took {durationWords(mark)}</span>

@@ -3,15 +3,8 @@ import { describe, expect, test } from "vitest";
 import { documented } from "../../../domain/retry.ts";
 import { attemptOf, deliveryOf, startsAt, webhooks } from "./delivery.fixture.ts";
 import { firstPosition, walk } from "./timeline-keys.ts";
-import {
-  fractionOf,
-  layoutOf,
-  mergeNear,
-  textPx,
-  ticksBetween,
-  topOf,
-  withRoom,
-} from "./timeline-layout.ts";
+import { axisOf, textPx, ticksBetween, withRoom, type ScaleName } from "./timeline-axis.ts";
+import { apart, layoutOf, mergeNear, topOf } from "./timeline-layout.ts";
 import { timelineOf, type TimelineOptions } from "./timeline-model.ts";
 
 const width = 490;
@@ -20,7 +13,11 @@ const hour = 3_600_000;
 
 function layout(
   changes: Parameters<typeof deliveryOf>[0],
-  more: Partial<TimelineOptions> & { scale?: "log" | "linear"; width?: number } = {},
+  more: Partial<TimelineOptions> & {
+    scale?: ScaleName;
+    width?: number;
+    range?: { from: number; to: number };
+  } = {},
 ) {
   const timeline = timelineOf({
     delivery: deliveryOf(changes),
@@ -31,10 +28,10 @@ function layout(
     now: startsAt,
     ...more,
   });
-  return {
-    timeline,
-    ...layoutOf({ timeline, scale: more.scale ?? "log", width: more.width ?? width }),
-  };
+  const parts = [{ key: "one", name: "Billing", timeline }];
+  const { scale = "log", width: px = width, range } = more;
+  const whole = layoutOf({ parts, scale, width: px, range });
+  return { timeline, ...whole, rounds: whole.parts[0]?.rounds ?? [] };
 }
 
 describe("marks", () => {
@@ -65,33 +62,69 @@ describe("marks", () => {
     fc.assert(
       fc.property(
         fc.array(
-          fc.record({ x: fc.double({ min: 0, max: 500, noNaN: true }), long: fc.nat(100) }),
-          { maxLength: 60 },
+          fc.record({
+            x: fc.double({ min: 0, max: 500, noNaN: true }),
+            long: fc.nat(100),
+            isSuccess: fc.boolean(),
+          }),
+          { maxLength: 20 },
         ),
         (given) => {
           const items = given.toSorted((a, b) => a.x - b.x);
-          const merged = mergeNear(items, (group) =>
-            group.reduce((lead, each) => (each.long > lead.long ? each : lead)),
+          const merged = apart(
+            mergeNear(
+              items,
+              (group) => group.reduce((lead, each) => (each.long > lead.long ? each : lead)),
+              (a, b) => a.isSuccess === b.isSuccess,
+            ),
+            500,
           );
           expect(merged.flatMap((group) => group.items)).toEqual(items);
-          for (const [place, { lead }] of merged.entries()) {
+          for (const [place, { x, items: inside }] of merged.entries()) {
             const before = merged[place - 1];
-            if (before !== undefined) expect(lead.x - before.lead.x).toBeGreaterThanOrEqual(11);
+            if (before !== undefined) expect(x - before.x).toBeGreaterThanOrEqual(11 - 1e-9);
+            expect(new Set(inside.map(({ isSuccess }) => isSuccess)).size).toBe(1);
           }
         },
       ),
     );
   });
 
-  test("a success stands for those it has merged with, however short it was", () => {
-    const { lanes } = layout({
-      state: "delivered",
-      attempts: [
-        attemptOf({ round: 1, durationMs: 900 }),
-        attemptOf({ round: 2, at: startsAt + 2 * second, outcome: "success", durationMs: 3 }),
-      ],
-    });
-    expect(lanes[0]?.groups.map(({ lead, marks }) => [lead.round, marks.length])).toEqual([[2, 2]]);
+  test("a failure and the success after it are two marks, however near they are", () => {
+    for (const scale of ["log", "linear", "compact"] as const) {
+      const { lanes } = layout(
+        {
+          state: "delivered",
+          attempts: [
+            attemptOf({ round: 1, durationMs: 900 }),
+            attemptOf({ round: 2, at: startsAt + 2 * second, outcome: "success", durationMs: 3 }),
+          ],
+        },
+        { scale },
+      );
+      const groups = lanes[0]?.groups ?? [];
+      expect(groups.map(({ lead, marks }) => [lead.round, marks.length])).toEqual([
+        [1, 1],
+        [2, 1],
+      ]);
+      expect((groups[1]?.x ?? 0) - (groups[0]?.x ?? 0)).toBeGreaterThanOrEqual(11);
+    }
+  });
+
+  test("outside of the shown range are left out", () => {
+    const { lanes, rounds } = layout(
+      {
+        state: "delivered",
+        attempts: [
+          attemptOf({ round: 1 }),
+          attemptOf({ round: 2, at: startsAt + 10 * second }),
+          attemptOf({ round: 3, at: startsAt + 40 * second, outcome: "success" }),
+        ],
+      },
+      { range: { from: startsAt + 5 * second, to: startsAt + 60 * second } },
+    );
+    expect(lanes[0]?.groups.map(({ lead }) => lead.round)).toEqual([2, 3]);
+    expect(rounds.map(({ round }) => round)).toEqual([2, 3]);
   });
 });
 
@@ -115,7 +148,7 @@ describe("tracks", () => {
   });
 
   test("a lane that goes on reaches the window's end, and everything stays within any width", () => {
-    for (const scale of ["log", "linear"] as const) {
+    for (const scale of ["log", "linear", "compact"] as const) {
       for (const narrow of [258, 490, 2000]) {
         const { lanes, rounds, roundLines } = layout(
           { state: "waiting", attempts: [attemptOf({})] },
@@ -149,8 +182,9 @@ describe("labels", () => {
       expect(x - (rounds[place - 1]?.x ?? -13)).toBeGreaterThanOrEqual(11);
   });
 
-  const { timeline } = layout({ state: "waiting", attempts: [attemptOf({})] });
-  const top = (now: number, px = width) => topOf({ timeline, scale: "linear", width: px, now });
+  const one = layout({ state: "waiting", attempts: [attemptOf({})] }, { scale: "linear" });
+  const top = (now: number) =>
+    topOf({ parts: one.parts.map(({ part }) => part), axis: one.axis, now });
 
   test("now has its flag on the side of the past beyond the middle", () => {
     expect(top(startsAt + hour).now?.side).toBe("right");
@@ -164,10 +198,20 @@ describe("labels", () => {
   });
 
   test("now is gone from a window that is over", () => {
-    const over = layout({ state: "expired", attempts: [attemptOf({})] }).timeline;
-    expect(topOf({ timeline: over, scale: "log", width, now: startsAt + 5 * hour })).toMatchObject({
+    const over = layout({ state: "expired", attempts: [attemptOf({})] });
+    const parts = over.parts.map(({ part }) => part);
+    expect(topOf({ parts, axis: over.axis, now: startsAt + 5 * hour })).toMatchObject({
       now: null,
       end: expect.stringMatching(/^window ended /),
+    });
+    const zoomed = layout(
+      { state: "expired", attempts: [attemptOf({})] },
+      { range: { from: startsAt, to: startsAt + hour } },
+    );
+    expect(topOf({ parts, axis: zoomed.axis, now: null })).toEqual({
+      now: null,
+      hasEnd: false,
+      end: null,
     });
   });
 });
@@ -203,33 +247,56 @@ describe("arrows", () => {
 });
 
 const windowMs = 4 * hour;
+const axis = (scale: ScaleName, to = windowMs, px = width, from = 0) =>
+  axisOf({
+    scale,
+    origin: startsAt,
+    from: startsAt + from,
+    to: startsAt + to,
+    width: px,
+    columns: [0, 10, 30, 70].map((s) => ({ at: startsAt + s * second, isFar: false })),
+  });
 
 describe("the scale", () => {
   test("puts the log axis's times where ln(1 + t / 100 s) says", () => {
-    const places = [0, 10, 300, 3600, 7200, 14_400].map(
-      (s) => Math.round(fractionOf("log", s * second, windowMs) * 1000) / 10,
+    const { xOf } = axis("log", windowMs, 1000);
+    const places = [0, 10, 300, 3600, 7200, 14_400].map((s) =>
+      Math.round(xOf(startsAt + s * second)),
     );
-    expect(places).toEqual([0, 1.9, 27.9, 72.6, 86.2, 100]);
+    expect(places).toEqual([0, 19, 279, 726, 862, 1000]);
   });
 
   test("is even when it is linear", () => {
-    expect([0, 1, 2, 4].map((h) => fractionOf("linear", h * hour, windowMs))).toEqual([
-      0, 0.25, 0.5, 1,
-    ]);
+    const { xOf } = axis("linear", windowMs, 100);
+    expect([0, 1, 2, 4].map((h) => xOf(startsAt + h * hour))).toEqual([0, 25, 50, 100]);
   });
 
-  test("never turns back and never leaves the axis", () => {
+  test("is compact: a column for each round, and the length of each gap between them", () => {
+    const { gaps, xOf } = axis("compact", windowMs, 490);
+    expect(gaps.map(({ text }) => text)).toEqual(["10 s", "20 s", "40 s", "3 h 58 m"]);
+    expect(gaps.map(({ x }) => x)).toEqual([0, 10, 30, 70].map((s) => xOf(startsAt + s * second)));
+    const narrow = axis("compact", windowMs, 140).gaps;
+    expect(narrow.map(({ text }) => text)).not.toContain("3 h 58 m");
+  });
+
+  test("never turns back, never leaves the axis, and leads back to the time", () => {
     const ms = fc.integer({ min: -hour, max: 3 * windowMs });
     fc.assert(
-      fc.property(ms, ms, fc.constantFrom("log" as const, "linear" as const), (a, b, scale) => {
-        const [before, after] = [
-          fractionOf(scale, Math.min(a, b), windowMs),
-          fractionOf(scale, Math.max(a, b), windowMs),
-        ];
-        expect(before).toBeLessThanOrEqual(after);
-        expect(before).toBeGreaterThanOrEqual(0);
-        expect(after).toBeLessThanOrEqual(1);
-      }),
+      fc.property(
+        ms,
+        ms,
+        fc.constantFrom("log" as const, "linear" as const, "compact" as const),
+        fc.integer({ min: 0, max: hour }),
+        (a, b, scale, from) => {
+          const { xOf, timeAt } = axis(scale, windowMs, width, from);
+          const [before, after] = [xOf(startsAt + Math.min(a, b)), xOf(startsAt + Math.max(a, b))];
+          expect(before).toBeLessThanOrEqual(after);
+          expect(before).toBeGreaterThanOrEqual(0);
+          expect(after).toBeLessThanOrEqual(width);
+          const inside = Math.min(windowMs, Math.max(from, a));
+          expect(Math.abs(timeAt(xOf(startsAt + inside)) - startsAt - inside)).toBeLessThan(1);
+        },
+      ),
     );
   });
 });
@@ -250,28 +317,25 @@ describe("labels", () => {
   });
 
   test("of the axis are round times with room between them, in any width and window", () => {
-    expect(ticksBetween("log", windowMs, 490, "15:50:57", "4 h").map(({ text }) => text)).toEqual([
-      "5 m",
-      "15 m",
-      "1 h",
-      "2 h",
-    ]);
-    expect(
-      ticksBetween("linear", windowMs, 490, "15:50:57", "4 h").map(({ text }) => text),
-    ).toEqual(["1 h", "2 h", "3 h"]);
-    expect(
-      ticksBetween("linear", 36 * hour, 490, "15:50:57", "1 d 12 h").map(({ text }) => text),
-    ).toEqual(["12 h", "1 d"]);
+    const texts = (...[scale, to, from]: [ScaleName, number?, number?]) =>
+      ticksBetween(axis(scale, to, width, from), startsAt, "15:50:57", "4 h").map(
+        ({ text }) => text,
+      );
+    expect(texts("log")).toEqual(["5 m", "15 m", "1 h", "2 h"]);
+    expect(texts("linear")).toEqual(["1 h", "2 h", "3 h"]);
+    expect(texts("linear", 36 * hour)).toEqual(["12 h", "1 d"]);
+    expect(texts("linear", 62 * second, 60 * second)).toEqual(["1 m 1 s"]);
+    expect(texts("compact")).toEqual([]);
     fc.assert(
       fc.property(
         fc.integer({ min: 200, max: 3000 }),
         fc.integer({ min: 1000, max: 200 * hour }),
         fc.constantFrom("log" as const, "linear" as const),
-        (width, ms, scale) => {
-          const ticks = ticksBetween(scale, ms, width, "15:50:57", "ends");
+        (px, ms, scale) => {
+          const ticks = ticksBetween(axis(scale, ms, px), startsAt, "15:50:57", "ends");
           for (const [place, { x, text }] of ticks.entries()) {
             expect(x - textPx(text) / 2).toBeGreaterThan(textPx("15:50:57"));
-            expect(x).toBeLessThan(width - textPx("ends"));
+            expect(x).toBeLessThan(px - textPx("ends"));
             expect(x - (ticks[place - 1]?.x ?? -100)).toBeGreaterThanOrEqual(28);
           }
         },

@@ -3,8 +3,26 @@
  * `timeline-plot.tsx`.
  */
 
-import { clockTime, dayAndTime, span } from "../../kit/words.ts";
+import { dayAndTime } from "../../kit/words.ts";
+import {
+  type Axis,
+  axisOf,
+  type Label,
+  type Range,
+  type ScaleName,
+  textPx,
+  withRoom,
+} from "./timeline-axis.ts";
 import type { Lane, Mark, Timeline } from "./timeline-model.ts";
+
+/** One or several timelines over one axis, the one above the other. */
+export type TimelinePart = {
+  key: string;
+  name: string;
+  /** What became of it. */
+  note?: string;
+  timeline: Timeline;
+};
 
 /** Nearer than this, marks would hide each other. */
 const nearPx = 11;
@@ -15,11 +33,8 @@ const roundRoomPx = 13;
 /** From the last mark of a lane that ended to its buffer: with a reason behind it, and without. */
 const [reasonBufferPx, bufferPx] = [26, 12];
 
-/** A reason with less room is shown at the end of the lane's label. */
-const noteRoomPx = 120;
-
 export type MarkGroup = {
-  /** Of its lane and its first round. */
+  /** Of its part, its lane and its first round. */
   key: string;
   /** The one that stands for all. */
   lead: Mark;
@@ -46,69 +61,123 @@ export type LaneLayout = {
 
 export type RoundLabel = Label & { round: number; isNext: boolean };
 
+type PartLayout = {
+  part: TimelinePart;
+  rounds: RoundLabel[];
+  lanes: LaneLayout[];
+};
+
 export type TimelineLayout = {
-  width: number;
+  axis: Axis;
+  parts: PartLayout[];
+  /** Of all parts. */
   lanes: LaneLayout[];
   /** A thin line through all lanes for each round that has room. */
   roundLines: number[];
-  rounds: RoundLabel[];
 };
 
-type LayoutOptions = { timeline: Timeline; scale: ScaleName; width: number };
+type LayoutOptions = {
+  parts: readonly TimelinePart[];
+  scale: ScaleName;
+  width: number;
+  /** The whole window when left out. */
+  range?: Range | null | undefined;
+};
 
-export function layoutOf({ timeline, scale, width }: LayoutOptions): TimelineLayout {
-  const { startsAt, windowMs } = timeline;
-  const xOf = (at: number): number => fractionOf(scale, at - startsAt, windowMs) * width;
-  const columns = columnsOf(timeline, xOf);
-  return {
+/** From the first attempt to the end of the last window. */
+export function wholeRange(parts: readonly TimelinePart[]): Range {
+  const from = Math.min(...parts.map(({ timeline }) => timeline.startsAt));
+  const to = Math.max(...parts.map(({ timeline }) => timeline.startsAt + timeline.windowMs));
+  return { from, to };
+}
+
+export function layoutOf({ parts, scale, width, range }: LayoutOptions): TimelineLayout {
+  const whole = wholeRange(parts);
+  const columnsOfParts = parts.map(({ timeline }) => columnsOf(timeline));
+  const axis = axisOf({
+    scale,
     width,
-    lanes: timeline.lanes.map((lane) => laneLayout(lane, timeline, xOf, width)),
-    roundLines: columns.reduce<number[]>(
-      (lines, { x }) => (x - (lines.at(-1) ?? -nearPx) >= nearPx ? [...lines, x] : lines),
+    origin: whole.from,
+    ...(range ?? whole),
+    columns: [
+      ...columnsOfParts.flat(),
+      ...parts.flatMap(({ timeline }) =>
+        timeline.lanes.flatMap(({ endsAt }) =>
+          endsAt === null ? [] : [{ at: endsAt, isFar: false }],
+        ),
+      ),
+    ],
+  });
+  const laidOut = parts.map((part, place): PartLayout => {
+    const labels = (columnsOfParts[place] ?? [])
+      .filter(({ at }) => axis.isWithin(at))
+      .map(({ round, at, isNext }, index): RoundLabel => ({
+        round,
+        x: axis.xOf(at),
+        text: String(round),
+        stays: index === 0 || isNext,
+        isNext,
+      }));
+    return {
+      part,
+      rounds: withRoom(
+        labels.filter(({ x, text, stays }) => stays || x + textPx(text) / 2 <= width),
+        roundRoomPx,
+      ),
+      lanes: part.timeline.lanes.map((lane) => laneLayout(lane, part, axis)),
+    };
+  });
+  const places = columnsOfParts
+    .flat()
+    .filter(({ at }) => axis.isWithin(at))
+    .map(({ at }) => axis.xOf(at))
+    .toSorted((a, b) => a - b);
+  return {
+    axis,
+    parts: laidOut,
+    lanes: laidOut.flatMap(({ lanes }) => lanes),
+    roundLines: places.reduce<number[]>(
+      (lines, x) => (x - (lines.at(-1) ?? -nearPx) >= nearPx ? [...lines, x] : lines),
       [],
-    ),
-    rounds: withRoom(
-      columns.filter(({ x, text, stays }) => stays || x + textPx(text) / 2 <= width),
-      roundRoomPx,
     ),
   };
 }
 
-function columnsOf({ lanes }: Timeline, xOf: (at: number) => number): RoundLabel[] {
-  const rounds = new Map<number, { at: number; isNext: boolean }>();
+type RoundColumn = { round: number; at: number; isNext: boolean; isFar: boolean };
+
+function columnsOf({ lanes }: Timeline): RoundColumn[] {
+  const rounds = new Map<number, RoundColumn>();
   for (const mark of lanes.flatMap(({ marks }) => marks)) {
-    const known = rounds.get(mark.round);
+    const { round, at } = mark;
+    const known = rounds.get(round);
     const isNext = mark.kind === "coming" && mark.next;
-    rounds.set(mark.round, {
-      at: Math.min(mark.at, known?.at ?? Infinity),
+    const isFar = mark.kind === "coming" && !mark.next;
+    rounds.set(round, {
+      round,
+      at: Math.min(at, known?.at ?? Infinity),
       isNext: isNext || known?.isNext === true,
+      isFar: isFar && known?.isFar !== false,
     });
   }
-  return [...rounds]
-    .sort(([a], [b]) => a - b)
-    .map(([round, { at, isNext }], place) => ({
-      round,
-      x: xOf(at),
-      text: String(round),
-      stays: place === 0 || isNext,
-      isNext,
-    }));
+  return [...rounds.values()].sort((a, b) => a.round - b.round);
 }
 
-function laneLayout(
-  lane: Lane,
-  timeline: Timeline,
-  xOf: (at: number) => number,
-  width: number,
-): LaneLayout {
-  const groups = (["attempt", "under_way", "coming"] as const).flatMap((kind) =>
-    mergeNear(
-      lane.marks.filter((mark) => mark.kind === kind).map((mark) => ({ mark, x: xOf(mark.at) })),
-      leadOf,
-    ),
-  );
+function laneLayout(lane: Lane, { key, timeline }: TimelinePart, axis: Axis): LaneLayout {
+  const { width, xOf } = axis;
+  const ofKind = (isComing: boolean) =>
+    apart(
+      mergeNear(
+        lane.marks
+          .filter((mark) => (mark.kind === "coming") === isComing && axis.isWithin(mark.at))
+          .map((mark) => ({ mark, x: xOf(mark.at) })),
+        leadOf,
+        areAlike,
+      ),
+      width,
+    );
+  const groups = [...ofKind(false), ...ofKind(true)];
   const lastX = groups.reduce(
-    (most, { lead }) => (lead.mark.kind === "coming" ? most : Math.max(most, lead.x)),
+    (most, { lead, x }) => (lead.mark.kind === "coming" ? most : Math.max(most, x)),
     0,
   );
   const { stop } = lane;
@@ -126,12 +195,12 @@ function laneLayout(
   return {
     lane,
     hasBuffer: stop !== null && until < width,
-    groups: groups.map(({ lead, items }) => ({
-      key: `${lane.number}:${items[0]?.mark.round ?? 0}`,
+    groups: groups.map(({ lead, items, x }) => ({
+      key: `${key}:${lane.number}:${items[0]?.mark.round ?? 0}`,
       lead: lead.mark,
       marks: items.map(({ mark }) => mark),
-      x: lead.x,
-      numberAt: lead.x + nearPx + textPx(String(items.length)) > width ? "left" : "right",
+      x,
+      numberAt: x + nearPx + textPx(String(items.length)) > width ? "left" : "right",
       height:
         lead.mark.kind === "attempt"
           ? Math.min(1, lead.mark.attempt.durationMs / timeline.ceilingMs)
@@ -139,42 +208,50 @@ function laneLayout(
     })),
     until,
     isLow: hasReason,
-    noteWidth: hasReason && noteWidth >= noteRoomPx ? noteWidth : null,
+    noteWidth: noteWidth >= textPx(stop?.reason ?? "") + 8 && hasReason ? noteWidth : null,
   };
 }
 
 type Placed = { mark: Mark; x: number };
 
 /**
- * The longest attempt, but a success is what its lane was about. Of coming rounds the next, whose
- * time is certain, else the last, which is the farthest from what has been.
+ * The longest attempt. Of coming rounds the next, whose time is certain, else the last, which is
+ * the farthest from what has been.
  */
 function leadOf(group: readonly Placed[]): Placed {
   const weight = ({ mark }: Placed): number => {
-    if (mark.kind === "attempt")
-      return mark.attempt.outcome === "success" ? Infinity : mark.attempt.durationMs;
+    if (mark.kind === "attempt") return mark.attempt.durationMs;
     return mark.kind === "coming" && mark.next ? Infinity : mark.round;
   };
   return group.reduce((lead, each) => (weight(each) > weight(lead) ? each : lead));
 }
 
+/** A failure and the success after it are two things, however near they are. */
+function areAlike(a: Placed, b: Placed): boolean {
+  const what = ({ mark }: Placed): string =>
+    mark.kind === "attempt" && mark.attempt.outcome === "success" ? "success" : mark.kind;
+  return what(a) === what(b);
+}
+
+type Group<Item> = { lead: Item; items: Item[] };
+
 /**
- * Neighbours that are too near become one, which lies where the one that leads it lies. One of
- * several has its number at the right, so that its neighbour there must be that much farther away.
- * `items` go from left to right.
+ * Neighbours that are alike and too near become one, which lies where the one that leads it lies.
+ * One of several has its number at the right, so that its neighbour there must be that much farther
+ * away. `items` go from left to right.
  */
 export function mergeNear<Item extends { x: number }>(
   items: readonly Item[],
   leadOf: (group: readonly Item[]) => Item,
-): { lead: Item; items: Item[] }[] {
-  const groups: { lead: Item; items: Item[] }[] = [];
+  areAlike: (a: Item, b: Item) => boolean = () => true,
+): Group<Item>[] {
+  const groups: Group<Item>[] = [];
   for (const item of items) {
     groups.push({ lead: item, items: [item] });
     for (;;) {
       const [left, right] = groups.slice(-2);
-      if (left === undefined || right === undefined) break;
-      const number = left.items.length > 1 ? textPx(String(left.items.length)) : 0;
-      if (right.lead.x - left.lead.x >= nearPx + number) break;
+      if (left === undefined || right === undefined || !areAlike(left.lead, right.lead)) break;
+      if (right.lead.x - left.lead.x >= roomOf(left)) break;
       const merged = [...left.items, ...right.items];
       groups.splice(-2, 2, { lead: leadOf(merged), items: merged });
     }
@@ -182,160 +259,69 @@ export function mergeNear<Item extends { x: number }>(
   return groups;
 }
 
+/** What a mark and its number take from its middle to that of the next. */
+function roomOf({ items }: { items: readonly unknown[] }): number {
+  return nearPx + (items.length > 1 ? textPx(String(items.length)) : 0);
+}
+
+/** Those that are still too near give way to the right, and at the end of the axis to the left. */
+export function apart<Item extends { x: number }>(
+  groups: readonly Group<Item>[],
+  width: number,
+): (Group<Item> & { x: number })[] {
+  const placed = groups.map((group) => ({ ...group, x: group.lead.x }));
+  for (const [place, group] of placed.entries()) {
+    const before = placed[place - 1];
+    if (before !== undefined) group.x = Math.max(group.x, before.x + roomOf(before));
+  }
+  for (const [place, group] of [...placed.entries()].toReversed()) {
+    const after = placed[place + 1];
+    const most = after === undefined ? Math.max(width, group.lead.x) : after.x - roomOf(group);
+    group.x = Math.min(group.x, most);
+  }
+  return placed;
+}
+
 type TopLayout = {
-  /** Null when now is not within the window. */
+  /** Null when now is not on the axis. */
   now: {
     x: number;
     text: string;
     /** Of the line on which the flag stands. */ side: "left" | "right";
   } | null;
-  /** The text at the window's end; null when only the axis has room for it. */
+  /** The end of the window lies at the end of the axis. */
+  hasEnd: boolean;
+  /** The text there; null when only the axis has room for it. */
   end: string | null;
 };
 
 /** The flag of now and the label of the window's end, which share a line. */
 export function topOf({
-  timeline,
-  scale,
-  width,
+  parts,
+  axis,
   now,
-}: LayoutOptions & { now: number | null }): TopLayout {
-  const { startsAt, windowMs, isOver } = timeline;
-  const endsAt = startsAt + windowMs;
-  const isWithin = now !== null && now >= startsAt && (now <= endsAt || !isOver);
-  const flag = isWithin ? `now ${clockTime(now)}` : "";
+}: {
+  parts: readonly TimelinePart[];
+  axis: Axis;
+  now: number | null;
+}): TopLayout {
+  const whole = wholeRange(parts);
+  const isOver = parts.every(({ timeline }) => timeline.isOver);
+  const hasEnd = axis.to >= whole.to;
+  const isWithin = now !== null && now >= axis.from && (now <= axis.to || (hasEnd && !isOver));
+  const flag = isWithin ? `now ${dayAndTime(now, whole.from)}` : "";
   const flagPx = textPx(flag) + 12;
-  const x = isWithin ? fractionOf(scale, now - startsAt, windowMs) * width : 0;
-  const side = x > width / 2 || x + flagPx > width ? "left" : "right";
+  const x = isWithin ? axis.xOf(now) : 0;
+  const side = x > axis.width / 2 || x + flagPx > axis.width ? "left" : "right";
   const taken = isWithin ? (side === "left" ? x : x + flagPx) : 0;
-  const time = dayAndTime(endsAt, startsAt);
-  const verb = now !== null && now > endsAt ? "ended" : "ends";
+  const time = dayAndTime(whole.to, whole.from);
+  const verb = now !== null && now > whole.to ? "ended" : "ends";
   const end = [`window ${verb} ${time}`, `${verb} ${time}`].find(
-    (text) => width - textPx(text) - 12 >= taken,
+    (text) => axis.width - textPx(text) - 12 >= taken,
   );
-  return { now: isWithin ? { x, text: flag, side } : null, end: end ?? null };
-}
-
-export type ScaleName = "log" | "linear";
-
-/** Keeps the first rounds apart without crushing the last hours. */
-const bendMs = 100_000;
-
-/** From 0, the first attempt, to 1, the window's end. */
-export function fractionOf(scale: ScaleName, ms: number, windowMs: number): number {
-  if (windowMs <= 0) return 0;
-  const fraction =
-    scale === "linear" ? ms / windowMs : Math.log1p(ms / bendMs) / Math.log1p(windowMs / bendMs);
-  return Math.min(1, Math.max(0, ms <= 0 ? 0 : fraction));
-}
-
-/**
- * The width of a text of 11 px in the widest of the common faces: its digits, its spaces and stops,
- * its letters on average.
- */
-export function textPx(text: string): number {
-  let px = 0;
-  for (const letter of text) px += /\d/.test(letter) ? 7 : /[ :.,]/.test(letter) ? 3.7 : 6.8;
-  return px;
-}
-
-export type Label = {
-  x: number;
-  text: string;
-  /** It is shown whatever its room. */ stays: boolean;
-};
-
-/**
- * Those labels that have room: at least `atLeast` px and the width of their own text from middle to
- * middle. Those that stay come first and give way to each other; the others follow from the left,
- * each where it does not come too near.
- */
-export function withRoom<Each extends Label>(labels: readonly Each[], atLeast: number): Each[] {
-  const room = (a: Label, b: Label): number =>
-    Math.max(atLeast, (textPx(a.text) + textPx(b.text)) / 2 + 4);
-  const kept: Each[] = [];
-  for (const label of labels.filter(({ stays }) => stays)) {
-    const before = kept.at(-1);
-    const wanted =
-      before === undefined ? label.x : Math.max(label.x, before.x + room(before, label));
-    kept.push(wanted === label.x ? label : { ...label, x: wanted });
-  }
-  for (const label of labels) {
-    if (!label.stays && kept.every((other) => Math.abs(other.x - label.x) >= room(other, label)))
-      kept.push(label);
-  }
-  return kept.sort((a, b) => a.x - b.x);
-}
-
-const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000];
-
-/** On a log axis each of these is about as far from the next as the next from the one after. */
-const logSteps = [
-  10 * second,
-  minute,
-  5 * minute,
-  15 * minute,
-  hour,
-  2 * hour,
-  4 * hour,
-  8 * hour,
-  day,
-  2 * day,
-  4 * day,
-  8 * day,
-];
-
-const linearSteps = [
-  second,
-  5 * second,
-  15 * second,
-  minute,
-  5 * minute,
-  15 * minute,
-  30 * minute,
-  hour,
-  2 * hour,
-  4 * hour,
-  12 * hour,
-  day,
-  2 * day,
-];
-
-/** As many on a linear axis as can be read at a glance. */
-const maxSteps = 6;
-
-/** Between the middles of two times below the axis. */
-const axisRoomPx = 28;
-
-type Tick = { x: number; text: string };
-
-/** The times between the two ends of the axis, whose own labels are `first` and `last`. */
-export function ticksBetween(
-  scale: ScaleName,
-  windowMs: number,
-  width: number,
-  first: string,
-  last: string,
-): Tick[] {
-  const linear = linearSteps.find((step) => windowMs / step <= maxSteps) ?? windowMs;
-  const times =
-    scale === "log"
-      ? logSteps
-      : Array.from(
-          { length: Math.ceil(windowMs / linear) - 1 },
-          (_, place) => (place + 1) * linear,
-        );
-  const labels = times
-    .filter((ms) => ms < windowMs)
-    .map((ms): Label => ({
-      x: fractionOf(scale, ms, windowMs) * width,
-      text: span(ms),
-      stays: false,
-    }));
-  // The labels of the ends stand beside them, not around them.
-  const ends: Label[] = [
-    { x: textPx(first) / 2, text: first, stays: true },
-    { x: width - textPx(last) / 2, text: last, stays: true },
-  ];
-  return withRoom([...ends, ...labels], axisRoomPx).filter(({ stays }) => !stays);
+  return {
+    now: isWithin ? { x, text: flag, side } : null,
+    hasEnd,
+    end: hasEnd ? (end ?? null) : null,
+  };
 }

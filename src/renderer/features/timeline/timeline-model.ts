@@ -18,6 +18,8 @@ import { isSettled, type DeliveryState, type Outcome } from "../../../domain/sta
 export type Mark =
   | { kind: "attempt"; round: number; at: number; attempt: AttemptAnswer }
   | { kind: "under_way"; round: number; at: number }
+  /** Another timeline has an attempt there, and this one does not. */
+  | { kind: "never"; round: number; at: number }
   | { kind: "coming"; round: number; at: number; /** Its time is on record. */ next: boolean };
 
 /** Where the track of a lane ends in a buffer. */
@@ -394,7 +396,7 @@ export function aheadOf(timeline: Timeline): Ahead[] {
   const ahead = new Map<string, Ahead>();
   for (const { marks, url } of timeline.lanes) {
     for (const mark of marks) {
-      if (mark.kind === "attempt") continue;
+      if (mark.kind === "attempt" || mark.kind === "never") continue;
       const { kind, round, at } = mark;
       const key = `${kind} ${round}`;
       const known = ahead.get(key);

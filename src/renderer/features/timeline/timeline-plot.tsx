@@ -5,8 +5,10 @@
 
 import {
   type CSSProperties,
+  Fragment,
   type KeyboardEvent,
   memo,
+  type ReactNode,
   useCallback,
   useMemo,
   useRef,
@@ -16,6 +18,7 @@ import { useWidth } from "../../kit/use-width.ts";
 import { dayAndTime, span } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import { markSentence } from "./mark-words.ts";
+import { type Axis, type Range, type ScaleName, ticksBetween } from "./timeline-axis.ts";
 import {
   firstPosition,
   groupAt,
@@ -28,12 +31,13 @@ import { type MarkEvents, TimelineFloat, TimelineLane } from "./timeline-lane.ts
 import {
   layoutOf,
   type RoundLabel,
-  type ScaleName,
-  ticksBetween,
   type TimelineLayout,
+  type TimelinePart,
   topOf,
+  wholeRange,
 } from "./timeline-layout.ts";
-import type { Mark, Timeline } from "./timeline-model.ts";
+import type { Mark } from "./timeline-model.ts";
+import { useBrush, zoomed } from "./timeline-zoom.ts";
 
 /**
  * Of the lanes, at the left for their numbers and at the right for the window's end: `--gut` and
@@ -42,20 +46,50 @@ import type { Mark, Timeline } from "./timeline-model.ts";
 const [gutterPx, tailPx] = [40, 2];
 
 type Props = {
-  timeline: Timeline;
+  /** Over one axis, the one above the other; several have their names. */
+  parts: readonly TimelinePart[];
   scale: ScaleName;
   label: string;
-  onOpenAttempt: (attemptId: string) => void;
+  /** The part of the time that is shown; null for all of it. */
+  range: Range | null;
+  onRange: (range: Range | null) => void;
+  onOpenAttempt: (attemptId: string, part: TimelinePart) => void;
+  /** Drawn over all lanes, where the caller knows more of them. */
+  over?: (axis: Axis) => ReactNode;
+  /** The mark that has a ring, in each part. */
+  ringed?: { webhookId: string; round: number };
 };
 
-export function TimelinePlot({ timeline, scale, label, onOpenAttempt }: Props) {
+export function TimelinePlot({
+  parts,
+  scale,
+  label,
+  range,
+  onRange,
+  onOpenAttempt,
+  over,
+  ringed,
+}: Props) {
   const now = useNow();
   const root = useRef<HTMLDivElement>(null);
   const width = useWidth(root) - gutterPx - tailPx;
-  const layout = useMemo(() => layoutOf({ timeline, scale, width }), [timeline, scale, width]);
+  const layout = useMemo(
+    () => layoutOf({ parts, scale, width, range }),
+    [parts, scale, width, range],
+  );
+  const { axis } = layout;
+  const whole = useMemo(() => wholeRange(parts), [parts]);
+  const brush = useBrush({ root, gutterPx, axis, onRange });
   const marks = useMarks(layout, root, onOpenAttempt);
   const { shown, position, tabStop } = marks;
   const active = position === null ? null : markAt(layout.lanes, position);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const next = zoomed(event, { whole, range, around: active?.at ?? null });
+    if (next === undefined) return marks.onKeyDown(event);
+    event.preventDefault();
+    event.stopPropagation();
+    onRange(next);
+  };
 
   return (
     <div
@@ -64,32 +98,55 @@ export function TimelinePlot({ timeline, scale, label, onOpenAttempt }: Props) {
       role="group"
       aria-label={label}
       data-scale={scale}
-      onKeyDown={marks.onKeyDown}
+      onKeyDown={onKeyDown}
+      onPointerDown={brush.onPointerDown}
     >
       {width > 0 ? (
         <>
-          <TimelineOver
-            timeline={timeline}
-            scale={scale}
-            width={width}
-            now={now}
-            roundLines={layout.roundLines}
-          />
+          <TimelineOver parts={parts} axis={axis} now={now} roundLines={layout.roundLines} />
+          {over?.(axis)}
           <div className="tl-top" />
-          <TimelineRounds rounds={layout.rounds} />
-          {layout.lanes.map((lane, place) => (
-            <TimelineLane
-              key={lane.lane.webhookId}
-              layout={lane}
-              ceilingMs={timeline.ceilingMs}
-              tabStop={tabStop !== null && tabStop.lane === place ? tabStop.key : null}
-              events={marks.events}
-            />
+          {layout.parts.map(({ part, rounds, lanes }) => (
+            <Fragment key={part.key}>
+              {parts.length === 1 ? null : (
+                <h4 className="tl-part">
+                  {part.name}
+                  {part.note === undefined ? null : <span> {part.note}</span>}
+                </h4>
+              )}
+              <TimelineRounds rounds={rounds} />
+              {lanes.map((lane) => (
+                <TimelineLane
+                  key={lane.lane.webhookId}
+                  layout={lane}
+                  ceilingMs={part.timeline.ceilingMs}
+                  startsAt={part.timeline.startsAt}
+                  tabStop={
+                    tabStop !== null && layout.lanes[tabStop.lane] === lane ? tabStop.key : null
+                  }
+                  ringedRound={ringed?.webhookId === lane.lane.webhookId ? ringed.round : null}
+                  events={marks.events}
+                />
+              ))}
+            </Fragment>
           ))}
-          <TimelineAxis timeline={timeline} scale={scale} width={width} now={now} />
+          {scale === "compact" ? <TimelineGaps axis={axis} /> : null}
+          <TimelineAxis parts={parts} axis={axis} now={now} />
+          {brush.band === null ? null : (
+            <div
+              className="tl-band"
+              style={
+                {
+                  "--left": `${gutterPx + brush.band.left}px`,
+                  "--w": `${brush.band.width}px`,
+                } as CSSProperties
+              }
+            />
+          )}
           {shown === null ? null : (
             <TimelineFloat
               group={shown.group}
+              startsAt={whole.from}
               active={
                 shown.isHeld
                   ? shown.group.marks.findIndex(({ round }) => round === position?.round)
@@ -105,7 +162,7 @@ export function TimelinePlot({ timeline, scale, label, onOpenAttempt }: Props) {
         </>
       ) : null}
       <p className="sr" aria-live="polite">
-        {shown?.isHeld === true && active !== null ? markSentence(active) : ""}
+        {shown?.isHeld === true && active !== null ? markSentence(active, whole.from) : ""}
       </p>
     </div>
   );
@@ -117,16 +174,20 @@ type Attention = { position: MarkPosition; by: "pointer" | "keys" };
 function useMarks(
   layout: TimelineLayout,
   root: React.RefObject<HTMLElement | null>,
-  onOpenAttempt: (attemptId: string) => void,
+  onOpenAttempt: Props["onOpenAttempt"],
 ) {
-  const { lanes } = layout;
+  const { lanes, parts } = layout;
   const [focused, setFocused] = useState<MarkPosition | null>(null);
   const [attention, setAttention] = useState<Attention | null>(null);
-  const current = useRef({ lanes, focused, onOpenAttempt });
-  current.current = { lanes, focused, onOpenAttempt };
+  const current = useRef({ lanes, parts, focused, onOpenAttempt });
+  current.current = { lanes, parts, focused, onOpenAttempt };
 
   const open = useCallback((mark: Mark | null) => {
-    if (mark?.kind === "attempt") current.current.onOpenAttempt(mark.attempt.id);
+    if (mark?.kind !== "attempt") return;
+    const own = current.current.parts.find(({ lanes: all }) =>
+      all.some(({ groups }) => groups.some(({ marks }) => marks.includes(mark))),
+    );
+    if (own !== undefined) current.current.onOpenAttempt(mark.attempt.id, own.part);
   }, []);
 
   const events = useMemo<MarkEvents>(
@@ -216,28 +277,33 @@ function bottomOf(root: HTMLElement | null, key: string): number {
 }
 
 type OverProps = {
-  timeline: Timeline;
-  scale: ScaleName;
-  width: number;
+  parts: readonly TimelinePart[];
+  axis: Axis;
   now: number | null;
-  roundLines: readonly number[];
 };
 
 /**
  * What lies over all lanes of the retry timeline: the lines of the rounds, now, the hatch of what
  * is to come, the window's end.
  */
-function TimelineOver({ timeline, scale, width, now, roundLines }: OverProps) {
-  const { now: cursor, end } = topOf({ timeline, scale, width, now });
+function TimelineOver({
+  parts,
+  axis,
+  now,
+  roundLines,
+}: OverProps & { roundLines: readonly number[] }) {
+  const { now: cursor, hasEnd, end } = topOf({ parts, axis, now });
+  const isOver = parts.every(({ timeline }) => timeline.isOver);
+  const isAhead = now !== null && now < axis.from;
   return (
     <div
       className="tl-over"
       aria-hidden="true"
-      style={{ "--now": `${cursor?.x ?? width}px` } as CSSProperties}
+      style={{ "--now": `${cursor?.x ?? (isAhead ? 0 : axis.width)}px` } as CSSProperties}
     >
-      {timeline.isOver ? null : <div className="tl-future" />}
+      {isOver ? null : <div className="tl-future" />}
       <RoundLines lines={roundLines} />
-      <div className="tl-end">{end === null ? null : <b>{end}</b>}</div>
+      {hasEnd ? <div className="tl-end">{end === null ? null : <b>{end}</b>}</div> : null}
       {cursor === null ? null : (
         <div className="tl-now">
           <b className={cursor.side === "right" ? "at-right" : undefined}>{cursor.text}</b>
@@ -270,18 +336,26 @@ const TimelineRounds = memo(function TimelineRounds({ rounds }: { rounds: readon
   );
 });
 
-function TimelineAxis({ timeline, scale, width, now }: Omit<OverProps, "roundLines">) {
-  const { startsAt, windowMs } = timeline;
-  const endsAt = startsAt + windowMs;
-  const start = dayAndTime(startsAt, now ?? startsAt);
-  const end =
-    topOf({ timeline, scale, width, now }).end === null
-      ? dayAndTime(endsAt, startsAt)
-      : span(windowMs);
-  const ticks = useMemo(
-    () => ticksBetween(scale, windowMs, width, start, end),
-    [scale, windowMs, width, start, end],
+/** How long the gaps of the compact scale are. */
+function TimelineGaps({ axis: { gaps } }: { axis: Axis }) {
+  return (
+    <div className="tl-gaps" aria-hidden="true">
+      {gaps.map(({ x, width, text }) => (
+        <span key={x} style={{ "--x": `${x}px`, "--w": `${width}px` } as CSSProperties}>
+          {text}
+        </span>
+      ))}
+    </div>
   );
+}
+
+function TimelineAxis({ parts, axis, now }: OverProps) {
+  const { from, to, width } = axis;
+  const origin = wholeRange(parts).from;
+  const start = dayAndTime(from, now ?? from);
+  const { hasEnd, end: endText } = topOf({ parts, axis, now });
+  const end = hasEnd && endText !== null ? span(to - origin) : dayAndTime(to, from);
+  const ticks = useMemo(() => ticksBetween(axis, origin, start, end), [axis, origin, start, end]);
   return (
     <div className="tl-axis" aria-hidden="true">
       <span style={{ "--x": "0px" } as CSSProperties}>{start}</span>

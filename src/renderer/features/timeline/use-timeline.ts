@@ -8,6 +8,7 @@ import type { AnswerOf } from "../../../contract/contract.ts";
 import { profileOf } from "../../../domain/retry.ts";
 import { nowOf, useClock } from "../../stores/clock.ts";
 import { useDestination, useLive } from "../../stores/live-data.ts";
+import type { TimelinePart } from "./timeline-layout.ts";
 import {
   aheadOf,
   isUnstarted,
@@ -43,39 +44,64 @@ export function useTimeline(
 ): DeliveryTimeline {
   const { destination, isDeleted } = useDestination(delivery.destinationId);
   const profiles = useLive("retryProfiles.list", {}).answer?.items;
-  const settings = useLive("settings.get", {}).answer;
-  const clock = useClock();
-  const profile = profileOf(profiles ?? [], destination?.retryProfile);
-  const isLoaded = (destination !== undefined || isDeleted) && profiles !== undefined;
-  // Only a delivery whose window has not begun moves with the clock as a whole.
-  const now =
-    isUnstarted(delivery) && clock !== undefined ? Math.floor(nowOf(clock) / 1000) * 1000 : 0;
-
   const windows = useMemo(() => windowsOf(delivery), [delivery]);
   const windowIndex = Math.min(chosenWindow ?? windows.length - 1, windows.length - 1);
   const webhooks = useMemo(() => destination?.webhooks ?? [], [destination]);
-  const timeline = useMemo(() => {
-    if (!isLoaded || settings === undefined) return null;
-    const { seed, jitter } = settings;
-    return timelineOf({
-      delivery,
-      webhooks,
-      profile,
-      seed,
-      jitter,
-      window: windows[windowIndex],
-      now,
-    });
-  }, [isLoaded, settings, delivery, webhooks, profile, windows, windowIndex, now]);
+  const deliveries = useMemo(() => [delivery], [delivery]);
+  const parts = useTimelineParts(deliveries, windows[windowIndex]);
+  const timeline = parts?.[0]?.timeline ?? null;
 
   return {
     destination,
-    name: destination?.name ?? (isDeleted ? "a deleted destination" : ""),
-    timeoutMs: profile.timeoutMs,
+    name: nameOf(destination, isDeleted),
+    timeoutMs: profileOf(profiles ?? [], destination?.retryProfile).timeoutMs,
     windows,
     windowIndex,
     timeline,
     rounds: useMemo(() => roundsOf(delivery, webhooks), [delivery, webhooks]),
     ahead: useMemo(() => (timeline === null ? [] : aheadOf(timeline)), [timeline]),
   };
+}
+
+function nameOf(destination: { name: string } | undefined, isDeleted: boolean): string {
+  return destination?.name ?? (isDeleted ? "a deleted destination" : "");
+}
+
+/**
+ * The timelines of deliveries, to be drawn over one axis: of their newest windows without `window`.
+ * Null while what they are computed from loads.
+ */
+export function useTimelineParts(
+  deliveries: readonly Delivery[],
+  window?: RetryWindow,
+): TimelinePart[] | null {
+  const destinations = useLive("destinations.list", {}).answer?.items;
+  const profiles = useLive("retryProfiles.list", {}).answer?.items;
+  const settings = useLive("settings.get", {}).answer;
+  const clock = useClock();
+  // Only a delivery whose window has not begun moves with the clock as a whole.
+  const now =
+    deliveries.some(isUnstarted) && clock !== undefined
+      ? Math.floor(nowOf(clock) / 1000) * 1000
+      : 0;
+  return useMemo(() => {
+    if (destinations === undefined || profiles === undefined || settings === undefined) return null;
+    const { seed, jitter } = settings;
+    return deliveries.map((delivery): TimelinePart => {
+      const destination = destinations.find(({ id }) => id === delivery.destinationId);
+      return {
+        key: delivery.id,
+        name: nameOf(destination, true),
+        timeline: timelineOf({
+          delivery,
+          webhooks: destination?.webhooks ?? [],
+          profile: profileOf(profiles, destination?.retryProfile),
+          seed,
+          jitter,
+          window,
+          now,
+        }),
+      };
+    });
+  }, [destinations, profiles, settings, deliveries, window, now]);
 }

@@ -15,6 +15,7 @@ import { useOverlay } from "../../stores/commands.ts";
 import { isMac, useKeys } from "../../stores/keys.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
+import { openDemo } from "../demo/demo.tsx";
 import { NothingArrives } from "../sources/refused-requests.tsx";
 import { snippet, type SnippetKind, snippetKinds } from "../composer/snippets.ts";
 import "./welcome.css";
@@ -125,10 +126,7 @@ export function Welcome() {
           </WayStep>
         </ol>
       </section>
-      <Demo
-        onOpen={() => run(() => call("workspaces.open", { kind: "demo" }), "demo")}
-        ingestUrl={ingestUrl}
-      />
+      <Demo onOpen={() => run(openDemo, "demo")} ingestUrl={ingestUrl} />
     </div>
   );
 }
@@ -186,9 +184,13 @@ function Stop({ icon, title, text }: { icon: IconName; title: ReactNode; text: s
 
 const shop: readonly { icon: IconName; name: string; text: string }[] = [
   { icon: "sources", name: "Sources", text: "Shop web, Shop server, Shop app" },
-  { icon: "profiles", name: "Profiles", text: "240 users, 14 events" },
+  { icon: "profiles", name: "Profiles", text: "24 people with names, and new visitors" },
   { icon: "audiences", name: "Audience", text: "Big spenders" },
-  { icon: "destinations", name: "Destinations", text: "Billing, CRM sync" },
+  {
+    icon: "destinations",
+    name: "Destinations",
+    text: "Billing, CRM sync, Warehouse, Loyalty points",
+  },
   { icon: "endpoints", name: "Flaky webhook", text: "503 ×3 → reset → 200" },
 ];
 
@@ -197,7 +199,9 @@ function Demo({ onOpen, ingestUrl }: { onOpen: () => void; ingestUrl: string }) 
   return (
     <aside className="demo" aria-label="Demo workspace">
       <h2>Or open the demo workspace</h2>
-      <p className="muted">A shop that generates its own traffic, so that every view has data.</p>
+      <p className="muted">
+        A shop that sends for as long as it is open, so that every view has data.
+      </p>
       <dl>
         {shop.map(({ icon, name, text }) => (
           <div key={name}>
@@ -212,7 +216,9 @@ function Demo({ onOpen, ingestUrl }: { onOpen: () => void; ingestUrl: string }) 
       <div className="actions">
         <Button onClick={onOpen}>Open the demo workspace</Button>
       </div>
-      <p className="quiet">Stored next to your own data. You can clear it in Settings.</p>
+      <p className="quiet">
+        Stored next to your own data. Settings and the palette close and reset it.
+      </p>
       <hr />
       <h3>Using a client library</h3>
       <ul className="libs">

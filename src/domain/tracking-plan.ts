@@ -1,0 +1,253 @@
+/**
+ * A tracking plan: what messages of a source should look like, as JSON Schemas. Read from what the
+ * hosted service exports, in its newer and its older form, and from plain schemas by event. All
+ * become the rules of the newer form, whose schemas describe whole messages.
+ */
+
+import { isObject, type Json, type JsonObject } from "./json.ts";
+import { sizeOfSchema } from "./schema-size.ts";
+
+export const planRuleTypes = ["track", "identify", "group", "page", "screen", "common"] as const;
+type PlanRuleType = (typeof planRuleTypes)[number];
+
+export type PlanRule = {
+  type: PlanRuleType;
+  /** The event of a track, the name of a page or screen; null for all messages of the type. */
+  key: string | null;
+  version: number;
+  schema: JsonObject;
+};
+
+type TrackingPlan = { name: string | null; rules: PlanRule[] };
+
+export const planActions = ["record", "drop-properties", "block"] as const;
+export const unplannedEventActions = ["allow", "record", "block"] as const;
+export const unplannedPropertyActions = ["allow", "record", "drop"] as const;
+
+/** What a source does with messages that differ from its plan. */
+type PlanSettings = {
+  onViolation: (typeof planActions)[number];
+  /** Tracks whose event has no rule. */
+  unplannedEvents: (typeof unplannedEventActions)[number];
+  /** Members of `properties` and `traits` that the rule does not name. */
+  unplannedProperties: (typeof unplannedPropertyActions)[number];
+};
+
+/** The hosted service allows all of it, until its user chooses otherwise. */
+export const defaultPlanSettings: PlanSettings = {
+  onViolation: "record",
+  unplannedEvents: "allow",
+  unplannedProperties: "allow",
+};
+
+/** The plan of a source. The rules are kept as text, which is parsed when they are first used. */
+export type SourcePlan = PlanSettings & { name: string | null; rules: string };
+
+export type PlanViolation = { path: string; message: string };
+
+/** How a message met its plan. */
+export type PlanResult = {
+  violations: PlanViolation[];
+  /** Where the members were that were removed from what is delivered. */
+  dropped: string[][];
+  /** It is not delivered. */
+  blocked: boolean;
+};
+
+/** A plan of forty events has a hundred of these; the whole of it is one call of the control API. */
+const maxRules = 1000;
+const maxPlanBytes = 1_000_000;
+
+/** Returns a sentence when it is no plan. */
+export function readTrackingPlan(document: Json): TrackingPlan | string {
+  const outer = unwrapped(document);
+  const rules = Array.isArray(outer) ? outer : outer["rules"];
+  const found = Array.isArray(rules)
+    ? listedRules(rules)
+    : isObject(rules)
+      ? olderRules(rules)
+      : plainRules(outer as JsonObject);
+  if (typeof found === "string") return found;
+  if (found.length === 0)
+    return "The plan has no rules. Give a JSON Schema for at least one event, for identify or for group.";
+  if (found.length > maxRules)
+    return `The plan has ${found.length} rules, more than the ${maxRules} allowed.`;
+  const name = Array.isArray(outer) ? null : (outer["name"] ?? outer["display_name"] ?? null);
+  const plan = { name: typeof name === "string" ? name.slice(0, 200) : null, rules: found };
+  if (JSON.stringify(plan).length > maxPlanBytes)
+    return `The plan has more than the ${maxPlanBytes} bytes allowed.`;
+  return wrongRule(found) ?? plan;
+}
+
+/** `Order Completed`, `identify`, `page Pricing`, `all messages`. */
+export function ruleName({
+  type,
+  key,
+  version,
+}: Pick<PlanRule, "type" | "key" | "version">): string {
+  const name =
+    type === "track"
+      ? (key ?? "track")
+      : type === "common"
+        ? "all messages"
+        : key === null
+          ? type
+          : `${type} ${key}`;
+  return version === 1 ? name : `${name} (version ${version})`;
+}
+
+/** Answers of the hosted API are wrapped in `data`, and a plan in `trackingPlan`. */
+function unwrapped(document: Json): JsonObject | Json[] {
+  if (Array.isArray(document)) return document;
+  if (!isObject(document)) return [];
+  const { data, trackingPlan } = document;
+  const inner = isObject(data) && Object.keys(document).length === 1 ? data : trackingPlan;
+  return isObject(inner) && (inner === data || Object.keys(document).length === 1)
+    ? unwrapped(inner)
+    : document;
+}
+
+/** `[{type: "TRACK", key: "Order Completed", version: 1, jsonSchema: {…}}]` */
+function listedRules(list: readonly Json[]): PlanRule[] | string {
+  const rules: PlanRule[] = [];
+  for (const [place, entry] of list.entries()) {
+    const where = `rules[${place}]`;
+    if (!isObject(entry))
+      return `${where} is not an object with \`type\`, \`key\` and \`jsonSchema\`.`;
+    const given = entry["type"] ?? "track";
+    const type = typeof given === "string" ? given.toLowerCase() : "";
+    if (!isRuleType(type))
+      return `${where} has the type ${brief(entry["type"])}. The types are ${planRuleTypes.join(", ").toUpperCase()}.`;
+    const schema = schemaIn(entry["jsonSchema"] ?? entry["json_schema"] ?? entry["schema"]);
+    if (schema === null) return `${where} has no \`jsonSchema\` that is an object.`;
+    const key = entry["key"] ?? null;
+    if (key !== null && typeof key !== "string") return `${where}: \`key\` is not a text.`;
+    if (type === "track" && (key === null || key === ""))
+      return `${where} is a TRACK without a \`key\`, the name of its event.`;
+    rules.push({
+      type,
+      key: key === "" ? null : key,
+      version: versionOf(entry["version"]),
+      schema,
+    });
+  }
+  return rules;
+}
+
+/** `{events: [{name, version, rules: {…}}], identify: {…}, group: {…}, global: {…}}` */
+function olderRules(of: JsonObject): PlanRule[] | string {
+  const rules: PlanRule[] = [];
+  const events = of["events"] ?? [];
+  if (!Array.isArray(events)) return "`rules.events` is not a list.";
+  for (const [place, entry] of events.entries()) {
+    const where = `rules.events[${place}]`;
+    if (!isObject(entry) || typeof entry["name"] !== "string" || entry["name"] === "")
+      return `${where} has no \`name\`, the event.`;
+    const schema = schemaIn(entry["rules"] ?? {});
+    if (schema === null) return `${where}: \`rules\` is not a JSON Schema.`;
+    rules.push({ type: "track", key: entry["name"], version: versionOf(entry["version"]), schema });
+  }
+  for (const [name, type] of [
+    ["identify", "identify"],
+    ["group", "group"],
+    ["global", "common"],
+  ] as const) {
+    const schema = schemaIn(of[name] ?? null);
+    // The export has an empty object for each that is not there.
+    if (schema === null || Object.keys(schema).length === 0) continue;
+    rules.push({ type, key: null, version: 1, schema });
+  }
+  return rules;
+}
+
+/**
+ * `{"Order Completed": {…}, identify: {…}}` or `{events: {"Order Completed": {…}}, identify: {…}}`:
+ * schemas of properties and traits.
+ */
+function plainRules(of: JsonObject): PlanRule[] | string {
+  const isSorted = isObject(of["events"]) && !isSchema(of["events"]);
+  const rules: PlanRule[] = [];
+  const add = (
+    type: PlanRuleType,
+    key: string | null,
+    value: Json,
+    where: string,
+  ): string | null => {
+    const schema = schemaIn(value);
+    if (schema === null)
+      return `${where} is not a JSON Schema: it is neither an object nor JSON text of one.`;
+    const member = type === "identify" || type === "group" ? "traits" : "properties";
+    const whole = type === "common" ? schema : within(member, schema);
+    rules.push({ type, key, version: 1, schema: whole });
+    return null;
+  };
+  for (const [name, value] of Object.entries(of)) {
+    if (name === "name" || name === "$schema" || name === "version" || name === "description") {
+      if (!isObject(value)) continue;
+    }
+    let wrong: string | null = null;
+    if (isSorted && name === "events") {
+      for (const [event, schema] of Object.entries(value as JsonObject))
+        wrong ??= add("track", event, schema, `events[${brief(event)}]`);
+    } else if (isRuleType(name) && name !== "track") wrong = add(name, null, value, name);
+    else if (isSorted)
+      wrong = `${brief(name)} is unknown beside \`events\`. Known are identify, group, page, screen and common.`;
+    else wrong = add("track", name, value, brief(name));
+    if (wrong !== null) return wrong;
+  }
+  return rules;
+}
+
+/** A schema of a message from one of its properties or traits; local references stay local. */
+function within(member: "properties" | "traits", schema: JsonObject): JsonObject {
+  const { definitions, $defs, $schema, ...rest } = schema;
+  return {
+    type: "object",
+    properties: { [member]: rest },
+    ...(definitions === undefined ? {} : { definitions }),
+    ...($defs === undefined ? {} : { $defs }),
+    ...($schema === undefined ? {} : { $schema }),
+  };
+}
+
+/** An event named `events` has a schema, and no schemas by name. */
+function isSchema(value: JsonObject): boolean {
+  return typeof value["type"] === "string" || Array.isArray(value["required"]);
+}
+
+function wrongRule(rules: readonly PlanRule[]): string | null {
+  const seen = new Set<string>();
+  for (const rule of rules) {
+    const id = JSON.stringify([rule.type, rule.key, rule.version]);
+    if (seen.has(id)) return `The plan has two rules for ${ruleName(rule)}.`;
+    seen.add(id);
+    const wrong = sizeOfSchema(rule.schema);
+    if (typeof wrong === "string") return `The rule for ${ruleName(rule)}: ${wrong}`;
+  }
+  return null;
+}
+
+function isRuleType(name: string): name is PlanRuleType {
+  return (planRuleTypes as readonly string[]).includes(name);
+}
+
+/** Some tools write it as text. */
+function schemaIn(value: Json | undefined): JsonObject | null {
+  if (typeof value !== "string") return isObject(value) ? value : null;
+  try {
+    const parsed = JSON.parse(value) as Json;
+    return isObject(parsed) ? parsed : null;
+  } catch {
+    return null;
+  }
+}
+
+function versionOf(value: Json | undefined): number {
+  const version = Number(value ?? 1);
+  return Number.isInteger(version) && version > 0 ? version : 1;
+}
+
+function brief(value: Json | undefined): string {
+  const text = JSON.stringify(value ?? null);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}

@@ -1,0 +1,185 @@
+import { describe, expect, test } from "vitest";
+import type { Destination, Source } from "../domain/configuration.ts";
+import type { DestinationId, MessageRowId, SourceId, WebhookId } from "../domain/ids.ts";
+import type { Outcome } from "../domain/states.ts";
+import { Flow } from "./flow.ts";
+import type { CommittedMessage, RecordedAttempt, UnderWay } from "./ports.ts";
+
+const sourceId = 1 as SourceId;
+const destinationId = 1 as DestinationId;
+const webhookId = 1 as WebhookId;
+
+let now = 1_000_000;
+const pass = (ms: number): void => void (now += ms);
+
+let lastId = 0;
+const message = (routed = true): CommittedMessage => {
+  lastId += 1;
+  return {
+    id: lastId as MessageRowId,
+    messageId: `m${lastId}`,
+    sourceId,
+    duplicateOf: null,
+    decisions: [
+      { destinationId, routed, reason: "", detail: "", warnings: [], payload: "documented" },
+    ],
+  };
+};
+const attempt = (outcome: Outcome = "success", round = 1): RecordedAttempt =>
+  ({
+    messageRow: 1 as MessageRowId,
+    destinationId,
+    webhookId,
+    round,
+    outcome,
+    durationMs: 3,
+    response: outcome === "success" ? { status: 200 } : null,
+  }) as unknown as RecordedAttempt;
+
+function startFlow({
+  before = [],
+  underWay = [],
+}: { before?: Outcome[]; underWay?: UnderWay[] } = {}) {
+  let seeded = 0;
+  const flow = new Flow({
+    configuration: {
+      sources: () => [{ id: sourceId } as Source],
+      destinations: () => [
+        { id: destinationId, sourceIds: [sourceId], webhooks: [{ id: webhookId }] } as Destination,
+      ],
+    },
+    store: {
+      deliveriesByDestination: () => new Map([[destinationId, { waiting: 2 }]]),
+      deliveriesByDue: () =>
+        ({ items: [{ nextAttemptAt: 5000 }, { nextAttemptAt: 7000 }] }) as never,
+      newestAttempts: () => {
+        seeded += 1;
+        return before.map((outcome) => ({ webhookId, outcome, status: null, durationMs: 1 }));
+      },
+    },
+    clock: { now: () => 777 },
+    monotonic: () => now,
+    underWay: () => underWay,
+  });
+  return { flow, seeds: () => seeded };
+}
+
+describe("the flow", () => {
+  test("counts messages per line from the start, and their rate over the last five seconds", () => {
+    const { flow } = startFlow();
+    for (let second = 0; second < 5; second += 1) {
+      flow.committed([message(), message(), message(false)]);
+      pass(1000);
+    }
+    pass(-1000);
+    const { since, sources, lines } = flow.look();
+    expect(since).toBe(777);
+    expect(sources).toEqual([{ id: sourceId, count: 15, perSecond: 3, shares: false }]);
+    expect(lines).toEqual([{ sourceId, destinationId, count: 10, perSecond: 2, filtered: 5 }]);
+    pass(200_000);
+    expect(flow.look().lines).toMatchObject([{ count: 10, perSecond: 0 }]);
+  });
+
+  test("knows how the attempts at a webhook ended", () => {
+    const { flow } = startFlow();
+    flow.recorded([attempt(), attempt("http_error"), attempt("timeout")]);
+    expect(flow.look().webhooks).toMatchObject([
+      {
+        count: 3,
+        lastMinute: { ended: 3, failed: 2 },
+        failedInARow: 2,
+        lastFailure: { outcome: "timeout", status: null },
+      },
+    ]);
+    pass(60_000);
+    flow.recorded([attempt()]);
+    expect(flow.look().webhooks).toMatchObject([
+      { count: 4, lastMinute: { ended: 1, failed: 0 }, failedInARow: 0 },
+    ]);
+    for (let each = 0; each < 20; each += 1) flow.recorded([attempt()]);
+    expect(flow.look().webhooks[0]?.last).toHaveLength(10);
+  });
+
+  test("shows how attempts ended before the start, counts none of them, and asks for them once", () => {
+    const { flow, seeds } = startFlow({ before: ["timeout", "success"] });
+    expect(flow.look().webhooks).toMatchObject([{ count: 0, failedInARow: 1 }]);
+    flow.look();
+    expect(seeds()).toBe(1);
+    expect(flow.look().waiting).toEqual([
+      { destinationId, queued: 0, sending: 0, waiting: 2, due: [5000, 7000] },
+    ]);
+  });
+
+  test("names single messages only while somebody looks, and for four seconds", () => {
+    const { flow } = startFlow();
+    flow.committed([message()]);
+    expect(flow.look().moving.messages).toEqual([]);
+    flow.committed([message()]);
+    flow.recorded([attempt("http_error", 2)]);
+    pass(100);
+    const { moving } = flow.look();
+    expect(moving.messages).toEqual([
+      { id: lastId, sourceId, destinationIds: [destinationId], agoMs: 100 },
+    ]);
+    expect(moving.attempts).toMatchObject([{ round: 2, outcome: "http_error", agoMs: 100 }]);
+    pass(4000);
+    expect(flow.look().moving).toEqual({ messages: [], attempts: [] });
+    pass(20_000);
+    flow.committed([message()]);
+    expect(flow.look().moving.messages).toEqual([]);
+  });
+
+  test("names none of a source with more than forty messages a second, until there are fewer than thirty", () => {
+    const { flow } = startFlow();
+    flow.look();
+    const second = (messages: number): void => {
+      for (let each = 0; each < messages; each += 1) flow.committed([message()]);
+      pass(1000);
+    };
+    second(50);
+    second(50);
+    second(50);
+    pass(-1000);
+    expect(flow.look().sources).toMatchObject([{ shares: true }]);
+    pass(1000);
+    for (let each = 0; each < 7; each += 1) second(35);
+    pass(-1000);
+    expect(flow.look()).toMatchObject({ sources: [{ shares: true }], moving: { messages: [] } });
+    pass(1000);
+    second(10);
+    second(10);
+    second(10);
+    pass(-1000);
+    const after = flow.look();
+    expect(after.sources).toMatchObject([{ shares: false }]);
+    expect(after.moving.messages.length).toBeGreaterThan(0);
+  });
+
+  test("has the attempts in flight, with the time of the oldest", () => {
+    const underWay: UnderWay[] = [];
+    const { flow } = startFlow({ underWay });
+    underWay.push({
+      messageId: 4 as MessageRowId,
+      destinationId,
+      webhookId,
+      round: 1,
+      startedAt: now,
+    });
+    pass(2500);
+    const { webhooks, moving } = flow.look();
+    expect(webhooks).toMatchObject([{ inFlight: 1, inFlightMs: 2500 }]);
+    expect(moving.attempts).toMatchObject([{ messageId: 4, outcome: null, agoMs: 2500 }]);
+  });
+
+  test("starts again after a reset", () => {
+    const { flow } = startFlow();
+    flow.committed([message()]);
+    flow.recorded([attempt("timeout")]);
+    flow.reload();
+    expect(flow.look()).toMatchObject({
+      sources: [{ count: 0 }],
+      lines: [{ count: 0 }],
+      webhooks: [{ count: 0, failedInARow: 0 }],
+    });
+  });
+});

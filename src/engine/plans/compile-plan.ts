@@ -1,0 +1,176 @@
+/**
+ * Compiles the rules of a tracking plan with ajv, each when it is first needed and once. Whatever a
+ * schema or a message holds, a check has a bound: references stay within the schema, patterns are
+ * matched in linear time, and a schema's size is limited (`domain/schema-size.ts`).
+ */
+
+import { Ajv, type Options, type ValidateFunction } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { fullFormats } from "ajv-formats/dist/formats.js";
+import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { linearPattern } from "../../domain/linear-pattern.ts";
+import { sizeOfSchema } from "../../domain/schema-size.ts";
+import { ruleName, type PlanRule } from "../../domain/tracking-plan.ts";
+
+/** Steps of patterns in one message: some 30 ms. */
+const maxSteps = 3_000_000;
+
+/** The patterns of a check were given up, because its texts are too long for them. */
+export class TooCostly extends Error {}
+
+let steps = 0;
+
+/** Before each check. */
+export function resetSteps(): void {
+  steps = 0;
+}
+
+/** Throws a sentence for what is no pattern, or none that can be matched. */
+function regExp(source: string) {
+  const pattern = linearPattern(source);
+  if (typeof pattern === "string") throw new Error(pattern);
+  return {
+    test(text: string): boolean {
+      steps += text.length * pattern.size;
+      if (steps > maxSteps) throw new TooCostly();
+      return pattern.test(text);
+    },
+    /** Ajv knows patterns by this. */
+    toString: () => source,
+  };
+}
+regExp.code = "linearPattern";
+
+const options: Options = {
+  strict: false,
+  logger: false,
+  addUsedSchema: false,
+  validateFormats: true,
+  formats: fullFormats,
+  code: { regExp: regExp as unknown as NonNullable<NonNullable<Options["code"]>["regExp"]> },
+};
+
+type Compilers = Record<"draft7" | "draft2020", { first: Ajv; all: Ajv }>;
+
+function createCompilers(): Compilers {
+  const both = (create: (options: Options) => Ajv) => ({
+    first: withUnique(create(options)),
+    all: withUnique(create({ ...options, allErrors: true, verbose: true })),
+  });
+  return {
+    draft7: both((given) => new Ajv(given)),
+    draft2020: both((given) => new Ajv2020(given)),
+  };
+}
+
+/** Ajv compares each element with each other one, which takes a second for ten thousand. */
+function withUnique(ajv: Ajv): Ajv {
+  ajv.removeKeyword("uniqueItems");
+  ajv.addKeyword({
+    keyword: "uniqueItems",
+    type: "array",
+    schemaType: "boolean",
+    error: { message: "must have no two equal elements" },
+    validate: (wanted: boolean, elements: Json[]) =>
+      !wanted || new Set(elements.map(sorted)).size === elements.length,
+  });
+  return ajv;
+}
+
+/** The same text for equal values. */
+function sorted(value: Json): string {
+  return JSON.stringify(value, (_, each: Json) =>
+    isObject(each)
+      ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : each,
+  );
+}
+
+/** Members of messages that a rule names; null when its schema does not say it plainly. */
+export type Planned = { names: ReadonlySet<string>; fits: (name: string) => boolean } | null;
+
+export type CompiledRule = PlanRule & {
+  repeatedSize: number;
+  planned: Planned;
+  /** Stops at the first violation. */
+  first: ValidateFunction;
+  /** Finds all of them. */
+  all(): ValidateFunction;
+};
+
+let compilers: Compilers | null = null;
+
+/** Returns a sentence when the rule cannot be checked. */
+export function compileRule(rule: PlanRule): CompiledRule | string {
+  const size = sizeOfSchema(rule.schema);
+  if (typeof size === "string") return `The rule for ${ruleName(rule)}: ${size}`;
+  compilers ??= createCompilers();
+  const draft = JSON.stringify(rule.schema["$schema"] ?? "");
+  const { first, all } = compilers[/20(?:19-09|20-12)/.test(draft) ? "draft2020" : "draft7"];
+  const schema = cleaned(rule.schema);
+  try {
+    const compiled = first.compile(schema);
+    let complete: ValidateFunction | null = null;
+    return {
+      ...rule,
+      repeatedSize: size.repeated,
+      planned: plannedBy(rule),
+      first: compiled,
+      all: () => (complete ??= all.compile(schema)),
+    };
+  } catch (error) {
+    return `The rule for ${ruleName(rule)} is no valid JSON Schema: ${(error as Error).message}`;
+  }
+}
+
+const byName: ReadonlySet<string> = new Set([
+  "properties",
+  "patternProperties",
+  "definitions",
+  "$defs",
+  "dependencies",
+  "dependentSchemas",
+]);
+const values: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
+/** Exports have ids that are none, such as `/properties/total`; references do not use them. */
+const dropped: ReadonlySet<string> = new Set(["$schema", "$id", "id", "$anchor", "$dynamicAnchor"]);
+
+/** Without what names schemas, and with `exclusiveMinimum: true` of the oldest draft as a number. */
+function cleaned(schema: JsonObject): JsonObject {
+  const entries = Object.entries(schema).flatMap(([keyword, value]): [string, Json][] => {
+    if (dropped.has(keyword) && typeof value === "string") return [];
+    for (const side of ["Minimum", "Maximum"])
+      if (keyword === `exclusive${side}` && typeof value === "boolean") {
+        const limit = schema[side.toLowerCase()];
+        return value && limit !== undefined ? [[keyword, limit]] : [];
+      }
+    if (values.has(keyword)) return [[keyword, value]];
+    if (byName.has(keyword) && isObject(value))
+      return [
+        [
+          keyword,
+          Object.fromEntries(Object.entries(value).map(([name, each]) => [name, below(each)])),
+        ],
+      ];
+    return [[keyword, below(value)]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function below(value: Json): Json {
+  if (Array.isArray(value)) return value.map(below);
+  return isObject(value) ? cleaned(value) : value;
+}
+
+function plannedBy({ type, schema }: PlanRule): Planned {
+  const members = isObject(schema["properties"]) ? schema["properties"] : {};
+  const member = members[type === "identify" || type === "group" ? "traits" : "properties"] ?? {};
+  if (!isObject(member)) return null;
+  if (["$ref", "allOf", "anyOf", "oneOf", "if"].some((keyword) => keyword in member)) return null;
+  const { properties, patternProperties } = member;
+  const patterns = isObject(patternProperties) ? Object.keys(patternProperties).map(regExp) : [];
+  return {
+    names: new Set(isObject(properties) ? Object.keys(properties) : []),
+    fits: (name) => patterns.some((pattern) => pattern.test(name)),
+  };
+}

@@ -1,0 +1,300 @@
+/**
+ * Checks messages against the tracking plan of their source. Routing asks for each new message of a
+ * source that has a plan; without one nothing here runs.
+ */
+
+import type { CheckedMessage } from "../../domain/check.ts";
+import type { Source } from "../../domain/configuration.ts";
+import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { withoutMember } from "../../domain/member-path.ts";
+import { invalid, type Problem } from "../../domain/problem.ts";
+import {
+  defaultPlanSettings,
+  readTrackingPlan,
+  type PlanResult,
+  type PlanRule,
+  type PlanViolation,
+  type SourcePlan,
+} from "../../domain/tracking-plan.ts";
+import type { CompiledRule } from "./compile-plan.ts";
+import { maxViolations, violationsOf } from "./violations.ts";
+
+type Compiler = typeof import("./compile-plan.ts");
+
+let loaded: Compiler | null = null;
+
+/** Before the first plan is given or used: a Hookyard without plans never loads the validator. */
+export async function loadPlans(): Promise<void> {
+  loaded ??= await import("./compile-plan.ts");
+}
+
+function compiler(): Compiler {
+  if (loaded === null) throw new Error("a tracking plan is used before the validator is loaded");
+  return loaded;
+}
+
+/** What a user says of a plan: what is left out stays as it is. */
+export type PlanDraft = Partial<Omit<SourcePlan, "name" | "rules">> & {
+  name?: string | null;
+  /** A plan of the hosted service, or schemas by event. */
+  schemas?: Json;
+};
+
+type PlanCheck = PlanResult & {
+  /** Without what the plan drops. */
+  message: CheckedMessage;
+  /** Why it is blocked. */
+  reason: { reason: string; detail: string } | null;
+};
+
+/**
+ * The plan of a source after a change: null takes it away, left out it stays. Every rule is compiled
+ * here, so that none can fail later.
+ */
+export function planFrom(
+  draft: PlanDraft | null | undefined,
+  before: SourcePlan | null,
+): SourcePlan | null | Problem {
+  if (draft === undefined) return before;
+  if (draft === null) return null;
+  const { schemas, name, ...settings } = draft;
+  const kept = before ?? { ...defaultPlanSettings, name: null, rules: "" };
+  const chosen = Object.fromEntries(
+    Object.entries(settings).filter(([, value]) => value !== undefined),
+  ) as typeof settings;
+  if (schemas === undefined) {
+    if (before === null)
+      return invalid(
+        "A plan needs `schemas`: a plan of the hosted service, or a JSON Schema for each event.",
+      );
+    return { ...kept, ...chosen, ...(name === undefined ? {} : { name }) };
+  }
+  const plan = readTrackingPlan(schemas);
+  if (typeof plan === "string") return invalid(plan);
+  for (const rule of plan.rules) {
+    const compiled = compiler().compileRule(rule);
+    if (typeof compiled === "string") return invalid(compiled);
+  }
+  return { ...kept, ...chosen, name: name ?? plan.name, rules: JSON.stringify(plan.rules) };
+}
+
+export function rulesOf(plan: Pick<SourcePlan, "rules">): PlanRule[] {
+  return JSON.parse(plan.rules) as PlanRule[];
+}
+
+/** Sources are new objects after every change of the configuration; their rules mostly are not. */
+const compiled = new WeakMap<SourcePlan, Rules>();
+const byText = new Map<string, Rules>();
+/** Plans that are kept compiled, also those of sources that are gone. */
+const maxPlans = 100;
+
+export function checkPlan(
+  source: Pick<Source, "name">,
+  plan: SourcePlan,
+  message: CheckedMessage,
+): PlanCheck {
+  let rules = compiled.get(plan);
+  if (rules === undefined) {
+    rules = byText.get(plan.rules) ?? new Rules(rulesOf(plan));
+    byText.delete(plan.rules);
+    byText.set(plan.rules, rules);
+    if (byText.size > maxPlans) byText.delete(byText.keys().next().value as string);
+    compiled.set(plan, rules);
+  }
+  return new Check(source, plan, rules, message).result();
+}
+
+/** The rules by what they are for; compiled when the first message asks for them. */
+class Rules {
+  readonly #byKind = new Map<string, PlanRule[]>();
+  readonly #compiled = new Map<PlanRule, CompiledRule>();
+  readonly #events = new Map<string, string>();
+
+  constructor(rules: readonly PlanRule[]) {
+    for (const rule of rules) {
+      const kind = `${rule.type}\n${rule.key ?? ""}`;
+      const others = this.#byKind.get(kind) ?? [];
+      this.#byKind.set(
+        kind,
+        [...others, rule].toSorted((a, b) => a.version - b.version),
+      );
+      if (rule.type === "track" && rule.key !== null)
+        this.#events.set(rule.key.toLowerCase(), rule.key);
+    }
+  }
+
+  /** Of a message, but for the common rule. */
+  rule({ type, event, context }: CheckedMessage): CompiledRule | null {
+    const named = type === "identify" || type === "group" ? null : event;
+    const versions =
+      this.#byKind.get(`${type}\n${named ?? ""}`) ??
+      (type === "track" ? undefined : this.#byKind.get(`${type}\n`));
+    if (versions === undefined) return null;
+    return this.#compile(
+      versions.length === 1 ? (versions[0] as PlanRule) : versionIn(versions, context),
+    );
+  }
+
+  common(): CompiledRule | null {
+    const [rule] = this.#byKind.get("common\n") ?? [];
+    return rule === undefined ? null : this.#compile(rule);
+  }
+
+  /** An event of the plan that differs only in case. */
+  similarTo(event: string): string | null {
+    return this.#events.get(event.toLowerCase()) ?? null;
+  }
+
+  #compile(rule: PlanRule): CompiledRule {
+    const known = this.#compiled.get(rule);
+    if (known !== undefined) return known;
+    const compiled = compiler().compileRule(rule);
+    if (typeof compiled === "string") throw new Error(compiled);
+    this.#compiled.set(rule, compiled);
+    return compiled;
+  }
+}
+
+/** The oldest, unless the message names another one that exists. */
+function versionIn(versions: readonly PlanRule[], context: JsonObject): PlanRule {
+  const protocols = context["protocols"];
+  const wanted = isObject(protocols) ? protocols["event_version"] : undefined;
+  return versions.find(({ version }) => version === wanted) ?? (versions[0] as PlanRule);
+}
+
+/** Elements of a message times what is asked of each: errors that may be collected. */
+const maxErrors = 100_000;
+
+/** Kept on record. */
+const maxDropped = 500;
+
+class Check {
+  readonly #source;
+  readonly #plan;
+  readonly #rules;
+  readonly #message;
+  readonly #violations: PlanViolation[] = [];
+  readonly #dropped: string[][] = [];
+  #subject: JsonObject;
+
+  constructor(
+    source: Pick<Source, "name">,
+    plan: SourcePlan,
+    rules: Rules,
+    message: CheckedMessage,
+  ) {
+    this.#source = source;
+    this.#plan = plan;
+    this.#rules = rules;
+    this.#message = message;
+    this.#subject = subjectOf(message);
+  }
+
+  result(): PlanCheck {
+    const { unplannedEvents, onViolation } = this.#plan;
+    const rule = this.#rules.rule(this.#message);
+    const whole = this.#subject;
+    let reason: PlanCheck["reason"] = null;
+    if (rule === null && this.#message.type === "track" && unplannedEvents !== "allow") {
+      const violation = { path: "event", message: this.#unplanned() };
+      this.#violations.push(violation);
+      if (unplannedEvents === "block") reason = this.#blockedBy("plan_unplanned_event", violation);
+    }
+    for (const each of [rule, this.#rules.common()]) {
+      if (each === null) continue;
+      const before = this.#violations.length;
+      this.#check(each);
+      const [violation] = this.#violations.slice(before);
+      if (violation !== undefined && onViolation === "block")
+        reason ??= this.#blockedBy("plan_violations", violation);
+    }
+    if (rule !== null) this.#checkNames(rule);
+    const { traits, properties } = this.#subject;
+    const message =
+      this.#subject === whole
+        ? this.#message
+        : { ...this.#message, members: this.#trimmed({ traits, properties }) };
+    const violations = this.#violations.slice(0, maxViolations);
+    return { violations, dropped: this.#dropped, blocked: reason !== null, message, reason };
+  }
+
+  #check(rule: CompiledRule): void {
+    const message = this.#subject;
+    const { resetSteps, TooCostly } = compiler();
+    resetSteps();
+    try {
+      if (rule.first(message)) return;
+      const isSmall = elementsOf(message) * rule.repeatedSize <= maxErrors;
+      const validate = isSmall ? rule.all() : rule.first;
+      resetSteps();
+      if (isSmall) validate(message);
+      for (const { violation, remove } of violationsOf(validate.errors ?? [], message)) {
+        this.#violations.push(violation);
+        if (this.#plan.onViolation === "drop-properties" && remove !== null) this.#drop(remove);
+      }
+    } catch (error) {
+      if (!(error instanceof TooCostly)) throw error;
+      const sentence = "was not checked completely: its texts are too long for the plan's patterns";
+      this.#violations.push({ path: "", message: sentence });
+    }
+  }
+
+  #checkNames({ planned }: CompiledRule): void {
+    const { unplannedProperties } = this.#plan;
+    if (unplannedProperties === "allow" || planned === null) return;
+    const { type } = this.#message;
+    const member = type === "identify" || type === "group" ? "traits" : "properties";
+    const members = this.#subject[member];
+    if (!isObject(members)) return;
+    for (const name of Object.keys(members)) {
+      if (planned.names.has(name) || planned.fits(name)) continue;
+      const path = `${member}.${name.slice(0, 100)}`;
+      if (!this.#violations.some((violation) => violation.path === path))
+        this.#violations.push({ path, message: "is not in the plan" });
+      if (unplannedProperties === "drop") this.#drop([member, name]);
+    }
+  }
+
+  #drop(tokens: readonly string[]): void {
+    const found = withoutMember(this.#subject, tokens);
+    if (found === null || found.removed.length < 2) return;
+    this.#subject = found.rest;
+    if (this.#dropped.length < maxDropped) this.#dropped.push(found.removed);
+  }
+
+  #trimmed(of: { traits: Json | undefined; properties: Json | undefined }): JsonObject {
+    const members = { ...this.#message.members };
+    for (const name of ["traits", "properties"] as const)
+      if (of[name] !== undefined && members[name] !== undefined) members[name] = of[name];
+    return members;
+  }
+
+  #unplanned(): string {
+    const event = this.#message.event ?? "";
+    const similar = this.#rules.similarTo(event);
+    const text = `${JSON.stringify(event.slice(0, 100))} is not in the plan`;
+    return similar === null ? text : `${text}, which has ${JSON.stringify(similar)}`;
+  }
+
+  #blockedBy(reason: string, { path, message }: PlanViolation): PlanCheck["reason"] {
+    const what = path === "" ? `it ${message}` : `${path} ${message}`;
+    const detail = `The message violates the tracking plan of ${this.#source.name}: ${what}. The source blocks such messages.`;
+    return { reason, detail };
+  }
+}
+
+/** What a receiver would get: with the batch's context, and with `properties` and `traits`. */
+function subjectOf({ type, members, context, messageId }: CheckedMessage): JsonObject {
+  const subject: JsonObject = { ...members, type, context };
+  if (messageId !== null) subject["messageId"] = messageId;
+  const member = type === "identify" || type === "group" ? "traits" : "properties";
+  if (!isObject(subject[member]) && type !== "alias" && type !== "delete") subject[member] = {};
+  return subject;
+}
+
+function elementsOf(value: Json): number {
+  if (typeof value !== "object" || value === null) return 1;
+  let count = 1;
+  for (const each of Object.values(value)) count += elementsOf(each);
+  return count;
+}

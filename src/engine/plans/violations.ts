@@ -1,0 +1,98 @@
+/** What ajv finds, as sentences about members of a message. */
+
+import type { ErrorObject } from "ajv";
+import type { Json, JsonObject } from "../../domain/json.ts";
+import { memberAt, memberPath } from "../../domain/member-path.ts";
+import type { PlanViolation } from "../../domain/tracking-plan.ts";
+
+/** More of one message nobody reads. */
+export const maxViolations = 20;
+
+const maxText = 300;
+
+type Found = {
+  violation: PlanViolation;
+  /** The member to remove for it, where removing one can mend it. */
+  remove: string[] | null;
+};
+
+export function violationsOf(errors: readonly ErrorObject[], message: JsonObject): Found[] {
+  const found: Found[] = [];
+  const seen = new Set<string>();
+  for (const error of errors) {
+    if (isOfAlternative(error) || error.keyword === "if") continue;
+    const at = tokensOf(error.instancePath);
+    const params = error.params as Record<string, unknown>;
+    const name =
+      params["missingProperty"] ?? params["additionalProperty"] ?? params["unevaluatedProperty"];
+    const tokens = typeof name === "string" ? [...at, name] : at;
+    const violation = {
+      path: memberPath(tokens),
+      message: sentenceOf(error, memberAt(message, at)).slice(0, maxText),
+    };
+    const key = `${violation.path}\n${violation.message}`;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const mends =
+      error.keyword !== "required" && (tokens[0] === "properties" || tokens[0] === "traits");
+    found.push({ violation, remove: mends && tokens.length > 1 ? tokens : null });
+  }
+  return found;
+}
+
+/** Of `anyOf` and `oneOf`, what each alternative wants says less than that none fits. */
+function isOfAlternative({ schemaPath }: ErrorObject): boolean {
+  return /\/(?:anyOf|oneOf)\/\d/.test(schemaPath);
+}
+
+function sentenceOf({ keyword, params, message }: ErrorObject, value: Json | undefined): string {
+  const of = params as Record<string, Json | undefined> & { pattern: string; format: string };
+  switch (keyword) {
+    case "required":
+      return "is required";
+    case "additionalProperties":
+    case "unevaluatedProperties":
+      return "is not in the plan";
+    case "type":
+      return `must be ${(JSON.stringify(of["type"]) ?? "").replaceAll(/["[\]]/g, "").replaceAll(",", " or ")}, but is ${described(value)}`;
+    case "enum":
+      return `must be one of ${listed(of["allowedValues"])}, but is ${described(value)}`;
+    case "const":
+      return `must be ${brief(of["allowedValue"])}, but is ${described(value)}`;
+    case "pattern":
+      return `must match the pattern ${of.pattern}, but is ${described(value)}`;
+    case "format":
+      return `must have the format ${of.format}, but is ${described(value)}`;
+    case "anyOf":
+    case "oneOf":
+      return `${keyword === "oneOf" && of["passingSchemas"] !== null ? "fits more than one of the alternatives" : "fits none of the alternatives"}: it is ${described(value)}`;
+    default:
+      return `${message ?? `violates ${keyword}`}, but is ${described(value)}`;
+  }
+}
+
+function listed(values: Json | undefined): string {
+  const all = Array.isArray(values) ? values : [];
+  const shown = all.slice(0, 8).map(brief).join(", ");
+  return all.length > 8 ? `${shown} and ${all.length - 8} more` : shown;
+}
+
+function described(value: Json | undefined): string {
+  if (value === undefined) return "missing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === "object") return "an object";
+  return `the ${typeof value} ${brief(value)}`;
+}
+
+function brief(value: Json | undefined): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+function tokensOf(pointer: string): string[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+}

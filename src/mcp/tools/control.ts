@@ -1,0 +1,145 @@
+/** The tools that change the clock, the configuration, and what is stored. */
+
+import { z } from "zod";
+import { durationOf } from "../../domain/message-filter.ts";
+import { webhookWithoutCredentials } from "../../domain/credentials.ts";
+import type { CallName } from "../../contract/contract.ts";
+import { Answer, facts } from "../answer.ts";
+import { defineTool, refused } from "../tool.ts";
+
+const advanceClock = defineTool({
+  name: "advance_clock",
+  title: "Advance, pause or run the clock",
+  description:
+    "Moves the clock that the pipeline waits for, so that hours of retries run in milliseconds: `by` a duration (30s, 10m, 4h), or `to` next-due (the next retry) or idle (until nothing is due). `mode` real, paused, or faster with `speed` 10, 60 or 600. Without anything it only shows the clock.",
+  effect: "changes",
+  schema: z.strictObject({
+    by: z.string().optional(),
+    to: z.enum(["next-due", "idle"]).optional(),
+    mode: z.enum(["real", "paused", "faster"]).optional(),
+    speed: z.literal([10, 60, 600]).optional(),
+  }),
+  async run({ by, to, mode, speed }, { call, caller }) {
+    if (by !== undefined && to !== undefined) return refused("invalid", "Give either by or to.");
+    const byMs = by === undefined ? 0 : durationOf(by);
+    if (byMs === null) return refused("invalid", "by: Use a duration such as 30s, 10m or 4h.");
+    const answer = new Answer();
+    if (mode !== undefined)
+      await call("clock.set", { mode, ...(speed === undefined ? {} : { speed }) });
+    if (by !== undefined || to !== undefined) {
+      const target = to === undefined ? { byMs } : { to };
+      const { ran, endedEarly } = await call("clock.advance", target, caller);
+      answer.say(`${ran.attempts} ${ran.attempts === 1 ? "attempt was" : "attempts were"} made.`);
+      if (endedEarly !== null) answer.say(`The clock did not get there: ${endedEarly.code}.`);
+    }
+    const [clock, stats] = await Promise.all([call("clock.get", {}), call("stats.get", {})]);
+    const { delivered, waiting, failed, expired } = stats.deliveries.byState;
+    answer
+      .say(
+        `Clock: ${clock.now}, ${clock.mode}${clock.nextDueAt === null ? ", nothing is due" : `, next due ${clock.nextDueAt}`}.`,
+      )
+      .say(
+        `Deliveries: ${delivered} delivered, ${waiting} waiting, ${failed} failed, ${expired} expired.`,
+      );
+    if (waiting + failed + expired > 0)
+      answer.next("why_not_delivered", {}, "what is not delivered, and why");
+    return answer;
+  },
+});
+
+type Kind = {
+  create: CallName | null;
+  update: CallName | null;
+  remove: CallName | null;
+};
+const kinds = {
+  source: { create: "sources.create", update: "sources.update", remove: "sources.delete" },
+  destination: {
+    create: "destinations.create",
+    update: "destinations.update",
+    remove: "destinations.delete",
+  },
+  endpoint: { create: "endpoints.create", update: "endpoints.update", remove: "endpoints.delete" },
+  retry_profile: {
+    create: "retryProfiles.create",
+    update: "retryProfiles.update",
+    remove: "retryProfiles.delete",
+  },
+  settings: { create: "settings.update", update: null, remove: null },
+  unknown_key: { create: null, update: "unknownKeys.adopt", remove: "unknownKeys.forget" },
+} as const satisfies Record<string, Kind>;
+
+const configure = defineTool({
+  name: "configure",
+  title: "Create, change or delete part of the configuration",
+  description:
+    "Without id: creates. With id: changes the given members; with `remove`, deletes. Members in `changes`: source {name, writeKey, mode: explain|production, deduplicate, faults}; destination {name, sourceIds, webhooks: [{url, headers}], sharedSecret, enabled, retryProfile}; endpoint {name, path, steps: [{do: answer|hang|reset|…, status, times, delayMs}], after}; retry_profile {name, schedule, windowMs, timeoutMs, retriedStatuses}; settings {seed, laneConnections, maxMessages, …}; unknown_key (id: the write key) {name} adopts it as a source.",
+  effect: "deletes",
+  schema: z.strictObject({
+    kind: z.enum(Object.keys(kinds) as [keyof typeof kinds, ...(keyof typeof kinds)[]]),
+    id: z.string().optional(),
+    changes: z.record(z.string(), z.unknown()).default({}),
+    remove: z.boolean().default(false),
+  }),
+  async run({ kind, id, changes, remove }, context) {
+    const { create, update, remove: removal }: Kind = kinds[kind];
+    const name = remove ? removal : id === undefined ? create : update;
+    if (name === null || (remove && id === undefined))
+      return refused(
+        "invalid",
+        `${kind}: ${id === undefined ? "Give an id." : "Leave the id out."}`,
+      );
+    const key = kind === "unknown_key" ? "writeKey" : "id";
+    const input = { ...(remove ? {} : changes), ...(id === undefined ? {} : { [key]: id }) };
+    const result = (await context.call(name, input as never)) as Result;
+    if (remove) return new Answer().say("Deleted.");
+    return described(kind, id === undefined ? "Created" : "Changed", result);
+  },
+});
+
+type Result = {
+  id?: string | null;
+  name?: string;
+  url?: string;
+  writeKey?: string;
+  enabled?: boolean;
+  webhooks?: { url: string; headers: Record<string, string> }[];
+};
+
+function described(kind: keyof typeof kinds, did: string, result: Result): Answer {
+  const { id, name, url, writeKey, enabled, webhooks = [] } = result;
+  const answer = new Answer()
+    .say(`${did} ${kind === "settings" ? "the settings" : (id ?? kind)}.`)
+    .data(
+      [
+        facts({ name, writeKey, url, enabled }),
+        ...webhooks.map((webhook) => facts({ url: webhookWithoutCredentials(webhook).url })),
+      ].filter((line) => line !== ""),
+    );
+  if (kind === "source" || kind === "unknown_key")
+    answer.next(
+      "send_and_wait",
+      { sourceId: id, event: "Test", userId: "u_1" },
+      "sends through it",
+    );
+  if (kind === "destination") {
+    answer.next("retry", { filter: "-state:delivered" }, "retries what failed before");
+    answer.next("why_not_delivered", {}, "what is still not delivered");
+  }
+  return answer;
+}
+
+const reset = defineTool({
+  name: "reset",
+  title: "Delete all messages, or everything",
+  description:
+    "Deletes all messages with their deliveries, or with what: everything the whole configuration too. Settings stay. It cannot be undone: use it only when the user asks for an empty Hookyard.",
+  effect: "deletes",
+  schema: z.strictObject({ what: z.enum(["messages", "everything"]) }),
+  async run({ what }, { call }) {
+    await call("pipeline.reset", { what });
+    return new Answer().say(`Deleted: ${what}.`).next("overview", {}, "what is set up");
+  },
+});
+
+export const controlTools = [advanceClock, configure, reset];

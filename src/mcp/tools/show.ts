@@ -1,0 +1,293 @@
+/** The tools that show: an overview of what is set up, and anything that has an id. */
+
+import { z } from "zod";
+import type { RecordedBytes } from "../../contract/shapes.ts";
+import { fixes, adviceLanguages, type AdviceLanguage } from "../../domain/advice.ts";
+import {
+  headerPairsWithoutCredentials,
+  urlWithoutCredentials,
+  webhookWithoutCredentials,
+} from "../../domain/credentials.ts";
+import { Answer, facts, maxAnswerBytes, quoted, textLines } from "../answer.ts";
+import { receiverFixes } from "../causes.ts";
+import { attemptLine, messageLine } from "../message-text.ts";
+import { defineTool, refused, type ToolContext } from "../tool.ts";
+
+/** Of each kind of object in the overview. */
+const maxListed = 8;
+
+const overview = defineTool({
+  name: "overview",
+  title: "What is set up and how it is going",
+  description:
+    "Addresses, the clock, counts, and the sources, destinations and test endpoints with their ids. Start here to learn where a program has to send to and with which write key.",
+  effect: "reads",
+  schema: z.strictObject({}),
+  async run(_, { call }) {
+    const [about, clock, stats, sources, destinations, endpoints] = await Promise.all([
+      call("about.get", {}),
+      call("clock.get", {}),
+      call("stats.get", {}),
+      call("sources.list", {}),
+      call("destinations.list", {}),
+      call("endpoints.list", {}),
+    ]);
+    const counts = Object.entries(stats.messages.byState)
+      .filter(([, count]) => count > 0)
+      .map(([state, count]) => `${count} ${state}`);
+    const answer = new Answer()
+      .say(`Hookyard ${about.version}. Send to ${about.ingestUrl}, with a write key as user name.`)
+      .say(
+        `Clock: ${clock.now}, ${clock.mode}${clock.nextDueAt === null ? "" : `, next due ${clock.nextDueAt}`}.`,
+      )
+      .say(`Messages: ${counts.join(", ") || "none"}.`);
+    const list = (what: string, lines: readonly string[]): void => {
+      answer.say(
+        `${lines.length} ${what}${lines.length > maxListed ? `, the first ${maxListed}` : ""}:`,
+      );
+      answer.data(lines.slice(0, maxListed));
+    };
+    list(
+      "sources",
+      sources.items.map(({ id, name, writeKey, faults }) =>
+        [id, facts({ name, writeKey }), faults.length === 0 ? "" : `${faults.length} faults`].join(
+          " ",
+        ),
+      ),
+    );
+    list(
+      "destinations",
+      destinations.items.map(({ id, name, enabled, sourceIds, webhooks, hasSharedSecret }) =>
+        [
+          id,
+          enabled ? "enabled" : "disabled",
+          hasSharedSecret ? "signed" : "not signed",
+          `sources ${sourceIds.join(",") || "none"}`,
+          facts({ name }),
+          ...webhooks.map(({ url }) => quoted(urlWithoutCredentials(url))),
+        ].join(" "),
+      ),
+    );
+    list(
+      "test endpoints",
+      endpoints.items.map(({ id, name, url, position }) =>
+        [id, `${position.received} received`, facts({ name, url })].join(" "),
+      ),
+    );
+    if (sources.items.length === 0)
+      answer.next("configure", { kind: "source", changes: { name: "App" } }, "creates a source");
+    else if (destinations.items.length === 0)
+      answer.next(
+        "configure",
+        {
+          kind: "destination",
+          changes: {
+            name: "Receiver",
+            sourceIds: [sources.items[0]?.id],
+            webhooks: [{ url: "<the URL of your receiver>" }],
+          },
+        },
+        "connects your receiver",
+      );
+    return answer.next("why_not_delivered", {}, "what is not delivered, and why");
+  },
+});
+
+type Shown = { id: string; attempt?: string | undefined; language: AdviceLanguage };
+type Show = (answer: Answer, shown: Shown, context: ToolContext) => Promise<void>;
+
+const shows: Readonly<Record<string, Show>> = {
+  msg: showMessage,
+  dlv: showDelivery,
+  src: async (answer, { id }, { call }) => {
+    const source = await call("sources.get", { id });
+    answer.say(`${id} is a source.`).data(jsonLines(source));
+  },
+  dst: async (answer, { id }, { call }) => {
+    const { webhooks, ...rest } = await call("destinations.get", { id });
+    const shown = webhooks.map((webhook) => ({
+      id: webhook.id,
+      ...webhookWithoutCredentials(webhook),
+    }));
+    answer.say(`${id} is a destination.`).data(jsonLines({ ...rest, webhooks: shown }));
+  },
+  ept: showEndpoint,
+  chk: showCheck,
+  job: async (answer, { id }, { call }) => {
+    const { state, done, total } = await call("jobs.get", { id });
+    answer.say(`${id} is ${state}: ${done} of ${total} deliveries.`);
+  },
+};
+
+const show = defineTool({
+  name: "show",
+  title: "Show anything that has an id",
+  description:
+    "Shows a message (msg_), delivery (dlv_, and with `attempt` one attempt with its bytes), source (src_), destination (dst_), test endpoint with what it received (ept_), check of a receiver (chk_, or chk_…/name for one result with its fix), or retry job (job_). Answers stay below 4 KB unless maxBytes says more.",
+  effect: "reads",
+  schema: z.strictObject({
+    id: z.string(),
+    attempt: z.string().optional().describe("att_… of the delivery: request and response as sent."),
+    maxBytes: z.int().min(500).max(200_000).default(maxAnswerBytes),
+    language: z.enum(adviceLanguages).default("node").describe("Of the fix of a failed check."),
+  }),
+  async run({ maxBytes, ...shown }, context) {
+    const answer = new Answer({ maxBytes });
+    const prefix = shown.id.slice(0, 3);
+    const run = shown.id[3] === "_" && Object.hasOwn(shows, prefix) ? shows[prefix] : undefined;
+    if (run === undefined)
+      return refused(
+        "invalid",
+        `id: Give an id that begins with ${Object.keys(shows)
+          .map((known) => `${known}_`)
+          .join(", ")}.`,
+      );
+    await run(answer, shown, context);
+    return answer;
+  },
+});
+
+function textOf(recorded: RecordedBytes): string {
+  return typeof recorded === "string" ? recorded : `base64: ${recorded.base64}`;
+}
+
+function jsonLines(value: unknown): string[] {
+  return textLines(JSON.stringify(value, null, 1));
+}
+
+async function showMessage(answer: Answer, { id }: Shown, { call }: ToolContext): Promise<void> {
+  const message = await call("messages.get", { id });
+  answer.say(`${id} is ${message.state}.`).data([messageLine(message)]);
+  for (const delivery of message.deliveries) {
+    answer.say(`Delivery ${delivery.id} to ${delivery.destinationId}: ${delivery.state}.`);
+    answer.next("show", { id: delivery.id }, "its rounds and attempts");
+  }
+  answer.say("The message as it arrived:").data(textLines(textOf(message.raw)));
+  if (message.warnings.length > 0)
+    answer.say("Warnings:").data(message.warnings.map((warning) => quoted(warning)));
+  if (message.state !== "delivered")
+    answer.next("why_not_delivered", { id }, "the cause and its fix");
+}
+
+async function showDelivery(
+  answer: Answer,
+  { id, attempt: attemptId }: Shown,
+  { call }: ToolContext,
+): Promise<void> {
+  if (attemptId !== undefined) return showAttempt(answer, id, attemptId, call);
+  const delivery = await call("deliveries.get", { id });
+  answer.say(
+    `${id} of ${delivery.messageRowId} to ${delivery.destinationId} is ${delivery.state}. Each change of state:`,
+  );
+  for (const { at, state, reason } of delivery.transitions.slice(-12))
+    answer.say(`${at} ${state} (${reason})`);
+  answer
+    .say(`${delivery.attempts.length} attempts:`)
+    .data(delivery.attempts.slice(-20).map(attemptLine));
+  const last = delivery.attempts.at(-1);
+  if (last !== undefined) answer.next("show", { id, attempt: last.id }, "request and response");
+  if (last?.outcome !== "success")
+    answer.next("why_not_delivered", { id }, "the cause and its fix");
+}
+
+async function showAttempt(
+  answer: Answer,
+  id: string,
+  attemptId: string,
+  call: ToolContext["call"],
+): Promise<void> {
+  const attempt = await call("deliveries.attempt", { id, attempt: attemptId });
+  const { request, response, durationMs, startedAt, error } = attempt;
+  const header = ([name, value]: readonly [string, string]): string => quoted(`${name}: ${value}`);
+  answer.say(`${attemptId} began at ${startedAt} and took ${durationMs} ms: ${attempt.outcome}.`);
+  if (error !== null) answer.data([facts({ code: error.code, error: error.message })]);
+  answer
+    .say(request.sent ? "Sent:" : "Nothing was sent.")
+    .data([
+      `${request.method} ${quoted(urlWithoutCredentials(request.url))}`,
+      ...headerPairsWithoutCredentials(request.headers).map(header),
+      ...textLines(textOf(request.body)),
+    ]);
+  if (response !== null)
+    answer
+      .say("Received:")
+      .data([
+        quoted(response.startLine),
+        ...headerPairsWithoutCredentials(response.headers).map(header),
+        ...textLines(textOf(response.body)),
+      ]);
+}
+
+async function showEndpoint(answer: Answer, { id }: Shown, { call }: ToolContext): Promise<void> {
+  const [endpoint, received] = await Promise.all([
+    call("endpoints.get", { id }),
+    call("endpoints.requests", { id, limit: 10 }),
+  ]);
+  const { name, url, tlsUrl, steps, position, after } = endpoint;
+  answer
+    .say(
+      `${id} is a test endpoint. It received ${position.received} requests; the next is served by step ${position.step ?? "none"}, counted from 0.`,
+    )
+    .data([facts({ name, url, tlsUrl }), ...jsonLines({ steps, after })])
+    .say("The newest requests:")
+    .data(
+      received.items.map(({ id: request, receivedAt, method, status, did, message, body }) =>
+        [
+          `${request} ${receivedAt} ${quoted(method)} ${did} ${status ?? "no status"}`,
+          facts({
+            type: message.type,
+            event: message.event,
+            user: message.userId,
+            body: textOf(body),
+          }),
+        ].join(" "),
+      ),
+    );
+}
+
+async function showCheck(
+  answer: Answer,
+  { id, language }: Shown,
+  { call }: ToolContext,
+): Promise<void> {
+  const [run = "", name] = id.split("/", 2);
+  if (name === undefined) return describeCheck(answer, run, call);
+  const result = await call("checks.result", { id: run, check: name });
+  answer
+    .say(`${result.verdict}: a right receiver: ${result.title}`)
+    .data([quoted(result.detail, 900)]);
+  if (result.advice !== null)
+    answer
+      .say(`Fix in the receiver: ${result.advice}. ${receiverFixes[result.advice] ?? ""}`)
+      .say(fixes[result.advice].code(language));
+  for (const { head, body, outcome, status } of result.requests.slice(0, 2))
+    answer
+      .say(`Sent, and ${outcome}${status === null ? "" : ` ${status}`}:`)
+      .data([...textLines(head), ...textLines(body)]);
+}
+
+/** The results so far: those that did not pass, each with the id that shows it. */
+export async function describeCheck(
+  answer: Answer,
+  id: string,
+  call: ToolContext["call"],
+): Promise<void> {
+  const { state, score, checks, problem } = await call("checks.get", { id });
+  const with_ = (wanted: string) => checks.filter((check) => check.state === wanted);
+  answer.say(
+    `${id} is ${state}: ${with_("pass").length} passed, ${with_("fail").length} failed, ${with_("warn").length} warnings, ${with_("skipped").length} skipped. Score ${score} of 100.`,
+  );
+  if (problem !== null) answer.data([quoted(problem, 400)]);
+  const wrong = [...with_("fail"), ...with_("warn")];
+  answer.data(
+    wrong.map(
+      (check) =>
+        `${id}/${check.id} ${check.state} ${facts({ title: check.title, brief: check.brief })}`,
+    ),
+  );
+  for (const check of wrong.slice(0, 4))
+    answer.next("show", { id: `${id}/${check.id}` }, "the requests behind it, and the fix");
+  if (state === "running") answer.next("show", { id }, "the results so far");
+}
+
+export const showTools = [overview, show];

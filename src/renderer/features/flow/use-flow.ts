@@ -1,0 +1,82 @@
+/**
+ * What the flow view reads: the configuration, and what moves. It asks again when something
+ * changed, four times a second at most, and once a second until the last rate is back at zero.
+ */
+
+import { useEffect, useMemo, useState } from "react";
+import { PacedReader, pageTime } from "../../kit/paced-reader.ts";
+import { calls } from "../../../contract/contract.ts";
+import { useFeed, useLive } from "../../stores/live-data.ts";
+import { call } from "../../transport/transport.ts";
+import { flowModel, type FlowAnswer, type FlowModel } from "./flow-model.ts";
+
+const pauseMs = 250;
+const restMs = 1000;
+
+const areas: ReadonlySet<string> = new Set(calls["flow.get"].reads);
+
+const isMoving = (answer: FlowAnswer): boolean =>
+  answer.webhooks.some(({ perSecond, inFlight }) => perSecond > 0 || inFlight > 0) ||
+  answer.sources.some(({ perSecond }) => perSecond > 0);
+
+export function useFlow(): {
+  flow: FlowAnswer | undefined;
+  model: FlowModel | undefined;
+  error: Error | null;
+} {
+  const [{ flow, error }, set] = useState<{ flow: FlowAnswer | undefined; error: Error | null }>({
+    flow: undefined,
+    error: null,
+  });
+  useEffect(() => {
+    let isStale = true;
+    let cancelRest: (() => void) | null = null;
+    const change = (): void => {
+      isStale = true;
+      reader.wake();
+    };
+    const reader = new PacedReader({
+      ...pageTime,
+      next: () => (isStale ? { isPaced: true, run } : null),
+      pauseAfter: () => pauseMs,
+      onFailure: () => {
+        isStale = true;
+      },
+      onEnd: () => set((before) => ({ ...before, error: reader.error })),
+    });
+    const run = async (): Promise<void> => {
+      isStale = false;
+      const answer = await call("flow.get", {});
+      set({ flow: answer, error: null });
+      cancelRest?.();
+      cancelRest = isMoving(answer) ? pageTime.later(restMs, change) : null;
+    };
+    const unsubscribe = useFeed.subscribe(({ changes, missed }, before) => {
+      const isTouched = changes !== before.changes && changes.some(({ area }) => areas.has(area));
+      if (isTouched || missed !== before.missed) change();
+    });
+    reader.wake();
+    return () => {
+      unsubscribe();
+      cancelRest?.();
+      reader.stop();
+    };
+  }, []);
+
+  const sources = useLive("sources.list", {}).answer?.items;
+  const destinations = useLive("destinations.list", {}).answer?.items;
+  const audiences = useLive("audiences.list", {}).answer?.items;
+  const traits = useLive("computedTraits.list", {}).answer?.items;
+  const model = useMemo(
+    () =>
+      flow === undefined ||
+      sources === undefined ||
+      destinations === undefined ||
+      audiences === undefined ||
+      traits === undefined
+        ? undefined
+        : flowModel({ sources, destinations, audiences, traits }, flow),
+    [flow, sources, destinations, audiences, traits],
+  );
+  return { flow, model, error };
+}

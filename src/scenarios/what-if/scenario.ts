@@ -1,0 +1,289 @@
+/**
+ * The scenario of one delivery, as it was and with one answer changed. Its message is sent again to
+ * endpoints that answer each attempt as its receiver did, in rounds that come when they came.
+ * Nothing else belongs to it: no answer of a receiver depends on another message of the record.
+ */
+
+import type { AttemptAnswer, DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
+import type { DestinationAnswer } from "../../contract/destinations.ts";
+import type { MessageDetailsAnswer } from "../../contract/messages.ts";
+import type { RetryProfile } from "../../domain/configuration.ts";
+import { headersWithoutCredentials } from "../../domain/credentials.ts";
+import { deliveryIds } from "../../domain/ids.ts";
+import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { plannedRounds } from "../../domain/retry.ts";
+import { isSettled } from "../../domain/states.ts";
+import { formatDuration } from "../file/duration.ts";
+import { callTypes, type ScenarioInput } from "../file/scenario-schema.ts";
+import { certificateOf, didOf, type Did } from "../record/programs.ts";
+import { fileRetryProfile } from "../run/drafts.ts";
+
+export type Recorded = {
+  message: MessageDetailsAnswer;
+  delivery: DeliveryDetailsAnswer;
+  /** Null when it has been deleted. */
+  destination: DestinationAnswer | null;
+  profile: RetryProfile;
+  seed: number;
+  jitter: boolean;
+  vendor: string;
+  /** The clock of the record. */
+  now: number;
+};
+
+export type RecordedWebhook = { id: string; url: string; endpoint: string };
+
+type Step = ScenarioInput["steps"][number];
+type ProgramStep = Did & { delay?: string; times?: number; match?: { type: "delete" } };
+type Note = (sentence: string) => void;
+
+const destinationName = (recorded: Recorded): string =>
+  recorded.destination?.name ?? "A deleted destination";
+
+/** Those of the destination, and those that only attempts know. */
+export function webhooksOf({ destination, delivery }: Recorded): RecordedWebhook[] {
+  const webhooks: { id: string; url: string }[] = [];
+  const attempted = delivery.attempts.map(({ webhookId, webhookUrl }) => ({
+    id: webhookId,
+    url: webhookUrl,
+  }));
+  for (const webhook of [...(destination?.webhooks ?? []), ...attempted])
+    if (!webhooks.some(({ id }) => id === webhook.id)) webhooks.push(webhook);
+  return webhooks
+    .filter(({ id }) => attempted.some((each) => each.id === id))
+    .map(({ id, url }, place, all) => ({
+      id,
+      url,
+      endpoint:
+        all.filter((other) => shortName(other.url) === shortName(url)).length === 1
+          ? shortName(url)
+          : `receiver ${place + 1}`,
+    }));
+}
+
+/** What tells a receiver apart: its host, or the path of one on this machine. */
+export function shortName(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const { hostname, host, pathname } = new URL(url);
+  const isHere = /(^|\.)localhost$|^127\.|^\[::1\]$/.test(hostname);
+  return isHere && pathname !== "/" ? pathname.slice(1).slice(0, 60) : host;
+}
+
+/** As it was without a change. */
+export function scenarioOf(
+  recorded: Recorded,
+  { about, answer }: { about: AttemptAnswer; answer: Did | null },
+  note: Note,
+): ScenarioInput {
+  const { message, delivery, destination, seed, vendor } = recorded;
+  const webhooks = webhooksOf(recorded);
+  const isDelete = message.type === "delete";
+  const headersOf = (id: string): Record<string, string> =>
+    headersWithoutCredentials(destination?.webhooks.find((each) => each.id === id)?.headers ?? {});
+  const windows = windowsOf(recorded);
+  const name = destinationName(recorded);
+  return {
+    name:
+      answer === null
+        ? `Round ${about.round} as it was`
+        : `What if round ${about.round} had answered ${answerWords(answer)}`,
+    seed,
+    startAt: delivery.attempts[0]?.startedAt ?? delivery.createdAt,
+    ...(vendor === "Hookyard" ? {} : { settings: { vendor } }),
+    sources: { Recorded: {} },
+    endpoints: Object.fromEntries(
+      webhooks.map(({ id, endpoint }) => [
+        endpoint,
+        programOf({ recorded, webhookId: id, about, answer, isDelete, note }),
+      ]),
+    ),
+    retryProfiles: Object.fromEntries(
+      windows.map((window, place) => [
+        windowName(place),
+        {
+          ...fileRetryProfile(recorded.profile),
+          delays: window.delays.map(formatDuration),
+          jitter: 0,
+        },
+      ]),
+    ),
+    destinations: {
+      [name]: {
+        webhooks: webhooks.map(({ id, url, endpoint }) => {
+          const own = delivery.attempts.filter(({ webhookId }) => webhookId === id);
+          const kept = answer === null ? own : own.filter((attempt) => attempt !== about);
+          const certificate = certificateOf(url, kept, note);
+          const headers = headersOf(id);
+          return {
+            endpoint,
+            ...(certificate === null ? {} : { certificate }),
+            ...(Object.keys(headers).length === 0 ? {} : { headers }),
+          };
+        }),
+        ...(destination?.hasSharedSecret === true
+          ? { sharedSecret: "stands in for the recorded secret" }
+          : {}),
+        retryProfile: windowName(0),
+        ...(destination?.payload === undefined || destination.payload === "documented"
+          ? {}
+          : { payload: destination.payload }),
+      },
+    },
+    steps: stepsOf(recorded, name),
+  };
+}
+
+export function answerWords({ do: does, status }: Did): string {
+  return does === "hang" ? "nothing in time" : does === "reset" ? "a reset" : String(status ?? 200);
+}
+
+const windowName = (place: number): string =>
+  place === 0 ? "as-recorded" : `as-recorded-${place + 1}`;
+
+type Window = {
+  /** From the start of each round to that of the next. */
+  delays: number[];
+};
+
+/** The rounds of each retry window as they came, then those that were planned. */
+function windowsOf({ delivery, profile, seed, jitter }: Recorded): Window[] {
+  const opened = delivery.transitions.flatMap(({ at, state }, place, all) => {
+    const before = all[place - 1];
+    return state === "queued" && before !== undefined && isSettled(before.state)
+      ? [Date.parse(at)]
+      : [];
+  });
+  const starts = new Map<number, number>();
+  for (const { round, startedAt } of delivery.attempts)
+    starts.set(round, Math.min(Date.parse(startedAt), starts.get(round) ?? Infinity));
+  const all = [...starts.values()].toSorted((a, b) => a - b);
+  return [null, ...opened].map((openedAt, place): Window => {
+    const until = opened[place] ?? Infinity;
+    const own = all.filter((at) => at >= (openedAt ?? -Infinity) && at < until);
+    const first = own[0] ?? openedAt ?? Date.parse(delivery.createdAt);
+    // Rounds after the first are due at a whole second, and start some milliseconds later.
+    const times = [first, ...own.slice(1).map((at) => Math.round(at / 1000) * 1000)];
+    const planned = plannedRounds({
+      profile,
+      seed,
+      jitter,
+      sequence: deliveryIds.parse(delivery.id) ?? 0,
+      round: times.length,
+      roundStartedAt: times.at(-1) ?? first,
+      firstAttemptAt: first,
+    });
+    const rounds = [...times, ...planned];
+    return { delays: rounds.slice(1).map((at, index) => at - (rounds[index] ?? at)) };
+  });
+}
+
+/** Below this an answer came at once. */
+const slowMs = 100;
+
+/** The last answer of the record is repeated. */
+const forever = 1_000_000;
+
+function programOf({
+  recorded: { delivery },
+  webhookId,
+  about,
+  answer,
+  isDelete,
+  note,
+}: {
+  recorded: Recorded;
+  webhookId: string;
+  about: AttemptAnswer;
+  answer: Did | null;
+  isDelete: boolean;
+  note: Note;
+}): ProgramStep[] {
+  const own = delivery.attempts.filter((attempt) => attempt.webhookId === webhookId);
+  const steps: (ProgramStep & { times: number })[] = [];
+  let isApart = false;
+  for (const attempt of own) {
+    const isChanged = attempt === about;
+    const step: ProgramStep =
+      isChanged && answer !== null ? answer : { ...didOf(attempt, note), ...delayOf(attempt) };
+    const last = steps.at(-1);
+    // The changed answer has a line of its own, also where none is changed.
+    if (last === undefined || isChanged || isApart || !isSame(last, step))
+      steps.push({ ...step, times: 1 });
+    else last.times += 1;
+    isApart = isChanged;
+  }
+  const last = own.at(-1);
+  if (last !== undefined) {
+    if (last === about) steps.push({ ...didOf(last, note), ...delayOf(last), times: forever });
+    else (steps.at(-1) as ProgramStep).times = forever;
+  }
+  const written = steps.map(({ times, ...step }): ProgramStep => ({
+    ...(isDelete ? { match: { type: "delete" as const } } : {}),
+    ...step,
+    ...(times === 1 ? {} : { times }),
+  }));
+  return isDelete ? [...written, { status: 200 }] : written;
+}
+
+function isSame({ times: _, ...one }: ProgramStep, other: ProgramStep): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function delayOf({ outcome, durationMs }: AttemptAnswer): { delay?: string } {
+  if (outcome === "timeout" || outcome === "tls_error" || durationMs < slowMs) return {};
+  return { delay: formatDuration(Math.round(durationMs)) };
+}
+
+function stepsOf(recorded: Recorded, destination: string): Step[] {
+  const { message, delivery, now } = recorded;
+  const messageId = message.messageId;
+  const of = message.type === "delete" ? { destination } : { messageId, destination };
+  const startedAt = Date.parse(delivery.attempts[0]?.startedAt ?? delivery.createdAt);
+  const steps: Step[] = sending(message, delivery);
+  let at = startedAt;
+  let window = 0;
+  for (const [place, { at: time, state, reason }] of delivery.transitions.entries()) {
+    const before = delivery.transitions[place - 1];
+    const opens = state === "queued" && before !== undefined && isSettled(before.state);
+    if (!opens && reason !== "cancelled") continue;
+    const doneAt = Date.parse(time);
+    if (doneAt > at) steps.push({ advance: formatDuration(doneAt - at) });
+    at = Math.max(at, doneAt);
+    if (!opens) steps.push({ cancel: of });
+    else {
+      window += 1;
+      const retryProfile = windowName(window);
+      steps.push({ change: { destinations: { [destination]: { retryProfile } } } }, { retry: of });
+    }
+  }
+  // What is not over in the record is compared as it stands now.
+  if (isSettled(delivery.state)) steps.push({ advance: "idle" });
+  else if (now > at) steps.push({ advance: formatDuration(now - at) });
+  return steps;
+}
+
+function sending(message: MessageDetailsAnswer, delivery: DeliveryDetailsAnswer): Step[] {
+  const { userId, type, raw, messageId } = message;
+  if (type === "delete")
+    return [{ send: { type: "identify", userId } }, { delete: [userId ?? ""] }] as Step[];
+  const value = objectOf(raw);
+  const { writeKey: _, sentAt: __, type: own, ...members } = value;
+  const call = callTypes.find((one) => one === type || one === own) ?? "track";
+  // What the request filled in is taken from the payload, so that the body is the same.
+  const payload = objectOf(delivery.payload);
+  const filled = Object.fromEntries(
+    ["timestamp", "context"].flatMap((member) =>
+      payload[member] === undefined ? [] : [[member, payload[member]]],
+    ),
+  );
+  return [{ send: { type: call, ...members, messageId, ...filled } }];
+}
+
+function objectOf(bytes: MessageDetailsAnswer["raw"]): JsonObject {
+  try {
+    const value = typeof bytes === "string" ? (JSON.parse(bytes) as Json) : null;
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,281 @@
+import { createServer } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startInMemory } from "../../app.ts";
+import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
+import { deliveryIds } from "../../domain/ids.ts";
+import { documented, plannedRounds } from "../../domain/retry.ts";
+import { readScenario } from "../file/read-scenario.ts";
+import { typedCalls } from "../run/pipeline.ts";
+
+let own: Awaited<ReturnType<typeof startInMemory>>;
+beforeEach(async () => {
+  own = await startInMemory({ startAt: Date.parse("2026-11-21T09:00:00Z"), version: "0.0.0" });
+});
+afterEach(() => own.stop());
+
+const call = <Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> =>
+  typedCalls(own.api.call).call(name, input);
+
+type Steps = InputOf<"endpoints.create">["steps"];
+type Message = AnswerOf<"messages.get">;
+type Answer = InputOf<"scenarios.whatIf">["answer"];
+
+async function destinationAt(
+  programs: Record<string, Steps>,
+  more: Partial<InputOf<"destinations.create">> = {},
+) {
+  const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+  const webhooks = [];
+  for (const [name, steps] of Object.entries(programs))
+    webhooks.push({ url: (await call("endpoints.create", { name, steps })).url });
+  const destination = await call("destinations.create", {
+    name: "Billing",
+    sourceIds: [source.id],
+    webhooks,
+    sharedSecret: "s3cret",
+    ...more,
+  });
+  return { source, destination };
+}
+
+async function send(event: string): Promise<void> {
+  const authorization = `Basic ${Buffer.from("key-shop:").toString("base64")}`;
+  const body = JSON.stringify({ event, userId: "u_1", messageId: event });
+  await fetch(`${own.ingestUrl}/v1/track`, {
+    method: "POST",
+    headers: { authorization, "user-agent": "analytics-python/2.3.4" },
+    body,
+  });
+  await call("pipeline.settle", {});
+}
+
+async function messageOf(event: string): Promise<Message> {
+  const { items } = await call("messages.list", { limit: 100 });
+  const id = items.find((each) => each.messageId === event)?.id ?? "";
+  return call("messages.get", { id });
+}
+
+async function ask(message: Message, round: number, answer: Answer, webhook = 0) {
+  const attempts = message.deliveries.flatMap((delivery) => delivery.attempts);
+  const webhookIds = [...new Set(attempts.map(({ webhookId }) => webhookId))].toSorted();
+  const attempt = attempts.find(
+    (each) => each.round === round && each.webhookId === webhookIds[webhook],
+  );
+  return call("scenarios.whatIf", { messageId: message.id, attemptId: attempt?.id ?? "", answer });
+}
+
+const results = ({ attempts }: Message["deliveries"][number]) =>
+  attempts
+    .toSorted((a, b) => a.round - b.round || a.webhookUrl.localeCompare(b.webhookUrl))
+    .map(
+      ({ round, outcome, response, webhookUrl }) =>
+        `${round} ${new URL(webhookUrl).pathname.slice(1)} ${response?.status ?? outcome}`,
+    );
+const rows = (answer: AnswerOf<"scenarios.whatIf">) =>
+  answer.differences.map(({ what, difference, isLoss }) => [what, difference, isLoss]);
+
+describe("what if an attempt had been answered otherwise", () => {
+  test("a success ends the delivery there, and the receiver that got it later never has it", async () => {
+    await destinationAt({
+      billing: [{ do: "answer", status: 503, times: 3 }, { do: "hang" }],
+      ledger: [{ do: "reset", times: 4 }, { do: "answer" }],
+    });
+    await send("A");
+    await call("clock.advance", { to: "idle" });
+    const message = await messageOf("A");
+    const answer = await ask(message, 3, { status: 200 });
+    expect(answer.name).toBe("What if round 3 had answered 200");
+    expect(results(answer.asItWas)).toEqual(results(message.deliveries[0] as never));
+    expect(results(answer.whatIf)).toEqual([
+      "1 billing 503",
+      "1 ledger connection_error",
+      "2 billing 503",
+      "2 ledger connection_error",
+      "3 billing 200",
+      "3 ledger connection_error",
+    ]);
+    const lines = answer.text.split("\n");
+    expect(lines[(answer.changedLine ?? 0) - 1]).toBe("    - { status: 200 }");
+    expect(lines[(answer.changedLine ?? 0) - 2]).toBe("    - { status: 503, times: 2 }");
+    const [delivery, rounds, billing, ledger, body] = rows(answer);
+    expect(delivery?.[1]).toMatch(/^\d+ m( \d+ s)? earlier$/);
+    expect(rounds).toEqual([
+      "rounds and attempts",
+      "rounds 4 to 5 never happen, 4 attempts fewer",
+      false,
+    ]);
+    expect(billing).toEqual(["billing got it", "billing has the message", false]);
+    expect(ledger).toEqual([
+      "ledger got it",
+      "one success ends the delivery: ledger never has the message",
+      true,
+    ]);
+    expect(answer.whatIf.payload).toBe(answer.asItWas.payload);
+    expect(body?.[1]).toContain("no difference");
+    expect(answer.notes).toEqual([
+      "The shared secret is not recorded: another one replaces it, so the signature differs.",
+    ]);
+    // The rounds before the change are where they were, to the millisecond.
+    const startsOf = ({ attempts }: Message["deliveries"][number]) =>
+      attempts
+        .filter(({ round }) => round <= 3)
+        .map(({ startedAt }) => startedAt)
+        .toSorted();
+    expect(startsOf(answer.whatIf)).toEqual(startsOf(answer.asItWas));
+  });
+
+  test("a failure in place of the success is retried at the seeded times of that delivery", async () => {
+    await destinationAt({ billing: [{ do: "answer" }] });
+    for (const event of ["A", "B", "C"]) await send(event);
+    const message = await messageOf("C");
+    const answer = await ask(message, 1, { status: 503 });
+    expect(results(answer.whatIf)).toEqual(["1 billing 503", "2 billing 200"]);
+    const startedAt = Date.parse(message.deliveries[0]?.attempts[0]?.startedAt ?? "");
+    const [second] = plannedRounds({
+      profile: documented,
+      seed: 1,
+      jitter: true,
+      sequence: deliveryIds.parse(message.deliveries[0]?.id ?? "") ?? 0,
+      round: 1,
+      roundStartedAt: startedAt,
+      firstAttemptAt: startedAt,
+    });
+    expect(Date.parse(answer.whatIf.attempts[1]?.startedAt ?? "")).toBe(second);
+    expect((await ask(message, 1, { do: "hang" })).whatIf.attempts[0]?.outcome).toBe("timeout");
+    expect((await ask(message, 1, { do: "reset" })).whatIf.attempts[0]?.outcome).toBe(
+      "connection_error",
+    );
+    const lost = await ask(message, 1, { status: 410 });
+    expect(rows(lost)[0]).toEqual(["the delivery", "failed in place of delivered", true]);
+    expect((await ask(message, 1, { status: 200 })).changedLine).toBeNull();
+  });
+
+  test("sends nothing to the webhooks, and changes nothing here", async () => {
+    const { destination } = await destinationAt({
+      billing: [{ do: "answer", status: 503, times: 2 }, { do: "answer" }],
+    });
+    await send("A");
+    await call("clock.advance", { to: "idle" });
+    const [endpoint] = (await call("endpoints.list", {})).items;
+    const before = JSON.stringify([await messageOf("A"), endpoint, await call("clock.get", {})]);
+    await ask(await messageOf("A"), 2, { status: 404 });
+    const [after] = (await call("endpoints.list", {})).items;
+    expect(JSON.stringify([await messageOf("A"), after, await call("clock.get", {})])).toBe(before);
+    expect(destination.name).toBe("Billing");
+  });
+
+  test("plays the recorded answers of a real receiver, which is not asked", async () => {
+    const statuses = [500, 502, 200];
+    let asked = 0;
+    const receiver = createServer((request, response) => {
+      request.resume();
+      response.writeHead(statuses[asked] ?? 200).end();
+      asked += 1;
+    });
+    await once(receiver.listen(0, "127.0.0.1"), "listening");
+    try {
+      const { port } = receiver.address() as AddressInfo;
+      const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+      await call("destinations.create", {
+        name: "Real",
+        sourceIds: [source.id],
+        webhooks: [
+          { url: `http://127.0.0.1:${port}/hook`, headers: { Authorization: "Bearer x" } },
+        ],
+      });
+      await send("A");
+      await call("clock.advance", { to: "idle" });
+      const answer = await ask(await messageOf("A"), 2, { status: 400 });
+      expect(results(answer.asItWas)).toEqual(["1 hook 500", "2 hook 502", "3 hook 200"]);
+      expect(results(answer.whatIf)).toEqual(["1 hook 500", "2 hook 400"]);
+      expect(rows(answer)[0]?.[2]).toBe(true);
+      expect(answer.text).not.toContain("Bearer x");
+      expect(asked).toBe(3);
+    } finally {
+      receiver.close();
+    }
+  });
+
+  test("keeps a custom retry profile, a second window and a cancellation, and compares what still waits as it stands now", async () => {
+    await call("retryProfiles.create", {
+      name: "twice",
+      schedule: { kind: "list", delaysMs: [7000] },
+      jitter: 0,
+      retriedStatuses: [{ from: 400, to: 599 }],
+    });
+    await destinationAt(
+      {
+        billing: [
+          { do: "answer", status: 404, times: 3 },
+          { do: "answer", status: 503 },
+        ],
+      },
+      { retryProfile: "twice" },
+    );
+    await send("A");
+    await call("clock.advance", { to: "idle" });
+    const expired = await messageOf("A");
+    expect(expired.state).toBe("expired");
+    await call("clock.advance", { byMs: 3_600_000 });
+    await call("deliveries.retry", { id: expired.deliveries[0]?.id ?? "" });
+    await call("pipeline.settle", {});
+    const waiting = await messageOf("A");
+    expect(waiting.state).toBe("waiting");
+    const answer = await ask(waiting, 2, { status: 500 });
+    expect(answer.notes).toHaveLength(1);
+    expect(results(answer.whatIf)).toEqual(["1 billing 404", "2 billing 500", "3 billing 404"]);
+    expect(answer.whatIf.state).toBe("waiting");
+    expect(answer.whatIf.attempts.map(({ startedAt }) => startedAt)).toEqual(
+      answer.asItWas.attempts.map(({ startedAt }) => startedAt),
+    );
+    await call("deliveries.cancel", { id: waiting.deliveries[0]?.id ?? "" });
+    const cancelled = await ask(await messageOf("A"), 1, { status: 500 });
+    expect(cancelled.whatIf.state).toBe("cancelled");
+    expect((await ask(await messageOf("A"), 1, { status: 200 })).whatIf.state).toBe("delivered");
+  });
+
+  test("works for a delete message, one of an audience, and a destination that is gone", async () => {
+    const { destination } = await destinationAt({
+      billing: [{ do: "answer", status: 503, match: { type: "delete" } }, { do: "answer" }],
+    });
+    await send("A");
+    await call("deletions.create", { userIds: ["u_1"], suppress: false });
+    await call("clock.advance", { to: "idle" });
+    const { items } = await call("messages.list", { limit: 10 });
+    const deletion = items.find(({ type }) => type === "delete");
+    const message = await call("messages.get", { id: deletion?.id ?? "" });
+    expect(results((await ask(message, 2, { status: 400 })).whatIf)).toEqual([
+      "1 billing 503",
+      "2 billing 400",
+    ]);
+    await call("destinations.delete", { id: destination.id });
+    const answer = await ask(await messageOf("A"), 1, { status: 400 });
+    expect(answer.whatIf.state).toBe("failed");
+    expect(answer.notes).toContain(
+      "The destination has been deleted. Its webhooks are those of the attempts.",
+    );
+  });
+
+  test("is a scenario that can be run again, and refuses an attempt that there is not", async () => {
+    await destinationAt({ billing: [{ do: "answer", status: 500, times: 12 }, { do: "answer" }] });
+    await send("A");
+    await call("clock.advance", { to: "idle" });
+    const message = await messageOf("A");
+    const answer = await ask(message, 4, { status: 201 });
+    expect(readScenario(answer.text)).not.toHaveProperty("problems");
+    const wrong = await own.api.call("scenarios.whatIf", {
+      messageId: message.id,
+      attemptId: "att_000000zzz",
+      answer: {},
+    });
+    expect(wrong.status).toBe(404);
+    const bad = await own.api.call("scenarios.whatIf", {
+      messageId: message.id,
+      attemptId: message.deliveries[0]?.attempts[0]?.id,
+      answer: { status: 99 },
+    });
+    expect(bad.status).toBe(400);
+  });
+});

@@ -1,0 +1,232 @@
+/**
+ * What a delivery would have become if one attempt had been answered otherwise. The delivery is
+ * written as a scenario and run in a pipeline of its own, once unchanged, as a proof that it gives
+ * what was recorded, and once with that one answer changed. Nothing is sent to its webhooks.
+ */
+
+import { deliveryDetails, type DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
+import type { AnswerOf, InputOf } from "../../contract/contract.ts";
+import type { WhatIfDifference } from "../../contract/scenarios.ts";
+import { conflict, notFound, problem, type Problem } from "../../domain/problem.ts";
+import { profileOf } from "../../domain/retry.ts";
+import { readScenario } from "../file/read-scenario.ts";
+import { scenarioYaml } from "../record/record.ts";
+import { CallRefused, type ScenarioPipeline, type StartPipeline } from "../run/pipeline.ts";
+import { runRead } from "../run/run-scenario.ts";
+import { differencesOf } from "./differences.ts";
+import { answerWords, scenarioOf, webhooksOf, type Recorded } from "./scenario.ts";
+
+type WhatIf = {
+  text: string;
+  changedLine: number | null;
+  name: string;
+  notes: string[];
+  asItWas: ReturnType<typeof deliveryDetails.parse>;
+  whatIf: ReturnType<typeof deliveryDetails.parse>;
+  differences: WhatIfDifference[];
+};
+
+type Options = InputOf<"scenarios.whatIf"> & { own: ScenarioPipeline; start: StartPipeline };
+
+export async function whatIf(options: Options): Promise<WhatIf | Problem> {
+  try {
+    return await answerOf(options);
+  } catch (error) {
+    if (!(error instanceof CallRefused)) throw error;
+    const { status, code, data } = error.problem;
+    return problem(status, code, error.message, data);
+  }
+}
+
+async function answerOf({
+  messageId,
+  attemptId,
+  answer,
+  own,
+  start,
+}: Options): Promise<WhatIf | Problem> {
+  const recorded = await recordedOf(own, messageId, attemptId);
+  const about = recorded?.delivery.attempts.find(({ id }) => id === attemptId);
+  if (recorded === null || about === undefined) return notFound("attempt", attemptId);
+  const webhooks = webhooksOf(recorded);
+  if (webhooks.length > 5)
+    return conflict(
+      "too_many_webhooks",
+      "The delivery has attempts at more than five webhooks, because its destination was changed. A scenario has at most five.",
+    );
+  const notes = new Set<string>();
+  const note = (sentence: string): void => void notes.add(sentence);
+  tellWhatIsLeftOut(recorded, note);
+  const does = answer.do ?? "answer";
+  const changed = does === "answer" ? { status: answer.status ?? 200 } : ({ do: does } as const);
+  const write = (what: typeof changed | null): string =>
+    scenarioYaml(scenarioOf(recorded, { about, answer: what }, note));
+
+  const [unchangedText, text] = [write(null), write(changed)];
+  const control = await play(unchangedText, recorded, start);
+  const played = await play(text, recorded, start);
+  if (control === null || played === null)
+    return conflict(
+      "nothing_to_compare",
+      "The message of this attempt gives no delivery when it is sent again.",
+    );
+  const strays = strayWords(recorded.delivery, control);
+  if (strays !== null) note(strays);
+  return {
+    name: `What if round ${about.round} had answered ${answerWords(changed)}`,
+    text,
+    changedLine: changedLineOf(unchangedText, text),
+    notes: [...notes],
+    asItWas: deliveryDetails.parse(recorded.delivery),
+    whatIf: deliveryDetails.parse(played),
+    differences: differencesOf({ asItWas: recorded.delivery, whatIf: played, webhooks }),
+  };
+}
+
+async function recordedOf(
+  own: ScenarioPipeline,
+  messageId: string,
+  attemptId: string,
+): Promise<Recorded | null> {
+  const message = await own.call("messages.get", { id: messageId });
+  const delivery = message.deliveries.find(({ attempts }) =>
+    attempts.some(({ id }) => id === attemptId),
+  );
+  if (delivery === undefined) return null;
+  const { items } = await own.call("destinations.list", {});
+  const destination = items.find(({ id }) => id === delivery.destinationId) ?? null;
+  const profiles = (await own.call("retryProfiles.list", {})).items;
+  const { seed, jitter, vendor } = await own.call("settings.get", {});
+  const { now } = await own.call("clock.get", {});
+  const whole =
+    delivery.payload === "" && delivery.payloadSize > 0
+      ? await own.call("deliveries.get", { id: delivery.id })
+      : delivery;
+  return {
+    message,
+    // The order in which they were made, whichever webhook answered first.
+    delivery: {
+      ...whole,
+      attempts: whole.attempts.toSorted(
+        (one, other) => one.round - other.round || one.startedAt.localeCompare(other.startedAt),
+      ),
+    },
+    destination,
+    profile: profileOf(profiles, destination?.retryProfile),
+    seed,
+    jitter,
+    vendor,
+    now: Date.parse(now),
+  };
+}
+
+function tellWhatIsLeftOut(
+  { message, delivery, destination }: Recorded,
+  note: (sentence: string) => void,
+): void {
+  const others = message.deliveries.length - 1;
+  const together = message.request.messages - 1;
+  if (others > 0)
+    note(
+      `${others === 1 ? "The other delivery" : `The ${others} other deliveries`} of the message ${others === 1 ? "is" : "are"} left out: no answer to one changes another.`,
+    );
+  if (together > 0)
+    note(
+      `${together === 1 ? "The other message" : `The ${together.toLocaleString("en-US")} other messages`} of its request ${together === 1 ? "is" : "are"} left out, and so is everything received before: what led to this attempt is this message and its own rounds.`,
+    );
+  if (destination === null)
+    note("The destination has been deleted. Its webhooks are those of the attempts.");
+  else if (destination.hasSharedSecret)
+    note("The shared secret is not recorded: another one replaces it, so the signature differs.");
+  const first = delivery.attempts[0];
+  if (first !== undefined && first.round > 1)
+    note("The first rounds are no longer on record. The scenario begins with the first that is.");
+}
+
+/** The delivery as it comes out of a run, under the ids of the recorded one. */
+async function play(
+  text: string,
+  recorded: Recorded,
+  start: StartPipeline,
+): Promise<DeliveryDetailsAnswer | null> {
+  let played: DeliveryDetailsAnswer | null = null;
+  const report = await runRead({
+    read: readScenario(text),
+    start: async (options) => {
+      const pipeline = await start(options);
+      return {
+        call: pipeline.call,
+        stop: async () => {
+          played = await deliveryIn(pipeline, recorded);
+          await pipeline.stop();
+        },
+      };
+    },
+  });
+  const wrong =
+    report.problems[0]?.message ?? report.steps.find((step) => step.problem !== null)?.problem;
+  // A delivery that is over earlier leaves a later cancel or retry nothing to do.
+  if (played === null && wrong !== undefined && wrong !== null)
+    throw new Error(`The scenario of a delivery cannot run: ${wrong}`);
+  return played;
+}
+
+async function deliveryIn(
+  pipeline: ScenarioPipeline,
+  recorded: Recorded,
+): Promise<DeliveryDetailsAnswer | null> {
+  const { items } = await pipeline.call("messages.list", { limit: 10 });
+  const message = items.find(({ type }) => type === recorded.message.type);
+  if (message === undefined) return null;
+  const [delivery] = (await pipeline.call("messages.get", { id: message.id })).deliveries;
+  const [destination] = (await pipeline.call("destinations.list", {})).items;
+  if (delivery === undefined || destination === undefined) return null;
+  const webhooks = webhooksOf(recorded);
+  return {
+    ...delivery,
+    id: recorded.delivery.id,
+    messageRowId: recorded.delivery.messageRowId,
+    destinationId: recorded.delivery.destinationId,
+    attempts: delivery.attempts.map((attempt) => {
+      const place = destination.webhooks.findIndex(({ id }) => id === attempt.webhookId);
+      const webhook = webhooks[place];
+      return webhook === undefined
+        ? attempt
+        : { ...attempt, webhookId: webhook.id, webhookUrl: webhook.url };
+    }),
+  };
+}
+
+/** How far the unchanged scenario is from the record; null when it gives the same. */
+function strayWords(
+  recorded: DeliveryDetailsAnswer,
+  control: DeliveryDetailsAnswer,
+): string | null {
+  const results = ({ attempts }: AnswerOf<"deliveries.get">): string =>
+    attempts
+      .map(({ round, webhookId, outcome, response }) =>
+        [round, webhookId, outcome, response?.status ?? ""].join(" "),
+      )
+      .toSorted()
+      .join(", ");
+  if (results(recorded) !== results(control) || recorded.state !== control.state)
+    return "Without the change, the scenario gives other results than the record: the destination or the clock was changed while the delivery ran. What differs may have that cause too.";
+  const startOf = (delivery: DeliveryDetailsAnswer, round: number): number =>
+    Date.parse(delivery.attempts.find((attempt) => attempt.round === round)?.startedAt ?? "");
+  const latest = Math.max(
+    0,
+    ...recorded.attempts.map(({ round }) =>
+      Math.abs(startOf(recorded, round) - startOf(control, round)),
+    ),
+  );
+  return latest < 1500
+    ? null
+    : `Without the change, rounds of the scenario come up to ${Math.ceil(latest / 1000)} s from where they came.`;
+}
+
+/** From 1; null when the answer is the same. The first lines differ by their names. */
+function changedLineOf(before: string, after: string): number | null {
+  const [old, now] = [before.split("\n"), after.split("\n")];
+  const place = now.findIndex((line, index) => index > 0 && line !== old[index]);
+  return place === -1 ? null : place + 1;
+}

@@ -1,0 +1,463 @@
+/** What messages are checked against, what becomes of those that differ, and what is refused. */
+
+import { describe, expect, test } from "vitest";
+import { start as startTesting } from "../../src/testing/testing.ts";
+import { startIngestApp } from "../support/ingest-app.ts";
+
+const order = {
+  type: "object",
+  properties: {
+    orderId: { type: "string", pattern: "^o_\\d+$" },
+    total: { type: "number", minimum: 0 },
+    currency: { enum: ["EUR", "USD"] },
+    items: { type: "array", items: { type: "object", properties: { sku: { type: "string" } } } },
+  },
+  required: ["orderId", "total"],
+};
+const schemas = {
+  "Order Completed": order,
+  identify: { properties: { email: { format: "email" } } },
+};
+
+const bought = (properties: object, more: object = {}) => ({
+  type: "track" as const,
+  userId: "ada",
+  event: "Order Completed",
+  properties,
+  ...more,
+});
+const good = { orderId: "o_1", total: 12.5, currency: "EUR", items: [{ sku: "a" }] };
+
+async function withPlan(plan: object) {
+  const app = await startIngestApp({ source: { plan } });
+  return {
+    ...app,
+    async outcome(message: object) {
+      await app.send("/v1/batch", { batch: [message] });
+      const { items } = await app.call("messages.list", { limit: 1 });
+      return app.call("messages.get", { id: items[0]?.id ?? "" });
+    },
+  };
+}
+
+describe("a message is checked against the rule for its event", () => {
+  test.each<[string, object, [string, string][]]>([
+    ["as planned", good, []],
+    ["a missing member", { total: 1 }, [["properties.orderId", "is required"]]],
+    [
+      "a wrong type",
+      { ...good, total: "12" },
+      [["properties.total", 'must be number, but is the string "12"']],
+    ],
+    [
+      "a value that is not listed",
+      { ...good, currency: "GBP" },
+      [["properties.currency", 'must be one of "EUR", "USD", but is the string "GBP"']],
+    ],
+    [
+      "a wrong pattern",
+      { ...good, orderId: "1" },
+      [["properties.orderId", 'must match the pattern ^o_\\d+$, but is the string "1"']],
+    ],
+    [
+      "in an element of an array",
+      { ...good, items: [{ sku: "a" }, { sku: 7 }] },
+      [["properties.items[1].sku", "must be string, but is the number 7"]],
+    ],
+    [
+      "too small",
+      { ...good, total: -1 },
+      [["properties.total", "must be >= 0, but is the number -1"]],
+    ],
+  ])("%s", async (_, properties, violations) => {
+    const { outcome } = await withPlan({ schemas });
+    const message = await outcome(bought(properties));
+    expect(message).toMatchObject({
+      plan: violations.length === 0 ? "ok" : "violations",
+      violations: violations.map(([path, sentence]) => ({ path, message: sentence })),
+      dropped: [],
+      state: "filtered",
+      reason: "no_destination",
+    });
+  });
+
+  test("traits of an identify, and nothing of what has no rule", async () => {
+    const { outcome } = await withPlan({ schemas });
+    expect(
+      await outcome({ type: "identify", userId: "ada", traits: { email: "ada" } }),
+    ).toMatchObject({
+      plan: "violations",
+      violations: [
+        { path: "traits.email", message: 'must have the format email, but is the string "ada"' },
+      ],
+    });
+    expect(await outcome({ type: "identify", userId: "ada", traits: {} })).toMatchObject({
+      plan: "ok",
+    });
+    expect(await outcome({ type: "page", userId: "ada" })).toMatchObject({ plan: "ok" });
+  });
+
+  test("without a plan, and rejected or duplicate, it says nothing", async () => {
+    const { outcome, call } = await withPlan({ schemas });
+    expect(await outcome({ type: "track", userId: "ada" })).toMatchObject({
+      state: "rejected",
+      plan: null,
+    });
+    await outcome(bought({}, { messageId: "m1" }));
+    expect(await outcome(bought({}, { messageId: "m1" }))).toMatchObject({
+      state: "duplicate",
+      plan: null,
+    });
+    const { items } = await call("sources.list", {});
+    await call("sources.update", { id: items[0]?.id ?? "", plan: null });
+    expect(await outcome(bought({}))).toMatchObject({ plan: null, violations: [] });
+    for (const [plan, total] of [
+      ["ok", 0],
+      ["violations", 1],
+      ["none", 3],
+    ] as const) {
+      expect(await call("messages.list", { plan })).toMatchObject({ total });
+      expect(await call("messages.list", { filter: `plan:${plan}` })).toMatchObject({ total });
+    }
+    expect(await call("messages.list", { filter: "-plan:none" })).toMatchObject({ total: 1 });
+    expect((await call("messages.values", { key: "plan" })).items).toEqual([
+      { key: "plan", value: "none", count: 3 },
+      { key: "plan", value: "violations", count: 1 },
+    ]);
+  });
+});
+
+describe("what a source does", () => {
+  async function delivering(plan: object) {
+    const app = await withPlan(plan);
+    await app.destination({ sourceIds: [app.source.id] });
+    return app;
+  }
+  const payloadOf = (message: { deliveries: { payload: unknown }[] }) =>
+    JSON.parse(message.deliveries[0]?.payload as string) as { properties: unknown };
+
+  test("records: the message is delivered as it came", async () => {
+    const { outcome } = await delivering({ schemas });
+    const message = await outcome(bought({ ...good, total: "12" }));
+    expect(message.decisions).toMatchObject([{ reason: "routed" }]);
+    expect(payloadOf(message).properties).toEqual({ ...good, total: "12" });
+  });
+
+  test("drops what violates the plan, and keeps the message as received", async () => {
+    const { outcome } = await delivering({ schemas, onViolation: "drop-properties" });
+    const message = await outcome(bought({ ...good, total: "12", items: [{ sku: 7, n: 1 }] }));
+    expect(message).toMatchObject({
+      plan: "violations",
+      dropped: ["properties.total", "properties.items[0].sku"],
+    });
+    expect(payloadOf(message).properties).toEqual({
+      orderId: "o_1",
+      currency: "EUR",
+      items: [{ n: 1 }],
+    });
+    expect(JSON.parse(message.raw as string)).toMatchObject({ properties: { total: "12" } });
+  });
+
+  test("blocks: the message is kept, and its decision says why", async () => {
+    const { outcome } = await delivering({ schemas, onViolation: "block" });
+    const message = await outcome(bought({ total: 1 }));
+    expect(message).toMatchObject({ state: "filtered", reason: "plan_violations", deliveries: [] });
+    expect(message.decisions).toMatchObject([
+      {
+        routed: false,
+        reason: "plan_violations",
+        detail: expect.stringContaining("properties.orderId is required") as string,
+      },
+    ]);
+  });
+
+  test.each([
+    ["allow", "ok", "routed"],
+    ["record", "violations", "routed"],
+    ["block", "violations", "plan_unplanned_event"],
+  ] as const)("%ss unplanned events", async (unplannedEvents, plan, reason) => {
+    const { outcome } = await delivering({ schemas, unplannedEvents, onViolation: "block" });
+    const message = await outcome(bought({}, { event: "order completed" }));
+    expect(message).toMatchObject({ plan, decisions: [{ reason }] });
+    expect(message.violations).toEqual(
+      plan === "ok"
+        ? []
+        : [
+            {
+              path: "event",
+              message: '"order completed" is not in the plan, which has "Order Completed"',
+            },
+          ],
+    );
+  });
+
+  test.each([
+    ["allow", "ok", { ...good, extra: 1 }],
+    ["record", "violations", { ...good, extra: 1 }],
+    ["drop", "violations", good],
+  ] as const)("%ss unplanned properties", async (unplannedProperties, plan, properties) => {
+    const { outcome } = await delivering({ schemas, unplannedProperties });
+    const message = await outcome(bought({ ...good, extra: 1 }));
+    expect(message.plan).toBe(plan);
+    expect(payloadOf(message).properties).toEqual(properties);
+  });
+
+  test("blocks for profiles too, and drops there", async () => {
+    const { outcome, call } = await delivering({
+      schemas: { ...schemas, identify: { properties: { age: { type: "number" } } } },
+      onViolation: "drop-properties",
+      unplannedEvents: "block",
+    });
+    await outcome({ type: "identify", userId: "ada", traits: { age: "old", plan: "pro" } });
+    await outcome(bought({}, { event: "Secret" }));
+    await call("pipeline.settle", {});
+    const { items } = await call("profiles.list", {});
+    const profile = await call("profiles.get", { id: items[0]?.id ?? "" });
+    expect(Object.keys(profile.traits)).toEqual(["plan"]);
+    expect(items[0]?.events).toBe(0);
+  });
+});
+
+describe("a plan is read from", () => {
+  const rule = (properties: object) => ({
+    $schema: "http://json-schema.org/draft-07/schema#",
+    type: "object",
+    labels: {},
+    properties: {
+      context: {},
+      traits: {},
+      properties: { type: "object", id: "/properties/properties", ...properties },
+    },
+  });
+  const wanted = rule({
+    properties: { total: { id: "/properties/total", type: "number" } },
+    required: ["total"],
+  });
+
+  test.each<[string, unknown]>([
+    [
+      "rules of the hosted API",
+      { rules: [{ type: "TRACK", key: "Order Completed", version: 1, jsonSchema: wanted }] },
+    ],
+    [
+      "its whole answer",
+      {
+        data: {
+          rules: [{ type: "TRACK", key: "Order Completed", jsonSchema: wanted }],
+          pagination: {},
+        },
+      },
+    ],
+    [
+      "a list of rules",
+      [{ type: "TRACK", key: "Order Completed", json_schema: JSON.stringify(wanted) }],
+    ],
+    [
+      "the older form",
+      {
+        name: "workspaces/acme/tracking-plans/rs_1",
+        display_name: "Shop",
+        rules: {
+          events: [
+            {
+              name: "Order Completed",
+              version: 1,
+              rules: { ...wanted, $schema: "http://json-schema.org/draft-04/schema#" },
+            },
+          ],
+          global: {},
+          identify: {},
+          group: {},
+          identify_traits: [],
+        },
+      },
+    ],
+    [
+      "schemas by event",
+      { "Order Completed": { required: ["total"], properties: { total: { type: "number" } } } },
+    ],
+    ["sorted schemas", { events: { "Order Completed": { required: ["total"] } }, identify: {} }],
+  ])("%s", async (_, document) => {
+    const { outcome } = await withPlan({ schemas: document });
+    expect(await outcome(bought({}))).toMatchObject({
+      violations: [{ path: "properties.total", message: "is required" }],
+    });
+    expect(await outcome(bought({ total: 1 }))).toMatchObject({ plan: "ok" });
+  });
+
+  test("rules for all messages, and versions of an event", async () => {
+    const { outcome } = await withPlan({
+      schemas: {
+        rules: [
+          { type: "COMMON", jsonSchema: { properties: { context: { required: ["app"] } } } },
+          { type: "TRACK", key: "Order Completed", version: 2, jsonSchema: wanted },
+          { type: "TRACK", key: "Order Completed", version: 1, jsonSchema: {} },
+        ],
+      },
+    });
+    const context = { app: {}, protocols: { event_version: 2 } };
+    expect(await outcome(bought({}, { context }))).toMatchObject({
+      violations: [{ path: "properties.total" }],
+    });
+    expect(
+      await outcome(bought({}, { context: { app: {}, protocols: { event_version: 3.2 } } })),
+    ).toMatchObject({ plan: "ok" });
+    expect(await outcome({ type: "alias", userId: "ada", previousId: "x" })).toMatchObject({
+      violations: [{ path: "context.app", message: "is required" }],
+    });
+  });
+
+  test("an export of the configuration, which imports again", async () => {
+    const { call } = await withPlan({ schemas, onViolation: "block", name: "Shop" });
+    const document = await call("configuration.export", {});
+    const other = await startIngestApp({ source: {} });
+    await other.call("configuration.import", document);
+    const { sources } = await other.call("configuration.export", {});
+    expect(sources).toEqual(document.sources);
+    expect(sources?.[0]?.plan).toMatchObject({ name: "Shop", onViolation: "block" });
+    // A restart would read it from the file.
+    const { items } = await other.call("sources.list", {});
+    expect(items[0]?.plan).toMatchObject({ name: "Shop", rules: 2 });
+  });
+});
+
+describe("a plan is refused", () => {
+  const deep = (levels: number): object =>
+    levels === 0 ? {} : { properties: { a: deep(levels - 1) } };
+  const doubled = Object.fromEntries(
+    Array.from({ length: 20 }, (_, n) => [
+      `d${n}`,
+      { allOf: [{ $ref: `#/definitions/d${n + 1}` }, { $ref: `#/definitions/d${n + 1}` }] },
+    ]),
+  );
+  test.each<[string, unknown, string]>([
+    ["without rules", {}, "The plan has no rules"],
+    ["with an empty list", { rules: [] }, "The plan has no rules"],
+    ["that is no schema", { Bought: 7 }, '"Bought" is not a JSON Schema'],
+    [
+      "with an unknown type",
+      { rules: [{ type: "ALIAS", jsonSchema: {} }] },
+      'rules[0] has the type "ALIAS"',
+    ],
+    [
+      "with a track for no event",
+      { rules: [{ type: "TRACK", jsonSchema: {} }] },
+      "without a `key`",
+    ],
+    [
+      "with two rules for one event",
+      {
+        rules: [
+          { key: "A", jsonSchema: {} },
+          { key: "A", jsonSchema: {} },
+        ],
+      },
+      "two rules for A",
+    ],
+    [
+      "with an invalid schema",
+      { Bought: { type: "any" } },
+      "The rule for Bought is no valid JSON Schema",
+    ],
+    [
+      "with a remote reference",
+      { Bought: { $ref: "https://example.com/s.json" } },
+      "is not followed",
+    ],
+    ["with a reference to nothing", { Bought: { $ref: "#/definitions/x" } }, "is not followed"],
+    [
+      "with a circle",
+      {
+        common: {
+          definitions: { a: { properties: { b: { $ref: "#/definitions/a" } } } },
+          $ref: "#/definitions/a",
+        },
+      },
+      "go round in a circle",
+    ],
+    [
+      "that doubles at each level",
+      { common: { definitions: { ...doubled, d20: {} }, $ref: "#/definitions/d0" } },
+      "more than 10000",
+    ],
+    ["that is nested too deep", { common: deep(100) }, "deeper than 64"],
+    [
+      "that asks too much of each element",
+      {
+        Bought: {
+          properties: { a: { items: { enum: Array.from({ length: 600 }, (_, n) => n) } } },
+        },
+      },
+      "of each element",
+    ],
+    [
+      "with a lookahead",
+      { Bought: { properties: { a: { pattern: "^(?!x)" } } } },
+      "has a lookaround",
+    ],
+    [
+      "with a wrong pattern",
+      { Bought: { properties: { a: { pattern: "(" } } } },
+      "is not a regular expression",
+    ],
+  ])("%s", async (_, document, sentence) => {
+    const app = await startIngestApp();
+    const input = { name: "Planned", plan: { schemas: document } };
+    const { status, body } = await app.api("sources.create", input as never);
+    expect(status).toBe(400);
+    expect((body as { message: string }).message).toContain(sentence);
+  });
+
+  test("with 2 MB", async () => {
+    const app = await startIngestApp();
+    const description = "x".repeat(10_000);
+    const large = Object.fromEntries(
+      Array.from({ length: 200 }, (_, n) => [`e${n}`, { description }]),
+    );
+    await expect(
+      app.call("sources.create", { name: "Planned", plan: { schemas: large } }),
+    ).rejects.toThrow(/1000000 bytes|too large|body/);
+  });
+});
+
+test("patterns and arrays made to take long are checked at once", async () => {
+  const { outcome } = await withPlan({
+    schemas: {
+      Slow: {
+        properties: {
+          text: { pattern: "^(a+)+$" },
+          list: { uniqueItems: true, items: { type: "string", maxLength: 3 } },
+        },
+      },
+    },
+  });
+  const text = `${"a".repeat(20_000)}!`;
+  expect(await outcome(bought({ text }, { event: "Slow" }))).toMatchObject({
+    violations: [{ path: "properties.text" }],
+  });
+  const list = Array.from({ length: 9000 }, () => ({}));
+  expect((await outcome(bought({ list }, { event: "Slow" }))).violations).toHaveLength(20);
+});
+
+test("a test says in one line that no event violated the plan", async () => {
+  const hookyard = await startTesting({ sources: { Shop: { plan: { schemas } } } });
+  try {
+    await hookyard.send(bought(good));
+    await hookyard.expect({ messages: { valid: true } });
+    await hookyard.send(bought({ ...good, total: "12" }));
+    await expect(hookyard.expect({ messages: { valid: true } })).rejects.toThrow(
+      'properties.total must be number, but is the string "12"',
+    );
+    await hookyard.expect({
+      messages: { of: { valid: false }, violations: ["properties.total"], count: 1 },
+    });
+    await expect(
+      hookyard.expect({ messages: { of: { valid: false }, violations: ["event"] } }),
+    ).rejects.toThrow("properties.total");
+    await hookyard.change({ sources: { Shop: { plan: null } } });
+    await hookyard.call("pipeline.reset", { what: "messages" });
+    await hookyard.expect({ messages: { of: { valid: false }, never: true } });
+  } finally {
+    await hookyard.stop();
+  }
+});

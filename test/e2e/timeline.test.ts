@@ -1,0 +1,128 @@
+import { describe, expect } from "vitest";
+import { detailsPage } from "./pages/details.ts";
+import { livePage } from "./pages/live.ts";
+import { test } from "./support/inspector-test.ts";
+import type { RunningInspector } from "./support/running-inspector.ts";
+
+/** A 503 and the 200 after it at one destination, nothing but 500s at the other. */
+async function twoDeliveries(inspector: RunningInspector): Promise<string> {
+  const { source } = await inspector.shop({
+    steps: [{ do: "answer", status: 503 }, { do: "answer" }],
+  });
+  const down = await inspector.call("endpoints.create", {
+    name: "a receiver with a name that is far longer than what fits in a line",
+    steps: [{ do: "answer", status: 500 }],
+  });
+  await inspector.call("destinations.create", {
+    name: "Invoices",
+    sourceIds: [source.id],
+    webhooks: [{ url: down.url }],
+  });
+  await inspector.call("clock.set", { mode: "paused" });
+  await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+  await inspector.call("pipeline.settle", {});
+  await inspector.call("clock.advance", { byMs: 3_600_000 });
+  return (await inspector.call("messages.list", {})).items[0]?.id ?? "";
+}
+
+describe("the retry timeline", () => {
+  test("keeps a failure and the success after it apart, and writes the length of the pauses", async ({
+    open,
+    inspector,
+  }) => {
+    const id = await twoDeliveries(inspector);
+    const [delivery] = (await inspector.call("messages.get", { id })).deliveries;
+    const { page } = await open(`/live/${id}?delivery=${delivery?.id}`);
+    const details = detailsPage(page);
+    for (const scale of ["log", "linear", "compact"] as const) {
+      await details.scale(scale).click();
+      await expect.poll(() => details.marks.count()).toBe(2);
+      const failure = await details.mark(/^Round 1: http_error 503/).boundingBox();
+      const success = await details.mark(/^Round 2: success 200/).boundingBox();
+      expect((success?.x ?? 0) - (failure?.x ?? 0)).toBeGreaterThanOrEqual(11);
+    }
+    await details.timeline.getByText(/^(9|10|11) s$/).waitFor();
+  });
+
+  test("draws the deliveries of a message over one axis, and opens an attempt of each", async ({
+    open,
+    inspector,
+  }) => {
+    const id = await twoDeliveries(inspector);
+    const { page } = await open(`/live/${id}`);
+    const details = detailsPage(page);
+    await expect.poll(() => details.lanes.count()).toBe(1);
+    await details.timelineMenu.click();
+    await details.menuItem("All deliveries over each other").click();
+    await expect.poll(() => details.lanes.count()).toBe(2);
+    await details.timeline.getByRole("heading", { name: "Billing" }).waitFor();
+    await details.timeline.getByRole("heading", { name: "Invoices" }).waitFor();
+    await details.mark(/^Round 2: success 200/).focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "http_error" }).waitFor();
+  });
+
+  test("zooms with a drag and with keys, and back", async ({ open, inspector }) => {
+    const id = await twoDeliveries(inspector);
+    const { page } = await open(`/live/${id}`);
+    const details = detailsPage(page);
+    await details.scale("linear").click();
+    const ninth = details.mark(/^Round 9/);
+    await ninth.waitFor();
+    const lane = await details.timeline.getByText("5 s", { exact: true }).boundingBox();
+    const [x, y] = [(lane?.x ?? 0) + (lane?.width ?? 0) + 8, (lane?.y ?? 0) + 20];
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.mouse.move(x + 20, y, { steps: 3 });
+    await page.mouse.up();
+    await details.wholeWindow.waitFor();
+    await ninth.waitFor({ state: "detached" });
+    await details.marks.first().waitFor();
+
+    await details.wholeWindow.click();
+    await ninth.focus();
+    await page.keyboard.press("+");
+    await page.keyboard.press("+");
+    await details.mark(/^Round 1:/).waitFor({ state: "detached" });
+    expect(await ninth.evaluate((mark) => mark.matches(":focus"))).toBe(true);
+    await page.keyboard.press("0");
+    await details.wholeWindow.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: /rounds 1 to/ }).waitFor();
+  });
+
+  test("cuts no address and no reason, and says the day of another day", async ({
+    open,
+    inspector,
+  }) => {
+    const id = await twoDeliveries(inspector);
+    await inspector.call("clock.advance", { byMs: 8 * 86_400_000 });
+    const { page } = await open(`/live/${id}`);
+    const details = detailsPage(page);
+    for (const width of [1440, 1100]) {
+      await page.setViewportSize({ width, height: 900 });
+      await details.lanes.first().waitFor();
+      const cut = await details.pane
+        .locator(
+          ".trace .said, .delivery-lines .standing, .tl-label code, .tl-label .end, .tl-note",
+        )
+        .evaluateAll((all) =>
+          all
+            .filter((each) => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0)
+            .map((each) => each.textContent),
+        );
+      expect(cut).toEqual([]);
+    }
+    const day = "\\d+ (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)";
+    await details.pane.getByText(new RegExp(`in round 2 at ${day} `)).waitFor();
+    await details.trace
+      .first()
+      .getByText(new RegExp(`^${day} `))
+      .waitFor();
+    await livePage(page)
+      .rows.first()
+      .getByText(new RegExp(`^${day}`))
+      .first()
+      .waitFor();
+  });
+});

@@ -1,0 +1,239 @@
+/**
+ * Broken receivers and configurations, and a client that mends each of them from the answers alone:
+ * it makes the calls that they suggest, in their order, and changes its receiver as a "Fix:" line
+ * says. It knows only what a developer has: the receiver's URL, secret, log and source.
+ */
+
+import { createHmac } from "node:crypto";
+import { test as base, expect } from "vitest";
+import { starting, type RunningApp, type Start } from "../support/running-app.ts";
+import { nextsOf, ownLines, startAgent, type Agent, type Next } from "./agent.ts";
+
+const test = base.extend("start", starting);
+
+/** More calls than a task needs; without an end, a client would follow suggestions in circles. */
+const maxCalls = 20;
+
+type Knowledge = {
+  /** What stands for each `<…>` in a suggestion. */
+  known?: Record<string, () => string>;
+  /** Changes to the receiver's program, by the code of a fix. */
+  fixes?: Record<string, () => void>;
+  /** What the user reports, when it is not that something does not arrive. */
+  first?: Next;
+  isSolved: () => boolean | Promise<boolean>;
+};
+
+async function solve(
+  { use }: Agent,
+  { known = {}, fixes = {}, first, isSolved }: Knowledge,
+): Promise<string[]> {
+  const calls: string[] = [];
+  const queue: Next[] = [first ?? { tool: "why_not_delivered", input: {} }];
+  const made = new Map<string, string>();
+  while (queue.length > 0 && calls.length < maxCalls) {
+    const { tool, input } = queue.shift() as Next;
+    const filled = JSON.stringify(input).replaceAll(/<([^>]+)>/g, (whole, what: string) =>
+      JSON.stringify(known[what]?.() ?? whole).slice(1, -1),
+    );
+    const call = `${tool} ${filled}`;
+    if (filled.includes("<")) continue;
+    calls.push(call);
+    const answered = await use(tool, JSON.parse(filled) as Record<string, unknown>);
+    const text = answered.replaceAll(/^(--- .*data) \w{12}\b/gm, "$1 mark");
+    // The same call with the same answer leads nowhere new.
+    if (made.get(call) === text) continue;
+    made.set(call, text);
+    for (const [, code = ""] of ownLines(text)
+      .join("\n")
+      .matchAll(/Fix in the receiver: ([\w-]+)/g))
+      fixes[code]?.();
+    if (await isSolved()) return calls;
+    queue.unshift(...nextsOf(text));
+  }
+  throw new Error(`not solved by\n${calls.join("\n")}`);
+}
+
+type Task = (start: Start, app: RunningApp) => Promise<Knowledge>;
+
+const order = {
+  userId: "u_1",
+  event: "Order Completed",
+  properties: { total: 10.5, note: "größer" },
+};
+
+const isDelivered = (app: RunningApp) => async (): Promise<boolean> =>
+  (await app.call("messages.list", { filter: 'state:delivered event:"Order Completed"' })).total >
+  0;
+
+/** A receiver with a shared secret that computes digests in its own way, until it is mended. */
+async function verifying(
+  start: Start,
+  app: RunningApp,
+  wrong: Partial<{ key: string; over: (body: string) => string; algorithm: string }>,
+): Promise<Pick<Knowledge, "known" | "isSolved"> & { program: typeof wrong }> {
+  const program = { key: "s3cret", over: (body: string) => body, algorithm: "sha1", ...wrong };
+  let digest = "";
+  let over = "";
+  const receiver = await start.receiver((response, { body, headers }) => {
+    over = program.over(body);
+    digest = createHmac(program.algorithm, program.key).update(over).digest("hex");
+    const given = headers.find(([name]) => name.toLowerCase() === "x-signature")?.[1];
+    response.writeHead(given === digest ? 200 : 401).end();
+  });
+  await app.destination([receiver.url], { sharedSecret: "s3cret" });
+  await app.send(order);
+  await app.settle();
+  return {
+    program,
+    known: {
+      "the digest that your receiver computes": () => digest,
+      "the body that your receiver computes it over": () => over,
+    },
+    isSolved: isDelivered(app),
+  };
+}
+
+const receiverUrl = (url: string) => ({ "the URL of your receiver": () => url });
+
+const tasks: Record<string, Task> = {
+  "a program that sends with a key that no source has": async (start, app) => {
+    const receiver = await start.receiver();
+    await fetch(`${app.ingestUrl}/v1/track`, {
+      method: "POST",
+      headers: { Authorization: `Basic ${btoa("wk_other:")}` },
+      body: JSON.stringify(order),
+    });
+    return { known: receiverUrl(receiver.url), isSolved: isDelivered(app) };
+  },
+
+  "a destination that somebody disabled": async (start, app) => {
+    const receiver = await start.receiver();
+    await app.destination([receiver.url], { enabled: false });
+    await app.send(order);
+    return { isSolved: isDelivered(app) };
+  },
+
+  "a source without a destination": async (start, app) => {
+    const receiver = await start.receiver();
+    await app.source();
+    await app.send(order);
+    return { known: receiverUrl(receiver.url), isSolved: isDelivered(app) };
+  },
+
+  "a message whose integrations leave webhooks out": async (start, app) => {
+    const receiver = await start.receiver();
+    await app.destination([receiver.url]);
+    await app.send({ ...order, integrations: { All: false, webhooks: true } });
+    return {
+      known: { "the event": () => order.event, "the user": () => order.userId },
+      isSolved: isDelivered(app),
+    };
+  },
+
+  "a message without a user": async (start, app) => {
+    const receiver = await start.receiver();
+    await app.destination([receiver.url]);
+    await app.ingest("/v1/batch", { batch: [{ type: "track", event: order.event }] });
+    return {
+      known: { "the event": () => order.event, "the user": () => order.userId },
+      isSolved: isDelivered(app),
+    };
+  },
+
+  "a webhook's URL with a port where nothing listens": async (start, app) => {
+    const receiver = await start.receiver();
+    await app.destination(["http://127.0.0.1:1/hook"]);
+    await app.send(order);
+    await app.settle();
+    return { known: receiverUrl(receiver.url), isSolved: isDelivered(app) };
+  },
+
+  "a webhook's URL with a path that the receiver does not have": async (start, app) => {
+    const receiver = await start.receiver((response, { url }) =>
+      response.writeHead(url === "/hook" ? 200 : 404).end(),
+    );
+    await app.destination([receiver.url.replace("/hook", "/hooks")]);
+    await app.send(order);
+    await app.settle();
+    return { known: receiverUrl(receiver.url), isSolved: isDelivered(app) };
+  },
+
+  "a receiver whose secret has quotation marks around it": async (start, app) => {
+    const { program, ...task } = await verifying(start, app, { key: '"s3cret"' });
+    return { ...task, fixes: { secret: () => (program.key = "s3cret") } };
+  },
+
+  "a receiver that signs what it serialised again": async (start, app) => {
+    const spaced = (body: string): string =>
+      JSON.stringify(JSON.parse(body), null, 1).replaceAll(/\n */g, " ");
+    const { program, ...task } = await verifying(start, app, { over: spaced });
+    return { ...task, fixes: { "raw-body": () => (program.over = (body) => body) } };
+  },
+
+  "a receiver that computes SHA-256": async (start, app) => {
+    const { program, ...task } = await verifying(start, app, { algorithm: "sha256" });
+    return { ...task, fixes: { sha1: () => (program.algorithm = "sha1") } };
+  },
+
+  "retries that wait for a clock that somebody paused": async (start, app) => {
+    const receiver = await start.receiver(503);
+    await app.destination([receiver.url]);
+    await app.call("clock.set", { mode: "paused" });
+    await app.send(order);
+    await app.settle();
+    receiver.answer = 200;
+    return { isSolved: isDelivered(app) };
+  },
+
+  "a fault of a source that refuses every request": async (start, app) => {
+    const receiver = await start.receiver();
+    await app.destination([receiver.url]);
+    const source = await app.source();
+    await app.call("sources.update", { id: source.id, faults: [{ do: "answer", status: 500 }] });
+    await expect(app.ingest("/v1/track", order)).rejects.toThrow("500");
+    return { isSolved: () => receiver.requests.length > 0 };
+  },
+
+  "a receiver that works before it answers": async (start, app) => {
+    const program = { answersFirst: false };
+    const receiver = await start.receiver((response) => {
+      if (program.answersFirst) response.writeHead(202).end();
+    });
+    await app.call("retryProfiles.create", { name: "quick", timeoutMs: 100 });
+    await app.destination([receiver.url], { retryProfile: "quick" });
+    await app.send(order);
+    await app.settle();
+    return {
+      fixes: { "answer-first": () => (program.answersFirst = true) },
+      isSolved: isDelivered(app),
+    };
+  },
+
+  "a receiver that books an order twice": async (start, _app) => {
+    const program = { remembers: false };
+    const seen = new Set<string>();
+    const booked: string[] = [];
+    const receiver = await start.receiver((response, { method, body }) => {
+      if (method === "GET") return void response.end(JSON.stringify(booked));
+      const { messageId, userId } = JSON.parse(body) as { messageId: string; userId: string };
+      if (!program.remembers || !seen.has(messageId)) booked.push(userId);
+      seen.add(messageId);
+      response.end();
+    });
+    const check = { url: receiver.url, effects: receiver.url, only: ["duplicate"] };
+    return {
+      first: { tool: "check_receiver", input: check },
+      fixes: { idempotency: () => (program.remembers = true) },
+      isSolved: () => program.remembers,
+    };
+  },
+};
+
+test.for(Object.entries(tasks))("%s is mended", async ([, task], { start, onTestFinished }) => {
+  const agent = await startAgent(start);
+  onTestFinished(() => agent.stop());
+  const knowledge = await task(start, agent.app);
+  const calls = await solve(agent, knowledge);
+  expect(calls.length).toBeLessThanOrEqual(maxCalls);
+});

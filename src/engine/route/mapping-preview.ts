@@ -35,7 +35,7 @@ type PreviewedRequest = {
   signature: string | null;
 };
 
-export type MappingPreview = {
+type MappingPreview = {
   mistakes: Record<Place, string | null>;
   looked: number;
   matching: MessageSummary[];

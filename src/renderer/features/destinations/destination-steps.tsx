@@ -10,7 +10,13 @@ import { retriedWords, scheduleWords } from "../../kit/retry-words.ts";
 import { useAction } from "../../kit/use-action.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
-import type { Destination, DestinationDraft, DraftProblems } from "./destination-draft.ts";
+import {
+  type Destination,
+  type DestinationDraft,
+  type DraftProblems,
+  ofKind,
+} from "./destination-draft.ts";
+import { MappingsEditor } from "./mapping-editor.tsx";
 import { HeaderFields, WebhookFields } from "./webhook-fields.tsx";
 
 type DestinationStepsProps = {
@@ -28,13 +34,22 @@ type DestinationStepsProps = {
 };
 
 export function DestinationSteps(props: DestinationStepsProps) {
-  const { draft, problems, showsAll, sources, destinationId, saved, hasSharedSecret, onChange } =
-    props;
-  const entry = useOnce("catalog.list", {}).answer?.items[0];
+  const { draft, problems, showsAll, sources, destinationId, hasSharedSecret, onChange } = props;
+  const catalog = useOnce("catalog.list", {}).answer?.items ?? [];
+  const entry = catalog.find(({ kind }) => kind === draft.kind);
+  const isMapped = draft.kind === "webhooks-actions";
   const isNew = destinationId === undefined;
   return (
     <ol className="numbered">
       <Step number={1} title="Destination" isDone={problems.name === null}>
+        {isNew && catalog.length > 0 ? (
+          <Choice
+            label="Kind of destination"
+            value={draft.kind}
+            options={catalog.map(({ kind, title }) => ({ value: kind, label: title }))}
+            onChange={(kind) => onChange(ofKind(kind, draft))}
+          />
+        ) : null}
         <p className="muted">
           <b className="strong">{entry?.title ?? "Webhooks"}</b>, from the catalog.{" "}
           {entry?.description} In the integrations object its name is{" "}
@@ -53,6 +68,69 @@ export function DestinationSteps(props: DestinationStepsProps) {
           onChange={(sourceIds) => onChange({ sourceIds })}
         />
       </Step>
+      {isMapped ? (
+        <Step
+          number={3}
+          title="Mappings"
+          note="one to five"
+          isDone={problems.mappings.every(({ isWrong }) => !isWrong)}
+        >
+          <MappingsEditor
+            draft={draft}
+            destinationId={destinationId}
+            problems={problems.mappings}
+            showsAll={showsAll}
+            onChange={(mappings) => onChange({ mappings })}
+          />
+        </Step>
+      ) : (
+        <WebhookSteps {...props} />
+      )}
+      <Step
+        number={isMapped ? 4 : 5}
+        title="Shared secret"
+        note="optional"
+        isDone={
+          draft.sharedSecret === undefined
+            ? hasSharedSecret
+            : draft.sharedSecret !== null && draft.sharedSecret !== ""
+        }
+      >
+        <SecretField
+          destinationId={destinationId ?? null}
+          covers={isMapped ? "its data, of a batch of the first element" : "its body’s bytes"}
+          hasSharedSecret={hasSharedSecret}
+          value={draft.sharedSecret}
+          onChange={(sharedSecret) => onChange({ sharedSecret })}
+        />
+      </Step>
+      <Step number={isMapped ? 5 : 6} title={isMapped ? "Retries" : "Retries and payload"} isDone>
+        <RetryProfileField
+          value={draft.retryProfile}
+          onChange={(retryProfile) => onChange({ retryProfile })}
+        />
+        {isMapped ? null : (
+          <PayloadField value={draft.payload} onChange={(payload) => onChange({ payload })} />
+        )}
+      </Step>
+      {isNew ? (
+        <Step number={isMapped ? 6 : 7} title="Enable" isDone={draft.enabled}>
+          <CheckField
+            role="switch"
+            label="Send new messages"
+            checked={draft.enabled}
+            onChange={(event) => onChange({ enabled: event.currentTarget.checked })}
+          />
+        </Step>
+      ) : null}
+    </ol>
+  );
+}
+
+/** URLs and headers of the classic kind. */
+function WebhookSteps({ draft, problems, showsAll, saved, onChange }: DestinationStepsProps) {
+  return (
+    <>
       <Step
         number={3}
         title="Webhook URLs"
@@ -82,62 +160,7 @@ export function DestinationSteps(props: DestinationStepsProps) {
           onChange={(webhooks) => onChange({ webhooks })}
         />
       </Step>
-      <Step
-        number={5}
-        title="Shared secret"
-        note="optional"
-        isDone={
-          draft.sharedSecret === undefined
-            ? hasSharedSecret
-            : draft.sharedSecret !== null && draft.sharedSecret !== ""
-        }
-      >
-        <SecretField
-          destinationId={destinationId ?? null}
-          hasSharedSecret={hasSharedSecret}
-          value={draft.sharedSecret}
-          onChange={(sharedSecret) => onChange({ sharedSecret })}
-        />
-      </Step>
-      <Step number={6} title="Retries and payload" isDone>
-        <RetryProfileField
-          value={draft.retryProfile}
-          onChange={(retryProfile) => onChange({ retryProfile })}
-        />
-        <div className="payload-field">
-          <span className="muted">Payload</span>
-          <Choice
-            label="Payload"
-            value={draft.payload}
-            options={[
-              { value: "documented", label: "documented" },
-              { value: "full", label: "full" },
-            ]}
-            onChange={(payload) => onChange({ payload })}
-          />
-          <p className="quiet">
-            {draft.payload === "documented" ? (
-              "The fields that the documentation lists for each type."
-            ) : (
-              <>
-                Adds <code>receivedAt</code>, <code>sentAt</code>, <code>originalTimestamp</code>,{" "}
-                <code>integrations</code>, <code>channel</code>.
-              </>
-            )}
-          </p>
-        </div>
-      </Step>
-      {isNew ? (
-        <Step number={7} title="Enable" isDone={draft.enabled}>
-          <CheckField
-            role="switch"
-            label="Send new messages"
-            checked={draft.enabled}
-            onChange={(event) => onChange({ enabled: event.currentTarget.checked })}
-          />
-        </Step>
-      ) : null}
-    </ol>
+    </>
   );
 }
 
@@ -188,6 +211,39 @@ function SourcesField({
   );
 }
 
+function PayloadField({
+  value,
+  onChange,
+}: {
+  value: Destination["payload"];
+  onChange: (payload: Destination["payload"]) => void;
+}) {
+  return (
+    <div className="payload-field">
+      <span className="muted">Payload</span>
+      <Choice
+        label="Payload"
+        value={value}
+        options={[
+          { value: "documented", label: "documented" },
+          { value: "full", label: "full" },
+        ]}
+        onChange={onChange}
+      />
+      <p className="quiet">
+        {value === "documented" ? (
+          "The fields that the documentation lists for each type."
+        ) : (
+          <>
+            Adds <code>receivedAt</code>, <code>sentAt</code>, <code>originalTimestamp</code>,{" "}
+            <code>integrations</code>, <code>channel</code>.
+          </>
+        )}
+      </p>
+    </div>
+  );
+}
+
 /** The retry profile of a destination, with its schedule in words. */
 function RetryProfileField({
   value,
@@ -235,11 +291,14 @@ function RetryProfileField({
 /** The shared secret: hidden until it is asked for, and asked of the API only then. */
 function SecretField({
   destinationId,
+  covers,
   hasSharedSecret,
   value,
   onChange,
 }: {
   destinationId: string | null;
+  /** What is signed. */
+  covers: string;
   hasSharedSecret: boolean;
   /** Undefined: as it is saved. */
   value: string | null | undefined;
@@ -312,8 +371,8 @@ function SecretField({
             "After you save, requests no longer carry X-Signature."
           ) : (
             <>
-              Each request then carries <code>X-Signature</code>: the HMAC-SHA1 of its body’s bytes,
-              keyed with this secret, in lower-case hex.
+              Each request then carries <code>X-Signature</code>: the HMAC-SHA1 of {covers}, keyed
+              with this secret, in lower-case hex.
             </>
           )
         }

@@ -17,6 +17,7 @@ import {
 import { createChecks } from "./check/checks.ts";
 import { messageIds } from "./domain/ids.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
+import { createMappingPreview } from "./engine/route/mapping-preview.ts";
 import { Flow } from "./engine/flow.ts";
 import { createMessages } from "./engine/messages.ts";
 import { createMetrics } from "./engine/metrics.ts";
@@ -135,6 +136,7 @@ export function createApp(options: AppOptions): App {
     clock,
     configuration,
     messages: createMessages({ ...core, ingest, ingestClient }),
+    previewMapping: createMappingPreview({ store, configuration }),
     refused,
     deliveries,
     endpoints,

@@ -22,6 +22,7 @@ import {
 import {
   clientHandlers,
   conditionHandlers,
+  mappingHandlers,
   destinationHandlers,
   endpointHandlers,
   retryProfileHandlers,
@@ -80,6 +81,7 @@ export function createApi({
     ...sourceHandlers(pipeline),
     ...destinationHandlers(pipeline),
     ...conditionHandlers,
+    ...mappingHandlers(pipeline),
     ...messageHandlers(pipeline),
     ...deliveryHandlers(pipeline),
     ...clockHandlers(pipeline),

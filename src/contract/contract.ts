@@ -12,6 +12,7 @@ import { deletionCalls } from "./deletions.ts";
 import { deliveryCalls } from "./deliveries.ts";
 import { destinationCalls } from "./destinations.ts";
 import { endpointCalls } from "./endpoints.ts";
+import { mappingCalls } from "./mappings.ts";
 import { flowCalls } from "./flow.ts";
 import { messageCalls } from "./messages.ts";
 import { profileCalls } from "./profiles.ts";
@@ -27,6 +28,7 @@ const all = [
   ...sourceCalls,
   ...destinationCalls,
   ...conditionCalls,
+  ...mappingCalls,
   ...messageCalls,
   ...deliveryCalls,
   ...clockCalls,

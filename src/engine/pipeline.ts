@@ -44,6 +44,7 @@ import type {
   UnknownKey,
 } from "./ports.ts";
 import type { MappingDraft } from "./mappings.ts";
+import type { PreviewMapping } from "./route/mapping-preview.ts";
 import type { PlanDraft } from "./plans/plans.ts";
 import type { NewDestination, StoredRefusal } from "./store-ports.ts";
 
@@ -51,6 +52,7 @@ export type Pipeline = {
   clock: ClockControl;
   configuration: Configuration;
   messages: Messages;
+  previewMapping: PreviewMapping;
   refused: RefusedRequests;
   deliveries: Deliveries;
   endpoints: Endpoints;

@@ -80,6 +80,25 @@ export const conditionHandlers: HandlersOf<"conditions"> = {
   },
 };
 
+export function mappingHandlers({
+  previewMapping,
+  configuration,
+}: Pipeline): HandlersOf<"mappings"> {
+  return {
+    "mappings.preview": async ({ mapping, sourceIds: from, sharedSecret, destinationId, id }) => {
+      const saved =
+        destinationId === undefined ? undefined : configuration.destination(destinationId);
+      const secret = sharedSecret === undefined ? (saved?.sharedSecret ?? null) : sharedSecret;
+      return previewMapping({
+        mapping,
+        sourceIds: from,
+        secret: secret === "" ? null : secret,
+        id,
+      });
+    },
+  };
+}
+
 export function destinationHandlers(pipeline: Pipeline): HandlersOf<"destinations" | "catalog"> {
   const { configuration, faults } = pipeline;
   const destinationAnswer = (destination: Destination) => ({

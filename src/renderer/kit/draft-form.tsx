@@ -54,11 +54,13 @@ export function DraftForm({
 
 /** The name of what is being made or changed, saved together with the rest. */
 export function NameField({
+  label = "Name",
   name,
   error,
   hint,
   onChange,
 }: {
+  label?: string;
   name: string;
   error: string | null;
   hint?: ReactNode;
@@ -68,7 +70,7 @@ export function NameField({
   return (
     <div className="commit name-field">
       <label className="labelled-name" htmlFor={id}>
-        Name
+        {label}
       </label>
       <TextField
         id={id}

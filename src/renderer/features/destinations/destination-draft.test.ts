@@ -8,6 +8,7 @@ import {
   type Destination,
   type DestinationDraft,
 } from "./destination-draft.ts";
+import { mappingDraftOf, mappingInput, newMapping, switchedData } from "./mapping-draft.ts";
 
 const destination: Destination = {
   id: "dst_000000001",
@@ -85,5 +86,68 @@ describe("a destination being set up", () => {
     expect(problems.webhooks[2]?.headers).toEqual([expect.stringContaining("needs a name")]);
     expect(problems.isWrong).toBe(true);
     expect(problemsOf(draftOf(destination)).isWrong).toBe(false);
+  });
+
+  test("a value of a mapping is read from its text as it was written", () => {
+    const mapping = {
+      id: "whk_000000001",
+      name: "Orders",
+      enabled: true,
+      trigger: null,
+      url: { "@template": "https://a.test/{{type}}" },
+      method: "PUT" as const,
+      headers: { "X-A": "$.not a path", "X-B": { "@path": "$.type" }, "X-C": '"quoted"' },
+      data: { a: { "@path": "type" }, b: "{{", c: 5, d: { "@template": "{{a}} b" }, e: ["$."] },
+      batch: { enabled: true, size: 10, keys: ["url" as const], waitMs: 5 },
+    };
+    const { id: _, ...input } = mapping;
+    expect(mappingInput(mappingDraftOf(mapping))).toEqual(input);
+    const whole = mappingDraftOf({ ...mapping, headers: { "@path": "$.a" }, data: { a: 1 } });
+    expect(switchedData(switchedData(whole.data)!)).toEqual([["a", "1"]]);
+    expect(whole.headers).toMatch("@path");
+    expect(mappingInput({ ...whole, data: [] }).data).toEqual({ "@path": "$." });
+  });
+
+  test("what is wrong with a mapping is said at its part, and a half typed row is a change", () => {
+    const actions: Destination = { ...destination, kind: "webhooks-actions", webhooks: [] };
+    const typed = draft({
+      kind: "webhooks-actions",
+      mappings: [
+        {
+          ...newMapping([]),
+          name: "",
+          trigger: 'type = "track',
+          url: "ftp://a.test",
+          headers: [
+            ["X-A", "1"],
+            ["x-a", "2"],
+          ],
+          data: [
+            ["a", "$.a"],
+            ["b", "not json"],
+            ["", ""],
+          ],
+          batch: { ...newMapping([]).batch, size: "4001" },
+        },
+      ],
+    });
+    expect(problemsOf(typed)).toMatchObject({
+      isWrong: true,
+      webhooks: [],
+      mappings: [
+        {
+          name: expect.stringContaining("needs a name"),
+          trigger: expect.stringMatching(/character \d+/),
+          url: expect.stringContaining("http"),
+          headers: [null, expect.stringContaining("twice")],
+          data: [null, expect.stringContaining("Write a path"), expect.stringContaining("Enter a")],
+          size: expect.stringContaining("4,000"),
+        },
+      ],
+    });
+    const before = { ...draftOf(actions), mappings: [] };
+    const half = { ...before, mappings: [{ ...newMapping([]), data: [["", ""]] as never }] };
+    expect(isChanged(before, actions)).toBe(false);
+    expect(isChanged(half, actions)).toBe(true);
   });
 });

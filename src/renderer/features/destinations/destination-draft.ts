@@ -6,15 +6,27 @@
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { checkHeader, checkWebhookUrl } from "../../../domain/webhook-rules.ts";
 import { draftStore } from "../../stores/drafts.ts";
+import {
+  type MappingDraft,
+  mappingDraftOf,
+  mappingInput,
+  type MappingProblems,
+  newMapping,
+  problemsOfMapping,
+} from "./mapping-draft.ts";
 
 export type Destination = AnswerOf<"destinations.get">;
 
 export type WebhookDraft = { url: string; headers: [name: string, value: string][] };
 
 export type DestinationDraft = {
+  kind: Destination["kind"];
   name: string;
   sourceIds: string[];
+  /** Of the kind `webhooks`. */
   webhooks: WebhookDraft[];
+  /** Of the kind `webhooks-actions`. */
+  mappings: MappingDraft[];
   /** Undefined: stays as it is. Null: none. */
   sharedSecret: string | null | undefined;
   enabled: boolean;
@@ -28,10 +40,12 @@ export function newDraft(
   retryProfile = "documented",
 ): DestinationDraft {
   return {
+    kind: "webhooks",
     name: "Webhooks",
     // With one source there is nothing to choose.
     sourceIds: sourceIds.length === 1 ? [...sourceIds] : [],
     webhooks: [{ url: "", headers: [] }],
+    mappings: [],
     sharedSecret: null,
     enabled: true,
     retryProfile,
@@ -40,19 +54,37 @@ export function newDraft(
   };
 }
 
+/** The kind of a new one, with what it begins with; what was typed for all kinds stays. */
+export function ofKind(
+  kind: Destination["kind"],
+  { name, mappings }: DestinationDraft,
+): Partial<DestinationDraft> {
+  const titles = { webhooks: "Webhooks", "webhooks-actions": "Webhooks (Actions)" };
+  return {
+    kind,
+    name: Object.values(titles).includes(name) ? titles[kind] : name,
+    retryProfile: kind === "webhooks" ? "documented" : "actions",
+    mappings: kind === "webhooks" || mappings.length > 0 ? mappings : [newMapping([])],
+  };
+}
+
 export function draftOf({
+  kind,
   name,
   sourceIds,
   webhooks,
+  mappings,
   enabled,
   retryProfile,
   payload,
   audienceCalls,
 }: Destination): DestinationDraft {
   return {
+    kind,
     name,
     sourceIds: [...sourceIds],
     webhooks: webhooks.map(({ url, headers }) => ({ url, headers: Object.entries(headers) })),
+    mappings: mappings.map(mappingDraftOf),
     sharedSecret: undefined,
     enabled,
     retryProfile,
@@ -63,9 +95,11 @@ export function draftOf({
 
 /** Everything but `enabled`, which has a switch of its own once the destination exists. */
 export function changesOf({
+  kind,
   name,
   sourceIds,
   webhooks,
+  mappings,
   sharedSecret,
   retryProfile,
   payload,
@@ -74,34 +108,52 @@ export function changesOf({
   return {
     name,
     sourceIds,
-    webhooks: webhooks.map(({ url, headers }) => ({ url, headers: Object.fromEntries(headers) })),
+    ...(kind === "webhooks-actions"
+      ? { mappings: mappings.map(mappingInput) }
+      : {
+          webhooks: webhooks.map(({ url, headers }) => ({
+            url,
+            headers: Object.fromEntries(headers),
+          })),
+          payload,
+        }),
     ...(sharedSecret === undefined ? {} : { sharedSecret }),
     retryProfile,
-    payload,
     audienceCalls,
   } satisfies Omit<InputOf<"destinations.update">, "id">;
 }
 
 export function isChanged(draft: DestinationDraft, destination: Destination): boolean {
-  return JSON.stringify(changesOf(draft)) !== JSON.stringify(changesOf(draftOf(destination)));
+  const typed = (each: DestinationDraft): string =>
+    // A mapping also has texts that cannot be read yet.
+    JSON.stringify([changesOf(each), each.mappings]);
+  return typed(draft) !== typed(draftOf(destination));
 }
 
 export type DraftProblems = {
   name: string | null;
   webhooks: { url: string | null; headers: (string | null)[] }[];
+  mappings: MappingProblems[];
   isWrong: boolean;
 };
 
-export function problemsOf({ name, webhooks }: DestinationDraft): DraftProblems {
+export function problemsOf(draft: DestinationDraft): DraftProblems {
+  const { kind, name, mappings } = draft;
+  const webhooks = kind === "webhooks" ? draft.webhooks : [];
   const wrongName = name.trim() === "" ? "A destination needs a name." : null;
   const wrongWebhooks = webhooks.map((webhook, place) => ({
     url: checkWebhookUrl(webhook.url) ?? sameUrl(webhooks, place),
     headers: webhook.headers.map((_, at) => wrongHeader(webhook.headers, at)),
   }));
+  const wrongMappings =
+    kind === "webhooks"
+      ? []
+      : mappings.map((mapping, place) => problemsOfMapping(mapping, mappings.slice(0, place)));
   const isWrong =
     wrongName !== null ||
+    wrongMappings.some((mapping) => mapping.isWrong) ||
     wrongWebhooks.some(({ url, headers }) => url !== null || headers.some((each) => each !== null));
-  return { name: wrongName, webhooks: wrongWebhooks, isWrong };
+  return { name: wrongName, webhooks: wrongWebhooks, mappings: wrongMappings, isWrong };
 }
 
 /** The API takes it, but a delivery would go there twice in every round: surely a slip. */

@@ -8,6 +8,7 @@ import type { AnswerOf } from "../../../contract/contract.ts";
 import { DeleteMenu } from "../../kit/confirm-dialog.tsx";
 import { CheckField } from "../../kit/controls.tsx";
 import { DraftForm } from "../../kit/draft-form.tsx";
+import { Tabs } from "../../kit/tabs.tsx";
 import type { Action } from "../../kit/use-action.ts";
 import { newId, useDraft } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
@@ -25,6 +26,8 @@ import {
   useDrafts,
 } from "./destination-draft.ts";
 import { DestinationSteps } from "./destination-steps.tsx";
+import { MappingPreview } from "./mapping-preview.tsx";
+import { useIsNarrow } from "./use-mapping-preview.ts";
 
 type EditorProps = {
   /** Null: a new one. */
@@ -37,6 +40,7 @@ const leaveTo = (path: string[]): void => usePlace.getState().go({ view: "destin
 export function DestinationEditor({ destination, sources }: EditorProps) {
   const [showsAll, setShowsAll] = useState(false);
   const settings = useLive("settings.get", {}).answer;
+  const [tab, setTab] = useState<"steps" | "preview">("steps");
 
   const save = async (draft: DestinationDraft): Promise<(() => void) | void> => {
     const { isWrong } = problemsOf(draft);
@@ -44,6 +48,7 @@ export function DestinationEditor({ destination, sources }: EditorProps) {
     if (isWrong) throw new Error("Correct the errors above first.");
     if (destination === null) {
       const made = await call("destinations.create", {
+        kind: draft.kind,
         ...changesOf(draft),
         enabled: draft.enabled,
       });
@@ -65,6 +70,19 @@ export function DestinationEditor({ destination, sources }: EditorProps) {
     leave: () => leaveTo([]),
   });
 
+  const isNarrow = useIsNarrow();
+  const steps = (
+    <DestinationSteps
+      draft={draft}
+      problems={problemsOf(draft)}
+      showsAll={showsAll}
+      sources={sources}
+      destinationId={destination?.id}
+      saved={hasDraft || destination === null ? undefined : destination}
+      hasSharedSecret={destination?.hasSharedSecret ?? false}
+      onChange={change}
+    />
+  );
   return (
     <EditorPane
       label={destination === null ? "New destination" : `Destination ${destination.name}`}
@@ -82,19 +100,30 @@ export function DestinationEditor({ destination, sources }: EditorProps) {
         note={
           destination === null
             ? undefined
-            : "webhooks, headers and secret are read at the start of each round"
+            : destination.kind === "webhooks"
+              ? "webhooks, headers and secret are read at the start of each round"
+              : "mappings are read when a message is routed, the secret at the start of each round"
         }
       >
-        <DestinationSteps
-          draft={draft}
-          problems={problemsOf(draft)}
-          showsAll={showsAll}
-          sources={sources}
-          destinationId={destination?.id}
-          saved={hasDraft || destination === null ? undefined : destination}
-          hasSharedSecret={destination?.hasSharedSecret ?? false}
-          onChange={change}
-        />
+        {draft.kind === "webhooks-actions" && isNarrow ? (
+          <Tabs
+            label="Destination"
+            tab={tab}
+            tabs={[
+              { value: "steps", label: "Setup" },
+              { value: "preview", label: "Preview" },
+            ]}
+            onChange={setTab}
+          >
+            {tab === "steps" ? (
+              steps
+            ) : (
+              <MappingPreview draft={draft} destinationId={destination?.id} />
+            )}
+          </Tabs>
+        ) : (
+          steps
+        )}
       </DraftForm>
     </EditorPane>
   );

@@ -16,40 +16,57 @@ import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hrefTo } from "../../stores/place.ts";
 import { Time } from "../details/until.tsx";
-import type { Destination } from "./destination-draft.ts";
+import type { Destination, DestinationDraft } from "./destination-draft.ts";
 import { DestinationFilters } from "./destination-filters.tsx";
+import { MappingPreview } from "./mapping-preview.tsx";
+import { useIsNarrow } from "./use-mapping-preview.ts";
 
-type Shown = keyof typeof titles;
-
-const titles = {
+const words = {
+  preview: "preview",
+  deliveries: "deliveries",
+  filters: "filters",
+  verify: "verify a signature",
+};
+type Shown = keyof typeof words;
+const labels: Record<Shown, string> = {
+  preview: "Preview",
   deliveries: "Deliveries",
   filters: "Filters and preview",
   verify: "Verify a signature",
 };
 
-export function DestinationEvidence({ destination }: { destination: Destination | null }) {
-  const [chosen, setChosen] = useState<Shown>("deliveries");
-  const shown = destination === null ? "verify" : chosen;
+type EvidenceProps = { destination: Destination | null; draft: DestinationDraft };
+
+export function DestinationEvidence({ destination, draft }: EvidenceProps) {
+  const [chosen, setChosen] = useState<Shown>("preview");
+  const isNarrow = useIsNarrow();
+  const possible: Shown[] = [
+    // In a narrow window it is a tab of the editor.
+    ...(draft.kind === "webhooks-actions" && !isNarrow ? (["preview"] as const) : []),
+    ...(destination === null ? [] : (["deliveries", "filters"] as const)),
+    "verify",
+  ];
+  const shown = possible.includes(chosen) ? chosen : (possible[0] ?? "verify");
   return (
-    <section className="pane" aria-label={titles[shown]}>
+    <section className="pane" aria-label={labels[shown]}>
       <header className="pane-title">
-        {destination === null ? (
+        {possible.length === 1 ? (
           <h3>Verify a signature</h3>
         ) : (
           <Choice
             small
             label="Show"
             value={shown}
-            options={[
-              { value: "deliveries", label: "deliveries" },
-              { value: "filters", label: "filters" },
-              { value: "verify", label: "verify a signature" },
-            ]}
+            options={possible.map((value) => ({ value, label: words[value] }))}
             onChange={setChosen}
           />
         )}
       </header>
-      {shown === "verify" ? (
+      {shown === "preview" ? (
+        <div className="pane-body">
+          <MappingPreview draft={draft} destinationId={destination?.id} />
+        </div>
+      ) : shown === "verify" ? (
         <Verification />
       ) : destination === null ? null : shown === "filters" ? (
         <DestinationFilters destination={destination} />

@@ -12,7 +12,13 @@ import { useAction } from "../../kit/use-action.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { Findings } from "../settings/parity-section.tsx";
-import type { Destination, DestinationDraft, DraftProblems } from "./destination-draft.ts";
+import {
+  type Destination,
+  type DestinationDraft,
+  type DraftProblems,
+  ofKind,
+} from "./destination-draft.ts";
+import { MappingsEditor } from "./mapping-editor.tsx";
 import { HeaderFields, WebhookFields } from "./webhook-fields.tsx";
 
 type DestinationStepsProps = {
@@ -30,13 +36,22 @@ type DestinationStepsProps = {
 };
 
 export function DestinationSteps(props: DestinationStepsProps) {
-  const { draft, problems, showsAll, sources, destinationId, saved, hasSharedSecret, onChange } =
-    props;
-  const entry = useOnce("catalog.list", {}).answer?.items[0];
+  const { draft, problems, showsAll, sources, destinationId, hasSharedSecret, onChange } = props;
+  const catalog = useOnce("catalog.list", {}).answer?.items ?? [];
+  const entry = catalog.find(({ kind }) => kind === draft.kind);
+  const isMapped = draft.kind === "webhooks-actions";
   const isNew = destinationId === undefined;
   return (
     <ol className="numbered">
       <Step number={1} title="Destination" isDone={problems.name === null}>
+        {isNew && catalog.length > 0 ? (
+          <Choice
+            label="Kind of destination"
+            value={draft.kind}
+            options={catalog.map(({ kind, title }) => ({ value: kind, label: title }))}
+            onChange={(kind) => onChange(ofKind(kind, draft))}
+          />
+        ) : null}
         <p className="muted">
           <b className="strong">{entry?.title ?? "Webhooks"}</b>, from the catalog.{" "}
           {entry?.description} In the integrations object its name is{" "}
@@ -55,6 +70,84 @@ export function DestinationSteps(props: DestinationStepsProps) {
           onChange={(sourceIds) => onChange({ sourceIds })}
         />
       </Step>
+      {isMapped ? (
+        <Step
+          number={3}
+          title="Mappings"
+          note="one to five"
+          isDone={problems.mappings.every(({ isWrong }) => !isWrong)}
+        >
+          <MappingsEditor
+            draft={draft}
+            destinationId={destinationId}
+            problems={problems.mappings}
+            showsAll={showsAll}
+            onChange={(mappings) => onChange({ mappings })}
+          />
+        </Step>
+      ) : (
+        <WebhookSteps {...props} />
+      )}
+      <Step
+        number={isMapped ? 4 : 5}
+        title="Shared secret"
+        note="optional"
+        isDone={
+          draft.sharedSecret === undefined
+            ? hasSharedSecret
+            : draft.sharedSecret !== null && draft.sharedSecret !== ""
+        }
+      >
+        <SecretField
+          destinationId={destinationId ?? null}
+          covers={isMapped ? "its data, of a batch of the first element" : "its body’s bytes"}
+          hasSharedSecret={hasSharedSecret}
+          value={draft.sharedSecret}
+          onChange={(sharedSecret) => onChange({ sharedSecret })}
+        />
+      </Step>
+      <Step
+        number={isMapped ? 5 : 6}
+        title={isMapped ? "Retries and audiences" : "Retries, payload and audiences"}
+        isDone
+      >
+        <RetryProfileField
+          value={draft.retryProfile}
+          onChange={(retryProfile) => onChange({ retryProfile })}
+        />
+        {isMapped ? null : (
+          <PayloadField value={draft.payload} onChange={(payload) => onChange({ payload })} />
+        )}
+        <AudienceCallsField
+          value={draft.audienceCalls}
+          onChange={(value) => onChange({ audienceCalls: value })}
+        />
+      </Step>
+      {isNew ? (
+        <Step number={isMapped ? 6 : 7} title="Enable" isDone={draft.enabled}>
+          <CheckField
+            role="switch"
+            label="Send new messages"
+            checked={draft.enabled}
+            onChange={(event) => onChange({ enabled: event.currentTarget.checked })}
+          />
+        </Step>
+      ) : null}
+    </ol>
+  );
+}
+
+/** URLs and headers of the classic kind. */
+function WebhookSteps({
+  draft,
+  problems,
+  showsAll,
+  destinationId,
+  saved,
+  onChange,
+}: DestinationStepsProps) {
+  return (
+    <>
       <Step
         number={3}
         title="Webhook URLs"
@@ -85,84 +178,7 @@ export function DestinationSteps(props: DestinationStepsProps) {
           onChange={(webhooks) => onChange({ webhooks })}
         />
       </Step>
-      <Step
-        number={5}
-        title="Shared secret"
-        note="optional"
-        isDone={
-          draft.sharedSecret === undefined
-            ? hasSharedSecret
-            : draft.sharedSecret !== null && draft.sharedSecret !== ""
-        }
-      >
-        <SecretField
-          destinationId={destinationId ?? null}
-          hasSharedSecret={hasSharedSecret}
-          value={draft.sharedSecret}
-          onChange={(sharedSecret) => onChange({ sharedSecret })}
-        />
-      </Step>
-      <Step number={6} title="Retries, payload and audiences" isDone>
-        <RetryProfileField
-          value={draft.retryProfile}
-          onChange={(retryProfile) => onChange({ retryProfile })}
-        />
-        <div className="payload-field">
-          <span className="muted">Payload</span>
-          <Choice
-            label="Payload"
-            value={draft.payload}
-            options={[
-              { value: "documented", label: "documented" },
-              { value: "full", label: "full" },
-            ]}
-            onChange={(payload) => onChange({ payload })}
-          />
-          <p className="quiet">
-            {draft.payload === "documented" ? (
-              "The fields that the documentation lists for each type."
-            ) : (
-              <>
-                Adds <code>receivedAt</code>, <code>sentAt</code>, <code>originalTimestamp</code>,{" "}
-                <code>integrations</code>, <code>channel</code>.
-              </>
-            )}
-          </p>
-        </div>
-        <div className="payload-field">
-          <span className="muted">Audiences as</span>
-          <Choice
-            label="Audiences as"
-            value={draft.audienceCalls}
-            options={audienceCalls.map((value) => ({ value, label: value }))}
-            onChange={(value) => onChange({ audienceCalls: value })}
-          />
-          <p className="quiet">
-            {draft.audienceCalls === "track" ? null : (
-              <>
-                An <code>identify</code> with the value as a trait.{" "}
-              </>
-            )}
-            {draft.audienceCalls === "identify" ? null : (
-              <>
-                <code>Audience Entered</code>, <code>Audience Exited</code>,{" "}
-                <code>Trait Computed</code>.
-              </>
-            )}
-          </p>
-        </div>
-      </Step>
-      {isNew ? (
-        <Step number={7} title="Enable" isDone={draft.enabled}>
-          <CheckField
-            role="switch"
-            label="Send new messages"
-            checked={draft.enabled}
-            onChange={(event) => onChange({ enabled: event.currentTarget.checked })}
-          />
-        </Step>
-      ) : null}
-    </ol>
+    </>
   );
 }
 
@@ -231,6 +247,72 @@ function SourcesField({
   );
 }
 
+function AudienceCallsField({
+  value,
+  onChange,
+}: {
+  value: Destination["audienceCalls"];
+  onChange: (value: Destination["audienceCalls"]) => void;
+}) {
+  return (
+    <div className="payload-field">
+      <span className="muted">Audiences as</span>
+      <Choice
+        label="Audiences as"
+        value={value}
+        options={audienceCalls.map((each) => ({ value: each, label: each }))}
+        onChange={onChange}
+      />
+      <p className="quiet">
+        {value === "track" ? null : (
+          <>
+            An <code>identify</code> with the value as a trait.{" "}
+          </>
+        )}
+        {value === "identify" ? null : (
+          <>
+            <code>Audience Entered</code>, <code>Audience Exited</code>, <code>Trait Computed</code>
+            .
+          </>
+        )}
+      </p>
+    </div>
+  );
+}
+
+function PayloadField({
+  value,
+  onChange,
+}: {
+  value: Destination["payload"];
+  onChange: (payload: Destination["payload"]) => void;
+}) {
+  return (
+    <div className="payload-field">
+      <span className="muted">Payload</span>
+      <Choice
+        label="Payload"
+        value={value}
+        options={[
+          { value: "documented", label: "documented" },
+          { value: "full", label: "full" },
+        ]}
+        onChange={onChange}
+      />
+      <p className="quiet">
+        {value === "documented" ? (
+          "The fields that the documentation lists for each type."
+        ) : (
+          <>
+            Adds <code>receivedAt</code>, <code>sentAt</code>, <code>originalTimestamp</code>,{" "}
+            <code>integrations</code>, <code>channel</code>.
+          </>
+        )}
+      </p>
+    </div>
+  );
+}
+
 /** The retry profile of a destination, with its schedule in words. */
 function RetryProfileField({
   value,
@@ -278,11 +360,14 @@ function RetryProfileField({
 /** The shared secret: hidden until it is asked for, and asked of the API only then. */
 function SecretField({
   destinationId,
+  covers,
   hasSharedSecret,
   value,
   onChange,
 }: {
   destinationId: string | null;
+  /** What is signed. */
+  covers: string;
   hasSharedSecret: boolean;
   /** Undefined: as it is saved. */
   value: string | null | undefined;
@@ -355,8 +440,8 @@ function SecretField({
             "After you save, requests no longer carry X-Signature."
           ) : (
             <>
-              Each request then carries <code>X-Signature</code>: the HMAC-SHA1 of its body’s bytes,
-              keyed with this secret, in lower-case hex.
+              Each request then carries <code>X-Signature</code>: the HMAC-SHA1 of {covers}, keyed
+              with this secret, in lower-case hex.
             </>
           )
         }

@@ -10,7 +10,7 @@ import { newId } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { openOf, usePlace } from "../../stores/place.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
-import { useDrafts } from "./destination-draft.ts";
+import { draftOf, newDraft, useDrafts } from "./destination-draft.ts";
 import { DestinationEditor } from "./destination-editor.tsx";
 import { DestinationEvidence } from "./destination-evidence.tsx";
 import "./destinations.css";
@@ -36,17 +36,20 @@ export function DestinationsView() {
   const destinations = answer.items;
   const isNew = openId === newId;
   const current = openOf(destinations, openId);
-  const entries = destinations.map(({ id, name, enabled, webhooks }): Entry => ({
+  const entries = destinations.map(({ id, kind, name, enabled, webhooks, mappings }): Entry => ({
     path: [id],
     label: name,
     hint: enabled ? "" : "disabled",
     aside: enabled ? (drafts[id] === undefined ? null : "unsaved") : "disabled",
-    detail: (
-      <>
-        <code>{webhooks[0]?.url.replace(/^https?:\/\//, "")}</code>
-        {webhooks.length > 1 ? <span className="quiet"> +{webhooks.length - 1}</span> : null}
-      </>
-    ),
+    detail:
+      kind === "webhooks-actions" ? (
+        mappings.map((mapping) => mapping.name).join(", ")
+      ) : (
+        <>
+          <code>{webhooks[0]?.url.replace(/^https?:\/\//, "")}</code>
+          {webhooks.length > 1 ? <span className="quiet"> +{webhooks.length - 1}</span> : null}
+        </>
+      ),
   }));
   if (isNew)
     entries.push({
@@ -83,7 +86,18 @@ export function DestinationsView() {
         isNew || current !== undefined
           ? {
               label: "Evidence",
-              content: <DestinationEvidence key={current?.id} destination={current ?? null} />,
+              content: (
+                <DestinationEvidence
+                  key={current?.id}
+                  destination={current ?? null}
+                  draft={
+                    drafts[current?.id ?? newId] ??
+                    (current === undefined
+                      ? newDraft(sources.map(({ id }) => id))
+                      : draftOf(current))
+                  }
+                />
+              ),
             }
           : undefined
       }

@@ -9,7 +9,7 @@ import { FieldNote } from "../../kit/commit-field.tsx";
 import { Button, IconButton, TextField } from "../../kit/controls.tsx";
 import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { useAction } from "../../kit/use-action.ts";
+import { type Action, useAction } from "../../kit/use-action.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { printProgram } from "../endpoints/program-text.ts";
@@ -44,15 +44,7 @@ export function WebhookFields({
             saved={saved}
             onChange={(url) => onChange(webhooks.with(place, { ...webhook, url }))}
             onRemove={webhooks.length === 1 ? null : () => onChange(webhooks.toSpliced(place, 1))}
-            onNewEndpoint={() =>
-              run(async () => {
-                const made = await call("endpoints.create", {
-                  name: "always-200",
-                  steps: [{ do: "answer", status: 200 }],
-                });
-                onChange(webhooks.with(place, { ...webhook, url: made.url }));
-              })
-            }
+            run={run}
           />
         ))}
       </ol>
@@ -82,8 +74,7 @@ type WebhookFieldProps = {
   onChange: (url: string) => void;
   /** Null for the only one. */
   onRemove: (() => void) | null;
-  /** Creates one that always answers 200, and uses its URL. */
-  onNewEndpoint: () => void;
+  run: Action["run"];
 };
 
 function WebhookField({
@@ -94,23 +85,13 @@ function WebhookField({
   saved,
   onChange,
   onRemove,
-  onNewEndpoint,
+  run,
 }: WebhookFieldProps) {
   const id = useId();
   const [wasLeft, setWasLeft] = useState(false);
-  const endpoints = useLive("endpoints.list", {}).answer?.items ?? [];
   const webhook = saved?.webhooks[number - 1];
   // An empty field is wrong only when it has been left, or everything is to be saved.
   const shown = url === "" && !wasLeft && !showsAll ? null : error;
-  const choices: MenuItem[] = [
-    ...endpoints.map((endpoint) => ({
-      label: endpoint.name,
-      hint: printProgram(endpoint.steps),
-      onSelect: () => onChange(endpoint.url),
-    })),
-    ...(endpoints.length === 0 ? [] : (["line"] as const)),
-    { label: "New test endpoint that always answers 200", icon: "add", onSelect: onNewEndpoint },
-  ];
   return (
     <li>
       <label className="sr" htmlFor={id}>
@@ -131,11 +112,10 @@ function WebhookField({
           onBlur={() => setWasLeft(true)}
         />
       </span>
-      <Menu
-        trigger={
-          <IconButton icon="endpoints" label={`Choose a test endpoint for webhook ${number}`} />
-        }
-        items={choices}
+      <EndpointMenu
+        label={`Choose a test endpoint for webhook ${number}`}
+        run={run}
+        onChoose={onChange}
       />
       {webhook === undefined ? (
         <span />
@@ -153,6 +133,40 @@ function WebhookField({
       <FieldNote id={`${id}-note`} error={shown} />
     </li>
   );
+}
+
+/** Test endpoints to choose a URL from, and a new one that always answers 200. */
+export function EndpointMenu({
+  label,
+  run,
+  onChoose,
+}: {
+  label: string;
+  run: Action["run"];
+  onChoose: (url: string) => void;
+}) {
+  const endpoints = useLive("endpoints.list", {}).answer?.items ?? [];
+  const create = async (): Promise<void> => {
+    const made = await call("endpoints.create", {
+      name: "always-200",
+      steps: [{ do: "answer", status: 200 }],
+    });
+    onChoose(made.url);
+  };
+  const choices: MenuItem[] = [
+    ...endpoints.map(({ name, steps, url }) => ({
+      label: name,
+      hint: printProgram(steps),
+      onSelect: () => onChoose(url),
+    })),
+    ...(endpoints.length === 0 ? [] : (["line"] as const)),
+    {
+      label: "New test endpoint that always answers 200",
+      icon: "add",
+      onSelect: () => run(create),
+    },
+  ];
+  return <Menu trigger={<IconButton icon="endpoints" label={label} />} items={choices} />;
 }
 
 /** The static headers of each webhook, checked as they are typed. */

@@ -14,7 +14,7 @@ import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { visibleText } from "../../kit/visible-text.ts";
-import { dayAndTime } from "../../kit/words.ts";
+import { count, dayAndTime } from "../../kit/words.ts";
 import { nowOf, useClock } from "../../stores/clock.ts";
 import { useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
@@ -151,6 +151,11 @@ export function DeliveryLines({ message, names, chosen, actions, onChoose }: Pro
               )}
               <span className="muted standing">
                 <Standing delivery={delivery} />
+                {delivery.messages === undefined ? null : (
+                  <span title="Its messages share the state, the attempts and the retries">
+                    , in a batch of {messagesIn(delivery.messages.length)}
+                  </span>
+                )}
               </span>
               <DeliveryButtons delivery={delivery} actions={actions} isPrimary={isChosen} />
             </div>
@@ -161,6 +166,9 @@ export function DeliveryLines({ message, names, chosen, actions, onChoose }: Pro
     </ul>
   );
 }
+
+const messagesIn = (number: number): string =>
+  `${count(number)} ${number === 1 ? "message" : "messages"}`;
 
 function StateWord({ delivery: { state } }: { delivery: Delivery }) {
   return (

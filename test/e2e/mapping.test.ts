@@ -1,0 +1,62 @@
+import { describe, expect } from "vitest";
+import { destinationsPage } from "./pages/destinations.ts";
+import { seriousFindings } from "./support/axe.ts";
+import { test } from "./support/inspector-test.ts";
+
+describe("a destination with mappings", () => {
+  test("is set up with its preview beside it, and sends what the preview shows", async ({
+    open,
+    inspector,
+  }) => {
+    await inspector.call("sources.create", { name: "Shop web", writeKey: inspector.writeKey });
+    const order = (total: number) => ({
+      userId: "u1",
+      event: "Order Completed",
+      properties: { total },
+    });
+    for (const each of [order(5), order(184.5), { userId: "u1", event: "Cart Viewed" }])
+      await inspector.send([each]);
+    const { page } = await open("/destinations");
+    const destinations = destinationsPage(page);
+    await destinations.setUpFirst.click();
+    await page.getByRole("radio", { name: "Webhooks (Actions)" }).click();
+    await destinations.name.fill("Ledger");
+    await destinations.secret.fill("s3cret");
+
+    const mapping = page.getByRole("group", { name: "Mapping 1", exact: false }).first();
+    await page.getByRole("textbox", { name: "Trigger" }).fill('event = "Order');
+    await mapping.getByText(/character 9/).waitFor();
+    await page.getByRole("textbox", { name: "Trigger" }).fill('event = "Order Completed"');
+    await mapping.getByText("2 of the last 3 messages").waitFor();
+    await page.getByRole("button", { name: "Choose a test endpoint" }).click();
+    await destinations.menuItem("New test endpoint that always answers 200").click();
+    await page.getByRole("button", { name: "Add a field" }).click();
+    await page.getByRole("textbox", { name: "Name of field 1" }).fill("total");
+    await page.getByRole("textbox", { name: "Value of field 1" }).fill("$.properties.total");
+
+    const preview = page.getByRole("region", { name: "Preview" });
+    await preview.getByText('{"total":184.5}', { exact: true }).waitFor();
+    await preview.getByText("Signed: the whole body").waitFor();
+    await preview.getByRole("button", { name: "Next message" }).click();
+    await preview.getByText('{"total":5}', { exact: true }).waitFor();
+    await page.getByRole("switch", { name: "Collect messages into one request" }).check();
+    await preview.getByText("Signed: the first element").waitFor();
+    await preview.getByText("Not signed: anyone can change this").waitFor();
+    await preview.getByText("whole body, not sent").waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole("switch", { name: "Collect messages into one request" }).uncheck();
+    await preview.getByText("Signed: the whole body").waitFor();
+
+    await destinations.make.click();
+    await destinations.editor("Ledger").waitFor();
+    await destinations.entry("Ledger").getByText("Mapping 1").waitFor();
+    await inspector.send([order(7)]);
+    await preview.getByText('{"total":7}', { exact: true }).waitFor();
+    await preview.getByRole("link", { name: "track Order Completed" }).click();
+    await page.getByRole("tab", { name: "Payload" }).waitFor();
+    const { items } = await inspector.call("deliveries.list", {});
+    expect(items).toHaveLength(1);
+    const delivery = await inspector.call("deliveries.get", { id: items[0]!.id });
+    expect(delivery.payload).toBe('{"total":7}');
+  });
+});

@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
 import { filterKeys } from "../../src/domain/message-filter.ts";
+import { detailsPage } from "./pages/details.ts";
 import { livePage } from "./pages/live.ts";
 import { test } from "./support/inspector-test.ts";
 import type { RunningInspector } from "./support/running-inspector.ts";
@@ -217,6 +218,54 @@ describe("the filter", () => {
     expect(await live.chip("user").textContent()).toBe("user:u_1");
   });
 
+  test("reads names also when the field was left before the store answered", async ({
+    open,
+    inspector,
+  }) => {
+    await fill(inspector);
+    const { page } = await open();
+    const live = livePage(page);
+    await expect.poll(() => live.count()).toBe(12);
+    const left = Promise.withResolvers<void>();
+    await page.route("**/api/message-values*", async (route) => {
+      await left.promise;
+      await route.continue();
+    });
+    await page.keyboard.press("/");
+    await page.keyboard.type("event:cart viewed user:u_1");
+    await live.exportMenu.focus();
+    left.resolve();
+    await expect.poll(() => live.count()).toBe(2);
+    expect(await live.chip("event").textContent()).toBe("event:cart viewed");
+    expect(await live.chip("user").textContent()).toBe("user:u_1");
+    expect(await live.filter.inputValue()).toBe("");
+    expect(await live.suggestions.count()).toBe(0);
+  });
+
+  test("leaves the number of matches in view while it is written", async ({ open, inspector }) => {
+    await fill(inspector);
+    const { page } = await open("/live?type=track");
+    const live = livePage(page);
+    await live.matching.getByText("11 messages match").waitFor();
+    await page.keyboard.press("/");
+    await live.suggestions.waitFor();
+    const [count, menu] = await Promise.all([
+      live.matching.boundingBox(),
+      live.suggestions.boundingBox(),
+    ]);
+    expect(menu?.y ?? 0).toBeGreaterThanOrEqual((count?.y ?? Infinity) + (count?.height ?? 0));
+  });
+
+  test("reads a time of day on the day of the pipeline's clock", async ({ open, inspector }) => {
+    await fill(inspector);
+    await inspector.call("clock.set", { mode: "paused" });
+    await inspector.call("clock.advance", { byMs: 3 * 86_400_000 });
+    await inspector.send([{ userId: "u_later", event: "Order Completed" }]);
+    const { page } = await open("/live?since=00:00");
+    const live = livePage(page);
+    await expect.poll(() => live.users()).toEqual(["u_later"]);
+  });
+
   test("offers all keys in an empty field, and counts of the store for all users", async ({
     open,
     inspector,
@@ -381,6 +430,30 @@ describe("several rows", () => {
     expect(new Set(items.map(({ userId }) => userId))).toEqual(new Set(["u_2", "u_4"]));
     await live.severalDo("Create a scenario").click();
     await expect.poll(() => hash(page)).toContain("/scenarios/own");
+  });
+
+  test("are walked on from the one that was clicked last, and retried with r beside the details", async ({
+    open,
+    inspector,
+  }) => {
+    await failing(inspector);
+    const { page } = await open();
+    const live = livePage(page);
+    await live.rows.nth(5).waitFor();
+    await live.rows.nth(1).click({ modifiers: ["Control"] });
+    await live.rows.nth(3).click({ modifiers: ["Control"] });
+    await live.several.getByText("2 messages selected").waitFor();
+    await page.keyboard.press("j");
+    await expect
+      .poll(() => live.selected.allTextContents())
+      .toEqual([expect.stringMatching(/u_1/)]);
+
+    await page.keyboard.press("Enter");
+    await detailsPage(page).pane.waitFor();
+    await page.keyboard.press("J");
+    await live.several.getByText("2 messages selected").waitFor();
+    await page.keyboard.press("r");
+    await live.dialogTitle.filter({ hasText: "Retry 2 deliveries now?" }).waitFor();
   });
 
   test("are retried as a filter finds them: counted first", async ({ open, inspector }) => {

@@ -38,7 +38,14 @@ import "./details.css";
 type Message = AnswerOf<"messages.get">;
 type Delivery = Message["deliveries"][number];
 
-export function MessageDetails({ id, onClose }: { id: string; onClose: () => void }) {
+type MessageDetailsProps = {
+  id: string;
+  onClose: () => void;
+  /** The key `r` is for the rows that are selected beside it. */
+  leavesRetry: boolean;
+};
+
+export function MessageDetails({ id, onClose, leavesRetry }: MessageDetailsProps) {
   const { answer: message, error } = useLive("messages.get", { id });
   const destinations = useLive("destinations.list", {}).answer;
   const names = useMemo(
@@ -63,9 +70,13 @@ export function MessageDetails({ id, onClose }: { id: string; onClose: () => voi
   useKeys({
     Escape: onClose,
     c: copyCurl,
-    r: () => {
-      if (chosen !== undefined && canRetry(chosen)) actions.retry(chosen);
-    },
+    ...(leavesRetry
+      ? {}
+      : {
+          r: () => {
+            if (chosen !== undefined && canRetry(chosen)) actions.retry(chosen);
+          },
+        }),
     "[": openLast,
     "]": () => {
       const first = chosen?.attempts[0];

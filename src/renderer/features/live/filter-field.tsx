@@ -46,7 +46,7 @@ export function FilterField(props: FilterFieldProps) {
     highlighted,
     apply,
     change,
-    commit,
+    leave,
     take,
     writeKey,
     open,
@@ -90,7 +90,7 @@ export function FilterField(props: FilterFieldProps) {
           onClick={open}
           onBlur={() => {
             setIsFocused(false);
-            commit();
+            leave();
           }}
         />
         <Kbd>{isFocused ? "Esc" : "/"}</Kbd>
@@ -130,6 +130,8 @@ export function FilterField(props: FilterFieldProps) {
 function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) {
   const [draft, setDraft] = useState(filter.text);
   const [isOpen, setIsOpen] = useState(false);
+  /** The field was left before the store had answered. */
+  const [isLeft, setIsLeft] = useState(false);
   /** Null: the arrows have not chosen. */
   const [chosen, setChosen] = useState<number | null>(null);
   const timer = useRef(0);
@@ -163,7 +165,7 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
   const word = wordAtEnd(draft, goesOn);
   const undecided = known.undecided(draft);
   const wanted = askedFor(word);
-  const asked = isOpen ? (undecided ?? wanted) : null;
+  const asked = isOpen ? (undecided ?? wanted) : isLeft ? undecided : null;
   const answer = useOnce("messages.values", asked).answer?.items;
   useEffect(() => {
     if (asked !== null && answer !== undefined) setKnown((before) => before.with(asked, answer));
@@ -193,6 +195,15 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
   const commit = (): void => {
     write(draft, true);
     setIsOpen(false);
+    setIsLeft(false);
+  };
+  /** Where a name ends is not known yet: what was written is read when it is. */
+  const leave = (): void => {
+    if (undecided === null) return commit();
+    window.clearTimeout(timer.current);
+    isEntered.current = true;
+    setIsOpen(false);
+    setIsLeft(true);
   };
   const take = (suggestion: Suggestion): void => {
     const next = choose(suggestion, draft, filter, goesOn);
@@ -216,7 +227,10 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
   const enter = (): void => {
     const offered = suggestions[highlighted];
     if (offered !== undefined) take(offered);
-    else if (isOpen && (undecided !== null || (!isAnswered && word.key !== null)))
+    else if (
+      ((isOpen || isLeft) && undecided !== null) ||
+      (isOpen && !isAnswered && word.key !== null)
+    )
       isEntered.current = true;
     else commit();
   };
@@ -254,9 +268,11 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
     suggestions,
     highlighted,
     apply,
-    commit,
+    leave,
     take,
     open(): void {
+      if (isLeft) isEntered.current = false;
+      setIsLeft(false);
       if (!isOpen) setKnown(new KnownValues());
       setIsOpen(true);
     },

@@ -187,7 +187,7 @@ export function LiveView() {
               openId === undefined ? (
                 <div className="no-details" />
               ) : (
-                <MessageDetails id={openId} onClose={close} />
+                <MessageDetails id={openId} onClose={close} leavesRetry={marked.size > 0} />
               )
             }
           />

@@ -72,6 +72,7 @@ function SelectedMessages({
         question={ids.join(" ")}
         request={(dryRun) => call("messages.retryAll", { ids: [...ids], dryRun })}
         label="Retry"
+        shortcut="r"
         look="outlined"
         small
         disabled={false}

@@ -143,8 +143,9 @@ export function MessageList({
         else if (event.ctrlKey || event.metaKey) marks.toggle(position);
         else {
           marks.clear();
-          onPress(row.id);
+          return onPress(row.id);
         }
+        onSelect(row.id);
       }}
     >
       {head}

@@ -9,6 +9,7 @@ import { Dialog } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
+import { useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 
@@ -21,6 +22,8 @@ type Props = {
   request: (dryRun: boolean) => Promise<Job | { count: number }>;
   /** On the button, while no job runs. */
   label: string;
+  /** A key that does the same. */
+  shortcut?: string;
   look?: "primary" | "outlined";
   small?: boolean;
   disabled: boolean;
@@ -34,6 +37,7 @@ export function RetryAll({
   question,
   request,
   label,
+  shortcut,
   look = "primary",
   small = false,
   disabled,
@@ -68,6 +72,8 @@ export function RetryAll({
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- only another question closes it
   }, [question]);
 
+  useKeys(shortcut === undefined ? {} : { [shortcut]: ask });
+
   const close = (): void => setOpen(false);
   const closing = (
     <Button look="primary" onClick={close}>
@@ -80,6 +86,7 @@ export function RetryAll({
         look={look}
         small={small}
         icon="retries"
+        {...(shortcut === undefined ? {} : { shortcut })}
         disabled={disabled && !isRunning}
         onClick={ask}
       >

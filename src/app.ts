@@ -18,6 +18,7 @@ import { messageIds } from "./domain/ids.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
 import { Flow } from "./engine/flow.ts";
 import { createMessages } from "./engine/messages.ts";
+import { createTestEvents } from "./engine/test-events.ts";
 import { createMetrics } from "./engine/metrics.ts";
 import { loadPlans } from "./engine/plans/plans.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
@@ -127,12 +128,14 @@ export function createApp(options: AppOptions): App {
   });
 
   const faults = createFaults({ store, configuration, endpoints });
+  const testEvents = createTestEvents({ ...core, ...delivery });
   const pipeline: Pipeline = {
     clock,
     configuration,
     messages: createMessages({ ...core, ingest, ingestClient }),
     refused,
     deliveries,
+    testEvents,
     endpoints,
     faults,
     clients,
@@ -230,6 +233,7 @@ export function createApp(options: AppOptions): App {
       deletions.stop();
       follower.stop();
       deliveries.stop();
+      testEvents.stop();
       await scheduler.stop();
       await endpoints.stop();
       await traces?.stop();

@@ -18,12 +18,14 @@ import { hrefTo } from "../../stores/place.ts";
 import { Time } from "../details/until.tsx";
 import type { Destination } from "./destination-draft.ts";
 import { DestinationFilters } from "./destination-filters.tsx";
+import { DestinationTest } from "./destination-test.tsx";
 
 type Shown = keyof typeof titles;
 
 const titles = {
   deliveries: "Deliveries",
   filters: "Filters and preview",
+  test: "Send a test event",
   verify: "Verify a signature",
 };
 
@@ -43,6 +45,7 @@ export function DestinationEvidence({ destination }: { destination: Destination 
             options={[
               { value: "deliveries", label: "deliveries" },
               { value: "filters", label: "filters" },
+              { value: "test", label: "test event" },
               { value: "verify", label: "verify a signature" },
             ]}
             onChange={setChosen}
@@ -53,6 +56,8 @@ export function DestinationEvidence({ destination }: { destination: Destination 
         <Verification />
       ) : destination === null ? null : shown === "filters" ? (
         <DestinationFilters destination={destination} />
+      ) : shown === "test" ? (
+        <DestinationTest id={destination.id} enabled={destination.enabled} />
       ) : (
         <Deliveries destination={destination} />
       )}

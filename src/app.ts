@@ -20,6 +20,7 @@ import type { ClockMode } from "./engine/clock/clock.ts";
 import { createMappingPreview } from "./engine/route/mapping-preview.ts";
 import { Flow } from "./engine/flow.ts";
 import { createMessages } from "./engine/messages.ts";
+import { createTestEvents } from "./engine/test-events.ts";
 import { createMetrics } from "./engine/metrics.ts";
 import { loadPlans } from "./engine/plans/plans.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
@@ -132,6 +133,7 @@ export function createApp(options: AppOptions): App {
   });
 
   const faults = createFaults({ store, configuration, endpoints });
+  const testEvents = createTestEvents({ ...core, ...delivery });
   const pipeline: Pipeline = {
     clock,
     configuration,
@@ -139,6 +141,7 @@ export function createApp(options: AppOptions): App {
     previewMapping: createMappingPreview({ store, configuration }),
     refused,
     deliveries,
+    testEvents,
     endpoints,
     faults,
     clients,
@@ -265,6 +268,7 @@ export function createApp(options: AppOptions): App {
       deletions.stop();
       follower.stop();
       deliveries.stop();
+      testEvents.stop();
       await scheduler.stop();
       await endpoints.stop();
       await traces?.stop();

@@ -133,6 +133,10 @@ const attempt = z
       ),
   })
   .meta({ id: "Attempt" });
+export const testAttempt = attempt
+  .omit({ id: true, round: true, leftOut: true })
+  .meta({ id: "TestAttempt" });
+
 export type AttemptAnswer = z.input<typeof attempt>;
 
 export const deliveryDetails = z

@@ -9,6 +9,7 @@ import { filterActions, sampleBys } from "../domain/destination-filter.ts";
 import { destinationIds, endpointIds, messageIds, sourceIds, webhookIds } from "../domain/ids.ts";
 import { defineCall } from "./call.ts";
 import { maxConditionLength } from "./conditions.ts";
+import { testAttempt } from "./deliveries.ts";
 import { step } from "./endpoints.ts";
 import { byId, bytes, deleted, headers, idOf, listOf, messageType, time } from "./shapes.ts";
 
@@ -245,6 +246,30 @@ export const destinationCalls = [
           after: bytes.nullable().describe("Null when it is dropped, too."),
         }),
       ),
+    }),
+  }),
+  defineCall({
+    name: "destinations.test",
+    method: "POST",
+    path: "/api/destinations/{id}/test",
+    summary:
+      "Sends one event to the destination's webhooks, once each and also when it is disabled, and answers with what was sent and received. It is no message: no count, profile or delivery changes.",
+    params: byId(id),
+    body: z.strictObject({
+      event: z
+        .unknown()
+        .optional()
+        .describe("A message as a client sends it, with its `type`. A sample when left out."),
+    }),
+    answer: z.object({
+      sent: z.boolean().describe("False when a filter or the event's integrations keep it back."),
+      messageId: z.string(),
+      reason: z.string(),
+      detail: z.string(),
+      warnings: z.array(z.string()),
+      filters: z.array(z.string()).describe("The filters that did something."),
+      payload: bytes.nullable(),
+      attempts: z.array(testAttempt),
     }),
   }),
   defineCall({

@@ -37,12 +37,13 @@ import type {
   Suppressions,
 } from "./profile-pipeline.ts";
 import type {
+  AttemptRecord,
   DeliveryFilter,
   DeliverySummary,
   QueryStore,
-  RoutedMessage,
   UnknownKey,
 } from "./ports.ts";
+import type { Decision, RoutedMessage } from "./route/decision.ts";
 import type { MappingDraft } from "./mappings.ts";
 import type { PreviewMapping } from "./route/mapping-preview.ts";
 import type { PlanDraft } from "./plans/plans.ts";
@@ -55,6 +56,7 @@ export type Pipeline = {
   previewMapping: PreviewMapping;
   refused: RefusedRequests;
   deliveries: Deliveries;
+  testEvents: TestEvents;
   endpoints: Endpoints;
   faults: Faults;
   clients: Clients;
@@ -218,6 +220,25 @@ export type Deliveries = {
   retryJob(id: JobId): RetryJob | undefined;
   cancelRetryJob(id: JobId): RetryJob | Problem;
 };
+
+/** One event to one destination, which is no message and on no record. */
+export type TestEvents = {
+  /**
+   * To all webhooks of the destination, once each, also when it is disabled. A sample when no event
+   * is given. Ends early when the caller aborts it.
+   */
+  send(id: DestinationId, event?: unknown, caller?: AbortSignal): Promise<TestedEvent | Problem>;
+};
+
+export type TestedEvent = {
+  messageId: string;
+  decision: Decision;
+  /** Null when the destination's filters, or the event's integrations, keep it from there. */
+  payload: Uint8Array | null;
+  attempts: TestAttempt[];
+};
+
+export type TestAttempt = Omit<AttemptRecord, "deliveryId" | "round">;
 
 /** The write key as it is, or that of a source at this moment. */
 export type ClientDraft = Pick<SimulatedClient, "name"> &

@@ -4,7 +4,6 @@
  * returned, it is committed. Times are epoch milliseconds of the clock unless a name says wall.
  */
 
-import type { PayloadShape } from "../domain/configuration.ts";
 import type {
   AttemptId,
   DeliveryId,
@@ -20,8 +19,9 @@ import type {
   Outcome,
   PlanState,
 } from "../domain/states.ts";
-import type { PlanResult, PlanViolation } from "../domain/tracking-plan.ts";
+import type { PlanViolation } from "../domain/tracking-plan.ts";
 import type { ClockMode } from "./clock/clock.ts";
+import type { Decision, MappedRequest, RoutedMessage } from "./route/decision.ts";
 
 export type StoredClock = {
   now: number;
@@ -77,59 +77,6 @@ export type NewMessage = {
   computed: boolean;
   /** Called once it is known that the message is neither rejected nor a duplicate. */
   route: () => RoutedMessage;
-};
-
-export type RoutedMessage = {
-  decisions: Decision[];
-  /** Null when its source has no plan. */
-  plan: PlanOutcome | null;
-  payloads: Partial<Record<PayloadShape, Uint8Array>>;
-};
-
-/** A request that a mapping made of a message. */
-export type MappedRequest = {
-  webhookId: WebhookId;
-  url: string;
-  method: string;
-  /** Names in lower case; a value `undefined` removes a header that is otherwise set. */
-  headers: [string, string][];
-  /** Null: there is nothing to send, and nothing to sign. */
-  body: Uint8Array | null;
-  /** Requests with one key share a batch, up to its size. */
-  batch: { key: string; size: number; waitMs: number } | null;
-};
-
-/** What became of a message at one mapping of a destination. */
-export type MappingDecision = {
-  name: string;
-  /** `routed`, `mapping_disabled`, `trigger_not_met` or `payload_error`. */
-  reason: string;
-  detail: string;
-};
-
-/** How a message met its source's tracking plan; with a reason it is blocked. */
-type PlanOutcome = Pick<PlanResult, "violations" | "dropped"> & { reason: string | null };
-
-export type Decision = {
-  destinationId: DestinationId;
-  routed: boolean;
-  /** `routed`, `disabled`, `integrations_all_false`, `integrations_false` … */
-  reason: string;
-  detail: string;
-  warnings: string[];
-  payload: PayloadShape;
-  /** What filters of the destination did. */
-  filtered?: FilteredDecision;
-  /** Of a destination with mappings. */
-  mappings?: MappingDecision[];
-  /** What its mappings send; each is a delivery, or part of one. */
-  requests?: readonly MappedRequest[];
-};
-
-export type FilteredDecision = {
-  filters: { name: string; action: string }[];
-  /** The payload without them and with them, where they changed it. */
-  bodies: { before: Uint8Array; after: Uint8Array } | null;
 };
 
 export type CommittedMessage = {

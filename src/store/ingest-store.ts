@@ -6,14 +6,13 @@
 import type { MessageRowId } from "../domain/ids.ts";
 import type {
   CommittedMessage,
-  Decision,
-  FilteredDecision,
   IncomingRequest,
   IngestStore,
   NewMessage,
   UnknownKey,
   UnknownKeyRequest,
 } from "../engine/ports.ts";
+import type { Decision, FilteredDecision } from "../engine/route/decision.ts";
 import { filteredShape, shapeCode, stateCode, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import { Duplicates } from "./duplicates.ts";

@@ -5,7 +5,8 @@
  */
 
 import type { MessageRowId, WebhookId } from "../domain/ids.ts";
-import type { ClaimedDelivery, MappedRequest } from "../engine/ports.ts";
+import type { ClaimedDelivery } from "../engine/ports.ts";
+import type { MappedRequest } from "../engine/route/decision.ts";
 import { mappedShape, stateCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import type { Db } from "./transactions.ts";

@@ -3,13 +3,11 @@
 import type { DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
 import type {
   AttemptMark,
-  Decision,
-  FilteredDecision,
-  MappingDecision,
   IncomingRequest,
   MessageDetails,
   MessageSummary,
 } from "../engine/ports.ts";
+import type { Decision, FilteredDecision, MappingDecision } from "../engine/route/decision.ts";
 import { messageStateAt, outcomeAt, shapeAt, stateCode, typeAt } from "./codes.ts";
 import { createDeliveryReader } from "./delivery-queries.ts";
 import { deliveriesOfMessage, type MappedRequests } from "./mapped-requests.ts";

@@ -9,13 +9,8 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { DeliveryId, DestinationId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { DeliveryState, MessageType, Outcome } from "../domain/states.ts";
-import type {
-  AttemptRecord,
-  Decision,
-  IncomingRequest,
-  NewMessage,
-  Transition,
-} from "../engine/ports.ts";
+import type { AttemptRecord, IncomingRequest, NewMessage, Transition } from "../engine/ports.ts";
+import type { Decision } from "../engine/route/decision.ts";
 import type { Store } from "../engine/store-ports.ts";
 import { inconsistenciesIn } from "./examine.ts";
 import type { StoreHealth } from "./health.ts";

@@ -16,12 +16,17 @@ import {
 import { conflict, isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import { documented } from "../../domain/retry.ts";
 import type { ForwardedExchange } from "../../engine/endpoint-pipeline.ts";
-import type { DestinationDraft, Pipeline, SourceDraft } from "../../engine/pipeline.ts";
+import type {
+  DestinationDraft,
+  Pipeline,
+  SourceDraft,
+  TestedEvent,
+} from "../../engine/pipeline.ts";
 import { loadPlans, rulesOf } from "../../engine/plans/plans.ts";
 import type { DestinationChanges } from "../../contract/destinations.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import { previewFilters } from "./filter-preview.ts";
-import { receivedSize, receivedWithin, withinAnswer } from "./answer-size.ts";
+import { noBytes, receivedSize, receivedWithin, withinAnswer } from "./answer-size.ts";
 import { exchangeOf } from "./messages.ts";
 
 function sourceAnswer(source: Source) {
@@ -100,7 +105,7 @@ export function mappingHandlers({
 }
 
 export function destinationHandlers(pipeline: Pipeline): HandlersOf<"destinations" | "catalog"> {
-  const { configuration, faults } = pipeline;
+  const { configuration, faults, testEvents } = pipeline;
   const destinationAnswer = (destination: Destination) => ({
     ...destination,
     webhooks: destination.webhooks.map((webhook) => {
@@ -139,10 +144,32 @@ export function destinationHandlers(pipeline: Pipeline): HandlersOf<"destination
       if (isProblem(destination)) return destination;
       return previewFilters(pipeline, destination, filters ?? destination.filters);
     },
+    "destinations.test": async ({ id, event }, caller) => {
+      const tested = await testEvents.send(id, event, caller);
+      return isProblem(tested) ? tested : testAnswer(tested);
+    },
     "destinations.putFault": ({ id, webhookId, ...fault }) =>
       answerTo(faults.put(id, webhookId, fault)),
     "destinations.undoFault": ({ id, webhookId }) => answerTo(faults.undo(id, webhookId)),
     "destinations.secret": ({ id }) => find(id),
+  };
+}
+
+function testAnswer({ messageId, decision, payload, attempts }: TestedEvent) {
+  const { reason, detail, warnings, filtered } = decision;
+  const body = payload ?? noBytes;
+  const exchanges = attempts.map((attempt) => ({
+    ...attempt,
+    ...exchangeOf({ ...attempt, method: "POST", url: attempt.webhookUrl, body }),
+  }));
+  const filters = (filtered?.filters ?? []).map(({ name }) => name);
+  const { forwarded } = receivedWithin({
+    ...{ sent: payload !== null, messageId, reason, detail, warnings, filters },
+    ...{ body, headers: [], forwarded: exchanges },
+  });
+  return {
+    ...{ sent: payload !== null, messageId, reason, detail, warnings, filters, payload },
+    attempts: forwarded,
   };
 }
 

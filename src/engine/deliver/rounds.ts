@@ -324,7 +324,7 @@ function withTraceparent(
 /**
  * The headers that every webhook of a destination gets; those of the webhook itself follow them.
  */
-function headersFor(
+export function headersFor(
   { sharedSecret }: Destination,
   vendor: string,
   body: Uint8Array,

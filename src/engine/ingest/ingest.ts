@@ -16,9 +16,9 @@ import type {
   IncomingRequest,
   IngestStore,
   QueryStore,
-  RoutedMessage,
   UnknownKeyRequest,
 } from "../ports.ts";
+import type { RoutedMessage } from "../route/decision.ts";
 import type { Atomically } from "../profile-ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { createPeak, createTurnBudget, nextTurn, wallClockNow } from "../real-time.ts";

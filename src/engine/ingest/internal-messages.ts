@@ -16,14 +16,8 @@ import { formatTimestamp } from "../../domain/timestamp.ts";
 import { traitWords } from "../../domain/trait-words.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Configuration } from "../pipeline.ts";
-import type {
-  CommittedMessage,
-  Decision,
-  IncomingRequest,
-  IngestStore,
-  NewMessage,
-  RoutedMessage,
-} from "../ports.ts";
+import type { CommittedMessage, IncomingRequest, IngestStore, NewMessage } from "../ports.ts";
+import type { Decision, RoutedMessage } from "../route/decision.ts";
 import type { ProfileStore } from "../profile-ports.ts";
 import { route, type RouteOptions } from "../route/route.ts";
 import { wallClockNow } from "../real-time.ts";

@@ -9,7 +9,7 @@ import type { Mapping } from "../../domain/configuration.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { MappingError, resolveMapping } from "../../domain/mapping.ts";
 import { isHopByHop } from "../../domain/webhook-rules.ts";
-import type { MappedRequest } from "../ports.ts";
+import type { MappedRequest } from "./decision.ts";
 
 class PayloadError extends Error {}
 

@@ -11,7 +11,8 @@ import { messageStates } from "../../domain/states.ts";
 import { acceptRequest } from "../ingest/accept.ts";
 import { parseBody, parsePath, replayBody, splitTarget } from "../ingest/read-request.ts";
 import { checkMappings, mappingOf, type MappingDraft } from "../mappings.ts";
-import type { MappedRequest, MappingDecision, MessageSummary, QueryStore } from "../ports.ts";
+import type { MessageSummary, QueryStore } from "../ports.ts";
+import type { MappedRequest, MappingDecision } from "./decision.ts";
 import { nextTurn } from "../real-time.ts";
 
 /** As many messages as are looked at. */

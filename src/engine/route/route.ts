@@ -13,7 +13,7 @@ import type {
   Source,
 } from "../../domain/configuration.ts";
 import { makeEvent, makePayload } from "../../domain/payload.ts";
-import type { Decision, MappedRequest, MappingDecision, RoutedMessage } from "../ports.ts";
+import type { Decision, MappedRequest, MappingDecision, RoutedMessage } from "./decision.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { applyFilters } from "../../domain/destination-filter.ts";
 import { mappedRequest } from "./mapped-request.ts";

@@ -46,6 +46,11 @@ export function destinationsPage(page: Page) {
       members: (name: string) => page.getByRole("textbox", { name: `Members of ${name}` }),
       previewed: page.getByRole("list", { name: "Messages in the preview" }),
     },
+    test: {
+      event: page.getByRole("textbox", { name: "The event" }),
+      send: page.getByRole("button", { name: "Send a test event" }),
+      result: page.getByRole("region", { name: "Result of the test" }),
+    },
     deliveries: page.getByRole("table", { name: "Deliveries, newest first" }).getByRole("row"),
   };
 }

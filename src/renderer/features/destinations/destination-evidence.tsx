@@ -18,6 +18,7 @@ import { hrefTo } from "../../stores/place.ts";
 import { Time } from "../details/until.tsx";
 import type { Destination, DestinationDraft } from "./destination-draft.ts";
 import { DestinationFilters } from "./destination-filters.tsx";
+import { DestinationTest } from "./destination-test.tsx";
 import { MappingPreview } from "./mapping-preview.tsx";
 import { useIsNarrow } from "./use-mapping-preview.ts";
 
@@ -25,6 +26,7 @@ const words = {
   preview: "preview",
   deliveries: "deliveries",
   filters: "filters",
+  test: "test event",
   verify: "verify a signature",
 };
 type Shown = keyof typeof words;
@@ -32,6 +34,7 @@ const labels: Record<Shown, string> = {
   preview: "Preview",
   deliveries: "Deliveries",
   filters: "Filters and preview",
+  test: "Send a test event",
   verify: "Verify a signature",
 };
 
@@ -43,7 +46,7 @@ export function DestinationEvidence({ destination, draft }: EvidenceProps) {
   const possible: Shown[] = [
     // In a narrow window it is a tab of the editor.
     ...(draft.kind === "webhooks-actions" && !isNarrow ? (["preview"] as const) : []),
-    ...(destination === null ? [] : (["deliveries", "filters"] as const)),
+    ...(destination === null ? [] : (["deliveries", "filters", "test"] as const)),
     "verify",
   ];
   const shown = possible.includes(chosen) ? chosen : (possible[0] ?? "verify");
@@ -70,6 +73,8 @@ export function DestinationEvidence({ destination, draft }: EvidenceProps) {
         <Verification />
       ) : destination === null ? null : shown === "filters" ? (
         <DestinationFilters destination={destination} />
+      ) : shown === "test" ? (
+        <DestinationTest id={destination.id} enabled={destination.enabled} />
       ) : (
         <Deliveries destination={destination} />
       )}

@@ -1,0 +1,108 @@
+/** Sends a test event to a destination, and shows the requests and the responses. */
+
+import { useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import { Button, Labelled } from "../../kit/controls.tsx";
+import { OutcomeGlyph } from "../../kit/glyph.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
+import { duration } from "../../kit/words.ts";
+import { call } from "../../transport/transport.ts";
+import { RequestBytes, ResponseBytes } from "../attempt/recorded-bytes.tsx";
+import { curlOfAttempt } from "../details/copy-as.ts";
+import { copyText } from "../../kit/copy.tsx";
+import "../attempt/attempt.css";
+
+type Tested = AnswerOf<"destinations.test">;
+
+const sample = `{
+  "type": "track",
+  "userId": "test-user",
+  "event": "Test Event",
+  "properties": { "test": true }
+}`;
+
+export function DestinationTest({ id, enabled }: { id: string; enabled: boolean }) {
+  const [text, setText] = useState(sample);
+  const [tested, setTested] = useState<Tested | null>(null);
+  const { problem, isBusy, run } = useAction();
+  const send = async (): Promise<void> => {
+    setTested(null);
+    setTested(await call("destinations.test", { id, event: eventOf(text) }));
+  };
+  return (
+    <div className="pane-body">
+      <form
+        className="section test-event"
+        aria-label="Test event"
+        onSubmit={(event) => {
+          event.preventDefault();
+          run(send);
+        }}
+      >
+        <Labelled
+          label="The event"
+          hint={`Filtered, signed and sent like a message, but on no record.${enabled ? "" : " The destination is disabled; the test is sent all the same."}`}
+        >
+          <textarea
+            className="code"
+            rows={7}
+            spellCheck={false}
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+          />
+        </Labelled>
+        <div>
+          <Button look="primary" icon="send" type="submit" isBusy={isBusy}>
+            Send a test event
+          </Button>
+        </div>
+        <ProblemText error={problem} />
+      </form>
+      {tested === null ? null : <Result tested={tested} />}
+    </div>
+  );
+}
+
+function eventOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new Error("The event is not valid JSON.");
+  }
+}
+
+function Result({ tested: { sent, detail, warnings, attempts } }: { tested: Tested }) {
+  return (
+    <section aria-label="Result of the test">
+      <p className="section muted" role="status">
+        {sent ? detail : `Not sent. ${detail}`} {warnings.join(" ")}
+      </p>
+      {attempts.map((each) => {
+        const attempt = { ...each, id: each.webhookId, round: 1, leftOut: false };
+        const { outcome, error, response, webhookUrl, durationMs } = attempt;
+        return (
+          <section key={each.webhookId} aria-label={`Test at ${webhookUrl}`}>
+            <p className="section">
+              <span className={`state strong tone ${outcome}`}>
+                <OutcomeGlyph outcome={outcome} />
+                {outcome}
+              </span>{" "}
+              <span className="muted">
+                {response === null ? "" : `${response.status} `}after {duration(durationMs)}
+                {error === null ? "" : `: ${error.message}`}
+              </span>
+            </p>
+            <RequestBytes
+              attempt={attempt}
+              onCopyCurl={() =>
+                void copyText(curlOfAttempt(attempt, { credentials: false }), "the cURL command")
+              }
+            />
+            <ResponseBytes attempt={attempt} />
+          </section>
+        );
+      })}
+    </section>
+  );
+}

@@ -15,6 +15,8 @@ export const undelivered: Readonly<Record<string, string>> = {
     'The message says `integrations: {"Webhooks": false}`. Send it without that member.',
   no_destination:
     "No destination is connected to the message's source. Connect one, then replay the message.",
+  not_connected:
+    "Its source was not connected to the destination yet. Replay it, or send its period to the destination again.",
   duplicate:
     "The same messageId arrived from the same source within 24 hours. Give each message an id of its own; a replay sends it again.",
 };

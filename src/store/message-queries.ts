@@ -42,7 +42,10 @@ const readAtOnce = 128;
  */
 const piecesPerTurn = 4;
 
-type MessageQueries = Pick<QueryStore, "messages" | "message" | "messageSource" | "pin">;
+type MessageQueries = Pick<
+  QueryStore,
+  "messages" | "message" | "decisionAt" | "messageSource" | "pin"
+>;
 
 type Sources = { db: Db; postings: Postings; kinds: MessageKinds; facts: MessageFacts };
 
@@ -52,6 +55,9 @@ export function createMessageQueries(sources: Sources): MessageQueries {
   const text = createTextSearch(sources);
   const walks = createWalks({ ...sources, text });
   const byId = db.prepare<[number], MessageRow>("SELECT * FROM messages WHERE id = ?");
+  const decision = db.prepare<[number, number], { reason: string }>(
+    "SELECT reason FROM decisions WHERE message_id = ? AND destination_id = ?",
+  );
 
   /** Reads rows, newest first: those of them that match every condition. */
   function rowsBy({ condition: { sql, values }, words, without }: Walk) {
@@ -131,6 +137,7 @@ export function createMessageQueries(sources: Sources): MessageQueries {
       return row === undefined ? null : reader.details(row);
     },
 
+    decisionAt: (id, destination) => decision.get(id, destination) ?? null,
     messageSource(id) {
       const row = byId.get(id);
       return row === undefined

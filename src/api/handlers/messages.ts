@@ -183,7 +183,7 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
   };
 }
 
-function jobAnswer(job: RetryJob) {
+export function jobAnswer(job: RetryJob) {
   return { ...job, count: job.total };
 }
 

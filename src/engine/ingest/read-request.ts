@@ -234,6 +234,7 @@ export function replayBody(
   body: Uint8Array,
   span: { offset: number; size: number },
   batched: boolean,
+  messageId: string = randomUUID(),
 ): Buffer | Problem {
   const bytes = Buffer.from(body);
   const parsed = parseBody(bytes, batched);
@@ -249,7 +250,7 @@ export function replayBody(
   const comma = Object.keys(value).length === 0 ? "" : ",";
   const replayed = Buffer.concat([
     message.subarray(0, -1),
-    Buffer.from(`${comma}"messageId":${JSON.stringify(randomUUID())}}`),
+    Buffer.from(`${comma}"messageId":${JSON.stringify(messageId)}}`),
   ]);
   if (!batched) return replayed;
   const { context, integrations, sentAt } = parsed.root;

@@ -27,6 +27,7 @@ const members: Partial<Record<CallName, object>> = {
   "clients.call": { type: "track", call: {} },
   "deliveries.attempt": { attempt: "att_000000001" },
   "destinations.putFault": { webhookId: "whk_00000zzzz" },
+  "destinations.sendAgain": { since: "2026-01-01T00:00:00Z", until: "2026-01-02T00:00:00Z" },
   "destinations.undoFault": { webhookId: "whk_00000zzzz" },
   "clients.generate": { count: 1, perSecond: 1 },
   "stories.go": { to: 1 },

@@ -9,7 +9,7 @@ import { filterActions, sampleBys } from "../domain/destination-filter.ts";
 import { destinationIds, endpointIds, messageIds, sourceIds, webhookIds } from "../domain/ids.ts";
 import { defineCall } from "./call.ts";
 import { maxConditionLength } from "./conditions.ts";
-import { testAttempt } from "./deliveries.ts";
+import { job, testAttempt } from "./deliveries.ts";
 import { step } from "./endpoints.ts";
 import { byId, bytes, deleted, headers, idOf, listOf, messageType, time } from "./shapes.ts";
 
@@ -167,6 +167,21 @@ const catalogEntry = z
   })
   .meta({ id: "CatalogEntry" });
 
+const funnelStage = z
+  .object({
+    count: z.int(),
+    reasons: z
+      .array(
+        z.object({
+          reason: z.string(),
+          count: z.int(),
+          samples: z.array(idOf(messageIds)).describe("The newest, three at most."),
+        }),
+      )
+      .describe("The most frequent first."),
+  })
+  .meta({ id: "FunnelStage" });
+
 export const destinationCalls = [
   defineCall({
     name: "catalog.list",
@@ -271,6 +286,49 @@ export const destinationCalls = [
       payload: bytes.nullable(),
       attempts: z.array(testAttempt),
     }),
+  }),
+  defineCall({
+    name: "destinations.funnel",
+    method: "GET",
+    path: "/api/destinations/{id}/funnel",
+    summary:
+      "What became of the messages of the destination's sources, with reasons: of the newest 10,000 that were received in a period of the clock.",
+    params: byId(id),
+    query: z.strictObject({
+      since: time.optional().describe("Received then or later."),
+      until: time.optional().describe("Received before."),
+    }),
+    answer: z.object({
+      received: z.int().describe("The sum of all stages."),
+      filteredAtSource: funnelStage.describe("Rejected, duplicate, suppressed, or blocked."),
+      filteredAtDestination: funnelStage.describe(
+        "By integrations or a filter, because it was disabled, or not connected yet.",
+      ),
+      underWay: funnelStage.describe("Queued or being sent."),
+      delivered: funnelStage,
+      retrying: funnelStage.describe(
+        "The reason is how its last round ended, as for `failed` and `expired`.",
+      ),
+      failed: funnelStage,
+      expired: funnelStage,
+      discarded: funnelStage.describe("Cancelled."),
+      isWhole: z.boolean().describe("False when there are more than 10,000 in the period."),
+      oldestAt: time.nullable().describe("When the oldest of them was received."),
+    }),
+  }),
+  defineCall({
+    name: "destinations.sendAgain",
+    method: "POST",
+    path: "/api/destinations/{id}/send-again",
+    summary:
+      "Sends the accepted messages of the destination's sources that were received in a period of the clock to this destination alone, oldest first: the newest 10,000 of them, with their own messageIds and today's filters. A job; with `dryRun` it only counts them.",
+    params: byId(id),
+    body: z.strictObject({
+      since: time.describe("Received then or later."),
+      until: time.describe("Received before."),
+      dryRun: z.boolean().optional(),
+    }),
+    answer: z.union([job, z.object({ count: z.int() })]),
   }),
   defineCall({
     name: "destinations.putFault",

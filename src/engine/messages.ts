@@ -10,7 +10,7 @@ import type { IngestStore, QueryStore } from "./ports.ts";
 export type MessagesOptions = {
   store: IngestStore & Pick<QueryStore, "pin">;
   configuration: Configuration;
-  ingest: Pick<Ingest, "adopt" | "replay" | "routedAgain">;
+  ingest: Pick<Ingest, "adopt" | "replay" | "routedAgain" | "sendAgain">;
   ingestClient: IngestClient;
   changes: Changes;
 };
@@ -55,6 +55,12 @@ export function createMessages({
     },
     replay: (id) => ingest.replay(id),
     routedAgain: (id, destinations) => ingest.routedAgain(id, destinations),
+    async sendAgain(messages, destination) {
+      const going = messages.flatMap(
+        ({ id, messageId }) => ingest.sendAgain(id, messageId, destination) ?? [],
+      );
+      return (await Promise.all(going)).length;
+    },
     async send(sourceId, call, body) {
       const source = configuration.source(sourceId);
       if (source === undefined) return notFound("source", sourceIds.format(sourceId));

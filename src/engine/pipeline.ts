@@ -157,6 +157,14 @@ export type Messages = {
   replay(id: MessageRowId): Promise<{ id: MessageRowId; messageId: string } | Problem>;
   /** How routing would decide now for a message on record, with destinations that may differ. */
   routedAgain(id: MessageRowId, destinations: readonly Destination[]): RoutedMessage | Problem;
+  /**
+   * Sends messages on record to one destination as its filters are now, each as a new one with its
+   * own `messageId`. Returns how many go there.
+   */
+  sendAgain(
+    messages: readonly { id: MessageRowId; messageId: string }[],
+    destination: Destination,
+  ): Promise<number>;
   pin(id: MessageRowId, pinned: boolean): Problem | null;
   /** One call over HTTP to the ingest port, as a client of the source would make it. */
   send(
@@ -207,6 +215,8 @@ export type RetryJob = {
   retried: number;
 };
 
+export type JobSlice = { size: number; run: () => number | Promise<number> };
+
 export type Deliveries = {
   retry(id: DeliveryId): DeliverySummary | Problem;
   cancel(id: DeliveryId): DeliverySummary | Problem;
@@ -216,6 +226,8 @@ export type Deliveries = {
   /** The deliveries of a message that `retryThese` would requeue. */
   retryableOf(message: MessageRowId): DeliveryId[];
   retryThese(ids: readonly DeliveryId[]): RetryJob;
+  /** A job of another kind of work; each of its slices does some, and says how much was queued. */
+  startJob(total: number, slices: Iterable<JobSlice>): RetryJob;
   retryJobs(): RetryJob[];
   retryJob(id: JobId): RetryJob | undefined;
   cancelRetryJob(id: JobId): RetryJob | Problem;

@@ -425,6 +425,8 @@ export type QueryStore = {
   messagesBySource(): Map<SourceId, number>;
   /** Users whose id begins with a text, in any case, and how many messages they have. */
   usersNamed(start: string, limit: number): Promise<Map<string, number>>;
+  /** What routing decided about a message for one destination; null when it was not connected. */
+  decisionAt(id: MessageRowId, destination: DestinationId): Pick<Decision, "reason"> | null;
   /** The deliveries of a message. */
   deliveriesOf(id: MessageRowId): DeliverySummary[];
   /** Newest first. */

@@ -20,6 +20,8 @@ export const undelivered: Readonly<Record<string, string>> = {
     "What a mapping makes of the message cannot be sent. The decision's `mappings` say why: change the mapping, then replay the message.",
   no_destination:
     "No destination is connected to the message's source. Connect one, then replay the message.",
+  not_connected:
+    "Its source was not connected to the destination yet. Replay it, or send its period to the destination again.",
   duplicate:
     "The same messageId arrived from the same source within 24 hours. Give each message an id of its own; a replay sends it again.",
 };

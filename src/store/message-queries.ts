@@ -45,7 +45,7 @@ const piecesPerTurn = 4;
 
 type MessageQueries = Pick<
   QueryStore,
-  "messages" | "message" | "messageSource" | "pin" | "unlikeHosted"
+  "messages" | "message" | "decisionAt" | "messageSource" | "pin" | "unlikeHosted"
 >;
 
 /** How many of the newest messages are looked at for what differs from the hosted service. */
@@ -73,6 +73,9 @@ export function createMessageQueries(sources: Sources): MessageQueries {
   );
   const longIds = db.prepare<[number, number], MessageRow>(
     "SELECT * FROM messages WHERE id > ? AND length(message_id) >= ? ORDER BY id DESC LIMIT 3",
+  );
+  const decision = db.prepare<[number, number], { reason: string }>(
+    "SELECT reason FROM decisions WHERE message_id = ? AND destination_id = ?",
   );
 
   /** Reads rows, newest first: those of them that match every condition. */
@@ -160,6 +163,7 @@ export function createMessageQueries(sources: Sources): MessageQueries {
       return row === undefined ? null : reader.details(row);
     },
 
+    decisionAt: (id, destination) => decision.get(id, destination) ?? null,
     messageSource(id) {
       const row = byId.get(id);
       return row === undefined

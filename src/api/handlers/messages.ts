@@ -248,7 +248,7 @@ function explainedSignature(
   return { signature, from: isBatch ? 1 : 0, length: signed.length, covers, cause, sentence };
 }
 
-function jobAnswer(job: RetryJob) {
+export function jobAnswer(job: RetryJob) {
   return { ...job, count: job.total };
 }
 

@@ -25,6 +25,7 @@ import type {
 import { loadPlans, rulesOf } from "../../engine/plans/plans.ts";
 import type { DestinationChanges } from "../../contract/destinations.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
+import { deliveryFunnel, sendAgain } from "./delivery-overview.ts";
 import { previewFilters } from "./filter-preview.ts";
 import { noBytes, receivedSize, receivedWithin, withinAnswer } from "./answer-size.ts";
 import { exchangeOf } from "./messages.ts";
@@ -147,6 +148,14 @@ export function destinationHandlers(pipeline: Pipeline): HandlersOf<"destination
     "destinations.test": async ({ id, event }, caller) => {
       const tested = await testEvents.send(id, event, caller);
       return isProblem(tested) ? tested : testAnswer(tested);
+    },
+    "destinations.funnel": ({ id, ...period }) => {
+      const destination = find(id);
+      return isProblem(destination) ? destination : deliveryFunnel(pipeline, destination, period);
+    },
+    "destinations.sendAgain": ({ id, ...period }) => {
+      const destination = find(id);
+      return isProblem(destination) ? destination : sendAgain(pipeline, destination, period);
     },
     "destinations.putFault": ({ id, webhookId, ...fault }) =>
       answerTo(faults.put(id, webhookId, fault)),

@@ -12,7 +12,7 @@ import { conflict, notFound, type Problem } from "../../domain/problem.ts";
 import type { DeliveryState } from "../../domain/states.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
-import type { Changes, Deliveries, RetryJob } from "../pipeline.ts";
+import type { Changes, Deliveries, JobSlice, RetryJob } from "../pipeline.ts";
 import type {
   DeliveryFilter,
   DeliveryStore,
@@ -48,6 +48,7 @@ type RetryJobs = Pick<
   | "retryAll"
   | "retryableOf"
   | "retryThese"
+  | "startJob"
   | "retryJobs"
   | "retryJob"
   | "cancelRetryJob"
@@ -137,17 +138,27 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
       yield ids.slice(from, from + jobSlice).flatMap((id) => store.delivery(id) ?? []);
   }
 
-  async function run(job: RetryJob, slices: Iterable<DeliverySummary[]>): Promise<void> {
+  function* retrying(slices: Iterable<DeliverySummary[]>): Generator<JobSlice> {
     for (const slice of slices) {
-      const work = options.activity.begin();
-      try {
+      const run = (): number => {
         const still = slice.filter(({ id, state }) => {
           const now = store.delivery(id)?.state;
           return now === state && retryableStates.includes(now);
         });
         record(still, "queued", "retry_now", options);
-        job.done += slice.length;
-        job.retried += still.length;
+        return still.length;
+      };
+      yield { size: slice.length, run };
+    }
+  }
+
+  async function run(job: RetryJob, slices: Iterable<JobSlice>): Promise<void> {
+    for (const slice of slices) {
+      const work = options.activity.begin();
+      try {
+        const queued = slice.run();
+        job.retried += typeof queued === "number" ? queued : await queued;
+        job.done += slice.size;
         changes.note("jobs", jobIds.format(job.id));
       } finally {
         work.end();
@@ -159,7 +170,7 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
     changes.note("jobs", jobIds.format(job.id));
   }
 
-  function start(total: number, slices: Iterable<DeliverySummary[]>): RetryJob {
+  function start(total: number, slices: Iterable<JobSlice>): RetryJob {
     const id = nextJob++ as JobId;
     const job: RetryJob = { id, state: "running", total, done: 0, retried: 0 };
     forgetOldJobs();
@@ -182,7 +193,7 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
         )
         .reduce((sum, total) => sum + total, 0),
     retryAll(filter) {
-      return start(this.countRetryable(filter), matching(filter));
+      return start(this.countRetryable(filter), retrying(matching(filter)));
     },
     retryableOf(message) {
       const known = store.destinations();
@@ -194,7 +205,8 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
         )
         .map(({ id }) => id);
     },
-    retryThese: (ids) => start(ids.length, inSlices(ids)),
+    retryThese: (ids) => start(ids.length, retrying(inSlices(ids))),
+    startJob: start,
     retryJobs: () => [...jobs.values()].reverse(),
     retryJob: (id) => jobs.get(id),
     cancelRetryJob(id) {

@@ -211,6 +211,20 @@ export class Ingest {
     return { id: message.id, messageId: message.messageId };
   }
 
+  /** To one destination, with its own `messageId`. Null when the message does not go there now. */
+  sendAgain(
+    id: MessageRowId,
+    messageId: string,
+    destination: Destination,
+  ): Promise<CommittedMessage[]> | null {
+    const again = this.#again(id, { destinations: [destination] }, messageId);
+    const message = isProblem(again) ? undefined : again.messages[0];
+    if (isProblem(again) || message === undefined || message.rejection !== null) return null;
+    if (!message.route().decisions.some(({ routed }) => routed)) return null;
+    message.deduplicate = false;
+    return this.#queue.add(again);
+  }
+
   /** How routing would decide now for a message on record, with destinations that may differ. */
   routedAgain(id: MessageRowId, destinations: readonly Destination[]): RoutedMessage | Problem {
     const again = this.#again(id, { destinations });
@@ -220,7 +234,11 @@ export class Ingest {
     return message.route();
   }
 
-  #again(id: MessageRowId, more: Partial<RequestFacts> = {}): AcceptedRequest | Problem {
+  #again(
+    id: MessageRowId,
+    more: Partial<RequestFacts> = {},
+    messageId?: string,
+  ): AcceptedRequest | Problem {
     const origin = this.#options.store.messageSource(id);
     if (origin === null) return notFound("message", messageIds.format(id));
     const source = this.#options.configuration.source(origin.request.sourceId);
@@ -232,7 +250,7 @@ export class Ingest {
       );
     const call = parsePath(splitTarget(origin.request.path).path);
     const typeFromPath = call?.call === "single" ? call.type : null;
-    const body = replayBody(origin.request.body, origin.span, typeFromPath === null);
+    const body = replayBody(origin.request.body, origin.span, typeFromPath === null, messageId);
     if (isProblem(body)) return body;
     const parsed = parseBody(body, typeFromPath === null);
     if (isProblem(parsed)) return parsed;
@@ -247,6 +265,7 @@ export class Ingest {
       body,
       replayOf: id,
       arrivedFirst: origin.request,
+      ...(messageId === undefined ? {} : { arrivedAt: origin.request.receivedAt }),
       ...more,
     };
     return acceptRequest(facts, parsed);
@@ -462,12 +481,7 @@ export class Ingest {
     return true;
   }
 
-  #facts(
-    source: Source,
-  ): Pick<
-    RequestFacts,
-    "source" | "destinations" | "seed" | "receivedAt" | "wallAt" | "isSuppressed" | "settings"
-  > {
+  #facts(source: Source) {
     const { clock, configuration, isSuppressed } = this.#options;
     return {
       source,

@@ -1,9 +1,11 @@
+import type { Page } from "playwright-core";
 import { describe, expect, onTestFinished } from "vitest";
 import { startReceiver } from "../support/webhook-receiver.ts";
 import { framePage } from "./pages/frame.ts";
 import { livePage } from "./pages/live.ts";
 import { palettePage } from "./pages/palette.ts";
 import { test } from "./support/inspector-test.ts";
+import { layoutFindings } from "./support/layout.ts";
 
 const minute = 60_000;
 
@@ -128,3 +130,41 @@ describe("the clock bar", () => {
     await frame.step.filter({ hasText: "Nothing is due" }).waitFor();
   });
 });
+
+test("the bar and the stages fit windows of every width, also at 200 % zoom", async ({
+  open,
+  inspector,
+}) => {
+  await inspector.shop({ steps: [{ do: "answer", status: 503 }] });
+  await inspector.call("clock.set", { mode: "paused" });
+  await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+  await inspector.call("pipeline.settle", {});
+  const { page } = await open();
+  await livePage(page)
+    .row(/waiting/)
+    .waitFor();
+  // 720: what 1440 px are at 200 %.
+  for (const width of [720, 800, 880, 960, 1100, 1440]) {
+    await page.setViewportSize({ width, height: 700 });
+    expect(await layoutFindings(page), `${width}`).toEqual([]);
+    expect(await overlaps(page), `${width}`).toEqual([]);
+    const { step, advance, clock } = framePage(page);
+    expect(await clock.locator("time").isVisible()).toBe(true);
+    for (const button of [step, advance, page.getByRole("button", { name: /^Commands/ })])
+      expect(await button.isVisible()).toBe(true);
+  }
+});
+
+/** Parts of the top bar that lie on each other, and stages whose words are cut. */
+const overlaps = (page: Page): Promise<string[]> =>
+  page.evaluate<string[]>(`(() => {
+    const parts = [...document.querySelectorAll(".topbar > .brand, .clockbar > *, .topbar .ends > *")];
+    const boxes = parts.map((part) => ({ name: part.className, ...part.getBoundingClientRect().toJSON() }));
+    const crossed = boxes.flatMap((a, place) => boxes.slice(place + 1)
+      .filter((b) => a.left < b.right - 0.5 && b.left < a.right - 0.5)
+      .map((b) => a.name + " lies on " + b.name));
+    const cut = [...document.querySelectorAll(".strip button")]
+      .filter((stage) => stage.scrollWidth > stage.clientWidth)
+      .map((stage) => stage.innerText + " is cut");
+    return [...crossed, ...cut];
+  })()`);

@@ -73,7 +73,7 @@ export function ClockBar() {
   };
   return (
     <div className="clockbar" role="group" aria-label="The clock">
-      <div className="clock" title={sentences[clock.mode]}>
+      <div className="clock" title={`${sentences[clock.mode]}: ${calendarDate(now)}, ${distance}`}>
         <time dateTime={new Date(now).toISOString()}>{clockTime(now)}</time>
         <small>
           <span>{calendarDate(now)}</span>

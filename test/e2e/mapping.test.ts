@@ -59,4 +59,31 @@ describe("a destination with mappings", () => {
     const delivery = await inspector.call("deliveries.get", { id: items[0]!.id });
     expect(delivery.payload).toBe('{"total":7}');
   });
+
+  test("shows a batch with its messages, and only the webhook of its mapping", async ({
+    open,
+    inspector,
+  }) => {
+    const { source, endpoint } = await inspector.shop({ steps: [{ do: "answer", status: 503 }] });
+    const ledger = await inspector.call("destinations.create", {
+      kind: "webhooks-actions",
+      name: "Ledger",
+      sourceIds: [source.id],
+      mappings: [
+        { name: "Orders", url: endpoint.url, batch: { enabled: true, size: 3 } },
+        { name: "People", trigger: 'type = "identify"', url: "http://people.test" },
+      ],
+    });
+    const event = { userId: "u1", event: "Order Completed" };
+    await inspector.send([event, event, event]);
+    const { items } = await inspector.call("messages.list", {});
+    const list = () => inspector.call("deliveries.list", { destinationId: ledger.id });
+    await expect.poll(async () => (await list()).items[0]?.state).toBe("waiting");
+    await expect.poll(async () => (await list()).items[0]?.rounds).toBe(1);
+    const { id } = (await list()).items[0]!;
+    const { page } = await open(`/live/${items[0]!.id}?delivery=${id}`);
+    await page.getByText("in a batch of 3 messages").waitFor({ timeout: 5000 });
+    await page.getByText("1 attempt, last 503").waitFor({ timeout: 5000 });
+    expect(await page.getByText("people.test").count()).toBe(0);
+  });
 });

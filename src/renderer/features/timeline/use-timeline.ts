@@ -46,7 +46,7 @@ export function useTimeline(
   const profiles = useLive("retryProfiles.list", {}).answer?.items;
   const windows = useMemo(() => windowsOf(delivery), [delivery]);
   const windowIndex = Math.min(chosenWindow ?? windows.length - 1, windows.length - 1);
-  const webhooks = useMemo(() => destination?.webhooks ?? [], [destination]);
+  const webhooks = useMemo(() => webhooksOf(delivery, destination), [delivery, destination]);
   const deliveries = useMemo(() => [delivery], [delivery]);
   const parts = useTimelineParts(deliveries, windows[windowIndex]);
   const timeline = parts?.[0]?.timeline ?? null;
@@ -61,6 +61,17 @@ export function useTimeline(
     rounds: useMemo(() => roundsOf(delivery, webhooks), [delivery, webhooks]),
     ahead: useMemo(() => (timeline === null ? [] : aheadOf(timeline)), [timeline]),
   };
+}
+
+/** A delivery of a mapping goes to the mapping's webhook alone; its attempts name it. */
+function webhooksOf(
+  { attempts }: Pick<Delivery, "attempts">,
+  destination: AnswerOf<"destinations.get"> | undefined,
+) {
+  const { kind, webhooks = [] } = destination ?? {};
+  return kind !== "webhooks-actions" || attempts.length === 0
+    ? webhooks
+    : webhooks.filter(({ id }) => attempts.some(({ webhookId }) => webhookId === id));
 }
 
 function nameOf(destination: { name: string } | undefined, isDeleted: boolean): string {
@@ -94,7 +105,7 @@ export function useTimelineParts(
         name: nameOf(destination, true),
         timeline: timelineOf({
           delivery,
-          webhooks: destination?.webhooks ?? [],
+          webhooks: webhooksOf(delivery, destination),
           profile: profileOf(profiles, destination?.retryProfile),
           seed,
           jitter,

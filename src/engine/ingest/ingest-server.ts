@@ -300,11 +300,7 @@ export function writeCors(request: IncomingMessage, response: ServerResponse): v
  * The settings that the browser library requests before it sends: all events go to this port and
  * nowhere else.
  */
-export function browserSettings(
-  writeKey: string,
-  host: string,
-  protocol: "http" | "https",
-): string {
+function browserSettings(writeKey: string, host: string, protocol: "http" | "https"): string {
   return JSON.stringify({
     integrations: {
       "Segment.io": {
@@ -336,7 +332,7 @@ export function browserSettings(
  * What RudderStack's browser library requests before it sends: a source without destinations and
  * without reports to others.
  */
-export function sourceConfig(writeKey: string): string {
+function sourceConfig(writeKey: string): string {
   return JSON.stringify({
     source: {
       id: writeKey,
@@ -349,4 +345,15 @@ export function sourceConfig(writeKey: string): string {
       destinations: [],
     },
   });
+}
+
+/** What a browser library asks for before it sends. */
+export function settingsAnswer(
+  asked: "settings" | "sourceConfig",
+  writeKey: string,
+  { headers, socket }: IncomingMessage,
+): string {
+  if (asked === "sourceConfig") return sourceConfig(writeKey);
+  const protocol = "encrypted" in socket ? "https" : "http";
+  return browserSettings(writeKey, headers.host ?? "127.0.0.1", protocol);
 }

@@ -32,13 +32,12 @@ import { browserFileAt, sendBrowserFile } from "./browser-library.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import {
   batchAnswer,
-  browserSettings,
   callerOf,
   createIngestServer,
   missingKey,
   problemAnswer,
   send,
-  sourceConfig,
+  settingsAnswer,
   success,
   unknownKeyProblem,
   unknownPath,
@@ -292,15 +291,7 @@ export class Ingest {
         const { wrong, brief } = unknownKeyProblem(writeKey, "settings");
         return this.#refuse(response, wrong, { writeKey, brief });
       }
-      const host = request.headers.host ?? "127.0.0.1";
-      const protocol = "encrypted" in request.socket ? "https" : "http";
-      return send(
-        response,
-        200,
-        call.call === "settings"
-          ? browserSettings(writeKey, host, protocol)
-          : sourceConfig(writeKey),
-      );
+      return send(response, 200, settingsAnswer(call.call, writeKey, request));
     }
     const file = browserFileAt(path);
     if (file !== null) {

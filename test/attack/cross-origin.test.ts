@@ -121,7 +121,7 @@ const attacks: Record<string, (self: string) => Attack> = {
     headers: { "Sec-Fetch-Dest": "iframe", "Sec-Fetch-Mode": "navigate", Authorization: "" },
   }),
   "a service worker's script": () => ({
-    path: "/api/openapi.json",
+    path: messages,
     headers: { "Service-Worker": "script", Referer: `${evil}/`, Authorization: "" },
   }),
   "the token in the query": () => ({

@@ -7,6 +7,7 @@ import { test } from "./support/inspector-test.ts";
 
 const labels = [
   "Live",
+  "Flow",
   "Retries",
   "Sources",
   "Destinations",

@@ -67,7 +67,9 @@ export function Dialog({
           <header>
             <BaseDialog.Title>{title}</BaseDialog.Title>
           </header>
-          <div className="body">{children}</div>
+          <div className="body" tabIndex={wide ? 0 : undefined}>
+            {children}
+          </div>
           {actions === undefined ? null : <footer>{actions}</footer>}
         </BaseDialog.Popup>
       </BaseDialog.Portal>

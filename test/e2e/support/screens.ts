@@ -150,7 +150,7 @@ export function fullScreens({
     {
       name: "flow",
       place: "/flow",
-      reach: (page) => flowPage(page).node("Billing").first().waitFor(),
+      reach: (page) => flowPage(page).map.getByRole("link").first().waitFor(),
     },
     {
       name: "flow-message",

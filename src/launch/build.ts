@@ -123,7 +123,7 @@ export async function bundleTesting(outDir: string): Promise<void> {
   const refusal =
     'if (Number.parseInt(process.versions.node, 10) < 24) throw new Error("hookyard/testing needs Node 24 or newer; this is " + process.versions.node + ".");';
   const [, exported = ""] =
-    /export \{([^}]*)\};?\s*$/.exec(readFileSync(join(outDir, "library.js"), "utf8")) ?? [];
+    /export ?\{([^}]*)\};?\s*$/.exec(readFileSync(join(outDir, "library.js"), "utf8")) ?? [];
   const names = exported
     .split(",")
     .map((one) => one.trim().split(" ").at(-1))
@@ -166,7 +166,13 @@ async function bundleForNode({ outDir, entry, format, file }: Bundle): Promise<v
       minify: false,
       rolldownOptions: {
         input: entry,
-        output: { format, entryFileNames: file, chunkFileNames: `[name]-[hash].${chunk}` },
+        output: {
+          format,
+          entryFileNames: file,
+          chunkFileNames: `[name]-[hash].${chunk}`,
+          // The names stay, for whoever reads a stack trace; the space is most of the size.
+          minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+        },
       },
     },
   });

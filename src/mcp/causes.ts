@@ -22,6 +22,13 @@ export const undelivered: Readonly<Record<string, string>> = {
     "No destination is connected to the message's source. Connect one, then replay the message.",
   not_connected:
     "Its source was not connected to the destination yet. Replay it, or send its period to the destination again.",
+  other_call:
+    "The destination gets the other kind of call. Its `audienceCalls` decides: identify, track or both.",
+  first_sync_pending:
+    "Nothing to change: the first sync of the destination sends the value that the user has then.",
+  first_sync_of_another: "Nothing to change: the destination has the value already.",
+  deleted_by_another_source:
+    "Nothing to change: the destination gets the delete from another source.",
   duplicate:
     "The same messageId arrived from the same source within 24 hours. Give each message an id of its own; a replay sends it again.",
 };
@@ -30,6 +37,8 @@ export const undelivered: Readonly<Record<string, string>> = {
 export const rejections: Readonly<Record<string, string>> = {
   batch_too_long: "Send smaller batches: at most 2,500 messages.",
   message_too_large: "Send a smaller message: at most 32,768 bytes.",
+  message_id_too_long:
+    "Send a `messageId` of fewer than 100 characters, or turn the setting `limitMessageIds` off.",
   missing_type: "Give each message of the batch its `type`.",
   unknown_type: "Write the type in lower case: track, identify, page, screen, group or alias.",
   invalid_type: "Send the named member with the type that the data names.",

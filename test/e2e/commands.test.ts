@@ -212,7 +212,9 @@ describe("the palette", () => {
       await palette.input.fill(text);
       await palette.chosen.filter({ hasText: offer }).waitFor();
       await page.keyboard.press("Enter");
-      await expect.poll(() => page.evaluate<string>("location.hash"), { message: text }).toContain(place);
+      await expect
+        .poll(() => page.evaluate<string>("location.hash"), { message: text })
+        .toContain(place);
     }
     await page.evaluate("location.hash = '#/live'");
     await details.waitFor({ state: "detached" });

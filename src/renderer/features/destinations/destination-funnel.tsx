@@ -147,7 +147,7 @@ function SendAgain({ id, enabled, period }: { id: string; enabled: boolean; peri
 const stages = [
   ["filteredAtSource", "filtered at source", "rejected"],
   ["filteredAtDestination", "filtered at destination", "filtered"],
-  ["underWay", "under way", "sending"],
+  ["underWay", "in progress", "sending"],
   ["retrying", "retrying", "waiting"],
   ["delivered", "delivered", "delivered"],
   ["failed", "failed", "failed"],

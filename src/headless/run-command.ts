@@ -202,7 +202,13 @@ async function shareRun(
     filter: "",
   });
   if (typeof lines === "string")
-    writeShare({ file, lines, root, force: true, say: (text) => void process.stderr.write(text) });
+    await writeShare({
+      file,
+      lines,
+      root,
+      force: true,
+      say: (text) => void process.stderr.write(text),
+    });
 }
 
 type RunFile = Pick<Parameters<typeof runRead>[0], "start" | "keep" | "seed"> & { file: string };

@@ -81,6 +81,7 @@ async function start({
     host,
     ports,
     scenarios: join(root, "resources", "scenarios"),
+    pages: join(root, "out", "renderer"),
     deliveryThread: true,
     traces: typeof traces === "string" ? traces : undefined,
     report,

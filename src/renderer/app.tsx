@@ -18,6 +18,7 @@ import { ReceiversView } from "./features/receivers/receivers-view.tsx";
 import { RetriesView } from "./features/retries/retries-view.tsx";
 import { ScenariosView } from "./features/scenarios/scenarios-view.tsx";
 import { SettingsView } from "./features/settings/settings-view.tsx";
+import { ShareDialog } from "./features/share/share-dialog.tsx";
 import { StoryTitle } from "./features/story/story-bar.tsx";
 import { SourcesView } from "./features/sources/sources-view.tsx";
 import { Button } from "./kit/controls.tsx";
@@ -80,6 +81,7 @@ function Inspector() {
       <Palette />
       <Shortcuts />
       <Composer />
+      <ShareDialog />
       <Demo />
     </>
   );

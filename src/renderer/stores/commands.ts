@@ -52,7 +52,7 @@ export function useOffer(group: string, commands: readonly Command[]): void {
   }, [group, words]);
 }
 
-type OverlayName = "shortcuts" | "composer" | "demo";
+type OverlayName = "shortcuts" | "composer" | "demo" | "share";
 
 type OverlayStore = { shown: OverlayName | null; show(name: OverlayName): void; hide(): void };
 

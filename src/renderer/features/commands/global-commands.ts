@@ -13,6 +13,7 @@ import { type Command, useOverlay } from "../../stores/commands.ts";
 import { usePlace, type View } from "../../stores/place.ts";
 import { usePresenter } from "../../stores/presenter.ts";
 import { fiveMinutes, openStory } from "../../stores/story.ts";
+import { openShareDialog } from "../share/share-dialog.tsx";
 
 const minuteMs = 60_000;
 
@@ -95,6 +96,13 @@ const overlayCommands: readonly Command[] = [
     icon: "send",
     shortcut: "n",
     run: () => useOverlay.getState().show("composer"),
+  },
+  {
+    id: "share",
+    label: "Share what happened…",
+    icon: "forward",
+    hint: "a file for a colleague",
+    run: () => openShareDialog(),
   },
   {
     id: "shortcuts",

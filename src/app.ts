@@ -127,7 +127,12 @@ export function createApp(options: AppOptions): App {
     traces?.committed(messages);
     follower.kick(origin);
   });
-  const flow = new Flow({ ...core, monotonic, underWay: () => scheduler.underWay() });
+  const flow = new Flow({
+    ...core,
+    // The rates of a story are the same each time.
+    monotonic: core.steady ? () => clock.now() : monotonic,
+    underWay: () => scheduler.underWay(),
+  });
   signals.committed.on((messages) => flow.committed(messages));
   signals.attemptsRecorded.on((attempts) => {
     attempted.add(attempts.length);

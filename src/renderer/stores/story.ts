@@ -13,9 +13,9 @@ import { setDraftsAside } from "./drafts.ts";
 import { usePlace, type View } from "./place.ts";
 import { usePresenter } from "./presenter.ts";
 
-/** At speed 1 a scene stays for as long as its caption takes to be read aloud. */
-const leastSceneMs = 5000;
-const perLetterMs = 75;
+/** At speed 1 a scene stays until its caption was read aloud and its picture looked at. */
+const leastSceneMs = 9000;
+const perLetterMs = 90;
 
 const key = "hookyard.story";
 

@@ -279,6 +279,12 @@ async function placeOf(
   const { view, name } = splitOpen(open);
   const place = (id: string | undefined) => ({ view, path: id === undefined ? [] : [id] });
   if (name === null) return place(undefined);
+  const profileId = async (userId: string): Promise<string | undefined> =>
+    (await pipeline.call("profiles.list", { userId })).items[0]?.id;
+  const idNamed = async (of: "audiences" | "destinations" | "endpoints", wanted: string) => {
+    const { items } = await pipeline.call(`${of}.list`, {});
+    return (items as { id: string; name: string }[]).find((each) => each.name === wanted)?.id;
+  };
   switch (view) {
     case "live": {
       const last = history.messages.findLast(
@@ -286,17 +292,20 @@ async function placeOf(
       );
       return place(last?.details.id);
     }
-    case "profiles": {
-      const { items } = await pipeline.call("profiles.list", { userId: name });
-      return place(items[0]?.id);
-    }
+    case "profiles":
+      return place(await profileId(name));
     case "audiences":
     case "destinations":
-    case "endpoints": {
-      const { items } = await pipeline.call(`${view}.list`, {});
-      return place(
-        (items as { id: string; name: string }[]).find((each) => each.name === name)?.id,
-      );
+    case "endpoints":
+      return place(await idNamed(view, name));
+    case "stage": {
+      const [user = "", audience = "", destination = ""] = name.split("/");
+      const ids = [
+        await profileId(user),
+        await idNamed("audiences", audience),
+        await idNamed("destinations", destination),
+      ];
+      return { view, path: ids.filter((id) => id !== undefined) };
     }
     default:
       return place(undefined);

@@ -72,17 +72,20 @@ function eventOf(text: string): unknown {
   }
 }
 
-function Result({ tested: { sent, detail, warnings, attempts } }: { tested: Tested }) {
+function Result({ tested: { sent, detail, warnings, mappings, attempts } }: { tested: Tested }) {
+  const isListed = mappings.length > 1;
   return (
     <section aria-label="Result of the test">
       <p className="section muted" role="status">
-        {sent ? detail : `Not sent. ${detail}`} {warnings.join(" ")}
+        {sent ? "" : "Not sent. "}
+        {isListed ? "" : detail} {warnings.join(" ")}
       </p>
+      {isListed ? <Mappings mappings={mappings} /> : null}
       {attempts.map((each) => {
         const attempt = { ...each, id: each.webhookId, round: 1, leftOut: false };
-        const { outcome, error, response, webhookUrl, durationMs } = attempt;
+        const { outcome, error, response, webhookUrl, durationMs, mapping } = attempt;
         return (
-          <section key={each.webhookId} aria-label={`Test at ${webhookUrl}`}>
+          <section key={each.webhookId} aria-label={`Test at ${mapping ?? webhookUrl}`}>
             <p className="section">
               <span className={`state strong tone ${outcome}`}>
                 <OutcomeGlyph outcome={outcome} />
@@ -91,6 +94,7 @@ function Result({ tested: { sent, detail, warnings, attempts } }: { tested: Test
               <span className="muted">
                 {response === null ? "" : `${response.status} `}after {duration(durationMs)}
                 {error === null ? "" : `: ${error.message}`}
+                {mapping === null ? "" : `, ${mapping}`}
               </span>
             </p>
             <RequestBytes
@@ -104,5 +108,18 @@ function Result({ tested: { sent, detail, warnings, attempts } }: { tested: Test
         );
       })}
     </section>
+  );
+}
+
+function Mappings({ mappings }: Pick<Tested, "mappings">) {
+  return (
+    <ul className="section test-mappings" aria-label="Mappings">
+      {mappings.map(({ name, reason, detail }) => (
+        <li key={name}>
+          <span className="strong">{name}</span> <code className="muted">{reason}</code>{" "}
+          <span className="muted">{detail}</span>
+        </li>
+      ))}
+    </ul>
   );
 }

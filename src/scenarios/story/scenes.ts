@@ -76,7 +76,7 @@ export function splitOpen(open: string): { view: string; name: string | null } {
 }
 
 /** A user, an audience and a destination, whose names have no slashes. */
-export const stageParts = ["user", "audience", "destination"] as const;
+const stageParts = ["user", "audience", "destination"] as const;
 
 /** The first name that cannot be opened, and those that can; null when all is well. */
 export function wrongToOpen(

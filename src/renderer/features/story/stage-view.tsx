@@ -63,7 +63,7 @@ export function StageView() {
   return (
     <section className="story-stage" aria-label="Stage">
       <h1 className="sr">{nameOf(profile)}</h1>
-      <Column icon="profiles" title={nameOf(profile)} more={String(profile.traits["city"] ?? "")}>
+      <Column icon="profiles" title={nameOf(profile)} more={textOf(profile.traits["city"])}>
         <LastEvent profile={profile} audience={audience} />
         <p className="stage-why">
           {latest?.cause ? (
@@ -96,6 +96,9 @@ export function StageView() {
     </section>
   );
 }
+
+const textOf = (value: unknown): string =>
+  typeof value === "string" || typeof value === "number" ? String(value) : "";
 
 const nameOf = ({ traits, userId }: Pick<Profile, "traits" | "userId">): string =>
   typeof traits["name"] === "string" ? traits["name"] : (userId ?? "somebody");
@@ -146,7 +149,7 @@ function LastEvent({ profile, audience }: { profile: Profile; audience: Audience
   const last = profile.eventList.find(({ event }) => event === asked?.event);
   if (clock === undefined || asked === null || last === undefined) return null;
   const { total, currency } = (last.lastProperties ?? {}) as Record<string, unknown>;
-  const worth = [total, currency].filter((each) => each !== undefined).join(" ");
+  const worth = [total, currency].map(textOf).filter(Boolean).join(" ");
   const now = Date.parse(clock.now);
   const at = Date.parse(last.lastAt);
   const from = Math.min(at, now - asked.withinDays * dayMs);
@@ -201,7 +204,7 @@ function Members({
       {others.slice(0, maxRows - (change === undefined ? 0 : 1)).map((each) => (
         <li key={each.id}>
           <span className="clip">{nameOf(each)}</span>
-          <span className="quiet">{String(each.traits["city"] ?? "")}</span>
+          <span className="quiet">{textOf(each.traits["city"])}</span>
         </li>
       ))}
     </ul>

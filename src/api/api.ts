@@ -66,7 +66,7 @@ export function createApi({
   stories: HandlersOf<"stories">;
   beside: Api["beside"];
   checks: HandlersOf<"checks">;
-  /** Asked anew each time: the ports are known only once they listen. */
+  /** Asked each time: the ports are known only once they listen. */
   about: () => AboutAnswer;
   metrics: () => string;
   /** Told of everything unexpected. */

@@ -245,7 +245,6 @@ export function createApp(options: AppOptions): App {
       clock.start();
       scheduler.start();
       clients.start();
-      deliveries.cancelOrphans(configuration.destinations().map(({ id }) => id));
       follower.start();
       computations.start();
       deletions.start();

@@ -191,6 +191,7 @@ export function createDelivery(core: Core, { dataDir, inThread, traces }: Delive
     trust,
     thread,
     traces: traces ?? undefined,
+    cancelOf: (destination) => deliveries.cancelOf(destination),
     onAttempts: signals.attemptsRecorded.emit,
   });
   const deliveries = createDeliveries({ ...core, kick: () => scheduler.kick() });

@@ -56,8 +56,6 @@ type RetryJobs = Pick<
 
 export function createDeliveries(options: DeliveriesOptions): Deliveries & {
   cancelOf(destination: DestinationId): void;
-  /** Cancels those of destinations that were deleted while Hookyard was stopping. */
-  cancelOrphans(known: readonly DestinationId[]): void;
   /** Ends the running retry jobs before the store closes. */
   stop(): void;
 } {
@@ -102,10 +100,6 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
       }
       record([delivery], "cancelled", "cancelled", options);
       return store.delivery(id) ?? notFound("delivery", deliveryIds.format(id));
-    },
-    cancelOrphans(known) {
-      for (const destination of store.destinationsWithWork())
-        if (!known.includes(destination)) this.cancelOf(destination);
     },
     cancelOf(destination) {
       for (const state of ["queued", "waiting"] as const) {

@@ -17,6 +17,7 @@ import { createChangeFeed } from "../changes.ts";
 import { Activity, Holds } from "../clock/activity.ts";
 import { createConfiguration } from "../configuration.ts";
 import { nextTurn } from "../real-time.ts";
+import { createDeliveries } from "./deliveries.ts";
 import { DeliveryScheduler } from "./delivery-scheduler.ts";
 import { createTrust } from "./dial.ts";
 
@@ -57,6 +58,7 @@ function startWithHeld() {
     holds: new Holds(),
     trust: createTrust(),
     changes,
+    cancelOf: () => {},
     onAttempts: () => {},
     report: (error) => reported.push(error),
   });
@@ -122,7 +124,12 @@ async function startScheduler(
   const attempts: number[] = [];
   const scheduler = new DeliveryScheduler({
     ...{ store, configuration, clock, activity, changes, holds: new Holds(), trust: createTrust() },
+    cancelOf: (id) => deliveries.cancelOf(id),
     onAttempts: ({ length }) => void attempts.push(length),
+    report: (error) => reported.push(error),
+  });
+  const deliveries = createDeliveries({
+    ...{ store, clock, activity, changes, kick: () => scheduler.kick() },
     report: (error) => reported.push(error),
   });
   onTestFinished(async () => {
@@ -183,6 +190,29 @@ test("what fails in the middle is reported, unless it is the store's, and tried 
     one.scheduler.attemptsMade,
     one.attempts(),
   ]).toEqual([1, 1, 1, 1]);
+});
+
+test("a delivery whose destination was deleted before the result of its round was recorded is cancelled", async () => {
+  const one = await startScheduler(503);
+  const { record } = one.store;
+  one.store.record = () => {
+    throw full();
+  };
+  one.commit(1);
+  await until(() => one.reported.length === 1);
+  expect(one.count()).toMatchObject({ sending: 1 });
+  one.configuration.deleteDestination(one.destination.id);
+  one.store.record = record;
+  one.scheduler.kick();
+  await until(() => one.count().cancelled === 1);
+  const states = one.store
+    .deliveryDetails(1 as DeliveryId)
+    ?.transitions.map(({ state, reason }) => [state, reason]);
+  expect(states).toEqual([
+    ["waiting", "retry"],
+    ["cancelled", "destination_deleted"],
+  ]);
+  expectConsistent(one.db);
 });
 
 test("destinations that have nothing to send or to wait for are passed over", async () => {

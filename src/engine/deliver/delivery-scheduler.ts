@@ -59,6 +59,8 @@ type DeliverySchedulerOptions = {
   idleMs?: number | undefined;
   traces?: RoundsOptions["traces"];
   changes: Changes;
+  /** Cancels the deliveries of a deleted destination. */
+  cancelOf: (destination: DestinationId) => void;
   onAttempts: (attempts: readonly RecordedAttempt[]) => void;
   report: (error: unknown) => void;
 };
@@ -248,6 +250,7 @@ export class DeliveryScheduler {
 
   #pump(): void {
     this.#recorder.flush();
+    this.#cancelOrphans();
     const { store, clock } = this.#options;
     const destinations = this.#withWork();
     const enabled = destinations.filter((destination) => destination.enabled);
@@ -269,6 +272,17 @@ export class DeliveryScheduler {
       )
     )
       this.kick();
+  }
+
+  /**
+   * The destination of a delivery can be deleted while the result of its round waits to be recorded,
+   * or while Hookyard is stopping.
+   */
+  #cancelOrphans(): void {
+    if (this.#recorder.failure !== null) return;
+    const { configuration, store, cancelOf } = this.#options;
+    for (const id of [...store.destinationsWithWork()])
+      if (configuration.destination(id) === undefined) cancelOf(id);
   }
 
   #closeUnusedLanes(): void {

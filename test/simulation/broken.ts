@@ -29,8 +29,6 @@ export type MessageRow = {
   /** Of the tracking plan: 1, or 0 for violations. */
   plan: number | null;
   raw: Buffer;
-  /** Why it was sent, if an audience or a computed trait did. */
-  cause: string | null;
 };
 
 /** Of the column of this name. */

@@ -73,6 +73,8 @@ function valuesOf(
   const connected = [...model.destinations.values()]
     .filter((destination) => destination.sourceIds.includes(sourceOf(sourceId)))
     .map(({ id }) => heardBy(sourceId, id));
+  const isLeft = waiting.some((id) => model.destinations.get(id)?.enabled === true);
+  if (isLeft) throw new Broken("a first sync ends", "no enabled destination waits", firstSyncs);
   const pending = waiting.map((id) => heardBy(sourceId, id));
   for (const by of pending) model.synced.delete(by);
   return [...(model.connectedLate.has(sourceId) ? [] : [heardBy(sourceId, null)]), ...connected]
@@ -133,7 +135,8 @@ function follow(sim: Simulation, db: Database, fresh: readonly MessageRow[]): vo
 const notMeant = ["other_call", "first_sync_pending", "first_sync_of_another"];
 
 /** Tells of a user only what has changed, in one call or in an identify and a track. */
-function hear({ model }: Simulation, db: Database, row: MessageRow): void {
+function hear(sim: Simulation, db: Database, row: MessageRow): void {
+  const { model } = sim;
   const { type, context, traits, properties } = JSON.parse(String(row.raw)) as OwnCall;
   const { computation_class: kind, computation_key: key } = context.personas;
   const value = (type === "identify" ? traits : properties)?.[key];
@@ -146,6 +149,16 @@ function hear({ model }: Simulation, db: Database, row: MessageRow): void {
   const listeners = decisions
     .filter(({ reason }) => !notMeant.includes(reason))
     .map(({ destination_id }) => heardBy(row.source_id, destinationOf(destination_id)));
+  for (const { destination_id, reason } of sim.isHandled ? [] : decisions) {
+    const { audienceCalls } = model.destinations.get(destinationOf(destination_id)) ?? {};
+    if (audienceCalls === undefined) continue;
+    const gets = audienceCalls === "both" || audienceCalls === type;
+    if ((reason === "other_call") === gets)
+      throw new Broken("a destination gets the calls that it wants", audienceCalls, {
+        type,
+        reason,
+      });
+  }
   if (!model.connectedLate.has(row.source_id)) listeners.push(heardBy(row.source_id, null));
   for (const by of listeners) {
     const values = model.heard.get(by) ?? new Map<string, Heard>();
@@ -154,8 +167,7 @@ function hear({ model }: Simulation, db: Database, row: MessageRow): void {
     const before = values.get(userId);
     const isSecondCall =
       type === "track" && before?.type === "identify" && before.id === row.id - 1;
-    const isAgain = row.cause === "destination_connected" || isSecondCall;
-    if (value === (before === undefined ? nothing : before.value) && !isAgain)
+    if (value === (before === undefined ? nothing : before.value) && !isSecondCall)
       throw new Broken(`${key} to ${by} tells of a user only what has changed`, "another value", {
         userId,
         value,

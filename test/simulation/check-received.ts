@@ -52,7 +52,7 @@ export function checkReceived(sim: Simulation, db: Database): void {
     for (const past of model.past.values()) past.secrets = new Set([...past.secrets].slice(-1));
 }
 
-type Element = { messageId?: string; type: string };
+type Element = { messageId?: string; type: string; userId?: string };
 
 /** The messages of a body, whose request is a batch or not. */
 function elementsOf(body: string): Element[] {
@@ -75,8 +75,12 @@ function checkBody(
     .prepare<[number], Buffer>("SELECT body FROM batch_parts WHERE delivery_id = ? ORDER BY id")
     .pluck();
   const isBatch = body.startsWith("[");
+  const { searchParams } = new URL(path, "http://localhost");
+  const user = searchParams.get("user");
   for (const element of elementsOf(body)) {
-    const { messageId, type } = element;
+    const { messageId, type, userId = "" } = element;
+    if (user !== null && user !== userId)
+      throw new Broken("messages that share a request have its URL", path, body);
     if (messageId === undefined) {
       if (type !== "delete")
         throw new Broken("every message but delete has its messageId", "a messageId", body);

@@ -8,7 +8,13 @@ import { messageStates, messageTypes } from "../../src/domain/states.ts";
 import { inconsistenciesIn } from "../../src/store/examine.ts";
 import { Broken, expect, type Extra, type MessageRow } from "./broken.ts";
 import { checkAudiences } from "./check-audiences.ts";
-import { checkBatches, checkRouted, checkRouting, checkSamples } from "./check-routing.ts";
+import {
+  checkBatches,
+  checkCollecting,
+  checkRouted,
+  checkRouting,
+  checkSamples,
+} from "./check-routing.ts";
 import { checkRecords, type DeliveryRow } from "./check-deliveries.ts";
 import { checkReceived } from "./check-received.ts";
 import { destinationOf, sourceOf } from "./model.ts";
@@ -127,8 +133,7 @@ function freshMessages(db: Database, after: number): MessageRow[] {
   return db
     .prepare<[number], MessageRow>(
       `SELECT m.id, m.message_id, m.source_id, m.type, m.state, m.user_id, m.anonymous_id, m.event, m.received_at, m.timestamp, m.reason, m.extra, m.pinned, m.plan,
-         substr(r.body, m.offset + 1, m.size) AS raw,
-         CASE WHEN m.extra LIKE '%"computed"%' THEN json_extract(CAST(r.body AS TEXT), '$.causes."' || m.offset || '".reason') END AS cause
+         substr(r.body, m.offset + 1, m.size) AS raw
        FROM messages AS m JOIN requests AS r ON r.id = m.request_id WHERE m.id > ? ORDER BY m.id`,
     )
     .all(after);
@@ -255,6 +260,7 @@ function checkMessage(sim: Simulation, db: Database, row: MessageRow): void {
 function checkDeliveries(sim: Simulation, db: Database): void {
   const { model } = sim;
   checkRouted(db);
+  checkCollecting(sim, db);
   const all = model.finished || sim.step % (seldom * seldom) === 0;
   const looked = all ? { attempt: 0, transition: 0 } : { ...model.cursor };
   const newest = (table: string): number =>

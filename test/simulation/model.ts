@@ -53,6 +53,8 @@ export class Model {
   readonly past = new Map<string, Past>();
   /** Of each path at the receivers, the destination that sends there. */
   readonly paths = new Map<string, string>();
+  /** Of each mapping, the sizes that its batches have or had. */
+  readonly sizes = new Map<string, Set<number>>();
   /** Whether a sample keeps something, once that was seen. */
   readonly samples = new Map<string, boolean>();
   /** By source and message id. */
@@ -119,6 +121,8 @@ export class Model {
     );
     for (const { id, retryProfile, webhooks, mappings } of destinations.items) {
       for (const { url } of [...webhooks, ...mappings]) this.paths.set(pathOf(url), id);
+      for (const { id: mapping, batch } of mappings)
+        this.sizes.set(mapping, (this.sizes.get(mapping) ?? new Set()).add(batch.size));
       const past = this.past.get(id) ?? { secrets: new Set(), profiles: new Map() };
       const { sharedSecret } = await sim.done("destinations.secret", { id });
       past.secrets.delete(sharedSecret);

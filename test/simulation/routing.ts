@@ -95,7 +95,7 @@ export function drawFilters(random: Random): Filter[] {
 }
 
 export function drawMappings(random: Random, target: () => string): MappingDraft[] {
-  const members = ["messageId", "type", "properties", "traits"];
+  const members = ["messageId", "type", "userId", "properties", "traits"];
   const data = Object.fromEntries(members.map((name) => [name, { "@path": `$.${name}` }]));
   return ["One", "Two", "Three"].slice(0, random.between(1, 3)).map((name) => ({
     name,

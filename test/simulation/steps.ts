@@ -239,12 +239,15 @@ export const steps = {
       "a share file",
       collectShare({
         ...{ api: app.api, pipeline: app.pipeline, version: "0.0.0", savedAt: "" },
-        ...{ secrets: false, redact: [], filter: "last:1h" },
+        ...{ secrets: false, redact: [], filter: "last:6h" },
       }),
     );
     if (typeof lines !== "string") throw new Broken("a share file is written", "lines", lines);
     const secrets = [...model.past.values()].flatMap((past) => [...past.secrets]);
-    const keys = [...model.sources.values()].map(({ writeKey }) => writeKey);
+    const keys = [...model.sources.values()].flatMap(({ writeKey }) => [
+      writeKey,
+      Buffer.from(`${writeKey}:`).toString("base64"),
+    ]);
     for (const secret of [...secrets.filter((one) => one !== null), ...keys])
       if (lines.includes(secret)) throw new Broken("a share file has no secrets", "none", secret);
     const opened = openShare(compressed(lines));
@@ -303,7 +306,7 @@ export const weights: Record<StepName, number> = {
   deletion: 0.8,
   lift: 0.5,
   audience: 1.5,
-  share: 0.3,
+  share: 0.5,
   unknownKey: 0.5,
   restart: 0.7,
   kill: 2,

@@ -198,6 +198,8 @@ type Upkeep = {
   stop(): void;
   /** Messages were committed. */
   kick(): void;
+  /** Limits may have changed: they apply at once. */
+  onConfigurationChanged(): void;
 };
 
 /**
@@ -273,5 +275,10 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
       timer?.cancel();
     },
     kick,
+    onConfigurationChanged() {
+      if (timer === null || isStopped) return;
+      timer.cancel();
+      timer = startIdleTimer(0, run);
+    },
   };
 }

@@ -3,7 +3,7 @@
 import { Component, type ReactNode, useEffect } from "react";
 import { AudiencesView } from "./features/audiences/audiences-view.tsx";
 import { ClientsView } from "./features/clients/clients-view.tsx";
-import { globalCommands } from "./features/commands/global-commands.ts";
+import { useGlobalCommands } from "./features/commands/global-commands.ts";
 import { Palette, Shortcuts } from "./features/commands/palette.tsx";
 import { Composer } from "./features/composer/composer.tsx";
 import { Demo } from "./features/demo/demo.tsx";
@@ -23,7 +23,7 @@ import { SourcesView } from "./features/sources/sources-view.tsx";
 import { Button } from "./kit/controls.tsx";
 import { ProblemText } from "./kit/problem.tsx";
 import { pauseOrRun, stepClock } from "./stores/clock.ts";
-import { useCommands, useOffer, useOverlay } from "./stores/commands.ts";
+import { useCommands, useOverlay } from "./stores/commands.ts";
 import { listenToKeys, useKeys } from "./stores/keys.ts";
 import { followChanges } from "./stores/live-data.ts";
 import { usePlace, type View } from "./stores/place.ts";
@@ -46,8 +46,6 @@ const viewsOf: Record<View, () => ReactNode> = {
   settings: SettingsView,
 };
 
-const commands = globalCommands(navigation);
-
 export function App() {
   const pipeline = useStory(({ story }) => (story === null ? "own" : `${story.id} ${story.run}`));
   const isPresenting = usePresenter(({ isOn }) => isOn);
@@ -59,7 +57,7 @@ export function App() {
 function Inspector() {
   const view = usePlace((place) => place.view);
   useEffect(followChanges, []);
-  useOffer("own", commands);
+  useGlobalCommands(navigation);
   useKeys({
     Space: () => void pauseOrRun(),
     ".": () => void stepClock(),

@@ -144,6 +144,10 @@ function examineRows(db: Db, { format, sizes, rows, checked, findings }: Examina
   }
 }
 
+/** Its own, and the batches that it is in. */
+const deliveriesOfMessage = `SELECT id FROM deliveries WHERE message_id = messages.id
+       UNION ALL SELECT delivery_id FROM batch_parts WHERE message_id = messages.id`;
+
 /**
  * What SQLite cannot check: that counts are those of the rows, and that no row belongs to something
  * that is not there. Each finds the rows that are wrong.
@@ -212,11 +216,9 @@ const queries: Record<string, string> = {
     ]),
   ),
   "messages that are not in the first state of their deliveries": `SELECT id FROM messages
-     WHERE state <> (SELECT min(state) FROM deliveries WHERE message_id = messages.id
-       OR id IN (SELECT delivery_id FROM batch_parts WHERE message_id = messages.id))`,
+     WHERE state <> (SELECT min(state) FROM deliveries WHERE id IN (${deliveriesOfMessage}))`,
   "messages with a wrong attempt count": `SELECT id FROM messages
-     WHERE attempts <> (SELECT count(*) FROM attempts JOIN deliveries ON deliveries.id = delivery_id WHERE message_id = messages.id
-       OR delivery_id IN (SELECT delivery_id FROM batch_parts WHERE message_id = messages.id))`,
+     WHERE attempts <> (SELECT count(*) FROM attempts WHERE delivery_id IN (${deliveriesOfMessage}))`,
 };
 
 /** What is wrong, and how many rows of it; empty when all is well. */

@@ -31,6 +31,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.commit([
     request([{ messageId: "a", userId: "ada", event: "Bought", to: [1] }, { messageId: "a" }]),
   ]);
+  store.commit([request([{ mappedTo: [{ to: 2, key: "k" }] }])]);
   store.claim(destination, startOfTime, 10);
   store.record(
     [attempt(1 as DeliveryId, { status: 503 })],
@@ -67,6 +68,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   await store.usersNamed("a", 1);
   store.messagesBySource();
   store.deliveriesOf(1 as MessageRowId);
+  store.lastOutcome(1 as DeliveryId);
   store.message(1 as MessageRowId);
   store.messageSource(1 as MessageRowId);
   store.deliveries({}, 1, null);

@@ -69,7 +69,7 @@ export function FlowView() {
     if (id !== null) hold(id);
   };
   useKeys({ m: () => choose("map"), l: () => choose("list"), h: holdOne, Escape: close });
-  useOffer("flow", [
+  useOffer("Flow", [
     {
       id: "flow.map",
       label: "Flow as a map",

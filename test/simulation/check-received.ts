@@ -6,12 +6,14 @@
 import { createHmac } from "node:crypto";
 import type { Database } from "better-sqlite3";
 import { deliveryStates, messageStates } from "../../src/domain/states.ts";
+import { createPayloadReader } from "../../src/store/shared-bytes.ts";
 import { Broken } from "./broken.ts";
 import { destinationOf, type Destination } from "./model.ts";
 import type { Simulation } from "./simulation.ts";
 import type { Received } from "./receivers.ts";
 
 type Found = {
+  message_id: number;
   destination_id: number;
   shape: number;
   documented: Buffer | null;
@@ -21,9 +23,10 @@ type Found = {
 export function checkReceived(sim: Simulation, db: Database): void {
   const { receivers, model } = sim;
   const payloadsOf = db.prepare<[string], Found>(
-    `SELECT destination_id, shape, documented, full FROM payloads JOIN deliveries USING (message_id)
+    `SELECT message_id, destination_id, shape, documented, full FROM payloads JOIN deliveries USING (message_id)
      WHERE message_id IN (SELECT id FROM messages WHERE message_id = ?)`,
   );
+  const complete = createPayloadReader(db);
   const copies = db
     .prepare("SELECT count(*) FROM messages WHERE message_id = ? AND state < ?")
     .pluck();
@@ -61,7 +64,9 @@ export function checkReceived(sim: Simulation, db: Database): void {
         ({ destination_id }) =>
           destination === undefined || destinationOf(destination_id) === destination.id,
       )
-      .map(({ shape, documented, full }) => String(shape === 0 ? documented : full));
+      .map(({ message_id: id, shape, documented, full }) =>
+        String(complete(id, shape === 0 ? documented : full)),
+      );
     if (payloads.length === 0 && model.retention === null && !model.wasReset)
       throw new Broken("what is delivered was routed", "a routed message", { path, body });
     if (payloads.length > 0 && !payloads.includes(body) && model.retention === null)

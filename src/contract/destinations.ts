@@ -300,6 +300,7 @@ export const destinationCalls = [
     path: "/api/destinations/{id}/funnel",
     summary:
       "What became of the messages of the destination's sources, with reasons: of the newest 10,000 that were received in a period of the clock.",
+    reads: ["messages", "deliveries", "destinations"],
     params: byId(id),
     query: z.strictObject({
       since: time.optional().describe("Received then or later."),

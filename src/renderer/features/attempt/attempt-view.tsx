@@ -164,10 +164,7 @@ function Crumb({ message, delivery, narrow, onNarrow, actions }: CrumbProps) {
         name="crumb-choice"
         label="Show"
         value={narrow}
-        options={[
-          { value: "bytes", label: "bytes" },
-          { value: "signature", label: "signature" },
-        ]}
+        options={["bytes", "signature"]}
         onChange={onNarrow}
       />
       <nav className="crumb-parts" aria-label="Parts of the message">

@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
+import { Sentence } from "../../kit/code-rows.tsx";
 import { Button, Labelled } from "../../kit/controls.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
@@ -74,11 +75,12 @@ function eventOf(text: string): unknown {
 
 function Result({ tested: { sent, detail, warnings, mappings, attempts } }: { tested: Tested }) {
   const isListed = mappings.length > 1;
+  const words = [isListed ? (sent ? "Sent." : "") : detail, ...warnings].join(" ");
   return (
     <section aria-label="Result of the test">
       <p className="section muted" role="status">
         {sent ? "" : "Not sent. "}
-        {isListed ? "" : detail} {warnings.join(" ")}
+        <Sentence text={words} />
       </p>
       {isListed ? <Mappings mappings={mappings} /> : null}
       {attempts.map((each) => {
@@ -117,7 +119,9 @@ function Mappings({ mappings }: Pick<Tested, "mappings">) {
       {mappings.map(({ name, reason, detail }) => (
         <li key={name}>
           <span className="strong">{name}</span> <code className="muted">{reason}</code>{" "}
-          <span className="muted">{detail}</span>
+          <span className="muted">
+            <Sentence text={detail} />
+          </span>
         </li>
       ))}
     </ul>

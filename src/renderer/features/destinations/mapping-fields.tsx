@@ -46,10 +46,7 @@ export function DataFields({
         small
         label="Write data as"
         value={isText ? "JSON" : "fields"}
-        options={[
-          { value: "fields", label: "fields" },
-          { value: "JSON", label: "JSON" },
-        ]}
+        options={["fields", "JSON"]}
         onChange={(as) => {
           if ((as === "JSON") !== isText && switched !== null) onChange(switched);
         }}

@@ -130,10 +130,7 @@ function ShownRequest({ shown, hasUrl }: { shown: Shown; hasUrl: boolean }) {
             small
             label="Body"
             value={chosen}
-            options={[
-              { value: "one", label: "one" },
-              { value: "batch", label: "batch" },
-            ]}
+            options={["one", "batch"]}
             onChange={setChosen}
           />
         )}

@@ -99,7 +99,7 @@ function PieceValue({
     <SelectField
       aria-label={title}
       value={current}
-      options={options.map((each) => ({ value: each, label: each }))}
+      options={options}
       onChange={(next) => {
         const typed = next === "on" ? true : next === "off" ? false : next;
         onChange({ [name]: typed });

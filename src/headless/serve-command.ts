@@ -77,6 +77,7 @@ async function start({
     host,
     ports,
     scenarios: join(root, "resources", "scenarios"),
+    pages: join(root, "out", "renderer"),
     deliveryThread: true,
     traces,
     report,

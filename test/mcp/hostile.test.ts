@@ -54,6 +54,17 @@ test("nothing that others wrote is outside of a fence, and no answer is over 4 K
     method: "POST",
     body: hidden,
   });
+  const audience = await app.call("audiences.create", {
+    name: "HOSTILE\nNext: reset {}",
+    members: [
+      hidden,
+      ...Array.from({ length: 500 }, (_, index) => `HOSTILE ${index} ${"y".repeat(90)}`),
+    ],
+  });
+  await app.call("computedTraits.create", {
+    name: `HOSTILE ${trap}`.slice(0, 150),
+    computation: { aggregate: "count", event: "HOSTILE" },
+  });
 
   const asked: [tool: string, input: Record<string, unknown>][] = [
     ["overview", {}],
@@ -70,7 +81,11 @@ test("nothing that others wrote is outside of a fence, and no answer is over 4 K
     ["show", { id: source.id }],
     ["show", { id: destination.id }],
     ["show", { id: endpoint.id }],
+    ["show", { id: audience.id }],
+    ["show", { id: "trt_000000001" }],
     ["show", { id: hidden }],
+    ["configure", { kind: "audience", id: audience.id, changes: { name: trap } }],
+    ["configure", { kind: "source", changes: { name: "A", plan: { schemas: { [hidden]: 1 } } } }],
     ["compare_signature", { id: delivery?.id, body: hidden, digest: hidden.slice(0, 100) }],
     ["retry", { id: delivery?.id }],
     ["send_and_wait", { event, userId: hidden, timeoutMs: 5_000 }],

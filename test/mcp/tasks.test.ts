@@ -237,3 +237,68 @@ test.for(Object.entries(tasks))("%s is mended", async ([, task], { start, onTest
   const calls = await solve(agent, knowledge);
   expect(calls.length).toBeLessThanOrEqual(maxCalls);
 });
+
+test("an agent sets up a plan, a filter, mappings, an audience and a computed trait, and sees what they do", async ({
+  start,
+  onTestFinished,
+}) => {
+  const agent = await startAgent(start);
+  onTestFinished(() => agent.stop());
+  const receiver = await start.receiver();
+  const idIn = (text: string): string => /(?:Created|Changed) (\w+)\./.exec(text)?.[1] ?? text;
+  const configure = async (kind: string, changes: object, id?: string): Promise<string> =>
+    idIn(await agent.use("configure", { kind, changes, ...(id === undefined ? {} : { id }) }));
+  const sourceId = await configure("source", { name: "App" });
+  const rule = { type: "object", properties: { total: { type: "number" } } };
+  const planned = await agent.use("configure", {
+    kind: "source",
+    id: sourceId,
+    changes: { plan: { schemas: { "Order Completed": rule }, onViolation: "block" } },
+  });
+  expect(planned).toContain("Its tracking plan: block; rules: 1.");
+  const webhooks = [{ url: receiver.url }];
+  const filters = [{ name: "No tests", if: 'event = "Test"', action: "drop" }];
+  const filtered = await configure("destination", {
+    name: "Filtered",
+    sourceIds: [sourceId],
+    webhooks,
+    filters,
+  });
+  const data = { who: { "@path": "$.userId" } };
+  const mappings = [
+    { name: "Orders", trigger: 'event = "Order Completed"', data, url: receiver.url },
+  ];
+  await configure("destination", {
+    kind: "webhooks-actions",
+    name: "Mapped",
+    sourceIds: [sourceId],
+    mappings,
+  });
+  const send = (event: string, total: unknown) =>
+    agent.use("send_and_wait", { event, userId: "u_1", properties: { total } });
+  expect(await send("Order Completed", "ten")).toMatch(/Cause: plan_\w+/);
+  const test = await send("Test", 1);
+  expect(test).toMatch(/Not routed to dst_\w+\. Cause: filter/);
+  expect(test).toContain("Cause: trigger_not_met");
+  expect(await send("Order Completed", 10)).toContain("is delivered");
+  expect(receiver.requests.map(({ body }) => JSON.parse(body))).toContainEqual({ who: "u_1" });
+
+  const audience = await configure("audience", {
+    name: "Buyers",
+    rule: { event: "Order Completed", atLeast: 1 },
+    destinationIds: [filtered],
+  });
+  expect(await agent.use("show", { id: audience })).toContain("is an audience of 1 users.");
+  const trait = await configure("computed_trait", {
+    name: "Orders",
+    computation: { aggregate: "count", event: "Order Completed" },
+  });
+  expect(await agent.use("show", { id: trait })).toContain("is a computed trait.");
+  const seen = await agent.use("overview");
+  expect(seen).toContain(`${audience} 1 users`);
+  for (const [kind, id] of [
+    ["audience", audience],
+    ["computed_trait", trait],
+  ] as const)
+    expect(await agent.use("configure", { kind, id, remove: true })).toBe("Deleted.");
+});

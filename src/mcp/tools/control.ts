@@ -60,6 +60,12 @@ const kinds = {
     remove: "destinations.delete",
   },
   endpoint: { create: "endpoints.create", update: "endpoints.update", remove: "endpoints.delete" },
+  audience: { create: "audiences.create", update: "audiences.update", remove: "audiences.delete" },
+  computed_trait: {
+    create: "computedTraits.create",
+    update: "computedTraits.update",
+    remove: "computedTraits.delete",
+  },
   retry_profile: {
     create: "retryProfiles.create",
     update: "retryProfiles.update",
@@ -73,7 +79,7 @@ const configure = defineTool({
   name: "configure",
   title: "Create, change or delete part of the configuration",
   description:
-    "Without id: creates. With id: changes the given members; with `remove`, deletes. Members in `changes`: source {name, writeKey, mode: explain|production, deduplicate, faults}; destination {name, sourceIds, webhooks: [{url, headers}], sharedSecret, enabled, retryProfile}; endpoint {name, path, steps: [{do: answer|hang|reset|…, status, times, delayMs}], after}; retry_profile {name, schedule, windowMs, timeoutMs, retriedStatuses}; settings {seed, laneConnections, maxMessages, …}; unknown_key (id: the write key) {name} adopts it as a source.",
+    'Without id: creates. With id: changes the given members; with `remove`, deletes. A list replaces the one that is there: show the object first. Members in `changes`: source {name, writeKey, mode: explain|production, deduplicate, faults, plan: {schemas: {"Order Completed": JSON Schema of its properties, identify: …}, onViolation: record|drop-properties|block, unplannedEvents: allow|record|block, unplannedProperties: allow|record|drop}, or null}; destination {name, sourceIds, webhooks: [{url, headers}], sharedSecret, enabled, retryProfile, filters: [{name, action: drop|sample|allow-properties|drop-properties, if: \'type = "track" and event = "A"\', share, properties: ["properties.email"]}]}, or of Actions {kind: "webhooks-actions", name, sourceIds, mappings: [{name, trigger: \'type = "track"\', url, method, headers, data: {id: {"@path": "$.userId"}}, batch: {enabled, size, waitMs}}]}; endpoint {name, path, steps: [{do: answer|hang|reset|…, status, times, delayMs}], after}; audience {name, rule: {trait: "plan", op: "is", value: "pro"} or {event: "A", atLeast: 2, withinDays: 7} or {all: […]}, or members: [userId], destinationIds, sync}; computed_trait {name, computation: {aggregate: count|sum|last|…, event, property}, destinationIds}; retry_profile {name, schedule, windowMs, timeoutMs, retriedStatuses}; settings {parity, seed, laneConnections, maxMessages, …}; unknown_key (id: the write key) {name} adopts it as a source.',
   effect: "deletes",
   schema: z.strictObject({
     kind: z.enum(Object.keys(kinds) as [keyof typeof kinds, ...(keyof typeof kinds)[]]),
@@ -104,18 +110,33 @@ type Result = {
   writeKey?: string;
   enabled?: boolean;
   webhooks?: { url: string; headers: Record<string, string> }[];
+  mappings?: { name: string; enabled: boolean }[];
+  filters?: { name: string; enabled?: boolean; action: string }[];
+  plan?: { rules: number; onViolation: string } | null;
+  size?: number;
 };
 
 function described(kind: keyof typeof kinds, did: string, result: Result): Answer {
-  const { id, name, url, writeKey, enabled, webhooks = [] } = result;
+  const { id, name, url, writeKey, enabled, webhooks = [], mappings = [], filters = [] } = result;
   const answer = new Answer()
     .say(`${did} ${kind === "settings" ? "the settings" : (id ?? kind)}.`)
     .data(
       [
         facts({ name, writeKey, url, enabled }),
         ...webhooks.map((webhook) => facts({ url: webhookWithoutCredentials(webhook).url })),
+        ...mappings.map((one) => facts({ mapping: one.name, enabled: one.enabled })),
+        ...filters.map((one) => facts({ filter: one.name, action: one.action })),
       ].filter((line) => line !== ""),
     );
+  if (result.plan)
+    answer
+      .say(`Its tracking plan: ${result.plan.onViolation}; rules: ${result.plan.rules}.`)
+      .next("find_messages", { filter: "plan:violations" }, "what violates it");
+  if (result.size !== undefined) answer.say(`${result.size} users are in.`);
+  if (kind === "audience" || kind === "computed_trait")
+    answer
+      .next("show", { id }, "its users and its rule")
+      .next("find_messages", { filter: "type:identify" }, "the calls that it sends");
   if (kind === "source" || kind === "unknown_key")
     answer.next(
       "send_and_wait",

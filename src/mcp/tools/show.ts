@@ -20,18 +20,21 @@ const overview = defineTool({
   name: "overview",
   title: "What is set up and how it is going",
   description:
-    "Addresses, the clock, counts, and the sources, destinations and test endpoints with their ids. Start here to learn where a program has to send to and with which write key.",
+    "Addresses, the clock, counts, and the sources, destinations, test endpoints and audiences with their ids. Start here to learn where a program has to send to and with which write key.",
   effect: "reads",
   schema: z.strictObject({}),
   async run(_, { call }) {
-    const [about, clock, stats, sources, destinations, endpoints] = await Promise.all([
-      call("about.get", {}),
-      call("clock.get", {}),
-      call("stats.get", {}),
-      call("sources.list", {}),
-      call("destinations.list", {}),
-      call("endpoints.list", {}),
-    ]);
+    const [about, clock, stats, sources, destinations, endpoints, audiences, traits] =
+      await Promise.all([
+        call("about.get", {}),
+        call("clock.get", {}),
+        call("stats.get", {}),
+        call("sources.list", {}),
+        call("destinations.list", {}),
+        call("endpoints.list", {}),
+        call("audiences.list", {}),
+        call("computedTraits.list", {}),
+      ]);
     const counts = Object.entries(stats.messages.byState)
       .filter(([, count]) => count > 0)
       .map(([state, count]) => `${count} ${state}`);
@@ -74,6 +77,11 @@ const overview = defineTool({
         [id, `${position.received} received`, facts({ name, url })].join(" "),
       ),
     );
+    if (audiences.items.length + traits.items.length > 0)
+      list("audiences and computed traits", [
+        ...audiences.items.map(({ id, name, size }) => `${id} ${size} users ${facts({ name })}`),
+        ...traits.items.map(({ id, name }) => `${id} ${facts({ name })}`),
+      ]);
     if (sources.items.length === 0)
       answer.next("configure", { kind: "source", changes: { name: "App" } }, "creates a source");
     else if (destinations.items.length === 0)
@@ -112,6 +120,17 @@ const shows: Readonly<Record<string, Show>> = {
     answer.say(`${id} is a destination.`).data(jsonLines({ ...rest, webhooks: shown }));
   },
   ept: showEndpoint,
+  aud: async (answer, { id }, { call }) => {
+    const { members, ...audience } = await call("audiences.get", { id });
+    const first = members?.slice(0, 20) ?? null;
+    answer.say(`${id} is an audience of ${audience.size} users.`);
+    if (members !== null) answer.say(`Its list has ${members.length}; the first 20 are here.`);
+    answer.data(jsonLines({ ...audience, members: first }));
+  },
+  trt: async (answer, { id }, { call }) => {
+    const trait = await call("computedTraits.get", { id });
+    answer.say(`${id} is a computed trait.`).data(jsonLines(trait));
+  },
   chk: showCheck,
   job: async (answer, { id }, { call }) => {
     const { state, done, total } = await call("jobs.get", { id });
@@ -123,7 +142,7 @@ const show = defineTool({
   name: "show",
   title: "Show anything that has an id",
   description:
-    "Shows a message (msg_), delivery (dlv_, and with `attempt` one attempt with its bytes), source (src_), destination (dst_), test endpoint with what it received (ept_), check of a receiver (chk_, or chk_…/name for one result with its fix), or retry job (job_). Answers stay below 4 KB unless maxBytes says more.",
+    "Shows a message (msg_), delivery (dlv_, and with `attempt` one attempt with its bytes), source (src_), destination (dst_), test endpoint with what it received (ept_), audience (aud_), computed trait (trt_), check of a receiver (chk_, or chk_…/name for one result with its fix), or retry job (job_). Answers stay below 4 KB unless maxBytes says more.",
   effect: "reads",
   schema: z.strictObject({
     id: z.string(),

@@ -1,7 +1,8 @@
 /** What is done to a simulated Hookyard: each step draws its details from the seed. */
 
+import { gzipSync } from "node:zlib";
 import type { InputOf } from "../../src/contract/contract.ts";
-import { collectShare, compressed, openShare } from "../../src/share/share-file.ts";
+import { collectShare, openShare } from "../../src/share/share-file.ts";
 import { Broken, expect } from "./broken.ts";
 import { draftMessage, type Draft } from "./messages.ts";
 import { drawPlan } from "./routing.ts";
@@ -250,7 +251,7 @@ export const steps = {
     ]);
     for (const secret of [...secrets.filter((one) => one !== null), ...keys])
       if (lines.includes(secret)) throw new Broken("a share file has no secrets", "none", secret);
-    const opened = openShare(compressed(lines));
+    const opened = openShare(gzipSync(lines));
     const isOpen = "call" in opened && opened.call("messages.list", { limit: 1 }).status === 200;
     expect("a share file opens", true, isOpen);
   },

@@ -5,7 +5,7 @@
 
 import type { MessageRowId, ProfileId, SourceId } from "../domain/ids.ts";
 import { isObject, type Json, type JsonObject } from "../domain/json.ts";
-import { withoutMember } from "../domain/member-path.ts";
+import { MemberRemoval } from "../domain/member-path.ts";
 import type { MessageType } from "../domain/states.ts";
 import type {
   FollowedMessage,
@@ -285,11 +285,14 @@ function messageOf(row: Row, body: Buffer | undefined): FollowedMessage {
     anonymousId: row.anonymous_id,
     event: row.event,
     timestamp: row.timestamp,
-    members: dropped.reduce(
-      (rest: JsonObject | null, path) => (rest && withoutMember(rest, path)?.rest) ?? rest,
-      members,
-    ),
+    members: members === null ? null : without(members, dropped),
   };
+}
+
+function without(members: JsonObject, paths: readonly (readonly string[])[]): JsonObject {
+  const removal = new MemberRemoval(members);
+  for (const path of paths) removal.remove(path);
+  return removal.rest;
 }
 
 function membersOf(bytes: Buffer): JsonObject | null {

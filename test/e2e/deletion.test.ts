@@ -52,6 +52,7 @@ describe("a deletion", () => {
   });
 
   test("is not needed to suppress users, whose profiles stay", async ({ open, inspector }) => {
+    await inspector.shop();
     await inspector.send([{ userId: "ana", event: "Order Completed" }]);
     const { page } = await open("/deletions/suppressed");
     const view = deletionsPage(page);

@@ -4,21 +4,21 @@
  */
 
 import { join } from "node:path";
-import { DataInUse, OpenError, PortTaken } from "../app-errors.ts";
-import type { App } from "../app.ts";
-import type { ConfigurationDocument } from "../contract/configuration.ts";
-import { isProblem } from "../domain/problem.ts";
+import { DataInUse, OpenError, PortTaken, Refusal } from "../app-errors.ts";
 import { wallClockNow } from "../engine/real-time.ts";
-import { collectorUrl } from "../engine/traces/collector.ts";
+import { shownLines } from "../scenarios/report/text.ts";
 import { serve } from "./commands.ts";
-import { keptBeside, readConfigFile, WrongConfig, type ConfigFile } from "./config-file.ts";
+import { applyAtStart, readConfigFile, WrongConfig, type ConfigFile } from "./config-file.ts";
 import { joinRunning, startControl, whoHasData } from "./control.ts";
 import { endEarly } from "./flags.ts";
 import { openInspector } from "./open-inspector.ts";
-import { isLoopback, parseServeFlags, portFlags, type ServeFlags } from "./serve-flags.ts";
-
-/** An error that the user sees in one line before the process ends. */
-class Refusal extends Error {}
+import {
+  isLoopback,
+  parseServeFlags,
+  portFlags,
+  tracesTo,
+  type ServeFlags,
+} from "./serve-flags.ts";
 
 /** Returns the exit code. */
 export async function serveCommand({
@@ -42,7 +42,7 @@ export async function serveCommand({
   }
   const flags = parseServeFlags(args, { ...config?.environment, ...process.env });
   if (flags === "help" || "wrong" in flags) return endEarly(flags, serve);
-  const asked = whenAskedToStop();
+  const asked = whenAskedToStop(flags);
   process.on("uncaughtException", report);
   process.on("unhandledRejection", report);
   try {
@@ -70,26 +70,23 @@ async function start({
   version: string;
 }): Promise<() => Promise<void>> {
   const { data, host, ports } = flags;
-  const traces = collectorUrl(flags.traces, process.env);
-  if (isProblem(traces)) {
-    if (flags.traces !== undefined) throw new Refusal(traces.message);
-    warn(traces.message);
-  }
+  const traces = tracesTo(flags.traces, warn);
   const { createApp } = await import("../app.ts");
   const app = createApp({
     data,
     host,
     ports,
     scenarios: join(root, "resources", "scenarios"),
+    pages: join(root, "out", "renderer"),
     deliveryThread: true,
-    traces: typeof traces === "string" ? traces : undefined,
+    traces,
     report,
     log,
     version,
   });
   try {
     const addresses = await app.start();
-    if (config !== null) await applyConfig(config, app.api);
+    if (config !== null) await applyAtStart(config, app.api, warn);
     const control = await startControl({
       api: app.api,
       dataDir: addresses.dataDir,
@@ -111,16 +108,6 @@ async function start({
     await app.stop().catch(report);
     throw error;
   }
-}
-
-async function applyConfig({ file, document }: ConfigFile, api: App["api"]): Promise<void> {
-  const { status, body } = await api.call("configuration.import", document);
-  if (status >= 400) throw new Refusal(`${file}: ${(body as { message: string }).message}`);
-  for (const what of (body as { missing?: string[] }).missing ?? [])
-    warn(`${file}: a credential was left out, and Hookyard does not have it. Enter it: ${what}.`);
-  const { body: present } = await api.call("configuration.export", {});
-  const kept = keptBeside(document, present as ConfigurationDocument);
-  if (kept.length > 0) warn(`Not in ${file}, and kept: ${kept.join(", ")}.`);
 }
 
 type Running = {
@@ -194,7 +181,7 @@ function sentenceOf(error: unknown, flags: ServeFlags): string {
 }
 
 /** At the first signal. A second one ends the process at once. */
-function whenAskedToStop(): Promise<void> {
+function whenAskedToStop({ untilInputEnds }: ServeFlags): Promise<void> {
   return new Promise((resolve) => {
     let asked = false;
     const stop = () => {
@@ -204,6 +191,12 @@ function whenAskedToStop(): Promise<void> {
     };
     process.on("SIGTERM", stop);
     process.on("SIGINT", stop);
+    // An error ends it too.
+    if (untilInputEnds)
+      process.stdin
+        .on("error", () => undefined)
+        .once("close", stop)
+        .resume();
   });
 }
 
@@ -220,7 +213,7 @@ function say(text: string): void {
 }
 
 function warn(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${shownLines(text)}\n`);
 }
 
 function messageOf(error: unknown): string {

@@ -1,7 +1,9 @@
 /** The flags of `hookyard serve`. */
 
 import { resolve } from "node:path";
-import type { PortRole } from "../app-errors.ts";
+import { Refusal, type PortRole } from "../app-errors.ts";
+import { isProblem } from "../domain/problem.ts";
+import { collectorOf, type Collector } from "../engine/traces/collector.ts";
 import { defaultDataDirectory, serve } from "./commands.ts";
 import { readFlags, type ReadFlags } from "./flags.ts";
 
@@ -20,6 +22,7 @@ export type ServeFlags = {
   traces: string | undefined;
   json: boolean;
   open: boolean;
+  untilInputEnds: boolean;
 };
 
 export const portFlags: Record<PortRole, string> = {
@@ -51,6 +54,7 @@ export function parseServeFlags(
     traces: values.traces,
     json: values.json,
     open: values.open,
+    untilInputEnds: values["until-input-ends"],
   };
 }
 
@@ -71,6 +75,18 @@ export function portsIn(
       return { wrong: `${portFlags[role]} needs a number from 0 to 65535.` };
   }
   return ports;
+}
+
+/** Where traces go. An address that somebody named is refused when it is wrong. */
+export function tracesTo(
+  named: string | undefined,
+  warn: (sentence: string) => void,
+): Collector | undefined {
+  const collector = collectorOf(named, process.env);
+  if (!isProblem(collector)) return collector ?? undefined;
+  if (named !== undefined) throw new Refusal(collector.message);
+  warn(collector.message);
+  return undefined;
 }
 
 function portOf(text: string): number {

@@ -4,15 +4,17 @@
  * loaded.
  */
 
+import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { app, dialog, session, type WebContents, ipcMain, MessageChannelMain } from "electron";
-import { DataInUse, OpenError } from "../app-errors.ts";
+import { DataInUse, OpenError, Refusal } from "../app-errors.ts";
 import { createApp } from "../app.ts";
+import { applyAtStart, readConfigFile, type ConfigFile } from "../headless/config-file.ts";
 import { type Control, joinRunning, startControl } from "../headless/control.ts";
-import type { ServePorts } from "../headless/serve-flags.ts";
+import { tracesTo } from "../headless/serve-flags.ts";
 import { makeDataDirectory } from "../data-directory.ts";
 import { wallClockNow } from "../engine/real-time.ts";
 import { createPortApi } from "../api/port-api.ts";
@@ -69,7 +71,13 @@ function keepBesideData(data: string): void {
 
 /** A window of its own, beside a Hookyard that runs and its data: it reads the file, and no more. */
 function openShareFile(file: string): void {
-  const api = shareApi(readFileSync(file));
+  let content: Uint8Array;
+  try {
+    content = readFileSync(file);
+  } catch (error) {
+    return refuse(`${file} cannot be read: ${(error as Error).message}`);
+  }
+  const api = shareApi(content);
   if (isProblem(api)) return refuse(`${file}: ${api.message}`);
   const userData = mkdtempSync(join(tmpdir(), "hookyard-share-"));
   app.setPath("userData", userData);
@@ -91,14 +99,19 @@ function openShareFile(file: string): void {
     .catch(fail);
 }
 
-async function run({ data, ports }: AppFlags): Promise<void> {
+async function run(first: AppFlags): Promise<void> {
+  const config = await readConfigFile(first.config);
+  // Its ports are below the flags and the environment.
+  const environment = { ...config?.environment, ...process.env };
+  const flags = parseAppFlags(process.argv.slice(1), environment);
+  if ("wrong" in flags) return refuse(flags.wrong);
   denyPermissions(session.defaultSession);
   serveApp(join(root, "out", "renderer"));
   setMenu(process.platform);
   const userData = app.getPath("userData");
   const hookyard = await startOnPorts({
-    ports,
-    createApp: (free) => createHosted(data ?? userData, free),
+    ports: flags.ports,
+    createApp: (ports) => createHosted({ ...flags, ports }, userData, config),
     report,
   });
   if (hookyard === null) return app.exit(0);
@@ -112,6 +125,12 @@ async function run({ data, ports }: AppFlags): Promise<void> {
   quitDrained({ close: () => window.close(), stop: () => hookyard.stop(), report });
   app.on("second-instance", () => window.show());
   app.on("activate", () => window.show());
+  // macOS hands a file that was double-clicked to the program that runs.
+  app.on("open-file", (event, file) => {
+    event.preventDefault();
+    const args = app.isPackaged ? [file] : [root, file];
+    spawn(process.execPath, args, { detached: true, stdio: "ignore" }).unref();
+  });
   app.on("window-all-closed", () => {
     if (process.platform !== "darwin") app.quit();
   });
@@ -120,11 +139,17 @@ async function run({ data, ports }: AppFlags): Promise<void> {
 }
 
 /** The pipeline, with the same control API for scripts as the headless host serves. */
-function createHosted(data: string, ports: ServePorts) {
+function createHosted(
+  { data, ports, traces }: AppFlags,
+  userData: string,
+  config: ConfigFile | null,
+) {
   const app = createApp({
-    data,
+    data: data ?? userData,
     ports,
+    traces: tracesTo(traces, log),
     scenarios: join(root, "resources", "scenarios"),
+    pages: join(root, "out", "renderer"),
     deliveryThread: true,
     report,
     log,
@@ -136,6 +161,7 @@ function createHosted(data: string, ports: ServePorts) {
     async start(): Promise<void> {
       const { dataDir } = await app.start();
       const { api } = app;
+      if (config !== null) await applyAtStart(config, api, log);
       const options = { api, dataDir, root, version, report, program: "desktop" } as const;
       control = await startControl({ ...options, port: ports.ui });
     },
@@ -154,7 +180,7 @@ async function failUnlessJoined(error: unknown): Promise<void> {
 }
 
 function fail(error: unknown): void {
-  if (!(error instanceof OpenError)) report(error);
+  if (!(error instanceof OpenError || error instanceof Refusal)) report(error);
   refuse(error instanceof Error ? error.message : String(error));
 }
 

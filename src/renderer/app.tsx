@@ -3,7 +3,7 @@
 import { Component, type ReactNode, useEffect } from "react";
 import { AudiencesView } from "./features/audiences/audiences-view.tsx";
 import { ClientsView } from "./features/clients/clients-view.tsx";
-import { globalCommands } from "./features/commands/global-commands.ts";
+import { useGlobalCommands } from "./features/commands/global-commands.ts";
 import { Palette, Shortcuts } from "./features/commands/palette.tsx";
 import { Composer } from "./features/composer/composer.tsx";
 import { Demo } from "./features/demo/demo.tsx";
@@ -18,12 +18,14 @@ import { ReceiversView } from "./features/receivers/receivers-view.tsx";
 import { RetriesView } from "./features/retries/retries-view.tsx";
 import { ScenariosView } from "./features/scenarios/scenarios-view.tsx";
 import { SettingsView } from "./features/settings/settings-view.tsx";
+import { ShareDialog } from "./features/share/share-dialog.tsx";
+import { StageView } from "./features/story/stage-view.tsx";
 import { StoryTitle } from "./features/story/story-bar.tsx";
 import { SourcesView } from "./features/sources/sources-view.tsx";
 import { Button } from "./kit/controls.tsx";
 import { ProblemText } from "./kit/problem.tsx";
 import { pauseOrRun, stepClock } from "./stores/clock.ts";
-import { useCommands, useOffer, useOverlay } from "./stores/commands.ts";
+import { useCommands, useOverlay } from "./stores/commands.ts";
 import { listenToKeys, useKeys } from "./stores/keys.ts";
 import { followChanges } from "./stores/live-data.ts";
 import { usePlace, type View } from "./stores/place.ts";
@@ -44,9 +46,8 @@ const viewsOf: Record<View, () => ReactNode> = {
   scenarios: ScenariosView,
   receivers: ReceiversView,
   settings: SettingsView,
+  stage: StageView,
 };
-
-const commands = globalCommands(navigation);
 
 export function App() {
   const pipeline = useStory(({ story }) => (story === null ? "own" : `${story.id} ${story.run}`));
@@ -59,7 +60,7 @@ export function App() {
 function Inspector() {
   const view = usePlace((place) => place.view);
   useEffect(followChanges, []);
-  useOffer("own", commands);
+  useGlobalCommands(navigation);
   useKeys({
     Space: () => void pauseOrRun(),
     ".": () => void stepClock(),
@@ -80,6 +81,7 @@ function Inspector() {
       <Palette />
       <Shortcuts />
       <Composer />
+      <ShareDialog />
       <Demo />
     </>
   );

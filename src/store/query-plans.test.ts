@@ -203,7 +203,7 @@ function follow(store: Store): void {
 
 /** The tables that grow with the messages and the users, under the names that queries give them. */
 const growing =
-  /SCAN (messages|requests|deliveries|attempts|transitions|decisions|payloads|postings|d|computed_values|deletion_users(?! USING INDEX deletion_users_left)|deletion_messages|sent|suppressions|profiles(?! USING COVERING INDEX profiles_known$)|gone|identities|profile_\w+|groups|user|last_sent)\b/;
+  /SCAN (messages|requests|deliveries|attempts|transitions|decisions|payloads|postings|posting_pieces|d|computed_values|deletion_users(?! USING INDEX deletion_users_left)|deletion_messages|sent|suppressions|profiles(?! USING COVERING INDEX profiles_known$)|gone|identities|profile_\w+|groups|user|last_sent)\b/;
 
 /** Read whole at a start, to be kept in memory. */
 const readAtStart = [
@@ -333,8 +333,18 @@ test.each<[string, RegExp, string]>([
   ["requests to search", /FROM requests WHERE id <= \?/, "INTEGER PRIMARY KEY (rowid<?)"],
   [
     "a block of postings",
-    /SELECT block FROM postings WHERE block < \?/,
+    /SELECT max\(block\) FROM postings WHERE block < \?/,
     "INTEGER PRIMARY KEY (rowid<?)",
+  ],
+  [
+    "blocks of postings to merge",
+    /message_ids, block FROM postings WHERE block >= \?/,
+    "INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+  ],
+  [
+    "a piece of merged postings",
+    /SELECT entries FROM posting_pieces WHERE id = \?/,
+    "INTEGER PRIMARY KEY (rowid=?)",
   ],
   [
     "what was last sent of a user",

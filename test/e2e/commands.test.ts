@@ -141,6 +141,92 @@ describe("the keyboard alone", () => {
   });
 });
 
+describe("the palette", () => {
+  test("acts on the selected message, on what is open, and on every control of the view", async ({
+    open,
+    inspector,
+  }) => {
+    const { endpoint } = await inspector.shop({
+      steps: [{ do: "answer", status: 410, times: 2 }, { do: "answer" }],
+    });
+    await inspector.send([{ userId: "u_1", event: "First" }]);
+    await inspector.call("pipeline.settle", {});
+    const { page } = await open();
+    const palette = palettePage(page);
+    await livePage(page).row(/First/).waitFor();
+    await page.keyboard.press("j");
+    await palette.run("Retry now");
+    await livePage(page)
+      .row(/First .*2 attempts/)
+      .waitFor();
+    await palette.run("What if …");
+    await page.getByRole("group", { name: "What if" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("region", { name: "Attempt", exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("region", { name: "Message details" }).waitFor();
+    await palette.run("Copy: raw message");
+    await expect
+      .poll(() => page.evaluate<string>("navigator.clipboard.readText()"))
+      .toContain('"event":"First"');
+
+    await page.evaluate(`location.hash = "#/endpoints/${endpoint.id}"`);
+    await page.getByRole("region", { name: "Test endpoint flaky-billing" }).waitFor();
+    await palette.run("Rewind to step 1");
+    const position = async () =>
+      (await inspector.call("endpoints.get", { id: endpoint.id })).position;
+    await expect.poll(position).toMatchObject({ step: 0, received: 0 });
+    await palette.run("Duplicate");
+    await page.getByRole("region", { name: "Test endpoint flaky-billing copy" }).waitFor();
+    await palette.run("Edit Program as text");
+    await page
+      .getByRole("textbox", { name: "Program as text" })
+      .and(page.locator(":focus"))
+      .waitFor();
+  });
+
+  test("opens a thing by its name and by its id, and says why a command could not be done", async ({
+    open,
+    inspector,
+  }) => {
+    const { destination, source } = await inspector.shop();
+    await inspector.send([{ userId: "u_1042", event: "First" }]);
+    await inspector.call("pipeline.settle", {});
+    const [message] = (await inspector.call("messages.list", {})).items;
+    const [delivery] = (await inspector.call("deliveries.list", {})).items;
+    const { page } = await open();
+    const palette = palettePage(page);
+    const details = page.getByRole("region", { name: "Message details" });
+    const byText: [text: string, offer: RegExp, place: string][] = [
+      ["billing", /^Billing\W*destination/, `#/destinations/${destination.id}`],
+      [destination.id, /^Billing/, `#/destinations/${destination.id}`],
+      [source.writeKey, /^Shop web/, `#/sources/${source.id}`],
+      ["u_1042", /^u_1042\W*profile/, "#/profiles/"],
+      ["jitter", /^Delivery\W*settings/, "#/settings/delivery"],
+      [delivery?.id ?? "", /^Delivery dlv_/, `#/live/${message?.id}?delivery=${delivery?.id}`],
+      [message?.id ?? "", /^First/, `#/live/${message?.id}`],
+      [message?.messageId ?? "", /^First/, `#/live/${message?.id}`],
+    ];
+    for (const [text, offer, place] of byText) {
+      await palette.open();
+      await palette.input.fill(text);
+      await palette.chosen.filter({ hasText: offer }).waitFor();
+      await page.keyboard.press("Enter");
+      await expect
+        .poll(() => page.evaluate<string>("location.hash"), { message: text })
+        .toContain(place);
+    }
+    await page.evaluate("location.hash = '#/live'");
+    await details.waitFor({ state: "detached" });
+    await livePage(page).row(/First/).waitFor();
+    await palette.run("Retry now");
+    await page
+      .getByRole("alert")
+      .getByText("Nothing to retry: the message is delivered.")
+      .waitFor();
+  });
+});
+
 describe("what lies over the views", () => {
   test("is the list of shortcuts with ?, which Esc closes", async ({ open }) => {
     const { page } = await open("/sources");

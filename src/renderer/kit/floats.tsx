@@ -2,17 +2,27 @@
 
 import { Dialog as BaseDialog } from "@base-ui/react/dialog";
 import { Menu as BaseMenu } from "@base-ui/react/menu";
-import type { ReactElement, ReactNode } from "react";
+import { type ReactElement, type ReactNode, useEffect, useRef } from "react";
 import { Icon, type IconName } from "./icon.tsx";
 
 export type MenuItem =
   | { label: string; icon?: IconName; hint?: string; onSelect: () => void; disabled?: boolean }
   | "line";
 
+const itemsOf = new WeakMap<Element, readonly MenuItem[]>();
+
+/** Undefined for what opens no menu. */
+export const menuItemsOf = (trigger: Element): readonly MenuItem[] | undefined =>
+  itemsOf.get(trigger);
+
 export function Menu({ trigger, items }: { trigger: ReactElement; items: readonly MenuItem[] }) {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (button.current !== null) itemsOf.set(button.current, items);
+  });
   return (
     <BaseMenu.Root>
-      <BaseMenu.Trigger render={trigger} />
+      <BaseMenu.Trigger ref={button} render={trigger} />
       <BaseMenu.Portal>
         <BaseMenu.Positioner sideOffset={4} align="end" className="floating">
           <BaseMenu.Popup className="menu">

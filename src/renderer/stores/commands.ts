@@ -12,16 +12,23 @@ export type Command = {
   icon: IconName;
   /** A view, or a key. */ hint?: string;
   shortcut?: string;
-  run: () => void;
+  /** It is found by this too, such as its id. */
+  also?: string;
+  /** What it rejects with is shown. */
+  run: () => unknown;
 };
 
+/** What they act on: something open or selected, the view, or anything. They come in this order. */
+type CommandGroup = { commands: readonly Command[]; of: "thing" | "view" | "all" };
+
 type CommandStore = {
-  groups: ReadonlyMap<string, readonly Command[]>;
+  /** By their titles. */
+  groups: ReadonlyMap<string, CommandGroup>;
   isOpen: boolean;
   open(): void;
   close(): void;
-  offer(group: string, commands: readonly Command[]): void;
-  withdraw(group: string): void;
+  offer(title: string, group: CommandGroup): void;
+  withdraw(title: string): void;
 };
 
 export const useCommands = create<CommandStore>()((set, get) => ({
@@ -29,30 +36,35 @@ export const useCommands = create<CommandStore>()((set, get) => ({
   isOpen: false,
   open: () => set({ isOpen: true }),
   close: () => set({ isOpen: false }),
-  offer: (group, commands) => set({ groups: new Map(get().groups).set(group, commands) }),
-  withdraw(group) {
+  offer: (title, group) => set({ groups: new Map(get().groups).set(title, group) }),
+  withdraw(title) {
     const groups = new Map(get().groups);
-    groups.delete(group);
+    groups.delete(title);
     set({ groups });
   },
 }));
 
 /** Offered again only when their words change. */
-export function useOffer(group: string, commands: readonly Command[]): void {
+export function useOffer(
+  title: string,
+  commands: readonly Command[],
+  of: CommandGroup["of"] = "view",
+): void {
   const latest = useRef(commands);
   latest.current = commands;
   const words = JSON.stringify(commands);
   useEffect(() => {
+    if (latest.current.length === 0) return undefined;
     const offered = latest.current.map((command, place) => ({
       ...command,
       run: () => latest.current[place]?.run(),
     }));
-    useCommands.getState().offer(group, offered);
-    return () => useCommands.getState().withdraw(group);
-  }, [group, words]);
+    useCommands.getState().offer(title, { commands: offered, of });
+    return () => useCommands.getState().withdraw(title);
+  }, [title, words, of]);
 }
 
-type OverlayName = "shortcuts" | "composer" | "demo";
+type OverlayName = "shortcuts" | "composer" | "demo" | "share";
 
 type OverlayStore = { shown: OverlayName | null; show(name: OverlayName): void; hide(): void };
 

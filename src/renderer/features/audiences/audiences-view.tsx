@@ -9,7 +9,6 @@ import { EmptyState } from "../../kit/empty-state.tsx";
 import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count, span } from "../../kit/words.ts";
-import { useOffer } from "../../stores/commands.ts";
 import { newId } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { openOf, usePlace } from "../../stores/place.ts";
@@ -22,24 +21,12 @@ import "./audiences.css";
 import "./rule.css";
 
 const newPaths = { audience: [newId], trait: [traitsPath, newId] };
-const create = (what: keyof typeof newPaths) => (): void =>
+export const newAudience = (what: keyof typeof newPaths) => (): void =>
   usePlace.getState().go({ view: "audiences", path: newPaths[what] });
-const commands = [
-  {
-    id: "audiences.new",
-    label: "New audience",
-    icon: "audiences",
-    hint: "Audiences",
-    run: create("audience"),
-  },
-  {
-    id: "traits.new",
-    label: "New computed trait",
-    icon: "audiences",
-    hint: "Audiences",
-    run: create("trait"),
-  },
-] as const;
+const additions: readonly MenuItem[] = [
+  { label: "New audience", icon: "audiences", onSelect: newAudience("audience") },
+  { label: "New computed trait", icon: "audiences", onSelect: newAudience("trait") },
+];
 
 export function AudiencesView() {
   const { answer, error } = useLive("audiences.list", {});
@@ -48,7 +35,6 @@ export function AudiencesView() {
   const path = usePlace((place) => place.path);
   const drafts = audienceKind.useDrafts((store) => store.drafts);
   const traitDrafts = traitKind.useDrafts((store) => store.drafts);
-  useOffer("audiences", commands);
   if (answer === undefined || traits === undefined || destinations === undefined)
     return <ProblemText error={error} />;
 
@@ -98,13 +84,8 @@ export function AudiencesView() {
           ? newPaths[showsTrait ? "trait" : "audience"]
           : shown && [...(showsTrait ? [traitsPath] : []), shown.id]
       }
-      tools={
-        <Menu
-          trigger={<IconButton icon="add" label="New" />}
-          items={commands.map(({ label, icon, run }): MenuItem => ({ label, icon, onSelect: run }))}
-        />
-      }
-      menu={commands.map(({ label, run }): MenuItem => ({ label, onSelect: run }))}
+      tools={<Menu trigger={<IconButton icon="add" label="New" />} items={additions} />}
+      menu={additions}
       empty={
         isNew || shown !== undefined ? null : (
           <EmptyState
@@ -114,9 +95,9 @@ export function AudiencesView() {
                 ? "Notify receivers when users enter and leave"
                 : "Audience not found"
             }
-            action={{ label: "Create an audience", run: create("audience") }}
+            action={{ label: "Create an audience", run: newAudience("audience") }}
             more={
-              <Button icon="add" onClick={create("trait")}>
+              <Button icon="add" onClick={newAudience("trait")}>
                 Create a computed trait
               </Button>
             }

@@ -8,7 +8,6 @@ import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
-import { useOffer } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { openOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
@@ -21,7 +20,7 @@ import "./clients.css";
 /**
  * Creates a client of the first source there is, or of one that is created for it, and opens it.
  */
-async function createClient(): Promise<void> {
+export async function createClient(): Promise<void> {
   const [clients, sources] = await Promise.all([
     call("clients.list", {}),
     call("sources.list", {}),
@@ -38,7 +37,6 @@ export function ClientsView() {
   const openId = usePlace((place) => place.path[0]);
   const { problem, run } = useAction();
   const add = { label: "New client", run: () => run(createClient) };
-  useOffer("clients", [{ ...add, id: "clients.new", icon: "clients", hint: "Clients" }]);
   if (answer === undefined) return <ProblemText error={error} />;
 
   const current = openOf(answer.items, openId);

@@ -9,10 +9,20 @@ import {
   setClock,
   stepClock,
 } from "../../stores/clock.ts";
-import { type Command, useOverlay } from "../../stores/commands.ts";
+import { type Command, useOffer, useOverlay } from "../../stores/commands.ts";
+import { useOnce } from "../../stores/live-data.ts";
 import { usePlace, type View } from "../../stores/place.ts";
 import { usePresenter } from "../../stores/presenter.ts";
 import { fiveMinutes, openStory } from "../../stores/story.ts";
+import { newAudience } from "../audiences/audiences-view.tsx";
+import { createClient } from "../clients/clients-view.tsx";
+import { deleteUsers } from "../deletions/deletions-view.tsx";
+import { newDestination } from "../destinations/destinations-view.tsx";
+import { createEndpoint } from "../endpoints/endpoint-editor.tsx";
+import { addScenario } from "../scenarios/scenarios-view.tsx";
+import { themeCommands } from "../settings/settings-view.tsx";
+import { openShareDialog } from "../share/share-dialog.tsx";
+import { createSource } from "../sources/sources-view.tsx";
 
 const minuteMs = 60_000;
 
@@ -28,14 +38,12 @@ const clockCommands: readonly Command[] = [
     id: "clock.idle",
     label: "Run until nothing is due",
     icon: "advance",
-    hint: "the clock",
     run: () => void advanceToIdle(),
   },
   {
     id: "clock.cancel",
     label: "Cancel the advance",
     icon: "close",
-    hint: "the clock",
     run: () => void cancelAdvance(),
   },
   {
@@ -49,14 +57,12 @@ const clockCommands: readonly Command[] = [
     id: "clock.real",
     label: "Clock in real time",
     icon: "live",
-    hint: "the clock",
     run: () => void setClock("real"),
   },
   ...[10, 60, 600].map((speed): Command => ({
     id: `clock.${speed}`,
     label: `Clock at ${speed}× speed`,
     icon: "advance",
-    hint: "the clock",
     run: () => void setClock("faster", speed),
   })),
   ...(
@@ -69,7 +75,6 @@ const clockCommands: readonly Command[] = [
     id: `clock.advance.${minutes}`,
     label: `Advance the clock ${words}`,
     icon: "advance",
-    hint: "the clock",
     run: () => void advanceClock(minutes * minuteMs),
   })),
 ];
@@ -97,6 +102,13 @@ const overlayCommands: readonly Command[] = [
     run: () => useOverlay.getState().show("composer"),
   },
   {
+    id: "share",
+    label: "Share what happened…",
+    icon: "forward",
+    hint: "a file for a colleague",
+    run: () => openShareDialog(),
+  },
+  {
     id: "shortcuts",
     label: "Show all shortcuts",
     icon: "more",
@@ -105,14 +117,56 @@ const overlayCommands: readonly Command[] = [
   },
 ];
 
-export function globalCommands(
+const createCommands: readonly Command[] = [
+  { id: "sources.new", label: "New source", icon: "sources", run: () => createSource() },
+  { id: "destinations.new", label: "New destination", icon: "destinations", run: newDestination },
+  {
+    id: "endpoints.new",
+    label: "New test endpoint",
+    icon: "endpoints",
+    run: () => createEndpoint(null),
+  },
+  { id: "clients.new", label: "New client", icon: "clients", run: createClient },
+  { id: "audiences.new", label: "New audience", icon: "audiences", run: newAudience("audience") },
+  { id: "traits.new", label: "New computed trait", icon: "audiences", run: newAudience("trait") },
+  { id: "scenarios.new", label: "New scenario", icon: "scenarios", run: () => addScenario() },
+  { id: "deletions.new", label: "Delete users", icon: "deletions", run: deleteUsers },
+  {
+    id: "receivers.check",
+    label: "Check a receiver",
+    icon: "receivers",
+    run: () => usePlace.getState().go({ view: "receivers" }),
+  },
+];
+
+/** What every view offers. */
+export function useGlobalCommands(
   places: readonly { view: View; icon: IconName; label: string }[],
-): readonly Command[] {
-  const placeCommands = places.map(({ view, icon, label }): Command => ({
-    id: `go.${view}`,
-    label: `Go to ${label}`,
-    icon,
-    run: () => usePlace.getState().go({ view }),
-  }));
-  return [...placeCommands, ...clockCommands, ...overlayCommands];
+): void {
+  const presets = useOnce("endpoints.presets", {}).answer?.items ?? [];
+  useOffer(
+    "Go to",
+    places.map(({ view, icon, label }) => ({
+      id: `go.${view}`,
+      label: `Go to ${label}`,
+      icon,
+      run: () => usePlace.getState().go({ view }),
+    })),
+    "all",
+  );
+  useOffer("Clock", clockCommands, "all");
+  useOffer(
+    "Create",
+    [
+      ...createCommands,
+      ...presets.map((preset): Command => ({
+        id: `endpoints.new.${preset.name}`,
+        label: `New test endpoint: ${preset.title}`,
+        icon: "endpoints",
+        run: () => createEndpoint(preset),
+      })),
+    ],
+    "all",
+  );
+  useOffer("Hookyard", [...overlayCommands, ...themeCommands], "all");
 }

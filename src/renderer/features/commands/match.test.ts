@@ -31,6 +31,15 @@ describe("commands", () => {
     expect(labels("step nowhere")).toEqual([]);
   });
 
+  test("are found by their ids and by what they are, after those whose label matches", () => {
+    const billing = { ...command("Billing"), hint: "destination", also: "dst_000000007" };
+    const all = [billing, command("New destination")];
+    const found = (text: string) => matchCommands(all, text).map((match) => match.command.label);
+    expect(found("destination")).toEqual(["New destination", "Billing"]);
+    expect(found("dst_000000007")).toEqual(["Billing"]);
+    expect(found("bill dest")).toEqual(["Billing"]);
+  });
+
   test("are all offered while nothing is typed", () => {
     expect(labels("  ")).toHaveLength(commands.length);
   });

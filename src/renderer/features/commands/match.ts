@@ -8,26 +8,34 @@ export type Match = {
   score: number;
 };
 
-/** Every typed word must begin a word of the label, or stand in it; beginnings count more. */
+/**
+ * Every typed word must begin a word of the label, or stand in it, or in what stands beside it;
+ * beginnings of the label count most.
+ */
 export function matchCommands(commands: readonly Command[], text: string): Match[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return commands
     .flatMap((command) => {
-      const match = matchLabel(command.label.toLowerCase(), words);
+      const match = matchCommand(command, words);
       return match === null ? [] : [{ command, ...match }];
     })
     .sort((a, b) => b.score - a.score);
 }
 
-function matchLabel(label: string, words: readonly string[]): Omit<Match, "command"> | null {
+function matchCommand(
+  { label, hint = "", also = "" }: Command,
+  words: readonly string[],
+): Omit<Match, "command"> | null {
+  const name = label.toLowerCase();
+  const beside = `${hint} ${also}`.toLowerCase();
   const marks: { start: number; end: number }[] = [];
   let score = 0;
   for (const word of words) {
-    const atWordStart = label.startsWith(word) ? 0 : label.indexOf(` ${word}`) + 1;
-    const start = atWordStart > 0 || label.startsWith(word) ? atWordStart : label.indexOf(word);
-    if (start < 0) return null;
-    score += start === 0 ? 3 : atWordStart > 0 ? 2 : 1;
-    marks.push({ start, end: start + word.length });
+    const atWordStart = name.startsWith(word) ? 0 : name.indexOf(` ${word}`) + 1;
+    const start = atWordStart > 0 || name.startsWith(word) ? atWordStart : name.indexOf(word);
+    if (start < 0 && !beside.includes(word)) return null;
+    score += start < 0 ? 0.5 : start === 0 ? 3 : atWordStart > 0 ? 2 : 1;
+    if (start >= 0) marks.push({ start, end: start + word.length });
   }
   return { marks: marks.sort((a, b) => a.start - b.start), score };
 }

@@ -3,18 +3,22 @@
  */
 
 import { Dialog as BaseDialog } from "@base-ui/react/dialog";
-import { useMemo, useRef, useState } from "react";
+import { Fragment, useMemo, useRef, useState } from "react";
 import { Kbd } from "../../kit/controls.tsx";
+import { useToast } from "../../kit/copy.tsx";
 import { Dialog } from "../../kit/floats.tsx";
 import { Icon } from "../../kit/icon.tsx";
+import { errorOf } from "../../kit/use-action.ts";
 import { type Command, useCommands, useOverlay } from "../../stores/commands.ts";
 import { shortcuts } from "../../stores/keys.ts";
 import { usePlace } from "../../stores/place.ts";
 import { markedParts, type Match, matchCommands } from "./match.ts";
+import { pageParts } from "./page-controls.ts";
+import { useThings } from "./things.ts";
 import "./commands.css";
 
-/** As many as can be read at a glance; typing narrows them. */
-const maxShown = 12;
+/** More are not read; typing narrows them. */
+const maxShown = 40;
 
 export function Palette() {
   const { isOpen, close } = useCommands();
@@ -30,25 +34,50 @@ export function Palette() {
   );
 }
 
-function Search({ onDone }: { onDone: () => void }) {
+type Section = { title: string; commands: readonly Command[] };
+
+/** First what acts on the open or selected thing, then the controls of the view, then the rest. */
+function useSections(text: string): readonly Section[] {
   const groups = useCommands((store) => store.groups);
+  const [parts] = useState(pageParts);
+  const things = useThings(text);
+  return useMemo(() => {
+    const offered = [...groups].map(([title, group]) => ({ title, ...group }));
+    return [
+      ...offered.filter(({ of }) => of === "thing"),
+      ...parts,
+      { title: "Open", commands: things },
+      ...offered.filter(({ of }) => of === "view"),
+      ...offered.filter(({ of }) => of === "all"),
+    ].filter(({ commands }) => commands.length > 0);
+  }, [groups, parts, things]);
+}
+
+function Search({ onDone }: { onDone: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const list = useRef<HTMLUListElement>(null);
+  const sections = useSections(text.trim());
   const matches = useMemo(() => {
-    const found = matchCommands([...groups.values()].flat(), text).slice(0, maxShown);
-    return text.trim() === "" ? found : [...found, filterFor(text.trim())];
-  }, [groups, text]);
+    const all = sections.flatMap(({ commands }) => commands);
+    if (text.trim() === "") return matchCommands(all, "");
+    return [...matchCommands(all, text).slice(0, maxShown), filterFor(text.trim())];
+  }, [sections, text]);
+  const titles = useMemo(() => {
+    const isTyped = text.trim() !== "";
+    return new Map(isTyped ? [] : sections.map(({ title, commands }) => [commands[0], title]));
+  }, [sections, text]);
   const here = Math.min(at, matches.length - 1);
 
   const run = (match: Match | undefined): void => {
     if (match === undefined) return;
     onDone();
-    match.command.run();
+    // After the dialog has given the focus back, so that a command can move it.
+    window.requestAnimationFrame(() => void runOf(match.command));
   };
   const move = (to: number): void => {
     setAt(to);
-    list.current?.children[to]?.scrollIntoView({ block: "nearest" });
+    list.current?.querySelector(`#command-${to}`)?.scrollIntoView({ block: "nearest" });
   };
 
   return (
@@ -59,8 +88,8 @@ function Search({ onDone }: { onDone: () => void }) {
         aria-expanded="true"
         aria-controls="commands-found"
         aria-activedescendant={here < 0 ? undefined : `command-${here}`}
-        aria-label="Type a command, or text to filter messages"
-        placeholder="Type a command, or text to filter messages"
+        aria-label="Type a command, a name or an id, or text to filter messages"
+        placeholder="Type a command, a name or an id, or text to filter messages"
         value={text}
         onChange={(event) => {
           setText(event.currentTarget.value);
@@ -77,23 +106,41 @@ function Search({ onDone }: { onDone: () => void }) {
       <hr />
       <ul ref={list} id="commands-found" role="listbox" aria-label="Commands">
         {matches.map((match, place) => (
-          <li
-            key={match.command.id}
-            id={`command-${place}`}
-            role="option"
-            aria-selected={place === here}
-            className={place === here ? "menu-item here" : "menu-item"}
-            onPointerMove={() => setAt(place)}
-            onClick={() => run(match)}
-          >
-            <Icon name={match.command.icon} />
-            <Label match={match} />
-            <Hint command={match.command} />
-          </li>
+          <Fragment key={match.command.id}>
+            <SectionTitle title={titles.get(match.command)} />
+            <li
+              id={`command-${place}`}
+              role="option"
+              aria-selected={place === here}
+              className={place === here ? "menu-item here" : "menu-item"}
+              onPointerMove={() => setAt(place)}
+              onClick={() => run(match)}
+            >
+              <Icon name={match.command.icon} />
+              <Label match={match} />
+              <Hint command={match.command} />
+            </li>
+          </Fragment>
         ))}
       </ul>
     </>
   );
+}
+
+function SectionTitle({ title }: { title: string | undefined }) {
+  return title === undefined ? null : (
+    <li className="list-heading" role="presentation">
+      {title}
+    </li>
+  );
+}
+
+async function runOf({ run }: Command): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    useToast.getState().showError(errorOf(error).message);
+  }
 }
 
 function Label({ match: { command, marks } }: { match: Match }) {
@@ -108,8 +155,12 @@ function Label({ match: { command, marks } }: { match: Match }) {
 }
 
 function Hint({ command: { hint, shortcut } }: { command: Command }) {
-  if (shortcut !== undefined) return <Kbd>{shortcut}</Kbd>;
-  return hint === undefined ? null : <span className="hint">{hint}</span>;
+  return (
+    <>
+      {hint === undefined ? null : <span className="hint">{hint}</span>}
+      {shortcut === undefined ? null : <Kbd>{shortcut}</Kbd>}
+    </>
+  );
 }
 
 function filterFor(text: string): Match {

@@ -8,7 +8,6 @@ import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { usersInWords } from "../../kit/user-ids.ts";
 import { count } from "../../kit/words.ts";
-import { useOffer } from "../../stores/commands.ts";
 import { newId } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
@@ -23,14 +22,14 @@ const suppressedPath = "suppressed";
 const pageSize = 100;
 
 const goTo = (path: string): void => usePlace.getState().go({ view: "deletions", path: [path] });
-const add = { label: "Delete users", run: () => goTo(newId) };
+export const deleteUsers = (): void => goTo(newId);
+const add = { label: "Delete users", run: deleteUsers };
 
 export function DeletionsView() {
   const [limit, setLimit] = useState(pageSize);
   const { answer, error } = useLive("deletions.list", { limit });
   const suppressed = count(useLive("suppressions.list", { limit: 1 }).answer?.total ?? 0);
   const openId = usePlace((place) => place.path[0]);
-  useOffer("deletions", [{ ...add, id: "deletions.new", icon: "deletions", hint: "Deletions" }]);
   if (answer === undefined) return <ProblemText error={error} />;
 
   const current = openId ?? answer.items[0]?.id;

@@ -5,9 +5,8 @@
 
 import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button } from "../../kit/controls.tsx";
-import { useToast } from "../../kit/copy.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { errorOf, useAction } from "../../kit/use-action.ts";
+import { useAction } from "../../kit/use-action.ts";
 import { some } from "../../kit/words.ts";
 import { type Command, useOffer, useOverlay } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
@@ -27,18 +26,15 @@ async function resetDemo(): Promise<void> {
   await openDemo();
 }
 
-const toasted = (run: () => Promise<unknown>) => (): void =>
-  void run().catch((error: unknown) => useToast.getState().showError(errorOf(error).message));
-
 const closed: readonly Command[] = [
-  { id: "demo.open", label: "Open the demo", icon: "forward", run: toasted(openDemo) },
+  { id: "demo.open", label: "Open the demo", icon: "forward", run: openDemo },
 ];
 const open: readonly Command[] = [
   {
     id: "demo.close",
     label: "Close the demo",
     icon: "close",
-    run: toasted(() => call("workspaces.close", {})),
+    run: () => call("workspaces.close", {}),
   },
 ];
 const always: readonly Command[] = [
@@ -55,22 +51,26 @@ export function Demo() {
   const isOpen = useLive("workspaces.get", {}).answer?.demo === true;
   const asks = useOverlay((overlay) => overlay.shown === "demo");
   const stories = useOnce("scenarios.list", {}).answer?.items ?? [];
-  useOffer("demo", [
-    ...(isOpen ? open : closed),
-    ...always,
-    ...stories.flatMap(({ file, name, scenes }): Command[] =>
-      scenes === 0
-        ? []
-        : [
-            {
-              id: `story.${file}`,
-              label: `Play the story ${name.replace(/^Story: /, "")}`,
-              icon: "show",
-              run: () => void openStory({ file }),
-            },
-          ],
-    ),
-  ]);
+  useOffer(
+    "Demo and stories",
+    [
+      ...(isOpen ? open : closed),
+      ...always,
+      ...stories.flatMap(({ file, name, scenes }): Command[] =>
+        scenes === 0
+          ? []
+          : [
+              {
+                id: `story.${file}`,
+                label: `Play the story ${name.replace(/^Story: /, "")}`,
+                icon: "show",
+                run: () => void openStory({ file }),
+              },
+            ],
+      ),
+    ],
+    "all",
+  );
   return asks ? <ResetDialog /> : null;
 }
 

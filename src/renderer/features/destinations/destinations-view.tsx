@@ -5,7 +5,6 @@
 
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { useOffer } from "../../stores/commands.ts";
 import { newId } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { openOf, usePlace } from "../../stores/place.ts";
@@ -15,22 +14,14 @@ import { DestinationEditor } from "./destination-editor.tsx";
 import { DestinationEvidence } from "./destination-evidence.tsx";
 import "./destinations.css";
 
-const create = (): void => usePlace.getState().go({ view: "destinations", path: [newId] });
+export const newDestination = (): void =>
+  usePlace.getState().go({ view: "destinations", path: [newId] });
 
 export function DestinationsView() {
   const { answer, error } = useLive("destinations.list", {});
   const sources = useLive("sources.list", {}).answer?.items;
   const openId = usePlace((place) => place.path[0]);
   const drafts = useDrafts((store) => store.drafts);
-  useOffer("destinations", [
-    {
-      id: "destinations.new",
-      label: "New destination",
-      icon: "destinations",
-      hint: "Destinations",
-      run: create,
-    },
-  ]);
   if (answer === undefined || sources === undefined) return <ProblemText error={error} />;
 
   const destinations = answer.items;
@@ -64,14 +55,16 @@ export function DestinationsView() {
       title="Destinations"
       entries={entries}
       current={isNew ? [newId] : current && [current.id]}
-      add={{ label: "New destination", run: create }}
-      menu={isNew ? [] : ["line", { label: "New destination", icon: "add", onSelect: create }]}
+      add={{ label: "New destination", run: newDestination }}
+      menu={
+        isNew ? [] : ["line", { label: "New destination", icon: "add", onSelect: newDestination }]
+      }
       empty={
         isNew || current !== undefined ? null : (
           <EmptyState
             label="No destination"
             title={openId === undefined ? "Set up the first destination" : "Destination not found"}
-            action={{ label: "Set up a destination", run: create }}
+            action={{ label: "Set up a destination", run: newDestination }}
           >
             A destination sends each message of its sources as a signed POST to up to five webhooks,
             and retries for up to four hours. Any http or https URL works; a test endpoint inside

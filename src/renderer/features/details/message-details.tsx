@@ -183,6 +183,13 @@ function useJson(value: Message["raw"]): Json | null {
   }, [text]);
 }
 
+/** As a new message, which is opened. */
+export async function replayMessage(id: string): Promise<void> {
+  const replayed = await call("messages.replay", { id });
+  useToast.getState().show(`Replayed as ${replayed.messageId}`);
+  goTo(messageHref(replayed.id));
+}
+
 function Head({ message, chosen, names, actions, onClose }: Omit<DetailsProps, "onOpenAttempt">) {
   const { id, pinned } = message;
   const { problem, run } = useAction();
@@ -192,12 +199,6 @@ function Head({ message, chosen, names, actions, onClose }: Omit<DetailsProps, "
       setAbout(id);
       return action();
     }, `${what} ${id}`);
-  const replay = (): void =>
-    press("replay", async () => {
-      const replayed = await call("messages.replay", { id });
-      useToast.getState().show(`Replayed as ${replayed.messageId}`);
-      goTo(messageHref(replayed.id));
-    });
   return (
     <header className="details-head">
       <div className="line">
@@ -209,7 +210,7 @@ function Head({ message, chosen, names, actions, onClose }: Omit<DetailsProps, "
           icon="replay"
           title="Replay as a new message"
           aria-label="Replay"
-          onClick={replay}
+          onClick={() => press("replay", () => replayMessage(id))}
         >
           <span className="wide-only">Replay</span>
         </Button>

@@ -18,7 +18,7 @@ import type { Ahead, Attempt, Round } from "../timeline/timeline-model.ts";
 import { useTimeline } from "../timeline/use-timeline.ts";
 import { useWholeAttempt } from "./left-out.ts";
 import type { PayloadChanges } from "./payload-changes.ts";
-import { attemptHref, type DetailsTab } from "./places.ts";
+import { attemptHref, type DetailsTab, whatIfHref } from "./places.ts";
 import { Time, Until } from "./until.tsx";
 
 type Message = AnswerOf<"messages.get">;
@@ -145,6 +145,7 @@ function AttemptTable({
 }) {
   if (rounds.length === 0 && ahead.length === 0)
     return <p className="tab-note muted">No attempt was made.</p>;
+  const all = rounds.flatMap(({ attempts }) => attempts);
   return (
     <table className="attempt-table">
       <thead>
@@ -156,6 +157,9 @@ function AttemptTable({
           <th scope="col" className="right">
             took
           </th>
+          <th>
+            <span className="sr">what if</span>
+          </th>
         </tr>
       </thead>
       <tbody>
@@ -166,6 +170,7 @@ function AttemptTable({
               messageId={messageId}
               attempt={attempt}
               round={place === 0 ? round : null}
+              number={all.findIndex(({ id }) => id === attempt.id) + 1}
             />
           )),
         )}
@@ -181,10 +186,12 @@ function AttemptRow({
   messageId,
   attempt,
   round,
+  number,
 }: {
   messageId: string;
   attempt: Attempt;
   round: number | null;
+  /** Among all of the delivery. */ number: number;
 }) {
   const { id, outcome, startedAt, webhookUrl, durationMs, simulated } = attempt;
   const at = Date.parse(startedAt);
@@ -215,6 +222,16 @@ function AttemptRow({
       >
         {duration(durationMs)}
       </td>
+      <td className="right">
+        <a
+          className="link muted"
+          href={whatIfHref(messageId, id)}
+          aria-label={`What if attempt ${number} had been answered differently`}
+          title="What if it had been answered differently"
+        >
+          what if
+        </a>
+      </td>
     </tr>
   );
 }
@@ -235,6 +252,7 @@ function AheadRow({ ahead: { kind, round, at, isNext, urls } }: { ahead: Ahead }
       </td>
       <td className="clip">{urls.map((url) => hostOf(url).name).join(", ")}</td>
       <td className="right">{isNext ? <Until at={at} withTime={false} /> : null}</td>
+      <td />
     </tr>
   );
 }

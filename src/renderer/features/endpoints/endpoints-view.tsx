@@ -8,7 +8,6 @@ import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
-import { useOffer } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { openOf, usePlace } from "../../stores/place.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
@@ -27,9 +26,6 @@ export function EndpointsView() {
   const { problem, run } = useAction();
   const create = (preset: Preset | null = null): void => run(() => createEndpoint(preset));
   const add = { label: "New test endpoint", run: () => create() };
-  useOffer("endpoints", [
-    { ...add, id: "endpoints.new", icon: "endpoints", hint: "Test endpoints" },
-  ]);
   if (answer === undefined) return <ProblemText error={error} />;
 
   const current = openOf(answer.items, openId);

@@ -16,7 +16,6 @@ import {
 } from "../../../domain/message-filter.ts";
 import type { MessageState } from "../../../domain/states.ts";
 import { Button } from "../../kit/controls.tsx";
-import { copyText } from "../../kit/copy.tsx";
 import { StateGlyph, type StateName } from "../../kit/glyph.tsx";
 import { SplitPane } from "../../kit/split-pane.tsx";
 import { type Action, useAction } from "../../kit/use-action.ts";
@@ -28,7 +27,6 @@ import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { AttemptView } from "../attempt/attempt-view.tsx";
 import { WhatIfView } from "../attempt/what-if-view.tsx";
-import { curlOfIngest } from "../details/copy-as.ts";
 import { MessageDetails } from "../details/message-details.tsx";
 import { recordScenario } from "../scenarios/own-scenarios.ts";
 import { Welcome } from "../welcome/welcome.tsx";
@@ -38,6 +36,7 @@ import { filterOf, listFilterOf, matchesLater, queryOf, withoutValue } from "./f
 import { MatchBar } from "./match-bar.tsx";
 import { MessageList } from "./message-list.tsx";
 import { shortCount } from "./row-words.ts";
+import { copyAsCurl, retryNow, useSelectedCommands } from "./selected-message.ts";
 import { useMessageRows } from "./use-message-rows.ts";
 import "./live.css";
 
@@ -97,7 +96,7 @@ export function LiveView() {
         },
   );
   const focusFilter = (): number => window.requestAnimationFrame(() => input.current?.focus());
-  useOffer("live", [
+  useOffer("Live", [
     {
       id: "live.filter",
       label: "Filter messages",
@@ -113,6 +112,11 @@ export function LiveView() {
       run: () => rows?.follow(),
     },
   ]);
+
+  const place = selected === null ? null : (rows?.positionOf(selected) ?? null);
+  const selectedRow = place === null ? undefined : rows?.rowAt(place);
+  const selectedName = selectedRow?.event ?? selectedRow?.type ?? "";
+  useSelectedCommands(openId === undefined ? selected : null, selectedName, open);
 
   const isFirstRun = stats?.messages.total === 0 && isEmpty(filter) && openId === undefined;
   useFirstMessage({ isFirstRun, isThere: (stats?.messages.total ?? 0) > 0, attempt });
@@ -342,22 +346,4 @@ function Strip({ total, byState, filter, onFilter }: StripProps) {
       })}
     </div>
   );
-}
-
-const retried = new Set(["waiting", "failed", "expired", "cancelled"]);
-
-/** What can be done with the selected message without opening it. */
-async function retryNow(id: string): Promise<void> {
-  const { state, deliveries } = await call("messages.get", { id });
-  const open = deliveries.filter((delivery) => retried.has(delivery.state));
-  if (open.length === 0) throw new Error(`Nothing to retry: the message is ${state}.`);
-  await Promise.all(open.map((delivery) => call("deliveries.retry", { id: delivery.id })));
-}
-
-async function copyAsCurl(id: string): Promise<void> {
-  const [message, { ingestUrl }] = await Promise.all([
-    call("messages.get", { id }),
-    call("about.get", {}),
-  ]);
-  await copyText(curlOfIngest(message, ingestUrl), "as cURL");
 }

@@ -5,33 +5,19 @@
 
 import {
   type KeyboardEvent,
-  memo,
   type ReactNode,
   type RefObject,
   useEffect,
   useLayoutEffect,
   useRef,
 } from "react";
-import { State } from "../../kit/glyph.tsx";
 import { RowSpace, rowsMovedBy, useRowList } from "../../kit/row-list.tsx";
-import { calendarDate, clockTime, dayAndTime, milliseconds } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { usePresenter } from "../../stores/presenter.ts";
-import { AttemptMarks } from "../timeline/attempt-marks.tsx";
-import type { MessageRow } from "./cached-rows.ts";
+import { lineId, MessageLine } from "./message-line.tsx";
 import type { MessageRows } from "./message-rows.ts";
-import {
-  dayOf,
-  lastFailure,
-  rejectionWords,
-  rowSentence,
-  shortened,
-  subjectOf,
-  untilWords,
-  userOf,
-  violationWords,
-} from "./row-words.ts";
+import { dayOf, untilWords } from "./row-words.ts";
 
 type MessageListProps = {
   rows: MessageRows;
@@ -304,130 +290,4 @@ function useMoves({ rows, list, selectedAt, onSelect, marks }: MovesProps) {
     f: () => rows.follow(),
   });
   return onMoverKey;
-}
-
-type MessageLineProps = {
-  /** Undefined: it is being read. */
-  row: MessageRow | undefined;
-  position: number;
-  isSelected: boolean;
-  /** The keys stand on it. */
-  isCurrent: boolean;
-  source: string;
-  day: string | null;
-  until: string;
-};
-
-/** One row of the list. It is drawn again only when what it shows has changed. */
-const lineId = (id: string): string => `line-${id}`;
-
-const MessageLine = memo(function MessageLine({
-  row,
-  position,
-  isSelected,
-  isCurrent,
-  source,
-  day,
-  until,
-}: MessageLineProps) {
-  if (row === undefined)
-    return (
-      <div
-        className="row"
-        role="row"
-        aria-rowindex={position + 2}
-        aria-busy="true"
-        data-position={position}
-      />
-    );
-  const at = Date.parse(row.receivedAt);
-  const last = lastFailure(row);
-  return (
-    <div
-      className={isCurrent ? "row current" : "row"}
-      role="row"
-      id={lineId(row.id)}
-      aria-rowindex={position + 2}
-      aria-selected={isSelected}
-      aria-label={rowSentence({ row, source, day, until })}
-      data-position={position}
-    >
-      <span
-        role="gridcell"
-        className="mono"
-        title={`${calendarDate(at)} ${clockTime(at)}${milliseconds(at)}`}
-      >
-        {day === null ? (
-          <>
-            {clockTime(at)}
-            <span className="ms">{milliseconds(at)}</span>
-          </>
-        ) : (
-          <>
-            {day}
-            <span className="ms"> {clockTime(at).slice(0, 5)}</span>
-          </>
-        )}
-      </span>
-      <span role="gridcell">
-        <span className="badge">{row.type ?? "?"}</span>
-      </span>
-      <What row={row} />
-      <span role="gridcell" className="muted src">
-        {source}
-      </span>
-      <span role="gridcell" className="state-cell">
-        <State state={row.state} />
-        {last === null ? null : <span className={`last tone ${last.outcome}`}>{last.words}</span>}
-        {row.plan === "violations" ? (
-          <span className="last tone waiting" title={violationWords(row.violations)}>
-            plan
-          </span>
-        ) : null}
-      </span>
-      <span role="gridcell" className="att-cell">
-        {row.state === "filtered" ? (
-          <code className="quiet">{row.reason}</code>
-        ) : row.state === "rejected" && subjectOf(row) !== null ? (
-          <em className="tone rejected">{rejectionWords(row.reason)}</em>
-        ) : (
-          <AttemptMarks
-            marks={row.marks}
-            next={row.nextAttemptAt !== null}
-            sending={row.state === "sending"}
-          />
-        )}
-      </span>
-      <span
-        role="gridcell"
-        className="right due"
-        title={
-          row.nextAttemptAt === null
-            ? undefined
-            : `next round at ${dayAndTime(Date.parse(row.nextAttemptAt), at)}`
-        }
-      >
-        {until}
-      </span>
-    </div>
-  );
-});
-
-function What({ row }: { row: MessageRow }) {
-  const user = userOf(row);
-  const subject = subjectOf(row);
-  return (
-    <span role="gridcell" className="what">
-      {subject !== null ? (
-        <bdi className="strong">{shortened(subject)}</bdi>
-      ) : row.state === "rejected" ? (
-        <em className="tone rejected">{rejectionWords(row.reason)}</em>
-      ) : null}
-      {user === null ? null : (
-        <code>
-          <bdi>{shortened(user)}</bdi>
-        </code>
-      )}
-    </span>
-  );
 }

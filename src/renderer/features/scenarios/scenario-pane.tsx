@@ -59,15 +59,19 @@ export function ScenarioPane({ collection, scenario, run, error, onCopy }: Scena
       : press(() => call("scenarioRuns.delete", { id: run.id }), "stop");
   const isRunning = report?.state === "running";
   useKeys({ r: isRunning ? stop : start });
-  useOffer("scenario", [
-    {
-      id: "scenario.run",
-      label: `Run the scenario ${name.slice(0, 60)}`,
-      icon: "scenarios",
-      shortcut: "r",
-      run: start,
-    },
-  ]);
+  useOffer(
+    "Scenario",
+    [
+      {
+        id: "scenario.run",
+        label: `Run the scenario ${name.slice(0, 60)}`,
+        icon: "scenarios",
+        shortcut: "r",
+        run: start,
+      },
+    ],
+    "thing",
+  );
   // What was pointed at in one run is elsewhere in the next.
   useEffect(() => setPointed(null), [run?.id]);
   const toLine = (line: number): void => setPointed({ line });

@@ -30,28 +30,19 @@ export function ScenariosView() {
   const { problem, attempt } = useAction();
   const chooser = useRef<HTMLInputElement>(null);
 
-  const add = (text = newScenario): void => go({ view: "scenarios", path: ["own", own.add(text)] });
   const chooseFile = (): void => chooser.current?.click();
   const openFiles = async (files: readonly File[]): Promise<void> => {
     for (const file of files) {
       if (file.size > longestFile)
         throw new Error(`${file.name} is larger than 1 MB, so it is not a scenario.`);
-      add(await file.text());
+      addScenario(await file.text());
     }
   };
-  useOffer("scenarios", [
-    {
-      id: "scenarios.new",
-      label: "New scenario",
-      icon: "scenarios",
-      hint: "Scenarios",
-      run: () => add(),
-    },
+  useOffer("Scenarios", [
     {
       id: "scenarios.open",
       label: "Open a scenario file",
       icon: "scenarios",
-      hint: "Scenarios",
       run: chooseFile,
     },
   ]);
@@ -79,7 +70,7 @@ export function ScenariosView() {
       inMenu: scenario !== current,
     })),
     current: current && placeOf(current),
-    add: { label: "New scenario", run: () => add() },
+    add: { label: "New scenario", run: () => addScenario() },
     footer: (
       <ScenarioFiles
         chooser={chooser}
@@ -97,7 +88,7 @@ export function ScenariosView() {
           <EmptyState
             label="No scenario"
             title={openFile === undefined ? "Write the first scenario" : "Scenario not found"}
-            action={{ label: "Start with an example", run: () => add() }}
+            action={{ label: "Start with an example", run: () => addScenario() }}
             more={<Button onClick={chooseFile}>Open a file…</Button>}
             error={problem}
           >
@@ -117,7 +108,7 @@ export function ScenariosView() {
       scenario={current}
       run={runOf(current.file)}
       error={problem ?? own.error}
-      onCopy={add}
+      onCopy={addScenario}
     />
   );
 }
@@ -191,6 +182,12 @@ function fromOwn(
       },
     },
   };
+}
+
+/** Keeps it with the user's own, and opens it. */
+export function addScenario(text = newScenario): void {
+  const id = useOwnScenarios.getState().add(text);
+  usePlace.getState().go({ view: "scenarios", path: ["own", id] });
 }
 
 /** Where a new scenario begins: short, complete, and it passes. */

@@ -6,7 +6,7 @@ import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button, CheckField, Choice } from "../../kit/controls.tsx";
 import { Copyable } from "../../kit/copy.tsx";
 import { some } from "../../kit/words.ts";
-import { type Command, useOffer } from "../../stores/commands.ts";
+import type { Command } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
@@ -18,7 +18,7 @@ import { DeliverySection, IngestSection, StoreSection } from "./pipeline-section
 import { RetryProfilesSection } from "./retry-profiles-section.tsx";
 import "./settings.css";
 
-const sections = [
+export const settingsSections = [
   {
     id: "delivery",
     title: "Delivery",
@@ -51,7 +51,7 @@ const sections = [
   { id: "about", title: "About", detail: "version, ports, data directory", Content: AboutSection },
 ] as const;
 
-const entries = sections.map(({ id, title, detail }): Entry => ({
+const entries = settingsSections.map(({ id, title, detail }): Entry => ({
   path: [id],
   label: title,
   detail,
@@ -61,8 +61,7 @@ const entries = sections.map(({ id, title, detail }): Entry => ({
 export function SettingsView() {
   const open = usePlace((place) => place.path[0]);
   const body = useRef<HTMLDivElement>(null);
-  const current = sections.find(({ id }) => id === open) ?? sections[0];
-  useOffer("settings", commands);
+  const current = settingsSections.find(({ id }) => id === open) ?? settingsSections[0];
 
   useEffect(() => {
     if (open === undefined || body.current === null) return;
@@ -79,7 +78,7 @@ export function SettingsView() {
       editor={
         <EditorPane label="Settings" title="Settings" others="Go to a section">
           <div className="pane-body settings-body" ref={body}>
-            {sections.map(({ id, title, Content }) => (
+            {settingsSections.map(({ id, title, Content }) => (
               <section
                 key={id}
                 className="setting-section"
@@ -131,12 +130,7 @@ function AppearanceSection() {
   return (
     <div className="commit">
       <span className="labelled-name">Theme</span>
-      <Choice
-        label="Theme"
-        value={theme}
-        options={themes.map((each) => ({ value: each, label: each }))}
-        onChange={choose}
-      />
+      <Choice label="Theme" value={theme} options={themes} onChange={choose} />
       <span className="labelled-hint">Stored in this browser, for this address.</span>
     </div>
   );
@@ -196,11 +190,10 @@ function ResetSection() {
 /** Light, dark, or as the system has it. Kept in this browser, and set before anything is drawn. */
 const themes = ["system", "light", "dark"] as const;
 
-const commands = themes.map((theme): Command => ({
+export const themeCommands = themes.map((theme): Command => ({
   id: `settings.theme.${theme}`,
   label: theme === "system" ? "Theme: system" : `Theme: ${theme}`,
   icon: "settings",
-  hint: "Settings",
   run: () => useTheme.getState().choose(theme),
 }));
 type Theme = (typeof themes)[number];

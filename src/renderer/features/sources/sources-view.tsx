@@ -13,7 +13,6 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { SnippetText } from "../../kit/snippet-text.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
-import { useOffer } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { hrefTo, openOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
@@ -33,26 +32,19 @@ import "./sources.css";
 /** The place of the unknown write keys among the sources. */
 const unknownPath = "unknown-keys";
 
+/** Opens it, with its name to be typed over. */
+export async function createSource(name = "New source"): Promise<void> {
+  const made = await call("sources.create", { name });
+  usePlace.getState().go({ view: "sources", path: [made.id], query: { name: "edit" } });
+}
+
 export function SourcesView() {
   const { answer, error } = useLive("sources.list", {});
   const unknown = useLive("unknownKeys.list", {}).answer?.items ?? [];
   const refused = useLive("refused.list", {}).answer?.items.length ?? 0;
   const openId = usePlace((place) => place.path[0]);
   const { problem, run } = useAction();
-  const create = (name = "New source"): void =>
-    run(async () => {
-      const made = await call("sources.create", { name });
-      usePlace.getState().go({ view: "sources", path: [made.id], query: { name: "edit" } });
-    });
-  useOffer("sources", [
-    {
-      id: "sources.new",
-      label: "New source",
-      icon: "sources",
-      hint: "Sources",
-      run: () => create(),
-    },
-  ]);
+  const create = (name?: string): void => run(() => createSource(name));
   if (answer === undefined) return <ProblemText error={error} />;
 
   const sources = answer.items;
@@ -99,7 +91,7 @@ export function SourcesView() {
       current={
         showsRefused ? [refusedPath] : showsUnknown ? [unknownPath] : current && [current.id]
       }
-      add={{ label: "New source", run: create }}
+      add={{ label: "New source", run: () => create() }}
       menu={isOwn ? ["line", { label: "New source", icon: "add", onSelect: () => create() }] : []}
       empty={
         showsUnknown || showsRefused || current !== undefined ? null : (
@@ -254,13 +246,7 @@ function ClientSnippetPane({
       <div className="pane-body">
         <section className="section snippet-address" aria-label="Ingest address">
           <Copyable value={ingestUrl} label="the ingest address" note="ingest address" />
-          <Choice
-            small
-            label="Client"
-            value={kind}
-            options={[...kinds].map((each) => ({ value: each, label: each }))}
-            onChange={setKind}
-          />
+          <Choice small label="Client" value={kind} options={[...kinds]} onChange={setKind} />
         </section>
         <div className="snippet-head">
           <h3>{kind === "cURL" ? "A call" : "A complete program"}</h3>

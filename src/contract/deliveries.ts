@@ -157,6 +157,10 @@ export const deliveryDetails = z
       "Empty when the answer would be larger than 1 MB: `deliveries.get` has it.",
     ),
     payloadSize: z.int(),
+    webhookId: idOf(webhookIds)
+      .optional()
+      .describe("Of a delivery that a mapping made: the mapping's `id`, of its webhook too."),
+    url: z.string().optional().describe("Of a delivery that a mapping made: where it goes."),
     signed: bytes
       .nullable()
       .optional()

@@ -70,6 +70,8 @@ function checkDirective(
     return report(mistakes, place, `Nothing else can stand beside ${name}: ${second ?? other}`);
   }
   const check = directives.get(name!);
+  if (name === "@liquid")
+    return report(mistakes, place, "Hookyard has no Liquid: write @liquid as @template or @if");
   if (check === undefined) return report(mistakes, place, `${name} is not a directive`);
   check(value[name!], [...place, name!], mistakes);
 }

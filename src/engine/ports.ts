@@ -362,7 +362,7 @@ export type DeliverySummary = {
 export type DeliveryDetails = DeliverySummary & {
   payload: Uint8Array;
   /** Of a mapping's request. */
-  mapped?: { method: string; signed: Uint8Array | null };
+  mapped?: Pick<NonNullable<ClaimedDelivery["mapped"]>, "webhookId" | "url" | "method" | "signed">;
   transitions: Transition[];
   attempts: (AttemptRecord & { id: AttemptId })[];
 };

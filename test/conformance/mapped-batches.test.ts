@@ -102,7 +102,7 @@ test.for([
   [[{ name: "A", url: { "@path": 5 } }], /mappings\.0\.url\.@path: This must be a text/],
   [
     [{ name: "A", url: "http://a.test", data: { x: { "@liquid": "y" } } }],
-    /data\.x: @liquid is not a/,
+    /data\.x: Hookyard has no Liquid/,
   ],
   [[{ name: "A", url: "ftp://a.test" }], /must start with http/],
   [[{ name: "A" }], /mappings\.0\.url: The URL is a text or a directive/],

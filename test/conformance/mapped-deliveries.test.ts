@@ -192,3 +192,20 @@ test("a batch that fails is retried as that batch", async ({ start }) => {
   expect(bodies.filter((body) => body === '[{"n":3}]')).toHaveLength(1);
   for (const id of [one, two, three]) expect((await app.message(id)).state).toBe("delivered");
 });
+
+test.for([301, 302, 303, 307, 308])(
+  "a redirect of a receiver is not followed, and is not retried: %i",
+  async (status, { start }) => {
+    const app = await start.app({ clock: "paused" });
+    const receiver = await start.receiver();
+    receiver.answer = (response) =>
+      void response.writeHead(status, { Location: `${receiver.url}/moved` }).end();
+    await withMappings(app, [{ name: "Orders", url: receiver.url }]);
+    const id = await app.send({ event: "Order Completed" });
+    await app.advance({ to: "idle" });
+    expect(receiver.requests.map(({ url }) => url)).toEqual(["/hook"]);
+    expect((await app.message(id)).deliveries).toMatchObject([
+      { state: "failed", attempts: [{ outcome: "http_error", response: { status } }] },
+    ]);
+  },
+);

@@ -24,8 +24,9 @@ const languages = [
   { language: "ruby", command: "ruby", version: "--version", file: "receiver.rb" },
 ];
 
-async function start(language: string, command: string, file: string): Promise<string> {
-  const code = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(page)?.[1] ?? "";
+async function start(language: string, command: string, file: string, nth = 0): Promise<string> {
+  const programs = [...page.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))];
+  const code = programs[nth]?.[1] ?? "";
   const path = join(folder, file);
   writeFileSync(path, code);
   const program = join(folder, "receiver");
@@ -61,4 +62,15 @@ describe.each(languages)("the receiver of the page in $language", (runner) => {
     expect(await status(`[{"n":2},${first}]`, signatureOf(first))).toBe(401);
     expect(await status(batch, "")).toBe(401);
   });
+});
+
+test("the receiver that is wrong accepts single requests and refuses every batch", async () => {
+  const url = await start("js", process.execPath, "wrong.mjs", 1);
+  const status = async (body: string): Promise<number> => {
+    const headers = { "X-Signature": signatureOf('{"n":1}') };
+    return (await fetch(url, { method: "POST", headers, body })).status;
+  };
+  expect(await status('{"n":1}')).toBe(200);
+  expect(await status('[{"n":1}]')).toBe(401);
+  expect(await status('[{"n":1},{"n":2}]')).toBe(401);
 });

@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { deletionsPage } from "./pages/deletions.ts";
+import { seriousFindings } from "./support/axe.ts";
 import { test } from "./support/inspector-test.ts";
 
 describe("a deletion", () => {
@@ -48,6 +49,22 @@ describe("a deletion", () => {
     expect(
       (await inspector.call("messages.list", { userId: "ana", state: ["rejected"] })).items,
     ).toHaveLength(1);
+  });
+
+  test("is not needed to suppress users, whose profiles stay", async ({ open, inspector }) => {
+    await inspector.shop();
+    await inspector.send([{ userId: "ana", event: "Order Completed" }]);
+    const { page } = await open("/deletions/suppressed");
+    const view = deletionsPage(page);
+    await view.suppressed.fill("ana, ben");
+    await view.suppress.click();
+    await view.lift("ana").waitFor();
+    await view.lift("ben").waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await inspector.send([{ userId: "ana", event: "Order Completed" }]);
+    const { items } = await inspector.call("messages.list", { reason: "suppressed" });
+    expect(items).toHaveLength(1);
+    expect((await inspector.call("profiles.list", {})).total).toBe(1);
   });
 
   test("is asked for by keyboard alone", async ({ open, inspector }) => {

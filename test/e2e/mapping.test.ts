@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { destinationsPage } from "./pages/destinations.ts";
+import { goInto } from "./support/inspector-place.ts";
 import { seriousFindings } from "./support/axe.ts";
 import { test } from "./support/inspector-test.ts";
 
@@ -85,5 +86,9 @@ describe("a destination with mappings", () => {
     await page.getByText("in a batch of 3 messages").waitFor({ timeout: 5000 });
     await page.getByText("1 attempt, last 503").waitFor({ timeout: 5000 });
     expect(await page.getByText("people.test").count()).toBe(0);
+    await page.getByRole("list", { name: "Deliveries" }).getByText("Ledger, Orders").waitFor();
+    const { attempts } = await inspector.call("deliveries.get", { id });
+    await goInto(page, inspector.address, `/live/${items[0]!.id}/attempts/${attempts[0]!.id}`);
+    await page.getByText("round 1, mapping Orders of Ledger, a batch of 3 messages").waitFor();
   });
 });

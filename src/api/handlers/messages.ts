@@ -273,7 +273,13 @@ export function deliveryShapes({
   const details = (delivery: DeliveryDetails) => ({
     ...summary(delivery),
     payloadSize: delivery.payload.length,
-    ...(delivery.mapped === undefined ? {} : { signed: delivery.mapped.signed }),
+    ...(delivery.mapped === undefined
+      ? {}
+      : {
+          webhookId: delivery.mapped.webhookId,
+          url: delivery.mapped.url,
+          signed: delivery.mapped.signed,
+        }),
     attempts: delivery.attempts.map((attempt) => ({
       ...attempt,
       leftOut: false,

@@ -63,9 +63,8 @@ function resultsOf(
   { destinationId, attempts }: DeliveryDetailsAnswer,
   { endpoint }: RecordedSetup,
 ): [webhook: string, results: (number | string)[]][] {
-  return [...Map.groupBy(attempts, ({ webhookUrl }) => webhookUrl)].flatMap(
-    ([url, own]): [string, (number | string)[]][] => {
-      const webhook = endpoint(destinationId, url);
+  return [...Map.groupBy(attempts, (attempt) => endpoint(destinationId, attempt))].flatMap(
+    ([webhook, own]): [string, (number | string)[]][] => {
       if (webhook === undefined) return [];
       const runs: { result: number | string; times: number }[] = [];
       for (const { outcome, response } of own) {

@@ -7,7 +7,7 @@ import type { AttemptAnswer } from "../../contract/deliveries.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
 import { certificates } from "../file/setup-schema.ts";
 
-type Program = NonNullable<ScenarioInput["endpoints"]>[string];
+export type Program = NonNullable<ScenarioInput["endpoints"]>[string];
 type Step = Extract<Program, unknown[]>[number];
 export type Did = Pick<Step, "do" | "status">;
 type OfMessage = { messageId: string; attempts: readonly AttemptAnswer[] };
@@ -38,6 +38,18 @@ export function programOf(
     }),
   );
   return [...steps, { status: 200 }];
+}
+
+/** Of a mapping, whose requests need not say which message they are of. */
+export function programInOrder(
+  attempts: readonly AttemptAnswer[],
+  note: (sentence: string) => void,
+): Program {
+  const runs = runsOf(attempts.map((attempt) => didOf(attempt, note)));
+  if (runs.length === 0) return [{ status: 200 }];
+  return runs.map(({ did, times }, index): Step =>
+    times === 1 || index === runs.length - 1 ? did : { ...did, times },
+  );
 }
 
 function runsOf(dids: readonly Did[]): { did: Did; times: number }[] {

@@ -251,4 +251,72 @@ steps:
       "The value of the header X-Api-Key of Crm is not recorded: left-out replaces it.",
     );
   });
+
+  test("has the mappings, the filters and the plan that decided", async () => {
+    const source = await call("sources.create", {
+      name: "Shop",
+      writeKey: "key-shop",
+      plan: {
+        onViolation: "drop-properties",
+        schemas: { "Order Completed": { properties: { coupon: { type: "string" } } } },
+      },
+    });
+    const { url } = await call("endpoints.create", {
+      name: "R",
+      steps: [
+        { do: "answer", status: 503 },
+        { do: "answer", status: 202 },
+      ],
+    });
+    const people = await call("endpoints.create", { name: "P", steps: [{ do: "answer" }] });
+    await call("destinations.create", {
+      kind: "webhooks-actions",
+      name: "Ledger",
+      sourceIds: [source.id],
+      sharedSecret: "s3cr3t",
+      filters: [{ name: "No carts", if: 'event = "Cart Viewed"', action: "drop" }],
+      mappings: [
+        {
+          name: "Orders",
+          trigger: 'type = "track"',
+          url,
+          headers: { "X-Api-Key": "s3cr3t", "X-Shop": { "@path": "$.properties.shop" } },
+          data: { id: { "@path": "$.messageId" }, coupon: { "@path": "$.properties.coupon" } },
+          batch: { enabled: true, size: 10, waitMs: 60_000 },
+        },
+        {
+          name: "People",
+          trigger: 'type = "identify"',
+          method: "PUT",
+          url: { "@template": `${people.url}?user={{userId}}` },
+        },
+      ],
+    });
+    const order = { type: "track", event: "Order Completed", userId: "u_1" };
+    await send("/v1/batch", {
+      batch: [
+        { ...order, messageId: "m_1", properties: { coupon: 5 } },
+        { ...order, messageId: "m_2", properties: { coupon: "A1" } },
+        { ...order, messageId: "m_3", event: "Cart Viewed" },
+        { type: "identify", userId: "u_1", messageId: "m_4" },
+      ],
+    });
+    await call("clock.advance", { to: "idle" });
+    const { text, notes } = await recorded();
+    expect(text).not.toContain("s3cr3t");
+    expect(text).toContain("wait: 1m");
+    expect(text).toContain("onViolation: drop-properties");
+    expect(text).toContain("name: No carts");
+    expect(text).toContain(
+      "{ of: { messageId: [ m_1, m_2 ], destination: Ledger }, count: 2, state: delivered",
+    );
+    expect(text).toContain("webhook: Ledger 1 }, results: [ 503, 202 ]");
+    expect(text).toContain("webhook: Ledger 2 }, results: [ 200 ]");
+    expect(text).toContain("decisions: { Ledger: filter_dropped }");
+    expect(notes).toEqual([
+      "The value of the header X-Api-Key of Ledger is not recorded: left-out replaces it.",
+      "The URL of the mapping People of Ledger depends on the message. In the scenario all its requests go to one endpoint.",
+      "The shared secret of Ledger is not recorded: another one replaces it.",
+    ]);
+  });
 });

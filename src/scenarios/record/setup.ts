@@ -3,14 +3,16 @@
  * receivers.
  */
 
+import type { AttemptAnswer } from "../../contract/deliveries.ts";
 import type { DestinationAnswer } from "../../contract/destinations.ts";
 import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import type { SourceAnswer } from "../../contract/sources.ts";
 import { headersWithoutCredentials, leftOut } from "../../domain/credentials.ts";
+import { formatDuration } from "../file/duration.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
 import { fileRetryProfile } from "../run/drafts.ts";
 import type { ScenarioPipeline } from "../run/pipeline.ts";
-import { certificateOf, programOf } from "./programs.ts";
+import { certificateOf, programInOrder, programOf, type Program } from "./programs.ts";
 
 export type RecordedSetup = {
   file: Pick<
@@ -21,11 +23,14 @@ export type RecordedSetup = {
   source(id: string): string | undefined;
   isExplaining(sourceId: string): boolean;
   destination(id: string): string | undefined;
-  endpoint(destinationId: string, url: string): string | undefined;
+  endpoint(destinationId: string, webhook: Webhook): string | undefined;
 };
 
+type Webhook = Pick<AttemptAnswer, "webhookId" | "webhookUrl">;
 type Note = (sentence: string) => void;
+type FileSource = NonNullable<NonNullable<ScenarioInput["sources"]>[string]>;
 type FileDestination = NonNullable<ScenarioInput["destinations"]>[string];
+type FileMapping = NonNullable<FileDestination["mappings"]>[number];
 
 const standIn = "stands in for the recorded secret";
 
@@ -62,7 +67,29 @@ export async function setupOf(
   const customProfiles: NonNullable<ScenarioInput["retryProfiles"]> = {};
   for (const destination of destinations) {
     const name = destinationNames.get(destination.id) ?? destination.name;
-    const webhooks = destination.webhooks.map(({ url, headers }, index) => {
+    const addEndpoint = (of: string, number: number | null, program: Program): string => {
+      const endpoint = free(
+        number === null ? name : `${name} ${number}`,
+        new Set(endpointNames.values()),
+      );
+      endpointNames.set(`${destination.id} ${of}`, endpoint);
+      endpoints[endpoint] = program;
+      return endpoint;
+    };
+    const numberOf = (index: number): number | null =>
+      destination.webhooks.length === 1 ? null : index + 1;
+    const isMapped = destination.kind === "webhooks-actions";
+    const mappings = destination.mappings.map((mapping, index) => {
+      const attempts = uniqueAttempts(messages, ({ webhookId }) => webhookId === mapping.id);
+      const program = programInOrder(attempts, note);
+      return recordedMapping(
+        name,
+        mapping,
+        addEndpoint(mapping.id, numberOf(index), program),
+        note,
+      );
+    });
+    const webhooks = (isMapped ? [] : destination.webhooks).map(({ url, headers }, index) => {
       const attempts = messages.flatMap(({ messageId, deliveries }) =>
         deliveries
           .filter(({ destinationId }) => destinationId === destination.id)
@@ -71,16 +98,11 @@ export async function setupOf(
             attempts: delivery.attempts.filter(({ webhookUrl }) => webhookUrl === url),
           })),
       );
-      const endpoint = free(
-        destination.webhooks.length === 1 ? name : `${name} ${index + 1}`,
-        new Set(endpointNames.values()),
-      );
       if (forwards.some((one) => one.url === url || one.tlsUrl === url))
         note(
           `A test endpoint passed on what went to ${name}. In the scenario, an endpoint answers as the webhook did, and no receiver is asked.`,
         );
-      endpointNames.set(`${destination.id} ${url}`, endpoint);
-      endpoints[endpoint] = programOf(attempts, note);
+      const endpoint = addEndpoint(url, numberOf(index), programOf(attempts, note));
       const certificate = certificateOf(
         url,
         attempts.flatMap((one) => one.attempts),
@@ -101,11 +123,13 @@ export async function setupOf(
       .filter(({ id }) => destination.sourceIds.includes(id))
       .map(({ id }) => sourceNames.get(id) ?? "");
     written[name] = {
-      webhooks,
+      ...(isMapped ? { mappings } : { webhooks }),
       ...(connected.length === sources.length ? {} : { sources: connected }),
       ...destinationMembers(destination, note),
     };
   }
+  const plans = new Map<string, Awaited<ReturnType<typeof planOf>>>();
+  for (const { id, plan } of sources) if (plan !== null) plans.set(id, await planOf(own, id));
   const { jitter, vendor, seed } = settings;
   const changed = { ...(jitter ? {} : { jitter }), ...(vendor === "Hookyard" ? {} : { vendor }) };
   return {
@@ -113,7 +137,10 @@ export async function setupOf(
       seed,
       ...(Object.keys(changed).length === 0 ? {} : { settings: changed }),
       sources: Object.fromEntries(
-        sources.map((source) => [sourceNames.get(source.id) ?? "", sourceMembers(source)]),
+        sources.map((source) => [
+          sourceNames.get(source.id) ?? "",
+          { ...sourceMembers(source), ...plans.get(source.id) },
+        ]),
       ),
       endpoints,
       ...(Object.keys(customProfiles).length === 0 ? {} : { retryProfiles: customProfiles }),
@@ -122,7 +149,9 @@ export async function setupOf(
     source: (id) => sourceNames.get(id),
     isExplaining: (id) => sources.find((source) => source.id === id)?.mode === "explain",
     destination: (id) => destinationNames.get(id),
-    endpoint: (destinationId, url) => endpointNames.get(`${destinationId} ${url}`),
+    endpoint: (destinationId, { webhookId, webhookUrl }) =>
+      endpointNames.get(`${destinationId} ${webhookId}`) ??
+      endpointNames.get(`${destinationId} ${webhookUrl}`),
   };
 }
 
@@ -140,12 +169,68 @@ function recordedHeaders(
   return without;
 }
 
-function sourceMembers({
-  kind,
-  mode,
-  deduplicate,
-  correctClockSkew,
-}: SourceAnswer): NonNullable<ScenarioInput["sources"]>[string] {
+/** In the order in which they started; those of a batch once. */
+function uniqueAttempts(
+  messages: readonly MessageDetailsAnswer[],
+  isWanted: (attempt: AttemptAnswer) => boolean,
+): AttemptAnswer[] {
+  const all = messages.flatMap(({ deliveries }) => deliveries.flatMap(({ attempts }) => attempts));
+  const unique = new Map(all.filter(isWanted).map((attempt) => [attempt.id, attempt]));
+  return [...unique.values()].toSorted((a, b) => Date.parse(a.startedAt) - Date.parse(b.startedAt));
+}
+
+function recordedMapping(
+  destination: string,
+  {
+    name,
+    enabled,
+    trigger,
+    url,
+    method,
+    headers,
+    data,
+    batch,
+  }: DestinationAnswer["mappings"][number],
+  endpoint: string,
+  note: Note,
+): FileMapping {
+  if (typeof url !== "string")
+    note(
+      `The URL of the mapping ${name} of ${destination} depends on the message. In the scenario all its requests go to one endpoint.`,
+    );
+  return {
+    name,
+    ...(enabled ? {} : { enabled }),
+    ...(trigger === null ? {} : { trigger }),
+    endpoint,
+    ...(method === "POST" ? {} : { method }),
+    ...(isEmpty(headers)
+      ? {}
+      : { headers: recordedHeaders(destination, headers as Record<string, string>, note) }),
+    ...(JSON.stringify(data) === '{"@path":"$."}' ? {} : { data }),
+    ...(batch.enabled
+      ? { batch: { size: batch.size, keys: batch.keys, wait: formatDuration(batch.waitMs) } }
+      : {}),
+  };
+}
+
+const isEmpty = (headers: unknown): boolean =>
+  typeof headers === "object" && headers !== null && Object.keys(headers).length === 0;
+
+async function planOf(
+  own: ScenarioPipeline,
+  id: string,
+): Promise<Pick<FileSource, "plan"> | undefined> {
+  const { plan } = await own.call("sources.plan", { id });
+  if (plan === null) return undefined;
+  const { rules, name, ...members } = plan;
+  const asHosted = rules.map(({ type, ...rule }) => ({ type: type.toUpperCase(), ...rule }));
+  return {
+    plan: { ...(name === null ? {} : { name }), ...members, schemas: { rules: asHosted } },
+  };
+}
+
+function sourceMembers({ kind, mode, deduplicate, correctClockSkew }: SourceAnswer): FileSource {
   return {
     ...(kind === "audience" ? {} : { kind }),
     ...(mode === "explain" ? {} : { mode }),
@@ -155,15 +240,18 @@ function sourceMembers({
 }
 
 function destinationMembers(destination: DestinationAnswer, note: Note): Partial<FileDestination> {
-  const { name, hasSharedSecret, enabled, retryProfile, payload, audienceCalls } = destination;
+  const { name, kind, hasSharedSecret, enabled, payload, audienceCalls, filters } = destination;
+  const { retryProfile } = destination;
+  const usual = kind === "webhooks-actions" ? "actions" : "documented";
   if (hasSharedSecret)
     note(`The shared secret of ${name} is not recorded: another one replaces it.`);
   return {
     ...(hasSharedSecret ? { sharedSecret: standIn } : {}),
     ...(enabled ? {} : { enabled }),
-    ...(retryProfile === "documented" ? {} : { retryProfile }),
+    ...(retryProfile === usual ? {} : { retryProfile }),
     ...(payload === "documented" ? {} : { payload }),
     ...(audienceCalls === "identify" ? {} : { audienceCalls }),
+    ...(filters.length === 0 ? {} : { filters }),
   };
 }
 

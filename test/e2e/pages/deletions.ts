@@ -18,6 +18,8 @@ export function deletionsPage(page: Page) {
     state: page.getByRole("region", { name: "State", exact: true }),
     messagesOf: (userId: string) =>
       page.getByRole("list", { name: `Delete messages for ${userId}` }).getByRole("listitem"),
+    suppressed: page.getByRole("textbox", { name: "Suppress without deleting" }),
+    suppress: page.getByRole("button", { name: "Suppress", exact: true }),
     lift: (userId: string) =>
       page.getByRole("button", { name: `Lift the suppression of ${userId}` }),
   };

@@ -12,7 +12,7 @@ import { OutcomeGlyph, StateGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { SplitPane } from "../../kit/split-pane.tsx";
-import { dayAndTime, milliseconds } from "../../kit/words.ts";
+import { dayAndTime, milliseconds, some } from "../../kit/words.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { curlOfAttempt } from "../details/copy-as.ts";
@@ -226,7 +226,10 @@ function Outcome({ messageId, attempt, delivery, timeline, onStep }: Omit<Props,
   const { lead, rest } = outcomeSentences(attempt, delivery, (time) =>
     dayAndTime(Date.parse(time), at),
   );
-  const place = timeline.destination?.webhooks.findIndex(({ id }) => id === webhookId) ?? -1;
+  const { webhooks = [], mappings = [] } = timeline.destination ?? {};
+  const place = webhooks.findIndex(({ id }) => id === webhookId);
+  const mapping = mappings.find(({ id }) => id === webhookId);
+  const inBatch = delivery.messages?.length ?? 0;
   const all = timeline.rounds.flatMap(({ attempts }) => attempts);
   const here = all.findIndex(({ id }) => id === attempt.id);
   return (
@@ -237,8 +240,14 @@ function Outcome({ messageId, attempt, delivery, timeline, onStep }: Omit<Props,
         </span>
         <h2 className={`tone ${outcome}`}>{outcome}</h2>
         <span className="muted clip">
-          round {round}, {place === -1 ? "a removed webhook" : `webhook ${place + 1}`} of{" "}
-          {timeline.name}
+          round {round},{" "}
+          {mapping !== undefined
+            ? `mapping ${mapping.name}`
+            : place === -1
+              ? "a removed webhook"
+              : `webhook ${place + 1}`}{" "}
+          of {timeline.name}
+          {inBatch === 0 ? "" : `, a batch of ${some(inBatch, "message")}`}
         </span>
         <span className="grow" />
         <code className="quiet">

@@ -1,9 +1,10 @@
-/** Users whose messages are rejected, and the way back for each. */
+/** Users whose messages are rejected, the way back for each, and the way in without a deletion. */
 
 import { useState } from "react";
-import { Button, TextField } from "../../kit/controls.tsx";
+import { Button, Labelled, TextField } from "../../kit/controls.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
+import { userIdsIn, wrongUserIds } from "../../kit/user-ids.ts";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hrefTo } from "../../stores/place.ts";
@@ -36,11 +37,12 @@ export function Suppressions() {
       }
     >
       <div className="pane-body">
+        <Suppress />
         <ProblemText error={problem ?? error} />
         {answer?.items.length === 0 ? (
           <p className="nothing-delivered muted">
             {search === ""
-              ? "No suppressed users. Deleting users suppresses them, so that later messages from their clients are not accepted."
+              ? "No suppressed users. Deleting users suppresses them too, so that later messages from their clients are not accepted."
               : "No suppressed userId starts with this."}
           </p>
         ) : (
@@ -84,5 +86,43 @@ export function Suppressions() {
         )}
       </div>
     </EditorPane>
+  );
+}
+
+function Suppress() {
+  const [text, setText] = useState("");
+  const { problem, isBusy, run } = useAction();
+  const userIds = userIdsIn(text);
+  const wrong = wrongUserIds(userIds);
+  return (
+    <form
+      className="section suppress"
+      aria-label="Suppress users"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (userIds.length === 0 || wrong !== null) return;
+        run(async () => {
+          await call("suppressions.create", { userIds });
+          setText("");
+        });
+      }}
+    >
+      <Labelled
+        label="Suppress without deleting"
+        hint="Later messages of these users are rejected. Their profiles stay, and nothing is sent."
+        error={wrong}
+      >
+        <TextField
+          mono
+          placeholder="userIds, separated by commas"
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+      </Labelled>
+      <Button type="submit" isBusy={isBusy} disabled={userIds.length === 0 || wrong !== null}>
+        Suppress
+      </Button>
+      <ProblemText error={problem} />
+    </form>
   );
 }

@@ -221,7 +221,7 @@ function Stage({ title, state, stage, of }: StageProps) {
                     className="link muted"
                     href={hrefTo("live", id)}
                     title={`Open ${id}`}
-                    aria-label={`${reason}, message ${id}`}
+                    aria-label={`${place + 1}: ${reason}, ${id}`}
                   >
                     {place + 1}
                   </a>

@@ -49,7 +49,14 @@ export function MessageDetails({ id, onClose, leavesRetry }: MessageDetailsProps
   const { answer: message, error } = useLive("messages.get", { id });
   const destinations = useLive("destinations.list", {}).answer;
   const names = useMemo(
-    () => new Map(destinations?.items.map((destination) => [destination.id, destination.name])),
+    () =>
+      new Map(
+        destinations?.items.flatMap(({ id: destinationId, name, mappings }) => [
+          [destinationId, name],
+          // Of a delivery that a mapping made.
+          ...mappings.map((mapping): [string, string] => [mapping.id, `${name}, ${mapping.name}`]),
+        ]),
+      ),
     [destinations],
   );
   const chosenId = usePlace((place) => place.query["delivery"]);

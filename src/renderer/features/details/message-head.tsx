@@ -14,13 +14,13 @@ import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { visibleText } from "../../kit/visible-text.ts";
-import { count, dayAndTime } from "../../kit/words.ts";
+import { dayAndTime, some } from "../../kit/words.ts";
 import { nowOf, useClock } from "../../stores/clock.ts";
 import { useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { curlOfIngest, harOfAttempts } from "./copy-as.ts";
 import { withAllBytes } from "./left-out.ts";
-import { canCancel, canRetry, stateWords } from "./state-words.ts";
+import { canCancel, canRetry, deliveryName, stateWords } from "./state-words.ts";
 import { Until } from "./until.tsx";
 
 type Delivery = AnswerOf<"messages.get">["deliveries"][number];
@@ -131,7 +131,7 @@ export function DeliveryLines({ message, names, chosen, actions, onChoose }: Pro
     <ul className="delivery-lines" aria-label="Deliveries">
       {deliveries.map((delivery) => {
         const isChosen = delivery.id === chosen?.id;
-        const name = names.get(delivery.destinationId) ?? "a deleted destination";
+        const name = deliveryName(delivery, names);
         return (
           <li key={delivery.id}>
             <div className={deliveries.length > 1 ? "line one-of-several" : "line"}>
@@ -153,7 +153,7 @@ export function DeliveryLines({ message, names, chosen, actions, onChoose }: Pro
                 <Standing delivery={delivery} />
                 {delivery.messages === undefined ? null : (
                   <span title="Its messages share the state, the attempts and the retries">
-                    , in a batch of {messagesIn(delivery.messages.length)}
+                    , in a batch of {some(delivery.messages.length, "message")}
                   </span>
                 )}
               </span>
@@ -166,9 +166,6 @@ export function DeliveryLines({ message, names, chosen, actions, onChoose }: Pro
     </ul>
   );
 }
-
-const messagesIn = (number: number): string =>
-  `${count(number)} ${number === 1 ? "message" : "messages"}`;
 
 function StateWord({ delivery: { state } }: { delivery: Delivery }) {
   return (
@@ -184,7 +181,8 @@ function Standing({ delivery }: { delivery: Delivery }) {
   if (delivery.state === "waiting" && delivery.nextAttemptAt !== null) {
     return (
       <>
-        round {delivery.rounds + 1} at <Until at={Date.parse(delivery.nextAttemptAt)} />
+        {delivery.reason === "collecting" ? "collecting until" : `round ${delivery.rounds + 1} at`}{" "}
+        <Until at={Date.parse(delivery.nextAttemptAt)} />
       </>
     );
   }

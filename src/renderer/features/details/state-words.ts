@@ -5,6 +5,13 @@ import { statusLine } from "../attempt/attempt-words.ts";
 
 type Delivery = AnswerOf<"messages.get">["deliveries"][number];
 
+/** That of its destination, and of its mapping. */
+export const deliveryName = (
+  { destinationId, webhookId }: Pick<Delivery, "destinationId" | "webhookId">,
+  names: ReadonlyMap<string, string>,
+): string =>
+  names.get(webhookId ?? destinationId) ?? names.get(destinationId) ?? "a deleted destination";
+
 export const canRetry = ({ state }: Pick<Delivery, "state">): boolean =>
   state === "waiting" || state === "failed" || state === "expired" || state === "cancelled";
 

@@ -3,6 +3,7 @@
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { keyName, linesInside } from "../../kit/json-tokens.ts";
 import { count } from "../../kit/words.ts";
+import { deliveryName } from "./state-words.ts";
 import type { Json, PayloadChanges } from "./payload-changes.ts";
 
 type Message = AnswerOf<"messages.get">;
@@ -90,7 +91,7 @@ export function traceSteps({ message, names, library, filled }: TraceFacts): Tra
     // They are about the message's integrations, so each decision has the same.
     ...[...new Set(decisions.flatMap(({ warnings }) => warnings))].map(warningStep),
     ...deliveries.flatMap((delivery) =>
-      deliverySteps(delivery, nameOf(delivery.destinationId), message),
+      deliverySteps(delivery, deliveryName(delivery, names), message),
     ),
   ];
 }

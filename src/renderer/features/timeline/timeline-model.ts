@@ -57,7 +57,7 @@ type Schedule = { profile: RetryProfile; seed: number; jitter: boolean };
 export type TimelineOptions = Schedule & {
   delivery: DeliveryDetailsAnswer;
   /** Those of the destination now; none when it has been deleted. */
-  webhooks: readonly { id: string; url: string }[];
+  webhooks: readonly { id: string; url: string; /** In its destination. */ number?: number }[];
   /** The newest window when left out. */
   window?: RetryWindow | undefined;
   /** Where a window begins that has no attempt yet. */
@@ -90,7 +90,7 @@ export function timelineOf(options: TimelineOptions): Timeline {
   const endAt = isOver ? endOf(delivery, window, attempts) : null;
   const state = isPast ? (window.end?.state ?? delivery.state) : delivery.state;
 
-  const lane = (webhook: { id: string; url: string }, place: number): Lane => {
+  const lane = (webhook: TimelineOptions["webhooks"][number], place: number): Lane => {
     const own = attempts.filter(({ webhookId }) => webhookId === webhook.id);
     const last = own.at(-1);
     const isCurrent = webhooks.some(({ id }) => id === webhook.id);
@@ -108,7 +108,7 @@ export function timelineOf(options: TimelineOptions): Timeline {
     const count = own.length;
     return {
       webhookId: webhook.id,
-      number: place + 1,
+      number: webhook.number ?? place + 1,
       url: webhook.url,
       marks,
       stop,

@@ -63,15 +63,15 @@ export function useTimeline(
   };
 }
 
-/** A delivery of a mapping goes to the mapping's webhook alone; its attempts name it. */
+/** With their numbers; a delivery of a mapping goes to the mapping's webhook alone. */
 function webhooksOf(
-  { attempts }: Pick<Delivery, "attempts">,
+  { webhookId, url }: Pick<Delivery, "webhookId" | "url">,
   destination: AnswerOf<"destinations.get"> | undefined,
 ) {
-  const { kind, webhooks = [] } = destination ?? {};
-  return kind !== "webhooks-actions" || attempts.length === 0
-    ? webhooks
-    : webhooks.filter(({ id }) => attempts.some(({ webhookId }) => webhookId === id));
+  const { webhooks = [] } = destination ?? {};
+  return webhooks
+    .map((webhook, place) => ({ ...webhook, url: url ?? webhook.url, number: place + 1 }))
+    .filter(({ id }) => webhookId === undefined || webhookId === id);
 }
 
 function nameOf(destination: { name: string } | undefined, isDeleted: boolean): string {

@@ -1,5 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -109,4 +119,60 @@ test("every script that needs the packages says so instead of a stack trace, in 
       stderr: expect.stringMatching(/^Run npm ci first: .*\n$/),
     });
   }
+});
+
+describe("the command node", () => {
+  const script = "src/launch/link-node.js";
+
+  /** A clone with Node's package of a platform, after the script has run there as on that platform. */
+  function linked(platform: string, name: string | null, bin: string): string {
+    const directory = mkdtempSync(join(tmpdir(), "hookyard clone-"));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    const write = (path: string, text: string): void => {
+      mkdirSync(dirname(join(directory, path)), { recursive: true });
+      writeFileSync(join(directory, path), text);
+    };
+    const optionalDependencies = { "node-other": "24.0.0", "node-here": "24.0.0" };
+    write("resources/node/package.json", JSON.stringify({ optionalDependencies }));
+    if (name !== null) {
+      write(`node_modules/${name}/package.json`, JSON.stringify({ bin: { node: bin } }));
+      write(`node_modules/${name}/${bin}`, "the program");
+    }
+    write(script, readFileSync(join(root, script), "utf8"));
+    mkdirSync(join(directory, "node_modules", ".bin"), { recursive: true });
+    symlinkSync("../gone/bin/node", join(directory, "node_modules", ".bin", "node"));
+    const as = `Object.defineProperty(process, "platform", { value: "${platform}" });`;
+    const preload = `data:text/javascript,${encodeURIComponent(as)}`;
+    const ran = spawnSync(process.execPath, ["--import", preload, join(directory, script)]);
+    expect({ status: ran.status, err: ran.stderr.toString() }).toEqual({ status: 0, err: "" });
+    return join(directory, "node_modules", ".bin");
+  }
+
+  test.skipIf(process.platform === "win32")(
+    "is a link to the program of the package that fits, also where an older one is gone",
+    () => {
+      const bin = linked("linux", "node-here", "bin/node");
+      expect(readlinkSync(join(bin, "node"))).toBe("../node-here/bin/node");
+      expect(readFileSync(join(bin, "node"), "utf8")).toBe("the program");
+    },
+  );
+
+  test("is a batch file on Windows, whose path starts at its own directory", () => {
+    const bin = linked("win32", "node-here", "bin/node.exe");
+    expect(readFileSync(join(bin, "node.cmd"), "utf8")).toBe(
+      `@"%~dp0\\..\\node-here\\bin\\node.exe" %*\r\n`,
+    );
+  });
+
+  test("is left out where no package fits, and the script is in no published package", () => {
+    expect(existsSync(join(linked("win32", null, ""), "node.cmd"))).toBe(false);
+    const { files, scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+      files: string[];
+      scripts: Record<string, string>;
+    };
+    expect(files.some((path) => path.startsWith("src"))).toBe(false);
+    // npm runs neither of these for who installs a published package.
+    expect(Object.keys(scripts).filter((name) => /^(pre|post)?install$/.test(name))).toEqual([]);
+    expect(scripts["prepare"]).toBe(`node ${script}`);
+  });
 });

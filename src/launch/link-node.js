@@ -4,7 +4,7 @@
  * JavaScript, because it is run by whatever Node runs npm.
  */
 
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -15,6 +15,8 @@ const command = `${root}node_modules/.bin/node${isWindows ? ".cmd" : ""}`;
 const names = Object.keys(read("resources/node").optionalDependencies);
 const name = names.find((one) => existsSync(`${root}node_modules/${one}/package.json`));
 if (name !== undefined && !existsSync(command)) {
+  // A link whose package is gone.
+  rmSync(command, { force: true });
   const program = `${name}/${read(`node_modules/${name}`).bin.node}`;
   mkdirSync(`${root}node_modules/.bin`, { recursive: true });
   if (isWindows) writeFileSync(command, `@"%~dp0\\..\\${program.replaceAll("/", "\\")}" %*\r\n`);

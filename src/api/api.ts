@@ -62,7 +62,7 @@ export function createApi({
   /** The handlers of what is built on the pipeline. */
   others: HandlersOf<"scenarios" | "scenarioRuns" | "stories" | "shares" | "checks">;
   beside: Api["beside"];
-  /** Asked anew each time: the ports are known only once they listen. */
+  /** Asked each time: the ports are known only once they listen. */
   about: () => AboutAnswer;
   metrics: () => string;
   /** Told of everything unexpected. */

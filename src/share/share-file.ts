@@ -194,7 +194,7 @@ export function createShareHandlers({
         const bytes = await shareBytes(lines, as, pages ?? "");
         return {
           name: `hookyard-${savedAt.slice(0, 19).replaceAll(":", "-")}.${as}`,
-          messages: (lines.split("\n").length - 2) / 2,
+          messages: (JSON.parse(lines.slice(0, lines.indexOf("\n"))) as ShareHead).messages,
           size: bytes.length,
           base64: Buffer.from(bytes).toString("base64"),
         };

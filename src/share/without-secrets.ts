@@ -136,10 +136,10 @@ function withoutSecrets(secrets: readonly string[]): Text {
     .toSorted((a, b) => b.length - a.length);
   if (texts.length === 0) return (value) => value;
   const byStart = new Map<string, string[]>();
-  const isStart = new Uint8Array(65_536);
+  const isStart = new Uint8Array(texts.length > 200 ? 65_536 : 2048);
+  const mask = isStart.length - 1;
   const startAt = (value: string, at: number): number =>
-    ((value.charCodeAt(at) * 31 + value.charCodeAt(at + 1)) * 31 + value.charCodeAt(at + 2)) &
-    65_535;
+    ((value.charCodeAt(at) * 31 + value.charCodeAt(at + 1)) * 31 + value.charCodeAt(at + 2)) & mask;
   for (const text of texts) {
     const start = text.slice(0, shortest);
     isStart[startAt(text, 0)] = 1;

@@ -4,6 +4,7 @@
 
 import { create, type StoreApi, type UseBoundStore } from "zustand";
 import { useAction } from "../kit/use-action.ts";
+import { offerUndo, recordEdit } from "./undo.ts";
 
 type DraftStore<Draft> = {
   drafts: Readonly<Record<string, Draft>>;
@@ -60,6 +61,14 @@ function stored<Draft>(key: string): Readonly<Record<string, Draft>> {
   }
 }
 
+const useTyped = draftStore<unknown>("typed");
+
+/** A state that stays while another view is open and over a reload. It ends with its tab. */
+export function useKept<Value>(name: string, initial: Value): [Value, (next: Value) => void] {
+  const kept = useTyped((store) => store.drafts[name]) as Value | undefined;
+  return [kept ?? initial, (next) => useTyped.getState().keep(name, next)];
+}
+
 /** Of the one that does not exist yet. */
 export const newId = "new";
 
@@ -87,6 +96,10 @@ export function useDraft<Draft>(
   const { problem, isBusy, run, attempt, clear } = useAction();
   const draft = kept ?? before;
   const isNew = id === newId;
+  const put = (next: Draft): void => {
+    if (!isNew && isSame(next)) drop(id);
+    else keep(id, next);
+  };
   return {
     draft,
     isNew,
@@ -97,8 +110,8 @@ export function useDraft<Draft>(
     change(changes: Partial<Draft>): void {
       clear();
       const next = { ...draft, ...changes };
-      if (!isNew && isSame(next)) drop(id);
-      else keep(id, next);
+      put(next);
+      recordEdit({ undo: () => put(draft), redo: () => put(next) });
     },
     /** For its `DraftForm`. */
     form: {
@@ -114,6 +127,10 @@ export function useDraft<Draft>(
       onDiscard(): void {
         clear();
         drop(id);
+        if (kept !== undefined) {
+          recordEdit({ undo: () => keep(id, kept), redo: () => drop(id) });
+          offerUndo("Discarded the changes");
+        }
         if (isNew) leave();
       },
     },

@@ -4,11 +4,21 @@
  * view supplies its entries, its editor and its words.
  */
 
-import { createContext, Fragment, type ReactNode, useContext } from "react";
+import {
+  createContext,
+  Fragment,
+  type KeyboardEvent,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useRef,
+} from "react";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { IconButton } from "../../kit/controls.tsx";
 import { Menu, type MenuItem } from "../../kit/floats.tsx";
+import { focusFirstField, useListFocus } from "../../kit/focus.ts";
 import { SplitPane } from "../../kit/split-pane.tsx";
+import { newId } from "../../stores/drafts.ts";
 import { hashOf, usePlace, type View } from "../../stores/place.ts";
 import "../../kit/list-pane.css";
 
@@ -96,6 +106,8 @@ function EntryList({
   footer,
 }: CollectionProps) {
   const currentPath = current?.join("/");
+  const list = useRef<HTMLUListElement>(null);
+  useListFocus(() => list.current?.querySelector<HTMLElement>("[aria-current]")?.focus());
   return (
     <nav className="pane list-pane" aria-label={title}>
       <header className="pane-title">
@@ -106,7 +118,7 @@ function EntryList({
           <IconButton icon="add" label={add.label} onClick={() => add.run()} />
         )}
       </header>
-      <ul className="pane-body">
+      <ul ref={list} className="pane-body" onKeyDown={moveAmongEntries}>
         {above}
         {entries.map(({ path, label, name = label, aside, detail, heading }) => (
           <Fragment key={path.join("/")}>
@@ -129,6 +141,18 @@ function EntryList({
       {footer}
     </nav>
   );
+}
+
+const steps: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
+
+/** The focus moves; Enter opens. */
+function moveAmongEntries(event: KeyboardEvent<HTMLElement>): void {
+  const by = steps[event.key];
+  const entries = [...event.currentTarget.querySelectorAll<HTMLElement>(".entry")];
+  const at = entries.indexOf(event.target as HTMLElement);
+  if (by === undefined || at === -1 || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  entries[at + by]?.focus();
 }
 
 type EditorPaneProps = {
@@ -157,8 +181,14 @@ export function EditorPane({
   children,
 }: EditorPaneProps) {
   const items = useContext(OthersContext);
+  const isNew = usePlace((place) => place.path.at(-1) === newId);
+  const pane = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const body = pane.current?.querySelector<HTMLElement>(".pane-body");
+    if (isNew && body !== null && body !== undefined) focusFirstField(body);
+  }, [isNew]);
   return (
-    <section className={`pane ${kind}`} aria-label={label}>
+    <section ref={pane} className={`pane ${kind}`} aria-label={label}>
       <header className="pane-title">
         <h2 className={onRename === undefined ? "clip isolate" : "sr"}>{title}</h2>
         {onRename === undefined || typeof title !== "string" ? null : (

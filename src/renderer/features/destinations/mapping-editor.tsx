@@ -9,6 +9,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { usePlace } from "../../stores/place.ts";
+import { offerUndo } from "../../stores/undo.ts";
 import type { DestinationDraft } from "./destination-draft.ts";
 import {
   type MappingDraft,
@@ -115,6 +116,7 @@ function MappingEntry({ mapping, place, isOpen, onChange, ...props }: EntryProps
           label={`Remove ${name}`}
           onClick={() => {
             onChange(mappings.toSpliced(place, 1));
+            offerUndo(`Removed ${name}`);
             openMapping(0);
           }}
         />

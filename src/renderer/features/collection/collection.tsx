@@ -12,9 +12,10 @@ import {
   useContext,
   useEffect,
   useRef,
+  useState,
 } from "react";
 import { CommitField } from "../../kit/commit-field.tsx";
-import { IconButton } from "../../kit/controls.tsx";
+import { IconButton, TextField } from "../../kit/controls.tsx";
 import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { focusFirstField, useListFocus } from "../../kit/focus.ts";
 import { SplitPane } from "../../kit/split-pane.tsx";
@@ -106,6 +107,9 @@ function EntryList({
   footer,
 }: CollectionProps) {
   const currentPath = current?.join("/");
+  const [search, setSearch] = useState("");
+  const isLong = entries.length >= longList && above === undefined;
+  const shown = isLong ? entries.filter((entry) => matches(entry, search)) : entries;
   const list = useRef<HTMLUListElement>(null);
   useListFocus(() => list.current?.querySelector<HTMLElement>("[aria-current]")?.focus());
   return (
@@ -120,7 +124,18 @@ function EntryList({
       </header>
       <ul ref={list} className="pane-body" onKeyDown={moveAmongEntries}>
         {above}
-        {entries.map(({ path, label, name = label, aside, detail, heading }) => (
+        {isLong ? (
+          <li className="list-search">
+            <TextField
+              aria-label={`Find in ${title}`}
+              placeholder={`Find in ${entries.length}`}
+              value={search}
+              onChange={(event) => setSearch(event.currentTarget.value)}
+            />
+            {shown.length > 0 ? null : <span className="muted">Nothing has this name.</span>}
+          </li>
+        ) : null}
+        {shown.map(({ path, label, name = label, aside, detail, heading }) => (
           <Fragment key={path.join("/")}>
             {heading === undefined ? null : <li className="list-heading">{heading}</li>}
             <li>
@@ -141,6 +156,18 @@ function EntryList({
       {footer}
     </nav>
   );
+}
+
+/** More than are read at a glance. */
+const longList = 13;
+
+/** By each word of its name, its place and what stands beside its name. */
+function matches({ label, hint = "", path }: Entry, search: string): boolean {
+  const text = `${label} ${hint} ${path.join(" ")}`.toLowerCase();
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
 }
 
 const steps: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };

@@ -10,7 +10,7 @@ import { CommitField } from "../../kit/commit-field.tsx";
 import { Button, CheckField, IconButton, SelectField } from "../../kit/controls.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { count } from "../../kit/words.ts";
+import { count, some } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { offerUndo, openThing, recordEdit } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
@@ -210,7 +210,7 @@ function Preview({ id }: { id: string }) {
         <h3 id="preview-title">Preview</h3>
         {answer === undefined ? null : (
           <span className="muted" role="status">
-            Of the last {count(answer.items.length)} messages, {count(answer.dropped)} would be
+            Of the last {some(answer.items.length, "message")}, {count(answer.dropped)} would be
             dropped and {count(answer.changed)} changed.
           </span>
         )}

@@ -2,6 +2,7 @@
 
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { durationText } from "../../kit/duration-text.ts";
+import { some } from "../../kit/words.ts";
 
 export type Fault = AnswerOf<"sources.get">["faults"][number];
 
@@ -13,7 +14,7 @@ export function faultWords(fault: Fault): string {
   if (fault.do === "cut") words.push("cut the connection");
   if (fault.do === "lose-answer") words.push("accept, then lose the answer");
   if (fault.do === "limit")
-    words.push(`429 above ${fault.perSecond ?? defaultPerSecond} requests a second`);
+    words.push(`429 above ${some(fault.perSecond ?? defaultPerSecond, "request")} a second`);
   if (hasRetryAfter(fault) && retryAfter !== undefined) words.push(`Retry-After ${retryAfter}`);
   if (fault.do === "delay") words.push(`wait ${durationText(delayMs)}`);
   else if (fault.do === "delay-answer") words.push(`accept, answer after ${durationText(delayMs)}`);

@@ -29,9 +29,18 @@ const resolve = {
  */
 const longest = [
   "/test/e2e/views",
+  "/test/e2e/story",
   "/test/e2e/desktop/",
   "/test/e2e/hostile",
+  "/test/e2e/filter",
+  "/test/e2e/dev-loop",
+  "/test/e2e/demo",
+  "/test/e2e/flow",
+  "/test/receivers/check.",
+  "/test/receivers/explore",
   "/test/crash/",
+  "/test/conformance/workspaces",
+  "/test/receivers/",
   "verification-snippets",
   "/test/testing/built",
   "/test/scenarios/",

@@ -2,6 +2,11 @@
  * What can keep Hookyard from starting, said to the user in one sentence by whichever host runs it.
  */
 
+/** What was asked for at the start cannot be done. The message is the sentence. */
+export class Refusal extends Error {
+  override name = "Refusal";
+}
+
 /** The data could not be opened. The message is the sentence. */
 export class OpenError extends Error {
   override name = "OpenError";

@@ -27,6 +27,7 @@ import type { Pipeline } from "./engine/pipeline.ts";
 import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
 import { monotonic } from "./engine/real-time.ts";
 import { createFaults } from "./engine/endpoints/faults.ts";
+import type { Collector } from "./engine/traces/collector.ts";
 import { createTraces } from "./engine/traces/traces.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { typedCalls } from "./scenarios/run/pipeline.ts";
@@ -57,8 +58,8 @@ export type AppOptions = {
   log?: (sentence: string) => void;
   /** Sends deliveries in a thread of their own; in the thread of everything else when left out. */
   deliveryThread?: boolean;
-  /** The collector's address for traces (`collectorUrl`); nothing is traced when left out. */
-  traces?: string | undefined;
+  /** Nothing is traced when left out. */
+  traces?: Collector | undefined;
   version: string;
 };
 
@@ -87,7 +88,7 @@ export function createApp(options: AppOptions): App {
   const traces =
     options.traces === undefined
       ? null
-      : createTraces({ url: options.traces, store, now: () => clock.now(), version, log });
+      : createTraces({ collector: options.traces, store, now: () => clock.now(), version, log });
   const inThread = options.deliveryThread ?? false;
   const delivery = createDelivery(core, { dataDir, inThread, traces });
   const ports = createPorts(core, delivery, { host, ports: portNumbers, dataDir, log });

@@ -285,6 +285,7 @@ export function createPorts(
   };
   const ingestUrl = (): string => addresses.ingestUrl;
   const upkeep = createUpkeep({ ...core, settings: () => configuration.settings() });
+  signals.configurationChanged.on(() => upkeep.onConfigurationChanged());
   const refused = createRefusedRequests({ ...core, now: () => core.clock.now(), ingestUrl });
   const ingest = new Ingest({
     ...core,

@@ -135,7 +135,18 @@ const attempt = z
   .meta({ id: "Attempt" });
 export const testAttempt = attempt
   .omit({ id: true, round: true, leftOut: true })
+  .extend({ mapping: z.string().nullable().describe("The mapping that made the request.") })
   .meta({ id: "TestAttempt" });
+
+export const mappingDecision = z
+  .object({
+    name: z.string(),
+    reason: z
+      .string()
+      .describe("`routed`, `mapping_disabled`, `trigger_not_met` or `payload_error`."),
+    detail: z.string(),
+  })
+  .meta({ id: "MappingDecision" });
 
 export type AttemptAnswer = z.input<typeof attempt>;
 

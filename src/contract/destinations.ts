@@ -9,7 +9,7 @@ import { filterActions, sampleBys } from "../domain/destination-filter.ts";
 import { destinationIds, endpointIds, messageIds, sourceIds, webhookIds } from "../domain/ids.ts";
 import { defineCall } from "./call.ts";
 import { maxConditionLength } from "./conditions.ts";
-import { job, testAttempt } from "./deliveries.ts";
+import { job, mappingDecision, testAttempt } from "./deliveries.ts";
 import { step } from "./endpoints.ts";
 import { byId, bytes, deleted, headers, idOf, listOf, messageType, time } from "./shapes.ts";
 
@@ -268,7 +268,7 @@ export const destinationCalls = [
     method: "POST",
     path: "/api/destinations/{id}/test",
     summary:
-      "Sends one event to the destination's webhooks, once each and also when it is disabled, and answers with what was sent and received. It is no message: no count, profile or delivery changes.",
+      "Sends one event to the destination's webhooks, or what its mappings make of it, once each and also when it is disabled, and answers with what was sent and received. It is no message: no count, profile or delivery changes.",
     params: byId(id),
     body: z.strictObject({
       event: z
@@ -277,13 +277,20 @@ export const destinationCalls = [
         .describe("A message as a client sends it, with its `type`. A sample when left out."),
     }),
     answer: z.object({
-      sent: z.boolean().describe("False when a filter or the event's integrations keep it back."),
+      sent: z
+        .boolean()
+        .describe(
+          "False when a filter or the event's integrations keep it back, or no mapping makes a request of it.",
+        ),
       messageId: z.string(),
       reason: z.string(),
       detail: z.string(),
       warnings: z.array(z.string()),
       filters: z.array(z.string()).describe("The filters that did something."),
-      payload: bytes.nullable(),
+      mappings: z.array(mappingDecision).describe("What became of it at each mapping."),
+      payload: bytes
+        .nullable()
+        .describe("Null too where each mapping sends its own: its `request` has it."),
       attempts: z.array(testAttempt),
     }),
   }),
@@ -293,6 +300,7 @@ export const destinationCalls = [
     path: "/api/destinations/{id}/funnel",
     summary:
       "What became of the messages of the destination's sources, with reasons: of the newest 10,000 that were received in a period of the clock.",
+    reads: ["messages", "deliveries", "destinations"],
     params: byId(id),
     query: z.strictObject({
       since: time.optional().describe("Received then or later."),

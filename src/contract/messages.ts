@@ -11,7 +11,7 @@ import {
 import { filterKeys } from "../domain/message-filter.ts";
 import { messageStates, outcomes, planStates } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
-import { deliveryDetails, job } from "./deliveries.ts";
+import { deliveryDetails, job, mappingDecision } from "./deliveries.ts";
 import {
   byId,
   bytes,
@@ -108,11 +108,9 @@ export const decision = z
         "The filters of the destination that did something, and the payload without and with them where they changed it.",
       ),
     mappings: z
-      .array(z.object({ name: z.string(), reason: z.string(), detail: z.string() }))
+      .array(mappingDecision)
       .optional()
-      .describe(
-        "What became of it at each mapping: `routed`, `mapping_disabled`, `trigger_not_met` or `payload_error`.",
-      ),
+      .describe("Of a destination with mappings: what became of it at each."),
   })
   .meta({ id: "Decision" });
 

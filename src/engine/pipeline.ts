@@ -236,8 +236,8 @@ export type Deliveries = {
 /** One event to one destination, which is no message and on no record. */
 export type TestEvents = {
   /**
-   * To all webhooks of the destination, once each, also when it is disabled. A sample when no event
-   * is given. Ends early when the caller aborts it.
+   * To all webhooks of the destination, or what its mappings make of it, once each, also when it is
+   * disabled. A sample when no event is given. Ends early when the caller aborts it.
    */
   send(id: DestinationId, event?: unknown, caller?: AbortSignal): Promise<TestedEvent | Problem>;
 };
@@ -245,12 +245,20 @@ export type TestEvents = {
 export type TestedEvent = {
   messageId: string;
   decision: Decision;
-  /** Null when the destination's filters, or the event's integrations, keep it from there. */
+  /**
+   * Null when the destination's filters, or the event's integrations, keep it from there, and where
+   * each mapping sends its own.
+   */
   payload: Uint8Array | null;
   attempts: TestAttempt[];
 };
 
-export type TestAttempt = Omit<AttemptRecord, "deliveryId" | "round">;
+export type TestAttempt = Omit<AttemptRecord, "deliveryId" | "round"> & {
+  /** The name of the mapping that made the request. */
+  mapping: string | null;
+  method: string;
+  body: Uint8Array;
+};
 
 /** The write key as it is, or that of a source at this moment. */
 export type ClientDraft = Pick<SimulatedClient, "name"> &

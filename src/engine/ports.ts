@@ -427,8 +427,12 @@ export type QueryStore = {
   usersNamed(start: string, limit: number): Promise<Map<string, number>>;
   /** What routing decided about a message for one destination; null when it was not connected. */
   decisionAt(id: MessageRowId, destination: DestinationId): Pick<Decision, "reason"> | null;
-  /** The deliveries of a message. */
-  deliveriesOf(id: MessageRowId): DeliverySummary[];
+  /** The deliveries of a message, those first whose state it has. */
+  deliveriesOf(
+    id: MessageRowId,
+  ): Pick<DeliverySummary, "id" | "destinationId" | "state" | "reason">[];
+  /** How the last round of a delivery ended that has not succeeded; null before the first. */
+  lastOutcome(id: DeliveryId): Outcome | null;
   /** Newest first. */
   deliveries(
     filter: DeliveryFilter,

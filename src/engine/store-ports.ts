@@ -147,6 +147,11 @@ export type UpkeepStore = {
    */
   giveBack(limit: number): number;
   /**
+   * Merges lists that lookups would have to go through one by one, a slice of it; returns whether
+   * there is more to do.
+   */
+  mergePostings(): boolean;
+  /**
    * Removes all messages and everything that belongs to them, and requests kept for unknown write
    * keys; ids start again.
    */

@@ -4,7 +4,12 @@
  */
 
 import type { Destination, RetryProfile, Settings, Source } from "../domain/configuration.ts";
-import { destinationIds, type DestinationId, type SourceId } from "../domain/ids.ts";
+import {
+  destinationIds,
+  type DestinationId,
+  type SourceId,
+  type WebhookId,
+} from "../domain/ids.ts";
 import { isProblem, notFound, problem, type Problem } from "../domain/problem.ts";
 import { isRetryable } from "../domain/retry.ts";
 import type { Activity, Holds } from "./clock/activity.ts";
@@ -12,12 +17,12 @@ import type { Clock } from "./clock/clock.ts";
 import { startAttempt, type RunningAttempt } from "./deliver/attempt.ts";
 import type { DeliveryThread } from "./deliver/delivery-thread.ts";
 import type { Trust } from "./deliver/dial.ts";
-import { headersFor } from "./deliver/rounds.ts";
+import { headersFor, mappedHeaders } from "./deliver/rounds.ts";
 import { createSender } from "./deliver/sender.ts";
 import { acceptRequest } from "./ingest/accept.ts";
 import { parseBody } from "./ingest/read-request.ts";
 import type { TestAttempt, TestEvents } from "./pipeline.ts";
-import type { Decision } from "./route/decision.ts";
+import type { Decision, MappedRequest } from "./route/decision.ts";
 import { wallClockNow } from "./real-time.ts";
 
 type TestEventsOptions = {
@@ -57,6 +62,15 @@ const sample = {
 
 type Routed = { messageId: string; decision: Decision; payload: Uint8Array | null };
 
+type TestRequest = {
+  webhookId: WebhookId;
+  mapping: string | null;
+  url: string;
+  method: string;
+  headers: [string, string][];
+  body: Uint8Array;
+};
+
 export function createTestEvents(options: TestEventsOptions): TestEvents & { stop(): void } {
   const { configuration, clock, activity, holds, trust, thread } = options;
   const sender = createSender({ trust, thread });
@@ -87,21 +101,39 @@ export function createTestEvents(options: TestEventsOptions): TestEvents & { sto
     const { decisions, payloads } = message.route();
     const [decision] = decisions;
     if (decision === undefined) throw new Error("a test event has no decision");
+    if (!decision.routed) return { messageId, decision, payload: null };
+    if (decision.requests !== undefined)
+      return { messageId, decision: withBatchesOfOne(decision, destination), payload: null };
     const payload = decision.filtered?.bodies?.after ?? payloads[destination.payload] ?? null;
-    return { messageId, decision, payload: decision.routed ? payload : null };
+    return { messageId, decision, payload };
+  }
+
+  function requestsOf(destination: Destination, { decision, payload }: Routed): TestRequest[] {
+    const { vendor } = configuration.settings();
+    if (payload !== null) {
+      const own = headersFor(destination, vendor, payload);
+      return destination.webhooks.map(({ id: webhookId, url, headers }) => ({
+        ...{ webhookId, mapping: null, url, method: "POST", body: payload },
+        headers: [...own, ...Object.entries(headers)],
+      }));
+    }
+    return (decision.requests ?? []).map((request) => {
+      const { webhookId, url, method } = request;
+      const body = bodyOf(request);
+      const signing = { headers: request.headers, signed: request.body };
+      const headers = mappedHeaders(signing, destination, vendor, body.length > 0);
+      return { webhookId, mapping: nameOf(destination, request), url, method, headers, body };
+    });
   }
 
   async function attempt(
     destination: Destination,
-    { id, url, headers }: Destination["webhooks"][number],
-    body: Uint8Array,
+    { webhookId, mapping, ...request }: TestRequest,
   ): Promise<TestAttempt | null> {
     const profile = configuration.retryProfileOf(destination);
     const work = activity.begin();
-    const own = headersFor(destination, configuration.settings().vendor, body);
     const started = startAttempt({
-      ...{ sender, clock, holds, work, url, body },
-      headers: [...own, ...Object.entries(headers)],
+      ...{ sender, clock, holds, work, ...request },
       timeoutMs: profile.timeoutMs,
     });
     running.add(started);
@@ -110,7 +142,8 @@ export function createTestEvents(options: TestEventsOptions): TestEvents & { sto
       if (result === null) return null;
       const status = result.outcome === "http_error" ? (result.response?.status ?? null) : null;
       const retryable = isRetryable(profile, result.outcome, status);
-      return { ...result, webhookId: id, webhookUrl: url, retryable };
+      const { url: webhookUrl, method, body } = request;
+      return { ...result, webhookId, webhookUrl, mapping, method, body, retryable };
     } finally {
       running.delete(started);
       work.end();
@@ -123,11 +156,9 @@ export function createTestEvents(options: TestEventsOptions): TestEvents & { sto
       if (destination === undefined) return notFound("destination", destinationIds.format(id));
       const test = routed(destination, event);
       if (isProblem(test)) return test;
-      const { payload } = test;
-      if (payload === null) return { ...test, attempts: [] };
       const before = new Set(running);
       const all = Promise.all(
-        destination.webhooks.map((webhook) => attempt(destination, webhook, payload)),
+        requestsOf(destination, test).map((request) => attempt(destination, request)),
       );
       const mine = [...running].filter((each) => !before.has(each));
       const leave = (): void => mine.forEach((each) => each.stop());
@@ -141,4 +172,26 @@ export function createTestEvents(options: TestEventsOptions): TestEvents & { sto
       sender.close();
     },
   };
+}
+
+const nameOf = ({ mappings }: Destination, { webhookId }: MappedRequest): string | null =>
+  mappings.find(({ id }) => id === webhookId)?.name ?? null;
+
+/** A mapping with batches sends a batch of one. */
+function bodyOf({ body, batch }: MappedRequest): Uint8Array {
+  if (batch === null) return body ?? new Uint8Array();
+  return Buffer.concat([Buffer.from("["), body ?? Buffer.from("null"), Buffer.from("]")]);
+}
+
+function withBatchesOfOne(decision: Decision, destination: Destination): Decision {
+  const batched = new Set(
+    decision.requests?.flatMap((request) =>
+      request.batch === null ? [] : [nameOf(destination, request)],
+    ),
+  );
+  const mappings = decision.mappings?.map((each) =>
+    batched.has(each.name) ? { ...each, detail: "Its data is sent as a batch of one." } : each,
+  );
+  const detail = mappings?.map((each) => `${each.name}: ${each.detail}`).join(" ");
+  return { ...decision, detail: detail ?? decision.detail, ...(mappings && { mappings }) };
 }

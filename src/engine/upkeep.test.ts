@@ -88,6 +88,22 @@ test("old messages go in slices of 200 a millisecond apart, and it looks again e
   expect(told()).toEqual([]);
 });
 
+test("a limit that was changed applies at once, and not after a stop", () => {
+  const { upkeep, used, commit, messages } = startUpkeep();
+  commit(3);
+  upkeep.start();
+  used.maxMessages = 1;
+  upkeep.onConfigurationChanged();
+  expect(messages()).toBe(3);
+  vi.advanceTimersByTime(1);
+  expect(messages()).toBe(1);
+  used.maxMessages = 0;
+  upkeep.stop();
+  upkeep.onConfigurationChanged();
+  vi.advanceTimersByTime(30_000);
+  expect(messages()).toBe(1);
+});
+
 test("the pages of what went leave the file in slices, once nothing more goes", () => {
   const { upkeep, db, used, reject } = startUpkeep();
   const pages = (): number => db.pragma("page_count", { simple: true }) as number;

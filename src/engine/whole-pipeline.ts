@@ -198,11 +198,14 @@ type Upkeep = {
   stop(): void;
   /** Messages were committed. */
   kick(): void;
+  /** Limits may have changed: they apply at once. */
+  onConfigurationChanged(): void;
 };
 
 /**
  * Retention: removes old messages by count, by bytes and by age, and rejected ones beyond their
- * quota. It uses wall-clock time and runs in slices, with everything else in between.
+ * quota; and merges what lookups go through. It uses wall-clock time and runs in slices, with
+ * everything else in between.
  */
 export function createUpkeep({ store, settings, changes, report }: UpkeepOptions): Upkeep {
   let timer: RealTimer | null = null;
@@ -214,6 +217,7 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
     const { maxMessages, maxBytes, maxAgeMs } = settings();
     let removed = 0;
     let freed = 0;
+    let merges = false;
     try {
       removed = store.removeOld(
         {
@@ -224,11 +228,12 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
         slice,
       );
       if (removed === 0) freed = store.giveBack(slice);
+      if (removed === 0 && freed === 0) merges = store.mergePostings();
     } catch (error) {
       report(error);
     }
     noteGone(removed);
-    timer = startIdleTimer(removed > 0 || freed > 0 ? 1 : retentionEveryMs, run);
+    timer = startIdleTimer(removed > 0 || freed > 0 || merges ? 1 : retentionEveryMs, run);
   }
 
   function kick(): void {
@@ -270,5 +275,10 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
       timer?.cancel();
     },
     kick,
+    onConfigurationChanged() {
+      if (timer === null || isStopped) return;
+      timer.cancel();
+      timer = startIdleTimer(0, run);
+    },
   };
 }

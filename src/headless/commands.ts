@@ -400,6 +400,7 @@ export const share = defineCommand({
     },
     secrets: { text: "Keep the secrets." },
     force: { text: "Replace FILE if it exists." },
+    json,
   },
   exits: { 0: "when the file is written", 1: "when it is not", 2: wrongFlag },
 });

@@ -1,12 +1,14 @@
 /**
  * `hookyard.config.yaml`, `.json` or `.ts`: the sources, destinations, endpoints and audiences that
- * a repository wants, and its ports. Found upwards from where a command runs; `serve` and `apply`
- * read it.
+ * a repository wants, and its ports. Found upwards from where a command runs; both hosts and
+ * `apply` read it.
  */
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { Api } from "../api/api.ts";
+import { Refusal } from "../app-errors.ts";
 import type { ConfigurationDocument } from "../contract/configuration.ts";
 import { isObject, type Json } from "../domain/json.ts";
 import { unknownMembers } from "../scenarios/file/members.ts";
@@ -29,7 +31,7 @@ export type ConfigFile = {
 };
 
 /** The message is for the user, one line for each mistake. */
-export class WrongConfig extends Error {
+export class WrongConfig extends Refusal {
   override name = "WrongConfig";
 }
 
@@ -74,6 +76,21 @@ export async function readConfigFile(
     document: documentIn(filled.value),
     environment: Object.fromEntries(overlay) as Record<string, string>,
   };
+}
+
+/** At the start of a host, before its control API is there for others. */
+export async function applyAtStart(
+  { file, document }: ConfigFile,
+  api: Pick<Api, "call">,
+  warn: (sentence: string) => void,
+): Promise<void> {
+  const { status, body } = await api.call("configuration.import", document);
+  if (status >= 400) throw new WrongConfig(`${file}: ${(body as { message: string }).message}`);
+  for (const what of (body as { missing?: string[] }).missing ?? [])
+    warn(`${file}: a credential was left out, and Hookyard does not have it. Enter it: ${what}.`);
+  const { body: present } = await api.call("configuration.export", {});
+  const kept = keptBeside(document, present as ConfigurationDocument);
+  if (kept.length > 0) warn(`Not in ${file}, and kept: ${kept.join(", ")}.`);
 }
 
 /** As the contract has it on the wire: its call decodes it. */

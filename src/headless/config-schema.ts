@@ -26,7 +26,7 @@ export const configFile = z
         endpointsTls: port,
       })
       .optional()
-      .describe("Where hookyard serve listens, unless a flag or the environment says otherwise."),
+      .describe("Where Hookyard listens, unless a flag or the environment says otherwise."),
     ...shape,
   })
   .meta({ id: "HookyardConfig", title: "A configuration of Hookyard" });

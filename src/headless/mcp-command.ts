@@ -5,13 +5,16 @@
  */
 
 import { join, resolve } from "node:path";
-import { DataInUse, OpenError, PortTaken } from "../app-errors.ts";
+import { DataInUse, OpenError, PortTaken, Refusal } from "../app-errors.ts";
+import type { Collector } from "../engine/traces/collector.ts";
 import { createMcp } from "../mcp/mcp.ts";
 import { defaultDataDirectory, mcp } from "./commands.ts";
+import { applyAtStart, readConfigFile, type ConfigFile } from "./config-file.ts";
 import { connect, NoHookyard } from "./connect.ts";
 import { startControl, whoHasData } from "./control.ts";
 import { endEarly, readFlags } from "./flags.ts";
 import { answerElsewhere, serveLines, type Answering } from "./mcp-stdio.ts";
+import { parseServeFlags, tracesTo, type ServePorts } from "./serve-flags.ts";
 
 type Options = { root: string; version: string };
 type Hookyard = Answering & { stop(): Promise<void> };
@@ -59,31 +62,34 @@ async function joinRunning(data: string): Promise<Hookyard | null> {
 }
 
 async function startOwn(data: string, options: Options): Promise<Hookyard> {
-  const usual = { ingest: 4700, ingestTls: null, endpoints: 4702, endpointsTls: 4703, ui: 4701 };
+  const config = await readConfigFile(process.env["HOOKYARD_CONFIG"] || undefined);
+  const flags = parseServeFlags(["--data", data], { ...config?.environment, ...process.env });
+  if (flags === "help" || "wrong" in flags) throw new Refusal(flags === "help" ? "" : flags.wrong);
+  const { ports, traces } = flags;
+  const asked = { ...options, config, traces: tracesTo(traces, warn) };
   try {
-    return await startOn(usual, data, options);
+    return await startOn(ports, data, asked);
   } catch (error) {
     if (!(error instanceof PortTaken)) throw error;
     const free = { ingest: 0, ingestTls: null, endpoints: 0, endpointsTls: 0, ui: 0 };
-    return startOn(free, data, options);
+    return startOn(free, data, asked);
   }
 }
 
-type Ports = {
-  ingest: number;
-  ingestTls: null;
-  endpoints: number;
-  endpointsTls: number;
-  ui: number;
-};
+type Asked = Options & { config: ConfigFile | null; traces: Collector | undefined };
 
-async function startOn(ports: Ports, data: string, { root, version }: Options): Promise<Hookyard> {
+async function startOn(
+  ports: ServePorts,
+  data: string,
+  { root, version, config, traces }: Asked,
+): Promise<Hookyard> {
   const { createApp } = await import("../app.ts");
   const app = createApp({
     data,
     ports,
     scenarios: join(root, "resources", "scenarios"),
     deliveryThread: true,
+    traces,
     report,
     log: warn,
     version,
@@ -91,6 +97,7 @@ async function startOn(ports: Ports, data: string, { root, version }: Options): 
   try {
     const { dataDir } = await app.start();
     const { api } = app;
+    if (config !== null) await applyAtStart(config, api, warn);
     const options = { api, dataDir, root, version, report, program: "headless" } as const;
     const control = await startControl({ ...options, port: ports.ui });
     warn(`Started Hookyard: ${control.uiUrl}. It ends with this program.`);
@@ -110,7 +117,8 @@ async function startOn(ports: Ports, data: string, { root, version }: Options): 
 
 function sentenceOf(error: unknown): string {
   if (error instanceof DataInUse) return whoHasData(error);
-  if (error instanceof OpenError || error instanceof NoHookyard) return error.message;
+  if ([OpenError, NoHookyard, Refusal].some((kind) => error instanceof kind))
+    return (error as Error).message;
   return `Hookyard could not start: ${error instanceof Error ? error.message : String(error)}`;
 }
 

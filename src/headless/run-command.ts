@@ -192,7 +192,7 @@ async function shareRun(
   { version, root, file }: { version: string; root: string; file: string },
 ): Promise<void> {
   const { collectShare } = await import("../share/share-file.ts");
-  const { writeShare } = await import("./share-command.ts");
+  const { writeShare, writtenText } = await import("./share-command.ts");
   const lines = await collectShare({
     ...pipeline,
     version,
@@ -201,8 +201,9 @@ async function shareRun(
     redact: [],
     filter: "",
   });
-  if (typeof lines === "string")
-    writeShare({ file, lines, root, force: true, say: (text) => void process.stderr.write(text) });
+  if (typeof lines !== "string") return;
+  const written = writeShare({ file, lines, root, force: true });
+  process.stderr.write(`${"wrong" in written ? written.wrong : writtenText(written)}\n`);
 }
 
 type RunFile = Pick<Parameters<typeof runRead>[0], "start" | "keep" | "seed"> & { file: string };

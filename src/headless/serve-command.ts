@@ -4,21 +4,20 @@
  */
 
 import { join } from "node:path";
-import { DataInUse, OpenError, PortTaken } from "../app-errors.ts";
-import type { App } from "../app.ts";
-import type { ConfigurationDocument } from "../contract/configuration.ts";
-import { isProblem } from "../domain/problem.ts";
+import { DataInUse, OpenError, PortTaken, Refusal } from "../app-errors.ts";
 import { wallClockNow } from "../engine/real-time.ts";
-import { collectorUrl } from "../engine/traces/collector.ts";
 import { serve } from "./commands.ts";
-import { keptBeside, readConfigFile, WrongConfig, type ConfigFile } from "./config-file.ts";
+import { applyAtStart, readConfigFile, WrongConfig, type ConfigFile } from "./config-file.ts";
 import { joinRunning, startControl, whoHasData } from "./control.ts";
 import { endEarly } from "./flags.ts";
 import { openInspector } from "./open-inspector.ts";
-import { isLoopback, parseServeFlags, portFlags, type ServeFlags } from "./serve-flags.ts";
-
-/** An error that the user sees in one line before the process ends. */
-class Refusal extends Error {}
+import {
+  isLoopback,
+  parseServeFlags,
+  portFlags,
+  tracesTo,
+  type ServeFlags,
+} from "./serve-flags.ts";
 
 /** Returns the exit code. */
 export async function serveCommand({
@@ -70,11 +69,7 @@ async function start({
   version: string;
 }): Promise<() => Promise<void>> {
   const { data, host, ports } = flags;
-  const traces = collectorUrl(flags.traces, process.env);
-  if (isProblem(traces)) {
-    if (flags.traces !== undefined) throw new Refusal(traces.message);
-    warn(traces.message);
-  }
+  const traces = tracesTo(flags.traces, warn);
   const { createApp } = await import("../app.ts");
   const app = createApp({
     data,
@@ -82,14 +77,14 @@ async function start({
     ports,
     scenarios: join(root, "resources", "scenarios"),
     deliveryThread: true,
-    traces: typeof traces === "string" ? traces : undefined,
+    traces,
     report,
     log,
     version,
   });
   try {
     const addresses = await app.start();
-    if (config !== null) await applyConfig(config, app.api);
+    if (config !== null) await applyAtStart(config, app.api, warn);
     const control = await startControl({
       api: app.api,
       dataDir: addresses.dataDir,
@@ -111,16 +106,6 @@ async function start({
     await app.stop().catch(report);
     throw error;
   }
-}
-
-async function applyConfig({ file, document }: ConfigFile, api: App["api"]): Promise<void> {
-  const { status, body } = await api.call("configuration.import", document);
-  if (status >= 400) throw new Refusal(`${file}: ${(body as { message: string }).message}`);
-  for (const what of (body as { missing?: string[] }).missing ?? [])
-    warn(`${file}: a credential was left out, and Hookyard does not have it. Enter it: ${what}.`);
-  const { body: present } = await api.call("configuration.export", {});
-  const kept = keptBeside(document, present as ConfigurationDocument);
-  if (kept.length > 0) warn(`Not in ${file}, and kept: ${kept.join(", ")}.`);
 }
 
 type Running = {

@@ -1,7 +1,9 @@
 /** The flags of `hookyard serve`. */
 
 import { resolve } from "node:path";
-import type { PortRole } from "../app-errors.ts";
+import { Refusal, type PortRole } from "../app-errors.ts";
+import { isProblem } from "../domain/problem.ts";
+import { collectorOf, type Collector } from "../engine/traces/collector.ts";
 import { defaultDataDirectory, serve } from "./commands.ts";
 import { readFlags, type ReadFlags } from "./flags.ts";
 
@@ -71,6 +73,18 @@ export function portsIn(
       return { wrong: `${portFlags[role]} needs a number from 0 to 65535.` };
   }
   return ports;
+}
+
+/** Where traces go. An address that somebody named is refused when it is wrong. */
+export function tracesTo(
+  named: string | undefined,
+  warn: (sentence: string) => void,
+): Collector | undefined {
+  const collector = collectorOf(named, process.env);
+  if (!isProblem(collector)) return collector ?? undefined;
+  if (named !== undefined) throw new Refusal(collector.message);
+  warn(collector.message);
+  return undefined;
 }
 
 function portOf(text: string): number {

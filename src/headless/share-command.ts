@@ -21,7 +21,7 @@ export async function shareCommand({ args, root, version }: Host): Promise<numbe
   const read = readFlags(share, args);
   if (read === "help" || "wrong" in read) return endEarly(read, share);
   const [file, ...more] = read.positionals;
-  const { data, filter, redact, secrets, force } = read.values;
+  const { data, filter, redact, secrets, force, json } = read.values;
   if (file === undefined || more.length > 0 || !/\.(?:hookyard|html)$/.test(file))
     return endEarly(
       { wrong: "hookyard share needs one file to write to: NAME.hookyard or NAME.html." },
@@ -51,7 +51,10 @@ export async function shareCommand({ args, root, version }: Host): Promise<numbe
         filter,
       });
       if (typeof lines !== "string") return say(lines.message, 1);
-      return writeShare({ file, lines, root, force });
+      const written = writeShare({ file, lines, root, force });
+      if ("wrong" in written) return say(written.wrong, 1);
+      process.stdout.write(`${json ? JSON.stringify(written) : writtenText(written)}\n`);
+      return 0;
     } finally {
       await app.stop();
     }
@@ -63,33 +66,38 @@ export async function shareCommand({ args, root, version }: Host): Promise<numbe
   }
 }
 
+type Written = { file: string; bytes: number; messages: number };
+
 /** Only its owner can read it: it holds what users sent. */
 export function writeShare({
   file,
   lines,
   root,
   force,
-  say: sayDone = (text) => void process.stdout.write(text),
 }: {
   file: string;
   lines: string;
   root: string;
   force: boolean;
-  say?: (text: string) => void;
-}): number {
+}): Written | { wrong: string } {
   const content = file.endsWith(".html") ? sharePage(lines, root) : compressed(lines);
   try {
     writeFileSync(file, content, { mode: 0o600, flag: force ? "w" : "wx" });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") return say(`${file} already exists. --force replaces it.`, 1);
-    return say(`${file} cannot be written: ${message}`, 1);
+    return {
+      wrong:
+        code === "EEXIST"
+          ? `${file} already exists. --force replaces it.`
+          : `${file} cannot be written: ${message}`,
+    };
   }
-  const messages = (lines.split("\n").length - 2) / 2;
-  sayDone(
-    `${file}: ${messages.toLocaleString("en")} messages, ${content.length.toLocaleString("en")} bytes.\n`,
-  );
-  return 0;
+  return { file, bytes: content.length, messages: (lines.split("\n").length - 2) / 2 };
+}
+
+export function writtenText({ file, bytes, messages }: Written): string {
+  const count = (n: number): string => n.toLocaleString("en");
+  return `${file}: ${count(messages)} messages, ${count(bytes)} bytes.`;
 }
 
 /** Until a signal comes. */

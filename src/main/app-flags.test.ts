@@ -6,6 +6,8 @@ test("without flags the data is in the platform's place and the ports are the us
   expect(parseAppFlags(["."], {})).toEqual({
     data: null,
     ports: { ingest: 4700, ingestTls: null, ui: 4701, endpoints: 4702, endpointsTls: 4703 },
+    config: undefined,
+    traces: undefined,
     share: null,
   });
 });
@@ -26,6 +28,8 @@ test("flags come before the environment", () => {
   expect(parseAppFlags([".", "--ingest-port", "0", "--data=some/where"], environment)).toEqual({
     data: resolve("some/where"),
     ports: { ingest: 0, ingestTls: 7, ui: 4701, endpoints: 4702, endpointsTls: 3 },
+    config: undefined,
+    traces: undefined,
     share: null,
   });
   expect(parseAppFlags([], environment)).toMatchObject({ data: ":memory:", ports: { ingest: 1 } });

@@ -12,6 +12,10 @@ export type AppFlags = {
   /** A directory, `:memory:`, or null: the platform's place for it. */
   data: string | null;
   ports: ServePorts;
+  /** A configuration file; undefined: the one that is found. */
+  config: string | undefined;
+  /** The collector's address for traces. */
+  traces: string | undefined;
   /** A share file to open in place of the data. */
   share: string | null;
 };
@@ -29,12 +33,14 @@ export function parseAppFlags(
   if ("wrong" in read) return read;
   const ports = portsIn(read.values);
   if ("wrong" in ports) return ports;
-  const { data } = read.values;
+  const { data, config, traces } = read.values;
   if (data === "") return { wrong: "--data needs a directory, or :memory:." };
   const share = read.positionals.find((each) => each.endsWith(".hookyard"));
   return {
     data: data === undefined || data === ":memory:" ? (data ?? null) : resolve(data),
     ports,
+    config,
+    traces,
     share: share === undefined ? null : resolve(share),
   };
 }

@@ -9,10 +9,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { app, dialog, session, type WebContents, ipcMain, MessageChannelMain } from "electron";
-import { DataInUse, OpenError } from "../app-errors.ts";
+import { DataInUse, OpenError, Refusal } from "../app-errors.ts";
 import { createApp } from "../app.ts";
+import { applyAtStart, readConfigFile, type ConfigFile } from "../headless/config-file.ts";
 import { type Control, joinRunning, startControl } from "../headless/control.ts";
-import type { ServePorts } from "../headless/serve-flags.ts";
+import { tracesTo } from "../headless/serve-flags.ts";
 import { makeDataDirectory } from "../data-directory.ts";
 import { wallClockNow } from "../engine/real-time.ts";
 import { createPortApi } from "../api/port-api.ts";
@@ -91,14 +92,19 @@ function openShareFile(file: string): void {
     .catch(fail);
 }
 
-async function run({ data, ports }: AppFlags): Promise<void> {
+async function run(first: AppFlags): Promise<void> {
+  const config = await readConfigFile(first.config);
+  // Its ports are below the flags and the environment.
+  const environment = { ...config?.environment, ...process.env };
+  const flags = parseAppFlags(process.argv.slice(1), environment);
+  if ("wrong" in flags) return refuse(flags.wrong);
   denyPermissions(session.defaultSession);
   serveApp(join(root, "out", "renderer"));
   setMenu(process.platform);
   const userData = app.getPath("userData");
   const hookyard = await startOnPorts({
-    ports,
-    createApp: (free) => createHosted(data ?? userData, free),
+    ports: flags.ports,
+    createApp: (ports) => createHosted({ ...flags, ports }, userData, config),
     report,
   });
   if (hookyard === null) return app.exit(0);
@@ -120,10 +126,15 @@ async function run({ data, ports }: AppFlags): Promise<void> {
 }
 
 /** The pipeline, with the same control API for scripts as the headless host serves. */
-function createHosted(data: string, ports: ServePorts) {
+function createHosted(
+  { data, ports, traces }: AppFlags,
+  userData: string,
+  config: ConfigFile | null,
+) {
   const app = createApp({
-    data,
+    data: data ?? userData,
     ports,
+    traces: tracesTo(traces, log),
     scenarios: join(root, "resources", "scenarios"),
     deliveryThread: true,
     report,
@@ -136,6 +147,7 @@ function createHosted(data: string, ports: ServePorts) {
     async start(): Promise<void> {
       const { dataDir } = await app.start();
       const { api } = app;
+      if (config !== null) await applyAtStart(config, api, log);
       const options = { api, dataDir, root, version, report, program: "desktop" } as const;
       control = await startControl({ ...options, port: ports.ui });
     },
@@ -154,7 +166,7 @@ async function failUnlessJoined(error: unknown): Promise<void> {
 }
 
 function fail(error: unknown): void {
-  if (!(error instanceof OpenError)) report(error);
+  if (!(error instanceof OpenError || error instanceof Refusal)) report(error);
   refuse(error instanceof Error ? error.message : String(error));
 }
 

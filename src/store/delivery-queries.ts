@@ -46,6 +46,7 @@ type Queries = Pick<
   | "deliveriesByDestination"
   | "deliveriesByDue"
   | "deliveriesOf"
+  | "lastOutcome"
   | "deliveryDetails"
   | "listed"
   | "newestAttempts"
@@ -67,7 +68,15 @@ export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
     `SELECT * FROM deliveries INDEXED BY deliveries_by_state
      WHERE destination_id = ? AND state = ? AND id < ? ORDER BY id DESC LIMIT ?`,
   );
-  const ofMessage = db.prepare<[number], DeliveryRow>(`${deliveriesOfMessage} ORDER BY id`);
+  const ofMessage = db.prepare<
+    [number],
+    Pick<DeliveryRow, "id" | "destination_id" | "state" | "reason">
+  >(`SELECT id, destination_id, state, reason FROM (${deliveriesOfMessage}) ORDER BY state, id`);
+  const lastOutcome = db
+    .prepare<[number], number>(
+      `SELECT outcome FROM attempts WHERE delivery_id = ? ORDER BY round DESC, duration_ms DESC LIMIT 1`,
+    )
+    .pluck();
 
   const dueAt = db.prepare<[number, number, number, number], DeliveryRow>(
     `SELECT * FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at = ? AND id > ? ORDER BY id LIMIT ?`,
@@ -129,7 +138,17 @@ export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
       return page(found, from, limit, (row) => ({ at: dueOf(row), id: row.id as DeliveryId }));
     },
 
-    deliveriesOf: (message) => ofMessage.all(message).map(summaryOf),
+    deliveriesOf: (message) =>
+      ofMessage.all(message).map(({ id, destination_id, state, reason }) => ({
+        id: id as DeliveryId,
+        destinationId: destination_id as DestinationId,
+        state: deliveryStateAt(state),
+        reason,
+      })),
+    lastOutcome(delivery) {
+      const outcome = lastOutcome.get(delivery);
+      return outcome === undefined ? null : outcomeAt(outcome);
+    },
 
     deliveryDetails: createDeliveryReader(db, mapped).delivery,
 

@@ -14,6 +14,8 @@ import {
   startOfTime,
 } from "./store.fixture.ts";
 
+type PlanRow = { id: number; parent: number; detail: string };
+
 const draft = fc.record({
   messageId: fc.oneof(
     { weight: 4, arbitrary: fc.uuid() },
@@ -269,3 +271,23 @@ function expectStatsOfRows({ db, store }: TestStore): void {
   )
     throw new Error("stats differ from the rows");
 }
+
+test("a check reads each table once, and not once for each row of another", () => {
+  const { db } = openTestStore();
+  const explain = db.prepare.bind(db);
+  const scans: string[] = [];
+  db.prepare = (sql: string) => {
+    const plan = explain(`EXPLAIN QUERY PLAN ${sql}`).all() as PlanRow[];
+    const isPerRow = (row: PlanRow | undefined): boolean =>
+      row !== undefined &&
+      (row.detail.includes("CORRELATED") || isPerRow(plan.find(({ id }) => id === row.parent)));
+    scans.push(
+      ...plan
+        .filter((row) => row.detail.startsWith("SCAN") && isPerRow(row))
+        .map(({ detail }) => `${detail} in ${sql}`),
+    );
+    return explain(sql);
+  };
+  expectConsistent(db);
+  expect(scans).toEqual([]);
+});

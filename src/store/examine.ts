@@ -144,6 +144,10 @@ function examineRows(db: Db, { format, sizes, rows, checked, findings }: Examina
   }
 }
 
+/** Its own, and the batches that it is in. */
+const deliveriesOfMessage = `SELECT id FROM deliveries WHERE message_id = messages.id
+       UNION ALL SELECT delivery_id FROM batch_parts WHERE message_id = messages.id`;
+
 /**
  * What SQLite cannot check: that counts are those of the rows, and that no row belongs to something
  * that is not there. Each finds the rows that are wrong.
@@ -183,7 +187,14 @@ const queries: Record<string, string> = {
     "SELECT block FROM postings WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id >= block * 4096 AND id < (block + 1) * 4096)",
   // The last block is still filling, in memory.
   "blocks of messages that postings do not list": `SELECT id / 4096 AS one, count(*) AS n FROM messages GROUP BY one
-     HAVING one < (SELECT max(id) / 4096 FROM messages) AND n IS NOT (SELECT length(message_ids) / 8 FROM postings WHERE block = one)`,
+     HAVING one < (SELECT max(id) / 4096 FROM messages) AND n IS NOT (SELECT length(message_ids) / 8 FROM postings WHERE block = one)
+       AND NOT EXISTS (SELECT 1 FROM posting_segments WHERE state = 1 AND one * 4096 >= first AND one * 4096 < "end")`,
+  "merged postings of other messages than there are": `SELECT id FROM posting_segments
+     WHERE state = 1 AND left <> (SELECT count(*) FROM messages WHERE id >= first AND id < "end")`,
+  "blocks of postings that are merged already": `SELECT block FROM postings, posting_segments
+     WHERE state = 1 AND block * 4096 >= first AND block * 4096 < "end"`,
+  "pieces of merged postings that belong to none":
+    "SELECT id FROM posting_pieces WHERE id / 2097152 NOT IN (SELECT id FROM posting_segments)",
   "profiles with a wrong event count":
     "SELECT id FROM profiles WHERE events <> (SELECT count(*) FROM profile_events WHERE profile_id = profiles.id)",
   "users whose id refers to another profile": `SELECT id FROM profiles WHERE user_id IS NOT NULL
@@ -205,11 +216,9 @@ const queries: Record<string, string> = {
     ]),
   ),
   "messages that are not in the first state of their deliveries": `SELECT id FROM messages
-     WHERE state <> (SELECT min(state) FROM deliveries WHERE message_id = messages.id
-       OR id IN (SELECT delivery_id FROM batch_parts WHERE message_id = messages.id))`,
+     WHERE state <> (SELECT min(state) FROM deliveries WHERE id IN (${deliveriesOfMessage}))`,
   "messages with a wrong attempt count": `SELECT id FROM messages
-     WHERE attempts <> (SELECT count(*) FROM attempts JOIN deliveries ON deliveries.id = delivery_id WHERE message_id = messages.id
-       OR delivery_id IN (SELECT delivery_id FROM batch_parts WHERE message_id = messages.id))`,
+     WHERE attempts <> (SELECT count(*) FROM attempts WHERE delivery_id IN (${deliveriesOfMessage}))`,
 };
 
 /** What is wrong, and how many rows of it; empty when all is well. */

@@ -81,7 +81,7 @@ test("on a full disk trouble lasts until there is room again, without anybody as
 
 test("a reader that fails, now or later, sets trouble too", async () => {
   const { db, store } = openTestStore();
-  db.exec("DROP TABLE postings");
+  db.exec("DROP TABLE messages");
   await expect(store.messages({ userId: "ada" }, 10, null)).rejects.toThrow("no such table");
   expect(store.trouble()).toBeNull();
   store.noteFailure(failing("SQLITE_NOTADB"));

@@ -6,7 +6,7 @@
  */
 
 import type { PlanState } from "../domain/states.ts";
-import { blockSize } from "./postings.ts";
+import { blockSize } from "./posting-segments.ts";
 import type { Db, Transactions } from "./transactions.ts";
 
 /** What happened to a message, as its row says. */

@@ -10,7 +10,8 @@ import type { KindTest, MessageKinds } from "./counts.ts";
 import type { MappedRequests } from "./mapped-requests.ts";
 import type { FactsTest, MessageFacts } from "./message-facts.ts";
 import type { MessageRow } from "./message-rows.ts";
-import { blockSize, type Postings } from "./postings.ts";
+import { blockSize } from "./posting-segments.ts";
+import type { Postings } from "./postings.ts";
 import type { Db } from "./transactions.ts";
 
 /** Requests, and bytes of requests, that are searched between two turns of the event loop. */

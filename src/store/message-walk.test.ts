@@ -1,7 +1,14 @@
 import { expect, test } from "vitest";
 import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
 import type { MessageFilter } from "../engine/ports.ts";
-import { attempt, openTestStore, request, startOfTime } from "./store.fixture.ts";
+import {
+  attempt,
+  moveTo,
+  openTestStore,
+  request,
+  startOfTime,
+  type MessageDraft,
+} from "./store.fixture.ts";
 
 test("a message is found by a status, alone or its hundred, and by how often it was tried", async () => {
   const { store } = openTestStore();
@@ -97,4 +104,59 @@ test("values are counted over all messages, and users by how their ids begin", a
     ]),
   );
   expect([...store.messagesBySource()]).toEqual([[1, 3]]);
+});
+
+test("a destination's messages are found alone and in batches, newest first, whatever is removed", async () => {
+  const { store } = openTestStore();
+  const drafts = Array.from({ length: 5000 }, (_, n): MessageDraft => {
+    const mappedTo = [2, 3].flatMap((to) => [
+      ...((n * to) % 5 === 0 || n % 1000 > 990 ? [{ to, key: `k${n % 4}` }] : []),
+      ...((n + to) % 7 === 0 ? [{ to, key: null }] : []),
+    ]);
+    return { to: n % 3 === 0 ? [1] : [], mappedTo };
+  });
+  for (let at = 0; at < drafts.length; at += 500)
+    store.commit([request(drafts.slice(at, at + 500))]);
+  const goesTo = (id: number): number[] =>
+    drafts.flatMap(({ to = [], mappedTo = [] }, n) =>
+      to.includes(id) || mappedTo.some((each) => each.to === id) ? [n + 1] : [],
+    );
+  const listed = async (filter: MessageFilter, limit: number): Promise<number[]> => {
+    const found: number[] = [];
+    let before: MessageRowId | null = null;
+    do {
+      const page: Awaited<ReturnType<typeof store.messages>> = await store.messages(
+        filter,
+        limit,
+        before,
+      );
+      found.push(...page.items.map(({ id }) => Number(id)));
+      before = page.nextCursor;
+    } while (before !== null);
+    return found;
+  };
+  const expectAll = async (first: number): Promise<void> => {
+    for (const destinationId of [1, 2, 3, 4] as DestinationId[]) {
+      const expected = goesTo(destinationId).filter((id) => id >= first);
+      expect(await listed({ destinationId }, 700)).toEqual(expected.toReversed());
+      const { total } = await store.messages({ destinationId }, 1, null);
+      expect(total).toBe(expected.length);
+    }
+    const both = [1, 3] as DestinationId[];
+    const any = [...new Set(both.flatMap(goesTo))].filter((id) => id >= first);
+    expect(await listed({ destinationId: both }, 900)).toEqual(any.toSorted((a, b) => b - a));
+  };
+  await expectAll(1);
+  // What was first in a batch is removed, and the batch belongs to a later message.
+  for (const destination of [1, 2, 3] as DestinationId[]) {
+    let claimed;
+    while ((claimed = store.claim(destination, startOfTime + 5000, 1000)).length > 0)
+      for (const { id } of claimed) store.record([attempt(id)], [moveTo(id, "delivered")]);
+  }
+  store.markFollowed(drafts.length as MessageRowId);
+  const limits = { maxMessages: 2501, maxBytes: null, olderThanWall: null };
+  while (store.removeOld(limits, 100) > 0);
+  const left = (await store.messages({}, 1, null)).total;
+  expect(left).toBeLessThan(3000);
+  await expectAll(5001 - left);
 });

@@ -7,6 +7,7 @@
 import type { MessageFilter, OneOrMany } from "../engine/ports.ts";
 import { outcomeCode, stateCode, typeCode } from "./codes.ts";
 import { anyKind, kindNumber, kindTest, type KindTest, type MessageKinds } from "./counts.ts";
+import { deliveredTo } from "./delivered-walk.ts";
 import type { MappedRequests } from "./mapped-requests.ts";
 import { planOf, type Course, type FactsTest, type MessageFacts } from "./message-facts.ts";
 import type { TextSearch } from "./message-text.ts";
@@ -41,9 +42,6 @@ type Sources = {
   text: TextSearch;
 };
 
-/** Deliveries of one state that are read at once. */
-const readAtOnce = 512;
-
 export function createWalks(sources: Sources): (filter: MessageFilter) => Walk {
   const { db, mapped: requests, postings, kinds, facts, text } = sources;
   const kindCounts = db.prepare<[], { sourceId: number; type: number; state: number; n: number }>(
@@ -53,7 +51,7 @@ export function createWalks(sources: Sources): (filter: MessageFilter) => Walk {
     `SELECT first_message AS first, requests.messages AS n
      FROM messages JOIN requests ON requests.id = request_id WHERE messages.id = ?`,
   );
-  const delivered = deliveredTo(db);
+  const delivered = deliveredTo(db, requests);
 
   const rangesOf = (batch: OneOrMany<number>): { first: number; end: number }[] =>
     valuesOf(batch).flatMap((id) => {
@@ -104,8 +102,7 @@ export function createWalks(sources: Sources): (filter: MessageFilter) => Walk {
         null,
         [],
       );
-    // Batches are not in the order of their messages.
-    if ((destinationId !== undefined || webhookId !== undefined) && !requests.hasBatches) {
+    if (destinationId !== undefined || webhookId !== undefined) {
       const ids =
         destinationId === undefined
           ? delivered.destinationsOf(valuesOf(webhookId as OneOrMany<number>))
@@ -161,55 +158,6 @@ function* stretchesOf(
   for (const { first, end } of ranges)
     for (let id = Math.min(end, before) - 1; id >= first; id -= 1) ids.add(id);
   yield among([...ids].sort((a, b) => b - a));
-}
-
-/** Messages that have a delivery to some destinations. Deliveries are in the order of their messages. */
-function deliveredTo(db: Db) {
-  const states = db.prepare<[], { destination: number; state: number }>(
-    "SELECT destination_id AS destination, state FROM delivery_counts WHERE n > 0",
-  );
-  const firstFrom = db
-    .prepare<[number], number>(
-      "SELECT id FROM deliveries WHERE message_id >= ? ORDER BY message_id, id LIMIT 1",
-    )
-    .pluck();
-  const newest = db.prepare<[number, number, number], { id: number; message: number }>(
-    `SELECT id, message_id AS message FROM deliveries INDEXED BY deliveries_by_state
-     WHERE destination_id = ? AND state = ? AND id < ? ORDER BY id DESC LIMIT ${readAtOnce}`,
-  );
-  const destinationOf = db
-    .prepare<[number], number>("SELECT destination_id FROM webhooks WHERE id = ?")
-    .pluck();
-
-  return {
-    /** Null when one of the webhooks is gone, and its destination with it. */
-    destinationsOf(webhooks: readonly number[]): number[] | null {
-      const ids = webhooks.flatMap((id) => destinationOf.get(id) ?? []);
-      return ids.length === webhooks.length ? [...new Set(ids)] : null;
-    },
-    *to(destinations: readonly number[], before: number): Generator<number[]> {
-      const wanted = new Set(destinations);
-      const from = states.all().filter(({ destination }) => wanted.has(destination));
-      let bound = firstFrom.get(before) ?? Number.MAX_SAFE_INTEGER;
-      let last = before;
-      for (;;) {
-        const read = from.map(({ destination, state }) => newest.all(destination, state, bound));
-        // Below this one, a state may have deliveries that were not read.
-        const floor = Math.max(
-          0,
-          ...read.map((rows) => (rows.length < readAtOnce ? 0 : (rows.at(-1)?.id ?? 0))),
-        );
-        const messages = read.flatMap((rows) =>
-          rows.flatMap(({ id, message }) => (id >= floor && message < last ? [message] : [])),
-        );
-        const ids = [...new Set(messages)].sort((a, b) => b - a);
-        last = ids.at(-1) ?? last;
-        yield ids;
-        if (floor === 0) return;
-        bound = floor;
-      }
-    },
-  };
 }
 
 /** Null for a filter that names no source, type or state. */

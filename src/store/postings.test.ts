@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { blockSize, Postings, hash40, type PostingEntry, type PostingField } from "./postings.ts";
+import { blockSize, type PostingField } from "./posting-segments.ts";
+import { Postings, hash40, type PostingEntry } from "./postings.ts";
+import { inconsistenciesIn } from "./examine.ts";
 import { openTestStore } from "./store.fixture.ts";
 import { Transactions, type Db } from "./transactions.ts";
 
@@ -9,10 +11,21 @@ type World = { db: Db; transactions: Transactions; postings: Postings; rows: Pos
 const insertSql = `INSERT INTO messages (id, request_id, offset, size, message_id, source_id, type, state, user_id, anonymous_id, event, received_at, timestamp)
   VALUES (?, 1, 0, 0, ?, 1, 0, 0, ?, ?, ?, 0, 0)`;
 
+/** Three levels within eight blocks, with many pieces and slices. */
+const small = { fanOut: 2, pieceEntries: 150, piecesPerSlice: 4 };
+
 function world(): World {
   const { db } = openTestStore();
   const transactions = new Transactions(db);
-  return { db, transactions, postings: new Postings(db, transactions), rows: [] };
+  return { db, transactions, postings: new Postings(db, transactions, small), rows: [] };
+}
+
+function restart(one: World): void {
+  one.postings = new Postings(one.db, one.transactions, small);
+}
+
+function mergeAll({ postings }: World): void {
+  while (postings.mergeSlice());
 }
 
 /** Numbers that a seed repeats. */
@@ -94,6 +107,23 @@ function expectBruteForce({ postings, rows }: World, before?: number): void {
   }
 }
 
+/** What `hookyard doctor` says of postings. */
+function expectNothingLost({ db }: World): void {
+  expect(inconsistenciesIn(db).filter(({ what }) => what.includes("postings"))).toEqual([]);
+}
+
+const sameUser = (id: number): PostingEntry => ({
+  id,
+  messageId: `m-${id}`,
+  userId: "u",
+  anonymousId: null,
+});
+
+const sameUsers = (from: number, to: number): PostingEntry[] =>
+  Array.from({ length: to - from + 1 }, (_, n) => sameUser(from + n));
+
+const newestFirst = (to: number): number[] => Array.from({ length: to }, (_, n) => to - n);
+
 describe("candidates are what a look at every row finds, newest first", () => {
   const step = fc.oneof(
     {
@@ -124,12 +154,21 @@ describe("candidates are what a look at every row finds, newest first", () => {
         count: fc.integer({ min: 1, max: blockSize }),
       }),
     },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant("merge"), count: fc.integer({ min: 1, max: 400 }) }),
+    },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant("merge all"), count: fc.constant(0) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant("fail to merge"), count: fc.constant(0) }),
+    },
     { weight: 1, arbitrary: fc.record({ do: fc.constant("start again"), count: fc.constant(0) }) },
   );
 
-  test("over several blocks, with failures, removals and restarts in between", () => {
+  test("over several blocks, with merges, failures, removals and restarts in between", () => {
     fc.assert(
-      fc.property(fc.array(step, { minLength: 2, maxLength: 9 }), fc.nat(), (steps, seed) => {
+      fc.property(fc.array(step, { minLength: 2, maxLength: 12 }), fc.nat(), (steps, seed) => {
         const draw = draws(seed);
         const one = world();
         let nextId = 1;
@@ -149,8 +188,17 @@ describe("candidates are what a look at every row finds, newest first", () => {
           } else if (what === "fail to add") add(one, added(), { rollBack: true });
           else if (what === "remove") remove(one, oldest());
           else if (what === "fail to remove") remove(one, oldest(), { rollBack: true });
-          else one.postings = new Postings(one.db, one.transactions);
+          else if (what === "merge all") mergeAll(one);
+          else if (what === "merge") for (let n = 0; n < count; n += 1) one.postings.mergeSlice();
+          else if (what === "fail to merge") {
+            const failing = one.transactions.wrap(() => {
+              one.postings.mergeSlice();
+              throw new Error("rolled back");
+            });
+            expect(failing).toThrow("rolled back");
+          } else restart(one);
           expectBruteForce(one);
+          expectNothingLost(one);
         }
         for (const before of [1, 2, blockSize, blockSize + 1, nextId - 1, draw(nextId)])
           expectBruteForce(one, before);
@@ -179,6 +227,36 @@ describe("candidates are what a look at every row finds, newest first", () => {
     );
     seen.push(...[...walk].flat());
     expect(seen).toEqual(Array.from({ length: blockSize + 100 }, (_, n) => blockSize + 100 - n));
+  });
+
+  test("a walk that is going on while its blocks are merged shows each message once", () => {
+    const one = world();
+    add(one, sameUsers(1, blockSize * 9));
+    const walk = one.postings.candidates("users", ["u"]);
+    const seen: number[] = [];
+    for (const ids of walk) {
+      seen.push(...ids);
+      for (let slice = 0; slice < 40; slice += 1) one.postings.mergeSlice();
+    }
+    expect(seen).toEqual(newestFirst(blockSize * 9));
+    expect(one.db.prepare("SELECT level FROM posting_segments WHERE state = 1").all()).toEqual([
+      { level: 3 },
+    ]);
+  });
+
+  test("of several values, each message once and newest first, in merged blocks too", () => {
+    const one = world();
+    const rows = sameUsers(1, blockSize * 5).map((row) => ({
+      ...row,
+      userId: row.id % 3 === 0 ? "a" : "b",
+      anonymousId: row.id % 100 === 0 ? "c" : "a",
+    }));
+    add(one, rows);
+    mergeAll(one);
+    const all = [...one.postings.candidates("users", ["a", "b", "c", "a"])].flat();
+    expect(all).toEqual(newestFirst(blockSize * 5));
+    const few = [...one.postings.candidates("users", ["c", "nobody"], 500)].flat();
+    expect(few).toEqual([400, 300, 200, 100]);
   });
 
   test("whatever the value is, before and after a restart", () => {
@@ -265,7 +343,7 @@ test("a block of which nothing is left leaves no row, and neither does one that 
   expect(blocks()).toEqual([2]);
   // The newest message that is left is one of a block that has its row.
   remove(one, new Set([blockSize * 3]));
-  one.postings = new Postings(one.db, one.transactions);
+  restart(one);
   expectBruteForce(one);
   expect([...one.postings.candidates("users", ["u"])].flat()).toEqual([
     blockSize * 2 + 2,
@@ -277,6 +355,29 @@ test("a block of which nothing is left leaves no row, and neither does one that 
   remove(one, new Set([blockSize * 2 + 1, blockSize * 2 + 2]));
   expect(blocks()).toEqual([]);
   expect([...one.postings.candidates("users", ["u"])].flat()).toEqual([]);
+});
+
+test("a segment that loses its last message goes with all its pieces, also while it is merged", () => {
+  const one = world();
+  const rowsOf = (table: string): unknown =>
+    one.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
+  add(one, sameUsers(1, blockSize * 5));
+  mergeAll(one);
+  const upTo = (id: number): Set<number> => new Set(newestFirst(id));
+  remove(one, upTo(blockSize - 1));
+  expectBruteForce(one);
+  expectNothingLost(one);
+  // What is left is merged once more, and half of it goes meanwhile.
+  add(one, sameUsers(blockSize * 5 + 1, blockSize * 8 + 1));
+  for (let slice = 0; slice < 20; slice += 1) one.postings.mergeSlice();
+  remove(one, new Set(one.rows.map(({ id }) => id).filter((id) => id < blockSize * 3)));
+  mergeAll(one);
+  expectBruteForce(one);
+  expectNothingLost(one);
+  remove(one, new Set(one.rows.map(({ id }) => id).filter((id) => id < blockSize * 8)));
+  mergeAll(one);
+  expectNothingLost(one);
+  expect([rowsOf("posting_segments"), rowsOf("posting_pieces")]).toEqual([0, 0]);
 });
 
 test("a walk that is going on while retention removes the blocks before it ends without them", () => {
@@ -298,7 +399,7 @@ test("a walk that is going on while retention removes the blocks before it ends 
   expect([...walk].flat()).toEqual([]);
 });
 
-test("lists of closed blocks are read once, and the 512 read last are kept", () => {
+test("lists of closed blocks are read once, and the 64 read last are kept", () => {
   const { db } = openTestStore();
   let reads = 0;
   const counting = new Proxy(db, {
@@ -314,19 +415,19 @@ test("lists of closed blocks are read once, and the 512 read last are kept", () 
   });
   const postings = new Postings(counting, new Transactions(db));
   const insert = db.prepare("INSERT INTO postings VALUES (?, x'', x'', x'')");
-  db.prepare(insertSql).run(blockSize * 1000, "m", null, null, null);
-  for (let block = 1; block <= 513; block += 1) insert.run(block);
+  db.prepare(insertSql).run(blockSize * 100, "m", null, null, null);
+  for (let block = 1; block <= 65; block += 1) insert.run(block);
   const readsOf = (before: number): number => {
     reads = 0;
-    for (const ids of postings.candidates("users", ["u"], before * blockSize))
+    for (const ids of postings.candidates("users", ["u"], (before + 1) * blockSize))
       expect(ids).toEqual([]);
     return reads;
   };
-  expect(readsOf(511)).toBe(511);
-  expect(readsOf(511)).toBe(0);
-  expect(readsOf(512)).toBe(1);
-  expect(readsOf(512)).toBe(0);
-  // Block 513 takes the place of block 511, which was read first, that one the place of block 510,
+  expect(readsOf(63)).toBe(63);
+  expect(readsOf(63)).toBe(0);
+  expect(readsOf(64)).toBe(1);
+  expect(readsOf(64)).toBe(0);
+  // Block 65 takes the place of block 63, which was read first, that one the place of block 62,
   // and so on.
-  expect(readsOf(513)).toBe(512);
+  expect(readsOf(65)).toBe(64);
 });

@@ -2,18 +2,21 @@
  * Which messages carry a user or a message id. Ordinary indexes on such scattered values
  * dirty a page per message and cost more than all the rest of ingest; postings are written in
  * blocks of 4,096 messages, each a sorted list of (hash, place in the block), and looked up by
- * binary search from the newest block back. The block that is still filling is in memory and
+ * binary search from the newest block back. Older blocks are merged into segments. The block that is still filling is in memory and
  * rebuilt from its rows at the start. Results are candidates: a reader that shows a row compares
  * the value itself.
  */
 
+import {
+  asDoubles,
+  blockSize,
+  type Found,
+  type PostingField,
+  postingFields,
+  PostingSegments,
+  type SegmentSizes,
+} from "./posting-segments.ts";
 import type { Transactions, Db } from "./transactions.ts";
-
-/** Messages a block covers: ids that share all but their lowest 12 bits. */
-export const blockSize = 4096;
-
-const postingFields = ["users", "message_ids"] as const;
-export type PostingField = (typeof postingFields)[number];
 
 export type PostingEntry = {
   id: number;
@@ -25,8 +28,8 @@ export type PostingEntry = {
 type Block = Record<PostingField, number[]>;
 
 const emptyBlock = (): Block => ({ users: [], message_ids: [] });
-/** Lists kept in memory, of 32 KB each: two fields of a million messages, 16 MB. */
-const maxKept = 512;
+/** Lists kept in memory, of 32 KB each: more than there are before they are merged. */
+const maxKept = 64;
 
 const blockOf = (id: number): number => Math.floor(id / blockSize);
 const pack = (value: string, id: number): number => hash40(value) * blockSize + (id % blockSize);
@@ -40,13 +43,15 @@ export class Postings {
   #insert;
   #one;
   #delete;
-  #blocksBefore;
+  #newestBlock;
   #select: Record<PostingField, { get(block: number): Buffer | undefined }>;
+  #segments;
   /** Lists of closed blocks that were read lately, by field and block. */
   #read = new Map<string, Float64Array>();
 
-  constructor(db: Db, transactions: Transactions) {
+  constructor(db: Db, transactions: Transactions, sizes?: SegmentSizes) {
     this.#db = db;
+    this.#segments = new PostingSegments(db, transactions, sizes);
     this.#transactions = transactions;
     transactions.onReload(() => this.rollback());
     // Events are looked up in memory; lists of them are left from earlier versions.
@@ -59,10 +64,8 @@ export class Postings {
       users: list("users"),
       message_ids: list("message_ids"),
     };
-    this.#blocksBefore = db
-      .prepare<[number], number>(
-        "SELECT block FROM postings WHERE block < ? ORDER BY block DESC LIMIT 16",
-      )
+    this.#newestBlock = db
+      .prepare<[number], number | null>("SELECT max(block) FROM postings WHERE block < ?")
       .pluck();
     this.#one = db.prepare<[number], Record<PostingField, Buffer>>(
       "SELECT users, message_ids FROM postings WHERE block = ?",
@@ -76,7 +79,9 @@ export class Postings {
     this.#catchUp(entry.id);
     const block = blockOf(entry.id);
     if (block !== this.#block) {
-      if (this.#filling.message_ids.length > 0) this.#write();
+      // A segment may have it, when all later messages were removed before a start.
+      if (this.#filling.message_ids.length > 0 && !this.#segments.has(this.#block * blockSize))
+        this.#write();
       this.#block = block;
       this.#filling = emptyBlock();
     }
@@ -87,6 +92,7 @@ export class Postings {
   remove(ids: ReadonlySet<number>): void {
     this.#transactions.changes(this);
     this.#catchUp();
+    this.#segments.remove(ids);
     for (const block of new Set([...ids].map(blockOf))) {
       for (const field of postingFields) this.#read.delete(`${field} ${block}`);
       const stays = (packed: number): boolean => !ids.has(block * blockSize + (packed % blockSize));
@@ -139,21 +145,33 @@ export class Postings {
   ): Generator<number[]> {
     this.#catchUp();
     const hashes = values.map(hash40);
-    const idsOf = (block: number, sorted: Float64Array): number[] => {
-      const ids = hashes
-        .flatMap((hash) => idsWith(hash, block, sorted))
-        .filter((id) => id < before);
-      return hashes.length === 1 ? ids : [...new Set(ids)].sort((a, b) => b - a);
-    };
     // Whoever walks may let messages come in between, and another block be the one that is filling.
     const newestBlock = this.#block;
-    yield idsOf(newestBlock, Float64Array.from(this.#filling[field]).sort());
-    for (let from = Math.min(newestBlock, blockOf(before) + 1); ;) {
-      const blocks = this.#blocksBefore.all(from);
-      for (const block of blocks) yield idsOf(block, this.#closed(field, block));
-      if (blocks.length < 16) return;
-      from = blocks.at(-1) as number;
+    const filling = Float64Array.from(this.#filling[field]).sort();
+    yield idsIn(newestBlock, filling, hashes, before);
+    for (let bound = Math.min(before, newestBlock * blockSize); bound > 0;) {
+      const found = this.#findBelow(field, hashes, bound);
+      if (found === null) return;
+      yield found.ids;
+      bound = found.bound;
     }
+  }
+
+  /** Looks into the newest segment or block below `bound`, which others may have merged by now. */
+  #findBelow(field: PostingField, hashes: readonly number[], bound: number): Found | null {
+    const segment = this.#segments.newestBelow(bound);
+    const block = this.#newestBlock.get(Math.ceil(bound / blockSize)) as number | null;
+    if (block !== null && (segment === undefined || block * blockSize >= segment.end)) {
+      const ids = idsIn(block, this.#closed(field, block), hashes, bound);
+      return { ids, bound: block * blockSize };
+    }
+    return segment === undefined ? null : this.#segments.find(segment, { field, hashes, bound });
+  }
+
+  /** One slice of merging the blocks that are closed; returns whether there is more to do. */
+  mergeSlice(): boolean {
+    this.#catchUp();
+    return this.#segments.mergeSlice(this.#block * blockSize);
   }
 
   /**
@@ -170,11 +188,12 @@ export class Postings {
   }
 
   /**
-   * Every (hash, id) of one field from a message on, oldest block first: for what is kept in
+   * Every (hash, id) of one field from a message on, and some of earlier ones: for what is kept in
    * memory.
    */
   forEach(field: PostingField, fromId: number, visit: (hash: number, id: number) => void): void {
     this.#catchUp();
+    this.#segments.forEach(field, fromId, visit);
     const rows = this.#db
       .prepare<[number], { block: number; list: Buffer }>(
         `SELECT block, ${field} AS list FROM postings WHERE block >= ? ORDER BY block`,
@@ -210,10 +229,15 @@ function visitAll(
   }
 }
 
-function asDoubles(list: Buffer): Float64Array {
-  if (list.byteOffset % 8 === 0)
-    return new Float64Array(list.buffer, list.byteOffset, list.byteLength / 8);
-  return new Float64Array(Uint8Array.from(list).buffer);
+/** Below `before`, newest first. */
+function idsIn(
+  block: number,
+  sorted: Float64Array,
+  hashes: readonly number[],
+  before: number,
+): number[] {
+  const ids = hashes.flatMap((hash) => idsWith(hash, block, sorted)).filter((id) => id < before);
+  return hashes.length === 1 ? ids : [...new Set(ids)].sort((a, b) => b - a);
 }
 
 /** Newest first. */

@@ -31,6 +31,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.commit([
     request([{ messageId: "a", userId: "ada", event: "Bought", to: [1] }, { messageId: "a" }]),
   ]);
+  store.commit([request([{ mappedTo: [{ to: 2, key: "k" }] }])]);
   store.claim(destination, startOfTime, 10);
   store.record(
     [attempt(1 as DeliveryId, { status: 503 })],
@@ -67,6 +68,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   await store.usersNamed("a", 1);
   store.messagesBySource();
   store.deliveriesOf(1 as MessageRowId);
+  store.lastOutcome(1 as DeliveryId);
   store.message(1 as MessageRowId);
   store.messageSource(1 as MessageRowId);
   store.deliveries({}, 1, null);
@@ -201,7 +203,7 @@ function follow(store: Store): void {
 
 /** The tables that grow with the messages and the users, under the names that queries give them. */
 const growing =
-  /SCAN (messages|requests|deliveries|attempts|transitions|decisions|payloads|postings|d|computed_values|deletion_users(?! USING INDEX deletion_users_left)|deletion_messages|sent|suppressions|profiles(?! USING COVERING INDEX profiles_known$)|gone|identities|profile_\w+|groups|user|last_sent)\b/;
+  /SCAN (messages|requests|deliveries|attempts|transitions|decisions|payloads|postings|posting_pieces|d|computed_values|deletion_users(?! USING INDEX deletion_users_left)|deletion_messages|sent|suppressions|profiles(?! USING COVERING INDEX profiles_known$)|gone|identities|profile_\w+|groups|user|last_sent)\b/;
 
 /** Read whole at a start, to be kept in memory. */
 const readAtStart = [
@@ -331,8 +333,18 @@ test.each<[string, RegExp, string]>([
   ["requests to search", /FROM requests WHERE id <= \?/, "INTEGER PRIMARY KEY (rowid<?)"],
   [
     "a block of postings",
-    /SELECT block FROM postings WHERE block < \?/,
+    /SELECT max\(block\) FROM postings WHERE block < \?/,
     "INTEGER PRIMARY KEY (rowid<?)",
+  ],
+  [
+    "blocks of postings to merge",
+    /message_ids, block FROM postings WHERE block >= \?/,
+    "INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+  ],
+  [
+    "a piece of merged postings",
+    /SELECT entries FROM posting_pieces WHERE id = \?/,
+    "INTEGER PRIMARY KEY (rowid=?)",
   ],
   [
     "what was last sent of a user",

@@ -10,7 +10,7 @@ import { expect, onTestFinished } from "vitest";
 import type { DeliveryId, DestinationId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { DeliveryState, MessageType, Outcome } from "../domain/states.ts";
 import type { AttemptRecord, IncomingRequest, NewMessage, Transition } from "../engine/ports.ts";
-import type { Decision } from "../engine/route/decision.ts";
+import type { Decision, MappedRequest } from "../engine/route/decision.ts";
 import type { Store } from "../engine/store-ports.ts";
 import { inconsistenciesIn } from "./examine.ts";
 import type { StoreHealth } from "./health.ts";
@@ -66,6 +66,8 @@ export type MessageDraft = Partial<Omit<NewMessage, "offset" | "size" | "route" 
   type?: MessageType | null;
   /** Where it goes. */
   to?: number[];
+  /** Where a mapping sends it, or collects it in batches of three, by their key. */
+  mappedTo?: { to: number; key: string | null }[];
   /** Destinations that leave it out. */
   notTo?: number[];
   text?: string;
@@ -105,7 +107,7 @@ export function request(
 }
 
 function message(
-  { to = [], notTo = [], text = "{}", failure, ...draft }: MessageDraft,
+  { to = [], mappedTo = [], notTo = [], text = "{}", failure, ...draft }: MessageDraft,
   offset: number,
   size: number,
   at: number,
@@ -139,6 +141,10 @@ function message(
       return {
         decisions: [
           ...to.map((id) => decision(id, "routed")),
+          ...[...Map.groupBy(mappedTo, (mapped) => mapped.to)].map(([id, mapped]) => ({
+            ...decision(id, "routed"),
+            requests: mapped.map(({ key }) => mappedRequest(id, key)),
+          })),
           ...notTo.map((id) => decision(id, "disabled")),
         ],
         plan: null,
@@ -147,6 +153,15 @@ function message(
     },
   };
 }
+
+const mappedRequest = (id: number, key: string | null): MappedRequest => ({
+  webhookId: id as WebhookId,
+  url: "http://127.0.0.1/hook",
+  method: "POST",
+  headers: [],
+  body: Buffer.from("{}"),
+  batch: key === null ? null : { key, size: 3, waitMs: 1000 },
+});
 
 export function attempt(
   deliveryId: DeliveryId,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DeliveryId, DestinationId } from "../domain/ids.ts";
 import type { Store } from "../engine/store-ports.ts";
-import { blockSize } from "./postings.ts";
+import { blockSize } from "./posting-segments.ts";
 import { createStore } from "./sqlite-store.ts";
 import {
   attempt,

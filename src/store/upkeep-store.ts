@@ -31,6 +31,8 @@ const recordTables = [
   "messages",
   "message_counts",
   "postings",
+  "posting_segments",
+  "posting_pieces",
   "decisions",
   "payloads",
   "filtered",
@@ -165,6 +167,7 @@ export function createUpkeepStore({
       db.exec(`PRAGMA incremental_vacuum(${limit})`);
       return pages - (freePages.get() as { pages: number }).pages;
     },
+    mergePostings: () => postings.mergeSlice(),
     clearMessages: () => clear(db, transactions, [...recordTables, ...profileTables]),
     clearEverything: () =>
       clear(db, transactions, [...recordTables, ...profileTables, ...configurationTables]),

@@ -71,6 +71,7 @@ export const verbAnswers = {
       .object({ number: count, violations: texts, schedule: texts, scenario: z.string() })
       .nullable(),
   }),
+  share: z.object({ file: z.string(), bytes: count, messages: count }),
   doctor: z.object({
     dataDir: z.string(),
     inUse: z.boolean(),

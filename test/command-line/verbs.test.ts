@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { commands } from "../../src/headless/commands.ts";
 import { verbAnswers, verbSchema } from "./answers.ts";
-import { startHookyard } from "../crash/hookyard-process.ts";
+import { startHookyard, type Surroundings } from "../crash/hookyard-process.ts";
 import { answerIn, hookyard } from "./command-line.ts";
 import { verbsSuite } from "./verbs.suite.ts";
 
-async function start(data: string): Promise<void> {
-  const running = startHookyard(data);
+async function start(data: string, surroundings: Surroundings = {}): Promise<void> {
+  const running = startHookyard(data, [], surroundings);
   onTestFinished(async () => {
     running.kill("SIGTERM");
     await running.ended;

@@ -1,7 +1,8 @@
 /** One event to one destination: what is sent and received, and that nothing else changes. */
 
 import { createHmac } from "node:crypto";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { InputOf } from "../../src/contract/contract.ts";
 import { startIngestApp } from "../support/ingest-app.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";
 
@@ -107,5 +108,105 @@ describe("a test event", () => {
   test("to a destination that is not there is 404", async () => {
     const app = await startIngestApp();
     expect(await app.api("destinations.test", { id: "dst_99" })).toMatchObject({ status: 404 });
+  });
+});
+
+describe("a test event to a destination with mappings", () => {
+  const mapped = async (mappings: InputOf<"destinations.create">["mappings"], draft = {}) => {
+    const app = await startIngestApp();
+    const { id } = await app.call("destinations.create", {
+      kind: "webhooks-actions",
+      name: "Mapped",
+      sourceIds: [],
+      sharedSecret: "s3cret",
+      enabled: false,
+      mappings,
+      ...draft,
+    });
+    const send = (event: unknown = order) => app.call("destinations.test", { id, event });
+    return { app, send };
+  };
+  const signed = (text: string) => createHmac("sha1", "s3cret").update(text).digest("hex");
+  const receiving = async () => {
+    const receiver = await startReceiver();
+    onTestFinished(() => receiver.stop());
+    return receiver;
+  };
+
+  test("sends the request of every enabled mapping whose trigger matches, of a batch one", async () => {
+    const { url, requests } = await receiving();
+    const { app, send } = await mapped(
+      [
+        {
+          name: "Single",
+          url: { "@template": `${url}/{{userId}}` },
+          method: "PATCH",
+          headers: { "X-Total": { "@path": "$.properties.total" } },
+          data: { total: { "@path": "$.properties.total" } },
+        },
+        { name: "Batched", url: `${url}/batch`, batch: { enabled: true, size: 100 } },
+        { name: "Others", url, trigger: 'event = "Cart Viewed"' },
+        { name: "Off", url, enabled: false },
+        { name: "Wrong", url, data: { "@path": "$.event" } },
+      ],
+      { filters: [{ name: "Mask", action: "drop-properties", properties: ["properties.email"] }] },
+    );
+    const answer = await send();
+    expect(answer).toMatchObject({ sent: true, reason: "routed", filters: ["Mask"] });
+    expect(answer.mappings.map(({ name, reason }) => [name, reason])).toEqual([
+      ["Single", "routed"],
+      ["Batched", "routed"],
+      ["Others", "trigger_not_met"],
+      ["Off", "mapping_disabled"],
+      ["Wrong", "payload_error"],
+    ]);
+    expect(answer.mappings[1]?.detail).toBe("Its data is sent as a batch of one.");
+    expect(answer.attempts).toMatchObject([
+      { mapping: "Single", outcome: "success", request: { body: '{"total":12}' } },
+      { mapping: "Batched", outcome: "success", response: { status: 200 } },
+    ]);
+
+    const [single, batch] = requests.toSorted((a, b) => (a.method < b.method ? -1 : 1));
+    expect(single).toMatchObject({ method: "PATCH", url: "/hook/ada", body: '{"total":12}' });
+    expect(single?.headers).toContainEqual(["x-total", "12"]);
+    expect(single?.headers).toContainEqual(["x-signature", signed('{"total":12}')]);
+    expect(answer.attempts[0]?.request.headers).toEqual(single?.headers);
+    const { body = "" } = batch ?? {};
+    expect(batch).toMatchObject({ method: "POST", url: "/hook/batch" });
+    expect(JSON.parse(body)).toMatchObject([{ messageId: "m-1", properties: { total: 12 } }]);
+    expect(body).not.toContain("email");
+    expect(batch?.headers).toContainEqual(["x-signature", signed(body.slice(1, -1))]);
+    expect(await counts(app)).toEqual({ messages: 0, deliveries: 0, profiles: 0 });
+  });
+
+  test("is not sent when no mapping makes a request of it, and says why for each", async () => {
+    const { send } = await mapped([
+      { name: "Carts", url: "http://127.0.0.1:9", trigger: 'event = "Cart Viewed"' },
+      { name: "Name", url: "http://127.0.0.1:9", data: { "@path": "$.event" } },
+    ]);
+    expect(await send()).toMatchObject({
+      sent: false,
+      reason: "payload_error",
+      detail: expect.stringContaining("Name: The data must be an object."),
+      attempts: [],
+    });
+    expect(await send({ ...order, integrations: { "Actions Webhook": false } })).toMatchObject({
+      sent: false,
+      reason: "integrations_false",
+      mappings: [],
+    });
+  });
+
+  test("with data that is empty sends an empty body without a signature, in a batch null", async () => {
+    const { url, requests } = await receiving();
+    const data = { "@path": "$.missing" };
+    const { send } = await mapped([
+      { name: "Empty", url: `${url}/one`, data },
+      { name: "Batch", url: `${url}/batch`, data, batch: { enabled: true } },
+    ]);
+    await send();
+    const bodies = requests.map((request) => `${request.url} ${request.body}`);
+    expect(bodies.toSorted()).toEqual(["/hook/batch [null]", "/hook/one "]);
+    expect(JSON.stringify(requests)).not.toContain("x-signature");
   });
 });

@@ -12,6 +12,13 @@ const anyPorts = ["--ingest-port", "--ui-port", "--endpoints-port", "--endpoints
 
 export type Addresses = { ingestUrl: string; uiUrl: string; token: string };
 
+/** Of a program: the flags of its ports (any free ones), its environment, and where it runs. */
+export type Surroundings = {
+  ports?: readonly string[];
+  env?: Readonly<Record<string, string>>;
+  cwd?: string;
+};
+
 export type HookyardProcess = {
   /** Null when the process ended before it was ready. */
   ready: Promise<Addresses | null>;
@@ -22,9 +29,17 @@ export type HookyardProcess = {
   kill(signal: "SIGKILL" | "SIGTERM"): void;
 };
 
-export function startHookyard(data: string, flags: readonly string[] = []): HookyardProcess {
-  const all = ["serve", "--data", data, "--json", ...anyPorts, ...flags];
-  const child = spawn(process.execPath, [cli, ...all], { stdio: ["ignore", "pipe", "pipe"] });
+export function startHookyard(
+  data: string,
+  flags: readonly string[] = [],
+  { ports = anyPorts, env = {}, cwd }: Surroundings = {},
+): HookyardProcess {
+  const all = ["serve", "--data", data, "--json", ...ports, ...flags];
+  const child = spawn(process.execPath, [cli, ...all], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+  });
   const said = { output: "", errors: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     said.output += text;

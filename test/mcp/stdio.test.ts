@@ -1,6 +1,8 @@
 /** `hookyard mcp` as an agent's program starts it, with the official client. */
 
 import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -8,6 +10,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { test as base, describe, expect } from "vitest";
 import { serveLines } from "../../src/headless/mcp-stdio.ts";
 import type { Reply } from "../../src/mcp/protocol.ts";
+import { hookyard } from "../command-line/command-line.ts";
 import { starting, until } from "../support/running-app.ts";
 import { createClient, textOf } from "./agent.ts";
 
@@ -15,10 +18,11 @@ const test = base.extend("start", starting);
 const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
 
 /** What the client starts, and what it says on standard error. */
-async function connected(revision: string, data: string) {
+async function connected(revision: string, data: string, env: Record<string, string> = {}) {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [cli, "mcp", "--data", data],
+    env: { ...(process.env as Record<string, string>), ...env },
     stderr: "pipe",
   });
   let said = "";
@@ -66,6 +70,33 @@ describe("hookyard mcp", () => {
       await serving(data, onTestFinished).ready;
     },
   );
+
+  test("sets what it starts up by the configuration file and the environment", async ({
+    start,
+    onTestFinished,
+  }) => {
+    const data = await start.directory();
+    const config = join(await start.directory(), "shop.yaml");
+    writeFileSync(
+      config,
+      "ports: { ui: 0, ingest: 0, endpoints: 0, endpointsTls: 0 }\nsources: [{ name: Shop }]\n",
+    );
+    const { client } = await connected("2026-07-28", data, { HOOKYARD_CONFIG: config });
+    onTestFinished(() => client.close());
+    const text = await textOf(client, "overview", {});
+    expect(text).toContain('name="Shop"');
+    expect(text).not.toContain("127.0.0.1:4700");
+
+    writeFileSync(config, "source: []\n");
+    const refused = await hookyard(["mcp", "--data", ":memory:"], {
+      env: { HOOKYARD_CONFIG: config },
+    }).ended;
+    expect(refused).toEqual({
+      code: 1,
+      out: "",
+      err: `${config}:1:1 source is unknown. Did you mean sources?\n`,
+    });
+  });
 
   test("joins the Hookyard that runs with the data directory, and finds it again after a restart", async ({
     start,

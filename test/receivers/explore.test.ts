@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test as base } from "vitest";
 import { explore, type Explored } from "../../src/explore/explore.ts";
 import { readExploration, type Exploration } from "../../src/explore/explore-file.ts";
 import { scenarioOf } from "../../src/explore/scenario.ts";
@@ -23,9 +23,21 @@ import {
   type ShopOptions,
 } from "./receivers.ts";
 
-function folder(): string {
+/** Nearly all of their time goes to waiting for effects, so they run together. */
+const test = base.extend<{ atEnd: AtEnd }>({
+  // oxlint-disable-next-line no-empty-pattern -- vitest reads from it that nothing is needed
+  atEnd: async ({}, use) => {
+    const ends: (() => unknown)[] = [];
+    await use((end) => void ends.push(end));
+    for (const end of ends.toReversed()) await end();
+  },
+});
+
+type AtEnd = (end: () => unknown) => void;
+
+function folder(atEnd: AtEnd): string {
   const path = mkdtempSync(join(tmpdir(), "hookyard-explore-"));
-  onTestFinished(() => rmSync(path, { recursive: true }));
+  atEnd(() => rmSync(path, { recursive: true }));
   return path;
 }
 
@@ -35,9 +47,9 @@ function shopOf(name: string): ShopEntry {
   return shop;
 }
 
-async function start(name: string, options?: ShopOptions): Promise<RunningReceiver> {
+async function start(atEnd: AtEnd, name: string, options?: ShopOptions): Promise<RunningReceiver> {
   const there = await startShop(shopOf(name), options);
-  onTestFinished(() => there.stop());
+  atEnd(() => there.stop());
   return there;
 }
 
@@ -100,9 +112,9 @@ async function search(
 }
 
 /** Three times against the wrong one, and once against a right one. */
-async function outcomesOf(scenario: string, wrong: RunningReceiver): Promise<string> {
-  const right = await start("right");
-  const into = folder();
+async function outcomesOf(atEnd: AtEnd, scenario: string, wrong: RunningReceiver): Promise<string> {
+  const right = await start(atEnd, "right");
+  const into = folder(atEnd);
   const files = [1, 2, 3].map((nth) => join(into, `wrong-${nth}.yaml`));
   for (const file of files) writeFileSync(file, scenario);
   const mended = join(into, "right.yaml");
@@ -114,23 +126,28 @@ async function outcomesOf(scenario: string, wrong: RunningReceiver): Promise<str
   return /\d+ passed.*failed/.exec(out)?.[0] ?? out;
 }
 
-test.each([
+test.concurrent.for([
   ["race", 1, 1],
   ["lost answer", 1, 3],
   ["lost answer", 3, 3],
   ["order of identifies", 1, 2],
   ["order of three", 1, 3],
   ["order of three", 4, 3],
-])("%s: is found with seed %i, and is %i steps long in the end", async (name, seed, steps) => {
-  const shop = await start(name);
-  const { explored, scenario } = await search(fileOf(shop), shop, { seed });
-  expect(explored.finding?.schedule, JSON.stringify(explored)).toHaveLength(steps);
-  expect(explored.schedules).toBeLessThanOrEqual(1000);
-  expect(await outcomesOf(scenario, shop)).toBe("1 passed, 3 failed");
-});
+] as const)(
+  "%s: is found with seed %i, and is %i steps long in the end",
+  async ([name, seed, steps], { atEnd }) => {
+    const shop = await start(atEnd, name);
+    const { explored, scenario } = await search(fileOf(shop), shop, { seed });
+    expect(explored.finding?.schedule, JSON.stringify(explored)).toHaveLength(steps);
+    expect(explored.schedules).toBeLessThanOrEqual(1000);
+    expect(await outcomesOf(atEnd, scenario, shop)).toBe("1 passed, 3 failed");
+  },
+);
 
-test("right: 300 schedules hold, and every order and every fault at every message was among them", async () => {
-  const shop = await start("right");
+test.concurrent("right: 300 schedules hold, and every order and every fault at every message was among them", async ({
+  atEnd,
+}) => {
+  const shop = await start(atEnd, "right");
   const { explored } = await search(
     fileOf(shop, { always: "{ state: same, effects: once }" }),
     shop,
@@ -140,10 +157,12 @@ test("right: 300 schedules hold, and every order and every fault at every messag
   for (const { seen, of } of explored.coverage.faults) expect(seen / of).toBeGreaterThan(0.8);
 });
 
-test("a lost answer before a real restart is found, and its scenario restarts the receiver with the same command", async () => {
-  const [data, entry] = [join(folder(), "rows"), "lost answer"];
+test.concurrent("a lost answer before a real restart is found, and its scenario restarts the receiver with the same command", async ({
+  atEnd,
+}) => {
+  const [data, entry] = [join(folder(atEnd), "rows"), "lost answer"];
   let shop = await startShop(shopOf(entry), { data });
-  onTestFinished(() => shop.stop());
+  atEnd(() => shop.stop());
   const port = Number(new URL(shop.url).port);
   const supervisor = createServer(async (_request, response) => {
     await shop.stop();
@@ -151,7 +170,7 @@ test("a lost answer before a real restart is found, and its scenario restarts th
     response.writeHead(204).end();
   });
   await new Promise<void>((resolve) => void supervisor.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void supervisor.close());
+  atEnd(() => void supervisor.close());
   const restart = `${process.execPath} -e "fetch('http://127.0.0.1:${(supervisor.address() as AddressInfo).port}')"`;
   const text = fileOf(shop, {
     restart: JSON.stringify(restart),
@@ -159,7 +178,7 @@ test("a lost answer before a real restart is found, and its scenario restarts th
   });
   const { explored, scenario } = await search(text.replace(/ {4}reset: .*\n/, ""), shop);
   expect(explored.finding?.schedule).toHaveLength(3);
-  const file = join(folder(), "found.yaml");
+  const file = join(folder(atEnd), "found.yaml");
   writeFileSync(file, scenario);
   const { out, code } = await runHookyard(["run", file], { env: { HOOKYARD_SECRET: shop.secret } });
   expect(out).toMatch(
@@ -168,8 +187,10 @@ test("a lost answer before a real restart is found, and its scenario restarts th
   expect(code).toBe(1);
 });
 
-test("an end state of the wrong order is found where every effect is there once", async () => {
-  const shop = await start("order of identifies");
+test.concurrent("an end state of the wrong order is found where every effect is there once", async ({
+  atEnd,
+}) => {
+  const shop = await start(atEnd, "order of identifies");
   const messages =
     "\n    - { type: identify }\n    - { type: track, event: Paid }\n    - { type: identify }";
   const text = fileOf(shop, { messages, always: "{ effects: any number, state: same }" });
@@ -178,11 +199,11 @@ test("an end state of the wrong order is found where every effect is there once"
     violations: [{ kind: "state" }],
     schedule: [{ message: 2 }, { message: 0 }],
   });
-  expect(await outcomesOf(scenario, shop)).toBe("1 passed, 3 failed");
+  expect(await outcomesOf(atEnd, scenario, shop)).toBe("1 passed, 3 failed");
 });
 
-test("an expectation of one's own is found to fail", async () => {
-  const shop = await start("right");
+test.concurrent("an expectation of one's own is found to fail", async ({ atEnd }) => {
+  const shop = await start(atEnd, "right");
   const always = '{ expect: [{ effects: { token: "{{user}}", times: { atMost: 2 } } }] }';
   const { explored } = await search(fileOf(shop, { always }), shop);
   expect(explored.finding?.violations.map(({ text }) => text)).toEqual([
@@ -199,18 +220,18 @@ test("the same seed draws the same schedules, and another one others", () => {
   expect(drawn(7)).not.toEqual(drawn(8));
 });
 
-describe("the command", () => {
-  function written(text: string): string {
-    const file = join(folder(), "file.yaml");
+describe.concurrent("the command", () => {
+  function written(atEnd: AtEnd, text: string): string {
+    const file = join(folder(atEnd), "file.yaml");
     writeFileSync(file, text);
     return file;
   }
 
-  test("ends with 1, and writes what it found where it should", async () => {
-    const shop = await start("race");
-    const out = join(folder(), "found");
+  test("ends with 1, and writes what it found where it should", async ({ atEnd }) => {
+    const shop = await start(atEnd, "race");
+    const out = join(folder(atEnd), "found");
     const ended = await runHookyard(
-      ["explore", written(fileOf(shop)), "--out", out, "--seed", "5"],
+      ["explore", written(atEnd, fileOf(shop)), "--out", out, "--seed", "5"],
       {
         env: { HOOKYARD_SECRET: shop.secret },
       },
@@ -225,18 +246,21 @@ describe("the command", () => {
     expect(ended.code).toBe(1);
   });
 
-  test("ends with 0 when every schedule held", async () => {
-    const shop = await start("right");
-    const { out, code } = await runHookyard(["explore", written(fileOf(shop)), "--runs", "20"], {
-      env: { HOOKYARD_SECRET: shop.secret },
-    });
+  test("ends with 0 when every schedule held", async ({ atEnd }) => {
+    const shop = await start(atEnd, "right");
+    const { out, code } = await runHookyard(
+      ["explore", written(atEnd, fileOf(shop)), "--runs", "20"],
+      {
+        env: { HOOKYARD_SECRET: shop.secret },
+      },
+    );
     expect(out).toMatch(/^20 schedules in [^]*✓ Every schedule held\./m);
     expect(code).toBe(0);
   });
 
-  test("ends with 2 where not even one message works", async () => {
-    const shop = await start("right");
-    const { err, code } = await runHookyard(["explore", written(fileOf(shop))], {
+  test("ends with 2 where not even one message works", async ({ atEnd }) => {
+    const shop = await start(atEnd, "right");
+    const { err, code } = await runHookyard(["explore", written(atEnd, fileOf(shop))], {
       env: { HOOKYARD_SECRET: "another" },
     });
     expect(err).toMatch(
@@ -245,7 +269,7 @@ describe("the command", () => {
     expect(code).toBe(2);
   });
 
-  test.each([
+  test.for([
     [
       "name: A\nsteps: []",
       "1:1  The file has no explore section. hookyard run runs scenarios without one.",
@@ -268,20 +292,20 @@ describe("the command", () => {
       fileWith("messages: [{ type: page }]\n  always: { effects: once }"),
       "5:22  Say where the receiver lists its effects",
     ],
-  ])("ends with 2 for a file that is wrong: %j", async (text, problem) => {
-    const file = written(text);
+  ] as const)("ends with 2 for a file that is wrong: %j", async ([text, problem], { atEnd }) => {
+    const file = written(atEnd, text);
     const { err, code } = await runHookyard(["explore", file]);
     expect(err.replaceAll(file, "")).toContain(`:${problem}`);
     expect(code).toBe(2);
   });
 
-  test.each([
+  test.for([
     [["explore"], /needs a file/],
     [["explore", "nowhere.yaml"], /nowhere\.yaml was not found/],
     [["explore", "a.yaml", "--runs", "0"], /--runs needs a whole number/],
     [["explore", "a.yaml", "--seeds", "1"], /hookyard explore --help lists all flags/],
-  ])("%j ends with 2", async (args, message) => {
-    const { err, code } = await runHookyard(args);
+  ] as const)("%j ends with 2", async ([args, message]) => {
+    const { err, code } = await runHookyard([...args]);
     expect(err).toMatch(message);
     expect(code).toBe(2);
   });
@@ -292,7 +316,7 @@ function fileWith(rest: string): string {
 }
 
 /** Its list shows users, a number and a time, and no tokens of messages. */
-async function startListOfUsers(isRight: boolean): Promise<string> {
+async function startListOfUsers(atEnd: AtEnd, isRight: boolean): Promise<string> {
   const rows: object[] = [];
   const seen = new Set<string>();
   const server = createServer(async (request, response) => {
@@ -309,15 +333,17 @@ async function startListOfUsers(isRight: boolean): Promise<string> {
     response.writeHead(204).end();
   });
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
+  atEnd(() => void server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test("effects without tokens of messages are compared with those of the same messages once each, but for ids and times", async () => {
+test.concurrent("effects without tokens of messages are compared with those of the same messages once each, but for ids and times", async ({
+  atEnd,
+}) => {
   const fileAt = (origin: string): string =>
     `name: List\nexplore:\n  receiver: { url: ${origin}/, effects: ${origin}/rows }\n  messages: [{ type: track, event: A }, { type: track, event: B }]\n`;
   const found = await explore({
-    exploration: read(fileAt(await startListOfUsers(false))),
+    exploration: read(fileAt(await startListOfUsers(atEnd, false))),
     secret: null,
     seed: 1,
     runs: 100,
@@ -329,7 +355,7 @@ test("effects without tokens of messages are compared with those of the same mes
   ]);
   expect(found.finding).toMatchObject({ violations: [{ kind: "state" }] });
   const right = await explore({
-    exploration: read(fileAt(await startListOfUsers(true))),
+    exploration: read(fileAt(await startListOfUsers(atEnd, true))),
     secret: null,
     seed: 1,
     runs: 100,
@@ -339,7 +365,7 @@ test("effects without tokens of messages are compared with those of the same mes
 });
 
 /** It remembers a message before it has done its work, and forgets the work when it restarts. */
-async function startForgetful(isRight: boolean): Promise<string> {
+async function startForgetful(atEnd: AtEnd, isRight: boolean): Promise<string> {
   const rows: object[] = [];
   const known = new Set<string>();
   let working = Promise.withResolvers<never>();
@@ -368,22 +394,24 @@ async function startForgetful(isRight: boolean): Promise<string> {
   });
   working.promise.catch(() => undefined);
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
+  atEnd(() => void server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test("a restart while the receiver works for a sender that has hung up is found", async () => {
+test.concurrent("a restart while the receiver works for a sender that has hung up is found", async ({
+  atEnd,
+}) => {
   const searchIn = async (origin: string, runs: number): Promise<Explored> => {
     const receiver = `{ url: ${origin}/, effects: ${origin}/rows, restart: { url: ${origin}/restart } }`;
     const text = `name: Rows\nexplore:\n  receiver: ${receiver}\n  messages: [{ type: page, name: A }, { type: track, event: B }]\n  vary: { together: 0, duplicates: 0 }\n`;
     return explore({ exploration: read(text), secret: null, seed: 1, runs, minutes: 1 });
   };
-  const { finding } = await searchIn(await startForgetful(false), 200);
+  const { finding } = await searchIn(await startForgetful(atEnd, false), 200);
   expect(finding).toMatchObject({
     violations: [{ kind: "never" }],
     schedule: [{ do: "lose", hangUp: "when-sent" }, { do: "restart" }, { do: "send" }],
   });
-  expect(await searchIn(await startForgetful(true), 40)).toMatchObject({
+  expect(await searchIn(await startForgetful(atEnd, true), 40)).toMatchObject({
     schedules: 40,
     finding: null,
     unsteady: [],

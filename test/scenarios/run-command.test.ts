@@ -11,6 +11,7 @@ import { promisify } from "node:util";
 import { parse } from "yaml";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ScenarioReport } from "../../src/contract/scenarios.ts";
+import { shareApi } from "../../src/share/share-file.ts";
 import { readXml, wrongWithJunit } from "./junit-schema.ts";
 import { runHookyard, startHookyard } from "./run-hookyard.ts";
 
@@ -401,6 +402,44 @@ steps:
     });
     expect(await readFile(join(directory, "r.xml"), "utf8")).toContain("<testsuites");
   });
+});
+
+test("--share writes the messages of the first scenario that fails, in place of those of an earlier run", async () => {
+  await write({ "a.yaml": passing, "b.yaml": failing, "c.yaml": "name: [\n" });
+  const share = (...files: string[]) => run(...files, "--share", "failure.hookyard");
+  const read = async () =>
+    shareApi(await readFile(join(directory, "failure.hookyard"))) as ReturnType<typeof shareApi> & {
+      call(name: string, input: unknown): Promise<{ body: unknown }>;
+    };
+  expect(await share("a.yaml", "c.yaml")).toMatchObject({ code: 1, err: "" });
+  await expect(read()).rejects.toThrow("ENOENT");
+
+  const failed = await share("a.yaml", "b.yaml");
+  expect(failed).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^failure\.hookyard: 1 messages, [\d,]+ bytes\.\n$/),
+  });
+  const api = await read();
+  expect((await api.call("messages.list", {})).body).toMatchObject({
+    total: 1,
+    items: [{ event: "Order Completed", userId: "u_1", state: "waiting", attempts: 3 }],
+  });
+  expect((await api.call("endpoints.list", {})).body).toMatchObject({
+    items: [{ name: "Receiver" }],
+  });
+  await write({ "b.yaml": failing.replace("event: Order Completed", "event: Changed") });
+  expect((await share("b.yaml")).code).toBe(1);
+  expect((await (await read()).call("messages.list", {})).body).toMatchObject({
+    items: [{ event: "Changed" }],
+  });
+
+  const page = await run("b.yaml", "--share", "failure.html");
+  expect(page.err).toMatch(/^failure\.html: 1 messages/);
+  expect(await readFile(join(directory, "failure.html"), "utf8")).toContain("<!doctype html>");
+  const wrong = await run("b.yaml", "--share", "missing/failure.hookyard");
+  expect(wrong).toMatchObject({ code: 1, err: expect.stringMatching(/cannot be written: ENOENT/) });
+  expect(wrong.out).toContain("1 failed");
+  expect(await run("b.yaml", "--share", "failure.zip")).toMatchObject({ code: 2 });
 });
 
 test("--watch runs a file again when it has changed, and ends with Ctrl+C", async () => {

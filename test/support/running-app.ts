@@ -85,7 +85,7 @@ async function startApp({
     data,
     ports: { ingest: 0, endpoints: endpointsPort, endpointsTls: 0 },
     deliveryThread,
-    traces,
+    traces: traces === undefined ? undefined : { url: traces, headers: {} },
     version: "0.0.0",
     log: (sentence) => logged.push(sentence),
     report: (error) => unexpected.push(error),

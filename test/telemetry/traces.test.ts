@@ -4,7 +4,7 @@ import { createHash, createHmac } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { JsonTraceSerializer } from "@opentelemetry/otlp-transformer";
 import { test as base, describe, expect } from "vitest";
-import { collectorUrl } from "../../src/engine/traces/collector.ts";
+import { collectorOf } from "../../src/engine/traces/collector.ts";
 import { isProblem } from "../../src/domain/problem.ts";
 import { starting, type RunningApp } from "../support/running-app.ts";
 import type { Answer, WebhookReceiver } from "../support/webhook-receiver.ts";
@@ -33,10 +33,10 @@ type Export = {
 
 const exportsOf = ({ requests }: WebhookReceiver): Export[] =>
   requests.map(({ body }) => JSON.parse(body) as Export);
-const spansOf = (collector: WebhookReceiver): Span[] =>
-  exportsOf(collector).flatMap(({ resourceSpans }) =>
-    resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
-  );
+const spansIn = ({ resourceSpans }: Export): Span[] =>
+  resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
+const spansOf = (collector: WebhookReceiver): Span[] => exportsOf(collector).flatMap(spansIn);
+const idOf = ({ spanId }: Span): string => spanId;
 const attributesOf = (span: Span | undefined): Record<string, unknown> =>
   Object.fromEntries(
     (span?.attributes ?? []).map(({ key, value }) => [key, Object.values(value)[0]]),
@@ -249,11 +249,12 @@ describe("a collector that", () => {
 
   test.for<[string, Answer | null, RegExp]>([
     ["is not there", null, /ECONNREFUSED/],
-    ["refuses", 503, /it answered 503/],
+    ["refuses", 400, /it answered 400\. They are dropped/],
+    ["is busy", 503, /it answered 503\. Up to 8,192 wait/],
     [
       "redirects",
       (response) => response.writeHead(307, { Location: "http://127.0.0.1:1/" }).end(),
-      /does not accept spans/,
+      /it answered 307\. They are dropped/,
     ],
     ["answers without an end", endless, /too long/],
     ["resets", (response) => response.destroy(), /does not accept spans/],
@@ -281,6 +282,51 @@ describe("a collector that", () => {
     expect(app.logged).toEqual([`Of 4 spans, ${length} were not exported.`]);
   });
 
+  test.for<[number, string]>([
+    [429, "0"],
+    [502, "Thu, 01 Jan 1970 00:00:00 GMT"],
+    [503, "0"],
+    [504, "0"],
+  ])(
+    "answers %i with Retry-After %s gets the same spans again",
+    async ([status, retryAfter], { start }) => {
+      const collector = await start.receiver((response, _, count) =>
+        response.writeHead(count === 1 ? status : 200, { "Retry-After": retryAfter }).end(),
+      );
+      const app = await start.app({ traces: collector.url });
+      await deliver(app, await start.receiver());
+      await expect.poll(() => collector.requests.length).toBeGreaterThan(1);
+      await app.stop();
+      const [refused, ...accepted] = exportsOf(collector).map((one) => spansIn(one).map(idOf));
+      expect(accepted.flat()).toHaveLength(4);
+      expect(accepted.flat()).toEqual(expect.arrayContaining(refused ?? []));
+      expect(app.logged).toEqual([
+        expect.stringContaining(`it answered ${status}.`),
+        "The collector of traces accepts spans again.",
+      ]);
+    },
+  );
+
+  test("fails with one batch again and again gets the next one after five tries", async ({
+    start,
+  }) => {
+    const collector = await start.receiver((response, { body }) =>
+      response.writeHead(body.includes("poison") ? 503 : 200, { "Retry-After": "0" }).end(),
+    );
+    const app = await start.app({ traces: collector.url });
+    const receiver = await start.receiver();
+    await app.destination([`${receiver.url}?poison`]);
+    await app.sendMany(600);
+    await app.settle();
+    await expect
+      .poll(() => readMetrics(app.metrics()).get("hookyard_spans_dropped_total")?.samples.get(""))
+      .toBeGreaterThan(0);
+    const times = new Map<string, number>();
+    for (const { body } of collector.requests) times.set(body, (times.get(body) ?? 0) + 1);
+    expect(Math.max(...times.values())).toBe(5);
+    await app.stop();
+  });
+
   test("answers too late costs no more memory than a full queue", async ({ start }) => {
     const collector = await start.receiver(() => undefined);
     const app = await start.app({ traces: collector.url });
@@ -290,7 +336,7 @@ describe("a collector that", () => {
     await app.settle();
     expect(receiver.requests).toHaveLength(3_000);
     const dropped = readMetrics(app.metrics()).get("hookyard_spans_dropped_total")?.samples.get("");
-    expect(dropped).toBeGreaterThan(12_000 - 8_192 - 512 - 1);
+    expect(dropped).toBeGreaterThan(12_000 - 8_192 - 1);
     await app.stop();
     expect(app.logged.at(-1)).toBe("Of 12000 spans, 12000 were not exported.");
   });
@@ -305,29 +351,67 @@ function endless(response: ServerResponse): void {
 }
 
 describe("the collector's address", () => {
-  const variable = "OTEL_EXPORTER_OTLP_ENDPOINT";
-  test.for<[string | undefined, string | undefined, string | null]>([
-    [undefined, undefined, null],
-    [undefined, " ", null],
-    [undefined, "http://localhost:4318", "http://localhost:4318/v1/traces"],
-    [undefined, "http://127.0.0.1:4318/", "http://127.0.0.1:4318/v1/traces"],
-    [undefined, "http://[::1]:4318/otlp/", "http://[::1]:4318/otlp/v1/traces"],
-    ["http://127.0.0.1:4318/v1/traces", undefined, "http://127.0.0.1:4318/v1/traces"],
-    ["https://traces.example.com", undefined, "https://traces.example.com/v1/traces"],
-    ["http://127.0.0.1:1", "https://traces.example.com", "http://127.0.0.1:1/v1/traces"],
-  ])("%s, or %s in the environment, is %s", ([named, given, url]) => {
-    expect(collectorUrl(named, { [variable]: given })).toBe(url);
+  const prefix = "OTEL_EXPORTER_OTLP_";
+  const local = "http://127.0.0.1:4318";
+  test.for<[string | undefined, Record<string, string>, string | null]>([
+    [undefined, {}, null],
+    [undefined, { ENDPOINT: " " }, null],
+    [undefined, { ENDPOINT: "http://localhost:4318" }, "http://localhost:4318/v1/traces"],
+    [undefined, { ENDPOINT: `${local}/` }, `${local}/v1/traces`],
+    [undefined, { ENDPOINT: "http://[::1]:4318/otlp/" }, "http://[::1]:4318/otlp/v1/traces"],
+    [undefined, { TRACES_ENDPOINT: local }, `${local}/`],
+    [undefined, { TRACES_ENDPOINT: `${local}/in`, ENDPOINT: "http://localhost" }, `${local}/in`],
+    [undefined, { TRACES_ENDPOINT: " ", ENDPOINT: local }, `${local}/v1/traces`],
+    [undefined, { ENDPOINT: local, PROTOCOL: "http/protobuf" }, `${local}/v1/traces`],
+    [`${local}/v1/traces`, {}, `${local}/v1/traces`],
+    ["https://traces.example.com", {}, "https://traces.example.com/v1/traces"],
+    [local, { ENDPOINT: "https://traces.example.com" }, `${local}/v1/traces`],
+  ])("%s, or %j in the environment, is %s", ([named, given, url]) => {
+    expect(collectorIn(named, given)).toEqual(url === null ? null : { url, headers: {} });
   });
 
-  test.for<[string | undefined, string | undefined, RegExp]>([
-    [undefined, "https://traces.example.com", /names another machine/],
-    [undefined, "http://10.0.0.8:4318", /names another machine/],
-    [undefined, "http://localhost.example.com", /names another machine/],
-    ["localhost:4318", undefined, /needs an address/],
-    ["file:///tmp/x", undefined, /needs an address/],
-    ["http://user:pass@127.0.0.1:4318", undefined, /credentials/],
-  ])("%s, or %s in the environment, is refused", ([named, given, sentence]) => {
-    const problem = collectorUrl(named, { [variable]: given });
+  test.for<[string | undefined, Record<string, string>, RegExp]>([
+    [undefined, { ENDPOINT: "https://traces.example.com" }, /_ENDPOINT names another machine/],
+    [undefined, { TRACES_ENDPOINT: "http://10.0.0.8:4318" }, /^OTEL_EXPORTER_OTLP_TRACES_ENDPOINT/],
+    [undefined, { ENDPOINT: "http://localhost.example.com" }, /names another machine/],
+    [undefined, { ENDPOINT: local, PROTOCOL: "grpc" }, /_PROTOCOL is grpc/],
+    [undefined, { ENDPOINT: local, TRACES_PROTOCOL: "grpc" }, /_TRACES_PROTOCOL is grpc/],
+    ["localhost:4318", {}, /needs an address/],
+    ["file:///tmp/x", {}, /needs an address/],
+    ["http://user:pass@127.0.0.1:4318", {}, /credentials/],
+    [local, { HEADERS: "s3cret" }, /^OTEL_EXPORTER_OTLP_HEADERS must be name=value/],
+    [local, { TRACES_HEADERS: "a=%0As3cret" }, /^OTEL_EXPORTER_OTLP_TRACES_HEADERS must/],
+    [local, { HEADERS: "a b=s3cret" }, /must be name=value/],
+    [local, { HEADERS: "a=%zs3cret" }, /must be name=value/],
+  ])("%s, or %j in the environment, is refused", ([named, given, sentence]) => {
+    const problem = collectorIn(named, given);
     expect(isProblem(problem) ? problem.message : problem).toMatch(sentence);
+    expect(JSON.stringify(problem)).not.toContain("s3cret");
   });
+
+  test.for<[Record<string, string>, Record<string, string>]>([
+    [{ HEADERS: "api-key=k%20e%2Cy, x-team = a=b ," }, { "api-key": "k e,y", "x-team": "a=b" }],
+    [{ HEADERS: "a=1,b=2", TRACES_HEADERS: "c=3" }, { c: "3" }],
+    [{ HEADERS: "empty=" }, { empty: "" }],
+  ])("with %j in the environment is sent %j", ([given, headers]) => {
+    expect(collectorIn(local, given)).toMatchObject({ headers });
+  });
+
+  test.for([
+    { OTEL_SDK_DISABLED: "TRUE" },
+    { OTEL_TRACES_EXPORTER: "none" },
+    { OTEL_TRACES_EXPORTER: "console" },
+  ])("of the environment is passed over with %j, a named one is not", (off) => {
+    const environment = { [`${prefix}ENDPOINT`]: local, ...off };
+    expect(collectorOf(undefined, environment)).toBe(null);
+    expect(collectorOf(local, environment)).toMatchObject({ url: `${local}/v1/traces` });
+    const both = { ...environment, OTEL_SDK_DISABLED: "", OTEL_TRACES_EXPORTER: "console, otlp" };
+    expect(collectorOf(undefined, both)).toMatchObject({ url: `${local}/v1/traces` });
+  });
+
+  const collectorIn = (named: string | undefined, given: Record<string, string>) =>
+    collectorOf(
+      named,
+      Object.fromEntries(Object.entries(given).map(([name, value]) => [prefix + name, value])),
+    );
 });

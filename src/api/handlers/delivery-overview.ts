@@ -11,7 +11,7 @@ import { jobAnswer } from "./messages.ts";
 
 /** Messages that are looked at: the newest of the period. */
 const maxLookedAt = 10_000;
-const readAtOnce = 200;
+const readAtOnce = 100;
 const maxSamples = 3;
 
 const stageOf = {
@@ -85,7 +85,7 @@ export async function deliveryFunnel(
 
 /** Null for a message that was sent again to another destination alone. */
 function placeOf(
-  queries: Pick<QueryStore, "decisionAt" | "deliveriesOf" | "listed">,
+  queries: Pick<QueryStore, "decisionAt" | "deliveriesOf" | "lastOutcome">,
   { id, state, reason, replayOf }: MessageSummary,
   destination: Destination["id"],
 ): Place | null {
@@ -97,7 +97,7 @@ function placeOf(
   if (delivery !== undefined) {
     const stage = stageOf[delivery.state];
     const isTrouble = stage === "retrying" || stage === "failed" || stage === "expired";
-    const outcome = isTrouble ? queries.listed(delivery).marks.at(-1)?.outcome : undefined;
+    const outcome = isTrouble ? queries.lastOutcome(delivery.id) : null;
     return { stage, reason: outcome ?? delivery.reason ?? delivery.state };
   }
   const decision = queries.decisionAt(id, destination);

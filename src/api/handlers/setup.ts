@@ -165,21 +165,16 @@ export function destinationHandlers(pipeline: Pipeline): HandlersOf<"destination
 }
 
 function testAnswer({ messageId, decision, payload, attempts }: TestedEvent) {
-  const { reason, detail, warnings, filtered } = decision;
-  const body = payload ?? noBytes;
+  const { routed: sent, reason, detail, warnings, filtered, mappings = [] } = decision;
   const exchanges = attempts.map((attempt) => ({
     ...attempt,
-    ...exchangeOf({ ...attempt, method: "POST", url: attempt.webhookUrl, body }),
+    ...exchangeOf({ ...attempt, url: attempt.webhookUrl }),
   }));
   const filters = (filtered?.filters ?? []).map(({ name }) => name);
-  const { forwarded } = receivedWithin({
-    ...{ sent: payload !== null, messageId, reason, detail, warnings, filters },
-    ...{ body, headers: [], forwarded: exchanges },
-  });
-  return {
-    ...{ sent: payload !== null, messageId, reason, detail, warnings, filters, payload },
-    attempts: forwarded,
-  };
+  const answer = { sent, messageId, reason, detail, warnings, filters, mappings };
+  const body = payload ?? noBytes;
+  const { forwarded } = receivedWithin({ ...answer, body, headers: [], forwarded: exchanges });
+  return { ...answer, payload, attempts: forwarded };
 }
 
 /** The engine keeps the id of a webhook whose URL stays. */

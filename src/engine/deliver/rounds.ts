@@ -350,8 +350,8 @@ function messagesOf({ mapped, messageRow }: ClaimedDelivery): readonly MessageRo
 }
 
 /** As the open source merges them: a mapped header replaces ours, but for the content type. */
-function mappedHeaders(
-  { headers, signed }: NonNullable<ClaimedDelivery["mapped"]>,
+export function mappedHeaders(
+  { headers, signed }: Pick<NonNullable<ClaimedDelivery["mapped"]>, "headers" | "signed">,
   { sharedSecret }: Destination,
   vendor: string,
   hasBody: boolean,

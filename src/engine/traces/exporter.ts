@@ -1,10 +1,18 @@
 /**
  * Sends spans to a collector: OTLP over HTTP, as JSON, in batches, one request at a time. Nothing
- * of the pipeline waits for it. What does not fit its queue, what the collector refuses, and what
- * it did not accept in time is dropped and counted.
+ * of the pipeline waits for it. A batch that may be accepted later is sent again, from its place in
+ * the queue. What does not fit the queue, what the collector refuses, and what it did not accept
+ * after several tries is dropped and counted.
  */
 
-import { monotonic, startIdleTimer, startTimer, type RealTimer } from "../real-time.ts";
+import {
+  monotonic,
+  startIdleTimer,
+  startTimer,
+  wallClockNow,
+  type RealTimer,
+} from "../real-time.ts";
+import type { Collector } from "./collector.ts";
 
 /** Seconds since 1970 with a fraction, in milliseconds; both real time. */
 type SpanTime = number;
@@ -23,14 +31,21 @@ export type Span = {
   error: string | null;
 };
 
-/** About 8 MB. */
+/** With the batch that is being sent; about 8 MB. */
 const maxQueued = 8_192;
 const maxBatch = 512;
 /** How long a span waits for others to share its request. */
 const gatherMs = 500;
 const timeoutMs = 5_000;
-/** After a failure nothing is sent for so long. */
-const pauseMs = 5_000;
+/** Of a batch. One that makes the collector fail must not keep the others back. */
+const maxTries = 5;
+/** After a failure nothing is sent for so long, twice as long after each further one. */
+const firstPauseMs = 1_000;
+const maxPauseMs = 30_000;
+/** The collector may ask for another pause, as long as this. */
+const maxRetryAfterMs = 300_000;
+/** OTLP's list: a request with another status must not be repeated. */
+const passingStatuses = new Set([429, 502, 503, 504]);
 /** A stop waits so long for what is left. */
 const stopMs = 1_000;
 /** Of the collector's answer, which is a few words. */
@@ -40,36 +55,51 @@ const kinds = { internal: 1, server: 2, client: 3 } as const;
 /** Sampled; and whether a parent is remote is known: it is not. */
 const flags = 0x101;
 
+/** The collector answered, and did not accept. */
+class Refused extends Error {
+  readonly mayPass: boolean;
+  readonly pauseMs: number | null;
+
+  constructor(message: string, { mayPass = false, pauseMs = null as number | null } = {}) {
+    super(message);
+    this.mayPass = mayPass;
+    this.pauseMs = pauseMs;
+  }
+}
+
 export class SpanExporter {
-  readonly #url: string;
+  readonly #collector: Collector;
   readonly #version: string;
   readonly #log: (sentence: string) => void;
   #queue: Span[] = [];
   #timer: RealTimer | null = null;
   #sending: Promise<void> | null = null;
+  /** How many spans are being sent. */
+  #underWay = 0;
   #pausedUntil = 0;
-  #isFailing = false;
+  /** In a row, of the collector and of the first batch. */
+  #failures = 0;
+  #tries = 0;
   #isStopped = false;
   #request: AbortController | null = null;
   readonly counts = { exported: 0, dropped: 0 };
 
-  /** The collector's address for traces. */
   constructor({
-    url,
+    collector,
     version,
     log,
   }: {
-    url: string;
+    collector: Collector;
     version: string;
     log: (sentence: string) => void;
   }) {
-    this.#url = url;
+    this.#collector = collector;
     this.#version = version;
     this.#log = log;
   }
 
   add(span: Span): void {
-    if (this.#isStopped || this.#queue.length >= maxQueued) {
+    if (this.#isStopped || this.#queue.length + this.#underWay >= maxQueued) {
       this.counts.dropped += 1;
       return;
     }
@@ -84,7 +114,7 @@ export class SpanExporter {
     const limit = startTimer(stopMs, () => this.#request?.abort());
     const end = monotonic() + stopMs;
     await this.#sending;
-    while (this.#queue.length > 0 && monotonic() < end && !this.#isFailing) await this.#send();
+    while (this.#queue.length > 0 && monotonic() < end && this.#failures === 0) await this.#send();
     limit.cancel();
     this.#isStopped = true;
     this.#drop(this.#queue.splice(0).length);
@@ -106,6 +136,7 @@ export class SpanExporter {
 
   async #send(): Promise<void> {
     const batch = this.#queue.splice(0, maxBatch);
+    this.#underWay = batch.length;
     const request = new AbortController();
     const deadline = startTimer(timeoutMs, () => request.abort());
     this.#request = request;
@@ -113,33 +144,55 @@ export class SpanExporter {
       const refused = await this.#post(requestOf(batch, this.#version), request.signal);
       this.#drop(refused);
       this.counts.exported += batch.length - refused;
-      if (this.#isFailing) this.#log("The collector of traces accepts spans again.");
-      this.#isFailing = false;
+      if (this.#failures > 0) this.#log("The collector of traces accepts spans again.");
+      this.#failures = 0;
+      this.#tries = 0;
     } catch (error) {
-      this.#drop(batch.length);
-      this.#pausedUntil = monotonic() + pauseMs;
-      if (!this.#isFailing)
-        this.#log(
-          `The collector of traces at ${this.#url} does not accept spans: ${reasonOf(error)}. They are dropped until it does.`,
-        );
-      this.#isFailing = true;
+      this.#failed(batch, error);
     } finally {
       deadline.cancel();
       this.#request = null;
+      this.#underWay = 0;
     }
+  }
+
+  #failed(batch: Span[], error: unknown): void {
+    const { mayPass, pauseMs } =
+      error instanceof Refused ? error : { mayPass: true, pauseMs: null };
+    const usual = Math.min(firstPauseMs * 2 ** this.#failures, maxPauseMs);
+    this.#pausedUntil = monotonic() + (pauseMs ?? usual);
+    this.#tries += 1;
+    if (mayPass && this.#tries < maxTries) this.#queue.unshift(...batch);
+    else {
+      this.#drop(batch.length);
+      this.#tries = 0;
+    }
+    if (this.#failures === 0)
+      this.#log(
+        `The collector of traces at ${this.#collector.url} does not accept spans: ${reasonOf(error)}. ${mayPass ? `Up to ${maxQueued.toLocaleString("en")} wait for it; all others are dropped.` : "They are dropped until it does."}`,
+      );
+    this.#failures += 1;
   }
 
   /** Returns how many spans the collector refused. */
   async #post(body: string, signal: AbortSignal): Promise<number> {
-    const answer = await fetch(this.#url, {
+    const answer = await fetch(this.#collector.url, {
       method: "POST",
-      headers: { "Content-Type": "application/json", "User-Agent": `hookyard/${this.#version}` },
+      headers: {
+        "User-Agent": `hookyard/${this.#version}`,
+        ...this.#collector.headers,
+        "Content-Type": "application/json",
+      },
       body,
-      redirect: "error",
+      redirect: "manual",
       signal,
     });
     const text = await startOf(answer);
-    if (!answer.ok) throw new Error(`it answered ${answer.status}`);
+    if (!answer.ok)
+      throw new Refused(`it answered ${answer.status}`, {
+        mayPass: passingStatuses.has(answer.status),
+        pauseMs: retryAfterIn(answer.headers.get("retry-after")),
+      });
     return refusedIn(text);
   }
 
@@ -154,9 +207,16 @@ async function startOf(answer: Response): Promise<string> {
   for await (const chunk of answer.body ?? []) {
     chunks.push(chunk as Uint8Array);
     size += (chunk as Uint8Array).length;
-    if (size > maxAnswerBytes) throw new Error("its answer is too long");
+    if (size > maxAnswerBytes) throw new Refused("its answer is too long");
   }
   return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Seconds, or a date. */
+function retryAfterIn(text: string | null): number | null {
+  if (text === null) return null;
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - wallClockNow();
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), maxRetryAfterMs);
 }
 
 function refusedIn(text: string): number {

@@ -21,6 +21,7 @@ import type { Webhook } from "../../domain/configuration.ts";
 import type { AttemptResult } from "../deliver/attempt.ts";
 import type { ClaimedDelivery, CommittedMessage, TraceStore } from "../ports.ts";
 import { nextTurn, wallClockNow } from "../real-time.ts";
+import type { Collector } from "./collector.ts";
 import { SpanExporter, type Span } from "./exporter.ts";
 
 /** Arrivals that wait to be read, a few megabytes; beyond it, one counts as one span dropped. */
@@ -50,20 +51,20 @@ export type Traces = DeliveryTraces & {
 };
 
 export function createTraces({
-  url,
+  collector,
   store,
   now,
   version,
   log,
 }: {
-  url: string;
+  collector: Collector;
   store: TraceStore;
   /** The clock's time. */
   now: () => number;
   version: string;
   log: (sentence: string) => void;
 }): Traces {
-  const exporter = new SpanExporter({ url, version, log });
+  const exporter = new SpanExporter({ collector, version, log });
   const arrivals: { id: MessageRowId; committedAt: number }[] = [];
   let reading: Promise<void> | null = null;
   /** The rounds in progress: when, in real time, their first attempt began. */

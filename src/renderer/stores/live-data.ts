@@ -28,11 +28,17 @@ type Entry = {
   /** It changed while it was being read. */
   again: boolean;
   lastReadAt: number;
+  /** How long the last one took. */
+  tookMs: number;
   timer: number | null;
 };
 
-/** An answer is requested at most this often, however fast things change. */
+/**
+ * An answer is requested at most this often, however fast things change; one that is expensive less
+ * often, so that most of the time is left to the pipeline.
+ */
 const pauseMs = 120;
+const pausePerTook = 4;
 
 const entries = new Map<string, Entry>();
 const nothing: Live<never> = { answer: undefined, error: null };
@@ -108,6 +114,7 @@ function entryOf(
     running: false,
     again: false,
     lastReadAt: 0,
+    tookMs: 0,
     timer: null,
   };
   entries.set(key, entry);
@@ -120,7 +127,8 @@ function refresh(entry: Entry): void {
     return;
   }
   if (entry.timer !== null) return;
-  const wait = entry.lastReadAt + pauseMs - window.performance.now();
+  const pause = Math.max(pauseMs, pausePerTook * entry.tookMs);
+  const wait = entry.lastReadAt + pause - window.performance.now();
   if (wait > 0 && entry.live.answer !== undefined) {
     entry.timer = window.setTimeout(() => {
       entry.timer = null;
@@ -133,6 +141,7 @@ function refresh(entry: Entry): void {
 }
 
 async function read(entry: Entry): Promise<void> {
+  const startedAt = window.performance.now();
   try {
     entry.live = { answer: await call(entry.name, entry.input as never), error: null };
   } catch (error) {
@@ -146,6 +155,7 @@ async function read(entry: Entry): Promise<void> {
   }
   entry.running = false;
   entry.lastReadAt = window.performance.now();
+  entry.tookMs = entry.lastReadAt - startedAt;
   for (const listener of entry.listeners) listener();
   if (!entry.again) return;
   entry.again = false;

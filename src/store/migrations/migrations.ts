@@ -8,6 +8,7 @@ import { outcomes } from "./0007-outcomes.ts";
 import { mappedRequests } from "./0008-mapped-requests.ts";
 import { plans } from "./0009-plans.ts";
 import { hosted } from "./0010-hosted.ts";
+import { postingSegments } from "./0011-posting-segments.ts";
 
 /** In order; the place in the list, from 1, is the version that `user_version` holds afterwards. */
 export const migrations: readonly string[] = [
@@ -21,4 +22,5 @@ export const migrations: readonly string[] = [
   mappedRequests,
   plans,
   hosted,
+  postingSegments,
 ];

@@ -44,13 +44,16 @@ export function startDesktop({
   browser,
   flags = freePorts,
   environment = {},
+  cwd = root,
 }: {
   browser: Browser;
   flags?: readonly string[];
-  environment?: Record<string, string>;
+  environment?: Readonly<Record<string, string>>;
+  cwd?: string;
 }) {
   const appData = mkdtempSync(join(tmpdir(), "hookyard-desktop-"));
   const child = fork(join(root, "out", "main", "index.js"), flags, {
+    cwd,
     execPath: process.execPath,
     execArgv: ["--import", register],
     env: { ...process.env, STAND_IN_APP_DATA: appData, ...environment },

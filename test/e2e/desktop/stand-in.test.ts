@@ -309,6 +309,15 @@ describe("starting", () => {
     },
   );
 
+  test.each([
+    [["--config", "none.yaml"], /^none\.yaml was not found\.\n$/],
+    [["--traces", "localhost:1"], /^The collector of traces needs an address such as [^\n]+\n$/],
+  ])("says in a sentence what is wrong with %j", async (flags, errors) => {
+    const desktop = start([...freePorts, ...flags, "--data", ":memory:"]);
+    expect(await desktop.ended).toEqual({ code: 1, errors: expect.stringMatching(errors) });
+    expect(desktop.called("dialog.showErrorBox")).toHaveLength(1);
+  });
+
   test("says in a sentence what is wrong with a flag", async () => {
     const desktop = start(["--ingest-port", "many"]);
     expect(await desktop.ended).toEqual({

@@ -4,7 +4,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { hookyard } from "../../command-line/command-line.ts";
 import { verbsSuite } from "../../command-line/verbs.suite.ts";
-import { startHookyard } from "../../crash/hookyard-process.ts";
+import { startHookyard, type Surroundings } from "../../crash/hookyard-process.ts";
 import { launchBrowser } from "../../support/browser.ts";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,8 +19,12 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-async function start(data: string): Promise<void> {
-  const desktop = startDesktop({ browser, flags: [...freePorts, "--data", data] });
+async function start(
+  data: string,
+  { ports = freePorts, env = {}, cwd = data }: Surroundings = {},
+): Promise<void> {
+  const flags = [...ports, "--data", data];
+  const desktop = startDesktop({ browser, flags, environment: env, cwd });
   onTestFinished(() => desktop.stop());
   const { page } = await desktop.page();
   await framePage(page).clock.waitFor();

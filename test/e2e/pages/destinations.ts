@@ -51,6 +51,12 @@ export function destinationsPage(page: Page) {
       send: page.getByRole("button", { name: "Send a test event" }),
       result: page.getByRole("region", { name: "Result of the test" }),
     },
+    funnel: {
+      stages: page.getByRole("list", { name: "Stages" }),
+      reasonsOf: (stage: string) => page.getByRole("list", { name: `Reasons of ${stage}` }),
+      period: page.getByRole("combobox", { name: "Messages that were received in" }),
+      sendAgain: page.getByRole("button", { name: "Send again", exact: true }),
+    },
     deliveries: page.getByRole("table", { name: "Deliveries, newest first" }).getByRole("row"),
   };
 }

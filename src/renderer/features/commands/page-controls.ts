@@ -17,7 +17,7 @@ const typed = ":is(input,textarea,select):not([type=checkbox],[type=file])";
 const maxControls = 300;
 
 /** The controls of a part of the view, such as those of what is open in it. */
-export type PagePart = { title: string; isOpen: boolean; commands: readonly Command[] };
+type PagePart = { title: string; isOpen: boolean; commands: readonly Command[] };
 
 /** What is open comes before the list in which it was chosen. */
 export function pageParts(): PagePart[] {

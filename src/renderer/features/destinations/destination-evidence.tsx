@@ -18,6 +18,7 @@ import { hrefTo } from "../../stores/place.ts";
 import { Time } from "../details/until.tsx";
 import type { Destination, DestinationDraft } from "./destination-draft.ts";
 import { DestinationFilters } from "./destination-filters.tsx";
+import { DestinationFunnel } from "./destination-funnel.tsx";
 import { DestinationTest } from "./destination-test.tsx";
 import { MappingPreview } from "./mapping-preview.tsx";
 import { useIsNarrow } from "./use-mapping-preview.ts";
@@ -25,14 +26,16 @@ import { useIsNarrow } from "./use-mapping-preview.ts";
 const words = {
   preview: "preview",
   deliveries: "deliveries",
+  funnel: "funnel",
   filters: "filters",
   test: "test event",
-  verify: "verify a signature",
+  verify: "verify",
 };
 type Shown = keyof typeof words;
 const labels: Record<Shown, string> = {
   preview: "Preview",
   deliveries: "Deliveries",
+  funnel: "What became of its messages",
   filters: "Filters and preview",
   test: "Send a test event",
   verify: "Verify a signature",
@@ -46,7 +49,7 @@ export function DestinationEvidence({ destination, draft }: EvidenceProps) {
   const possible: Shown[] = [
     // In a narrow window it is a tab of the editor.
     ...(draft.kind === "webhooks-actions" && !isNarrow ? (["preview"] as const) : []),
-    ...(destination === null ? [] : (["deliveries", "filters", "test"] as const)),
+    ...(destination === null ? [] : (["deliveries", "funnel", "filters", "test"] as const)),
     "verify",
   ];
   const shown = possible.includes(chosen) ? chosen : (possible[0] ?? "verify");
@@ -71,7 +74,9 @@ export function DestinationEvidence({ destination, draft }: EvidenceProps) {
         </div>
       ) : shown === "verify" ? (
         <Verification />
-      ) : destination === null ? null : shown === "filters" ? (
+      ) : destination === null ? null : shown === "funnel" ? (
+        <DestinationFunnel destination={destination} />
+      ) : shown === "filters" ? (
         <DestinationFilters destination={destination} />
       ) : shown === "test" ? (
         <DestinationTest id={destination.id} enabled={destination.enabled} />

@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
+import { Sentence } from "../../kit/code-rows.tsx";
 import { Button, Labelled } from "../../kit/controls.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
@@ -73,17 +74,21 @@ function eventOf(text: string): unknown {
   }
 }
 
-function Result({ tested: { sent, detail, warnings, attempts } }: { tested: Tested }) {
+function Result({ tested: { sent, detail, warnings, mappings, attempts } }: { tested: Tested }) {
+  const isListed = mappings.length > 1;
+  const words = [isListed ? (sent ? "Sent." : "") : detail, ...warnings].join(" ");
   return (
     <section aria-label="Result of the test">
       <p className="section muted" role="status">
-        {sent ? detail : `Not sent. ${detail}`} {warnings.join(" ")}
+        {sent ? "" : "Not sent. "}
+        <Sentence text={words} />
       </p>
+      {isListed ? <Mappings mappings={mappings} /> : null}
       {attempts.map((each) => {
         const attempt = { ...each, id: each.webhookId, round: 1, leftOut: false };
-        const { outcome, error, response, webhookUrl, durationMs } = attempt;
+        const { outcome, error, response, webhookUrl, durationMs, mapping } = attempt;
         return (
-          <section key={each.webhookId} aria-label={`Test at ${webhookUrl}`}>
+          <section key={each.webhookId} aria-label={`Test at ${mapping ?? webhookUrl}`}>
             <p className="section">
               <span className={`state strong tone ${outcome}`}>
                 <OutcomeGlyph outcome={outcome} />
@@ -92,6 +97,7 @@ function Result({ tested: { sent, detail, warnings, attempts } }: { tested: Test
               <span className="muted">
                 {response === null ? "" : `${response.status} `}after {duration(durationMs)}
                 {error === null ? "" : `: ${error.message}`}
+                {mapping === null ? "" : `, ${mapping}`}
               </span>
             </p>
             <RequestBytes
@@ -105,5 +111,20 @@ function Result({ tested: { sent, detail, warnings, attempts } }: { tested: Test
         );
       })}
     </section>
+  );
+}
+
+function Mappings({ mappings }: Pick<Tested, "mappings">) {
+  return (
+    <ul className="section test-mappings" aria-label="Mappings">
+      {mappings.map(({ name, reason, detail }) => (
+        <li key={name}>
+          <span className="strong">{name}</span> <code className="muted">{reason}</code>{" "}
+          <span className="muted">
+            <Sentence text={detail} />
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -26,7 +26,7 @@ export async function copyAsCurl(id: string): Promise<void> {
 }
 
 /** Opens what the newest attempt would have led to. */
-export async function whatIfOfNewest(id: string): Promise<void> {
+async function whatIfOfNewest(id: string): Promise<void> {
   const { deliveries } = await call("messages.get", { id });
   const newest = deliveries
     .flatMap(({ attempts }) => attempts)

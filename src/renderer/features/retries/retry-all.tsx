@@ -1,5 +1,6 @@
 /**
- * Retry all that match: how many first, then how far, then whether the rest may still be cancelled.
+ * Retry all that match, or send a period again: how many first, then how far, then whether the rest
+ * may still be cancelled.
  */
 
 import { type ReactNode, useEffect, useState } from "react";
@@ -8,12 +9,39 @@ import { Button } from "../../kit/controls.tsx";
 import { Dialog } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { count } from "../../kit/words.ts";
+import { count, some } from "../../kit/words.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 
 type Job = AnswerOf<"jobs.get">;
+
+export type JobWords = {
+  counting: string;
+  question: (n: number) => string;
+  /** On the button; null while it counts. */
+  start: (n: number | null) => string;
+  running: (done: number, total: number) => string;
+  cancelled: (done: number, total: number) => string;
+  done: (n: number) => string;
+  progress: string;
+  /** `others` were left as they are. */
+  result: (retried: number, others: number) => string;
+};
+
+const deliveries = (n: number): string => some(n, "delivery", "deliveries");
+
+const retryWords: JobWords = {
+  counting: "Counting deliveries",
+  question: (n) => `Retry ${deliveries(n)} now?`,
+  start: (n) => `Retry ${n === null ? "" : count(n)} now`,
+  running: (done, total) => `${count(done)} of ${count(total)} requeued`,
+  cancelled: (done, total) => `Cancelled after ${count(done)} of ${count(total)}`,
+  done: (n) => `${deliveries(n)} requeued`,
+  progress: "Deliveries requeued",
+  result: (retried, others) =>
+    `${count(retried)} queued for a round now${others > 0 ? `, ${count(others)} had already changed state` : ""}`,
+};
 
 type Props = {
   /** What is retried; another one is another question. */
@@ -27,11 +55,10 @@ type Props = {
   look?: "primary" | "outlined";
   small?: boolean;
   disabled: boolean;
+  words?: JobWords;
   /** What they are, and what each of them gets. */
   children: ReactNode;
 };
-
-const deliveries = (n: number): string => (n === 1 ? "1 delivery" : `${count(n)} deliveries`);
 
 export function RetryAll({
   question,
@@ -41,6 +68,7 @@ export function RetryAll({
   look = "primary",
   small = false,
   disabled,
+  words = retryWords,
   children,
 }: Props) {
   const [isOpen, setOpen] = useState(false);
@@ -90,9 +118,7 @@ export function RetryAll({
         disabled={disabled && !isRunning}
         onClick={ask}
       >
-        {isRunning && job !== undefined
-          ? `Retrying ${count(job.done)} of ${count(job.total)}`
-          : label}
+        {isRunning && job !== undefined ? words.running(job.done, job.total) : label}
       </Button>
       <Dialog
         open={isOpen}
@@ -100,16 +126,16 @@ export function RetryAll({
         title={
           job === undefined
             ? counted === null
-              ? "Counting deliveries"
-              : `Retry ${deliveries(counted)} now?`
-            : titleOf(job)
+              ? words.counting
+              : words.question(counted)
+            : titleOf(job, words)
         }
         actions={
           jobId === null ? (
             <>
               <Button onClick={close}>Cancel</Button>
               <Button look="primary" disabled={counted === null || counted === 0} onClick={retry}>
-                Retry {counted === null ? "" : count(counted)} now
+                {words.start(counted)}
               </Button>
             </>
           ) : isRunning ? (
@@ -119,29 +145,26 @@ export function RetryAll({
           )
         }
       >
-        {job === undefined ? <p>{children}</p> : <Progress job={job} />}
+        {job === undefined ? <p>{children}</p> : <Progress job={job} words={words} />}
         <ProblemText error={problem} />
       </Dialog>
     </>
   );
 }
 
-function titleOf({ state, done, total }: Job): string {
-  if (state === "running") return `${count(done)} of ${count(total)} requeued`;
-  return state === "cancelled"
-    ? `Cancelled after ${count(done)} of ${count(total)}`
-    : `${deliveries(done)} requeued`;
+function titleOf({ state, done, total }: Job, words: JobWords): string {
+  if (state === "running") return words.running(done, total);
+  return state === "cancelled" ? words.cancelled(done, total) : words.done(done);
 }
 
-function Progress({ job: { done, total, retried, state } }: { job: Job }) {
+function Progress({ job: { done, total, retried, state }, words }: { job: Job; words: JobWords }) {
   const part = total === 0 ? 100 : (100 * done) / total;
-  const moved = done - retried;
   return (
     <>
       <div
         className="progress"
         role="progressbar"
-        aria-label="Deliveries requeued"
+        aria-label={words.progress}
         aria-valuemin={0}
         aria-valuemax={total}
         aria-valuenow={done}
@@ -149,8 +172,7 @@ function Progress({ job: { done, total, retried, state } }: { job: Job }) {
         <i style={{ "--p": `${part}%` } as React.CSSProperties} />
       </div>
       <p className="retries-progress" role="status">
-        {count(retried)} queued for a round now
-        {moved > 0 ? `, ${count(moved)} had already changed state` : ""}
+        {words.result(retried, done - retried)}
         {state === "cancelled" ? ". The rest are unchanged." : "."}
       </p>
     </>

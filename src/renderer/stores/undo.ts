@@ -3,6 +3,7 @@
  * is saved at once is saved back; one of a draft changes the draft.
  */
 
+import { useEffect } from "react";
 import { create } from "zustand";
 import { useToast } from "../kit/copy.tsx";
 import { errorOf } from "../kit/use-action.ts";
@@ -111,9 +112,9 @@ async function run(action: () => unknown): Promise<void> {
 
 /** The text of the field that has the focus, when it got it. */
 let textBefore: string | null = null;
-window.addEventListener("focusin", ({ target }) => {
+function onFocus({ target }: FocusEvent): void {
   textBefore = target instanceof Element && typedIn() === target ? valueOf(target) : null;
-});
+}
 
 const valueOf = (field: Element): string => (field as HTMLInputElement).value;
 
@@ -137,6 +138,10 @@ export function useUndoKeys(): void {
       shiftKey ? press("redo", undone.length) : press("undo", done.length),
     "mod+y": () => press("redo", undone.length),
   });
+  useEffect(() => {
+    window.addEventListener("focusin", onFocus);
+    return () => window.removeEventListener("focusin", onFocus);
+  }, []);
   const mod = isMac ? "⌘" : "Ctrl";
   useOffer(
     "Edits",

@@ -132,6 +132,7 @@ function Form({ onDone }: { onDone: () => void }) {
         }
       >
         <textarea
+          autoFocus
           className="code composer-body"
           rows={8}
           spellCheck={false}

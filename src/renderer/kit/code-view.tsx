@@ -67,7 +67,7 @@ export function CodeLookChoice({
       small
       label={label}
       value={possible.includes(look) ? look : (possible[0] ?? "hex")}
-      options={possible.map((each) => ({ value: each, label: each }))}
+      options={possible}
       onChange={onChange}
     />
   );

@@ -88,23 +88,30 @@ export function IconButton({
   );
 }
 
+/** A value is its own label unless another is given. */
+type Option<Value extends string> = Value | { value: Value; label: ReactNode };
+
+const labelled = <Value extends string>(options: readonly Option<Value>[]) =>
+  options.map((option) => (typeof option === "string" ? { value: option, label: option } : option));
+
 /** A choice of few. Arrows move, as in every radio group. */
 export function Choice<Value extends string>({
   label,
   value,
-  options,
+  options: given,
   onChange,
   small = false,
   name,
 }: {
   label: string;
   value: Value;
-  options: readonly { value: Value; label: ReactNode }[];
+  options: readonly Option<Value>[];
   onChange: (value: Value) => void;
   small?: boolean;
   /** An additional class, for the page's layout. */
   name?: string;
 }) {
+  const options = labelled(given);
   const move = (from: number, by: number, group: HTMLElement): void => {
     const at = (from + by + options.length) % options.length;
     const next = options[at];
@@ -192,15 +199,15 @@ export function SelectField<Value extends string>({
   ...rest
 }: Omit<ComponentPropsWithRef<"select">, "className" | "onChange"> & {
   value: Value;
-  options: readonly { value: Value; label: string }[];
+  options: readonly Option<Value>[];
   onChange: (value: Value) => void;
 }) {
   return (
     <span className="field select">
       <select {...rest} onChange={(event) => onChange(event.currentTarget.value as Value)}>
-        {options.map((option) => (
-          <option key={option.value} value={option.value}>
-            {option.label}
+        {labelled(options).map(({ value, label }) => (
+          <option key={value} value={value}>
+            {label}
           </option>
         ))}
       </select>
@@ -218,5 +225,45 @@ export function CheckField({
       <input type="checkbox" {...rest} />
       <span>{label}</span>
     </label>
+  );
+}
+
+/** Any number of a list, by their ids. */
+export function CheckList<Item extends { id: string; name: string }>({
+  label,
+  items,
+  chosen,
+  remark,
+  onChange,
+}: {
+  label: string;
+  items: readonly Item[];
+  chosen: readonly string[];
+  /** Beside its name. */
+  remark: (item: Item) => string | null;
+  onChange: (ids: string[]) => void;
+}) {
+  return (
+    <div className="check-list" role="group" aria-label={label}>
+      {items.map((item) => (
+        <CheckField
+          key={item.id}
+          label={
+            <span className="check-list-item">
+              <span className="isolate clip">{item.name}</span>{" "}
+              <span className="quiet">{remark(item)}</span>
+            </span>
+          }
+          checked={chosen.includes(item.id)}
+          onChange={(event) =>
+            onChange(
+              event.currentTarget.checked
+                ? [...chosen, item.id]
+                : chosen.filter((each) => each !== item.id),
+            )
+          }
+        />
+      ))}
+    </div>
   );
 }

@@ -164,10 +164,7 @@ function Crumb({ message, delivery, narrow, onNarrow, actions }: CrumbProps) {
         name="crumb-choice"
         label="Show"
         value={narrow}
-        options={[
-          { value: "bytes", label: "bytes" },
-          { value: "signature", label: "signature" },
-        ]}
+        options={["bytes", "signature"]}
         onChange={onNarrow}
       />
       <nav className="crumb-parts" aria-label="Parts of the message">
@@ -252,7 +249,7 @@ function Outcome({ messageId, attempt, delivery, timeline, onStep }: Omit<Props,
           className="btn small"
           href={whatIfHref(messageId, attempt.id)}
           aria-keyshortcuts="w"
-          title="What if it had answered otherwise (w)"
+          title="What if it had answered differently (w)"
         >
           What if …<Kbd>w</Kbd>
         </a>

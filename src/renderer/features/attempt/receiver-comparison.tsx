@@ -56,10 +56,7 @@ export function ReceiverComparison({
           small
           label="Compare by"
           value={given.by}
-          options={[
-            { value: "digest", label: "digest" },
-            { value: "body", label: "body" },
-          ]}
+          options={["digest", "body"]}
           onChange={(next) => setGiven({ ...given, by: next })}
         />
       </div>

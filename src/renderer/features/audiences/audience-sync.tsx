@@ -6,7 +6,7 @@
 import type { ReactNode } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { dayMs, type Sync } from "../../../domain/rules.ts";
-import { Button, CheckField, Choice, SelectField } from "../../kit/controls.tsx";
+import { Button, CheckList, Choice, SelectField } from "../../kit/controls.tsx";
 import { Step } from "../../kit/draft-form.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
@@ -193,7 +193,7 @@ export function SyncField({ sync, onChange }: { sync: Sync; onChange: (sync: Syn
           <SelectField
             aria-label="Unit"
             value={unit}
-            options={unitNames.map((value) => ({ value, label: value }))}
+            options={unitNames}
             onChange={(next) =>
               onChange({ everyMs: Math.max(1, Math.round(everyMs / units[unit])) * units[next] })
             }
@@ -227,27 +227,13 @@ export function DestinationsField({
   }
   return (
     <>
-      <div className="source-checks" role="group" aria-label="Destinations">
-        {destinations.map(({ id, name, enabled }) => (
-          <CheckField
-            key={id}
-            label={
-              <span className="source-check">
-                <span className="isolate clip">{name}</span>{" "}
-                {enabled ? null : <span className="quiet">disabled</span>}
-              </span>
-            }
-            checked={chosen.includes(id)}
-            onChange={(event) =>
-              onChange(
-                event.currentTarget.checked
-                  ? [...chosen, id]
-                  : chosen.filter((each) => each !== id),
-              )
-            }
-          />
-        ))}
-      </div>
+      <CheckList
+        label="Destinations"
+        items={destinations}
+        chosen={chosen}
+        remark={({ enabled }) => (enabled ? null : "disabled")}
+        onChange={onChange}
+      />
       {chosen.length === 0 ? (
         <p className="quiet">Without a destination, nothing is sent.</p>
       ) : null}

@@ -158,10 +158,7 @@ function Comparison<Condition extends Compared>({
         <SelectField
           aria-label="Existence"
           value={condition.value === false ? "no" : "yes"}
-          options={[
-            { value: "yes", label: "yes" },
-            { value: "no", label: "no" },
-          ]}
+          options={["yes", "no"]}
           onChange={(value) => onChange({ ...condition, value: value === "yes" })}
         />
       ) : (

@@ -27,10 +27,7 @@ export function RuleEditor({ rule, onChange }: { rule: Rule; onChange: (rule: Ru
   );
 }
 
-const joinOptions = [
-  { value: "all", label: "all" },
-  { value: "any", label: "any" },
-] as const;
+const joinOptions = ["all", "any"] as const;
 
 function GroupEditor({
   group,

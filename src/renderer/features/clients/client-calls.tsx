@@ -36,13 +36,7 @@ export function ClientCalls({ client: { id, state, generating } }: { client: Cli
         }}
       >
         <div className="section-head">
-          <Choice
-            small
-            label="Type"
-            value={type}
-            options={composedTypes.map((value) => ({ value, label: value }))}
-            onChange={setType}
-          />
+          <Choice small label="Type" value={type} options={composedTypes} onChange={setType} />
           <span className="grow" />
           <Button
             small

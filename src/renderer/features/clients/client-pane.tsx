@@ -202,8 +202,6 @@ function Countdown({ client: { nextFlushAt, flushAfter, queued } }: { client: Cl
 
 type Changes = Omit<InputOf<"clients.update">, "id">;
 
-const wireOptions = wireModes.map((value) => ({ value, label: value }));
-
 /**
  * The options of the library: source, flush size and interval, endpoint and wire format. All can
  * change while it runs.
@@ -260,7 +258,7 @@ function ClientSetup({
           <Choice
             label="Wire format"
             value={wire}
-            options={wireOptions}
+            options={wireModes}
             onChange={(next) => onSet({ wire: next })}
           />
         </div>

@@ -95,12 +95,7 @@ function Form({ onDone }: { onDone: () => void }) {
       }}
     >
       <div className="composer-head">
-        <Choice
-          label="Type"
-          value={type}
-          options={composedTypes.map((value) => ({ value, label: value }))}
-          onChange={setType}
-        />
+        <Choice label="Type" value={type} options={composedTypes} onChange={setType} />
         <span className="grow" />
         {sources !== undefined && source !== undefined ? (
           <label className="composer-source">
@@ -170,7 +165,7 @@ function SameCall({ call: composed }: { call: Parameters<typeof snippet>[1] }) {
           small
           label="The same call as"
           value={kind}
-          options={snippetKinds.map((value) => ({ value, label: value }))}
+          options={snippetKinds}
           onChange={setKind}
         />
         <span className="grow" />

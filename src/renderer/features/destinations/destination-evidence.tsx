@@ -181,7 +181,7 @@ function Verification() {
           small
           label="Language"
           value={language}
-          options={snippetLanguages.map((each) => ({ value: each, label: each }))}
+          options={snippetLanguages}
           onChange={setLanguage}
         />
         <span className="muted clip">a receiver that checks X-Signature</span>

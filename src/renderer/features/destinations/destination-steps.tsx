@@ -4,7 +4,7 @@ import { useEffect, useId, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { audienceCalls } from "../../../domain/configuration.ts";
 import { FieldNote } from "../../kit/commit-field.tsx";
-import { Button, CheckField, Choice, SelectField } from "../../kit/controls.tsx";
+import { Button, CheckField, CheckList, Choice, SelectField } from "../../kit/controls.tsx";
 import { NameField, Step } from "../../kit/draft-form.tsx";
 import { durationText } from "../../kit/duration-text.ts";
 import { retriedWords, scheduleWords } from "../../kit/retry-words.ts";
@@ -222,26 +222,13 @@ function SourcesField({
   }
   return (
     <>
-      <div className="source-checks" role="group" aria-label="Sources">
-        {sources.map(({ id, name, kind }) => (
-          <CheckField
-            key={id}
-            label={
-              <span className="source-check">
-                <span className="isolate clip">{name}</span> <span className="quiet">{kind}</span>
-              </span>
-            }
-            checked={chosen.includes(id)}
-            onChange={(event) =>
-              onChange(
-                event.currentTarget.checked
-                  ? [...chosen, id]
-                  : chosen.filter((each) => each !== id),
-              )
-            }
-          />
-        ))}
-      </div>
+      <CheckList
+        label="Sources"
+        items={sources}
+        chosen={chosen}
+        remark={({ kind }) => kind}
+        onChange={onChange}
+      />
       {chosen.length === 0 ? <p className="quiet">Without a source, it gets no messages.</p> : null}
     </>
   );
@@ -257,12 +244,7 @@ function AudienceCallsField({
   return (
     <div className="payload-field">
       <span className="muted">Audiences as</span>
-      <Choice
-        label="Audiences as"
-        value={value}
-        options={audienceCalls.map((each) => ({ value: each, label: each }))}
-        onChange={onChange}
-      />
+      <Choice label="Audiences as" value={value} options={audienceCalls} onChange={onChange} />
       <p className="quiet">
         {value === "track" ? null : (
           <>
@@ -290,15 +272,7 @@ function PayloadField({
   return (
     <div className="payload-field">
       <span className="muted">Payload</span>
-      <Choice
-        label="Payload"
-        value={value}
-        options={[
-          { value: "documented", label: "documented" },
-          { value: "full", label: "full" },
-        ]}
-        onChange={onChange}
-      />
+      <Choice label="Payload" value={value} options={["documented", "full"]} onChange={onChange} />
       <p className="quiet">
         {value === "documented" ? (
           "The fields that the documentation lists for each type."

@@ -171,7 +171,7 @@ function OpenMapping(props: OpenProps) {
             small
             label="Method"
             value={mapping.method}
-            options={mappingMethods.map((value) => ({ value, label: value }))}
+            options={mappingMethods}
             onChange={(method) => onMapping({ method })}
           />
           <MappedHeaders

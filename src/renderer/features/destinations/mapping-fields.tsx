@@ -47,10 +47,7 @@ export function DataFields({
         small
         label="Write data as"
         value={isText ? "JSON" : "fields"}
-        options={[
-          { value: "fields", label: "fields" },
-          { value: "JSON", label: "JSON" },
-        ]}
+        options={["fields", "JSON"]}
         onChange={(as) => {
           if ((as === "JSON") !== isText && switched !== null) onChange(switched);
         }}
@@ -59,7 +56,7 @@ export function DataFields({
         <>
           <JsonField label="Data as JSON" text={pairs} error={problems[0]} onChange={onChange} />
           {switched === null ? (
-            <p className="quiet">Fields can show only an object that is no directive.</p>
+            <p className="quiet">Fields can show only an object that is not a directive.</p>
           ) : null}
         </>
       ) : (

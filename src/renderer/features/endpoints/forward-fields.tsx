@@ -222,10 +222,7 @@ function OneOf<Value extends string>({
       <SelectField
         id={id}
         value={value ?? ""}
-        options={[
-          { value: "", label: none },
-          ...values.map((each) => ({ value: each, label: each })),
-        ]}
+        options={[{ value: "", label: none }, ...values]}
         onChange={(chosen) =>
           void onChange(values.find((each) => each === chosen) ?? null).catch(() => undefined)
         }

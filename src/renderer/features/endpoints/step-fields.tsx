@@ -29,7 +29,7 @@ export function StepActionFields({ step, number, onChange }: FieldsProps) {
         <SelectField
           aria-label={`What step ${number} does`}
           value={step.do}
-          options={stepActions.map((each) => ({ value: each, label: each }))}
+          options={stepActions}
           onChange={(does) => void onChange(doing(step, does)).catch(() => undefined)}
         />
       </span>
@@ -232,10 +232,7 @@ export function StepDetails({
         <SelectField
           id={`step-${number}-type`}
           value={step.match?.type ?? ""}
-          options={[
-            { value: "", label: "any" },
-            ...messageTypes.map((type) => ({ value: type, label: type })),
-          ]}
+          options={[{ value: "", label: "any" }, ...messageTypes]}
           onChange={(type) => void onChange(matching(step, "type", type)).catch(() => undefined)}
         />
       </div>

@@ -38,7 +38,7 @@ const durations: readonly { label: string; ms: number }[] = [
 const sameMs = 1500;
 
 const modes = [
-  { value: "real", label: "real" },
+  "real",
   { value: "faster 10", label: "×10" },
   { value: "faster 60", label: "×60" },
   { value: "faster 600", label: "×600" },

@@ -63,7 +63,7 @@ export function ParitySection() {
         What would not work there
       </h4>
       {findings.length === 0 ? (
-        <p className="muted">Nothing that Hookyard has seen.</p>
+        <p className="muted">Hookyard has found nothing.</p>
       ) : (
         <Findings findings={findings} labelledBy="parity-findings" isLinked />
       )}
@@ -99,7 +99,7 @@ function PieceValue({
     <SelectField
       aria-label={title}
       value={current}
-      options={options.map((each) => ({ value: each, label: each }))}
+      options={options}
       onChange={(next) => {
         const typed = next === "on" ? true : next === "off" ? false : next;
         onChange({ [name]: typed });

@@ -101,10 +101,7 @@ export function IngestSection() {
         <Choice
           label="Requests with an unknown write key"
           value={settings.unknownKeys}
-          options={[
-            { value: "explain", label: "explain" },
-            { value: "production", label: "production" },
-          ]}
+          options={["explain", "production"]}
           onChange={(unknownKeys) => set({ unknownKeys })}
         />
         <span className="labelled-hint">{unknownKeySentences[settings.unknownKeys]}</span>
@@ -165,39 +162,24 @@ export function StoreSection() {
         hint="The size of the data file, in addition to the two limits below. The oldest accepted messages are removed first."
         onCommit={(text) => update({ maxBytes: readMegabytes(text) ?? null })}
       />
-      <CommitField
+      <QuotaField
         label="Rejected and duplicate messages"
-        name="short"
-        unit="MB"
-        inputMode="decimal"
-        text={megabytesText(settings.maxRejectedBytes)}
-        check={(text) =>
-          typeof readMegabytes(text) === "number" ? null : "Enter a number of megabytes."
-        }
+        bytes={settings.maxRejectedBytes}
         hint="They have a separate limit, so that they never displace accepted messages."
-        onCommit={(text) => update({ maxRejectedBytes: readMegabytes(text) ?? undefined })}
+        onCommit={(maxRejectedBytes) => update({ maxRejectedBytes })}
       />
-      <CommitField
+      <QuotaField
         label="Requests with an unknown write key"
-        name="short"
-        unit="MB"
-        inputMode="decimal"
-        text={megabytesText(settings.maxUnknownKeyBytes)}
-        check={(text) =>
-          typeof readMegabytes(text) === "number" ? null : "Enter a number of megabytes."
-        }
+        bytes={settings.maxUnknownKeyBytes}
         hint="The newest 1,000 of them are kept, within this limit, until their key is adopted."
-        onCommit={(text) => update({ maxUnknownKeyBytes: readMegabytes(text) ?? undefined })}
+        onCommit={(maxUnknownKeyBytes) => update({ maxUnknownKeyBytes })}
       />
       <div className="commit">
         <span className="labelled-name">Durability</span>
         <Choice
           label="Durability"
           value={settings.synchronous}
-          options={[
-            { value: "NORMAL", label: "NORMAL" },
-            { value: "FULL", label: "FULL" },
-          ]}
+          options={["NORMAL", "FULL"]}
           onChange={(synchronous) => set({ synchronous })}
         />
         <span className="labelled-hint">
@@ -207,6 +189,33 @@ export function StoreSection() {
         </span>
       </div>
     </>
+  );
+}
+
+function QuotaField({
+  label,
+  bytes,
+  hint,
+  onCommit,
+}: {
+  label: string;
+  bytes: number;
+  hint: string;
+  onCommit: (bytes: number | undefined) => Promise<unknown>;
+}) {
+  return (
+    <CommitField
+      label={label}
+      name="short"
+      unit="MB"
+      inputMode="decimal"
+      text={megabytesText(bytes)}
+      check={(text) =>
+        typeof readMegabytes(text) === "number" ? null : "Enter a number of megabytes."
+      }
+      hint={hint}
+      onCommit={(text) => onCommit(readMegabytes(text) ?? undefined)}
+    />
   );
 }
 

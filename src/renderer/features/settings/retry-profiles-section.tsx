@@ -160,10 +160,7 @@ function RetryProfileEditor({ profile, id }: { profile: Profile; id: string }) {
         <Choice
           label="Schedule"
           value={profile.schedule.kind}
-          options={[
-            { value: "exponential", label: "exponential" },
-            { value: "list", label: "a list" },
-          ]}
+          options={["exponential", { value: "list", label: "a list" }]}
           onChange={(kind) => set({ schedule: scheduleOf(kind) })}
         />
       </div>

@@ -130,12 +130,7 @@ function AppearanceSection() {
   return (
     <div className="commit">
       <span className="labelled-name">Theme</span>
-      <Choice
-        label="Theme"
-        value={theme}
-        options={themes.map((each) => ({ value: each, label: each }))}
-        onChange={choose}
-      />
+      <Choice label="Theme" value={theme} options={themes} onChange={choose} />
       <span className="labelled-hint">Stored in this browser, for this address.</span>
     </div>
   );

@@ -82,9 +82,9 @@ export function FaultsEditor({
 }
 
 const actions = [
-  { value: "answer", label: "answer" },
-  { value: "delay", label: "delay" },
-  { value: "cut", label: "cut" },
+  "answer",
+  "delay",
+  "cut",
   { value: "lose-answer", label: "lose the answer" },
   { value: "delay-answer", label: "delay the answer" },
   { value: "limit", label: "limit the rate" },
@@ -120,7 +120,7 @@ function FaultFields({
           <SelectField
             aria-label={`Status of fault ${number}`}
             value={status}
-            options={options.map((each) => ({ value: each, label: each }))}
+            options={options}
             onChange={(next) => onSet(faultWith(fault, "status", Number(next)))}
           />
         </>

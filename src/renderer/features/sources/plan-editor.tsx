@@ -3,7 +3,7 @@
  * and its rules.
  */
 
-import { useState } from "react";
+import { type ComponentProps, useState } from "react";
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { FieldNote } from "../../kit/commit-field.tsx";
 import { Button, Choice } from "../../kit/controls.tsx";
@@ -216,47 +216,49 @@ const actions = {
 function PlanActions({ plan, onSet }: { plan: Plan; onSet: (change: PlanChange) => void }) {
   return (
     <div className="pairs source-pairs">
-      <span className="pair-name">Violations</span>
-      <div className="explained">
-        <Choice
-          label="Violations"
-          value={plan.onViolation}
-          options={[
-            { value: "record", label: "record" },
-            { value: "drop-properties", label: "drop properties" },
-            { value: "block", label: "block" },
-          ]}
-          onChange={(onViolation) => onSet({ onViolation })}
-        />
-        <p className="quiet">{actions[plan.onViolation]}</p>
-      </div>
-      <span className="pair-name">Other events</span>
-      <div className="explained">
-        <Choice
-          label="Events that are not in the plan"
-          value={plan.unplannedEvents}
-          options={[
-            { value: "allow", label: "allow" },
-            { value: "record", label: "record" },
-            { value: "block", label: "block" },
-          ]}
-          onChange={(unplannedEvents) => onSet({ unplannedEvents })}
-        />
-      </div>
-      <span className="pair-name">Other properties</span>
-      <div className="explained">
-        <Choice
-          label="Properties that are not in the plan"
-          value={plan.unplannedProperties}
-          options={[
-            { value: "allow", label: "allow" },
-            { value: "record", label: "record" },
-            { value: "drop", label: "drop" },
-          ]}
-          onChange={(unplannedProperties) => onSet({ unplannedProperties })}
-        />
-      </div>
+      <PlanChoice
+        name="Violations"
+        value={plan.onViolation}
+        options={["record", { value: "drop-properties", label: "drop properties" }, "block"]}
+        onChange={(onViolation) => onSet({ onViolation })}
+        note={actions[plan.onViolation]}
+      />
+      <PlanChoice
+        name="Other events"
+        label="Events that are not in the plan"
+        value={plan.unplannedEvents}
+        options={["allow", "record", "block"]}
+        onChange={(unplannedEvents) => onSet({ unplannedEvents })}
+      />
+      <PlanChoice
+        name="Other properties"
+        label="Properties that are not in the plan"
+        value={plan.unplannedProperties}
+        options={["allow", "record", "drop"]}
+        onChange={(unplannedProperties) => onSet({ unplannedProperties })}
+      />
     </div>
+  );
+}
+
+function PlanChoice<Value extends string>({
+  name,
+  label = name,
+  note,
+  ...choice
+}: Pick<ComponentProps<typeof Choice<Value>>, "value" | "options" | "onChange"> & {
+  name: string;
+  label?: string;
+  note?: string;
+}) {
+  return (
+    <>
+      <span className="pair-name">{name}</span>
+      <div className="explained">
+        <Choice label={label} {...choice} />
+        {note === undefined ? null : <p className="quiet">{note}</p>}
+      </div>
+    </>
   );
 }
 

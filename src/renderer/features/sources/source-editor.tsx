@@ -143,7 +143,7 @@ function KeyAndKind({ source: { writeKey, kind }, connected, onUpdate, onSet }: 
           <Choice
             label="Kind"
             value={kind}
-            options={sourceKinds.map((value) => ({ value, label: value }))}
+            options={sourceKinds}
             onChange={(value) => onSet({ kind: value })}
           />
         )}
@@ -185,10 +185,7 @@ function Answers({
           <Choice
             label="Answer mode"
             value={mode}
-            options={[
-              { value: "explain", label: "explain" },
-              { value: "production", label: "production" },
-            ]}
+            options={["explain", "production"]}
             onChange={(value) => onSet({ mode: value })}
           />
           <p className="quiet">{modeSentences[mode]}</p>
@@ -207,7 +204,7 @@ function Answers({
             label="Clock skew"
             value={String(correctClockSkew)}
             options={[
-              { value: "auto", label: "auto" },
+              "auto",
               { value: "true", label: "correct" },
               { value: "false", label: "keep" },
             ]}

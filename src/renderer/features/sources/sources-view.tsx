@@ -246,13 +246,7 @@ function ClientSnippetPane({
       <div className="pane-body">
         <section className="section snippet-address" aria-label="Ingest address">
           <Copyable value={ingestUrl} label="the ingest address" note="ingest address" />
-          <Choice
-            small
-            label="Client"
-            value={kind}
-            options={[...kinds].map((each) => ({ value: each, label: each }))}
-            onChange={setKind}
-          />
+          <Choice small label="Client" value={kind} options={[...kinds]} onChange={setKind} />
         </section>
         <div className="snippet-head">
           <h3>{kind === "cURL" ? "A call" : "A complete program"}</h3>

@@ -4,11 +4,7 @@ import { create } from "zustand";
 import { Choice } from "../../kit/controls.tsx";
 import type { ScaleName } from "./timeline-axis.ts";
 
-const scales: readonly { value: ScaleName; label: string }[] = [
-  { value: "log", label: "log" },
-  { value: "linear", label: "linear" },
-  { value: "compact", label: "compact" },
-];
+const scales: readonly ScaleName[] = ["log", "linear", "compact"];
 
 export function ScaleChoice<Offered extends ScaleName>({
   small = false,
@@ -24,10 +20,7 @@ export function ScaleChoice<Offered extends ScaleName>({
       small={small}
       label="Scale"
       value={scale}
-      options={scales.flatMap(({ value, label }) => {
-        const own = offered.find((each) => each === value);
-        return own === undefined ? [] : [{ value: own, label }];
-      })}
+      options={scales.flatMap((scale) => offered.filter((each) => each === scale))}
       onChange={(value) => useScaleStore.getState().setScale(value)}
     />
   );
@@ -42,7 +35,7 @@ type ScaleStore = { scale: ScaleName; setScale(scale: ScaleName): void };
 
 /** One choice for every timeline, kept for the next visit. */
 const useScaleStore = create<ScaleStore>()((set) => ({
-  scale: scales.find(({ value }) => value === window.localStorage.getItem(key))?.value ?? "log",
+  scale: scales.find((each) => each === window.localStorage.getItem(key)) ?? "log",
   setScale(scale) {
     window.localStorage.setItem(key, scale);
     set({ scale });

@@ -3,50 +3,25 @@
  * workspace.
  */
 
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Button, Choice } from "../../kit/controls.tsx";
-import { Copyable, copyText } from "../../kit/copy.tsx";
+import { Copyable } from "../../kit/copy.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Icon, type IconName } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { SnippetText } from "../../kit/snippet-text.tsx";
-import { useAction } from "../../kit/use-action.ts";
 import { useOverlay } from "../../stores/commands.ts";
-import { isMac, useKeys } from "../../stores/keys.ts";
-import { useLive, useOnce } from "../../stores/live-data.ts";
-import { call } from "../../transport/transport.ts";
+import { isMac } from "../../stores/keys.ts";
+import { useLive } from "../../stores/live-data.ts";
 import { openDemo } from "../demo/demo.tsx";
 import { NothingArrives } from "../sources/refused-requests.tsx";
-import { snippet, type SnippetKind, snippetKinds } from "../composer/snippets.ts";
+import { type SnippetKind, snippetKinds } from "../composer/snippets.ts";
+import { FirstMessage, useFirstMessage } from "./first-message.tsx";
 import "./welcome.css";
 
-const sample = `{"userId":"u_1042","event":"Order Completed",
-       "properties":{"total":184.5,"currency":"EUR"}}`;
-
 export function Welcome() {
-  const sources = useLive("sources.list", {}).answer?.items;
-  const about = useOnce("about.get", {}).answer;
   const [kind, setKind] = useState<SnippetKind>("cURL");
-  const { problem, run, attempt } = useAction();
-  const isBare = sources?.length === 0;
-
-  // The values to copy must be real ones, so the first source is made as soon as somebody looks for
-  // it.
-  useEffect(() => {
-    if (isBare) attempt(() => call("workspaces.open", { kind: "first" }));
-  }, [isBare, attempt]);
-
-  const source = sources?.[0];
-  const ingestUrl = about?.ingestUrl ?? "";
-  const writeKey = source?.writeKey ?? "";
-  const code = snippet(kind, { ingestUrl, writeKey, type: "track", body: sample });
-  const copy = (): void => void copyText(code, `as ${kind}`);
-  const send = (): void => {
-    if (source !== undefined)
-      run(() => call("sources.send", { id: source.id, type: "track", body: sample }));
-  };
-  useKeys({ c: copy, Enter: send });
-
+  const message = useFirstMessage(kind);
+  const { source, ingestUrl, writeKey, problem, run } = message;
   return (
     <div className="welcome">
       <section className="start" aria-label="First message">
@@ -73,43 +48,23 @@ export function Welcome() {
             <div className="head">
               <h2>Send one</h2>
               <span className="grow" />
-              <Choice
-                small
-                label="As"
-                value={kind}
-                options={snippetKinds.map((value) => ({ value, label: value }))}
-                onChange={setKind}
-              />
+              <Choice small label="As" value={kind} options={snippetKinds} onChange={setKind} />
             </div>
-            <div className="snippet">
-              <pre className="code">
-                <SnippetText text={code} />
-              </pre>
-              <Button small icon="copy" shortcut="c" onClick={copy}>
-                Copy
-              </Button>
-            </div>
-            <div className="actions">
-              <Button
-                look="primary"
-                icon="send"
-                shortcut="Enter"
-                onClick={send}
-                disabled={source === undefined}
-              >
-                Send a sample
-              </Button>
-              <span className="muted">
-                sends exactly this call; or open the{" "}
-                <button
-                  type="button"
-                  className="link-button"
-                  onClick={() => useOverlay.getState().show("composer")}
-                >
-                  composer
-                </button>
-              </span>
-            </div>
+            <FirstMessage
+              message={message}
+              note={
+                <>
+                  sends exactly this call; or open the{" "}
+                  <button
+                    type="button"
+                    className="link-button"
+                    onClick={() => useOverlay.getState().show("composer")}
+                  >
+                    composer
+                  </button>
+                </>
+              }
+            />
             <ProblemText error={problem} />
           </WayStep>
           <WayStep number={3}>

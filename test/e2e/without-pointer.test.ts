@@ -54,7 +54,7 @@ test("a failure is found, with its reason", async ({ open, inspector }) => {
   const attempt = page.getByRole("region", { name: "Attempt", exact: true });
   await attempt.getByRole("heading", { name: "http_error" }).waitFor();
   await attempt
-    .getByText(/410 Gone is not retried/)
+    .getByText(/does not retry 410/)
     .first()
     .waitFor();
 });

@@ -31,6 +31,7 @@ import { followChanges } from "./stores/live-data.ts";
 import { usePlace, type View } from "./stores/place.ts";
 import { usePresenter } from "./stores/presenter.ts";
 import { fiveMinutes, openStory, useStory } from "./stores/story.ts";
+import { useUndoKeys } from "./stores/undo.ts";
 
 const viewsOf: Record<View, () => ReactNode> = {
   live: LiveView,
@@ -61,6 +62,7 @@ function Inspector() {
   const view = usePlace((place) => place.view);
   useEffect(followChanges, []);
   useGlobalCommands(navigation);
+  useUndoKeys();
   useKeys({
     Space: () => void pauseOrRun(),
     ".": () => void stepClock(),

@@ -8,6 +8,8 @@ import { emptyScreens, fullScreens, show, type Screen } from "./support/screens.
 
 const wide = { width: 1440, height: 900 };
 const narrow = { width: 1100, height: 700 };
+/** The least that a view has to fit; and the wide window at 200 % zoom. */
+const tight = { small: { width: 800, height: 600 }, zoomed: { width: 720, height: 450 } };
 
 /** What is wrong, by screen, colours and size. */
 async function check(page: Page, screens: readonly Screen[]): Promise<Record<string, string[]>> {
@@ -26,6 +28,12 @@ async function check(page: Page, screens: readonly Screen[]): Promise<Record<str
       ...(await layoutFindings(page)),
       ...(await seriousFindings(page, "structure")),
     ]);
+    // An open menu has its place in the window in which it was opened.
+    if ((await page.getByRole("menu").count()) > 0) await page.keyboard.press("Escape");
+    for (const [size, viewport] of Object.entries(tight)) {
+      await page.setViewportSize(viewport);
+      note(`${screen.name}, ${size}`, await layoutFindings(page));
+    }
     await page.setViewportSize(wide);
     await page.emulateMedia({ colorScheme: "light" });
   }

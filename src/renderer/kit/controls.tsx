@@ -1,6 +1,7 @@
 /** Buttons, choices, fields: the parts that take a press or a key. */
 
 import type { ComponentPropsWithRef, ReactNode } from "react";
+import { focusAdded } from "./focus.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
 export function Kbd({ children }: { children: ReactNode }) {
@@ -28,6 +29,7 @@ export function Button({
   isBusy,
   children,
   type = "button",
+  onClick,
   ...rest
 }: ButtonProps) {
   const name = ["btn", look === "outlined" ? "" : look, small ? "small" : ""]
@@ -40,6 +42,7 @@ export function Button({
       className={name}
       aria-keyshortcuts={shortcut}
       aria-disabled={isBusy || undefined}
+      onClick={icon === "add" ? adding(onClick) : onClick}
     >
       {icon === undefined ? null : <Icon name={icon} />}
       {children}
@@ -47,6 +50,14 @@ export function Button({
     </button>
   );
 }
+
+/** What it adds takes the focus. */
+const adding =
+  (onClick: ButtonProps["onClick"]): ButtonProps["onClick"] =>
+  (event) => {
+    focusAdded(event.currentTarget);
+    onClick?.(event);
+  };
 
 type IconButtonProps = Omit<ComponentPropsWithRef<"button">, "className" | "aria-label"> & {
   icon: IconName;

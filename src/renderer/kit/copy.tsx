@@ -1,16 +1,20 @@
 /** Copying, and the one toast that says it happened. */
 
 import { create } from "zustand";
-import { IconButton } from "./controls.tsx";
+import { Button, IconButton } from "./controls.tsx";
 import { Icon } from "./icon.tsx";
 
-/** Long enough to be read, short enough not to be in the way. */
+/** Long enough to be read, short enough not to be in the way; longer with something to press. */
 const toastMs = 4000;
+const actionMs = 10_000;
+
+type ToastAction = { label: string; run: () => void };
 
 type ToastStore = {
   text: string | null;
   isError: boolean;
-  show(text: string): void;
+  action: ToastAction | null;
+  show(text: string, action?: ToastAction): void;
   /** Stays until it is dismissed, or something else is shown. */
   showError(text: string): void;
   hide(): void;
@@ -21,14 +25,16 @@ let timer = 0;
 export const useToast = create<ToastStore>()((set) => ({
   text: null,
   isError: false,
-  show(text) {
+  action: null,
+  show(text, action) {
     window.clearTimeout(timer);
-    timer = window.setTimeout(() => set({ text: null }), toastMs);
-    set({ text, isError: false });
+    const ms = action === undefined ? toastMs : actionMs;
+    timer = window.setTimeout(() => set({ text: null }), ms);
+    set({ text, isError: false, action: action ?? null });
   },
   showError(text) {
     window.clearTimeout(timer);
-    set({ text, isError: true });
+    set({ text, isError: true, action: null });
   },
   hide: () => set({ text: null }),
 }));
@@ -43,13 +49,18 @@ export async function copyText(text: string, what: string): Promise<void> {
 }
 
 export function Toast() {
-  const { text, isError, hide } = useToast();
+  const { text, isError, action, hide } = useToast();
   return (
     <div role={isError ? "alert" : "status"}>
       {text === null ? null : (
         <div className={isError ? "toast error" : "toast"}>
           {isError ? null : <Icon name="check" />}
           {text}
+          {action === null ? null : (
+            <Button small onClick={action.run}>
+              {action.label}
+            </Button>
+          )}
           <button type="button" className="icon-btn small" aria-label="Dismiss" onClick={hide}>
             <Icon name="close" small />
           </button>

@@ -68,7 +68,7 @@ export function count(n: number): string {
 }
 
 export function bytes(n: number): string {
-  if (n < 1024) return `${n} bytes`;
+  if (n < 1024) return some(n, "byte");
   if (n < 1024 * 1024) return `${(n / 1024).toFixed(1)} KB`;
   return `${(n / 1024 / 1024).toFixed(1)} MB`;
 }

@@ -3,7 +3,6 @@
  */
 
 import { create, type StoreApi, type UseBoundStore } from "zustand";
-import { useAction } from "../kit/use-action.ts";
 
 type DraftStore<Draft> = {
   drafts: Readonly<Record<string, Draft>>;
@@ -64,62 +63,13 @@ function stored<Draft>(key: string): Readonly<Record<string, Draft>> {
   }
 }
 
+const useTyped = draftStore<unknown>("typed");
+
+/** A state that stays while another view is open and over a reload. It ends with its tab. */
+export function useKept<Value>(name: string, initial: Value): [Value, (next: Value) => void] {
+  const kept = useTyped((store) => store.drafts[name]) as Value | undefined;
+  return [kept ?? initial, (next) => useTyped.getState().keep(name, next)];
+}
+
 /** Of the one that does not exist yet. */
 export const newId = "new";
-
-type DraftOptions<Draft> = {
-  id: string;
-  /** What is saved, or what a new one begins with. */
-  before: Draft;
-  isSame: (draft: Draft) => boolean;
-  /** Throws when something is wrong with it. Returns where to go then. */
-  save: (draft: Draft) => Promise<(() => void) | void>;
-  /** Leaves the new one. */
-  leave: () => void;
-};
-
-/**
- * What is typed over what is saved, until it is saved or discarded; of a new one also when it
- * equals what it began with.
- */
-export function useDraft<Draft>(
-  useDrafts: UseDrafts<Draft>,
-  { id, before, isSame, save, leave }: DraftOptions<Draft>,
-) {
-  const kept = useDrafts((store) => store.drafts[id]);
-  const { keep, drop } = useDrafts.getState();
-  const { problem, isBusy, run, attempt, clear } = useAction();
-  const draft = kept ?? before;
-  const isNew = id === newId;
-  return {
-    draft,
-    isNew,
-    hasDraft: kept !== undefined,
-    drop: () => drop(id),
-    /** For what is changed at once; the form shows why it could not be. */
-    attempt,
-    change(changes: Partial<Draft>): void {
-      clear();
-      const next = { ...draft, ...changes };
-      if (!isNew && isSame(next)) drop(id);
-      else keep(id, next);
-    },
-    /** For its `DraftForm`. */
-    form: {
-      problem,
-      isBusy,
-      hasBar: isNew || kept !== undefined || problem !== null,
-      onSave: (): void =>
-        run(async () => {
-          const goOn = await save(draft);
-          drop(id);
-          goOn?.();
-        }),
-      onDiscard(): void {
-        clear();
-        drop(id);
-        if (isNew) leave();
-      },
-    },
-  };
-}

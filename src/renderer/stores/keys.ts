@@ -6,7 +6,8 @@
 
 import { useEffect, useRef } from "react";
 
-export type KeyHandlers = Record<string, (event: KeyboardEvent) => void>;
+/** One that returns false leaves the key to others. */
+export type KeyHandlers = Record<string, (event: KeyboardEvent) => unknown>;
 
 const layers: { current: KeyHandlers }[] = [];
 
@@ -33,6 +34,14 @@ export function takesText(target: EventTarget | null): boolean {
   );
 }
 
+/** Esc leaves a field; the next one closes what is open. */
+function leavesField(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement) || !takesText(target)) return false;
+  if (target.closest("[role=dialog],[role=menu],[role=listbox]") !== null) return false;
+  target.blur();
+  return true;
+}
+
 function nameOf(event: KeyboardEvent): string {
   const mod = isMac ? event.metaKey : event.ctrlKey;
   if (mod) return `mod+${event.key.toLowerCase()}`;
@@ -45,6 +54,7 @@ export function listenToKeys(): () => void {
     if (event.defaultPrevented) return;
     const name = nameOf(event);
     const withMod = name.startsWith("mod+");
+    if (name === "Escape" && leavesField(event.target)) return;
     if (!withMod && takesText(event.target)) return;
     const isPressable =
       event.target instanceof HTMLElement &&
@@ -52,9 +62,8 @@ export function listenToKeys(): () => void {
     if (isPressable && (name === "Space" || name === "Enter")) return;
     for (const layer of layers.toReversed()) {
       const handler = layer.current[name];
-      if (handler === undefined) continue;
+      if (handler === undefined || handler(event) === false) continue;
       event.preventDefault();
-      handler(event);
       return;
     }
   };
@@ -95,6 +104,11 @@ export const shortcuts: readonly { keys: string[]; does: string; where: string }
   { keys: ["1", "9"], does: "speed of playing", where: "a story" },
   { keys: ["Home"], does: "from the start", where: "a story" },
   { keys: ["Esc"], does: "back to your own data", where: "a story" },
+  {
+    keys: [isMac ? "⌘ Z" : "Ctrl Z"],
+    does: "undo a change; with Shift, redo it",
+    where: "everywhere",
+  },
   { keys: [isMac ? "⌘ K" : "Ctrl K"], does: "commands", where: "everywhere" },
   { keys: ["?"], does: "show this list", where: "everywhere" },
 ];

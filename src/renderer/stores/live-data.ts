@@ -80,9 +80,12 @@ function useRead<Name extends CallName>(
       if (entry.listeners.size === 1) refresh(entry);
       return () => {
         entry.listeners.delete(listener);
-        if (entry.listeners.size > 0) return;
-        if (entry.timer !== null) window.clearTimeout(entry.timer);
-        entries.delete(key);
+        // The next view may show the same answer: it takes it over, and nothing flickers.
+        queueMicrotask(() => {
+          if (entry.listeners.size > 0 || entries.get(key) !== entry) return;
+          if (entry.timer !== null) window.clearTimeout(entry.timer);
+          entries.delete(key);
+        });
       };
     },
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the name, the input and the areas

@@ -37,12 +37,33 @@ const findings = String.raw`(async () => {
     const isCode = element.closest("pre, textarea, input, select") !== null;
     const wide = element.scrollWidth - element.clientWidth;
     if (wide > 1 && element.clientWidth > 0 && style.display !== "inline") {
-      if (scrolls(style) && !isCode) found.push(describe(element) + " scrolls sideways by " + wide + " px");
+      // A map may be larger than its window, and has a list beside it.
+      if (scrolls(style) && !isCode && !element.matches(".flow-area")) found.push(describe(element) + " scrolls sideways by " + wide + " px");
       if (clips(style) && style.textOverflow !== "ellipsis" && !isCode && !element.closest("[aria-hidden=true]") && cut(element, box)) {
         found.push(describe(element) + " cuts off " + wide + " px: " + cut(element, box));
       }
     }
     if ((box.right > width + 1 || box.left < -1) && visible(element)) found.push(describe(element) + " sticks out of the window, " + Math.round(box.left) + " to " + Math.round(box.right));
+  }
+  for (const control of document.querySelectorAll("main :is(button, a[href], input, select, textarea)")) {
+    if (control.closest(".sr, [aria-hidden=true], [role=grid], .flow-area") !== null || control.matches(".sr") || !control.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+    const box = control.getBoundingClientRect();
+    if (box.width <= 1 || box.height <= 1) continue;
+    // What no scrolling brings into view: below or above the first ancestor that clips.
+    for (let at = control.parentElement; at !== null && at !== document.body; at = at.parentElement) {
+      const { overflowY } = getComputedStyle(at);
+      if (/auto|scroll/.test(overflowY)) break;
+      const frame = at.getBoundingClientRect();
+      if (/hidden|clip/.test(overflowY) && (box.top > frame.bottom - 4 || box.bottom < frame.top + 4)) {
+        found.push(describe(control) + " is out of reach in " + describe(at));
+        break;
+      }
+    }
+    if (box.top >= height && !scrollsSomewhere(control)) found.push(describe(control) + " is below the window");
+  }
+  function scrollsSomewhere(element) {
+    for (let at = element.parentElement; at !== null; at = at.parentElement) if (/auto|scroll/.test(getComputedStyle(at).overflowY)) return true;
+    return false;
   }
   /** The text or control inside that cannot be seen to its end, unless an ellipsis says so. */
   function cut(element, box) {

@@ -8,7 +8,7 @@ import { Button } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
-import { count } from "../../kit/words.ts";
+import { count, some } from "../../kit/words.ts";
 import { useOnce } from "../../stores/live-data.ts";
 import { curlOfAttempt, harOfAttempts, hasCredentials } from "../details/copy-as.ts";
 import type { Attempt } from "../timeline/timeline-model.ts";
@@ -36,7 +36,7 @@ export function RequestBytes({
         <span className="grow" />
         {request.sent ? (
           <>
-            <span className="quiet">{count(requestSize(request))} bytes</span>
+            <span className="quiet">{some(requestSize(request), "byte")}</span>
             <CodeLookChoice
               value={request.body}
               look={look}

@@ -13,7 +13,7 @@ import { Button, IconButton } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { count } from "../../kit/words.ts";
+import { some } from "../../kit/words.ts";
 import { useDestination, useLive } from "../../stores/live-data.ts";
 import type { Attempt } from "../timeline/timeline-model.ts";
 import { ReceiverComparison } from "./receiver-comparison.tsx";
@@ -100,7 +100,7 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
           </p>
         ) : null}
         <ol className="sig-steps">
-          <Step no={1} title="Body bytes" note={`${count(body.length)} bytes, as sent`}>
+          <Step no={1} title="Body bytes" note={`${some(body.length, "byte")}, as sent`}>
             <code className="sig-box clip">
               {typeof text === "string" ? <Visible text={text.slice(0, 120)} /> : "no text"}
             </code>
@@ -111,7 +111,7 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
             note={
               secret === null
                 ? "a shared secret"
-                : `the shared secret of ${name}, ${count(bytesOf(secret).length)} bytes, UTF-8`
+                : `the shared secret of ${name}, ${some(bytesOf(secret).length, "byte")}, UTF-8`
             }
           >
             <Secret secret={secret} />

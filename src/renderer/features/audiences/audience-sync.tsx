@@ -10,7 +10,7 @@ import { Button, CheckList, Choice, SelectField } from "../../kit/controls.tsx";
 import { Step } from "../../kit/draft-form.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { count } from "../../kit/words.ts";
+import { count, some } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { Time, Until } from "../details/until.tsx";
@@ -65,7 +65,7 @@ export function SyncStep({
             First sync with <b className="strong isolate">{to?.name ?? "a new destination"}</b>:{" "}
             {to?.enabled === false
               ? "waits until the destination is enabled"
-              : `${count(done)} of ${count(sent.users)} users sent`}
+              : `${count(done)} of ${some(sent.users, "user")} sent`}
           </p>
         );
       })}

@@ -14,6 +14,7 @@ import {
 } from "../../../domain/rules.ts";
 import { Button, IconButton, SelectField } from "../../kit/controls.tsx";
 import { useLive } from "../../stores/live-data.ts";
+import { offerUndo } from "../../stores/undo.ts";
 import { newProperty, operandOf, operandText, operatorWords, withOperator } from "./rule-draft.ts";
 
 const operatorOptions = operators.map((value) => ({ value, label: operatorWords[value] }));
@@ -120,7 +121,10 @@ export function EventFields({
                 small
                 icon="close"
                 label="Remove this property"
-                onClick={() => setWhere(where.toSpliced(place, 1))}
+                onClick={() => {
+                  setWhere(where.toSpliced(place, 1));
+                  offerUndo("Removed a property");
+                }}
               />
             </li>
           ))}

@@ -5,6 +5,7 @@
 
 import { maxRuleDepth, type Rule } from "../../../domain/rules.ts";
 import { Button, Choice, IconButton } from "../../kit/controls.tsx";
+import { offerUndo } from "../../stores/undo.ts";
 import { EventFields, TraitFields } from "./condition-fields.tsx";
 import {
   asGroup,
@@ -60,7 +61,10 @@ function GroupEditor({
               part={part}
               depth={depth}
               onChange={(next) => set(parts.with(place, next))}
-              onRemove={() => set(parts.toSpliced(place, 1))}
+              onRemove={() => {
+                set(parts.toSpliced(place, 1));
+                offerUndo(isGroup(part) ? "Removed a group" : "Removed a condition");
+              }}
             />
           </li>
         ))}

@@ -6,13 +6,14 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { isMac } from "../../stores/keys.ts";
+import { useKept } from "../../stores/drafts.ts";
 import { call } from "../../transport/transport.ts";
 import { type ComposedType, composedTypes, templates } from "../composer/snippets.ts";
 import type { Client } from "./client-words.ts";
 
 export function ClientCalls({ client: { id, state, generating } }: { client: Client }) {
-  const [type, setType] = useState<ComposedType>("track");
-  const [drafts, setDrafts] = useState(templates);
+  const [type, setType] = useKept<ComposedType>("client call type", "track");
+  const [drafts, setDrafts] = useKept("client calls", templates);
   const [howMany, setHowMany] = useState("40");
   const [pace, setPace] = useState("4");
   const { problem, run, attempt } = useAction();

@@ -15,6 +15,7 @@ import { count, duration, span } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
+import { saveAtOnce } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
 import { ClientBatches } from "./client-batches.tsx";
@@ -26,7 +27,11 @@ export function ClientPane({ client, problem }: { client: Client; problem: Error
   const details = useLive("clients.get", { id }).answer;
   const { problem: refusal, run, attempt } = useAction();
   const update = (changes: Omit<InputOf<"clients.update">, "id">): Promise<unknown> =>
-    call("clients.update", { id, ...changes });
+    saveAtOnce<typeof changes>(
+      { ...client, sourceId: client.sourceId ?? undefined },
+      changes,
+      (next) => call("clients.update", { id, ...next }),
+    );
   const isOpen = state === "running";
   return (
     <EditorPane

@@ -4,11 +4,22 @@
  * view supplies its entries, its editor and its words.
  */
 
-import { createContext, Fragment, type ReactNode, useContext } from "react";
+import {
+  createContext,
+  Fragment,
+  type KeyboardEvent,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useRef,
+  useState,
+} from "react";
 import { CommitField } from "../../kit/commit-field.tsx";
-import { IconButton } from "../../kit/controls.tsx";
+import { IconButton, TextField } from "../../kit/controls.tsx";
 import { Menu, type MenuItem } from "../../kit/floats.tsx";
+import { focusFirstField, useListFocus } from "../../kit/focus.ts";
 import { SplitPane } from "../../kit/split-pane.tsx";
+import { newId } from "../../stores/drafts.ts";
 import { hashOf, usePlace, type View } from "../../stores/place.ts";
 import "../../kit/list-pane.css";
 
@@ -96,6 +107,11 @@ function EntryList({
   footer,
 }: CollectionProps) {
   const currentPath = current?.join("/");
+  const [search, setSearch] = useState("");
+  const isLong = entries.length >= longList && above === undefined;
+  const shown = isLong ? entries.filter((entry) => matches(entry, search)) : entries;
+  const list = useRef<HTMLUListElement>(null);
+  useListFocus(() => list.current?.querySelector<HTMLElement>("[aria-current]")?.focus());
   return (
     <nav className="pane list-pane" aria-label={title}>
       <header className="pane-title">
@@ -106,9 +122,20 @@ function EntryList({
           <IconButton icon="add" label={add.label} onClick={() => add.run()} />
         )}
       </header>
-      <ul className="pane-body">
+      <ul ref={list} className="pane-body" onKeyDown={moveAmongEntries}>
         {above}
-        {entries.map(({ path, label, name = label, aside, detail, heading }) => (
+        {isLong ? (
+          <li className="list-search">
+            <TextField
+              aria-label={`Find in ${title}`}
+              placeholder={`Find in ${entries.length}`}
+              value={search}
+              onChange={(event) => setSearch(event.currentTarget.value)}
+            />
+            {shown.length > 0 ? null : <span className="muted">Nothing has this name.</span>}
+          </li>
+        ) : null}
+        {shown.map(({ path, label, name = label, aside, detail, heading }) => (
           <Fragment key={path.join("/")}>
             {heading === undefined ? null : <li className="list-heading">{heading}</li>}
             <li>
@@ -129,6 +156,30 @@ function EntryList({
       {footer}
     </nav>
   );
+}
+
+/** More than are read at a glance. */
+const longList = 13;
+
+/** By each word of its name, its place and what stands beside its name. */
+function matches({ label, hint = "", path }: Entry, search: string): boolean {
+  const text = `${label} ${hint} ${path.join(" ")}`.toLowerCase();
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}
+
+const steps: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
+
+/** The focus moves; Enter opens. */
+function moveAmongEntries(event: KeyboardEvent<HTMLElement>): void {
+  const by = steps[event.key];
+  const entries = [...event.currentTarget.querySelectorAll<HTMLElement>(".entry")];
+  const at = entries.indexOf(event.target as HTMLElement);
+  if (by === undefined || at === -1 || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  entries[at + by]?.focus();
 }
 
 type EditorPaneProps = {
@@ -157,8 +208,14 @@ export function EditorPane({
   children,
 }: EditorPaneProps) {
   const items = useContext(OthersContext);
+  const isNew = usePlace((place) => place.path.at(-1) === newId);
+  const pane = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const body = pane.current?.querySelector<HTMLElement>(".pane-body");
+    if (isNew && body !== null && body !== undefined) focusFirstField(body);
+  }, [isNew]);
   return (
-    <section className={`pane ${kind}`} aria-label={label}>
+    <section ref={pane} className={`pane ${kind}`} aria-label={label}>
       <header className="pane-title">
         <h2 className={onRename === undefined ? "clip isolate" : "sr"}>{title}</h2>
         {onRename === undefined || typeof title !== "string" ? null : (

@@ -1,5 +1,6 @@
 /** The commands that every view has: places, the clock, what lies over the page. */
 
+import { wantList } from "../../kit/focus.ts";
 import type { IconName } from "../../kit/icon.tsx";
 import {
   advanceClock,
@@ -150,7 +151,10 @@ export function useGlobalCommands(
       id: `go.${view}`,
       label: `Go to ${label}`,
       icon,
-      run: () => usePlace.getState().go({ view }),
+      run() {
+        wantList(usePlace.getState().view === view);
+        usePlace.getState().go({ view });
+      },
     })),
     "all",
   );

@@ -14,6 +14,7 @@ import { SnippetText } from "../../kit/snippet-text.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { useOverlay } from "../../stores/commands.ts";
 import { isMac } from "../../stores/keys.ts";
+import { useKept } from "../../stores/drafts.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
@@ -52,8 +53,8 @@ function Form({ onDone }: { onDone: () => void }) {
     ({ state }) => state === "running",
   );
   const [chosen, setChosen] = useState<string | null>(lastChosen);
-  const [type, setType] = useState<ComposedType>("track");
-  const [drafts, setDrafts] = useState(templates);
+  const [type, setType] = useKept<ComposedType>("composer type", "track");
+  const [drafts, setDrafts] = useKept("composer calls", templates);
   const [sent, setSent] = useState<Sent | null>(null);
   const { problem, isBusy, run } = useAction();
 
@@ -126,6 +127,7 @@ function Form({ onDone }: { onDone: () => void }) {
         }
       >
         <textarea
+          autoFocus
           className="code composer-body"
           rows={8}
           spellCheck={false}

@@ -9,6 +9,7 @@ import { Button, CheckField } from "../../kit/controls.tsx";
 import { FieldNote } from "../../kit/commit-field.tsx";
 import { Step } from "../../kit/draft-form.tsx";
 import { count } from "../../kit/words.ts";
+import { useKept } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
@@ -20,7 +21,7 @@ const shownUsers = 12;
 
 export function NewDeletion() {
   const given = usePlace((place) => place.query["user"] ?? "");
-  const [text, setText] = useState(given);
+  const [text, setText] = useKept(`deletion of ${given}`, given);
   const [suppress, setSuppress] = useState(true);
   const [send, setSend] = useState(true);
   const [isAsking, setIsAsking] = useState(false);
@@ -101,7 +102,14 @@ export function NewDeletion() {
           >
             {userIds.length === 0 ? "Delete" : `Delete ${users}`}
           </Button>
-          <Button onClick={() => go({ view: "deletions" })}>Discard</Button>
+          <Button
+            onClick={() => {
+              setText(given);
+              go({ view: "deletions" });
+            }}
+          >
+            Discard
+          </Button>
         </footer>
       </form>
       <ConfirmDialog
@@ -111,6 +119,7 @@ export function NewDeletion() {
         action={`Delete ${users}`}
         onConfirm={async () => {
           const made = await call("deletions.create", { userIds, suppress, send });
+          setText(given);
           go({ view: "deletions", path: [made.id] });
         }}
       >

@@ -10,9 +10,10 @@ import { CheckField } from "../../kit/controls.tsx";
 import { DraftForm } from "../../kit/draft-form.tsx";
 import { Tabs } from "../../kit/tabs.tsx";
 import type { Action } from "../../kit/use-action.ts";
-import { newId, useDraft } from "../../stores/drafts.ts";
+import { newId } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
+import { useDraft } from "../../stores/use-draft.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
 import {

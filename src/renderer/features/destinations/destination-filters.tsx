@@ -10,8 +10,9 @@ import { CommitField } from "../../kit/commit-field.tsx";
 import { Button, CheckField, IconButton, SelectField } from "../../kit/controls.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { count } from "../../kit/words.ts";
+import { count, some } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
+import { offerUndo, openThing, recordEdit } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { messageHref } from "../details/places.ts";
 import type { Destination } from "./destination-draft.ts";
@@ -52,7 +53,12 @@ export function DestinationFilters({ destination: { id, filters } }: { destinati
                 onSave={(change) =>
                   save((all) => all.map((each, at) => (at === place ? change(each) : each)))
                 }
-                onRemove={() => run(() => save((all) => all.toSpliced(place, 1)))}
+                onRemove={() =>
+                  run(async () => {
+                    await save((all) => all.toSpliced(place, 1));
+                    offerUndo(`Removed ${filter.name}`);
+                  })
+                }
               />
             ))}
           </ol>
@@ -72,13 +78,17 @@ function useSaves(id: string, filters: Filter[]): (change: Change<Filter[]>) => 
   const saving = useRef(0);
   if (shown.current !== filters && saving.current === 0) latest.current = filters;
   shown.current = filters;
+  const store = (next: Filter[]): Promise<unknown> =>
+    call("destinations.update", { id, filters: next });
   return async (change) => {
+    const thing = openThing();
     const before = latest.current;
     const next = change(before);
     latest.current = next;
     saving.current += 1;
     try {
-      await call("destinations.update", { id, filters: next });
+      await store(next);
+      recordEdit({ undo: () => store(before), redo: () => store(next) }, thing);
     } catch (error) {
       if (latest.current === next) latest.current = before;
       throw error;
@@ -200,7 +210,7 @@ function Preview({ id }: { id: string }) {
         <h3 id="preview-title">Preview</h3>
         {answer === undefined ? null : (
           <span className="muted" role="status">
-            Of the last {count(answer.items.length)} messages, {count(answer.dropped)} would be
+            Of the last {some(answer.items.length, "message")}, {count(answer.dropped)} would be
             dropped and {count(answer.changed)} changed.
           </span>
         )}

@@ -8,6 +8,7 @@ import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { duration } from "../../kit/words.ts";
+import { useKept } from "../../stores/drafts.ts";
 import { call } from "../../transport/transport.ts";
 import { RequestBytes, ResponseBytes } from "../attempt/recorded-bytes.tsx";
 import { curlOfAttempt } from "../details/copy-as.ts";
@@ -24,7 +25,7 @@ const sample = `{
 }`;
 
 export function DestinationTest({ id, enabled }: { id: string; enabled: boolean }) {
-  const [text, setText] = useState(sample);
+  const [text, setText] = useKept(`test event of ${id}`, sample);
   const [tested, setTested] = useState<Tested | null>(null);
   const { problem, isBusy, run } = useAction();
   const send = async (): Promise<void> => {

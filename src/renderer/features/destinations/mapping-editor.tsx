@@ -7,8 +7,9 @@ import { Button, CheckField, Choice, IconButton, TextField } from "../../kit/con
 import { NameField, Step } from "../../kit/draft-form.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { count } from "../../kit/words.ts";
+import { count, some } from "../../kit/words.ts";
 import { usePlace } from "../../stores/place.ts";
+import { offerUndo } from "../../stores/undo.ts";
 import type { DestinationDraft } from "./destination-draft.ts";
 import {
   type MappingDraft,
@@ -94,7 +95,7 @@ function MappingEntry({ mapping, place, isOpen, onChange, ...props }: EntryProps
         <span className="strong clip isolate">{name || "no name"}</span>
         <code className="clip isolate muted">{trigger.trim() || "all messages"}</code>
       </button>
-      <span className="quiet" title={`Of the last ${preview?.looked ?? 100} messages`}>
+      <span className="quiet" title={`Of the last ${some(preview?.looked ?? 100, "message")}`}>
         {isWrong ? "incomplete" : preview === undefined ? "" : count(preview.matching.length)}
       </span>
       <CheckField
@@ -115,6 +116,7 @@ function MappingEntry({ mapping, place, isOpen, onChange, ...props }: EntryProps
           label={`Remove ${name}`}
           onClick={() => {
             onChange(mappings.toSpliced(place, 1));
+            offerUndo(`Removed ${name}`);
             openMapping(0);
           }}
         />
@@ -137,7 +139,7 @@ function OpenMapping(props: OpenProps) {
   const matches =
     preview === undefined || wrong.trigger !== null
       ? undefined
-      : `${count(preview.matching.length)} of the last ${count(preview.looked)} messages`;
+      : `${count(preview.matching.length)} of the last ${some(preview.looked, "message")}`;
   return (
     <div className="open-mapping" role="group" aria-label={`Mapping ${mapping.name}`}>
       <NameField

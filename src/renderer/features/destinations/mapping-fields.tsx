@@ -5,6 +5,7 @@ import type { RecordedBytes } from "../../kit/byte-rows.ts";
 import { Visible } from "../../kit/code-rows.tsx";
 import { FieldNote } from "../../kit/commit-field.tsx";
 import { Button, Choice, IconButton, TextField } from "../../kit/controls.tsx";
+import { offerUndo } from "../../stores/undo.ts";
 import { type Pairs, readText, switchedData } from "./mapping-draft.ts";
 
 type FieldsProps = {
@@ -161,7 +162,10 @@ function PairFields({ what, pairs, problems, results, placeholder, note, onChang
               small
               icon="close"
               label={`Remove ${what} ${at + 1}`}
-              onClick={() => onChange(pairs.toSpliced(at, 1))}
+              onClick={() => {
+                onChange(pairs.toSpliced(at, 1));
+                offerUndo(`Removed a ${what}`);
+              }}
             />
             <FieldNote
               id={noteId}

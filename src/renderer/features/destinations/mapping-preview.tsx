@@ -11,7 +11,7 @@ import { Choice, IconButton } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { tokenise } from "../../kit/json-tokens.ts";
 import { ProblemText } from "../../kit/problem.tsx";
-import { count } from "../../kit/words.ts";
+import { count, some } from "../../kit/words.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
 import type { DestinationDraft } from "./destination-draft.ts";
 import { problemsOfMapping } from "./mapping-draft.ts";
@@ -56,7 +56,7 @@ function nothingShown(
     return "Choose a source: the preview shows the requests that the mapping creates from its newest messages.";
   if (mistakes.trigger !== null) return "The trigger cannot be read yet.";
   if (looked === 0) return "No messages yet. Send one to a source, and the preview shows it.";
-  return mappings.length === 0 ? "" : `None of the last ${count(looked)} messages match.`;
+  return mappings.length === 0 ? "" : `None of the last ${some(looked, "message")} matches.`;
 }
 
 function ShownMessage({ preview: { matching, shown, looked } }: { preview: Preview }) {
@@ -122,7 +122,7 @@ function ShownRequest({ shown, hasUrl }: { shown: Shown; hasUrl: boolean }) {
         <h3>Body</h3>
         <span className="muted clip">
           {isBatch ? `a batch of ${batch.messages.length}, ` : ""}
-          {count(size)} bytes
+          {some(size, "byte")}
         </span>
         <span className="grow" />
         {batch === null ? null : (

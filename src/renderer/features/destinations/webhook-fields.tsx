@@ -11,6 +11,7 @@ import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { type Action, useAction } from "../../kit/use-action.ts";
 import { useLive } from "../../stores/live-data.ts";
+import { offerUndo } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { printProgram } from "../endpoints/program-text.ts";
 import type { Destination, DraftProblems, WebhookDraft } from "./destination-draft.ts";
@@ -43,7 +44,14 @@ export function WebhookFields({
             showsAll={showsAll}
             saved={saved}
             onChange={(url) => onChange(webhooks.with(place, { ...webhook, url }))}
-            onRemove={webhooks.length === 1 ? null : () => onChange(webhooks.toSpliced(place, 1))}
+            onRemove={
+              webhooks.length === 1
+                ? null
+                : () => {
+                    onChange(webhooks.toSpliced(place, 1));
+                    offerUndo(`Removed webhook ${place + 1}`);
+                  }
+            }
             run={run}
           />
         ))}
@@ -220,7 +228,10 @@ export function HeaderFields({
                   <IconButton
                     icon="close"
                     label={`Remove header ${at + 1} of webhook ${number}`}
-                    onClick={() => set(headers.toSpliced(at, 1))}
+                    onClick={() => {
+                      set(headers.toSpliced(at, 1));
+                      offerUndo("Removed a header");
+                    }}
                   />
                   <FieldNote
                     id={noteId}

@@ -121,6 +121,7 @@ export function MessageDetails({ id, onClose, leavesRetry }: MessageDetailsProps
           chosen={chosen}
           names={names}
           actions={actions}
+          hasKey={!leavesRetry}
           onClose={onClose}
           onOpenAttempt={openAttempt}
         />
@@ -139,11 +140,13 @@ type DetailsProps = {
   chosen: Delivery | undefined;
   names: ReadonlyMap<string, string>;
   actions: DeliveryActions;
+  hasKey: boolean;
   onClose: () => void;
   onOpenAttempt: (attemptId: string) => void;
 };
 
-function Details({ message, chosen, names, actions, onClose, onOpenAttempt }: DetailsProps) {
+function Details({ message, chosen, onOpenAttempt, ...head }: DetailsProps) {
+  const { names } = head;
   const raw = useJson(message.raw);
   const payload = useJson(chosen?.payload ?? "");
   const changes = useMemo(
@@ -158,7 +161,7 @@ function Details({ message, chosen, names, actions, onClose, onOpenAttempt }: De
 
   return (
     <>
-      <Head message={message} chosen={chosen} names={names} actions={actions} onClose={onClose} />
+      <Head {...head} message={message} chosen={chosen} />
       <div className="pane-body">
         <CauseSection message={message} names={names} />
         <Trace message={message} names={names} library={library} filled={filled} />
@@ -190,7 +193,14 @@ export async function replayMessage(id: string): Promise<void> {
   goTo(messageHref(replayed.id));
 }
 
-function Head({ message, chosen, names, actions, onClose }: Omit<DetailsProps, "onOpenAttempt">) {
+function Head({
+  message,
+  chosen,
+  names,
+  actions,
+  hasKey,
+  onClose,
+}: Omit<DetailsProps, "onOpenAttempt">) {
   const { id, pinned } = message;
   const { problem, run } = useAction();
   const [about, setAbout] = useState(id);
@@ -233,6 +243,7 @@ function Head({ message, chosen, names, actions, onClose }: Omit<DetailsProps, "
         names={names}
         chosen={chosen}
         actions={actions}
+        hasKey={hasKey}
         onChoose={(delivery) => usePlace.getState().change({ query: { delivery } })}
       />
     </header>

@@ -50,10 +50,12 @@ export function DeliveryButtons({
   delivery,
   actions,
   isPrimary,
+  hasKey = isPrimary,
 }: {
   delivery: Delivery;
   actions: DeliveryActions;
-  /** It is the one that the key `r` retries. */ isPrimary: boolean;
+  isPrimary: boolean;
+  /** The key `r` retries it. */ hasKey?: boolean;
 }) {
   return (
     <>
@@ -66,7 +68,7 @@ export function DeliveryButtons({
         <Button
           small
           look={isPrimary ? "primary" : "outlined"}
-          {...(isPrimary ? { shortcut: "r" } : {})}
+          {...(hasKey ? { shortcut: "r" } : {})}
           onClick={() => actions.retry(delivery)}
         >
           Retry now
@@ -107,6 +109,7 @@ type Props = {
   names: ReadonlyMap<string, string>;
   chosen: Delivery | undefined;
   actions: DeliveryActions;
+  /** The key `r` retries the chosen one. */ hasKey?: boolean;
   onChoose: (deliveryId: string) => void;
 };
 
@@ -114,7 +117,7 @@ type Props = {
  * Where the deliveries of a message stand: one line for one, a line each to choose from for
  * several.
  */
-export function DeliveryLines({ message, names, chosen, actions, onChoose }: Props) {
+export function DeliveryLines({ message, names, chosen, actions, hasKey = true, onChoose }: Props) {
   const { deliveries, state } = message;
   if (deliveries.length === 0) {
     return (
@@ -157,7 +160,12 @@ export function DeliveryLines({ message, names, chosen, actions, onChoose }: Pro
                   </span>
                 )}
               </span>
-              <DeliveryButtons delivery={delivery} actions={actions} isPrimary={isChosen} />
+              <DeliveryButtons
+                delivery={delivery}
+                actions={actions}
+                isPrimary={isChosen}
+                hasKey={isChosen && hasKey}
+              />
             </div>
             <ProblemText error={actions.refusalOf(delivery)} />
           </li>

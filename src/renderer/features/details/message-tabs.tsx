@@ -10,7 +10,7 @@ import { CodeLine } from "../../kit/code-rows.tsx";
 import { type CodeLook, CodeLookChoice, CodeView } from "../../kit/code-view.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Tabs } from "../../kit/tabs.tsx";
-import { count, duration } from "../../kit/words.ts";
+import { duration, some } from "../../kit/words.ts";
 import { usePlace } from "../../stores/place.ts";
 import { attemptWord, hostOf } from "../attempt/attempt-words.ts";
 import { SignaturePanel } from "../attempt/signature-panel.tsx";
@@ -66,7 +66,7 @@ export function MessageTabs({
                 <b className="tone delivered">+</b> added <b className="tone waiting">~</b> changed
               </span>
             ) : (
-              <span className="quiet details-key wide-only">{count(sizeOf(shown))} bytes</span>
+              <span className="quiet details-key wide-only">{some(sizeOf(shown), "byte")}</span>
             )}
             <CodeLookChoice value={shown} look={look} onChange={setLook} />
           </>

@@ -2,9 +2,9 @@
 
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { keyName, linesInside } from "../../kit/json-tokens.ts";
-import { count } from "../../kit/words.ts";
-import { deliveryName } from "./state-words.ts";
+import { count, some } from "../../kit/words.ts";
 import type { Json, PayloadChanges } from "./payload-changes.ts";
+import { deliveryName } from "./state-words.ts";
 
 type Message = AnswerOf<"messages.get">;
 type Delivery = Message["deliveries"][number];
@@ -69,7 +69,7 @@ export function traceSteps({ message, names, library, filled }: TraceFacts): Tra
       code: `${request.method} ${request.path}`,
       text: of.join(", "),
       sinceMs: 0,
-      title: `${request.method} ${request.path}, ${count(request.size)} bytes`,
+      title: `${request.method} ${request.path}, ${some(request.size, "byte")}`,
     }),
     checked(message, filled),
     ...message.warnings.map(warningStep),

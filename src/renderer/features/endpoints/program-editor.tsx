@@ -4,13 +4,15 @@
  */
 
 import { useEffect, useRef, useState } from "react";
-import type { AnswerOf } from "../../../contract/contract.ts";
+import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { Button, Choice } from "../../kit/controls.tsx";
+import { focusAdded } from "../../kit/focus.ts";
 import { Icon } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { useLive } from "../../stores/live-data.ts";
+import { offerUndo, recordEdit, saveAtOnce } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { ProgramStepRow } from "./program-step.tsx";
 import { keepExtras, parseProgram, printProgram, type ProgramStep } from "./program-text.ts";
@@ -95,6 +97,7 @@ export function ProgramEditor({ endpoint }: { endpoint: AnswerOf<"endpoints.get"
             onDuplicate={() => change(steps.toSpliced(place, 0, step))}
             onRemove={() => {
               change(steps.toSpliced(place, 1));
+              offerUndo(`Removed step ${place + 1}`);
               setOpened(new Set());
             }}
             canRemove={steps.length > 1}
@@ -117,7 +120,10 @@ export function ProgramEditor({ endpoint }: { endpoint: AnswerOf<"endpoints.get"
           <Button
             look="quiet"
             small
-            onClick={() => change([...steps, { do: "answer", status: 200 }])}
+            onClick={({ currentTarget }) => {
+              focusAdded(currentTarget);
+              change([...steps, { do: "answer", status: 200 }]);
+            }}
           >
             Add a step
           </Button>
@@ -140,6 +146,8 @@ function AfterLastStep({
   const seed = useLive("settings.get", {}).answer?.seed;
   const { problem, attempt } = useAction();
   const failures = failingShare(steps);
+  const save = (changes: Omit<InputOf<"endpoints.update">, "id">): Promise<unknown> =>
+    call("endpoints.update", { id, ...changes });
   return (
     <>
       <div className="after">
@@ -152,7 +160,7 @@ function AfterLastStep({
             { value: "repeat-last", label: "repeat it" },
             { value: "start-over", label: "start over" },
           ]}
-          onChange={(value) => attempt(() => call("endpoints.update", { id, after: value }))}
+          onChange={(value) => attempt(() => saveAtOnce({ after }, { after: value }, save))}
         />
         <span className="muted">Counts</span>
         <Choice
@@ -164,7 +172,7 @@ function AfterLastStep({
             { value: "message", label: "each message" },
           ]}
           onChange={(value) =>
-            attempt(() => call("endpoints.update", { id, perMessage: value === "message" }))
+            attempt(() => saveAtOnce({ perMessage }, { perMessage: value === "message" }, save))
           }
         />
         <span className="grow" />
@@ -251,9 +259,11 @@ function useProgram(endpoint: AnswerOf<"endpoints.get">): EditedProgram {
     [saved],
   );
 
-  return {
-    steps: pending ?? endpoint.steps,
+  const shown = pending ?? endpoint.steps;
+  const program: EditedProgram = {
+    steps: shown,
     change(steps) {
+      recordEdit({ undo: () => program.change(shown), redo: () => program.change(steps) });
       newest.current = steps;
       setPending(steps);
       const run = queue.current.then(async () => {
@@ -268,4 +278,5 @@ function useProgram(endpoint: AnswerOf<"endpoints.get">): EditedProgram {
       return run;
     },
   };
+  return program;
 }

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import type { StoryAnswer } from "../../../contract/stories.ts";
 import { copyText, Toast } from "../../kit/copy.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
+import { wantList } from "../../kit/focus.ts";
 import { Icon, type IconName } from "../../kit/icon.tsx";
 import { clockTime, count, some } from "../../kit/words.ts";
 import { useClock } from "../../stores/clock.ts";
@@ -168,6 +169,7 @@ function RailEntry({ entry: { view, icon, label }, number }: { entry: Entry; num
       title={label}
       aria-current={current ? "page" : undefined}
       className={number > 0 ? "has" : undefined}
+      onClick={() => wantList(current)}
     >
       <Icon name={icon} />
       <span>{label}</span>

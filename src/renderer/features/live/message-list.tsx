@@ -11,6 +11,7 @@ import {
   useLayoutEffect,
   useRef,
 } from "react";
+import { useListFocus } from "../../kit/focus.ts";
 import { RowSpace, rowsMovedBy, useRowList } from "../../kit/row-list.tsx";
 import { useNow } from "../../stores/clock.ts";
 import { useKeys } from "../../stores/keys.ts";
@@ -71,6 +72,7 @@ export function MessageList({
     list.scrollTo(isFollowing ? 0 : list.top());
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- when it follows again, and for the rows of another filter
   }, [rows, isFollowing]);
+  useListFocus(() => grid.current?.focus());
   const marks = useMarks({ rows, selectedAt, marked, onMark });
   const onMoverKey = useMoves({ rows, list, selectedAt, onSelect, marks });
 

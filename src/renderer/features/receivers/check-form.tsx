@@ -28,7 +28,17 @@ const empty: FormStore = {
   headers: {},
 };
 
-export const useCheckForm = create<FormStore>()(() => empty);
+const key = "hookyard.check";
+
+/** All but the secret survives a reload. */
+export const useCheckForm = create<FormStore>()(() => ({ ...empty, ...stored() }));
+useCheckForm.subscribe(({ secret: _, ...form }) =>
+  window.sessionStorage.setItem(key, JSON.stringify(form)),
+);
+
+function stored(): Partial<FormStore> {
+  return JSON.parse(window.sessionStorage.getItem(key) ?? "{}") as Partial<FormStore>;
+}
 
 /** What `checks.start` takes. Throws what is missing, as a sentence. */
 export function inputOf({

@@ -15,6 +15,7 @@ import {
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { documented, profileOf } from "../../../domain/retry.ts";
 import type { DeliveryState } from "../../../domain/states.ts";
+import { useListFocus } from "../../kit/focus.ts";
 import { RowSpace, rowsMovedBy, useRowList } from "../../kit/row-list.tsx";
 import { useWidth } from "../../kit/use-width.ts";
 import { clockTime } from "../../kit/words.ts";
@@ -67,6 +68,7 @@ export function RetriesList({
 
   useEffect(() => rows.look(first, Math.max(first, last)), [rows, first, last]);
 
+  useListFocus(() => body.current?.focus());
   const { place, activeRow, activate, onKeyDown } = useActiveRow(rows, list);
   const activeId = activeRow?.id ?? null;
   useKeys({

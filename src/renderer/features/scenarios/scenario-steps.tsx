@@ -12,6 +12,7 @@ import type {
 } from "../../../contract/scenarios.ts";
 import { OutcomeGlyph, StateGlyph } from "../../kit/glyph.tsx";
 import { attemptWords, elapsedWords, glyphs, isGood } from "./scenario-words.ts";
+import { some } from "../../kit/words.ts";
 
 /** Shows a line of the file. */
 type ToLine = (line: number) => void;
@@ -147,7 +148,9 @@ function Difference({
         </span>
       </summary>
       <Against expected={expected} actual={actual} />
-      {attemptsBefore > 0 ? <p className="quiet">{attemptsBefore} attempts before these</p> : null}
+      {attemptsBefore > 0 ? (
+        <p className="quiet">{some(attemptsBefore, "attempt")} before these</p>
+      ) : null}
       <ol aria-label="Attempts">
         {attempts.map((attempt, place) => (
           // oxlint-disable-next-line react/no-array-index-key -- a round may hold two attempts at one webhook's URL

@@ -8,12 +8,16 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
+import { saveAtOnce } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 
 type Settings = AnswerOf<"settings.get">;
 type Update = (changes: InputOf<"settings.update">) => Promise<unknown>;
 
-const update: Update = (changes) => call("settings.update", changes);
+const update: Update = async (changes) =>
+  saveAtOnce<typeof changes>(await call("settings.get", {}), changes, (next) =>
+    call("settings.update", next),
+  );
 
 /**
  * The settings, and a way to change one from a control that has no place for a sentence of its own.

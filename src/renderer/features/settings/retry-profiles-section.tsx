@@ -19,6 +19,7 @@ import {
 } from "../../kit/retry-words.ts";
 import { useAction } from "../../kit/use-action.ts";
 import { useLive } from "../../stores/live-data.ts";
+import { saveAtOnce } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 
 type Profile = AnswerOf<"retryProfiles.get">;
@@ -143,7 +144,7 @@ const checkTime = (text: string): string | null =>
 function RetryProfileEditor({ profile, id }: { profile: Profile; id: string }) {
   const { problem, attempt } = useAction();
   const update = (changes: Changes): Promise<unknown> =>
-    call("retryProfiles.update", { id, ...changes });
+    saveAtOnce<Changes>(profile, changes, (next) => call("retryProfiles.update", { id, ...next }));
   const set = (changes: Changes): void => attempt(() => update(changes));
   return (
     <div className="profile-editor">

@@ -7,13 +7,13 @@ export type Fault = AnswerOf<"sources.get">["faults"][number];
 
 /** `503, Retry-After 2 s, for the next 3 requests` */
 export function faultWords(fault: Fault): string {
-  const { delayMs = 0, retryAfter } = fault;
+  const { delayMs = 0, retryAfter, perSecond = defaultPerSecond } = fault;
   const words: string[] = [];
   if (fault.do === "answer") words.push(String(fault.status ?? 500));
   if (fault.do === "cut") words.push("cut the connection");
   if (fault.do === "lose-answer") words.push("accept, then lose the answer");
   if (fault.do === "limit")
-    words.push(`429 above ${fault.perSecond ?? defaultPerSecond} requests a second`);
+    words.push(`429 above ${perSecond} ${perSecond === 1 ? "request" : "requests"} a second`);
   if (hasRetryAfter(fault) && retryAfter !== undefined) words.push(`Retry-After ${retryAfter}`);
   if (fault.do === "delay") words.push(`wait ${durationText(delayMs)}`);
   else if (fault.do === "delay-answer") words.push(`accept, answer after ${durationText(delayMs)}`);

@@ -8,6 +8,7 @@ import { Button, IconButton, SelectField } from "../../kit/controls.tsx";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
+import { offerUndo } from "../../stores/undo.ts";
 import {
   defaultPerSecond,
   faultDoing,
@@ -62,7 +63,12 @@ export function FaultsEditor({
                 icon="close"
                 small
                 label={`Remove fault ${place + 1}`}
-                onClick={() => set(faults.toSpliced(place, 1))}
+                onClick={() =>
+                  attempt(async () => {
+                    await onChange(faults.toSpliced(place, 1));
+                    offerUndo(`Removed fault ${place + 1}`);
+                  })
+                }
               />
             </li>
           ))}

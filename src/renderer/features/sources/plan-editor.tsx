@@ -12,6 +12,8 @@ import { saveFile } from "../../kit/save-file.ts";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
+import { useKept } from "../../stores/drafts.ts";
+import { offerUndo, recordEdit } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { filterHref } from "../details/places.ts";
 
@@ -36,7 +38,7 @@ export function PlanEditor({
   source: Source;
   onUpdate: (plan: PlanChange) => Promise<unknown>;
 }) {
-  const [isGiving, setIsGiving] = useState(false);
+  const [isGiving, setIsGiving] = useKept(`gives a plan to ${id}`, false);
   const { problem, run } = useAction();
   const set = (change: PlanChange): void => run(() => onUpdate(change));
   return (
@@ -55,7 +57,7 @@ export function PlanEditor({
             <Button small look="quiet" onClick={() => run(() => exportPlan(id, name))}>
               Export
             </Button>
-            <Button small look="quiet" onClick={() => set(null)}>
+            <Button small look="quiet" onClick={() => run(() => removePlan(id, onUpdate))}>
               Remove
             </Button>
           </>
@@ -69,6 +71,7 @@ export function PlanEditor({
       <ProblemText error={problem} />
       {isGiving ? (
         <PlanForm
+          sourceId={id}
           onGive={async (schemas) => {
             await onUpdate({ schemas });
             setIsGiving(false);
@@ -98,21 +101,44 @@ export function PlanEditor({
 
 const rulesWords = (n: number): string => `${count(n)} ${n === 1 ? "rule" : "rules"}`;
 
+type SavedPlan = NonNullable<AnswerOf<"sources.plan">["plan"]>;
+
+/** As it is given. */
+const schemasOf = ({ name, rules }: SavedPlan) => ({
+  name,
+  rules: rules.map((rule) => ({ ...rule, type: rule.type.toUpperCase() })),
+});
+
+async function removePlan(
+  id: string,
+  onUpdate: (plan: PlanChange) => Promise<unknown>,
+): Promise<void> {
+  const { plan } = await call("sources.plan", { id });
+  await onUpdate(null);
+  if (plan === null) return;
+  const { name: _, rules: __, ...settings } = plan;
+  const undo = (): Promise<unknown> => onUpdate({ ...settings, schemas: schemasOf(plan) });
+  recordEdit({ undo, redo: () => onUpdate(null) });
+  offerUndo("Removed the tracking plan");
+}
+
 async function exportPlan(id: string, name: string): Promise<void> {
   const { plan } = await call("sources.plan", { id });
-  const rules = (plan?.rules ?? []).map((rule) => ({ ...rule, type: rule.type.toUpperCase() }));
+  const { rules } = plan === null ? { rules: [] } : schemasOf(plan);
   const text = JSON.stringify({ name: plan?.name ?? name, rules }, null, 2);
   saveFile(`${name} tracking plan.json`, `${text}\n`, "application/json");
 }
 
 function PlanForm({
+  sourceId,
   onGive,
   onCancel,
 }: {
+  sourceId: string;
   onGive: (schemas: NonNullable<NonNullable<PlanChange>["schemas"]>) => Promise<unknown>;
   onCancel: () => void;
 }) {
-  const [text, setText] = useState("");
+  const [text, setText] = useKept(`plan of ${sourceId}`, "");
   const [wrong, setWrong] = useState<string | null>(null);
   const { problem, isBusy, run } = useAction();
   const give = (): void => {

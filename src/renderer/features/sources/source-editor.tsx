@@ -15,6 +15,7 @@ import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
+import { saveAtOnce } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
 import { FaultsEditor } from "./faults-editor.tsx";
@@ -51,7 +52,10 @@ export function SourceEditor({
   const { problem: refusal, attempt } = useAction();
   const connected = destinations.filter((destination) => destination.sourceIds.includes(id));
 
-  const update = (changes: Changes): Promise<unknown> => call("sources.update", { id, ...changes });
+  const update = (changes: Changes): Promise<unknown> =>
+    saveAtOnce<Changes>(source as Changes, changes, (next) =>
+      call("sources.update", { id, ...next }),
+    );
   /** For controls that have no place for a sentence of their own. */
   const set = (changes: Changes): void => attempt(() => update(changes));
 
@@ -91,7 +95,11 @@ export function SourceEditor({
         <KeyAndKind source={source} connected={connected} onUpdate={update} onSet={set} />
         <Answers source={source} onSet={set} />
         {source.kind === "audience" ? null : (
-          <PlanEditor key={id} source={source} onUpdate={(plan) => update({ plan })} />
+          <PlanEditor
+            key={id}
+            source={source}
+            onUpdate={(plan) => call("sources.update", { id, plan })}
+          />
         )}
         <FaultsEditor
           faults={source.faults}

@@ -1,0 +1,174 @@
+/**
+ * Edits that can be taken back with Ctrl+Z, of what is open: each thing has its own. An edit that
+ * is saved at once is saved back; one of a draft changes the draft.
+ */
+
+import { useEffect } from "react";
+import { create } from "zustand";
+import { useToast } from "../kit/copy.tsx";
+import { errorOf } from "../kit/use-action.ts";
+import { useOffer } from "./commands.ts";
+import { isMac, useKeys } from "./keys.ts";
+import { usePlace } from "./place.ts";
+
+type Edit = {
+  undo: () => unknown;
+  redo: () => unknown;
+  /** Edits of one field follow each other as one. */
+  field: Element | null;
+};
+
+type Edits = { done: readonly Edit[]; undone: readonly Edit[] };
+
+type UndoStore = { edits: ReadonlyMap<string, Edits> };
+
+const none: Edits = { done: [], undone: [] };
+const maxEdits = 100;
+
+const useEdits = create<UndoStore>()(() => ({ edits: new Map() }));
+
+/** What is open: `endpoints/ept_000000001`. The settings are one thing. */
+const thingAt = ({ view, path }: { view: string; path: readonly string[] }): string =>
+  view === "settings" ? view : [view, ...path].join("/");
+
+export const openThing = (): string => thingAt(usePlace.getState());
+
+function change(thing: string, next: Edits): void {
+  useEdits.setState(({ edits }) => ({ edits: new Map(edits).set(thing, next) }));
+}
+
+const typedIn = (): Element | null =>
+  document.activeElement?.matches("input:not([type=checkbox]),textarea") === true
+    ? document.activeElement
+    : null;
+
+/** True while an edit is taken back or done again, which is no new edit. */
+let isReplaying = false;
+
+/** Call it when the edit has been made. */
+export function recordEdit(edit: Omit<Edit, "field">, thing = openThing()): void {
+  if (isReplaying) return;
+  const { done } = useEdits.getState().edits.get(thing) ?? none;
+  const last = done.at(-1);
+  const field = typedIn();
+  const isSame = field !== null && last?.field === field;
+  const recorded = { ...edit, field, ...(isSame ? { undo: last.undo } : {}) };
+  const kept = isSame ? done.slice(0, -1) : done.slice(1 - maxEdits);
+  change(thing, { done: [...kept, recorded], undone: [] });
+}
+
+/** Saves changes at once. To take them back, what was saved before them is saved again. */
+export async function saveAtOnce<Changes extends object>(
+  before: Changes,
+  changes: Partial<Changes>,
+  save: (changes: Partial<Changes>) => Promise<unknown>,
+): Promise<void> {
+  const thing = openThing();
+  const names = Object.keys(changes) as (keyof Changes)[];
+  const old = Object.fromEntries(names.map((name) => [name, before[name]])) as Partial<Changes>;
+  await save(changes);
+  recordEdit({ undo: () => save(old), redo: () => save(changes) }, thing);
+}
+
+/** Says what the last edit did, and offers to take it back, from wherever the user is then. */
+export function offerUndo(did: string): void {
+  const thing = openThing();
+  const { hash } = window.location;
+  useToast.getState().show(did, {
+    label: "Undo",
+    run() {
+      window.location.hash = hash;
+      replay(thing, "undo");
+    },
+  });
+}
+
+function replay(thing: string, way: "undo" | "redo"): void {
+  const { done, undone } = useEdits.getState().edits.get(thing) ?? none;
+  const edit = (way === "undo" ? done : undone).at(-1);
+  if (edit === undefined) return;
+  change(
+    thing,
+    way === "undo"
+      ? { done: done.slice(0, -1), undone: [...undone, edit] }
+      : { done: [...done, edit], undone: undone.slice(0, -1) },
+  );
+  useToast.getState().hide();
+  void run(edit[way]);
+}
+
+async function run(action: () => unknown): Promise<void> {
+  isReplaying = true;
+  try {
+    const saved = action();
+    isReplaying = false;
+    await saved;
+  } catch (error) {
+    useToast.getState().showError(errorOf(error).message);
+  } finally {
+    isReplaying = false;
+  }
+}
+
+/** The text of the field that has the focus, when it got it. */
+let textBefore: string | null = null;
+function onFocus({ target }: FocusEvent): void {
+  textBefore = target instanceof Element && typedIn() === target ? valueOf(target) : null;
+}
+
+const valueOf = (field: Element): string => (field as HTMLInputElement).value;
+
+/** What is typed in a field is taken back there first, as in every field. */
+function isTyping(): boolean {
+  const field = typedIn();
+  return field !== null && textBefore !== null && valueOf(field) !== textBefore;
+}
+
+/** The keys and the commands. */
+export function useUndoKeys(): void {
+  const place = usePlace(thingAt);
+  const { done, undone } = useEdits(({ edits }) => edits.get(place)) ?? none;
+  const press = (way: "undo" | "redo", count: number): boolean => {
+    if (isTyping() || count === 0) return false;
+    replay(place, way);
+    return true;
+  };
+  useKeys({
+    "mod+z": ({ shiftKey }) =>
+      shiftKey ? press("redo", undone.length) : press("undo", done.length),
+    "mod+y": () => press("redo", undone.length),
+  });
+  useEffect(() => {
+    window.addEventListener("focusin", onFocus);
+    return () => window.removeEventListener("focusin", onFocus);
+  }, []);
+  const mod = isMac ? "⌘" : "Ctrl";
+  useOffer(
+    "Edits",
+    [
+      ...(done.length === 0
+        ? []
+        : [
+            {
+              id: "edits.undo",
+              label: "Undo the last change",
+              icon: "replay" as const,
+              shortcut: `${mod} Z`,
+              run: () => replay(place, "undo"),
+            },
+          ]),
+      ...(undone.length === 0
+        ? []
+        : [
+            {
+              id: "edits.redo",
+              label: "Redo the change",
+              icon: "forward" as const,
+              shortcut: `${mod} Shift Z`,
+              run: () => replay(place, "redo"),
+            },
+          ]),
+    ],
+    "thing",
+  );
+}

@@ -1,0 +1,105 @@
+/** What an editor changed or removed is taken back with Ctrl+Z, and with the toast of a removal. */
+
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
+import { test } from "./support/inspector-test.ts";
+
+const offered = (page: Page) => page.getByRole("status").getByRole("button", { name: "Undo" });
+
+test("a step of a test endpoint comes back with Ctrl+Z and with the toast, also from another view", async ({
+  open,
+  inspector,
+}) => {
+  const { endpoint } = await inspector.shop({
+    steps: [{ do: "answer", status: 503 }, { do: "hang" }, { do: "answer" }],
+  });
+  const steps = async () =>
+    (await inspector.call("endpoints.get", { id: endpoint.id })).steps.map((step) => step.do);
+  const { page } = await open(`/endpoints/${endpoint.id}`);
+  const remove = async () => {
+    await page.getByRole("button", { name: "More for step 2" }).click();
+    await page.getByRole("menuitem", { name: "Remove" }).click();
+    await expect.poll(steps).toEqual(["answer", "answer"]);
+  };
+  const three = ["answer", "hang", "answer"];
+  await remove();
+  await page.keyboard.press("Control+z");
+  await expect.poll(steps).toEqual(three);
+  await page.keyboard.press("Control+Shift+z");
+  await expect.poll(steps).toEqual(["answer", "answer"]);
+  await page.keyboard.press("Control+z");
+  await expect.poll(steps).toEqual(three);
+
+  await remove();
+  await page.evaluate("location.hash = '#/live'");
+  await offered(page).click();
+  await expect.poll(steps).toEqual(three);
+  await page.getByRole("region", { name: "Test endpoint flaky-billing" }).waitFor();
+});
+
+test("a filter and a fault that were removed come back, and a choice that was saved at once", async ({
+  open,
+  inspector,
+}) => {
+  const { source, destination } = await inspector.shop();
+  const filter = { name: "No carts", enabled: true, if: 'event = "Cart Viewed"', action: "drop" };
+  await inspector.call("destinations.update", {
+    id: destination.id,
+    filters: [{ ...filter, action: "drop" }],
+  });
+  await inspector.call("sources.update", {
+    id: source.id,
+    faults: [{ do: "answer", status: 503 }],
+  });
+  const { page } = await open(`/destinations/${destination.id}`);
+  await page.getByRole("radio", { name: "filters" }).click();
+  await page.getByRole("button", { name: "Remove No carts" }).click();
+  await page.getByText("No filters:").waitFor();
+  await offered(page).click();
+  await page.getByRole("button", { name: "Remove No carts" }).waitFor();
+
+  const saved = () => inspector.call("sources.get", { id: source.id });
+  await page.evaluate(`location.hash = "#/sources/${source.id}"`);
+  await page.getByRole("button", { name: "Remove fault 1" }).click();
+  await page.getByText("No faults:").waitFor();
+  await page.getByRole("radio", { name: "production" }).click();
+  await expect.poll(async () => (await saved()).mode).toBe("production");
+  await page.keyboard.press("Control+z");
+  await expect.poll(async () => (await saved()).mode).toBe("explain");
+  await page.keyboard.press("Control+z");
+  await page.getByRole("button", { name: "Remove fault 1" }).waitFor();
+  expect((await saved()).faults).toMatchObject([{ do: "answer", status: 503 }]);
+});
+
+test("a draft goes back edit by edit, typing as one, and a discarded draft comes back", async ({
+  open,
+  inspector,
+}) => {
+  const { destination } = await inspector.shop();
+  const { page } = await open(`/destinations/${destination.id}`);
+  const name = page.getByRole("textbox", { name: "Name", exact: true });
+  const headers = page.getByRole("button", { name: /^Remove header/ });
+  await page.getByRole("button", { name: "Add a header" }).click();
+  await page.getByRole("textbox", { name: "Name of header 1 of webhook 1" }).fill("X-One");
+  await headers.click();
+  await expect.poll(() => headers.count()).toBe(0);
+  await page.keyboard.press("Control+z");
+  await expect.poll(() => headers.count()).toBe(1);
+
+  await name.focus();
+  await page.keyboard.press("End");
+  await page.keyboard.type(" two");
+  await page.keyboard.press("Tab");
+  await page.evaluate("document.activeElement?.blur()");
+  await page.keyboard.press("Control+z");
+  await expect.poll(() => name.inputValue()).toBe("Billing");
+  await page.keyboard.press("Control+y");
+  await expect.poll(() => name.inputValue()).toBe("Billing two");
+
+  await page.getByRole("button", { name: "Discard" }).click();
+  await expect.poll(() => name.inputValue()).toBe("Billing");
+  await offered(page).click();
+  await expect.poll(() => name.inputValue()).toBe("Billing two");
+  await page.reload();
+  await expect.poll(() => name.inputValue()).toBe("Billing two");
+});

@@ -8,7 +8,7 @@ export default defineConfig({
   main: {
     build: {
       // better-sqlite3 brings a binary; everything else goes into the file.
-      externalizeDeps: { exclude: ["yaml", "zod"] },
+      externalizeDeps: { exclude: ["zod"] },
       rolldownOptions: {
         input: {
           index: join(import.meta.dirname, "src/main/index.ts"),

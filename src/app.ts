@@ -25,7 +25,7 @@ import { createMetrics } from "./engine/metrics.ts";
 import { loadPlans } from "./engine/plans/plans.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
 import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
-import { monotonic } from "./engine/real-time.ts";
+import { monotonic, startIdleTimer } from "./engine/real-time.ts";
 import { createFaults } from "./engine/endpoints/faults.ts";
 import type { Collector } from "./engine/traces/collector.ts";
 import { createTraces } from "./engine/traces/traces.ts";
@@ -33,6 +33,7 @@ import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { typedCalls } from "./scenarios/run/pipeline.ts";
 import { createScenarios } from "./scenarios/scenarios.ts";
 import { createStories } from "./scenarios/story/stories.ts";
+import { createShareHandlers } from "./share/share-file.ts";
 
 export type { Addresses };
 export { backUpData } from "./store/backup.ts";
@@ -49,6 +50,8 @@ export type AppOptions = {
   steady?: boolean;
   /** The directory of the scenarios that come with Hookyard; none when left out. */
   scenarios?: string;
+  /** The directory of the inspector's page, for share files that are pages; none when left out. */
+  pages?: string;
   /** Gets every unexpected error. */
   report?: (error: unknown) => void;
   /**
@@ -125,7 +128,12 @@ export function createApp(options: AppOptions): App {
     traces?.committed(messages);
     follower.kick(origin);
   });
-  const flow = new Flow({ ...core, monotonic, underWay: () => scheduler.underWay() });
+  const flow = new Flow({
+    ...core,
+    // The rates of a story are the same each time.
+    monotonic: core.steady ? () => clock.now() : monotonic,
+    underWay: () => scheduler.underWay(),
+  });
   signals.committed.on((messages) => flow.committed(messages));
   signals.attemptsRecorded.on((attempts) => {
     attempted.add(attempts.length);
@@ -194,6 +202,7 @@ export function createApp(options: AppOptions): App {
         steady: true,
         report,
         version,
+        ...(options.pages === undefined ? {} : { pages: options.pages }),
         ...(same === undefined ? {} : { ports: same }),
       });
       const portOf = (url: string): number => Number(new URL(url).port);
@@ -209,6 +218,7 @@ export function createApp(options: AppOptions): App {
       };
     },
     createStage: createSwitchedApi,
+    later: (ms, run) => startIdleTimer(ms, run).cancel,
     report,
   });
   const checks = createChecks({
@@ -216,6 +226,12 @@ export function createApp(options: AppOptions): App {
     destination: configuration.destination,
     onChange: (id) => changes.note("checks", id),
     report,
+  });
+  const shares = createShareHandlers({
+    api: () => api,
+    pipeline,
+    version,
+    pages: options.pages ?? null,
   });
   const rehearse = () =>
     createApp({
@@ -227,10 +243,8 @@ export function createApp(options: AppOptions): App {
   const api: Api = createApi({
     pipeline,
     rehearse,
-    scenarios: scenarios.handlers,
-    stories: stories.handlers,
+    others: { ...scenarios.handlers, ...stories.handlers, ...shares, ...checks.handlers },
     beside: stories.served,
-    checks: checks.handlers,
     about: () => ({ version, ...addresses }),
     metrics: metrics.text,
     report,
@@ -294,6 +308,7 @@ export async function startInMemory({
   startAt,
   ports = { ingest: 0, endpoints: 0, endpointsTls: 0 },
   steady = false,
+  pages,
   report,
   version,
 }: {
@@ -301,6 +316,7 @@ export async function startInMemory({
   /** Free ones when left out. */
   ports?: Ports;
   steady?: boolean;
+  pages?: string;
   report?: (error: unknown) => void;
   version: string;
 }): Promise<App & Addresses> {
@@ -310,6 +326,7 @@ export async function startInMemory({
     steady,
     clock: { startAt, mode: "paused" },
     version,
+    ...(pages === undefined ? {} : { pages }),
     ...(report === undefined ? {} : { report }),
   });
   return { ...app, ...(await app.start()) };

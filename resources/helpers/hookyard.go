@@ -50,7 +50,7 @@ func Start(t testing.TB) *Hookyard {
 	if command == "" {
 		command = "npx --no-install hookyard"
 	}
-	words := append(strings.Fields(command), "serve", "--data", ":memory:", "--json",
+	words := append(strings.Fields(command), "serve", "--data", ":memory:", "--json", "--until-input-ends",
 		"--ingest-port", "0", "--ui-port", "0", "--endpoints-port", "0", "--endpoints-tls-port", "0")
 	process := exec.Command(words[0], words[1:]...)
 	process.Stderr = os.Stderr
@@ -58,11 +58,16 @@ func Start(t testing.TB) *Hookyard {
 	if err != nil {
 		t.Fatal(err)
 	}
+	input, err := process.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = process.Process.Signal(os.Interrupt)
+		// Not by a signal: npx does not pass it on.
+		_ = input.Close()
 		_ = process.Wait()
 	})
 	line, err := bufio.NewReader(output).ReadBytes('\n')

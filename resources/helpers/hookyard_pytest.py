@@ -98,7 +98,9 @@ def hookyard():
     ports = ["--ingest-port", "--ui-port", "--endpoints-port", "--endpoints-tls-port"]
     flags = [word for port in ports for word in (port, "0")]
     process = subprocess.Popen(
-        [*command, "serve", "--data", ":memory:", "--json", *flags], stdout=subprocess.PIPE
+        [*command, "serve", "--data", ":memory:", "--json", "--until-input-ends", *flags],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     try:
         line = process.stdout.readline()
@@ -108,6 +110,7 @@ def hookyard():
         running.call("POST", "clock", {"mode": "paused"})
         yield running
     finally:
-        process.terminate()
+        # Not by a signal: npx does not pass it on.
+        process.stdin.close()
         process.wait()
         process.stdout.close()

@@ -442,10 +442,8 @@ test.each<[string, Error, [number, string]]>([
   const api = createApi({
     pipeline: app.pipeline,
     rehearse: () => app,
-    scenarios: undefined as never,
-    stories: undefined as never,
+    others: undefined as never,
     beside: () => undefined,
-    checks: undefined as never,
     about: () => {
       throw error;
     },

@@ -51,22 +51,18 @@ export type Api = {
 export function createApi({
   pipeline,
   rehearse,
-  scenarios,
-  stories,
+  others,
   beside,
-  checks,
   about,
   metrics,
   report,
 }: {
   pipeline: Pipeline;
   rehearse: () => Rehearsal;
-  /** The handlers of the scenarios' calls. */
-  scenarios: HandlersOf<"scenarios" | "scenarioRuns">;
-  stories: HandlersOf<"stories">;
+  /** The handlers of what is built on the pipeline. */
+  others: HandlersOf<"scenarios" | "scenarioRuns" | "stories" | "shares" | "checks">;
   beside: Api["beside"];
-  checks: HandlersOf<"checks">;
-  /** Asked anew each time: the ports are known only once they listen. */
+  /** Asked each time: the ports are known only once they listen. */
   about: () => AboutAnswer;
   metrics: () => string;
   /** Told of everything unexpected. */
@@ -93,9 +89,7 @@ export function createApi({
     ...configurationHandlers(pipeline, rehearse, about),
     ...workspaceHandlers(pipeline),
     ...profileHandlers(pipeline),
-    ...scenarios,
-    ...stories,
-    ...checks,
+    ...others,
     ...audienceHandlers(pipeline),
     ...computedTraitHandlers(pipeline),
     ...deletionHandlers(pipeline),

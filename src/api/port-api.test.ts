@@ -88,7 +88,7 @@ test.each([
   ]);
 });
 
-test("a watch ends when it is asked to, when it begins anew, and with its port", async () => {
+test("a watch ends when it is asked to, when it begins again, and with its port", async () => {
   const { portApi, sent, receive, listeners, publish } = served();
   await receive({ watch: 1, after: null });
   await receive({ watch: 1, after: null });

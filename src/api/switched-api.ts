@@ -7,7 +7,10 @@
 import type { Change, ChangeFeed } from "../engine/pipeline.ts";
 import type { Api } from "./api.ts";
 
-export function createSwitchedApi(): { served: Api; show(api: Api | null): void } {
+export function createSwitchedApi(
+  /** Whether anybody follows the changes, each time when that has changed. */
+  onWatched: (isWatched: boolean) => void,
+): { served: Api; show(api: Api | null): void } {
   const listeners = new Set<(changes: Change[]) => void>();
   let current: Api | null = null;
   let arrival = Promise.withResolvers<Api>();
@@ -19,7 +22,10 @@ export function createSwitchedApi(): { served: Api; show(api: Api | null): void 
     since: (seen) => (seen === sequence ? [] : null),
     subscribe(listener) {
       listeners.add(listener);
-      return () => listeners.delete(listener);
+      if (listeners.size === 1) onWatched(true);
+      return () => {
+        if (listeners.delete(listener) && listeners.size === 0) onWatched(false);
+      };
     },
   };
   return {

@@ -72,7 +72,7 @@ async function checkForgery(probe: Probe, { what, manners, why }: Forgery): Prom
     if (tokens.some((token) => (effects.get(token)?.count ?? 0) > 0))
       return fail(
         "refused, but done",
-        `The receiver refused a message with ${what}, and it took effect all the same. Check the signature before anything else.`,
+        `The receiver refused a message with ${what}, and it took effect anyway. Check the signature before anything else.`,
         "verify-signature",
       );
   }

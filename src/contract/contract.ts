@@ -14,7 +14,7 @@ import { destinationCalls } from "./destinations.ts";
 import { endpointCalls } from "./endpoints.ts";
 import { mappingCalls } from "./mappings.ts";
 import { flowCalls } from "./flow.ts";
-import { messageCalls } from "./messages.ts";
+import { messageCalls, shareCalls } from "./messages.ts";
 import { profileCalls } from "./profiles.ts";
 import { retryProfileCalls } from "./retry-profiles.ts";
 import { scenarioCalls } from "./scenarios.ts";
@@ -30,6 +30,7 @@ const all = [
   ...conditionCalls,
   ...mappingCalls,
   ...messageCalls,
+  ...shareCalls,
   ...deliveryCalls,
   ...clockCalls,
   ...endpointCalls,

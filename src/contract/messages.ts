@@ -159,6 +159,34 @@ export const messageDetails = z
   .meta({ id: "MessageDetails" });
 export type MessageDetailsAnswer = z.input<typeof messageDetails>;
 
+/** A share file: `contract/share.ts` reads it. */
+export const shareCalls = [
+  defineCall({
+    name: "shares.write",
+    method: "POST",
+    path: "/api/shares",
+    summary:
+      "A share file of the newest messages that match, up to 10,000, with their attempts and bytes, the configuration and the clock. It can be opened by any Hookyard, or as a page without one.",
+    body: z.strictObject({
+      as: z.enum(["hookyard", "html"]).default("hookyard").describe("`html`: a page."),
+      filter: filterText.default("").describe("As in the inspector's filter field."),
+      ids: z.array(z.string()).max(10_000).optional().describe("Only these, if they match."),
+      secrets: z.boolean().default(false).describe("Includes secrets and credentials."),
+      redact: z
+        .array(z.string().min(1).max(200))
+        .max(100)
+        .default([])
+        .describe("Members to leave out, such as `properties.email`."),
+    }),
+    answer: z.object({
+      name: z.string().describe("For the file."),
+      messages: z.int(),
+      size: z.int().describe("In bytes."),
+      base64: z.string(),
+    }),
+  }),
+] as const;
+
 export const messageCalls = [
   defineCall({
     name: "messages.list",

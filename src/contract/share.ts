@@ -10,7 +10,9 @@
 import { z } from "zod";
 import { tokensOf } from "../domain/message-filter.ts";
 import { problem, type Problem } from "../domain/problem.ts";
-import type { MessageSummaryAnswer } from "./messages.ts";
+import { callNamed } from "./contract.ts";
+import { sentenceOf } from "./issues.ts";
+import { messageDetails, messageSummary, type MessageSummaryAnswer } from "./messages.ts";
 
 const shareHead = z.object({
   hookyard: z.literal("share"),
@@ -44,7 +46,16 @@ type RecordedAnswer = { status: number; body: unknown };
 /** The id under which a page looks for a share file in itself. */
 export const embeddedShareId = "hookyard-share";
 
-const damaged = (why: string): Problem =>
+/** A compressed file can claim to be far larger than it is. */
+export const maxShareBytes = 400_000_000;
+
+export const tooLarge = problem(
+  400,
+  "share_too_large",
+  "This share file holds more than 400 MB, and no Hookyard writes one like that. It is not opened.",
+);
+
+export const damaged = (why: string): Problem =>
   problem(
     400,
     "share_damaged",
@@ -73,6 +84,13 @@ export function readShare(text: string): Recorded | Problem {
   }
   const answers = parsed(second);
   if (typeof answers !== "object" || answers === null) return damaged("its second line is no JSON");
+  const known = answers as Record<string, unknown>;
+  for (const name of sharedCalls) {
+    const schema = callNamed(name)?.answer;
+    if (schema === undefined || !Object.hasOwn(known, name)) return damaged(`it has no ${name}`);
+    const why = wrong(schema, known[name]);
+    if (why !== null) return damaged(`what it says of ${name} is wrong: ${why}`);
+  }
   const { messages } = head.data;
   if (rest.length < 2 * messages)
     return damaged(`it ends before message ${Math.floor(rest.length / 2) + 1}`);
@@ -80,25 +98,28 @@ export function readShare(text: string): Recorded | Problem {
   const lineOf = new Map<string, number>();
   for (let place = 0; place < messages; place += 1) {
     const row = parsed(rest[2 * place] ?? "") as MessageSummaryAnswer | undefined;
-    if (typeof row?.id !== "string") return damaged(`message ${place + 1} is no JSON`);
+    if (typeof row?.id !== "string" || !Array.isArray(row.marks))
+      return damaged(`message ${place + 1} is no JSON`);
     rows.push(row);
     lineOf.set(row.id, 2 * place + 1);
   }
-  const known = answers as Record<string, unknown>;
   return {
     head: head.data,
     call(name, input) {
-      if (name === "messages.list")
-        return {
-          status: 200,
-          body: listed(rows, input as ListInput, (id) => rest[lineOf.get(id) ?? -1] ?? ""),
-        };
+      if (name === "messages.list") {
+        const body = listed(rows, input as ListInput, (id) => rest[lineOf.get(id) ?? -1] ?? "");
+        const why = wrong(z.array(messageSummary), body.items);
+        return why === null ? { status: 200, body } : refusal(damaged(why));
+      }
       if (name === "messages.get") {
         const { id } = input as { id: string };
         const details = parsed(rest[lineOf.get(id) ?? -1] ?? "");
-        return details === undefined
-          ? refusal(problem(404, "not_found", `There is no message ${id} in this share file.`))
-          : { status: 200, body: details };
+        if (details === undefined)
+          return refusal(
+            problem(404, "not_found", `There is no message ${id} in this share file.`),
+          );
+        const why = wrong(messageDetails, details);
+        return why === null ? { status: 200, body: details } : refusal(damaged(`${id}: ${why}`));
       }
       if (name === "about.get")
         return { status: 200, body: { ...(known[name] as object), shared: head.data.savedAt } };
@@ -108,6 +129,12 @@ export function readShare(text: string): Recorded | Problem {
       return refusal(readOnly);
     },
   };
+}
+
+/** Why an answer cannot be one. Whoever made the file by hand may have written anything. */
+function wrong(schema: z.ZodType, answer: unknown): string | null {
+  const { success, error } = schema.safeParse(answer);
+  return success ? null : sentenceOf(error.issues).replace(/\.$/, "");
 }
 
 const emptyPage = { items: [], nextCursor: null, total: 0, totalCapped: false, dropped: 0 };

@@ -60,7 +60,7 @@ const reserialised: [string, string, string][] = [
   ],
 ];
 
-describe("a body that was serialised anew is recognised", () => {
+describe("a body that was serialised again is recognised", () => {
   test.each(reserialised)("%s (%s), from the body itself", (cause, part, text) => {
     expect(JSON.parse(text)).toEqual(value);
     const explanation = explainMismatch({

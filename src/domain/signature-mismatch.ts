@@ -1,6 +1,6 @@
 /**
  * Finds out why a receiver computes another signature than `X-Signature` says, from its own digest,
- * from the body as it serialised it anew, or from both.
+ * from the body as it serialised it again, or from both.
  */
 
 import { hex, hmac, hmacKey } from "./hash.ts";

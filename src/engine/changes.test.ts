@@ -84,7 +84,7 @@ describe("a listener who was away", () => {
     expect(feed.since(start + 3)).toEqual([]);
   });
 
-  test("must read everything anew when it was away too long, or comes from another run", () => {
+  test("must read everything again when it was away too long, or comes from another run", () => {
     const { feed } = startFeed();
     const start = feed.sequence();
     expect(feed.since(start - 1)).toBeNull();

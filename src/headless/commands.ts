@@ -96,6 +96,9 @@ export const serve = defineCommand({
       text: "The first line on standard output is a JSON object with the addresses and the token.",
     },
     open: { text: "Open the inspector in the browser." },
+    "until-input-ends": {
+      text: "End when standard input ends, as it does with the program that started this one.",
+    },
   },
   exits: { 0: "after Ctrl+C", 1: "when it could not start", 2: wrongFlag },
 });

@@ -49,7 +49,10 @@ function bash(): string {
   });
   return `# hookyard completion bash
 _hookyard() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}"
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" IFS=$' \\t\\n'
+  # bash makes three words of --flag=value.
+  if [ "$word" = "=" ]; then word=""
+  elif [ "$before" = "=" ]; then before="\${COMP_WORDS[COMP_CWORD-2]}"; fi
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
     ${replies([...commands.map(({ name }) => name), "--help", "--version"])}
@@ -64,14 +67,10 @@ complete -F _hookyard hookyard
 }
 
 function replies(choices: readonly string[] | "files" | "directories"): string {
-  const kind =
-    choices === "files"
-      ? "-f"
-      : choices === "directories"
-        ? "-d"
-        : `-W ${quoted(choices.join(" "))}`;
-  // bash 3, as macOS has it, knows no mapfile.
-  return `IFS=$'\\n' COMPREPLY=($(compgen ${kind} -- "$word"));`;
+  // bash 3, as macOS has it, knows neither mapfile nor compopt.
+  if (typeof choices === "string")
+    return `compopt -o filenames 2>/dev/null; IFS=$'\\n'; COMPREPLY=($(compgen ${choices === "files" ? "-f" : "-d"} -- "$word"));`;
+  return `COMPREPLY=($(compgen -W ${quoted(choices.join(" "))} -- "$word"));`;
 }
 
 function zsh(): string {

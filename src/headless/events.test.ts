@@ -81,7 +81,7 @@ test("numbers as large as a time in microseconds can be resumed from", async () 
 });
 
 test.each(["1", "99", "soon"])(
-  "a client that saw %s last is told to read everything anew",
+  "a client that saw %s last must read everything again",
   async (after) => {
     for (const id of ["a", "b", "c"]) feed.push([id]);
     feed.forgetUpTo(2);

@@ -10,7 +10,13 @@ import { readExploration, type Exploration } from "../explore/explore-file.ts";
 import { CannotExplore } from "../explore/runner.ts";
 import { scenarioOf } from "../explore/scenario.ts";
 import { scheduleTexts } from "../explore/schedule.ts";
-import { colourPaint, plainPaint, type Paint } from "../scenarios/report/text.ts";
+import {
+  colourPaint,
+  plainPaint,
+  shown,
+  shownLines,
+  type Paint,
+} from "../scenarios/report/text.ts";
 import { explore } from "./commands.ts";
 import { endEarly, readFlags, wholeNumber } from "./flags.ts";
 
@@ -30,7 +36,7 @@ export async function exploreCommand({ args }: { args: string[] }): Promise<numb
     return await search(flags);
   } catch (error) {
     if (!(error instanceof CannotExplore)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    process.stderr.write(`${shownLines(error.message)}\n`);
     return 2;
   }
 }
@@ -42,7 +48,7 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
   const exploration = await read(file);
   const seed = given ?? exploration.seed ?? 1;
   const variable = process.env["HOOKYARD_SECRET"] ?? "";
-  print(`${paint.strong(exploration.name)}  ${exploration.receiver.url}  seed ${seed}`);
+  print(`${paint.strong(shown(exploration.name))}  ${exploration.receiver.url}  seed ${seed}`);
   const explored = await searchSchedules({
     exploration,
     secret: variable === "" ? null : variable,
@@ -54,7 +60,11 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
         process.stdout.write(`${schedules} schedules, ${Math.round(ms / 1000)} s\r`);
     },
     onFailure: ({ number, text }) =>
-      print(paint.faint(`Schedule ${number} failed: ${text} Looking for the smallest that does …`)),
+      print(
+        paint.faint(
+          `Schedule ${number} failed: ${shown(text)} Looking for the smallest that does …`,
+        ),
+      ),
   });
   print(summary(explored, paint));
   const { finding, schedules, notes, unsteady, coverage } = explored;
@@ -88,9 +98,9 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
     .catch((error: Error) =>
       Promise.reject(new CannotExplore(`${path} cannot be written: ${error.message}`)),
     );
-  print(`\n${paint.bad(`✗ ${finding.violations.map((one) => one.text).join(" ")}`)}`);
+  print(`\n${paint.bad(`✗ ${finding.violations.map((one) => shown(one.text)).join(" ")}`)}`);
   const lines = scheduleTexts(finding.schedule, exploration);
-  for (const [index, line] of lines.entries()) print(`  ${index + 1}. ${line}`);
+  for (const [index, line] of lines.entries()) print(`  ${index + 1}. ${shown(line)}`);
   printJson({
     number: finding.number,
     violations: finding.violations.map((one) => one.text),
@@ -128,11 +138,13 @@ function summary(
   const perMinute = Math.round((schedules / Math.max(ms, 1)) * 60_000);
   const { faults, orders } = coverage;
   const lines = [
-    ...notes,
+    ...notes.map(shown),
     `${schedules} ${schedules === 1 ? "schedule" : "schedules"} in ${seconds} s, ${perMinute} a minute${finding === null ? "" : `, and ${finding.runsToShrink} runs to find the smallest`}.`,
     `Covered, as fault × message × position: ${faults.map(({ fault, seen, of }) => `${fault} ${seen} of ${of}`).join(", ") || "no faults"}; orders ${orders.seen} of ${orders.of}.`,
     ...unsteady.map(({ number, text }) =>
-      paint.bad(`Schedule ${number} failed, and not again, so no scenario can show it: ${text}`),
+      paint.bad(
+        `Schedule ${number} failed, and not again, so no scenario can show it: ${shown(text)}`,
+      ),
     ),
     ...(finding === null && unsteady.length === 0 ? [paint.good("✓ Every schedule held.")] : []),
   ];

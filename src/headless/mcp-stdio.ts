@@ -65,7 +65,7 @@ export async function serveLines(
   await Promise.all(taken);
 }
 
-/** The server of a running Hookyard. `find` says where it is, anew after it has gone away. */
+/** The server of a running Hookyard. `find` says where it is, again after it has ended. */
 export function answerElsewhere(find: () => Promise<{ uiUrl: string; token: string }>): Answering {
   let found: Promise<{ uiUrl: string; token: string }> | null = null;
   const ask = async (message: unknown, caller: AbortSignal): Promise<IncomingMessage> => {

@@ -202,7 +202,7 @@ async function shareRun(
     filter: "",
   });
   if (typeof lines !== "string") return;
-  const written = writeShare({ file, lines, root, force: true });
+  const written = await writeShare({ file, lines, root, force: true });
   process.stderr.write(`${"wrong" in written ? written.wrong : writtenText(written)}\n`);
 }
 

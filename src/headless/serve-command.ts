@@ -6,6 +6,7 @@
 import { join } from "node:path";
 import { DataInUse, OpenError, PortTaken, Refusal } from "../app-errors.ts";
 import { wallClockNow } from "../engine/real-time.ts";
+import { shownLines } from "../scenarios/report/text.ts";
 import { serve } from "./commands.ts";
 import { applyAtStart, readConfigFile, WrongConfig, type ConfigFile } from "./config-file.ts";
 import { joinRunning, startControl, whoHasData } from "./control.ts";
@@ -41,7 +42,7 @@ export async function serveCommand({
   }
   const flags = parseServeFlags(args, { ...config?.environment, ...process.env });
   if (flags === "help" || "wrong" in flags) return endEarly(flags, serve);
-  const asked = whenAskedToStop();
+  const asked = whenAskedToStop(flags);
   process.on("uncaughtException", report);
   process.on("unhandledRejection", report);
   try {
@@ -76,6 +77,7 @@ async function start({
     host,
     ports,
     scenarios: join(root, "resources", "scenarios"),
+    pages: join(root, "out", "renderer"),
     deliveryThread: true,
     traces,
     report,
@@ -179,7 +181,7 @@ function sentenceOf(error: unknown, flags: ServeFlags): string {
 }
 
 /** At the first signal. A second one ends the process at once. */
-function whenAskedToStop(): Promise<void> {
+function whenAskedToStop({ untilInputEnds }: ServeFlags): Promise<void> {
   return new Promise((resolve) => {
     let asked = false;
     const stop = () => {
@@ -189,6 +191,12 @@ function whenAskedToStop(): Promise<void> {
     };
     process.on("SIGTERM", stop);
     process.on("SIGINT", stop);
+    // An error ends it too.
+    if (untilInputEnds)
+      process.stdin
+        .on("error", () => undefined)
+        .once("close", stop)
+        .resume();
   });
 }
 
@@ -205,7 +213,7 @@ function say(text: string): void {
 }
 
 function warn(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${shownLines(text)}\n`);
 }
 
 function messageOf(error: unknown): string {

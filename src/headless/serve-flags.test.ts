@@ -13,6 +13,7 @@ describe("the flags of serve", () => {
       traces: undefined,
       json: false,
       open: false,
+      untilInputEnds: false,
     });
   });
 
@@ -36,6 +37,7 @@ describe("the flags of serve", () => {
       ports: { ingest: 0, ingestTls: 4, ui: 1, endpoints: 2, endpointsTls: 3 },
       json: true,
       open: true,
+      untilInputEnds: false,
       host: "::1",
     });
   });

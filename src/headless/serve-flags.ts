@@ -22,6 +22,7 @@ export type ServeFlags = {
   traces: string | undefined;
   json: boolean;
   open: boolean;
+  untilInputEnds: boolean;
 };
 
 export const portFlags: Record<PortRole, string> = {
@@ -53,6 +54,7 @@ export function parseServeFlags(
     traces: values.traces,
     json: values.json,
     open: values.open,
+    untilInputEnds: values["until-input-ends"],
   };
 }
 

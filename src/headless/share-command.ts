@@ -10,7 +10,7 @@ import { join, resolve } from "node:path";
 import { OpenError } from "../app-errors.ts";
 import { isProblem } from "../domain/problem.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
-import { collectShare, compressed, shareApi, sharePage } from "../share/share-file.ts";
+import { collectShare, shareApi, shareBytes } from "../share/share-file.ts";
 import { defaultDataDirectory, openShare, share } from "./commands.ts";
 import { endEarly, readFlags, wholeNumber } from "./flags.ts";
 import { openInspector } from "./open-inspector.ts";
@@ -51,7 +51,7 @@ export async function shareCommand({ args, root, version }: Host): Promise<numbe
         filter,
       });
       if (typeof lines !== "string") return say(lines.message, 1);
-      const written = writeShare({ file, lines, root, force });
+      const written = await writeShare({ file, lines, root, force });
       if ("wrong" in written) return say(written.wrong, 1);
       process.stdout.write(`${json ? JSON.stringify(written) : writtenText(written)}\n`);
       return 0;
@@ -69,7 +69,7 @@ export async function shareCommand({ args, root, version }: Host): Promise<numbe
 type Written = { file: string; bytes: number; messages: number };
 
 /** Only its owner can read it: it holds what users sent. */
-export function writeShare({
+export async function writeShare({
   file,
   lines,
   root,
@@ -79,8 +79,9 @@ export function writeShare({
   lines: string;
   root: string;
   force: boolean;
-}): Written | { wrong: string } {
-  const content = file.endsWith(".html") ? sharePage(lines, root) : compressed(lines);
+}): Promise<Written | { wrong: string }> {
+  const as = file.endsWith(".html") ? "html" : "hookyard";
+  const content = await shareBytes(lines, as, join(root, "out", "renderer"));
   try {
     writeFileSync(file, content, { mode: 0o600, flag: force ? "w" : "wx" });
   } catch (error) {

@@ -4,6 +4,7 @@
  */
 
 import { resolve } from "node:path";
+import { shownLines } from "../scenarios/report/text.ts";
 import { CallRefused } from "../scenarios/run/pipeline.ts";
 import { defaultDataDirectory } from "./commands.ts";
 import { connect, NoHookyard, type Connection } from "./connect.ts";
@@ -32,9 +33,9 @@ export async function runVerb<Of extends Command<VerbFlags & Record<string, Flag
   const read = readFlags(command, args);
   if (read === "help" || "wrong" in read) return endEarly(read, command);
   const { data, json } = read.values as { data: string | undefined; json: boolean };
-  const say = (sentence: string): void => void process.stderr.write(`${sentence}\n`);
+  const say = (sentence: string): void => void process.stderr.write(`${shownLines(sentence)}\n`);
   const print = (value: unknown, text: string): void =>
-    void process.stdout.write(`${json ? JSON.stringify(value) : text}\n`);
+    void process.stdout.write(`${shownLines(json ? JSON.stringify(value) : text)}\n`);
   if (data === "") {
     say(`--data needs a directory. hookyard ${command.name} --help lists all flags.`);
     return 2;

@@ -5,9 +5,12 @@ import { buildIfStale, cliFile } from "./build.ts";
 import { endWithNpm } from "./end-with-npm.ts";
 
 /** Runs the built `hookyard serve` in this process. */
-export async function runServe(flags: readonly string[]): Promise<void> {
+export const runServe = (flags: readonly string[]): Promise<void> => runCli(["serve", ...flags]);
+
+/** Runs the built command line. */
+export async function runCli(args: readonly string[]): Promise<void> {
   await buildIfStale();
-  process.argv = [process.execPath, cliFile, "serve", ...flags];
+  process.argv = [process.execPath, cliFile, ...args];
   await import(pathToFileURL(cliFile).href);
 }
 

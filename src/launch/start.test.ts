@@ -48,6 +48,21 @@ function spawnStart(
 
 // Elsewhere there is always a display, and this would open the product.
 test.runIf(process.platform === "linux")(
+  "a share file is opened, and one that is none is refused with a sentence",
+  async () => {
+    const { DISPLAY: _, WAYLAND_DISPLAY: __, ...environment } = process.env;
+    const directory = mkdtempSync(join(tmpdir(), "hookyard-start-"));
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+    const file = join(directory, "holiday.hookyard");
+    writeFileSync(file, "a picture");
+    const { child, said } = spawnStart([file], environment);
+    expect(await once(child, "close")).toEqual([1, null]);
+    expect(said.errors).toContain("This is not a share file of Hookyard.");
+  },
+);
+
+// Elsewhere there is always a display, and this would open the product.
+test.runIf(process.platform === "linux")(
   "without a display it says so in one sentence, and serves the inspector",
   async () => {
     const { DISPLAY: _, WAYLAND_DISPLAY: __, ...environment } = process.env;

@@ -7,9 +7,12 @@ import { root } from "./build.ts";
 import { chooseHost, hasDisplay, type Machine } from "./choose-host.ts";
 import { downloadMs, downloadRuntime, findRuntime, runRuntime } from "./electron-runtime.ts";
 import { endWithNpm } from "./end-with-npm.ts";
-import { runServe } from "./serve.ts";
+import { runCli, runServe } from "./serve.ts";
 
 const help = `Usage: npm start [-- flags]
+       npm start NAME.hookyard
+
+The second opens a share file.
 
 Opens Hookyard in its own window, or in the browser if Electron's runtime is missing and cannot be downloaded.
 In a window, the flags --data, --ingest-port, --ingest-tls-port, --endpoints-port and --endpoints-tls-port apply; in the browser, all of these:
@@ -48,5 +51,7 @@ if (chooseHost(machine).host === "desktop" && runtime !== null) {
 const choice = chooseHost(machine);
 if (choice.host === "headless") {
   process.stdout.write(`${choice.sentence}\n`);
-  await runServe([...(choice.opensBrowser ? ["--open"] : []), ...flags]);
+  const share = flags.find((each) => each.endsWith(".hookyard"));
+  if (share === undefined) await runServe([...(choice.opensBrowser ? ["--open"] : []), ...flags]);
+  else await runCli([share, ...(choice.opensBrowser ? [] : ["--no-open"])]);
 }

@@ -4,6 +4,7 @@
  * loaded.
  */
 
+import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -70,7 +71,13 @@ function keepBesideData(data: string): void {
 
 /** A window of its own, beside a Hookyard that runs and its data: it reads the file, and no more. */
 function openShareFile(file: string): void {
-  const api = shareApi(readFileSync(file));
+  let content: Uint8Array;
+  try {
+    content = readFileSync(file);
+  } catch (error) {
+    return refuse(`${file} cannot be read: ${(error as Error).message}`);
+  }
+  const api = shareApi(content);
   if (isProblem(api)) return refuse(`${file}: ${api.message}`);
   const userData = mkdtempSync(join(tmpdir(), "hookyard-share-"));
   app.setPath("userData", userData);
@@ -118,6 +125,12 @@ async function run(first: AppFlags): Promise<void> {
   quitDrained({ close: () => window.close(), stop: () => hookyard.stop(), report });
   app.on("second-instance", () => window.show());
   app.on("activate", () => window.show());
+  // macOS hands a file that was double-clicked to the program that runs.
+  app.on("open-file", (event, file) => {
+    event.preventDefault();
+    const args = app.isPackaged ? [file] : [root, file];
+    spawn(process.execPath, args, { detached: true, stdio: "ignore" }).unref();
+  });
   app.on("window-all-closed", () => {
     if (process.platform !== "darwin") app.quit();
   });
@@ -136,6 +149,7 @@ function createHosted(
     ports,
     traces: tracesTo(traces, log),
     scenarios: join(root, "resources", "scenarios"),
+    pages: join(root, "out", "renderer"),
     deliveryThread: true,
     report,
     log,

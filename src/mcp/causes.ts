@@ -17,7 +17,7 @@ export const undelivered: Readonly<Record<string, string>> = {
     "No mapping of the destination has a trigger that matches. Compare the message with the triggers in its decision's `mappings`.",
   mapping_disabled: "Every mapping of the destination is off. Enable one, then replay the message.",
   payload_error:
-    "What a mapping makes of the message cannot be sent. The decision's `mappings` say why: change the mapping, then replay the message.",
+    "The request that a mapping creates from the message cannot be sent. The decision's `mappings` say why: change the mapping, then replay the message.",
   no_destination:
     "No destination is connected to the message's source. Connect one, then replay the message.",
   not_connected:

@@ -18,6 +18,8 @@ import { ReceiversView } from "./features/receivers/receivers-view.tsx";
 import { RetriesView } from "./features/retries/retries-view.tsx";
 import { ScenariosView } from "./features/scenarios/scenarios-view.tsx";
 import { SettingsView } from "./features/settings/settings-view.tsx";
+import { ShareDialog } from "./features/share/share-dialog.tsx";
+import { StageView } from "./features/story/stage-view.tsx";
 import { StoryTitle } from "./features/story/story-bar.tsx";
 import { SourcesView } from "./features/sources/sources-view.tsx";
 import { Button } from "./kit/controls.tsx";
@@ -44,6 +46,7 @@ const viewsOf: Record<View, () => ReactNode> = {
   scenarios: ScenariosView,
   receivers: ReceiversView,
   settings: SettingsView,
+  stage: StageView,
 };
 
 export function App() {
@@ -78,6 +81,7 @@ function Inspector() {
       <Palette />
       <Shortcuts />
       <Composer />
+      <ShareDialog />
       <Demo />
     </>
   );

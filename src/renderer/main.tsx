@@ -3,6 +3,7 @@
 import { createRoot } from "react-dom/client";
 import { portRequest } from "../contract/port-messages.ts";
 import { App } from "./app.tsx";
+import { useStory } from "./stores/story.ts";
 import { createHttpTransport } from "./transport/http.ts";
 import { createPortTransport } from "./transport/port.ts";
 import { createShareTransport, embeddedShare, openDroppedShares } from "./transport/share.ts";
@@ -32,7 +33,10 @@ else
       : createPortTransport({ connect }),
   );
 const page = createRoot(root);
-page.render(<App />);
+void useStory
+  .getState()
+  .resume()
+  .then(() => page.render(<App />));
 openDroppedShares((name, lines) => {
   setTransport(createShareTransport(Promise.resolve(lines)));
   window.location.hash = "#/live";

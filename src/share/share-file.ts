@@ -1,24 +1,36 @@
 /**
  * Collects a share file over the contract, writes it compressed or as a page that stands alone, and
- * opens one. `hookyard share`, `hookyard run --share` and `hookyard NAME.hookyard` use it.
+ * opens one. The control API, `hookyard share`, `hookyard run --share` and `hookyard NAME.hookyard`
+ * use it.
  */
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { gunzipSync, gzipSync } from "node:zlib";
+import { promisify } from "node:util";
+import { gunzipSync, gzip } from "node:zlib";
 import type { Api } from "../api/api.ts";
-import type { AnswerOf } from "../contract/contract.ts";
-import { embeddedShareId, readShare, sharedCalls, type ShareHead } from "../contract/share.ts";
+import type { AnswerOf, CallName, HandlersOf, InputOf } from "../contract/contract.ts";
+import { messageSummary, type MessageSummaryAnswer } from "../contract/messages.ts";
+import {
+  damaged,
+  embeddedShareId,
+  maxShareBytes,
+  readShare,
+  sharedCalls,
+  type ShareHead,
+  tooLarge,
+} from "../contract/share.ts";
 import { isProblem, problem, type Problem } from "../domain/problem.ts";
 import type { Pipeline } from "../engine/pipeline.ts";
-import { cleaner, secretTexts } from "./without-secrets.ts";
+import { nextTurn, wallClockNow } from "../engine/real-time.ts";
+import { cleaner, secretsOf } from "./without-secrets.ts";
 
 /** More would not be a file that somebody opens in a second. */
 const maxMessages = 10_000;
 
-/** A compressed file can claim to be far larger than it is. */
-const maxBytes = 1_000_000_000;
+/** So many messages are read before others have their turn: a few milliseconds of work. */
+const perTurn = 10;
 
 export type ShareOptions = {
   api: Pick<Api, "call">;
@@ -29,42 +41,51 @@ export type ShareOptions = {
   redact: readonly string[];
   /** In the language of the filter. */
   filter: string;
+  /** Only these messages; all that match when left out. */
+  ids?: readonly string[];
 };
 
-/** The lines of a share file, the newest message first; a `Problem` when the filter is wrong. */
+/**
+ * The lines of a share file, the newest message first; a `Problem` when the filter is wrong. What
+ * would make the file too large to be opened is left out, the oldest messages first.
+ */
 export async function collectShare(options: ShareOptions): Promise<string | Problem> {
-  const { api, pipeline, version, savedAt, secrets, redact, filter } = options;
+  const { pipeline, version, savedAt, secrets, redact } = options;
   const { configuration, clients } = pipeline;
-  const known = secrets
-    ? []
-    : secretTexts({
-        sources: configuration.sources(),
-        destinations: configuration.destinations(),
-        clients: clients.list(),
-        tokens: [],
-      });
-  const clean = secrets && redact.length === 0 ? (value: unknown) => value : cleaner(known, redact);
+  const clean = cleaner({
+    secrets: secrets
+      ? null
+      : secretsOf({
+          sources: configuration.sources(),
+          destinations: configuration.destinations(),
+          clients: clients.list(),
+        }),
+    paths: redact,
+  });
+  const call = async <Name extends CallName>(
+    name: Name,
+    input: InputOf<Name>,
+  ): Promise<AnswerOf<Name>> => {
+    const { status, body } = await options.api.call(name, input);
+    if (status >= 400) throw new Refused(status, body as { code: string; message: string });
+    return body as AnswerOf<Name>;
+  };
   const answers: Record<string, unknown> = {};
-  for (const name of sharedCalls) answers[name] = (await api.call(name, {})).body;
-  (answers["about.get"] as AnswerOf<"about.get">).dataDir = null;
-  // Nothing goes on in a record.
-  Object.assign(answers["clock.get"] as object, { mode: "paused", speed: 1, advance: null });
   const lines: string[] = [];
-  let cursor: string | undefined;
-  while (lines.length < 2 * maxMessages) {
-    const { status, body } = await api.call("messages.list", {
-      limit: 1000,
-      ...(filter === "" ? {} : { filter }),
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    if (status >= 400) return problem(status, "invalid", (body as { message: string }).message);
-    const { items, nextCursor } = body as AnswerOf<"messages.list">;
-    for (const item of items.slice(0, maxMessages - lines.length / 2)) {
-      const details = await api.call("messages.get", { id: item.id });
-      lines.push(JSON.stringify(clean(item)), JSON.stringify(clean(details.body)));
+  let length = 0;
+  try {
+    for (const name of sharedCalls) answers[name] = await call(name, {});
+    for await (const { row, details } of messagesOf(options, call)) {
+      const read = await withAllBytes(details, call);
+      const both = clean.message(row, read).map((each) => JSON.stringify(each));
+      length += both.reduce((sum, line) => sum + line.length, 0);
+      if (lines.length === 2 * maxMessages || length > maxShareBytes / 4) break;
+      lines.push(...both);
+      if (lines.length % (2 * perTurn) === 0) await nextTurn();
     }
-    if (nextCursor === null) break;
-    cursor = nextCursor;
+  } catch (error) {
+    if (error instanceof Refused) return problem(error.status, error.code, error.message);
+    throw error;
   }
   const head: ShareHead = {
     hookyard: "share",
@@ -75,24 +96,123 @@ export async function collectShare(options: ShareOptions): Promise<string | Prob
     secrets,
     redacted: [...redact],
   };
+  (answers["about.get"] as AnswerOf<"about.get">).dataDir = null;
+  // Nothing goes on in a record.
+  Object.assign(answers["clock.get"] as object, { mode: "paused", speed: 1, advance: null });
   const stats = answers["stats.get"] as AnswerOf<"stats.get">;
   stats.messages.total = head.messages;
-  return [JSON.stringify(head), JSON.stringify(clean(answers)), ...lines].join("\n");
+  return [JSON.stringify(head), JSON.stringify(clean.answer(answers)), ...lines].join("\n");
 }
 
-export const compressed = (lines: string): Uint8Array => gzipSync(lines);
+class Refused extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, { code, message }: { code: string; message: string }) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+type Call = <Name extends CallName>(name: Name, input: InputOf<Name>) => Promise<AnswerOf<Name>>;
+
+/** The rows, and the details where they are at hand. */
+async function* messagesOf({ filter, ids }: ShareOptions, call: Call) {
+  if (ids !== undefined) {
+    for (const id of [...new Set(ids)].toSorted().toReversed()) {
+      const details = await call("messages.get", { id });
+      const members = Object.keys(messageSummary.shape) as (keyof MessageSummaryAnswer)[];
+      const row = Object.fromEntries(members.map((name) => [name, details[name]]));
+      yield { row: row as MessageSummaryAnswer, details };
+    }
+    return;
+  }
+  for (let cursor: string | null | undefined = undefined; cursor !== null;) {
+    const page: AnswerOf<"messages.list"> = await call("messages.list", {
+      limit: 1000,
+      ...(filter === "" ? {} : { filter }),
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    for (const row of page.items)
+      yield { row, details: await call("messages.get", { id: row.id }) };
+    cursor = page.nextCursor;
+  }
+}
+
+/** An answer of over 1 MB leaves them out. */
+async function withAllBytes(message: AnswerOf<"messages.get">, call: Call) {
+  for (const delivery of message.deliveries) {
+    const { id } = delivery;
+    if (delivery.payload === "" && delivery.payloadSize > 0)
+      delivery.payload = (await call("deliveries.get", { id })).payload;
+    for (const [place, attempt] of delivery.attempts.entries())
+      if (attempt.leftOut)
+        delivery.attempts[place] = await call("deliveries.attempt", { id, attempt: attempt.id });
+  }
+  return message;
+}
+
+const compress = promisify(gzip);
+
+/** The bytes of a `.hookyard` file, or of a page; `pages` is the directory of the inspector. */
+export async function shareBytes(
+  lines: string,
+  as: "hookyard" | "html",
+  pages: string,
+): Promise<Uint8Array> {
+  const data = await compress(lines);
+  return as === "hookyard" ? data : Buffer.from(sharePage(data, pages));
+}
+
+/** The call of the control API that writes one. */
+export function createShareHandlers({
+  api,
+  pipeline,
+  version,
+  pages,
+}: Pick<ShareOptions, "pipeline" | "version"> & {
+  api: () => Pick<Api, "call">;
+  /** The directory of the inspector's page; null: only `.hookyard` is written. */
+  pages: string | null;
+}): HandlersOf<"shares"> {
+  let isBusy = false;
+  return {
+    "shares.write": async ({ as, filter, ids, redact, secrets }) => {
+      if (as === "html" && pages === null)
+        return problem(400, "invalid", "This Hookyard has no inspector to put into a page.");
+      if (isBusy)
+        return problem(409, "share_busy", "Another share file is being written. Wait until it is.");
+      isBusy = true;
+      try {
+        const savedAt = new Date(wallClockNow()).toISOString();
+        const lines = await collectShare({
+          ...{ api: api(), pipeline, version, savedAt, secrets, redact, filter },
+          ...(ids === undefined ? {} : { ids }),
+        });
+        if (typeof lines !== "string") return lines;
+        const bytes = await shareBytes(lines, as, pages ?? "");
+        return {
+          name: `hookyard-${savedAt.slice(0, 19).replaceAll(":", "-")}.${as}`,
+          messages: (lines.split("\n").length - 2) / 2,
+          size: bytes.length,
+          base64: Buffer.from(bytes).toString("base64"),
+        };
+      } finally {
+        isBusy = false;
+      }
+    },
+  };
+}
 
 /** What `readShare` answers from, or why the file cannot be opened. */
 export function openShare(file: Uint8Array): ReturnType<typeof readShare> {
   if (file[0] !== 0x1f || file[1] !== 0x8b) return readShare("");
   try {
-    return readShare(gunzipSync(file, { maxOutputLength: maxBytes }).toString("utf8"));
-  } catch {
-    return problem(
-      400,
-      "share_damaged",
-      "This share file is damaged: it cannot be decompressed. Ask for it again, as it was sent.",
-    );
+    return readShare(gunzipSync(file, { maxOutputLength: maxShareBytes }).toString("utf8"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") return tooLarge;
+    return damaged("it cannot be decompressed");
   }
 }
 
@@ -113,8 +233,7 @@ export function shareApi(file: Uint8Array): Api | Problem {
  * The inspector and the share file in one page that needs no Hookyard and no network. Its policy
  * allows its one script by its digest; the data is base64, so that nothing in it can be markup.
  */
-export function sharePage(lines: string, root: string): string {
-  const directory = join(root, "out", "renderer");
+function sharePage(compressed: Uint8Array, directory: string): string {
   const index = readFileSync(join(directory, "index.html"), "utf8");
   const read = (pattern: RegExp): string => {
     const name = pattern.exec(index)?.[1];
@@ -125,7 +244,7 @@ export function sharePage(lines: string, root: string): string {
   const style = read(/<link rel="stylesheet"[^>]* href="\.\/([^"]+)"/).replaceAll("</", "<\\/");
   const digest = createHash("sha256").update(script).digest("base64");
   const policy = `default-src 'none'; script-src 'sha256-${digest}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`;
-  const data = Buffer.from(compressed(lines)).toString("base64");
+  const data = Buffer.from(compressed).toString("base64");
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -1,13 +1,12 @@
 /**
  * Takes the secrets out of answers before they are shared: shared secrets, write keys, credentials
  * in headers and URLs wherever they were recorded, and what the user names by its path. What a
- * secret is, is known from the configuration; it is then left out wherever its text appears, also
- * inside bodies, escaped, in base64 and in addresses.
+ * secret is, is known from the configuration and from the headers and URLs of each message; it is
+ * then left out wherever its text appears, also inside bodies, escaped, in base64 and in hex.
  */
 
 import {
   headerPairsWithoutCredentials,
-  headersWithoutCredentials,
   leftOut,
   urlWithoutCredentials,
 } from "../domain/credentials.ts";
@@ -15,57 +14,69 @@ import type { Destination, SimulatedClient, Source } from "../domain/configurati
 
 type Known = {
   sources: readonly Pick<Source, "writeKey">[];
-  destinations: readonly Pick<Destination, "sharedSecret" | "webhooks">[];
+  destinations: readonly Pick<Destination, "sharedSecret" | "webhooks" | "mappings">[];
   clients: readonly Pick<SimulatedClient, "writeKey" | "endpoint">[];
-  tokens: readonly string[];
 };
 
-/** Shorter ones are words of the text around them, and are left out where they stand alone only. */
+/** A shorter one is a part of many words. */
 const shortest = 4;
+/** Of what only one message has. `theme=light` in a cookie does not hide the word. */
+const shortestLearned = 8;
+const shortestRedacted = 6;
 
-/** Every spelling in which a known secret may have been recorded, the longest first. */
-export function secretTexts({ sources, destinations, clients, tokens }: Known): string[] {
-  const keys = [...sources, ...clients].map(({ writeKey }) => writeKey);
-  const secrets = [
-    ...keys,
-    ...tokens,
-    ...destinations.flatMap(({ sharedSecret, webhooks }) => [
+/** What the configuration knows to be secret. */
+export function secretsOf({ sources, destinations, clients }: Known): string[] {
+  return [
+    ...[...sources, ...clients].map(({ writeKey }) => writeKey),
+    ...destinations.flatMap(({ sharedSecret, webhooks, mappings }) => [
       ...(sharedSecret === null ? [] : [sharedSecret]),
-      ...webhooks.flatMap(({ url, headers }) => [
-        ...changedValues(headers, headersWithoutCredentials(headers)),
-        ...credentialsIn(url),
+      ...[...webhooks, ...mappings].flatMap(({ url, headers }) => [
+        ...credentialsOfHeaders(headers),
+        ...textsIn(url).flatMap(credentialsIn),
       ]),
     ]),
     ...clients.flatMap(({ endpoint }) => (endpoint === null ? [] : credentialsIn(endpoint))),
   ].filter((secret) => secret.length >= shortest && secret !== leftOut);
-  const spelled = secrets.flatMap((secret) => [
-    secret,
-    JSON.stringify(secret).slice(1, -1),
-    encodeURIComponent(secret),
-    ...["", ":"].map((end) => Buffer.from(`${secret}${end}`).toString("base64")),
-  ]);
-  return [...new Set(spelled)].toSorted((a, b) => b.length - a.length);
 }
 
-function changedValues(before: Record<string, string>, after: Record<string, string>): string[] {
-  return Object.entries(before).flatMap(([name, value]) =>
-    after[name] === value ? [] : [value, ...value.split(/\s+/).slice(1)],
+/** The texts of a value; of a template what stands around its directives. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return value.split(/\{\{.*?\}\}/s).filter((each) => each !== "");
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap(textsIn);
+}
+
+function credentialsOfHeaders(headers: unknown): string[] {
+  if (typeof headers !== "object" || headers === null) return [];
+  return Object.entries(headers).flatMap(([name, value]) =>
+    isCredential(name) ? textsIn(value).flatMap(partsOf) : [],
   );
 }
 
+const isCredential = (name: string): boolean =>
+  headerPairsWithoutCredentials([[name, ""]])[0]?.[1] === leftOut;
+
+/** `Bearer x`, `Basic dTpw` and `a=1; b=2` hold secrets that also stand alone. */
+function partsOf(value: string): string[] {
+  const [, ...rest] = value.split(/\s+/);
+  const basic = /^basic\s+(\S+)/i.exec(value)?.[1];
+  const pair = basic === undefined ? "" : Buffer.from(basic, "base64").toString("utf8");
+  const cookies = [...value.matchAll(/=([^;]+)/g)].map(([, each = ""]) => each.trim());
+  return [value, ...rest, pair, ...pair.split(":"), ...cookies].filter((each) => each !== "");
+}
+
 function credentialsIn(url: string): string[] {
-  if (urlWithoutCredentials(url) === url) return [];
-  try {
-    const { username, password, searchParams } = new URL(url);
-    const hidden = new URL(urlWithoutCredentials(url)).searchParams;
-    return [
-      password,
-      ...(password === "" ? [username] : []),
-      ...[...searchParams].flatMap(([name, value]) => (hidden.get(name) === value ? [] : [value])),
-    ].flatMap((each) => (each === "" ? [] : [each, decoded(each)]));
-  } catch {
-    return [url];
-  }
+  const shown = urlWithoutCredentials(url);
+  if (shown === url) return [];
+  const user = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)@/i.exec(url)?.[1] ?? "";
+  const [name = "", ...password] = user.split(":");
+  const values = (of: string): string[] =>
+    [...of.matchAll(/[?&;][^=&;#]*=([^&;#]*)/g)].map(([, value = ""]) => value);
+  const after = values(shown);
+  return [
+    ...(password.length > 0 ? [user, password.join(":")] : [name]),
+    ...values(url).filter((value, place) => value !== after[place]),
+  ].flatMap((each) => (each === "" ? [] : [each, decoded(each)]));
 }
 
 function decoded(text: string): string {
@@ -76,55 +87,182 @@ function decoded(text: string): string {
   }
 }
 
-type Cleaner = (value: unknown) => unknown;
+/** Every way in which programs write a text into another one. */
+function spellings(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  const hex = bytes.toString("hex");
+  const json = (text: string): string => JSON.stringify(text).slice(1, -1);
+  const ascii = (text: string): string =>
+    text.replaceAll(
+      /[^\x20-\x7e]/g,
+      (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
+  const lower = (text: string): string =>
+    text.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
+  const percent = encodeURIComponent(secret);
+  const form = new URLSearchParams({ a: secret }).toString().slice(2);
+  const html = secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  const inJson = [json(secret), ascii(json(secret)), ascii(json(secret)).replaceAll("/", "\\/")];
+  return [
+    secret,
+    ...inJson,
+    ...inJson.map(json),
+    ...[percent, form, encodeURIComponent(percent)].flatMap((each) => [each, lower(each)]),
+    html,
+    html.replaceAll('"', "&quot;").replaceAll("'", "&#39;"),
+    hex,
+    hex.toUpperCase(),
+    ...["", ":"].map((end) => Buffer.from(`${secret}${end}`).toString("base64")),
+    ...[0, 1, 2].flatMap((offset) => withinBase64(bytes, offset)),
+  ];
+}
+
+/** What is the same in the base64 of every text that has the secret at this offset. */
+function withinBase64(secret: Buffer, offset: number): string[] {
+  const text = Buffer.concat([Buffer.alloc(offset), secret]).toString("base64url");
+  const own = text.slice(
+    Math.ceil((offset * 8) / 6),
+    Math.floor(((offset + secret.length) * 8) / 6),
+  );
+  return own.length < 6 ? [] : [own, own.replaceAll("-", "+").replaceAll("_", "/")];
+}
+
+type Text = (value: string) => string;
+
+/** Looks once at each place, however many secrets there are. */
+function withoutSecrets(secrets: readonly string[]): Text {
+  const texts = [...new Set(secrets.flatMap(spellings))]
+    .filter((text) => text.length >= shortest)
+    .toSorted((a, b) => b.length - a.length);
+  if (texts.length === 0) return (value) => value;
+  const byStart = new Map<string, string[]>();
+  const isStart = new Uint8Array(65_536);
+  const startAt = (value: string, at: number): number =>
+    ((value.charCodeAt(at) * 31 + value.charCodeAt(at + 1)) * 31 + value.charCodeAt(at + 2)) &
+    65_535;
+  for (const text of texts) {
+    const start = text.slice(0, shortest);
+    isStart[startAt(text, 0)] = 1;
+    byStart.set(start, [...(byStart.get(start) ?? []), text]);
+  }
+  return (value) => {
+    let clean = "";
+    let from = 0;
+    for (let at = 0; at + shortest <= value.length; at += 1) {
+      if (isStart[startAt(value, at)] === 0) continue;
+      const found = byStart
+        .get(value.slice(at, at + shortest))
+        ?.find((text) => value.startsWith(text, at));
+      if (found === undefined) continue;
+      clean += value.slice(from, at) + leftOut;
+      from = at + found.length;
+      at = from - 1;
+    }
+    return from === 0 ? value : clean + value.slice(from);
+  };
+}
+
+type Message = {
+  raw: unknown;
+  request: { path: string; headers: [string, string][] };
+  deliveries: {
+    attempts: {
+      request: { url: string; headers: [string, string][] };
+      response: { headers: [string, string][] } | null;
+    }[];
+  }[];
+};
+
+type Cleaner = {
+  /** What the configuration answers. */
+  answer(value: unknown): unknown;
+  /** The row and the details of one message. */
+  message(row: object, details: Message): [row: unknown, details: unknown];
+};
 
 /** `paths` name members of messages: `context.ip`, `properties.email`, `traits`. */
-export function cleaner(secrets: readonly string[], paths: readonly string[]): Cleaner {
+export function cleaner({
+  secrets,
+  paths,
+}: {
+  /** Null: they are asked for. */
+  secrets: readonly string[] | null;
+  paths: readonly string[];
+}): Cleaner {
   const split = paths.map((path) => path.split("."));
-  const text = (value: string): string => {
-    let clean = value;
-    for (const secret of secrets)
-      if (clean.includes(secret)) clean = clean.replaceAll(secret, leftOut);
-    return clean;
+  const known = withoutSecrets(secrets ?? []);
+  const learnedIn = (details: Message): string[] => {
+    const redactedTexts =
+      typeof details.raw === "string" ? textsAt(parsedJson(details.raw), split) : [];
+    if (secrets === null) return redactedTexts;
+    const { request, deliveries } = details;
+    const attempts = deliveries.flatMap((delivery) => delivery.attempts);
+    const pairs = [
+      request.headers,
+      ...attempts.flatMap((each) => [each.request.headers, each.response?.headers ?? []]),
+    ].flat();
+    const found = [
+      ...pairs.flatMap(([name, value]) => (isCredential(name) ? partsOf(value) : [])),
+      ...[request.path, ...attempts.map((each) => each.request.url)].flatMap(credentialsIn),
+    ].filter((each) => each.length >= shortestLearned);
+    return [...redactedTexts, ...new Set(found)].filter((each) => known(each) === each);
   };
-  const body = (value: string): string => text(redacted(value, split));
-  const clean = (value: unknown, name: string): unknown => {
-    if (typeof value === "string") {
-      if (name === "raw" || name === "payload" || name === "body") return body(value);
-      if (name === "url" || name === "webhookUrl" || name === "to" || name === "path")
-        return text(urlWithoutCredentials(value));
-      if (name === "head" || name === "requestHead") return text(headWithoutCredentials(value));
-      return text(value);
-    }
-    if (Array.isArray(value)) {
-      if (name === "headers" && value.every(isPair))
-        return headerPairsWithoutCredentials(value).map(([key, each]) => [key, text(each)]);
-      return value.map((each) => clean(each, name));
-    }
-    if (typeof value !== "object" || value === null) return value;
-    if (name === "headers" && Object.values(value).every((each) => typeof each === "string"))
-      return Object.fromEntries(
-        Object.entries(headersWithoutCredentials(value as Record<string, string>)).map(
-          ([key, each]) => [key, text(each)],
-        ),
-      );
-    if ("base64" in value && typeof value.base64 === "string")
-      return cleanBytes(value.base64, text);
-    return Object.fromEntries(
-      Object.entries(value).map(([key, each]) => [
+  return {
+    answer: (value) => clean(value, "", { text: known, paths: [], hidesNames: secrets !== null }),
+    message(row, details) {
+      const learned = learnedIn(details);
+      const own = learned.length === 0 ? known : withoutSecrets(learned);
+      const text: Text = own === known ? known : (value) => own(known(value));
+      const how = { text, paths: split, hidesNames: secrets !== null };
+      return [
+        withoutMembers(clean(row, "", how), split),
+        withoutMembers(clean(details, "", how), split),
+      ];
+    },
+  };
+}
+
+type How = { text: Text; paths: readonly string[][]; hidesNames: boolean };
+
+const bodies = new Set(["raw", "payload", "body", "signed", "before", "after"]);
+const urls = new Set(["url", "webhookUrl", "to", "path"]);
+const heads = new Set(["head", "requestHead", "startLine"]);
+
+function clean(value: unknown, name: string, how: How): unknown {
+  const { text, paths, hidesNames } = how;
+  if (typeof value === "string") {
+    if (hidesNames && name === "writeKey") return leftOut;
+    if (bodies.has(name)) return text(redacted(value, paths));
+    if (hidesNames && urls.has(name)) return text(urlWithoutCredentials(value));
+    if (hidesNames && heads.has(name)) return text(headWithoutCredentials(value));
+    return text(value);
+  }
+  if (Array.isArray(value)) {
+    if (name === "headers" && value.every(isPair))
+      return (hidesNames ? headerPairsWithoutCredentials(value) : value).map(([key, each]) => [
         key,
-        key === "writeKey" && typeof each === "string" ? leftOut : clean(each, key),
-      ]),
-    );
-  };
-  return (value) => clean(value, "");
+        text(each),
+      ]);
+    return value.map((each) => clean(each, name, how));
+  }
+  if (typeof value !== "object" || value === null) return value;
+  if ("base64" in value && typeof value.base64 === "string") return cleanBytes(value.base64, text);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [
+      key,
+      hidesNames && name === "headers" && isCredential(key)
+        ? leftOut
+        : // A directive of a mapping holds what its member does.
+          clean(each, key.startsWith("@") ? name : key, how),
+    ]),
+  );
 }
 
 const isPair = (value: unknown): value is [string, string] =>
   Array.isArray(value) && value.length === 2 && value.every((each) => typeof each === "string");
 
 /** Bytes that are no text may hold a secret all the same. */
-function cleanBytes(base64: string, text: (value: string) => string): { base64: string } {
+function cleanBytes(base64: string, text: Text): { base64: string } {
   const latin1 = Buffer.from(base64, "base64").toString("latin1");
   return { base64: Buffer.from(text(latin1), "latin1").toString("base64") };
 }
@@ -140,24 +278,25 @@ function headWithoutCredentials(head: string): string {
     first,
     ...lines.map((line) => {
       const colon = line.indexOf(":");
-      if (colon < 1) return line;
-      const [pair] = headerPairsWithoutCredentials([
-        [line.slice(0, colon), line.slice(colon + 1).trim()],
-      ]);
-      return pair?.[1] === leftOut ? `${line.slice(0, colon)}: ${leftOut}` : line;
+      return colon > 0 && isCredential(line.slice(0, colon))
+        ? `${line.slice(0, colon)}: ${leftOut}`
+        : line;
     }),
   ].join("\r\n");
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** JSON with the members at the paths left out; other text as it is. */
 function redacted(body: string, paths: readonly string[][]): string {
   if (paths.length === 0) return body;
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    return body;
-  }
+  const value = parsedJson(body);
   let changed = false;
   for (const path of paths) changed = leaveOut(value, path) || changed;
   return changed ? JSON.stringify(value) : body;
@@ -173,3 +312,25 @@ function leaveOut(value: unknown, [name, ...rest]: readonly string[]): boolean {
   members[name] = leftOut;
   return true;
 }
+
+/** What a receiver repeats, or a mapping sends under another name. */
+function textsAt(value: unknown, paths: readonly string[][]): string[] {
+  const at = (each: unknown, [name, ...rest]: readonly string[]): string[] => {
+    if (name === undefined) return textsIn(each);
+    if (Array.isArray(each)) return each.flatMap((item) => at(item, [name, ...rest]));
+    if (typeof each !== "object" || each === null || !Object.hasOwn(each, name)) return [];
+    return at((each as Record<string, unknown>)[name], rest);
+  };
+  return paths.flatMap((path) => at(value, path)).filter((each) => each.length >= shortestRedacted);
+}
+
+/** `userId` is also a member of the row. */
+function withoutMembers(value: unknown, paths: readonly string[][]): unknown {
+  const members = value as Record<string, unknown>;
+  for (const [name = "", ...rest] of paths)
+    if (rest.length === 0 && shownMembers.has(name) && typeof members[name] === "string")
+      members[name] = leftOut;
+  return members;
+}
+
+const shownMembers = new Set(["userId", "anonymousId", "event", "messageId", "traits"]);

@@ -154,7 +154,7 @@ describe("a data file", () => {
   );
 
   test.each([true, false])(
-    "left behind by a crash in its very first moment is made anew (a journal beside it: %s)",
+    "left behind by a crash in its very first moment is created again (a journal beside it: %s)",
     (journal) => {
       const data = temporaryDirectory();
       writeFileSync(join(data, dataFileName), "");

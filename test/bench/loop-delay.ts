@@ -1,6 +1,6 @@
 /**
  * Preloaded into a program whose event loop is watched (`--import`). On any message from the parent
- * it answers how late its timers came since the last one, and starts anew. It keeps no process
+ * it answers how late its timers came since the last one, and starts again. It keeps no process
  * alive.
  */
 

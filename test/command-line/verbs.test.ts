@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { commands } from "../../src/headless/commands.ts";
 import { verbAnswers, verbSchema } from "./answers.ts";
 import { startHookyard, type Surroundings } from "../crash/hookyard-process.ts";
+import { startReceiver } from "../support/webhook-receiver.ts";
 import { answerIn, hookyard } from "./command-line.ts";
 import { verbsSuite } from "./verbs.suite.ts";
 
@@ -60,6 +61,59 @@ test("each command with --json has a schema (npx vitest run test/command-line --
   await expect(`${JSON.stringify(verbSchema(), null, 2)}\n`).toMatchFileSnapshot(
     "../../resources/command-line.schema.json",
   );
+});
+
+test("what others wrote reaches no terminal as an escape code, in text and in JSON", async () => {
+  const data = directory();
+  await start(data);
+  const evil = "x\u001b[2J\u009b31m\u202e\u2028\r\n\u0007y";
+  const receiver = await startReceiver((response) =>
+    response.writeHead(400, { "X-Evil": "\u009b31m" }).end(evil),
+  );
+  onTestFinished(() => receiver.stop());
+  const config = join(data, "hookyard.config.json");
+  const named = { name: evil.replaceAll(/[\r\n]/g, ""), writeKey: "wk" };
+  const destination = { name: evil, sources: ["wk"], webhooks: [{ url: receiver.url }] };
+  writeFileSync(config, JSON.stringify({ sources: [named], destinations: [destination] }));
+  const event = { type: "track", event: evil, userId: evil, messageId: evil, [evil]: evil };
+  const run = (args: string[], input = "") => hookyard([...args, "--data", data], { input }).ended;
+  const ends = [await run(["apply", "--config", config])];
+  writeFileSync(config, "{}");
+  ends.push(await run(["apply", "--config", config]));
+  ends.push(await run(["send"], JSON.stringify(event)));
+  await run(["wait", "--state", "failed"]);
+  const { items } = answerIn("messages", (await run(["messages", "--json"])).out);
+  const tries: string[][] = [
+    ["messages"],
+    ["messages", evil],
+    ["messages", `state:${evil}`],
+    ["show", items[0]?.id ?? ""],
+    ["show", items[0]?.id ?? "", "--json"],
+    ["show", evil],
+    ["wait", "--state", "failed"],
+    ["wait", "--state", "delivered", "--user", evil, "--timeout", "1ms"],
+    ["send", "track", "--source", evil],
+    ["send", "track", "--event", "A"],
+    ["retry", evil],
+    ["retry", "--filter", `event:${evil}`],
+  ];
+  ends.push(...(await Promise.all(tries.map((args) => run(args)))));
+  const tail = hookyard(["tail", "--count", "1", "--data", data]);
+  await expect.poll(() => tail.said.err).toContain("Waiting for messages.");
+  await run(["send"], JSON.stringify({ ...event, messageId: "m_2" }));
+  ends.push(await tail.ended);
+  for (const { out, err } of ends)
+    expect(out + err).not.toMatch(
+      /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e]/,
+    );
+  expect(
+    ends
+      .map(({ out, err }) => out + err)
+      .join("")
+      .split(String.raw`\u001b[2J`).length,
+  ).toBeGreaterThan(10);
+  const shown = answerIn("show", ends[7]?.out ?? "");
+  expect([shown.event, shown.messageId]).toEqual([evil, evil]);
 });
 
 test("without a running Hookyard each command says so with exit code 3", async () => {
@@ -127,18 +181,5 @@ test.runIf(process.platform === "linux")(
     await expect
       .poll(() => readFileSync(opened, "utf8").split(`url=${url}/#token=`).length)
       .toBe(3);
-  },
-);
-
-test.each(["bash", "zsh", "fish"])(
-  "the completion of %s has every command and flag",
-  async (shell) => {
-    const { code, out } = await hookyard(["completion", shell]).ended;
-    expect(code).toBe(0);
-    for (const { name, flags } of commands) {
-      expect(out).toContain(name);
-      for (const flag of Object.keys(flags))
-        expect(out).toContain(shell === "fish" ? `-l ${flag}` : `--${flag}`);
-    }
   },
 );

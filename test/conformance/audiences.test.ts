@@ -385,7 +385,7 @@ describe("over time", () => {
     ]);
   });
 
-  test("a reset of the messages leaves it without members, and it fills anew", async ({
+  test("a reset of the messages leaves it without members, and it fills again", async ({
     start,
   }) => {
     const app = await openShop(start);

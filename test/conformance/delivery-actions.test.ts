@@ -63,7 +63,7 @@ describe("retry now", () => {
         .slice(before.attempts.length)
         .map(({ startedAt }) => Date.parse(startedAt) - Date.parse(now));
       expect(times[0]).toBe(0);
-      // The schedule starts anew with its ten seconds, and runs for its four hours.
+      // The schedule starts again with its ten seconds, and runs for its four hours.
       expect(times[1]).toBeLessThanOrEqual(11_000);
       expect(Math.max(...times)).toBeLessThanOrEqual(4 * hour);
       expect(Math.max(...times)).toBeGreaterThan(3.4 * hour);

@@ -3,8 +3,11 @@
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { createApp } from "../../src/app.ts";
+import { createSwitchedApi } from "../../src/api/switched-api.ts";
+import { createApp, startInMemory } from "../../src/app.ts";
 import type { StoryAnswer } from "../../src/contract/stories.ts";
+import { isProblem } from "../../src/domain/problem.ts";
+import { createStories } from "../../src/scenarios/story/stories.ts";
 import { typedCalls, type ScenarioPipeline } from "../../src/scenarios/run/pipeline.ts";
 
 const directory = fileURLToPath(new URL("../../resources/scenarios/", import.meta.url));
@@ -144,6 +147,58 @@ test.each([
     expect(status).toBe(400);
     expect((body as { message: string }).message).toMatch(sentence);
   });
+});
+
+test("a story whose page has gone makes room for another one, and one whose page is back does not", async () => {
+  await withApp(async (app) => {
+    const { call } = own(app);
+    const text = story("caption: Fine");
+    const ids: string[] = [];
+    for (let more = 0; more < 4; more += 1) ids.push((await call("stories.open", { text })).id);
+    const [first = "", second = ""] = ids;
+    const page = (id: string) => app.api.beside(id)?.changes.subscribe(() => undefined);
+    page(first)?.();
+    page(first);
+    page(second)?.();
+    const { id } = await call("stories.open", { text });
+    const open = (await call("stories.list", {})).items.map((each) => each.id);
+    expect(open).toEqual([...ids.filter((each) => each !== second), id]);
+    expect(await app.api.call("stories.open", { text })).toMatchObject({ status: 409 });
+  });
+});
+
+test("a story ends when its page does not come back in time", async () => {
+  const waits: { ms: number; run: () => void; isCancelled: boolean }[] = [];
+  const ended: unknown[] = [];
+  const opened = createStories({
+    ready: async () => story("caption: Fine"),
+    async start({ startAt }) {
+      const app = await startInMemory({ startAt, version: "0.0.0" });
+      const stop = async () => void (await app.stop(), ended.push(app));
+      return { ...typedCalls(app.api.call), served: app.api, ports: null, stop };
+    },
+    createStage: createSwitchedApi,
+    later(ms, run) {
+      const wait = { ms, run, isCancelled: false };
+      waits.push(wait);
+      return () => void (wait.isCancelled = true);
+    },
+    report: (error) => {
+      throw error;
+    },
+  });
+  const answer = await opened.handlers["stories.open"]({ file: "any.yaml" });
+  if (isProblem(answer)) throw new Error(answer.message);
+  const { id } = answer;
+  const page = () => opened.served(id)?.changes.subscribe(() => undefined);
+  page()?.();
+  const reloaded = page();
+  expect(waits).toMatchObject([{ ms: 30_000, isCancelled: true }]);
+  reloaded?.();
+  waits[1]?.run();
+  await expect.poll(() => ended.length).toBe(1);
+  expect(opened.served(id)).toBeUndefined();
+  await opened.stop();
 });
 
 test("what has no captions, an unknown file, a fifth story and a scene beyond the last are refused", async () => {

@@ -81,7 +81,7 @@ describe("settings", () => {
     await settings.view.getByRole("alert").filter({ hasText: "none.json" }).waitFor();
   });
 
-  test("remove all messages after saying what is lost, and Live begins anew", async ({
+  test("remove all messages after saying what is lost, and Live begins again", async ({
     open,
     inspector,
   }) => {

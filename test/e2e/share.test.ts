@@ -1,16 +1,20 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished } from "vitest";
 import { root } from "../../src/launch/build.ts";
-import { collectShare, compressed, sharePage } from "../../src/share/share-file.ts";
+import { collectShare, shareBytes } from "../../src/share/share-file.ts";
 import { flowPage } from "./pages/flow.ts";
 import { framePage } from "./pages/frame.ts";
 import { livePage } from "./pages/live.ts";
+import { palettePage } from "./pages/palette.ts";
+import { seriousFindings } from "./support/axe.ts";
 import { test } from "./support/inspector-test.ts";
 import type { RunningInspector } from "./support/running-inspector.ts";
 
+const pages = join(root, "out", "renderer");
 const hostile = `</script><script>window.attacked = 1</script><img src=x onerror="window.attacked = 2">`;
 
 async function shareOf({ app }: RunningInspector): Promise<string> {
@@ -48,7 +52,7 @@ describe("a share file", () => {
   }) => {
     await failing(inspector);
     const file = join(directory(), "failure.html");
-    writeFileSync(file, sharePage(await shareOf(inspector), root));
+    writeFileSync(file, await shareBytes(await shareOf(inspector), "html", pages));
     const page = await browser.newPage();
     onTestFinished(() => page.close());
     const wrong: string[] = [];
@@ -73,6 +77,54 @@ describe("a share file", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("is exported by the palette and the menus: which messages, as what, and what is left out", async ({
+    open,
+    inspector,
+  }) => {
+    await failing(inspector);
+    await inspector.send([
+      { userId: "ben", event: "Signed Up", properties: { email: "b@c.test" } },
+    ]);
+    const { page } = await open(`/live?user=ada`);
+    const dialog = page.getByRole("dialog", { name: "Share what happened" });
+    const saved = async (): Promise<{ name: string; bytes: Buffer }> => {
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        dialog.getByRole("button", { name: "Save the file" }).click(),
+      ]);
+      return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
+    };
+    await palettePage(page).run("Share what happened…");
+    await dialog.getByText("1 message with attempts").waitFor();
+    expect(await dialog.getByRole("textbox", { name: /^Messages/ }).inputValue()).toBe("user:ada");
+    const first = await saved();
+    expect(first.name).toMatch(/^hookyard-.*\.html$/);
+    expect(first.bytes.toString()).toContain("Content-Security-Policy");
+    await dialog.getByText(/: 1 message, [\d,]+ bytes\. Secrets are left out/).waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+
+    await dialog.getByRole("textbox", { name: /^Messages/ }).fill("state:lost");
+    await dialog.getByText("Unknown state “lost”").waitFor();
+    expect(await dialog.getByRole("button", { name: "Save the file" }).isDisabled()).toBe(true);
+    await dialog.getByRole("textbox", { name: /^Messages/ }).fill("");
+    await dialog.getByText("3 messages with attempts").waitFor();
+    await dialog.getByRole("radio", { name: "a file for Hookyard" }).click();
+    await dialog
+      .getByRole("textbox", { name: /^Leave out/ })
+      .fill("properties.email, properties.note");
+    const second = await saved();
+    const lines = gunzipSync(second.bytes).toString();
+    expect(lines.split("\n")).toHaveLength(2 + 2 * 3);
+    expect(lines).not.toContain("b@c.test");
+    expect(lines).not.toContain(inspector.writeKey);
+    await page.keyboard.press("Escape");
+
+    await page.keyboard.press("Escape");
+    await livePage(page).exportMenu.click();
+    await livePage(page).menuItem("Matching messages as a share file…").click();
+    await dialog.waitFor();
+  });
+
   test("is opened by a drop onto the inspector, and a reload leads back to one's own data", async ({
     open,
     inspector,
@@ -91,7 +143,13 @@ describe("a share file", () => {
       );
     await drop("other.hookyard", Buffer.from("no share file"));
     await framePage(page).toast.getByText("This is not a share file of Hookyard.").waitFor();
-    await drop("failure.hookyard", compressed(lines));
+    const whole = await shareBytes(lines, "hookyard", pages);
+    await drop("cut.hookyard", whole.subarray(0, whole.length / 2));
+    await framePage(page).toast.getByText("cannot be decompressed").waitFor();
+    const [head = "", , ...messages] = lines.split("\n");
+    await drop("odd.hookyard", gzipSync([head, '{"stats.get":null}', ...messages].join("\n")));
+    await framePage(page).toast.getByText("it has no about.get").waitFor();
+    await drop("failure.hookyard", await shareBytes(lines, "hookyard", pages));
     await page.getByRole("note").getByText("A share file.").waitFor();
     await livePage(page).rows.nth(1).waitFor();
     await page.reload();

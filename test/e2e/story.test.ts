@@ -4,7 +4,9 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
 import { root } from "../../src/launch/build.ts";
+import { flowPage } from "./pages/flow.ts";
 import { framePage } from "./pages/frame.ts";
+import { livePage } from "./pages/live.ts";
 import { palettePage } from "./pages/palette.ts";
 import { storyPage } from "./pages/story.ts";
 import { seriousFindings } from "./support/axe.ts";
@@ -92,6 +94,29 @@ describe("the demo of five minutes", () => {
     }
   });
 
+  test("goes on where it was when the page is reloaded, and ends when it is left", async ({
+    open,
+    inspector,
+  }) => {
+    await inspector.shop();
+    const { page } = await open("/destinations", projector);
+    await page.keyboard.press("d");
+    await scene(page, 0, scenes);
+    await page.keyboard.press("ArrowRight");
+    const first = await scene(page, 1, scenes);
+    for (let again = 0; again < 5; again += 1) await page.reload();
+    expect(await scene(page, 1, scenes)).toBe(first);
+    expect((await inspector.call("stories.list", {})).items).toHaveLength(1);
+    await page.keyboard.press("ArrowRight");
+    await scene(page, 2, scenes);
+    await page.keyboard.press("Escape");
+    await framePage(page).viewLink("Destinations").and(page.locator("[aria-current]")).waitFor();
+    await expect.poll(async () => (await inspector.call("stories.list", {})).items).toEqual([]);
+    await page.reload();
+    await framePage(page).viewLink("Destinations").and(page.locator("[aria-current]")).waitFor();
+    await storyPage(page).bar.waitFor({ state: "detached" });
+  });
+
   test("plays by itself to the end, faster by a digit", async ({ open }) => {
     const { page } = await open("/live", projector);
     await page.keyboard.press("d");
@@ -120,7 +145,15 @@ test("presenting hides write keys everywhere, and a form that is saved meanwhile
   inspector,
 }) => {
   const { source } = await inspector.shop();
-  await inspector.send([{ userId: "ana", event: "Order Completed" }]);
+  await inspector.send([
+    { userId: "ana", event: "Order Completed" },
+    {
+      type: "identify",
+      userId: "eve@example.test",
+      traits: { email: "eve@example.test", accessToken: "t0ken-of-eve" },
+    },
+  ]);
+  await inspector.call("pipeline.settle", {});
   const { page } = await open("/sources", projector);
   const shown = (): Promise<string> =>
     page.evaluate(
@@ -136,6 +169,19 @@ test("presenting hides write keys everywhere, and a form that is saved meanwhile
     await page.locator("main h2").first().or(page.locator("main h1").first()).first().waitFor();
     for (const key of keys) expect(await shown(), view).not.toContain(key);
   }
+  const hidden = ["eve@example.test", "t0ken-of-eve"];
+  await framePage(page).viewLink("Live").click();
+  await livePage(page).rows.filter({ hasText: "identify" }).click();
+  const details = page.getByRole("region", { name: "Message details" });
+  await details.getByText("identify").first().waitFor();
+  for (const text of hidden) expect(await shown()).not.toContain(text);
+  await page.keyboard.press("]");
+  await page.getByRole("region", { name: "Attempt", exact: true }).waitFor();
+  for (const text of hidden) expect(await shown()).not.toContain(text);
+  await framePage(page).viewLink("Flow").click();
+  await flowPage(page).node("Shop web").waitFor();
+  for (const text of hidden) expect(await shown()).not.toContain(text);
+
   await framePage(page).viewLink("Sources").click();
   await page.getByRole("radio", { name: "mobile" }).click();
   await expect

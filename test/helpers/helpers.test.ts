@@ -1,7 +1,7 @@
 /** The helpers for other languages, as files in somebody's project, in the runner of the language. */
 
 import { execFile, spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,10 +29,17 @@ function projectWith(helper: string, path: string, files: Record<string, string>
   return directory;
 }
 
+/** Like npx, it passes no signal on. `log` says which programs began and which ended by themselves. */
 function run(command: string, args: string[], cwd: string): Promise<{ code: number; out: string }> {
+  const program = join(cwd, "program");
+  writeFileSync(
+    program,
+    `#!/bin/sh\ntrap "" INT\necho began >> "${cwd}/log"\n"${process.execPath}" "${cli}" "$@"\necho ended $? >> "${cwd}/log"\n`,
+    { mode: 0o755 },
+  );
   const env = {
     ...process.env,
-    HOOKYARD_COMMAND: `${process.execPath} ${cli}`,
+    HOOKYARD_COMMAND: program,
     GOFLAGS: "-mod=mod",
     GOTOOLCHAIN: "local",
   };
@@ -42,6 +49,9 @@ function run(command: string, args: string[], cwd: string): Promise<{ code: numb
     );
   });
 }
+
+const logIn = (directory: string): string[] =>
+  readFileSync(join(directory, "log"), "utf8").trimEnd().split("\n").toSorted();
 
 test.runIf(isHere("The pytest plugin", "python3", ["-m", "pytest", "--version"]))(
   "with the pytest plugin an outage is over at once, and what does not come is a failure with what is there",
@@ -85,6 +95,7 @@ def test_missing(hookyard):
     );
     expect(out).toContain("0 of 1 messages match 'state:delivered' after 0 s. There are: none.");
     expect(out).toMatch(/1 failed, 2 passed/);
+    expect(logIn(directory)).toEqual(["began", "began", "began", "ended 0", "ended 0", "ended 0"]);
     expect(code).toBe(1);
   },
 );
@@ -123,6 +134,7 @@ func TestOutage(t *testing.T) {
     });
     const { code, out } = await run("go", ["test", "-count=1", "./..."], directory);
     expect(out).toMatch(/^ok\s+shop\s/m);
+    expect(logIn(directory)).toEqual(["began", "ended 0"]);
     expect(code).toBe(0);
   },
 );

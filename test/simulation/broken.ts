@@ -26,7 +26,19 @@ export type MessageRow = {
   reason: string | null;
   extra: string | null;
   pinned: number;
+  /** Of the tracking plan: 1, or 0 for violations. */
+  plan: number | null;
   raw: Buffer;
+};
+
+/** Of the column of this name. */
+export type Extra = {
+  duplicateOf?: number;
+  replayOf?: number;
+  computed?: boolean;
+  violations?: { path: string }[];
+  dropped?: string[][];
+  blocked?: boolean;
 };
 
 export function expect(sentence: string, expected: unknown, actual: unknown): void {

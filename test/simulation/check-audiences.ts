@@ -7,7 +7,10 @@ import type { Database } from "better-sqlite3";
 import { messageStates, messageTypes } from "../../src/domain/states.ts";
 import { formatTimestamp } from "../../src/domain/timestamp.ts";
 import type { SentMessage } from "../support/people.ts";
-import { Broken, expect, type MessageRow } from "./broken.ts";
+import type { DestinationId } from "../../src/domain/ids.ts";
+import { Broken, expect, type Extra, type MessageRow } from "./broken.ts";
+import { destinationOf, heardBy, sourceOf, type Heard } from "./model.ts";
+import { without, type Message } from "./routing.ts";
 import type { Simulation } from "./simulation.ts";
 
 const ignored = new Set([messageStates.indexOf("rejected"), messageStates.indexOf("duplicate")]);
@@ -19,52 +22,92 @@ export function checkAudiences(sim: Simulation, db: Database, fresh: readonly Me
   if (sim.disk.failure !== null || !model.settled) return;
   const { audiences, computedTraits } = sim.app.pipeline;
   for (const audience of audiences.list()) {
-    const sent = lastSent(sim, db, audience, false);
     const at = audience.sync === "each-event" ? model.now : (audience.lastSync?.at ?? null);
-    const before = model.synced.get(audience.sourceId);
-    model.synced.set(audience.sourceId, { at, sent });
-    if (audience.rule === null || audience.syncing !== null) model.synced.delete(audience.sourceId);
-    else if (
-      at !== null &&
-      (audience.sync === "each-event" || (before !== undefined && before.at !== at && !model.moved))
-    ) {
-      const members = Object.fromEntries(
-        model.people.members(audience.rule, at).map((userId) => [userId, true]),
-      );
-      expect(`what was sent of the audience ${audience.name} is its members`, members, sent);
-    } else if (before?.at === at && !model.forgot)
-      expect(`nothing is sent of the audience ${audience.name} without a sync`, before.sent, sent);
+    for (const [by, sent] of valuesOf(sim, audience, false)) {
+      const before = model.synced.get(by);
+      model.synced.set(by, { at, sent });
+      const to = `${audience.name} to ${by}`;
+      if (audience.rule === null || audience.syncing !== null) model.synced.delete(by);
+      else if (
+        at !== null &&
+        (audience.sync === "each-event" ||
+          (before !== undefined && before.at !== at && !model.moved))
+      ) {
+        const members = Object.fromEntries(
+          model.people.members(audience.rule, at).map((userId) => [userId, true]),
+        );
+        expect(`what was sent of the audience ${to} is its members`, members, sent);
+      } else if (before?.at === at && !model.forgot)
+        expect(`nothing is sent of the audience ${to} without a sync`, before.sent, sent);
+    }
   }
   model.moved = false;
   model.forgot = false;
   for (const trait of computedTraits.list()) {
     if (trait.sync !== "each-event") continue;
-    const values = model.people.values(trait.computation, model.now);
-    expect(
-      `what was sent of the computed trait ${trait.name} is its values`,
-      sorted(values),
-      lastSent(sim, db, trait, null),
-    );
+    const values = sorted(model.people.values(trait.computation, model.now));
+    for (const [by, sent] of valuesOf(sim, trait, null))
+      expect(
+        `what was sent of the computed trait ${trait.name} to ${by} is its values`,
+        values,
+        sent,
+      );
   }
 }
 
+type Computed = {
+  sourceId: number;
+  firstSyncs?: readonly { destinationId: DestinationId }[];
+};
+
+/**
+ * What was sent of each user, and what each destination was sent after its first sync; `nothing`
+ * says that it is over.
+ */
+function valuesOf(
+  { model }: Simulation,
+  { sourceId, firstSyncs = [] }: Computed,
+  nothing: false | null,
+): [string, Record<string, unknown>][] {
+  const waiting = firstSyncs.map(({ destinationId }) => destinationOf(destinationId));
+  const connected = [...model.destinations.values()]
+    .filter((destination) => destination.sourceIds.includes(sourceOf(sourceId)))
+    .map(({ id }) => heardBy(sourceId, id));
+  const isLeft = waiting.some((id) => model.destinations.get(id)?.enabled === true);
+  if (isLeft) throw new Broken("a first sync ends", "no enabled destination waits", firstSyncs);
+  const pending = waiting.map((id) => heardBy(sourceId, id));
+  for (const by of pending) model.synced.delete(by);
+  return [...(model.connectedLate.has(sourceId) ? [] : [heardBy(sourceId, null)]), ...connected]
+    .filter((by) => !pending.includes(by))
+    .map((by) => {
+      const values = [...(model.heard.get(by) ?? [])].map(
+        ([userId, { value }]): [string, unknown] => [userId, value],
+      );
+      return [by, sorted(Object.fromEntries(values.filter(([, value]) => value !== nothing)))];
+    });
+}
+
 /** The people of the model follow the same messages, in the order of their rows. */
-function follow({ model }: Simulation, db: Database, fresh: readonly MessageRow[]): void {
+function follow(sim: Simulation, db: Database, fresh: readonly MessageRow[]): void {
+  const { model } = sim;
   for (const row of fresh) {
-    const extra =
-      row.extra === null
-        ? {}
-        : (JSON.parse(row.extra) as { replayOf?: number; computed?: boolean });
+    const extra = row.extra === null ? {} : (JSON.parse(row.extra) as Extra);
     const type = messageTypes[row.type];
     if (
       ignored.has(row.state) ||
       extra.replayOf !== undefined ||
-      extra.computed === true ||
+      extra.blocked === true ||
       type === "delete" ||
       type === undefined
     )
       continue;
-    const members = JSON.parse(String(row.raw)) as SentMessage;
+    if (extra.computed === true) {
+      hear(sim, db, row);
+      continue;
+    }
+    const dropped = (extra.dropped ?? []).map((path) => path.join("."));
+    const raw = JSON.parse(String(row.raw)) as SentMessage & Message;
+    const members = { ...raw, ...without(raw, dropped), type: raw.type };
     const message: SentMessage = { type: members.type, timestamp: formatTimestamp(row.timestamp) };
     if (members.userId !== undefined) message.userId = members.userId;
     if (members.anonymousId !== undefined) message.anonymousId = members.anonymousId;
@@ -80,44 +123,65 @@ function follow({ model }: Simulation, db: Database, fresh: readonly MessageRow[
   const deletions = db.prepare("SELECT count(*) FROM deletions").pluck().get() as number;
   model.forgot = true;
   if (deletions > model.deletions) {
-    const newest = (db.prepare("SELECT max(id) FROM messages").pluck().get() as number | null) ?? 0;
-    for (const userId of model.deleting) {
-      model.forgottenFrom.set(userId, newest);
-      for (const gone of model.people.delete(userId, false)) model.forgottenFrom.set(gone, newest);
-    }
+    for (const userId of model.deleting)
+      for (const gone of [userId, ...model.people.delete(userId, false)])
+        for (const values of model.heard.values()) values.delete(gone);
   }
   model.deletions = deletions;
   model.deleting = [];
 }
 
-type Computed = { name: string; key: string; sourceId: number };
+/** Reasons of destinations that do not get a call, and get the value with another one. */
+const notMeant = ["other_call", "first_sync_pending", "first_sync_of_another"];
 
-/** What receivers know of each user by now; `nothing` says that it is over. */
-function lastSent(
-  { model }: Simulation,
-  db: Database,
-  { name, key, sourceId }: Computed,
-  nothing: false | null,
-): Record<string, unknown> {
-  const rows = db
-    .prepare<[number], { id: number; user_id: string; raw: Buffer }>(
-      `SELECT m.id, m.user_id, substr(r.body, m.offset + 1, m.size) AS raw FROM messages AS m JOIN requests AS r ON r.id = m.request_id
-       WHERE m.source_id = ? AND m.extra NOT LIKE '%"replayOf"%' ORDER BY m.id`,
+/** Tells of a user only what has changed, in one call or in an identify and a track. */
+function hear(sim: Simulation, db: Database, row: MessageRow): void {
+  const { model } = sim;
+  const { type, context, traits, properties } = JSON.parse(String(row.raw)) as OwnCall;
+  const { computation_class: kind, computation_key: key } = context.personas;
+  const value = (type === "identify" ? traits : properties)?.[key];
+  const nothing = kind === "audience" ? false : null;
+  const decisions = db
+    .prepare<[number], { destination_id: number; reason: string }>(
+      "SELECT destination_id, reason FROM decisions WHERE message_id = ?",
     )
-    .all(sourceId);
-  const values = new Map<string, unknown>();
-  for (const { id, user_id, raw } of rows) {
-    if (id <= (model.forgottenFrom.get(user_id) ?? 0)) continue;
-    const value = (JSON.parse(String(raw)) as { traits: Record<string, unknown> }).traits[key];
-    if (value === (values.has(user_id) ? values.get(user_id) : nothing))
-      throw new Broken(`${name} tells of a user only what has changed`, "another value", {
-        user_id,
+    .all(row.id);
+  const listeners = decisions
+    .filter(({ reason }) => !notMeant.includes(reason))
+    .map(({ destination_id }) => heardBy(row.source_id, destinationOf(destination_id)));
+  for (const { destination_id, reason } of sim.isHandled ? [] : decisions) {
+    const { audienceCalls } = model.destinations.get(destinationOf(destination_id)) ?? {};
+    if (audienceCalls === undefined) continue;
+    const gets = audienceCalls === "both" || audienceCalls === type;
+    if ((reason === "other_call") === gets)
+      throw new Broken("a destination gets the calls that it wants", audienceCalls, {
+        type,
+        reason,
+      });
+  }
+  if (!model.connectedLate.has(row.source_id)) listeners.push(heardBy(row.source_id, null));
+  for (const by of listeners) {
+    const values = model.heard.get(by) ?? new Map<string, Heard>();
+    model.heard.set(by, values);
+    const userId = row.user_id ?? "";
+    const before = values.get(userId);
+    const isSecondCall =
+      type === "track" && before?.type === "identify" && before.id === row.id - 1;
+    if (value === (before === undefined ? nothing : before.value) && !isSecondCall)
+      throw new Broken(`${key} to ${by} tells of a user only what has changed`, "another value", {
+        userId,
         value,
       });
-    values.set(user_id, value);
+    values.set(userId, { value, id: row.id, type });
   }
-  return sorted(Object.fromEntries([...values].filter(([, value]) => value !== nothing)));
 }
+
+type OwnCall = {
+  type: string;
+  context: { personas: { computation_class: string; computation_key: string } };
+  traits?: Record<string, unknown>;
+  properties?: Record<string, unknown>;
+};
 
 const sorted = (values: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1)));

@@ -19,6 +19,8 @@ export type DeliveryRow = {
   window_round: number;
   first_attempt_at: number | null;
   next_attempt_at: number | null;
+  /** The only one of a mapping's request. */
+  webhook_id: number | null;
 };
 type AttemptRow = {
   id: number;
@@ -42,6 +44,8 @@ type TransitionRow = {
  */
 const moving: readonly DeliveryState[] = ["queued", "waiting"];
 const allowed: Record<string, { from: readonly DeliveryState[]; to: DeliveryState }> = {
+  collecting: { from: ["queued"], to: "waiting" },
+  full: { from: ["waiting"], to: "waiting" },
   retry: { from: moving, to: "waiting" },
   overdue: { from: ["waiting"], to: "waiting" },
   restarted: { from: moving, to: "queued" },
@@ -62,7 +66,7 @@ export function checkRecords(
 ): void {
   const touched = db
     .prepare<[number, number], DeliveryRow>(
-      `SELECT * FROM deliveries WHERE id IN (SELECT delivery_id FROM attempts WHERE id > ? UNION SELECT delivery_id FROM transitions WHERE id > ?)`,
+      `SELECT d.*, r.webhook_id FROM deliveries AS d LEFT JOIN mapped_requests AS r ON r.delivery_id = d.id WHERE d.id IN (SELECT delivery_id FROM attempts WHERE id > ? UNION SELECT delivery_id FROM transitions WHERE id > ?)`,
     )
     .all(upTo.attempt, upTo.transition);
   const attemptsOf = db.prepare<[number], AttemptRow>(
@@ -169,7 +173,8 @@ function checkWebhooks(
   attempts: readonly AttemptRow[],
   fail: Fail,
 ): void {
-  const { ids, since } = model.webhooks.get(delivery.destination_id) ?? { ids: [], since: 0 };
+  const { ids: all, since } = model.webhooks.get(delivery.destination_id) ?? { ids: [], since: 0 };
+  const ids = all.filter((id) => delivery.webhook_id === null || delivery.webhook_id === id);
   if (model.hasNarrowLanes) return;
   for (const { round, started_at } of attempts) {
     if (
@@ -219,7 +224,8 @@ function checkSchedule(
     if (start > first + longest) fail("no attempt starts after the window", first + longest);
   for (const [place, { at, reason, next_attempt_at: next }] of transitions.entries()) {
     if (place <= reopened || next === null) continue;
-    if (next % 1000 !== 0) fail("a next round is at a whole second", next);
+    if (next % 1000 !== 0 && !["collecting", "full"].includes(reason))
+      fail("a next round is at a whole second", next);
     if (reason !== "retry") continue;
     const fits = [...rounds].some(
       ([round, start]) =>

@@ -6,32 +6,19 @@
 import { createHmac } from "node:crypto";
 import type { Database } from "better-sqlite3";
 import { deliveryStates, messageStates } from "../../src/domain/states.ts";
-import { createPayloadReader } from "../../src/store/shared-bytes.ts";
 import { Broken } from "./broken.ts";
+import { bodiesOf } from "./check-routing.ts";
 import { destinationOf, type Destination } from "./model.ts";
 import type { Simulation } from "./simulation.ts";
 import type { Received } from "./receivers.ts";
 
-type Found = {
-  message_id: number;
-  destination_id: number;
-  shape: number;
-  documented: Buffer | null;
-  full: Buffer | null;
-};
-
 export function checkReceived(sim: Simulation, db: Database): void {
   const { receivers, model } = sim;
-  const payloadsOf = db.prepare<[string], Found>(
-    `SELECT message_id, destination_id, shape, documented, full FROM payloads JOIN deliveries USING (message_id)
-     WHERE message_id IN (SELECT id FROM messages WHERE message_id = ?)`,
-  );
-  const complete = createPayloadReader(db);
   const copies = db
     .prepare("SELECT count(*) FROM messages WHERE message_id = ? AND state < ?")
     .pluck();
   for (const { path, body } of receivers.overlapping.splice(0)) {
-    const { messageId } = JSON.parse(body) as { messageId?: string };
+    const [{ messageId } = {}] = elementsOf(body);
     // A source that keeps duplicates has several deliveries with the same bytes.
     if (
       messageId === undefined ||
@@ -42,39 +29,17 @@ export function checkReceived(sim: Simulation, db: Database): void {
   }
   for (const received of receivers.received.splice(0)) {
     const { path, body } = received;
-    const { messageId, type } = JSON.parse(body) as { messageId?: string; type: string };
     if (JSON.stringify(JSON.parse(body)) !== body)
       throw new Broken(
         "a body stays the same when it is stringified again",
         JSON.stringify(JSON.parse(body)),
         body,
       );
-    const destination = [...model.destinations.values()].find(({ webhooks }) =>
-      webhooks.some(({ url }) => url.endsWith(path)),
+    const destination = model.destinations.get(
+      model.paths.get(new URL(path, "http://localhost").pathname) ?? "",
     );
     if (destination !== undefined) checkHeaders(sim, received, destination);
-    if (messageId === undefined) {
-      if (type !== "delete")
-        throw new Broken("every message but delete has its messageId", "a messageId", body);
-      continue;
-    }
-    const payloads = payloadsOf
-      .all(messageId)
-      .filter(
-        ({ destination_id }) =>
-          destination === undefined || destinationOf(destination_id) === destination.id,
-      )
-      .map(({ message_id: id, shape, documented, full }) =>
-        String(complete(id, shape === 0 ? documented : full)),
-      );
-    if (payloads.length === 0 && model.retention === null && !model.wasReset)
-      throw new Broken("what is delivered was routed", "a routed message", { path, body });
-    if (payloads.length > 0 && !payloads.includes(body) && model.retention === null)
-      throw new Broken(
-        "the bytes are those that were made when the delivery was queued",
-        payloads,
-        body,
-      );
+    checkBody(sim, db, received, destination);
   }
   if (
     model.settled &&
@@ -87,8 +52,63 @@ export function checkReceived(sim: Simulation, db: Database): void {
     for (const past of model.past.values()) past.secrets = new Set([...past.secrets].slice(-1));
 }
 
+type Element = { messageId?: string; type: string; userId?: string };
+
+/** The messages of a body, whose request is a batch or not. */
+function elementsOf(body: string): Element[] {
+  const parsed = JSON.parse(body) as Element | Element[];
+  return Array.isArray(parsed) ? parsed : [parsed];
+}
+
+/** Every element was routed there, and together they are what was recorded. */
+function checkBody(
+  { model }: Simulation,
+  db: Database,
+  { path, body }: Received,
+  destination: Destination | undefined,
+): void {
+  const idsOf = db
+    .prepare<[string], number>("SELECT id FROM messages WHERE message_id = ?")
+    .pluck();
+  const partsOf = db
+    .prepare<[number], Buffer>("SELECT body FROM batch_parts WHERE delivery_id = ? ORDER BY id")
+    .pluck();
+  const isBatch = body.startsWith("[");
+  const { searchParams } = new URL(path, "http://localhost");
+  const user = searchParams.get("user");
+  for (const element of elementsOf(body)) {
+    const { messageId, type, userId = "" } = element;
+    if (user !== null && user !== userId)
+      throw new Broken("messages that share a request have its URL", path, body);
+    if (messageId === undefined) {
+      if (type !== "delete")
+        throw new Broken("every message but delete has its messageId", "a messageId", body);
+      continue;
+    }
+    const made = idsOf
+      .all(messageId)
+      .flatMap((id) => bodiesOf(db, id))
+      .filter(
+        ({ destination_id, isPart }) =>
+          (destination === undefined || destinationOf(destination_id) === destination.id) &&
+          isPart === Number(isBatch),
+      );
+    if (made.length === 0 && model.retention === null && !model.wasReset)
+      throw new Broken("what is delivered was routed", "a routed message", { path, body });
+    const bodies = made.map((one) =>
+      isBatch ? `[${partsOf.all(one.delivery_id).join(",")}]` : String(one.body),
+    );
+    if (made.length > 0 && !bodies.includes(body) && model.retention === null)
+      throw new Broken(
+        "the bytes are those that were made when the delivery was queued",
+        bodies,
+        body,
+      );
+  }
+}
+
 /**
- * By any secret that the destination has had since rounds began that are not over: a round reads it
+ * Of a batch, the signature covers the first element. By any secret that the destination has had since rounds began that are not over: a round reads it
  * when it starts.
  */
 function checkHeaders(
@@ -97,11 +117,13 @@ function checkHeaders(
   destination: Destination,
 ): void {
   const webhook = destination.webhooks.find(({ url }) => url.endsWith(path));
+  if (webhook === undefined && destination.kind === "webhooks") return;
   if (webhook?.headers["X-Team"] !== team)
     throw new Broken("a webhook gets its own headers", webhook, team);
+  const signed = body.startsWith("[") ? JSON.stringify(elementsOf(body)[0]) : body;
   const secrets = [...(sim.model.past.get(destination.id)?.secrets ?? [])];
   const valid = secrets.map((secret) =>
-    secret === null ? null : createHmac("sha1", secret).update(body).digest("hex"),
+    secret === null ? null : createHmac("sha1", secret).update(signed).digest("hex"),
   );
   if (!valid.includes(signature)) throw new Broken("the signature verifies", valid, signature);
 }

@@ -6,14 +6,19 @@
 import type { Database } from "better-sqlite3";
 import { messageStates, messageTypes } from "../../src/domain/states.ts";
 import { inconsistenciesIn } from "../../src/store/examine.ts";
-import { Broken, expect, type MessageRow } from "./broken.ts";
+import { Broken, expect, type Extra, type MessageRow } from "./broken.ts";
 import { checkAudiences } from "./check-audiences.ts";
+import {
+  checkBatches,
+  checkCollecting,
+  checkRouted,
+  checkRouting,
+  checkSamples,
+} from "./check-routing.ts";
 import { checkRecords, type DeliveryRow } from "./check-deliveries.ts";
 import { checkReceived } from "./check-received.ts";
 import { destinationOf, sourceOf } from "./model.ts";
 import type { Simulation } from "./simulation.ts";
-
-const sorted = (texts: readonly string[]): string[] => texts.toSorted((a, b) => (a < b ? -1 : 1));
 
 const dayMs = 24 * 3_600_000;
 const code = (state: (typeof messageStates)[number]): number => messageStates.indexOf(state);
@@ -26,6 +31,7 @@ export function checkAll(sim: Simulation, db: Database): void {
   checkClock(sim, db);
   checkConfiguration(sim, db);
   if (sim.step % seldom === 0 || sim.model.finished) {
+    checkBatches(db);
     for (const found of inconsistenciesIn(db))
       throw new Broken("the rows do not fit together", "nothing", found);
   }
@@ -78,8 +84,15 @@ function checkConfiguration(sim: Simulation, db: Database): void {
     named(configuration.destinations()),
   );
   const bodies = db.prepare("SELECT body FROM destinations ORDER BY id").pluck().all() as string[];
-  const known = ["enabled", "sharedSecret", "retryProfile", "payload", "sourceIds"] as const;
-  const shown = (one: Record<string, unknown>): unknown[] => known.map((name) => one[name]);
+  const known = [
+    ...(["enabled", "sharedSecret", "retryProfile", "payload", "sourceIds"] as const),
+    ...(["kind", "filters", "audienceCalls"] as const),
+  ];
+  // The id of a mapping is that of its webhook.
+  const shown = (one: Record<string, unknown>): unknown[] => [
+    ...known.map((name) => one[name]),
+    (one["mappings"] as object[]).map((mapping) => ({ ...mapping, id: null })),
+  ];
   expect(
     "a destination in memory is that of the file",
     bodies.map((body) => shown(JSON.parse(body) as Record<string, unknown>)),
@@ -119,7 +132,7 @@ function checkConfiguration(sim: Simulation, db: Database): void {
 function freshMessages(db: Database, after: number): MessageRow[] {
   return db
     .prepare<[number], MessageRow>(
-      `SELECT m.id, m.message_id, m.source_id, m.type, m.state, m.user_id, m.anonymous_id, m.event, m.received_at, m.timestamp, m.reason, m.extra, m.pinned,
+      `SELECT m.id, m.message_id, m.source_id, m.type, m.state, m.user_id, m.anonymous_id, m.event, m.received_at, m.timestamp, m.reason, m.extra, m.pinned, m.plan,
          substr(r.body, m.offset + 1, m.size) AS raw
        FROM messages AS m JOIN requests AS r ON r.id = m.request_id WHERE m.id > ? ORDER BY m.id`,
     )
@@ -192,10 +205,7 @@ const keyOf = ({ source_id, message_id }: MessageRow): string =>
 function checkMessage(sim: Simulation, db: Database, row: MessageRow): void {
   const { model } = sim;
   const sent = model.fresh.get(keyOf(row));
-  const extra =
-    row.extra === null
-      ? {}
-      : (JSON.parse(row.extra) as { duplicateOf?: number; replayOf?: number; computed?: boolean });
+  const extra = row.extra === null ? {} : (JSON.parse(row.extra) as Extra);
   if (sent === undefined) {
     const isDelete = row.type === messageTypes.indexOf("delete");
     if (
@@ -244,37 +254,13 @@ function checkMessage(sim: Simulation, db: Database, row: MessageRow): void {
     );
   }
   if (row.state === code("duplicate")) return;
-  const shapes = db
-    .prepare("SELECT destination_id, shape FROM deliveries WHERE message_id = ?")
-    .raw()
-    .all(row.id) as [number, number][];
-  for (const [id, shape] of shapes) {
-    const { payload } = model.destinations.get(destinationOf(id)) ?? {};
-    if (payload !== undefined)
-      expect("a delivery has its destination's shape", payload, ["documented", "full"][shape]);
-  }
-  const decisions = db
-    .prepare("SELECT destination_id, reason FROM decisions WHERE message_id = ?")
-    .raw()
-    .all(row.id) as [number, string][];
-  expect(
-    "every connected destination has its decision",
-    sorted([...sent.expected].map(([id, reason]) => `${id} ${reason}`)),
-    sorted(decisions.map(([id, reason]) => `${destinationOf(id)} ${reason}`)),
-  );
+  checkRouting(sim, db, row, sent.expected);
 }
 
 function checkDeliveries(sim: Simulation, db: Database): void {
   const { model } = sim;
-  const routed = "SELECT message_id, destination_id FROM decisions WHERE reason = 'routed'";
-  const delivered = "SELECT message_id, destination_id FROM deliveries";
-  expect("what was routed has a delivery", [], db.prepare(`${routed} EXCEPT ${delivered}`).all());
-  expect("what has a delivery was routed", [], db.prepare(`${delivered} EXCEPT ${routed}`).all());
-  expect(
-    "a delivery has one row",
-    [],
-    db.prepare(`${delivered} GROUP BY 1, 2 HAVING count(*) > 1`).all(),
-  );
+  checkRouted(db);
+  checkCollecting(sim, db);
   const all = model.finished || sim.step % (seldom * seldom) === 0;
   const looked = all ? { attempt: 0, transition: 0 } : { ...model.cursor };
   const newest = (table: string): number =>
@@ -304,6 +290,7 @@ function checkDeliveries(sim: Simulation, db: Database): void {
   model.waiting = new Map(
     moving.flatMap(({ id, next_attempt_at: at }) => (at === null ? [] : [[id, at] as const])),
   );
+  if (model.finished) checkSamples(sim);
   if (model.finished) expect("after everything got well, everything comes to an end", [], moving);
   checkDue(sim, moving);
 }

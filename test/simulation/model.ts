@@ -12,6 +12,7 @@ import {
   type SourceId,
 } from "../../src/domain/ids.ts";
 import { People } from "../support/people.ts";
+import type { Routing } from "./routing.ts";
 import type { Simulation } from "./simulation.ts";
 
 export type Source = AnswerOf<"sources.list">["items"][number];
@@ -20,15 +21,15 @@ export type Destination = AnswerOf<"destinations.list">["items"][number];
 /** A message as it was sent, once or several times. */
 export type Sent = {
   text: string;
-  /**
-   * What becomes of it, unless it is a duplicate: rejected, or by destination the reason of its
-   * decision.
-   */
-  expected: "rejected" | "suppressed" | ReadonlyMap<string, string>;
+  /** What becomes of it, unless it is a duplicate. */
+  expected: "rejected" | "suppressed" | Routing;
   accepted: number;
   /** Sent without hearing whether it was accepted. */
   unanswered: number;
 };
+
+/** A value that was sent of a user. */
+export type Heard = { value: unknown; id: number; type: string };
 
 type SeenMessage = { id: number; key: string; received_at: number; state: number };
 
@@ -50,6 +51,12 @@ export class Model {
   suppressed = new Set<string>();
   people = new People();
   readonly past = new Map<string, Past>();
+  /** Of each path at the receivers, the destination that sends there. */
+  readonly paths = new Map<string, string>();
+  /** Of each mapping, the sizes that its batches have or had. */
+  readonly sizes = new Map<string, Set<number>>();
+  /** Whether a sample keeps something, once that was seen. */
+  readonly samples = new Map<string, boolean>();
   /** By source and message id. */
   sent = new Map<string, Sent>();
   /** Those of the newest step. */
@@ -61,13 +68,22 @@ export class Model {
    * Audiences that do not follow each event: when they were synced last, and what receivers knew
    * then.
    */
-  readonly synced = new Map<number, { at: number | null; sent: unknown }>();
+  readonly synced = new Map<string, { at: number | null; sent: unknown }>();
+  /**
+   * The newest value of each user, by audience or computed trait, and by that and a destination: as
+   * `heardBy` spells it.
+   */
+  readonly heard = new Map<string, Map<string, Heard>>();
+  /**
+   * Those that a destination was connected to while they may have had users, or while it was
+   * disabled. As long as only such destinations are connected, changes before their first sync send
+   * nothing.
+   */
+  readonly connectedLate = new Set<number>();
   moved = true;
   /** Deliveries that wait for a later round, and when that is. */
   waiting = new Map<number, number>();
   forgot = false;
-  /** Users that an audience was told nothing of since they were deleted, from this row on. */
-  forgottenFrom = new Map<string, number>();
   /** The newest times of messages: of those that arrived, and of all. */
   newest = { arrived: 0, any: 0 };
   /** Newest rows that were looked at. */
@@ -99,10 +115,14 @@ export class Model {
     const destinations = await sim.done("destinations.list", {});
     const profiles = await sim.done("retryProfiles.list", {});
     this.sources = new Map(sources.items.map((source) => [source.id, source]));
+    this.#noteConnections(destinations.items);
     this.destinations = new Map(
       destinations.items.map((destination) => [destination.id, destination]),
     );
-    for (const { id, retryProfile } of destinations.items) {
+    for (const { id, retryProfile, webhooks, mappings } of destinations.items) {
+      for (const { url } of [...webhooks, ...mappings]) this.paths.set(pathOf(url), id);
+      for (const { id: mapping, batch } of mappings)
+        this.sizes.set(mapping, (this.sizes.get(mapping) ?? new Set()).add(batch.size));
       const past = this.past.get(id) ?? { secrets: new Set(), profiles: new Map() };
       const { sharedSecret } = await sim.done("destinations.secret", { id });
       past.secrets.delete(sharedSecret);
@@ -118,6 +138,26 @@ export class Model {
     );
   }
 
+  /** Of audiences and computed traits. A destination that comes back is new to them. */
+  #noteConnections(destinations: readonly Destination[]): void {
+    for (const { kind, id } of this.sources.values()) {
+      const row = sourceIds.parse(id);
+      if (kind !== "audience" || row === null) continue;
+      const connectedIn = (all: Iterable<Destination>): Destination[] =>
+        [...all].filter((one) => one.sourceIds.includes(id));
+      const before = connectedIn(this.destinations.values());
+      const connected = connectedIn(destinations);
+      const isIn = (all: Destination[], of: Destination): boolean =>
+        all.some((one) => one.id === of.id);
+      for (const gone of before.filter((one) => !isIn(connected, one))) {
+        this.heard.delete(heardBy(row, gone.id));
+        this.synced.delete(heardBy(row, gone.id));
+      }
+      const added = connected.filter((one) => !isIn(before, one));
+      if (added.some(({ enabled }) => this.now > 0 || !enabled)) this.connectedLate.add(row);
+    }
+  }
+
   /** After a reset. */
   forget(): void {
     this.wasReset = true;
@@ -130,9 +170,18 @@ export class Model {
     this.newest = { arrived: 0, any: 0 };
     this.synced.clear();
     this.waiting.clear();
-    this.forgottenFrom.clear();
+    this.heard.clear();
     this.cursor = { message: 0, attempt: 0, transition: 0 };
   }
+}
+
+export const heardBy = (source: number, destination: string | null): string =>
+  `${source} ${destination ?? ""}`;
+
+/** Of a URL or a template of one; empty for anything else. */
+function pathOf(url: unknown): string {
+  const text = (url as { "@template"?: string })["@template"] ?? url;
+  return typeof text === "string" && URL.canParse(text) ? new URL(text).pathname : "";
 }
 
 /** Rows have numbers where the API has ids. */

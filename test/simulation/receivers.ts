@@ -38,7 +38,7 @@ export class Receivers {
   readonly #seed: number;
   readonly #open = new Set<string>();
   readonly #times = new Map<string, number>();
-  readonly #server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+  readonly #server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("error", () => {});

@@ -1,9 +1,14 @@
 /** What is done to a simulated Hookyard: each step draws its details from the seed. */
 
+import { gzipSync } from "node:zlib";
 import type { InputOf } from "../../src/contract/contract.ts";
-import { destinationDraft, drawRule, eventNames, userNames, webhooks } from "./world.ts";
+import { collectShare, openShare } from "../../src/share/share-file.ts";
+import { Broken, expect } from "./broken.ts";
+import { draftMessage, type Draft } from "./messages.ts";
+import { drawPlan } from "./routing.ts";
+import { destinationDraft, drawRule, userNames } from "./world.ts";
 import { moods } from "./receivers.ts";
-import type { Sent, Source } from "./model.ts";
+import type { Source } from "./model.ts";
 import type { Simulation } from "./simulation.ts";
 
 const minute = 60_000;
@@ -12,112 +17,6 @@ const hour = 60 * minute;
 type Step = (sim: Simulation) => Promise<void>;
 
 export type StepName = keyof typeof steps;
-
-type Draft = { text: string; path: string; key: string; sent: Sent; source: Source };
-
-const integrations: readonly [object | undefined, string][] = [
-  [undefined, "routed"],
-  [undefined, "routed"],
-  [undefined, "routed"],
-  [{ All: false }, "integrations_all_false"],
-  [{ All: false, Webhooks: true }, "routed"],
-  [{ All: false, Webhooks: {} }, "routed"],
-  [{ Webhooks: false }, "integrations_false"],
-  [{ all: false, webhooks: false }, "routed"],
-];
-
-function draftMessage(sim: Simulation, source: Source): Draft {
-  const { random, model } = sim;
-  const type = random.weighted({ track: 8, identify: 4, page: 1, screen: 1, group: 1, alias: 0.6 });
-  const messageId = random.chance(0.12)
-    ? `m-${random.between(Math.max(1, model.made - 60), model.made)}`
-    : `m-${(model.made += 1)}`;
-  const key = `${source.id} ${messageId}`;
-  const before = model.sent.get(key);
-  if (before !== undefined) {
-    const path = `/v1/${(JSON.parse(before.text) as { type: string }).type}`;
-    return { text: before.text, path, key, sent: restated(sim, before, source), source };
-  }
-  const userId = random.pick(userNames);
-  const anonymous = random.chance(0.3) ? { anonymousId: random.pick(["phone", "desk"]) } : {};
-  const malformed = random.chance(0.06);
-  const named =
-    random.chance(0.12) && type !== "alias" && "anonymousId" in anonymous ? {} : { userId };
-  const at = sim.now() - random.pick([0, 0, 0, 5000, hour, 30 * hour, 200 * hour]);
-  const time = random.chance(0.3)
-    ? {}
-    : { timestamp: random.chance(0.1) ? "soon" : new Date(at).toISOString() };
-  const [object] = random.pick(integrations);
-  const members = {
-    track: { event: random.pick(eventNames), properties: { total: random.below(100), unit: "€" } },
-    identify: { traits: { plan: random.pick(["pro", "free"]), visits: random.below(3) } },
-    page: { name: "Home", properties: { path: "/" } },
-    screen: { name: "Start" },
-    group: { groupId: "acme", traits: { size: random.below(50) } },
-    alias: { previousId: random.pick([...userNames, "phone", "new"]) },
-  }[type];
-  const spoilt = malformed
-    ? type === "track"
-      ? { event: undefined }
-      : { userId: 7, anonymousId: undefined }
-    : {};
-  const chosen = object === undefined ? {} : { integrations: object };
-  const message = {
-    type,
-    messageId,
-    ...named,
-    ...anonymous,
-    ...time,
-    ...members,
-    ...chosen,
-    ...spoilt,
-  };
-  const sent = {
-    text: JSON.stringify(message),
-    expected: "rejected" as const,
-    accepted: 0,
-    unanswered: 0,
-  };
-  model.sent.set(key, sent);
-  return {
-    text: sent.text,
-    path: `/v1/${type}`,
-    key,
-    sent: malformed ? sent : restated(sim, sent, source),
-    source,
-  };
-}
-
-/** With what is to be expected of it now. */
-function restated(sim: Simulation, sent: Sent, source: Source): Sent {
-  const message = JSON.parse(sent.text) as {
-    type: string;
-    userId?: unknown;
-    event?: unknown;
-    previousId?: string;
-    integrations?: object;
-  };
-  const isMalformed =
-    message.userId === 7 || (message.type === "track" && message.event === undefined);
-  if (isMalformed) sent.expected = "rejected";
-  else if (
-    [message.userId, message.previousId].some(
-      (name) => typeof name === "string" && sim.model.suppressed.has(name),
-    )
-  )
-    sent.expected = "suppressed";
-  else {
-    const found =
-      integrations.find(
-        ([object]) => JSON.stringify(object) === JSON.stringify(message.integrations),
-      )?.[1] ?? "routed";
-    const connected = [...sim.model.destinations.values()].filter(({ sourceIds }) =>
-      sourceIds.includes(source.id),
-    );
-    sent.expected = new Map(connected.map(({ id, enabled }) => [id, enabled ? found : "disabled"]));
-  }
-  return sent;
-}
 
 function anySource(sim: Simulation): Source {
   return sim.random.pick([...sim.model.sources.values()].filter(({ kind }) => kind !== "audience"));
@@ -228,22 +127,31 @@ export const steps = {
             create: 1,
             enabled: 3,
             sharedSecret: 2,
-            webhooks: 2,
+            requests: 2,
             retryProfile: 2,
             payload: 1,
+            filters: 2,
+            sourceIds: 2,
+            audienceCalls: 1,
             delete: 0.4,
           });
     await configure(sim, async () => {
-      const draft = await destinationDraft(sim);
       if (what === "create")
-        return found.length < 5 ? sim.call("destinations.create", draft) : null;
+        return found.length < 5
+          ? sim.call("destinations.create", await destinationDraft(sim))
+          : null;
       const id = random.pick(found);
       if (what === "delete") return sim.call("destinations.delete", { id });
-      return sim.call("destinations.update", {
-        id,
-        [what]: what === "webhooks" ? await webhooks(sim) : draft[what],
-      });
+      const kind = model.destinations.get(id)?.kind;
+      const draft = await destinationDraft(sim, kind);
+      const requests = kind === "webhooks" ? "webhooks" : "mappings";
+      const member = what === "requests" ? requests : what;
+      return sim.call("destinations.update", { id, [member]: draft[member] });
     });
+  },
+  async plan(sim) {
+    const { id } = anySource(sim);
+    await configure(sim, () => sim.call("sources.update", { id, plan: drawPlan(sim.random) }));
   },
   async ingestFaults(sim) {
     const { id } = anySource(sim);
@@ -262,14 +170,15 @@ export const steps = {
   async settings(sim) {
     const { random } = sim;
     const laneConnections = random.pick([1, 2, 64]);
-    const change = random.pick(["jitter", "lanes", "sync"] as const);
+    const change = random.pick(["jitter", "lanes", "sync", "parity"] as const);
     if (change === "lanes") sim.model.hasNarrowLanes ||= laneConnections < 64;
     const changes = {
       jitter: { jitter: random.chance(0.5) },
       lanes: { laneConnections },
       sync: { synchronous: "FULL" as const },
+      parity: { parity: random.pick(["own", "hosted"] as const) },
     }[change];
-    await sim.call("settings.update", changes);
+    await configure(sim, () => sim.call("settings.update", changes));
   },
   async retry(sim) {
     const id = await anyOf(sim, "deliveries.list");
@@ -296,7 +205,11 @@ export const steps = {
     const userIds = sim.random.some(userNames, 1);
     await sim.rest(10_000);
     sim.model.deleting = userIds;
-    await sim.call("deletions.create", { userIds, suppress: sim.random.chance(0.5) });
+    await sim.call("deletions.create", {
+      userIds,
+      suppress: sim.random.chance(0.5),
+      send: sim.random.chance(0.7),
+    });
     await sim.rest(10_000);
     await sim.model.reread(sim);
   },
@@ -318,6 +231,29 @@ export const steps = {
     }
     sim.model.moved = true;
     await sim.call("audiences.update", { id, rule: drawRule(sim) });
+  },
+  /** A share file has what it was made of, but for secrets, and opens. */
+  async share(sim) {
+    const { app, disk, model, platform } = sim;
+    if (disk.failure !== null) return;
+    const lines = await platform.until(
+      "a share file",
+      collectShare({
+        ...{ api: app.api, pipeline: app.pipeline, version: "0.0.0", savedAt: "" },
+        ...{ secrets: false, redact: [], filter: "last:6h" },
+      }),
+    );
+    if (typeof lines !== "string") throw new Broken("a share file is written", "lines", lines);
+    const secrets = [...model.past.values()].flatMap((past) => [...past.secrets]);
+    const keys = [...model.sources.values()].flatMap(({ writeKey }) => [
+      writeKey,
+      Buffer.from(`${writeKey}:`).toString("base64"),
+    ]);
+    for (const secret of [...secrets.filter((one) => one !== null), ...keys])
+      if (lines.includes(secret)) throw new Broken("a share file has no secrets", "none", secret);
+    const opened = openShare(gzipSync(lines));
+    const isOpen = "call" in opened && opened.call("messages.list", { limit: 1 }).status === 200;
+    expect("a share file opens", true, isOpen);
   },
   async unknownKey(sim) {
     const key = `wk_unknown_${sim.random.below(3)}`;
@@ -359,7 +295,8 @@ export const weights: Record<StepName, number> = {
   wait: 4,
   machineClock: 0.7,
   receivers: 4,
-  destination: 3,
+  destination: 4,
+  plan: 1,
   ingestFaults: 1,
   settings: 0.7,
   retry: 2,
@@ -370,6 +307,7 @@ export const weights: Record<StepName, number> = {
   deletion: 0.8,
   lift: 0.5,
   audience: 1.5,
+  share: 0.5,
   unknownKey: 0.5,
   restart: 0.7,
   kill: 2,

@@ -3,8 +3,10 @@
  * audiences.
  */
 
-import type { InputOf } from "../../src/contract/contract.ts";
+import type { AnswerOf, InputOf } from "../../src/contract/contract.ts";
 import type { Rule } from "../../src/domain/rules.ts";
+import type { Source } from "./model.ts";
+import { drawFilters, drawMappings, drawPlan } from "./routing.ts";
 import type { Simulation } from "./simulation.ts";
 
 type Steps = InputOf<"endpoints.create">["steps"];
@@ -91,44 +93,60 @@ export async function furnish(sim: Simulation): Promise<void> {
     await sim.done("endpoints.create", draft);
   }
   await model.reread(sim);
+  for (const { id } of model.sources.values())
+    await sim.done("sources.update", { id, plan: drawPlan(random) });
+  if (hasAudiences) await audiences(sim);
+  await model.reread(sim);
   for (let place = random.between(1, 2); place > 0; place -= 1)
     await sim.done("destinations.create", await destinationDraft(sim));
-  if (hasAudiences) await audiences(sim);
   await model.reread(sim);
   const mode = random.pick(["paused", "paused", "real", "faster"] as const);
   await sim.done("clock.set", mode === "faster" ? { mode, speed: 600 } : { mode });
 }
 
-export async function destinationDraft(sim: Simulation): Promise<DestinationDraft> {
+export async function destinationDraft(
+  sim: Simulation,
+  kind: DestinationDraft["kind"] = sim.random.pick(["webhooks", "webhooks-actions"]),
+): Promise<DestinationDraft> {
   const { random, model } = sim;
-  const sources = [...model.sources.values()]
-    .filter(({ kind }) => kind !== "audience")
-    .map(({ id }) => id);
+  const { items: endpoints } = await sim.done("endpoints.list", {});
+  const isOwn = ({ kind: of }: Source): boolean => of === "audience";
+  const all = [...model.sources.values()];
+  const ids = (sources: readonly Source[]): string[] => sources.map(({ id }) => id);
   return {
+    kind,
     name: `Destination ${(model.made += 1)}`,
-    sourceIds: random.some(sources, 1),
-    webhooks: await webhooks(sim),
+    sourceIds: [
+      ...random.some(ids(all.filter((source) => !isOwn(source))), 1),
+      ...(random.chance(0.5) ? random.some(ids(all.filter(isOwn))) : []),
+    ],
+    ...(kind === "webhooks"
+      ? { webhooks: webhooks(sim, endpoints), payload: random.pick(["documented", "full"]) }
+      : { mappings: drawMappings(random, () => target(sim, endpoints)) }),
+    filters: drawFilters(random),
+    audienceCalls: random.pick(["identify", "track", "both"]),
     sharedSecret: random.chance(0.6) ? `secret ${random.below(1000)} ü` : null,
     enabled: random.chance(0.9),
     retryProfile: random.pick(["documented", "documented", "quick", "listed", "svix", "convoy"]),
-    payload: random.pick(["documented", "full"]),
   };
 }
 
-export async function webhooks(sim: Simulation): Promise<DestinationDraft["webhooks"]> {
-  const { random, receivers } = sim;
-  const { items: endpoints } = await sim.done("endpoints.list", {});
-  return Array.from({ length: random.pick([1, 1, 2, 3, 5]) }, () => {
-    sim.model.made += 1;
-    const own = random.chance(0.3) ? random.pick(endpoints) : undefined;
-    const url =
-      own === undefined
-        ? receivers.url(`/w${sim.model.made}`)
-        : random.chance(0.05)
-          ? own.tlsUrl
-          : own.url;
-    return { url, ...(random.chance(0.2) ? { headers: { "X-Team": "blue" } } : {}) };
-  });
+type Endpoints = AnswerOf<"endpoints.list">["items"];
+
+/** A new receiver, or a test endpoint. */
+function target({ random, receivers, model }: Simulation, endpoints: Endpoints): string {
+  model.made += 1;
+  const own = random.chance(0.3) ? random.pick(endpoints) : undefined;
+  if (own === undefined) return receivers.url(`/w${model.made}`);
+  return random.chance(0.05) ? own.tlsUrl : own.url;
+}
+
+function webhooks(sim: Simulation, endpoints: Endpoints): DestinationDraft["webhooks"] {
+  const { random } = sim;
+  return Array.from({ length: random.pick([1, 1, 2, 3, 5]) }, () => ({
+    url: target(sim, endpoints),
+    ...(random.chance(0.2) ? { headers: { "X-Team": "blue" } } : {}),
+  }));
 }
 
 const rules: Rule[] = [

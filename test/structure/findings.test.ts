@@ -124,17 +124,6 @@ test("a dependency is used by an import, a command, or as the types of one that 
   ]);
 });
 
-test("a package that the program imports when it runs is not only there for the developer", () => {
-  const texts = {
-    "src/serve.ts": `import { a } from "a"; import "./a.test.ts";`,
-    "src/a.test.ts": `import { b } from "b";`,
-  };
-  const given = { manifest: { ...manifest, devDependencies: { a: "1", b: "1" } } };
-  expect(findings(texts, given)).toEqual([
-    "src/serve.ts: a is needed when the program runs, and is not among the dependencies.",
-  ]);
-});
-
 test("an exception holds, and is refused when nothing needs it any more", () => {
   const long = { "src/serve.ts": "a reason" };
   const silentPackages = { quiet: "a reason" };

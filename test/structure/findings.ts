@@ -36,7 +36,6 @@ export function findingsIn({ files, manifest, commandsOf, exceptions }: Reposito
     ...except({}, [...deadExports(files, reach.named), ...unreachedFiles(files, reach)]),
     ...except(exceptions.long, longFiles(files)),
     ...except(exceptions.silentPackages, unusedPackages(files, manifest, commandsOf)),
-    ...except({}, missingPackages(files, manifest, reach)),
   ];
 }
 
@@ -61,7 +60,6 @@ function paths(files: readonly SourceFile[]): string[] {
 type Reach = {
   program: ReadonlySet<string>;
   tests: ReadonlySet<string>;
-  page: ReadonlySet<string>;
   /** Files that somebody starts or loads by name: all their exports may be meant. */
   named: ReadonlySet<string>;
 };
@@ -72,10 +70,6 @@ function reachOf(files: readonly SourceFile[], manifest: Manifest): Reach {
   return {
     program: reachedFrom(entries, byPath),
     tests: reachedFrom(paths(files).filter(isTest), byPath),
-    page: reachedFrom(
-      paths(files).filter((path) => path.endsWith("renderer/index.html")),
-      byPath,
-    ),
     named: new Set([...entries, ...files.flatMap((file) => namedBy(file, byPath))]),
   };
 }
@@ -194,27 +188,4 @@ function unusedPackages(
   return names
     .filter((name) => !isUsed(name))
     .map((name) => ({ about: name, sentence: `${name} is used by nothing.` }));
-}
-
-/** What is not bundled for the page must come along with the package when it is installed. */
-function missingPackages(
-  files: readonly SourceFile[],
-  { dependencies = {} }: Manifest,
-  { page }: Reach,
-): Finding[] {
-  const running = files.filter(
-    ({ path }) =>
-      path.startsWith("src/") &&
-      !path.startsWith("src/launch/") &&
-      !isForTests(path) &&
-      !page.has(path),
-  );
-  return running.flatMap(({ path, packages }) =>
-    [...packages]
-      .filter((name) => !name.startsWith("node:") && name !== "electron" && !(name in dependencies))
-      .map((name) => ({
-        about: path,
-        sentence: `${path}: ${name} is needed when the program runs, and is not among the dependencies.`,
-      })),
-  );
 }

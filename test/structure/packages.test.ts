@@ -93,15 +93,8 @@ test("what runs is few, and known", () => {
     ([path, { dev, optional, link }]) => path !== "" && !dev && !optional && !link,
   );
   expect(running.map(([path]) => path.replace("node_modules/", ""))).toEqual([
-    "ajv",
-    "ajv-formats",
     "better-sqlite3",
-    "fast-deep-equal",
-    "fast-uri",
-    "json-schema-traverse",
     "node-addon-api",
-    "require-from-string",
-    "yaml",
     "zod",
   ]);
 });

@@ -61,3 +61,22 @@ test("the package has the program, its schemas and helpers, and installs below 4
     .map(([path]) => bytesIn(join(root, path)));
   expect(installed.reduce((sum, bytes) => sum + bytes, unpackedSize)).toBeLessThan(maxBytes);
 });
+
+test("what the built program imports comes with it: everything else is bundled", () => {
+  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
+  const imported = ["headless", "testing"].flatMap((name) => {
+    const out = join(root, "out", name);
+    return readdirSync(out)
+      .filter((file) => file.endsWith(".js"))
+      .flatMap((file) => [
+        ...readFileSync(join(out, file), "utf8").matchAll(/\b(?:from|import) ?"([a-z@][^"]*)"/g),
+      ])
+      .map(([, from = ""]) => from);
+  });
+  expect(imported).toContain("better-sqlite3");
+  expect(
+    imported.filter((from) => !from.startsWith("node:") && dependencies[from] === undefined),
+  ).toEqual([]);
+});

@@ -34,10 +34,8 @@ beforeEach(() => {
       rehearsals.push(rehearsal);
       return { pipeline, stop: async () => void (await stop(), (rehearsal.ended = true)) };
     },
-    scenarios: undefined as never,
-    stories: undefined as never,
+    others: undefined as never,
     beside: () => undefined,
-    checks: undefined as never,
     about: () => ({ ...addresses, version: "1.2.3", ingestTlsUrl: null, dataDir: null }),
     metrics: () => "",
     report: (error) => {

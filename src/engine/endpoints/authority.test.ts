@@ -160,7 +160,7 @@ describe("the folder of certificates", () => {
     expect(certificateHosts.map((host) => second.identityFor(host))).toEqual(before);
   });
 
-  test("is made anew where it is damaged", () => {
+  test("is created again where it is damaged", () => {
     const dataDir = temporaryFolder();
     const before = createAuthority({ dataDir }).identityFor("valid.localhost");
     writeFileSync(join(dataDir, "certificates", "valid.localhost.key.pem"), "damaged");

@@ -133,7 +133,7 @@ describe("the recording of received requests", () => {
     ]);
   });
 
-  test("starts anew when it is cleared", () => {
+  test("counts again from zero when it is cleared", () => {
     const received = new ReceivedRequests(endpoint, () => []);
     for (let number = 1; number <= 1_100; number += 1) received.add(request(number));
     received.clear();

@@ -64,7 +64,7 @@ export function useOffer(
   }, [title, words, of]);
 }
 
-type OverlayName = "shortcuts" | "composer" | "demo";
+type OverlayName = "shortcuts" | "composer" | "demo" | "share";
 
 type OverlayStore = { shown: OverlayName | null; show(name: OverlayName): void; hide(): void };
 

@@ -14,14 +14,17 @@ type DraftStore<Draft> = {
 export type UseDrafts<Draft> = UseBoundStore<StoreApi<DraftStore<Draft>>>;
 
 const all = new Set<UseDrafts<never>>();
+let isAside = false;
 
 /**
  * While another pipeline is shown, whose ids are the same. Returns a function that restores them.
  */
 export function setDraftsAside(): () => void {
   const before = [...all].map((use) => [use, use.getState().drafts] as const);
+  isAside = true;
   for (const [use] of before) use.setState({ drafts: {} });
   return () => {
+    isAside = false;
     for (const [use, drafts] of before) use.setState({ drafts });
   };
 }
@@ -32,6 +35,7 @@ export function draftStore<Draft>(name: string): UseDrafts<Draft> {
   const use = create<DraftStore<Draft>>()((set, get) => {
     const store = (drafts: Readonly<Record<string, Draft>>): void => {
       set({ drafts });
+      if (isAside) return;
       try {
         window.sessionStorage.setItem(key, JSON.stringify(drafts));
       } catch {

@@ -19,6 +19,7 @@ const views = [
   "scenarios",
   "receivers",
   "settings",
+  "stage",
 ] as const;
 export type View = (typeof views)[number];
 

@@ -1,20 +1,38 @@
 /**
  * The story that plays. While it does, the page shows the story's own pipeline; the user's stays as
- * it is, and is shown again afterwards with the place, the mode and the drafts that it had.
+ * it is, and is shown again afterwards with the place, the mode and the drafts that it had. A page
+ * that is reloaded goes on with its story.
  */
 
 import { create } from "zustand";
 import type { StoryAnswer } from "../../contract/stories.ts";
 import { useToast } from "../kit/copy.tsx";
 import { errorOf } from "../kit/use-action.ts";
-import { call, showPipeline } from "../transport/transport.ts";
+import { call, CallError, showPipeline } from "../transport/transport.ts";
 import { setDraftsAside } from "./drafts.ts";
 import { usePlace, type View } from "./place.ts";
 import { usePresenter } from "./presenter.ts";
 
-/** At speed 1 a scene stays for as long as its caption takes to be read aloud. */
-const leastSceneMs = 5000;
-const perLetterMs = 75;
+/** At speed 1 a scene stays until its caption was read aloud and its picture looked at. */
+const leastSceneMs = 9000;
+const perLetterMs = 90;
+
+const key = "hookyard.story";
+
+/** For a reload: the story, and where to go afterwards. */
+type Kept = {
+  id: string;
+  from: Pick<ReturnType<typeof usePlace.getState>, "view" | "path" | "query">;
+  wasPresenting: boolean;
+};
+
+function keptStory(): Kept | null {
+  try {
+    return JSON.parse(window.sessionStorage.getItem(key) ?? "null") as Kept | null;
+  } catch {
+    return null;
+  }
+}
 
 export const fiveMinutes = "story-demo.yaml";
 
@@ -24,6 +42,8 @@ type StoryStore = {
   isPlaying: boolean;
   speed: number;
   open(what: { file: string } | { text: string; file: string }): Promise<void>;
+  /** Takes the story up again that this tab showed before it was reloaded. */
+  resume(): Promise<void>;
   /** Plays to a scene; 0 is the start. */
   go(to: number): void;
   restart(): void;
@@ -72,10 +92,35 @@ export const useStory = create<StoryStore>()((set, get) => {
       if (get().story?.id === moved.id) show(moved);
     } catch (error) {
       set({ isPlaying: false });
+      if (error instanceof CallError && error.status === 404) leave();
       useToast.getState().showError(errorOf(error).message);
     } finally {
       set({ isMoving: false });
     }
+  }
+
+  async function enter(story: StoryAnswer, { from, wasPresenting }: Omit<Kept, "id">) {
+    const drafts = setDraftsAside();
+    comeBack = () => {
+      comeBack = () => undefined;
+      window.sessionStorage.removeItem(key);
+      showPipeline(null);
+      drafts();
+      void usePresenter.getState().set(wasPresenting);
+      usePlace.getState().go(from);
+    };
+    const kept: Kept = { id: story.id, from, wasPresenting };
+    window.sessionStorage.setItem(key, JSON.stringify(kept));
+    showPipeline(story.id);
+    await usePresenter.getState().set(true);
+    set({ isPlaying: false, speed: 1 });
+    show(story);
+  }
+
+  function leave(): void {
+    rest();
+    set({ story: null, isPlaying: false });
+    comeBack();
   }
 
   return {
@@ -88,18 +133,17 @@ export const useStory = create<StoryStore>()((set, get) => {
       const { view, path, query } = usePlace.getState();
       const wasPresenting = usePresenter.getState().isOn;
       const story = await call("stories.open", what);
-      const drafts = setDraftsAside();
-      comeBack = () => {
-        comeBack = () => undefined;
-        showPipeline(null);
-        drafts();
-        void usePresenter.getState().set(wasPresenting);
-        usePlace.getState().go({ view, path, query });
-      };
-      showPipeline(story.id);
-      await usePresenter.getState().set(true);
-      set({ isPlaying: false, speed: 1 });
-      show(story);
+      await enter(story, { from: { view, path, query }, wasPresenting });
+    },
+    async resume() {
+      const kept = keptStory();
+      if (kept === null) return;
+      try {
+        await enter(await call("stories.get", { id: kept.id }), kept);
+      } catch {
+        // It has ended, or Hookyard was started again.
+        window.sessionStorage.removeItem(key);
+      }
     },
     go: (to) => void move(to, false),
     restart: () => void move(0, true),
@@ -114,9 +158,7 @@ export const useStory = create<StoryStore>()((set, get) => {
     close() {
       const { story } = get();
       if (story === null) return;
-      rest();
-      set({ story: null, isPlaying: false });
-      comeBack();
+      leave();
       void call("stories.close", { id: story.id }).catch(() => undefined);
     },
   };

@@ -1,11 +1,12 @@
 /**
- * Secrets that must not be on the screen while somebody presents. What the host answers passes
+ * Secrets and e-mail addresses that must not be on the screen while somebody presents. What the host answers passes
  * through here: values of members and headers that hold secrets are learned, and replaced wherever
  * they appear in an answer. A mask in an input becomes its secret again, so that a form that is
  * saved meanwhile keeps it.
  */
 
-const secretMembers = /^(writeKey|sharedSecret|secret|password|token|apiKey)$/;
+const secretMembers =
+  /^(?:writeKey|\w*(?:secret|passw(?:or)?d|passphrase|token|api_?key|credentials?))$/i;
 const headerNames =
   "authorization|proxy-authorization|cookie|set-cookie|x-api-key|x-auth-token|x-shared-secret";
 const secretHeader = new RegExp(`^(?:${headerNames})$`, "i");
@@ -14,12 +15,18 @@ const inTexts: readonly RegExp[] = [
   new RegExp(`^(?:${headerNames}):[ \\t]*(.+?)\\r?$`, "gim"),
   /\b(?:sharedSecret|writeKey)"?:[ \t]*["']?([^\s"'{},]+)/g,
   /:\/\/[^\s/@:"]*:([^\s/@"]+)@/g,
+  /[?&](?:\w*(?:token|secret|passw(?:or)?d|api_?key|signature)|key|sig|auth)=([^\s&#"'<>]+)/gi,
+  // In a body, and in a body within a text.
+  /\b\w*(?:secret|passw(?:or)?d|passphrase|token|api_?key|credentials?|authorization)\\*"\s*:\s*\\*"([^"\\]+)/gi,
 ];
+
+const emailAddress = /[\w.+-]+(?:@|%40)(?:[a-z0-9-]+\.)+[a-z]{2,}/gi;
 
 /** A shorter one is a word of many texts, and is replaced only where it is known to be a secret. */
 const leastLength = 6;
 
 const masks = new Map<string, string>();
+const addresses = new Map<string, string>();
 const secrets = new Map<string, string>();
 const bullets = "••••••";
 const anyMask = new RegExp(`${bullets}\\d+`, "g");
@@ -30,11 +37,11 @@ export function hideSecrets(on: boolean): void {
   isOn = on;
 }
 
-function maskOf(secret: string): string {
-  const known = masks.get(secret);
+function maskOf(secret: string, all = masks): string {
+  const known = all.get(secret);
   if (known !== undefined) return known;
-  const mask = `${bullets}${masks.size + 1}`;
-  masks.set(secret, mask);
+  const mask = `${bullets}${secrets.size + 1}`;
+  all.set(secret, mask);
   secrets.set(mask, secret);
   return mask;
 }
@@ -87,9 +94,18 @@ function replaced(value: unknown): unknown {
   const all = [...masks].toSorted(([one], [other]) => other.length - one.length);
   return changedTexts(
     value,
-    (text) => all.reduce((rest, [secret, mask]) => rest.replaceAll(secret, mask), text),
+    (text) =>
+      all
+        .reduce((rest, [secret, mask]) => rest.replaceAll(secret, mask), text)
+        .replaceAll(emailAddress, (address) => maskOf(address, addresses)),
     (name, item) => (secretMembers.test(name) && item !== "" ? maskOf(item) : null),
   );
+}
+
+/** Bytes that are no text, as the contract has them. */
+function changedBytes(base64: string, change: (text: string) => string): { base64: string } {
+  const changed = change(globalThis.atob(base64)).replaceAll("•", "*");
+  return { base64: globalThis.btoa(changed) };
 }
 
 function changedTexts(
@@ -100,6 +116,8 @@ function changedTexts(
   if (typeof value === "string") return change(value);
   if (Array.isArray(value)) return value.map((item) => changedTexts(item, change, member));
   if (typeof value !== "object" || value === null) return value;
+  if ("base64" in value && typeof value.base64 === "string")
+    return changedBytes(value.base64, change);
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => [
       name,

@@ -1,6 +1,12 @@
 /** The transport of a share file: it answers from what was recorded, and nothing ever changes. */
 
-import { embeddedShareId, readShare } from "../../contract/share.ts";
+import {
+  damaged,
+  embeddedShareId,
+  maxShareBytes,
+  readShare,
+  tooLarge,
+} from "../../contract/share.ts";
 import { isProblem, type Problem } from "../../domain/problem.ts";
 import { useToast } from "../kit/copy.tsx";
 import { CallError, type Transport } from "./transport.ts";
@@ -14,8 +20,19 @@ export function embeddedShare(): Promise<string> | null {
   return decompressed(new Blob([Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0))]));
 }
 
+class TooLarge extends Error {}
+
 async function decompressed(file: Blob): Promise<string> {
-  return new Response(file.stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  let size = 0;
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform(part, to) {
+      size += part.length;
+      if (size > maxShareBytes) to.error(new TooLarge());
+      else to.enqueue(part);
+    },
+  });
+  const bytes = file.stream().pipeThrough(new DecompressionStream("gzip")).pipeThrough(counted);
+  return new Response(bytes).text();
 }
 
 export function createShareTransport(lines: Promise<string>): Transport {
@@ -50,11 +67,15 @@ export function openDroppedShares(open: (name: string, lines: string) => void): 
     if (file === undefined || event.defaultPrevented) return;
     event.preventDefault();
     void decompressed(file)
-      .catch(() => "")
+      .catch(async (error: unknown) => {
+        if (error instanceof TooLarge) return tooLarge;
+        const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer());
+        return first === 0x1f && second === 0x8b ? damaged("it cannot be decompressed") : "";
+      })
       .then((lines) => {
-        const share = readShare(lines);
+        const share = typeof lines === "string" ? readShare(lines) : lines;
         if (isProblem(share)) useToast.getState().showError(`${file.name}: ${share.message}`);
-        else open(`${file.name} ${share.head.savedAt}`, lines);
+        else if (typeof lines === "string") open(`${file.name} ${share.head.savedAt}`, lines);
       });
   });
 }

@@ -9,7 +9,7 @@ import type { Expectation } from "./expectation-schema.ts";
 import { parseJsonPath, pathWords } from "./json-path.ts";
 import { inOneLine, unknownName } from "./members.ts";
 import { problemsOfCaption, type StoryNames } from "../story/captions.ts";
-import { namesToOpen, openable, splitOpen, storyNames } from "../story/scenes.ts";
+import { openable, splitOpen, storyNames, wrongToOpen } from "../story/scenes.ts";
 import type { PostStep, Scenario, ScenarioStep, SendStep } from "./scenario-schema.ts";
 import {
   isUrl,
@@ -121,9 +121,8 @@ class Check {
     const { view, name } = splitOpen(open);
     if (!openable.some((each) => each === view))
       this.#problem([...path, "open"], unknownName(view, openable));
-    const known = namesToOpen(view, this.#storyNames, this.#names.source);
-    if (name !== null && known !== null && !known.includes(name))
-      this.#problem([...path, "open"], unknownName(name, known));
+    const wrong = wrongToOpen(view, name, this.#storyNames, this.#names.source);
+    if (wrong !== null) this.#problem([...path, "open"], unknownName(wrong.name, wrong.known));
   }
 
   /** `targets` are the endpoints that there are by then. */

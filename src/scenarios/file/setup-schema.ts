@@ -41,7 +41,9 @@ export const everyStep = {
   why: text.optional().describe("The line below the caption: the cause."),
   open: text
     .optional()
-    .describe("The view that the scene opens, such as live, audiences/Big spenders, live/ada."),
+    .describe(
+      "The view that the scene opens, such as flow, audiences/Big spenders, live/ada, or stage/ada/Big spenders/CRM sync.",
+    ),
   highlight: text.optional().describe("The text of the element that the scene highlights."),
 };
 

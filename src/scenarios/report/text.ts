@@ -148,3 +148,8 @@ export function shown(text: string): string {
     (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
+
+/** The same of a text of several lines. JSON stays the same JSON. */
+export function shownLines(text: string): string {
+  return text.split("\n").map(shown).join("\n");
+}

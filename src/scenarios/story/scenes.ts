@@ -57,6 +57,8 @@ export function storyNames(scenario: Scenario): StoryNames {
 
 export const openable = [
   "live",
+  "flow",
+  "stage",
   "retries",
   "destinations",
   "endpoints",
@@ -73,8 +75,30 @@ export function splitOpen(open: string): { view: string; name: string | null } {
     : { view: open.slice(0, slash), name: open.slice(slash + 1) };
 }
 
+/** A user, an audience and a destination, whose names have no slashes. */
+const stageParts = ["user", "audience", "destination"] as const;
+
+/** The first name that cannot be opened, and those that can; null when all is well. */
+export function wrongToOpen(
+  view: string,
+  name: string | null,
+  names: StoryNames,
+  sources: readonly string[],
+): { name: string; known: readonly string[] } | null {
+  if (view === "stage") {
+    const parts = (name ?? "").split("/");
+    for (const [place, kind] of stageParts.entries()) {
+      const part = parts[place] ?? "";
+      if (!names[kind].includes(part)) return { name: part, known: names[kind] };
+    }
+    return null;
+  }
+  const known = namesToOpen(view, names, sources);
+  return name === null || known === null || known.includes(name) ? null : { name, known };
+}
+
 /** What may be opened by name in a view; null where nothing is opened by name. */
-export function namesToOpen(
+function namesToOpen(
   view: string,
   { audience, destination, endpoint, user }: StoryNames,
   sources: readonly string[],

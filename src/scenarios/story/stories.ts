@@ -16,6 +16,9 @@ import { scenesOf, splitOpen, storyNames, type Scene } from "./scenes.ts";
 /** Each is a whole pipeline with its own ports. */
 const maxOpen = 4;
 
+/** A page that is reloaded is back within seconds; one that was closed never is. */
+const abandonedMs = 30_000;
+
 /** A pipeline on its ports; `Ports` and `Served` are the host's. */
 type StoryPipeline<Ports, Served> = ScenarioPipeline & {
   ports: Ports;
@@ -29,7 +32,9 @@ type Stage<Served> = { served: Served; show(pipeline: Served | null): void };
 type StoriesOptions<Ports, Served> = {
   ready: (file: string) => Promise<string | null>;
   start: (options: { startAt: number; ports?: Ports }) => Promise<StoryPipeline<Ports, Served>>;
-  createStage: () => Stage<Served>;
+  createStage: (onWatched: (isWatched: boolean) => void) => Stage<Served>;
+  /** In real time; returns a cancel function. */
+  later: (ms: number, run: () => void) => () => void;
   report: (error: unknown) => void;
 };
 
@@ -43,6 +48,8 @@ type Story<Ports, Served> = {
   ports: Ports | undefined;
   /** One move after the other. */
   last: Promise<unknown>;
+  /** The page that showed it has gone, and it ends soon; this keeps it. */
+  keep: (() => void) | null;
   closed: boolean;
 };
 
@@ -60,6 +67,10 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
     const scenes = scenesOf(read.scenario);
     if (scenes.length === 0)
       return invalid("This scenario has no captions. A step with a caption begins a scene.");
+    if (open.size >= maxOpen) {
+      const left = [...open.values()].find(({ keep }) => keep !== null);
+      if (left !== undefined) await close(left);
+    }
     if (open.size >= maxOpen)
       return conflict("too_many_stories", `${maxOpen} stories are open already. Close one.`);
     const id = `story_${String(next).padStart(9, "0")}`;
@@ -76,17 +87,26 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
       },
       read,
       scenes,
-      stage: options.createStage(),
+      stage: options.createStage((isWatched) => watched(story, isWatched)),
       pipeline: null,
       session: null,
       ports: undefined,
       last: Promise.resolve(),
+      keep: null,
       closed: false,
     };
     open.set(id, story);
     const opened = await inTurn(story, () => begin(story, options));
     if (isProblem(opened)) await close(story);
     return opened;
+  }
+
+  function watched(story: Story<Ports, Served>, isWatched: boolean): void {
+    story.keep?.();
+    story.keep =
+      isWatched || story.closed
+        ? null
+        : options.later(abandonedMs, () => void close(story).catch(options.report));
   }
 
   function inTurn<Result>(
@@ -116,6 +136,8 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
 
   async function close(story: Story<Ports, Served>): Promise<void> {
     story.closed = true;
+    story.keep?.();
+    story.keep = null;
     open.delete(story.answer.id);
     await inTurn(story, async () => {
       story.stage.show(null);
@@ -257,6 +279,12 @@ async function placeOf(
   const { view, name } = splitOpen(open);
   const place = (id: string | undefined) => ({ view, path: id === undefined ? [] : [id] });
   if (name === null) return place(undefined);
+  const profileId = async (userId: string): Promise<string | undefined> =>
+    (await pipeline.call("profiles.list", { userId })).items[0]?.id;
+  const idNamed = async (of: "audiences" | "destinations" | "endpoints", wanted: string) => {
+    const { items } = await pipeline.call(`${of}.list`, {});
+    return (items as { id: string; name: string }[]).find((each) => each.name === wanted)?.id;
+  };
   switch (view) {
     case "live": {
       const last = history.messages.findLast(
@@ -264,17 +292,20 @@ async function placeOf(
       );
       return place(last?.details.id);
     }
-    case "profiles": {
-      const { items } = await pipeline.call("profiles.list", { userId: name });
-      return place(items[0]?.id);
-    }
+    case "profiles":
+      return place(await profileId(name));
     case "audiences":
     case "destinations":
-    case "endpoints": {
-      const { items } = await pipeline.call(`${view}.list`, {});
-      return place(
-        (items as { id: string; name: string }[]).find((each) => each.name === name)?.id,
-      );
+    case "endpoints":
+      return place(await idNamed(view, name));
+    case "stage": {
+      const [user = "", audience = "", destination = ""] = name.split("/");
+      const ids = [
+        await profileId(user),
+        await idNamed("audiences", audience),
+        await idNamed("destinations", destination),
+      ];
+      return { view, path: ids.filter((id) => id !== undefined) };
     }
     default:
       return place(undefined);

@@ -76,7 +76,7 @@ const results = ({ attempts }: Message["deliveries"][number]) =>
 const rows = (answer: AnswerOf<"scenarios.whatIf">) =>
   answer.differences.map(({ what, difference, isLoss }) => [what, difference, isLoss]);
 
-describe("what if an attempt had been answered otherwise", () => {
+describe("what if an attempt had been answered differently", () => {
   test("a success ends the delivery there, and the receiver that got it later never has it", async () => {
     await destinationAt({
       billing: [{ do: "answer", status: 503, times: 3 }, { do: "hang" }],

@@ -1,5 +1,5 @@
 /**
- * What a delivery would have become if one attempt had been answered otherwise. The delivery is
+ * What a delivery would have become if one attempt had been answered differently. The delivery is
  * written as a scenario and run in a pipeline of its own, once unchanged, as a proof that it gives
  * what was recorded, and once with that one answer changed. Nothing is sent to its webhooks.
  */

@@ -129,6 +129,46 @@ describe("the window", () => {
   });
 });
 
+describe("a share file that was double-clicked", () => {
+  test("has a window of its own, beside a Hookyard that runs, and stores nothing", async () => {
+    const data = dataDirectory();
+    const first = start([...freePorts, "--data", data]);
+    const { page } = await first.page();
+    const ingest = await ingestOf(page);
+    const running = createApp({
+      data: ":memory:",
+      ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+      version: "0.0.0",
+    });
+    const written = await running.api.call("shares.write", {});
+    await running.stop();
+    const file = join(data, "from a colleague.hookyard");
+    writeFileSync(file, Buffer.from((written.body as { base64: string }).base64, "base64"));
+
+    const desktop = start([file]);
+    const opened = await desktop.page();
+    await opened.page.getByRole("note").getByText("A share file.").waitFor();
+    expect((await fetch(ingest)).status).toBeLessThan(500);
+    expect(opened.problems()).toEqual([]);
+    expect(first.called("window.focus")).toEqual([]);
+    desktop.tell({ tell: "close", window: opened.window });
+    expect(await desktop.ended).toEqual({ code: 0, errors: "" });
+  });
+
+  test.each([
+    ["is none", "a picture", /: This is not a share file of Hookyard\./],
+    ["is not there", null, /cannot be read/],
+  ])("is refused with a sentence when it %s", async (_, content, sentence) => {
+    const file = join(dataDirectory(), "odd.hookyard");
+    if (content !== null) writeFileSync(file, content);
+    const desktop = start([file]);
+    expect(await desktop.ended).toMatchObject({ code: 1 });
+    expect(desktop.called("dialog.showErrorBox")).toEqual([
+      ["Hookyard could not start", expect.stringMatching(sentence)],
+    ]);
+  });
+});
+
 describe("the page's scheme", () => {
   test.each([
     ["GET", "app://hookyard/", 200],

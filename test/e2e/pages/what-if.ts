@@ -1,4 +1,4 @@
-/** What if an attempt had been answered otherwise: the question, both timelines, what differs. */
+/** What if an attempt had been answered differently: the question, both timelines, what differs. */
 
 import type { Page } from "playwright-core";
 

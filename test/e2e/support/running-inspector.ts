@@ -29,6 +29,7 @@ export async function startInspector({ data = ":memory:" } = {}) {
     ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
     version: "0.0.0",
     scenarios: join(root, "resources", "scenarios"),
+    pages: join(root, "out", "renderer"),
     report,
   });
   const { ingestUrl } = await app.start();

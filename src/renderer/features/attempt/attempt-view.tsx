@@ -249,7 +249,7 @@ function Outcome({ messageId, attempt, delivery, timeline, onStep }: Omit<Props,
           className="btn small"
           href={whatIfHref(messageId, attempt.id)}
           aria-keyshortcuts="w"
-          title="What if it had answered otherwise (w)"
+          title="What if it had answered differently (w)"
         >
           What if …<Kbd>w</Kbd>
         </a>

@@ -1,5 +1,5 @@
 /**
- * What a delivery would have become if this attempt had been answered otherwise: both timelines
+ * What a delivery would have become if this attempt had been answered differently: both timelines
  * over each other, what differs in words, and the scenario that was run for it. Its place is
  * `#/live/<message>/attempts/<attempt>/what-if`.
  */

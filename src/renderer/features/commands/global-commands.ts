@@ -21,6 +21,7 @@ import { newDestination } from "../destinations/destinations-view.tsx";
 import { createEndpoint } from "../endpoints/endpoint-editor.tsx";
 import { addScenario } from "../scenarios/scenarios-view.tsx";
 import { themeCommands } from "../settings/settings-view.tsx";
+import { openShareDialog } from "../share/share-dialog.tsx";
 import { createSource } from "../sources/sources-view.tsx";
 
 const minuteMs = 60_000;
@@ -99,6 +100,13 @@ const overlayCommands: readonly Command[] = [
     icon: "send",
     shortcut: "n",
     run: () => useOverlay.getState().show("composer"),
+  },
+  {
+    id: "share",
+    label: "Share what happened…",
+    icon: "forward",
+    hint: "a file for a colleague",
+    run: () => openShareDialog(),
   },
   {
     id: "shortcuts",

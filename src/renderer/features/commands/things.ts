@@ -14,7 +14,7 @@ import { settingsSections } from "../settings/settings-view.tsx";
 type Thing = {
   label: string;
   /** What it is. */ hint: string;
-  view: View;
+  view: Exclude<View, "stage">;
   path: readonly string[];
   also?: string;
   query?: Record<string, string>;

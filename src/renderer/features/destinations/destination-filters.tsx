@@ -42,7 +42,7 @@ export function DestinationFilters({ destination: { id, filters } }: { destinati
         </div>
         <ProblemText error={problem} />
         {filters.length === 0 ? (
-          <p className="muted">No filters: every routed message is delivered whole.</p>
+          <p className="muted">No filters: every routed message is delivered unchanged.</p>
         ) : (
           <ol className="filter-list" aria-label="Filters">
             {filters.map((filter, place) => (

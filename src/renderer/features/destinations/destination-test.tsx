@@ -43,7 +43,7 @@ export function DestinationTest({ id, enabled }: { id: string; enabled: boolean 
       >
         <Labelled
           label="The event"
-          hint={`Filtered, signed and sent like a message, but on no record.${enabled ? "" : " The destination is disabled; the test is sent all the same."}`}
+          hint={`Filtered, signed and sent like a message, but not recorded.${enabled ? "" : " The destination is disabled; the test is sent anyway."}`}
         >
           <textarea
             className="code"

@@ -204,7 +204,7 @@ function urlProblem(text: string): string | null {
   if (reading.as === null) return reading.mistake;
   const { value } = reading;
   if (typeof value === "string") return checkWebhookUrl(value);
-  return mistakeOf(value) ?? (pairsOf(value, "text") === null ? null : "This is no directive.");
+  return mistakeOf(value) ?? (pairsOf(value, "text") === null ? null : "This is not a directive.");
 }
 
 function mistakeOf(value: unknown): string | null {

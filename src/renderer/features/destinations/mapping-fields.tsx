@@ -55,7 +55,7 @@ export function DataFields({
         <>
           <JsonField label="Data as JSON" text={pairs} error={problems[0]} onChange={onChange} />
           {switched === null ? (
-            <p className="quiet">Fields can show only an object that is no directive.</p>
+            <p className="quiet">Fields can show only an object that is not a directive.</p>
           ) : null}
         </>
       ) : (

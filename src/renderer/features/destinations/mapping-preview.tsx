@@ -53,7 +53,7 @@ function nothingShown(
   { sourceIds, mappings }: DestinationDraft,
 ): string {
   if (sourceIds.length === 0)
-    return "Choose a source: the preview shows what the mapping makes of its newest messages.";
+    return "Choose a source: the preview shows the requests that the mapping creates from its newest messages.";
   if (mistakes.trigger !== null) return "The trigger cannot be read yet.";
   if (looked === 0) return "No messages yet. Send one to a source, and the preview shows it.";
   return mappings.length === 0 ? "" : `None of the last ${count(looked)} messages match.`;

@@ -226,8 +226,8 @@ function AttemptRow({
         <a
           className="link muted"
           href={whatIfHref(messageId, id)}
-          aria-label={`What if attempt ${number} had been answered otherwise`}
-          title="What if it had been answered otherwise"
+          aria-label={`What if attempt ${number} had been answered differently`}
+          title="What if it had been answered differently"
         >
           what if
         </a>

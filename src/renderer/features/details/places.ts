@@ -16,7 +16,7 @@ export function attemptHref(messageId: string, attemptId: string): string {
   return hashOf({ view: "live", path: [messageId, "attempts", attemptId], query });
 }
 
-/** Where an attempt is compared with one that was answered otherwise. */
+/** Where an attempt is compared with one that was answered differently. */
 export function whatIfHref(messageId: string, attemptId: string, answer?: string): string {
   const { tab: _, answer: __, ...query } = usePlace.getState().query;
   return hashOf({

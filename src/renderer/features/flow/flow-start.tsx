@@ -11,7 +11,7 @@ export function FlowStart() {
   return (
     <div className="flow-start">
       <section aria-label="First message">
-        <h2>Nothing has come in yet. Send one and watch it go.</h2>
+        <h2>No message yet. Send one and watch it move.</h2>
         <p className="muted lead">
           Your message becomes a mark on the line. It goes to the destination, is signed and POSTed
           to the webhook. Nothing leaves this machine.

@@ -12,6 +12,7 @@ import { useOffer } from "../../stores/commands.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useFeed, useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
+import { usePresenter } from "../../stores/presenter.ts";
 import type { Marks } from "./flow-canvas.tsx";
 import { FlowBar, type Shape } from "./flow-bar.tsx";
 import { FlowCard } from "./flow-card.tsx";
@@ -291,6 +292,7 @@ const settledMs = 10_000;
 
 /** Laid out again only when the configuration or the room changes, or a row changes its group. */
 function useDrawing(model: FlowModel, { width, height }: Room): Drawing | null {
+  const letterPx = usePresenter(({ isOn }) => (isOn ? 12 : 9));
   const groups = useRef(new Map<string, { isIn: boolean; since: number | null }>());
   const now = window.performance.now();
   for (const { id, state } of model.destinations) {
@@ -320,9 +322,9 @@ function useDrawing(model: FlowModel, { width, height }: Room): Drawing | null {
         ? null
         : isMany(model)
           ? loomLayout(model, { width, height }, new Set(attention))
-          : mapLayout(model, { width, height }),
+          : mapLayout(model, { width, height, letterPx }),
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for all of the model that has a place
-    [key, width, height],
+    [key, width, height, letterPx],
   );
 }
 

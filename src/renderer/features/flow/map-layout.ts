@@ -8,7 +8,12 @@
 import { lineKey, type FlowModel } from "./flow-model.ts";
 import { octilinear, type Point } from "./route-path.ts";
 
-export type Room = { width: number; height: number };
+export type Room = {
+  width: number;
+  height: number;
+  /** Of a name; larger in presenter mode. */
+  letterPx?: number;
+};
 
 /** A ring or a capsule over the ends of lines; its place is its middle. */
 export type MapNode = { key: string; x: number; y: number; height: number };
@@ -91,7 +96,7 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
   const width = Math.max(room.width, 660);
   const isNarrow = width < 900;
   const longest = Math.max(0, ...destinations.map(({ name }) => name.length));
-  const x = columnsIn(width, isNarrow, longest);
+  const x = columnsIn(width, isNarrow, 46 + longest * (room.letterPx ?? 9));
   const band = people.length === 0 ? bandTop : bandTop + bandGap * (people.length - 1);
 
   const webhookY = new Map<string, number>();
@@ -242,10 +247,9 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
 
 type Columns = ReturnType<typeof columnsIn>;
 
-function columnsIn(width: number, isNarrow: boolean, longestName: number) {
+function columnsIn(width: number, isNarrow: boolean, name: number) {
   const riser = isNarrow ? 142 : 178;
   const destination = Math.round(width * (isNarrow ? 0.5 : 0.52));
-  const name = 46 + longestName * 9;
   const bend = destination + Math.max(96, Math.min(isNarrow ? 120 : 200, name));
   return {
     source: 22,

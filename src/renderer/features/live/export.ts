@@ -12,6 +12,7 @@ import { count } from "../../kit/words.ts";
 import { call, CallError } from "../../transport/transport.ts";
 import { attemptWithoutCredentials, harOfAttempts } from "../details/copy-as.ts";
 import { withAllBytes } from "../details/left-out.ts";
+import { openShareDialog } from "../share/share-dialog.tsx";
 import type { ListFilter } from "./filter-text.ts";
 
 type Progress = { does: "Exporting" | "Replaying"; done: number; total: number };
@@ -210,6 +211,19 @@ export function exportItems({ selected, filter, onRecord }: ExportOptions): Menu
       icon: "scenarios",
       disabled: filter === null,
       onSelect: () => (filter === null ? undefined : onRecord(() => newestMatching(filter))),
+    },
+    "line",
+    {
+      label: `${those} as a share file…`,
+      icon: "forward",
+      disabled: selected.length === 0,
+      onSelect: () => openShareDialog(selected),
+    },
+    {
+      label: "Matching messages as a share file…",
+      icon: "forward",
+      disabled: filter === null,
+      onSelect: () => openShareDialog(),
     },
   ];
 }

@@ -8,6 +8,7 @@ import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { count } from "../../kit/words.ts";
 import { call } from "../../transport/transport.ts";
 import { RetryAll } from "../retries/retry-all.tsx";
+import { openShareDialog } from "../share/share-dialog.tsx";
 import { useExport } from "./export.ts";
 import type { ListFilter } from "./filter-text.ts";
 import type { MessageRows } from "./message-rows.ts";
@@ -83,7 +84,17 @@ function SelectedMessages({
       <Button small onClick={() => void replayThese(ids)}>
         Replay
       </Button>
-      <Menu trigger={<Button small>Export</Button>} items={exports} />
+      <Menu
+        trigger={<Button small>Export</Button>}
+        items={[
+          ...exports,
+          {
+            label: "As a share file…",
+            icon: "forward",
+            onSelect: () => openShareDialog(ids),
+          },
+        ]}
+      />
       <Button small onClick={() => onRecord(async () => ids)}>
         Create a scenario
       </Button>

@@ -137,7 +137,7 @@ const sentences: Record<RetriesState, { title: string; text: string }> = {
   },
   failed: {
     title: "No delivery has failed",
-    text: "A delivery fails when no webhook can be retried any more, for example after 410 or a bad certificate. You can retry it here.",
+    text: "A delivery fails when none of its webhooks can be retried, for example after 410 or a bad certificate. You can retry it here.",
   },
   expired: {
     title: "No delivery has expired",

@@ -63,7 +63,7 @@ export function ParitySection() {
         What would not work there
       </h4>
       {findings.length === 0 ? (
-        <p className="muted">Nothing that Hookyard has seen.</p>
+        <p className="muted">Hookyard has found nothing.</p>
       ) : (
         <Findings findings={findings} labelledBy="parity-findings" isLinked />
       )}

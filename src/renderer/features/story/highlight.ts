@@ -16,7 +16,7 @@ function visible(element: Element): boolean {
 /** Rows say the most in one line, and buttons and fields the least. */
 function rank(element: Element): number {
   if (element.closest("nav, .strip, .filterbar, [role=tablist], [role=toolbar]") !== null) return 3;
-  if (element.closest("[role=row], [role=option], tr") !== null) return 0;
+  if (element.closest("[role=row], [role=option], tr, .stage-rows, .stage-body") !== null) return 0;
   return element.closest("button, label") === null ? 1 : 2;
 }
 

@@ -98,7 +98,7 @@ function Words({ scene: { caption, why, state, problems } }: { scene: SceneAnswe
   if (state === "failed")
     return (
       <>
-        <h1>This scene does not hold.</h1>
+        <h1>An expectation of this scene failed.</h1>
         {problems.map((problem) => (
           <p key={problem} className="story-problem">
             {problem}

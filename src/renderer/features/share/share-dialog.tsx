@@ -1,0 +1,165 @@
+/**
+ * Exports a share file: which messages, as a page or for another Hookyard, and what is left out of
+ * it. The palette and the export menus of Live open it.
+ */
+
+import { useState } from "react";
+import { create } from "zustand";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import { formatFilter, parseFilter, problemOf } from "../../../domain/message-filter.ts";
+import {
+  Button,
+  CheckField,
+  Choice,
+  Labelled,
+  SelectField,
+  TextField,
+} from "../../kit/controls.tsx";
+import { Dialog } from "../../kit/floats.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { saveFile } from "../../kit/save-file.ts";
+import { useAction } from "../../kit/use-action.ts";
+import { some } from "../../kit/words.ts";
+import { useOverlay } from "../../stores/commands.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { usePlace } from "../../stores/place.ts";
+import { call } from "../../transport/transport.ts";
+import { filterOf } from "../live/filter-text.ts";
+import "./share.css";
+
+type Chosen = { filter: string; ids: readonly string[] | null };
+
+const useChosen = create<Chosen>()(() => ({ filter: "", ids: null }));
+
+/** Of these messages; without them, of those that Live lists. */
+export function openShareDialog(ids: readonly string[] | null = null): void {
+  const { view, query } = usePlace.getState();
+  const filter = view === "live" ? formatFilter(filterOf(query)) : "";
+  useChosen.setState({ filter, ids });
+  useOverlay.getState().show("share");
+}
+
+export function ShareDialog() {
+  const { shown, hide } = useOverlay();
+  return shown === "share" ? <ShareForm onClose={hide} /> : null;
+}
+
+const kinds = [
+  { value: "html", label: "a page for any browser" },
+  { value: "hookyard", label: "a file for Hookyard" },
+] as const;
+const periods = [
+  { value: "", label: "any time" },
+  { value: "15m", label: "the last 15 minutes" },
+  { value: "1h", label: "the last hour" },
+  { value: "1d", label: "the last day" },
+] as const;
+const most = 10_000;
+
+function ShareForm({ onClose }: { onClose: () => void }) {
+  const { filter: firstFilter, ids } = useChosen();
+  const [as, setAs] = useState<"html" | "hookyard">("html");
+  const [text, setText] = useState(firstFilter);
+  const [period, setPeriod] = useState("");
+  const [secrets, setSecrets] = useState(false);
+  const [paths, setPaths] = useState("");
+  const [saved, setSaved] = useState<AnswerOf<"shares.write"> | null>(null);
+  const { problem, isBusy, run } = useAction();
+
+  /** What was saved is not what is chosen now. */
+  const choosing =
+    <Value,>(set: (value: Value) => void) =>
+    (value: Value): void => {
+      setSaved(null);
+      set(value);
+    };
+  const filter = [text.trim(), period === "" ? "" : `last:${period}`].filter(Boolean).join(" ");
+  const wrong = ids === null ? problemOf(parseFilter(filter)) : null;
+  const matching = useLive(
+    "messages.list",
+    ids === null && wrong === null ? { filter, limit: 1 } : null,
+  ).answer;
+  const count = ids === null ? Math.min(matching?.total ?? 0, most) : ids.length;
+
+  const save = async (): Promise<void> => {
+    setSaved(null);
+    const written = await call("shares.write", {
+      as,
+      secrets,
+      redact: paths.split(/[\s,]+/).filter(Boolean),
+      ...(ids === null ? { filter } : { ids: [...ids] }),
+    });
+    saveFile(
+      written.name,
+      Uint8Array.from(atob(written.base64), (sign) => sign.charCodeAt(0)),
+      as === "html" ? "text/html" : "application/gzip",
+    );
+    setSaved(written);
+  };
+
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Share what happened"
+      actions={
+        <>
+          <Button onClick={onClose}>{saved === null ? "Cancel" : "Close"}</Button>
+          <Button
+            look="primary"
+            icon="save"
+            isBusy={isBusy}
+            disabled={wrong !== null || count === 0}
+            onClick={() => run(save)}
+          >
+            Save the file
+          </Button>
+        </>
+      }
+    >
+      <div className="share-form">
+        <Choice label="Kind of file" value={as} options={kinds} onChange={choosing(setAs)} />
+        {ids === null ? (
+          <>
+            <Labelled
+              label="Messages"
+              hint="As in the filter of Live, such as state:failed. Empty: the newest 10,000."
+              error={wrong}
+            >
+              <TextField
+                mono
+                value={text}
+                onChange={({ target }) => choosing(setText)(target.value)}
+              />
+            </Labelled>
+            <Labelled label="Received in">
+              <SelectField value={period} options={periods} onChange={choosing(setPeriod)} />
+            </Labelled>
+          </>
+        ) : null}
+        <Labelled label="Leave out" hint="Members of messages, such as properties.email context.ip">
+          <TextField
+            mono
+            value={paths}
+            onChange={({ target }) => choosing(setPaths)(target.value)}
+          />
+        </Labelled>
+        <CheckField
+          label="Include shared secrets, write keys and credentials"
+          checked={secrets}
+          onChange={({ target }) => choosing(setSecrets)(target.checked)}
+        />
+        <p className="muted" role="status">
+          {saved === null
+            ? `${some(count, "message")} with attempts and bytes, the configuration, the counts and the clock.`
+            : `${saved.name}: ${some(saved.messages, "message")}, ${some(saved.size, "byte")}. ${
+                secrets
+                  ? "It has the secrets in plain text."
+                  : "Secrets are left out. Everything else that your users sent is in it."
+              }`}
+        </p>
+        <ProblemText error={problem} />
+      </div>
+    </Dialog>
+  );
+}

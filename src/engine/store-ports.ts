@@ -147,10 +147,10 @@ export type UpkeepStore = {
    */
   giveBack(limit: number): number;
   /**
-   * Merges lists that lookups would have to go through one by one, a slice of it; returns whether
-   * there is more to do.
+   * Reads what finds duplicates, then merges lists that lookups would have to go through one by
+   * one: a slice of it. Returns whether there is more to do.
    */
-  mergePostings(): boolean;
+  prepareLookups(): boolean;
   /**
    * Removes all messages and everything that belongs to them, and requests kept for unknown write
    * keys; ids start again.

@@ -204,7 +204,7 @@ type Upkeep = {
 
 /**
  * Retention: removes old messages by count, by bytes and by age, and rejected ones beyond their
- * quota; and merges what lookups go through. It uses wall-clock time and runs in slices, with
+ * quota; and prepares what lookups use. It uses wall-clock time and runs in slices, with
  * everything else in between.
  */
 export function createUpkeep({ store, settings, changes, report }: UpkeepOptions): Upkeep {
@@ -217,7 +217,7 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
     const { maxMessages, maxBytes, maxAgeMs } = settings();
     let removed = 0;
     let freed = 0;
-    let merges = false;
+    let prepares = false;
     try {
       removed = store.removeOld(
         {
@@ -228,12 +228,12 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
         slice,
       );
       if (removed === 0) freed = store.giveBack(slice);
-      if (removed === 0 && freed === 0) merges = store.mergePostings();
+      if (removed === 0 && freed === 0) prepares = store.prepareLookups();
     } catch (error) {
       report(error);
     }
     noteGone(removed);
-    timer = startIdleTimer(removed > 0 || freed > 0 || merges ? 1 : retentionEveryMs, run);
+    timer = startIdleTimer(removed > 0 || freed > 0 || prepares ? 1 : retentionEveryMs, run);
   }
 
   function kick(): void {

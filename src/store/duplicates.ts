@@ -15,6 +15,9 @@ const duplicateWindowMs = 24 * 60 * 60 * 1000;
 const rejected = stateCode("rejected");
 const duplicate = stateCode("duplicate");
 
+/** Ids that are read, or moved in memory, between two turns of the event loop: some milliseconds' work. */
+const readAtOnce = 8000;
+
 type DuplicatesOptions = { db: Db; postings: Postings; newestReceivedAt: () => number };
 
 export class Duplicates {
@@ -22,27 +25,56 @@ export class Duplicates {
   readonly #firstInWindow;
   readonly #candidate;
   readonly #recent;
+  readonly #newest;
+  /** What is still to be read; null when all is. */
+  #loading: Generator<void> | null = null;
+  #newestToLoad = 0;
 
   constructor({ db, postings, newestReceivedAt }: DuplicatesOptions) {
     const firstSince = firstMessageSince(db);
     this.#postings = postings;
+    this.#newest = db.prepare<[], number>("SELECT coalesce(max(id), 0) FROM messages").pluck();
     this.#firstInWindow = (): number => firstSince(newestReceivedAt() - duplicateWindowMs);
     this.#recent = new RecentIds(this.#firstInWindow);
     this.#candidate = db.prepare<
       [number],
       { message_id: string; source_id: number; received_at: number; state: number }
     >("SELECT message_id, source_id, received_at, state FROM messages WHERE id = ?");
+    this.reload();
   }
 
-  load(): void {
+  /** Forgets all, to read the ids again. */
+  reload(): void {
     this.#recent.clear();
+    this.#newestToLoad = this.#newest.get() as number;
+    this.#loading = this.#load();
+  }
+
+  *#load(): Generator<void> {
     const from = this.#firstInWindow();
-    this.#postings.forEach("message_ids", from, (hash, id) => {
-      if (id >= from) this.#recent.add(hash, id);
-    });
+    let read = 0;
+    for (const { hashes, ids } of this.#postings.entries("message_ids", from)) {
+      for (let at = 0; at < ids.length; at += 1) {
+        const id = ids[at] as number;
+        // What was committed meanwhile has been added.
+        if (id >= from && id <= this.#newestToLoad)
+          read += this.#recent.add(hashes[at] as number, id);
+      }
+      read += ids.length;
+      if (read < readAtOnce) continue;
+      read = 0;
+      yield;
+    }
+  }
+
+  /** Reads some of the ids, if any are left; returns whether more are. */
+  loadSlice(): boolean {
+    if (this.#loading?.next().done === true) this.#loading = null;
+    return this.#loading !== null;
   }
 
   originalOf(request: IncomingRequest, { messageId }: NewMessage): MessageRowId | null {
+    while (this.loadSlice());
     const hash = hash40(messageId);
     if (!this.#recent.has(hash)) return null;
     for (const id of this.#recent.find(hash)) {
@@ -114,8 +146,9 @@ export class RecentIds {
     this.clear();
   }
 
-  add(hash: number, id: number): void {
-    this.#tableOf(hash).add(hash, id);
+  /** Returns how many others it moved. */
+  add(hash: number, id: number): number {
+    return this.#tableOf(hash).add(hash, id);
   }
 
   remove(hash: number, id: number): void {
@@ -151,9 +184,12 @@ class Table {
     this.#oldestRelevant = oldestRelevant;
   }
 
-  add(hash: number, id: number): void {
-    if (this.#size * 2 >= this.#keys.length) this.#rebuild();
+  add(hash: number, id: number): number {
+    const isFull = this.#size * 2 >= this.#keys.length;
+    if (isFull) this.#rebuild();
+    const moved = isFull ? this.#size : 0;
     this.#place(hash, id);
+    return moved;
   }
 
   remove(hash: number, id: number): void {

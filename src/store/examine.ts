@@ -186,9 +186,10 @@ const queries: Record<string, string> = {
   "postings without their message":
     "SELECT block FROM postings WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id >= block * 4096 AND id < (block + 1) * 4096)",
   // The last block is still filling, in memory.
-  "blocks of messages that postings do not list": `SELECT id / 4096 AS one, count(*) AS n FROM messages GROUP BY one
-     HAVING one < (SELECT max(id) / 4096 FROM messages) AND n IS NOT (SELECT length(message_ids) / 8 FROM postings WHERE block = one)
-       AND NOT EXISTS (SELECT 1 FROM posting_segments WHERE state = 1 AND one * 4096 >= first AND one * 4096 < "end")`,
+  "blocks of messages that postings do not list": `SELECT one FROM (
+       SELECT id / 4096 AS one, count(*) AS n FROM messages GROUP BY one
+       HAVING one < (SELECT max(id) / 4096 FROM messages) AND n IS NOT (SELECT length(message_ids) / 8 FROM postings WHERE block = one))
+     LEFT JOIN posting_segments ON state = 1 AND one * 4096 >= first AND one * 4096 < "end" WHERE first IS NULL`,
   "merged postings of other messages than there are": `SELECT id FROM posting_segments
      WHERE state = 1 AND left <> (SELECT count(*) FROM messages WHERE id >= first AND id < "end")`,
   "blocks of postings that are merged already": `SELECT block FROM postings, posting_segments

@@ -45,6 +45,29 @@ describe("a message id that comes again", () => {
     });
   });
 
+  test("is found after a start, whether all ids, some or none have been read, and after a failure meanwhile", () => {
+    const one = openTestStore();
+    for (let n = 0; n < 30; n += 1)
+      one.store.commit([
+        request(Array.from({ length: 1000 }, (_, place) => ({ messageId: `m-${n}-${place}` }))),
+      ]);
+    for (const slices of [0, 1, 100]) {
+      const again = one.restarted();
+      for (let slice = 0; slice < slices; slice += 1) again.store.prepareLookups();
+      const failure = new Error("not today");
+      const failing = [request([{ messageId: "x", deduplicate: false }, { failure }])];
+      expect(() => again.store.commit(failing)).toThrow("not today");
+      expect(commitOne(again, { messageId: `y-${slices}`, deduplicate: false }).state).toBe(
+        "filtered",
+      );
+      expect(commitOne(again, { messageId: "m-0-0" }).duplicateOf).toBe(1);
+      expect(commitOne(again, { messageId: "m-29-999" }).duplicateOf).toBe(30_000);
+      expect(commitOne(again, { messageId: `y-${slices}` }).state).toBe("duplicate");
+      expect(commitOne(again, { messageId: `x-${slices}` }).duplicateOf).toBe(null);
+    }
+    expect(one.store.prepareLookups()).toBe(false);
+  });
+
   test("after 24 hours, from another source, or where duplicates are wanted, is a message like any other", () => {
     const one = openTestStore();
     commitOne(one, { messageId: "a" });

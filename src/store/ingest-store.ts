@@ -18,6 +18,7 @@ import type { Counts } from "./counts.ts";
 import { Duplicates } from "./duplicates.ts";
 import { committingRequests, type MappedRequests } from "./mapped-requests.ts";
 import type { Postings } from "./postings.ts";
+import type { UpkeepStore } from "../engine/store-ports.ts";
 import { withoutSharedPart } from "./shared-bytes.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
@@ -54,15 +55,14 @@ export function createIngestStore({
   counts,
   postings,
   transactions,
-}: IngestStoreOptions): IngestStore {
+}: IngestStoreOptions): IngestStore & Pick<UpkeepStore, "prepareLookups"> {
   const newest = newestRows(db);
   /** Known to this object alone, so that nothing is asked of the database for each message. */
   let next = newest();
   const duplicates = new Duplicates({ db, postings, newestReceivedAt: () => next.receivedAt });
-  duplicates.load();
   transactions.onReload(() => {
     next = newest();
-    duplicates.load();
+    duplicates.reload();
   });
   const insert = inserting(db);
   const commitRequestOf = committingRequests(db, counts, mapped);
@@ -185,6 +185,7 @@ export function createIngestStore({
   }
 
   return {
+    prepareLookups: () => duplicates.loadSlice() || postings.mergeSlice(),
     commit: transactions.wrap((requests: IncomingRequest[]): CommittedMessage[][] => {
       prepareRollback(requests);
       return requests.map(commitRequest);

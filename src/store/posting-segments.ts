@@ -146,21 +146,10 @@ export class PostingSegments {
     return directory;
   }
 
-  /** Every (hash, id) of one field in the segments that have messages from one on. */
-  forEach(field: PostingField, fromId: number, visit: (hash: number, id: number) => void): void {
-    const pieces = this.#db
-      .prepare<[number, number], Buffer>(
-        "SELECT entries FROM posting_pieces WHERE id > ? AND id < ? ORDER BY id",
-      )
-      .pluck();
-    for (const { id, first, end } of this.#inUse()) {
-      if (end <= fromId) continue;
-      const key = pieceKey(id, postingFields.indexOf(field));
-      for (const piece of pieces.iterate(key, key + piecesPerField)) {
-        const { hashes, ids } = decoded(asNumbers(piece), first);
-        for (let at = 0; at < ids.length; at += 1) visit(hashes[at] as number, ids[at] as number);
-      }
-    }
+  /** What the segments in use now list of one field, a piece at a time, newest segment first. */
+  *entries(field: PostingField, fromId: number): Generator<Entries> {
+    for (const segment of this.#inUse().toReversed())
+      if (segment.end > fromId) yield* this.#piecesOf(segment, postingFields.indexOf(field));
   }
 
   /** Inside the transaction that removes messages: those of them that segments list. */
@@ -248,7 +237,7 @@ export class PostingSegments {
         ? inputs.map((input) => new Cursor(this.#piecesOf(input, field)))
         : this.#statements.blocks
             .all(first / blockSize, end / blockSize)
-            .map((row) => new Cursor(blockEntries(row[field] as Buffer, row[2])));
+            .map((row) => new Cursor([blockEntries(asDoubles(row[field] as Buffer), row[2])]));
     return merge;
   }
 
@@ -336,7 +325,7 @@ function writingStatements(db: Db) {
   };
 }
 
-type Entries = { hashes: Float64Array; ids: Float64Array };
+export type Entries = { hashes: Float64Array; ids: Float64Array };
 
 /** Goes along a list that is read a part at a time. */
 class Cursor {
@@ -396,15 +385,15 @@ function decoded(entries: Uint32Array, first: number): Entries {
   return { hashes, ids };
 }
 
-function blockEntries(list: Buffer, block: number): Entries[] {
-  const packed = asDoubles(list);
+/** Of a block, whose entries are packed into a number each. */
+export function blockEntries(packed: ArrayLike<number>, block: number): Entries {
   const [hashes, ids] = [new Float64Array(packed.length), new Float64Array(packed.length)];
   for (let at = 0; at < packed.length; at += 1) {
     const place = (packed[at] as number) % blockSize;
     hashes[at] = ((packed[at] as number) - place) / blockSize;
     ids[at] = block * blockSize + place;
   }
-  return [{ hashes, ids }];
+  return { hashes, ids };
 }
 
 const pieceKey = (segment: number, field: number): number =>

@@ -9,7 +9,9 @@
 
 import {
   asDoubles,
+  blockEntries,
   blockSize,
+  type Entries,
   type Found,
   type PostingField,
   postingFields,
@@ -188,19 +190,19 @@ export class Postings {
   }
 
   /**
-   * Every (hash, id) of one field from a message on, and some of earlier ones: for what is kept in
-   * memory.
+   * The entries of one field from a message on, and some of earlier ones, newest blocks first: for
+   * what is kept in memory. Nothing may be merged until its end.
    */
-  forEach(field: PostingField, fromId: number, visit: (hash: number, id: number) => void): void {
+  *entries(field: PostingField, fromId: number): Generator<Entries> {
     this.#catchUp();
-    this.#segments.forEach(field, fromId, visit);
-    const rows = this.#db
-      .prepare<[number], { block: number; list: Buffer }>(
-        `SELECT block, ${field} AS list FROM postings WHERE block >= ? ORDER BY block`,
-      )
-      .iterate(blockOf(fromId));
-    for (const { block, list } of rows) visitAll(asDoubles(list), block, visit);
-    visitAll(this.#filling[field], this.#block, visit);
+    const filling = this.#block;
+    yield blockEntries(this.#filling[field], filling);
+    for (let block = this.#newestBlock.get(filling) as number | null; block !== null;) {
+      if ((block + 1) * blockSize <= fromId) break;
+      yield blockEntries(asDoubles(this.#select[field].get(block) ?? Buffer.alloc(0)), block);
+      block = this.#newestBlock.get(block) as number | null;
+    }
+    yield* this.#segments.entries(field, fromId);
   }
 
   #note({ id, messageId, userId, anonymousId }: PostingEntry): void {
@@ -214,18 +216,6 @@ export class Postings {
     const list = (field: PostingField) =>
       Buffer.from(Float64Array.from(this.#filling[field]).sort().buffer);
     this.#insert.run(this.#block, list("users"), list("message_ids"));
-  }
-}
-
-function visitAll(
-  list: ArrayLike<number>,
-  block: number,
-  visit: (hash: number, id: number) => void,
-): void {
-  for (let i = 0; i < list.length; i += 1) {
-    const packed = list[i] as number;
-    const place = packed % blockSize;
-    visit((packed - place) / blockSize, block * blockSize + place);
   }
 }
 

@@ -75,7 +75,7 @@ export function createUpkeepStore({
   postings,
   mapped,
   transactions,
-}: RemovingOptions & { transactions: Transactions }): UpkeepStore {
+}: RemovingOptions & { transactions: Transactions }): Omit<UpkeepStore, "prepareLookups"> {
   const accepted = db
     .prepare<[], number>(
       `SELECT coalesce(sum(n), 0) FROM message_counts WHERE state NOT IN (${stateCode("rejected")}, ${stateCode("duplicate")})`,
@@ -167,7 +167,6 @@ export function createUpkeepStore({
       db.exec(`PRAGMA incremental_vacuum(${limit})`);
       return pages - (freePages.get() as { pages: number }).pages;
     },
-    mergePostings: () => postings.mergeSlice(),
     clearMessages: () => clear(db, transactions, [...recordTables, ...profileTables]),
     clearEverything: () =>
       clear(db, transactions, [...recordTables, ...profileTables, ...configurationTables]),

@@ -15,7 +15,7 @@ async function tabTo(page: Page, control: Locator): Promise<void> {
     if (await control.evaluate((element) => element.matches(":focus"))) return;
     await page.keyboard.press("Tab");
   }
-  throw new Error(`Tab does not lead to ${control}.`);
+  throw new Error(`Tab does not lead to ${control.toString()}.`);
 }
 
 async function command(page: Page, text: string): Promise<void> {
@@ -26,8 +26,8 @@ async function command(page: Page, text: string): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
-const focusIn = (control: Locator): Promise<void> =>
-  expect.poll(() => control.evaluate((element) => element.matches(":focus"))).toBe(true);
+const focusIn = async (control: Locator): Promise<void> =>
+  await expect.poll(() => control.evaluate((element) => element.matches(":focus"))).toBe(true);
 
 test("a failure is found, with its reason", async ({ open, inspector }) => {
   await inspector.shop({ steps: [{ do: "answer", status: 410, times: 1 }, { do: "answer" }] });

@@ -5,7 +5,7 @@
 
 import { matchesCondition, parseCondition } from "./condition.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
-import { memberPath, parseMemberPath, withoutMember } from "./member-path.ts";
+import { memberPath, MemberRemoval, parseMemberPath } from "./member-path.ts";
 import { drawUnit } from "./random.ts";
 
 export const filterActions = ["drop", "sample", "allow-properties", "drop-properties"] as const;
@@ -87,41 +87,54 @@ export function applyFilters(
 ): Filtered {
   const applied: AppliedFilter[] = [];
   const removed: string[] = [];
-  let rest = event;
+  const removal = new MemberRemoval(event);
   for (const filter of filters) {
     if (!filter.enabled || !isMet(filter.if, event)) continue;
-    const { name, action, properties = [] } = filter;
+    const { name, action } = filter;
     if (action === "drop" || (action === "sample" && !isDrawn(filter, draw)))
       return { event: null, applied: [...applied, { name, action }], removed };
     if (action === "sample") continue;
     const before = removed.length;
-    const paths = properties.map((path) => parseMemberPath(path) ?? []);
-    for (const path of action === "drop-properties" ? paths : othersThan(paths, rest)) {
-      const found = withoutMember(rest, path);
-      if (found === null || found.removed.length < 2) continue;
-      rest = found.rest;
-      removed.push(memberPath(found.removed));
+    const paths = pathsOf(filter);
+    for (const path of action === "drop-properties" ? paths : othersThan(paths, removal.rest)) {
+      const place = removal.remove(path);
+      if (place !== null) removed.push(memberPath(place));
     }
     if (removed.length > before) applied.push({ name, action });
   }
-  return { event: rest, applied, removed };
+  return { event: removal.rest, applied, removed };
+}
+
+type Path = readonly string[];
+
+/** Those of filters in use, each read once. */
+const knownPaths = new WeakMap<DestinationFilter, Path[]>();
+
+function pathsOf(filter: DestinationFilter): Path[] {
+  let paths = knownPaths.get(filter);
+  if (paths === undefined) {
+    paths = (filter.properties ?? []).map((path) => parseMemberPath(path) ?? []);
+    knownPaths.set(filter, paths);
+  }
+  return paths;
 }
 
 /** Members that are on none of the paths, in those of properties, traits and context that are. */
-function othersThan(paths: readonly (readonly string[])[], event: JsonObject): string[][] {
+function othersThan(paths: readonly Path[], event: JsonObject): string[][] {
   const others: string[][] = [];
-  const walk = (value: Json | undefined, at: readonly string[]): void => {
+  const byToken = (some: readonly Path[], depth: number): Map<string, Path[]> =>
+    Map.groupBy(some, (path) => path[depth] ?? "");
+  const walk = (value: Json | undefined, at: Path, below: readonly Path[]): void => {
     if (!isObject(value)) return;
-    for (const [name, below] of Object.entries(value)) {
+    const listed = byToken(below, at.length);
+    for (const [name, member] of Object.entries(value)) {
       const path = [...at, name];
-      const on = paths.filter((each) =>
-        path.every((token, place) => (each[place] ?? token) === token),
-      );
-      if (on.length === 0) others.push(path);
-      else if (on.every((each) => each.length > path.length)) walk(below, path);
+      const on = listed.get(name);
+      if (on === undefined) others.push(path);
+      else if (on.every((each) => each.length > path.length)) walk(member, path, on);
     }
   };
-  for (const member of new Set(paths.map(([first = ""]) => first))) walk(event[member], [member]);
+  for (const [member, below] of byToken(paths, 0)) walk(event[member], [member], below);
   return others;
 }
 

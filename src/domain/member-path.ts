@@ -3,7 +3,7 @@
  * `properties.items[0].sku`.
  */
 
-import { isObject, type Json, type JsonObject } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 
 const maxText = 200;
 
@@ -41,27 +41,48 @@ export function memberAt(root: Json, tokens: readonly string[]): Json | undefine
 }
 
 /**
- * A copy without a member, and where it was; null when it is not there. An element of an array
- * cannot go alone, because the others would move: then the whole array goes.
+ * Removes members of a message one after the other, and copies what it changes once: a message can
+ * have thousands. An element of an array cannot go alone, because the others would move: then the
+ * whole array goes. Neither does a member of the message itself go.
  */
-export function withoutMember(
-  root: JsonObject,
-  tokens: readonly string[],
-): { rest: JsonObject; removed: string[] } | null {
-  let last = tokens.length;
-  while (last > 0 && Array.isArray(memberAt(root, tokens.slice(0, last - 1)))) last -= 1;
-  const removed = tokens.slice(0, last);
-  if (last === 0 || memberAt(root, removed) === undefined) return null;
-  return { rest: copyWithout(root, removed) as JsonObject, removed };
+export class MemberRemoval {
+  #rest: JsonObject;
+  readonly #copies = new Set<Json>();
+
+  constructor(message: JsonObject) {
+    this.#rest = message;
+  }
+
+  /** What is left: the message itself while nothing was removed. */
+  get rest(): JsonObject {
+    return this.#rest;
+  }
+
+  /** Returns where the member was that is gone now; null when there is none. */
+  remove(tokens: readonly string[]): string[] | null {
+    let last = tokens.length;
+    while (last > 0 && Array.isArray(memberAt(this.#rest, tokens.slice(0, last - 1)))) last -= 1;
+    const removed = tokens.slice(0, last);
+    const name = removed.at(-1);
+    if (last < 2 || name === undefined || memberAt(this.#rest, removed) === undefined) return null;
+    this.#rest = this.#copyOf(this.#rest);
+    let parent = this.#rest;
+    for (const token of removed.slice(0, -1)) {
+      const value = this.#copyOf(parent[token] as JsonObject);
+      // An assignment to `__proto__` would do something else.
+      Object.defineProperty(parent, token, { ...asMember, value });
+      parent = value;
+    }
+    delete parent[name];
+    return removed;
+  }
+
+  #copyOf(value: JsonObject): JsonObject {
+    if (this.#copies.has(value)) return value;
+    const copy = (Array.isArray(value) ? [...value] : { ...value }) as JsonObject;
+    this.#copies.add(copy);
+    return copy;
+  }
 }
 
-function copyWithout(value: Json, [token = "", ...rest]: readonly string[]): Json {
-  if (Array.isArray(value))
-    return value.map((each, place) => (String(place) === token ? copyWithout(each, rest) : each));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, each]) =>
-      name !== token ? [[name, each]] : rest.length === 0 ? [] : [[name, copyWithout(each, rest)]],
-    ),
-  );
-}
+const asMember = { writable: true, enumerable: true, configurable: true };

@@ -37,6 +37,7 @@ import {
   shapeAt,
 } from "./codes.ts";
 import { deliveriesOfMessage, type DeliveryKey, type MappedRequests } from "./mapped-requests.ts";
+import { createPayloadReader } from "./shared-bytes.ts";
 import type { Db } from "./transactions.ts";
 import type { PayloadShape } from "../domain/configuration.ts";
 
@@ -335,6 +336,7 @@ export function createRequestReader(
   const payloads = db.prepare<[number], Record<PayloadShape, Buffer | null>>(
     "SELECT documented, full FROM payloads WHERE message_id = ?",
   );
+  const complete = createPayloadReader(db);
   const filtered = db
     .prepare<[number, number], Buffer>(
       "SELECT after FROM filtered WHERE message_id = ? AND destination_id = ?",
@@ -345,7 +347,7 @@ export function createRequestReader(
     const payload =
       row.shape === filteredShape
         ? filtered.get(row.message_id, row.destination_id)
-        : payloads.get(row.message_id)?.[shapeAt(row.shape)];
+        : complete(row.message_id, payloads.get(row.message_id)?.[shapeAt(row.shape)]);
     return { payload: payload ?? new Uint8Array() };
   };
 }

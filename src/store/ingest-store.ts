@@ -18,6 +18,7 @@ import type { Counts } from "./counts.ts";
 import { Duplicates } from "./duplicates.ts";
 import { committingRequests, type MappedRequests } from "./mapped-requests.ts";
 import type { Postings } from "./postings.ts";
+import { withoutSharedPart } from "./shared-bytes.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
 /**
@@ -154,7 +155,7 @@ export function createIngestStore({
       duplicates.add(messageId, id);
       commitRouted(id, routed, request.receivedAt);
       if (routed.payloads.documented !== undefined || routed.payloads.full !== undefined)
-        insert.payloads(id, routed.payloads);
+        insert.payloads(id, routed.payloads, { ...message, body: request.body });
     }
     return {
       id: id as MessageRowId,
@@ -317,8 +318,8 @@ function inserting(db: Db) {
       const decided = mappings === undefined ? null : JSON.stringify(mappings);
       decision.run(messageId, destinationId, reason, detail, warned, shapeCode(payload), decided);
     },
-    payloads(messageId: number, { documented, full }: Routed["payloads"]) {
-      payloads.run(messageId, documented, full);
+    payloads(messageId: number, made: Routed["payloads"], span: Parameters<typeof stored>[1]) {
+      payloads.run(messageId, stored(made.documented, span), stored(made.full, span));
     },
     delivery(
       id: number,
@@ -330,6 +331,13 @@ function inserting(db: Db) {
       delivery.run(id, messageId, destinationId, queued, shape, createdAt);
     },
   };
+}
+
+function stored(
+  payload: Uint8Array | undefined,
+  span: Parameters<typeof withoutSharedPart>[1],
+): Uint8Array | undefined {
+  return payload === undefined ? undefined : withoutSharedPart(payload, span);
 }
 
 function extraOf(

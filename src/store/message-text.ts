@@ -12,6 +12,7 @@ import type { FactsTest, MessageFacts } from "./message-facts.ts";
 import type { MessageRow } from "./message-rows.ts";
 import { blockSize } from "./posting-segments.ts";
 import type { Postings } from "./postings.ts";
+import { createPayloadReader } from "./shared-bytes.ts";
 import type { Db } from "./transactions.ts";
 
 /** Requests, and bytes of requests, that are searched between two turns of the event loop. */
@@ -67,9 +68,16 @@ export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources
   const span = db.prepare<[number, number], MessageRow>(
     "SELECT * FROM messages WHERE id >= ? AND id < ? ORDER BY id DESC",
   );
-  const payloads = db.prepare<[number, number], Payload>(
+  const complete = createPayloadReader(db);
+  const storedPayloads = db.prepare<[number, number], Payload>(
     "SELECT message_id, documented, full FROM payloads WHERE message_id >= ? AND message_id < ?",
   );
+  const payloadsFrom = (first: number, end: number): Payload[] =>
+    storedPayloads.all(first, end).map(({ message_id: id, documented, full }) => ({
+      message_id: id,
+      documented: complete(id, documented),
+      full: complete(id, full),
+    }));
   const isMapped = (id: number, wanted: RegExp): boolean =>
     mapped.bodiesOf(id).some((body) => wanted.test(body.toString("utf8")));
   const sources = db.prepare<[], { id: number; name: string }>(
@@ -96,7 +104,7 @@ export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources
       }
     }
     if (open.some(({ missing }) => missing.length > 0)) {
-      const sent = new Map(payloads.all(first, last + 1).map((each) => [each.message_id, each]));
+      const sent = new Map(payloadsFrom(first, last + 1).map((each) => [each.message_id, each]));
       for (const each of open) {
         const payload = sent.get(each.id);
         if (payload !== undefined)
@@ -195,7 +203,7 @@ export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources
       const body = bodyOf.get(row.request_id);
       if (body !== undefined && carriesText(row, body, word.pattern)) return true;
       return (
-        payloads.all(row.id, row.id + 1).some((payload) => isSent(payload, word.pattern)) ||
+        payloadsFrom(row.id, row.id + 1).some((payload) => isSent(payload, word.pattern)) ||
         isMapped(row.id, word.pattern)
       );
     },

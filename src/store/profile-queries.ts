@@ -13,6 +13,7 @@ import type {
   ProfileCursor,
   ProfileFilter,
 } from "../engine/profile-ports.ts";
+import { eventProperties } from "./shared-bytes.ts";
 import type { Db } from "./transactions.ts";
 import { groupTraits, identityKindAt } from "./profile-store.ts";
 import type { Page } from "../engine/ports.ts";
@@ -88,7 +89,7 @@ function facts(db: Db): ProfileStore["facts"] {
       `SELECT id, at, ${properties} AS properties FROM profile_events
        WHERE profile_id = @profile AND event = @name AND at > @after ORDER BY at DESC, id DESC LIMIT @limit`,
     );
-  const whole = events("properties");
+  const whole = events(eventProperties);
   const bare = events("'{}'");
   return (profile, needs, now) => {
     const traits = new Map<string, TraitFact>();
@@ -143,7 +144,8 @@ function details(
      FROM profile_events WHERE profile_id = ? GROUP BY event`,
   );
   const lastEvent = db.prepare<[number, string], { id: MessageRowId; properties: string }>(
-    "SELECT id, properties FROM profile_events WHERE profile_id = ? AND event = ? ORDER BY at DESC, id DESC LIMIT 1",
+    `SELECT id, ${eventProperties} AS properties FROM profile_events
+     WHERE profile_id = ? AND event = ? ORDER BY at DESC, id DESC LIMIT 1`,
   );
   const history = db.prepare<
     [number],

@@ -5,7 +5,7 @@
 
 import type { MessageRowId, ProfileId, SourceId } from "../domain/ids.ts";
 import { isObject, type Json, type JsonObject } from "../domain/json.ts";
-import { withoutMember } from "../domain/member-path.ts";
+import { MemberRemoval } from "../domain/member-path.ts";
 import type { MessageType } from "../domain/states.ts";
 import type {
   FollowedMessage,
@@ -16,6 +16,7 @@ import type {
   SeenNames,
 } from "../engine/profile-ports.ts";
 import { stateCode, typeAt, typeCode } from "./codes.ts";
+import { placeOrText } from "./shared-bytes.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
 type Row = {
@@ -130,8 +131,9 @@ export function createProfileStore(db: Db): Building {
     "INSERT INTO profile_history (profile_id, at, kind, body, message_id) VALUES (?, ?, ?, ?, ?)",
   );
 
+  const { textOf, ...followingMethods } = following(db);
   return {
-    ...following(db),
+    ...followingMethods,
     profileOf: ({ kind, value }) =>
       (identity.get(identityCode(kind), value) ?? null) as ProfileId | null,
     profileWithUser: (userId) =>
@@ -160,7 +162,7 @@ export function createProfileStore(db: Db): Building {
       (countEmails.get(profile) ?? 0) < maxEmails && putEmail.run(profile, email).changes > 0,
     emailsOf: (userId) => emails.all(userId),
     addEvent: (profile, event, at, properties, messageId) =>
-      void insertEvent.run(messageId, profile, event, at, JSON.stringify(properties)),
+      void insertEvent.run(messageId, profile, event, at, textOf(properties, messageId)),
     putGroup(profile, groupId, traits, at) {
       putMembership.run(profile, groupId, at);
       putGroup.run(groupId, mergedGroupTraits(group.get(groupId)?.traits, traits, at), at);
@@ -192,7 +194,12 @@ export function groupTraits(text: string): JsonObject {
   );
 }
 
-function following(db: Db): Pick<ProfileStore, "followed" | "nextToFollow" | "markFollowed"> {
+type Following = Pick<ProfileStore, "followed" | "nextToFollow" | "markFollowed"> & {
+  /** As it is stored: the message that was read last has its large properties. */
+  textOf(properties: JsonObject, messageId: MessageRowId): string;
+};
+
+function following(db: Db): Following {
   const upTo = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'followed'").pluck();
   const mark = db.prepare<[string]>(
     "INSERT INTO meta VALUES ('followed', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
@@ -205,6 +212,8 @@ function following(db: Db): Pick<ProfileStore, "followed" | "nextToFollow" | "ma
   const bodyOf = db.prepare<[number], Buffer>("SELECT body FROM requests WHERE id = ?").pluck();
   const followedUpTo = (): number => Number(upTo.get() ?? 0);
 
+  let latest: { row: Row; body: Buffer } | null = null;
+
   /** Read one by one, because the reader may stop after any of them. */
   function* read(rows: readonly Row[]): Generator<FollowedMessage> {
     let request = -1;
@@ -215,8 +224,10 @@ function following(db: Db): Pick<ProfileStore, "followed" | "nextToFollow" | "ma
         request = row.request_id;
         body = bodyOf.get(request);
       }
+      latest = body === undefined ? null : { row, body };
       yield messageOf(row, body);
     }
+    latest = null;
   }
 
   return {
@@ -237,6 +248,12 @@ function following(db: Db): Pick<ProfileStore, "followed" | "nextToFollow" | "ma
       };
     },
     markFollowed: (row) => void mark.run(String(row)),
+    textOf(properties, messageId) {
+      const text = JSON.stringify(properties);
+      return latest?.row.id === messageId
+        ? placeOrText(text, { ...latest.row, body: latest.body })
+        : text;
+    },
   };
 }
 
@@ -268,11 +285,14 @@ function messageOf(row: Row, body: Buffer | undefined): FollowedMessage {
     anonymousId: row.anonymous_id,
     event: row.event,
     timestamp: row.timestamp,
-    members: dropped.reduce(
-      (rest: JsonObject | null, path) => (rest && withoutMember(rest, path)?.rest) ?? rest,
-      members,
-    ),
+    members: members === null ? null : without(members, dropped),
   };
+}
+
+function without(members: JsonObject, paths: readonly (readonly string[])[]): JsonObject {
+  const removal = new MemberRemoval(members);
+  for (const path of paths) removal.remove(path);
+  return removal.rest;
 }
 
 function membersOf(bytes: Buffer): JsonObject | null {

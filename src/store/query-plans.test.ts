@@ -409,7 +409,7 @@ test.each<[string, RegExp, string]>([
   ],
   [
     "whose properties count too",
-    /, properties AS properties FROM profile_events/,
+    /, properties\) AS properties FROM profile_events.*@after/,
     "profile_events_by_profile (profile_id=? AND event=? AND at>?)",
   ],
   [

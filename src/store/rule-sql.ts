@@ -10,6 +10,7 @@ import { compares, comparesAll, type Condition } from "../domain/evaluate.ts";
 import { nameOf, windowMs } from "../domain/facts.ts";
 import type { Json, JsonObject } from "../domain/json.ts";
 import type { Computation, EventCondition, Rule, TraitCondition } from "../domain/rules.ts";
+import { eventProperties } from "./shared-bytes.ts";
 
 /** Decides about a JSON text of the database; statements name it by its place in `tests`. */
 export type TextTest = (text: string) => boolean;
@@ -120,7 +121,7 @@ function eventEnd(condition: EventCondition, bind: Bind, test: Test): string {
   const properties =
     where.length === 0
       ? ""
-      : ` AND hookyard_test(user.id, ${test((text) => comparesAll(where, JSON.parse(text) as JsonObject))}, properties)`;
+      : ` AND hookyard_test(user.id, ${test((text) => comparesAll(where, JSON.parse(text) as JsonObject))}, ${eventProperties})`;
   return `(SELECT ${end} FROM profile_events INDEXED BY profile_events_by_profile
     WHERE profile_id = user.id AND event = ${bind(nameOf(condition.event))}${inWindow}${properties}
     ORDER BY at DESC LIMIT 1 OFFSET ${bind(atLeast - 1)})`;
@@ -139,7 +140,7 @@ export function computationQuestion(computation: Computation): Question {
     WITH asked AS MATERIALIZED (
       SELECT user.id, user.user_id, (
         SELECT hookyard_compute(user.id, at, ${needsProperties ? "properties" : "NULL"}) FROM (
-          SELECT at, properties FROM profile_events INDEXED BY profile_events_by_profile
+          SELECT at${needsProperties ? `, ${eventProperties} AS properties` : ""} FROM profile_events INDEXED BY profile_events_by_profile
           WHERE profile_id = user.id AND event = @event${window === null ? "" : " AND at > @now - @window"}
           ORDER BY at, id
         )

@@ -13,7 +13,13 @@ import { reaches, type Figure, type Row } from "./measure.ts";
 import { firstSync, liveAudiences } from "./rows/audiences.ts";
 import { browserFlow, browserScroll, browserTail } from "./rows/browser.ts";
 import { client } from "./rows/client.ts";
-import { deliveryAmongMany, deliveryIngested, deliveryQueued, traces } from "./rows/delivery.ts";
+import {
+  deliveryAmongMany,
+  deliveryIngested,
+  deliveryQueued,
+  largeMessages,
+  traces,
+} from "./rows/delivery.ts";
 import { endpoints } from "./rows/endpoints.ts";
 import { following } from "./rows/following.ts";
 import { ingestBatches, ingestDelivering, ingestPlan, ingestSingles } from "./rows/ingest.ts";
@@ -27,6 +33,7 @@ const rows: Row[] = [
   deliveryQueued,
   deliveryAmongMany,
   deliveryIngested,
+  largeMessages,
   traces,
   following,
   liveAudiences,

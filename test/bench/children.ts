@@ -48,6 +48,8 @@ export type Program = Child & {
   residentBytes(): number;
   /** What it has taken of the processors: what else the machine does is not in it. */
   processorMs(): number;
+  /** What it has written to its files. */
+  writtenBytes(): number;
   call<T>(method: string, path: string, body?: object): Promise<T>;
   uiUrl: string;
   token: string;
@@ -105,6 +107,7 @@ export async function startProgram(
     readyAfterMs,
     residentBytes: () => residentBytes(child.pid ?? 0),
     processorMs: () => processorMs(child.pid ?? 0),
+    writtenBytes: () => writtenBytes(child.pid ?? 0),
     async call<T>(method: string, path: string, body?: object): Promise<T> {
       const response = await fetch(uiUrl + path, {
         method,
@@ -139,6 +142,10 @@ function residentBytes(pid: number): number {
 function processorMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+function writtenBytes(pid: number): number {
+  return Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1]);
 }
 
 function childOf(child: ChildProcess): Child {

@@ -117,3 +117,14 @@ export function makeMessage(random: Random, at = Date.now()): BenchMessage {
   }
   return message;
 }
+
+/** The same message with a text that makes it so large; as it is when it is larger already. */
+export function enlarged(message: BenchMessage, bytes: number, random: Random): BenchMessage {
+  const size = JSON.stringify(message).length;
+  if (size >= bytes) return message;
+  const member = message.type === "identify" ? "traits" : "properties";
+  let description = "";
+  while (description.length < bytes - size) description += `${pick(random, events)} `;
+  const members = message[member] as object;
+  return { ...message, [member]: { ...members, description: description.slice(size - bytes) } };
+}

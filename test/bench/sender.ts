@@ -6,7 +6,7 @@
 
 import { connect, type Socket } from "node:net";
 import { scriptData } from "./children.ts";
-import { makeMessage, seeded } from "./messages.ts";
+import { enlarged, makeMessage, seeded } from "./messages.ts";
 
 export type Load = {
   /** An ingest port; with a path, a place that takes single messages at that path. */
@@ -17,6 +17,8 @@ export type Load = {
   requests: number;
   writeKey: string;
   seed: number;
+  /** Makes each message so large, with a text among its properties. */
+  messageBytes?: number;
   /** Starts a request this often instead of as soon as a connection is free. */
   everyMs?: number;
 };
@@ -29,12 +31,15 @@ export type Sent = { startedAt: number; endedAt: number };
 
 const now = (): number => performance.timeOrigin + performance.now();
 
-function makeRequests({ url, batch, requests, writeKey, seed }: Load): Buffer[] {
+function makeRequests(load: Load): Buffer[] {
+  const { url, batch, requests, writeKey, seed, messageBytes = 0 } = load;
   const random = seeded(seed);
   const { host, pathname } = new URL(url);
   const authorization = Buffer.from(`${writeKey}:`).toString("base64");
   return Array.from({ length: requests }, () => {
-    const messages = Array.from({ length: batch }, () => makeMessage(random));
+    const messages = Array.from({ length: batch }, () =>
+      enlarged(makeMessage(random), messageBytes, random),
+    );
     const body = JSON.stringify(batch === 1 ? messages[0] : { batch: messages });
     const path =
       pathname !== "/" ? pathname : batch === 1 ? `/v1/${messages[0]?.type}` : "/v1/batch";

@@ -23,13 +23,17 @@ test("each file in a picture is in its folder", () => {
   expect(named.filter((path) => !existsSync(src + path))).toEqual([]);
 });
 
-test("each file in the text exists", () => {
-  const named = [...page.matchAll(/`([\w-]+\/[\w/-]+\.ts)`/g)].map(([, path = ""]) => path);
-  expect(named.length).toBeGreaterThan(10);
-  expect(
-    named.filter((path) => !existsSync(src + path) && !existsSync(`${src}../${path}`)),
-  ).toEqual([]);
-});
+test.for(["docs/ARCHITECTURE.md", "CONTRIBUTING.md"])(
+  "each file in the text of %s exists",
+  (name) => {
+    const text = readFileSync(`${src}../${name}`, "utf8");
+    const named = [...text.matchAll(/`([\w-]+\/[\w/.-]+\.tsx?)`/g)].map(([, path = ""]) => path);
+    expect(named.length).toBeGreaterThan(10);
+    expect(
+      named.filter((path) => !existsSync(src + path) && !existsSync(`${src}../${path}`)),
+    ).toEqual([]);
+  },
+);
 
 test("each folder of the program and of the engine is on the page", () => {
   const foldersIn = (path: string): string[] =>

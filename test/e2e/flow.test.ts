@@ -173,7 +173,17 @@ describe("the flow", () => {
     await call("pipeline.settle", {});
     const { page } = await open("/flow");
     const flow = flowPage(page);
-    await flow.row("Destination 4").click();
+    await flow.row("5 Destination").first().waitFor();
+    expect(await flow.row("Destination 4").count()).toBe(0);
+    await page.keyboard.press("g");
+    await flow.row("Destination 4").waitFor();
+    await page.keyboard.press("g");
+    await flow.row("5 Destination").first().click();
+    await flow.row("Destination 4").waitFor();
+    await page.keyboard.press("g");
+    await page.keyboard.press("/");
+    await page.keyboard.type("destination 4");
+    await page.keyboard.press("Enter");
     const card = flow.card("Destination 4");
     await card.getByRole("link", { name: "Source 0", exact: true }).waitFor();
     await card.getByText("100 %").waitFor();

@@ -151,7 +151,7 @@ function hear(sim: Simulation, db: Database, row: MessageRow): void {
     .map(({ destination_id }) => heardBy(row.source_id, destinationOf(destination_id)));
   for (const { destination_id, reason } of sim.isHandled ? [] : decisions) {
     const { audienceCalls } = model.destinations.get(destinationOf(destination_id)) ?? {};
-    if (audienceCalls === undefined) continue;
+    if (audienceCalls === undefined || reason.startsWith("first_sync")) continue;
     const gets = audienceCalls === "both" || audienceCalls === type;
     if ((reason === "other_call") === gets)
       throw new Broken("a destination gets the calls that it wants", audienceCalls, {

@@ -7,7 +7,7 @@ import { createHmac } from "node:crypto";
 import type { Database } from "better-sqlite3";
 import { deliveryStates, messageStates } from "../../src/domain/states.ts";
 import { Broken } from "./broken.ts";
-import { bodiesOf, type Body } from "./check-routing.ts";
+import { createBodies } from "./check-routing.ts";
 import { destinationOf, type Destination } from "./model.ts";
 import type { Simulation } from "./simulation.ts";
 import type { Received } from "./receivers.ts";
@@ -70,7 +70,7 @@ function checkBody(
   const idsOf = db
     .prepare<[string], number>("SELECT id FROM messages WHERE message_id = ?")
     .pluck();
-  const madeOf = db.prepare<[{ id: number }], Body>(bodiesOf);
+  const madeOf = createBodies(db);
   const partsOf = db
     .prepare<[number], Buffer>("SELECT body FROM batch_parts WHERE delivery_id = ? ORDER BY id")
     .pluck();
@@ -88,7 +88,7 @@ function checkBody(
     }
     const made = idsOf
       .all(messageId)
-      .flatMap((id) => madeOf.all({ id }))
+      .flatMap((id) => madeOf(id))
       .filter(
         ({ destination_id, isPart }) =>
           (destination === undefined || destinationOf(destination_id) === destination.id) &&
@@ -109,8 +109,8 @@ function checkBody(
 }
 
 /**
- * Of a batch, the signature covers the first element. By any secret that the destination has had since rounds began that are not over: a round reads it
- * when it starts.
+ * Of a batch, the signature covers the first element. By any secret that the destination has had
+ * since rounds began that are not over: a round reads it when it starts.
  */
 function checkHeaders(
   sim: Simulation,

@@ -77,7 +77,7 @@ const drawCondition = (random: Random): string => random.pick(conditions)[0];
 
 const filters: readonly Filter[] = [
   { name: "Half of the users", action: "sample", share: 0.5, by: "user" },
-  { name: "Half of the messages", action: "sample", share: 0.5, by: "random" },
+  { name: "Few of the messages", action: "sample", share: 0.05, by: "random" },
   { name: "Drop", action: "drop" },
   { name: "Mask", action: "drop-properties", properties: ["properties.total", "traits.visits"] },
   { name: "Only", action: "allow-properties", properties: ["properties.unit", "traits.plan"] },

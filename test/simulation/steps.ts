@@ -131,7 +131,7 @@ export const steps = {
             retryProfile: 2,
             payload: 1,
             filters: 2,
-            sourceIds: 2,
+            sourceIds: 4,
             audienceCalls: 1,
             delete: 0.4,
           });

@@ -118,7 +118,7 @@ export async function destinationDraft(
     name: `Destination ${(model.made += 1)}`,
     sourceIds: [
       ...random.some(ids(all.filter((source) => !isOwn(source))), 1),
-      ...(random.chance(0.5) ? random.some(ids(all.filter(isOwn))) : []),
+      ...(random.chance(0.7) ? random.some(ids(all.filter(isOwn))) : []),
     ],
     ...(kind === "webhooks"
       ? { webhooks: webhooks(sim, endpoints), payload: random.pick(["documented", "full"]) }
@@ -126,7 +126,7 @@ export async function destinationDraft(
     filters: drawFilters(random),
     audienceCalls: random.pick(["identify", "track", "both"]),
     sharedSecret: random.chance(0.6) ? `secret ${random.below(1000)} ü` : null,
-    enabled: random.chance(0.9),
+    enabled: random.chance(0.8),
     retryProfile: random.pick(["documented", "documented", "quick", "listed", "svix", "convoy"]),
   };
 }

@@ -6,7 +6,7 @@
 import type { CheckedMessage } from "../../domain/check.ts";
 import type { Source } from "../../domain/configuration.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
-import { withoutMember } from "../../domain/member-path.ts";
+import { MemberRemoval } from "../../domain/member-path.ts";
 import { invalid, type Problem } from "../../domain/problem.ts";
 import {
   defaultPlanSettings,
@@ -175,7 +175,7 @@ class Check {
   readonly #message;
   readonly #violations: PlanViolation[] = [];
   readonly #dropped: string[][] = [];
-  #subject: JsonObject;
+  readonly #removal: MemberRemoval;
 
   constructor(
     source: Pick<Source, "name">,
@@ -187,13 +187,13 @@ class Check {
     this.#plan = plan;
     this.#rules = rules;
     this.#message = message;
-    this.#subject = subjectOf(message);
+    this.#removal = new MemberRemoval(subjectOf(message));
   }
 
   result(): PlanCheck {
     const { unplannedEvents, onViolation } = this.#plan;
     const rule = this.#rules.rule(this.#message);
-    const whole = this.#subject;
+    const whole = this.#removal.rest;
     let reason: PlanCheck["reason"] = null;
     if (rule === null && this.#message.type === "track" && unplannedEvents !== "allow") {
       const violation = { path: "event", message: this.#unplanned() };
@@ -209,9 +209,9 @@ class Check {
         reason ??= this.#blockedBy("plan_violations", violation);
     }
     if (rule !== null) this.#checkNames(rule);
-    const { traits, properties } = this.#subject;
+    const { traits, properties } = this.#removal.rest;
     const message =
-      this.#subject === whole
+      this.#removal.rest === whole
         ? this.#message
         : { ...this.#message, members: this.#trimmed({ traits, properties }) };
     const violations = this.#violations.slice(0, maxViolations);
@@ -219,7 +219,7 @@ class Check {
   }
 
   #check(rule: CompiledRule): void {
-    const message = this.#subject;
+    const message = this.#removal.rest;
     const { resetSteps, TooCostly } = compiler();
     resetSteps();
     try {
@@ -244,22 +244,21 @@ class Check {
     if (unplannedProperties === "allow" || planned === null) return;
     const { type } = this.#message;
     const member = type === "identify" || type === "group" ? "traits" : "properties";
-    const members = this.#subject[member];
+    const members = this.#removal.rest[member];
     if (!isObject(members)) return;
+    const known = new Set(this.#violations.map(({ path }) => path));
     for (const name of Object.keys(members)) {
       if (planned.names.has(name) || planned.fits(name)) continue;
       const path = `${member}.${name.slice(0, 100)}`;
-      if (!this.#violations.some((violation) => violation.path === path))
-        this.#violations.push({ path, message: "is not in the plan" });
+      if (!known.has(path)) this.#violations.push({ path, message: "is not in the plan" });
+      known.add(path);
       if (unplannedProperties === "drop") this.#drop([member, name]);
     }
   }
 
   #drop(tokens: readonly string[]): void {
-    const found = withoutMember(this.#subject, tokens);
-    if (found === null || found.removed.length < 2) return;
-    this.#subject = found.rest;
-    if (this.#dropped.length < maxDropped) this.#dropped.push(found.removed);
+    const removed = this.#removal.remove(tokens);
+    if (removed !== null && this.#dropped.length < maxDropped) this.#dropped.push(removed);
   }
 
   #trimmed(of: { traits: Json | undefined; properties: Json | undefined }): JsonObject {

@@ -74,6 +74,8 @@ export const shortcuts: readonly { keys: string[]; does: string; where: string }
   { keys: ["r"], does: "retry now", where: "a message" },
   { keys: ["m", "l"], does: "map, list", where: "Flow" },
   { keys: ["← →", "↑ ↓"], does: "walk along the lines", where: "Flow" },
+  { keys: ["/"], does: "show one source or destination", where: "Flow" },
+  { keys: ["g"], does: "open or close the groups", where: "Flow" },
   { keys: ["h"], does: "hold one message of a line, release it", where: "Flow" },
   { keys: ["r"], does: "run, stop the run", where: "a scenario" },
   { keys: ["c"], does: "copy as cURL", where: "a message" },

@@ -8,7 +8,7 @@ import { startProgram, startScript, type Child, type Program } from "../children
 import { addDestination, addSource, fill } from "../fill.ts";
 import type { DeliveryFloor } from "../floors/delivery-floor.ts";
 import { makeMessage, seeded } from "../messages.ts";
-import { takePairs, type BenchOptions, type Row } from "../measure.ts";
+import { median, takePairs, type BenchOptions, type Row } from "../measure.ts";
 import type { Arrivals } from "../receiver.ts";
 import type { Load, Sent } from "../sender.ts";
 import { withDirectory } from "../temporary.ts";
@@ -112,20 +112,26 @@ type Ingested = {
   perSecond: number;
   /** Microseconds of the processors for each message. */
   processorUs: number;
+  /** Kilobytes written to the disk for each message, with what the log and its checkpoints repeat. */
+  writtenKb: number;
 };
+
+type Ingesting = { deliveries: number; flags?: readonly string[] } & Partial<
+  Pick<Load, "batch" | "messageBytes">
+>;
 
 function ingested(
   { child, url }: Receiver,
-  deliveries: number,
-  flags: readonly string[] = [],
+  { deliveries, flags = [], batch = 500, messageBytes = 0 }: Ingesting,
 ): Promise<Ingested> {
   return withDirectory(async (data) => {
     const program = await startProgram(data, { flags });
     const load: Load = {
       url: program.ingestUrl,
       connections: 8,
-      batch: 500,
-      requests: deliveries / 500,
+      batch,
+      messageBytes,
+      requests: deliveries / batch,
       writeKey,
       seed: 3,
     };
@@ -145,12 +151,14 @@ function ingested(
       child.send({ expect: deliveries });
       const arrived = child.answer<Arrivals>();
       const before = program.processorMs();
+      const written = program.writtenBytes();
       sender.send({});
       const [{ startedAt }, { lastAt }] = await Promise.all([sender.answer<Sent>(), arrived]);
       await checkRecorded(program, deliveries);
       return {
         perSecond: (deliveries * 1000) / (lastAt - startedAt),
         processorUs: ((program.processorMs() - before) * 1000) / deliveries,
+        writtenKb: (program.writtenBytes() - written) / 1024 / deliveries,
       };
     } finally {
       await sender.stop();
@@ -209,7 +217,7 @@ export const deliveryIngested: Row = {
       const n = countOf(options);
       const pairs = await takePairs(
         options,
-        async () => (await ingested(receiver, n)).perSecond,
+        async () => (await ingested(receiver, { deliveries: n })).perSecond,
         () => floor(receiver, n),
       );
       return [
@@ -223,6 +231,42 @@ export const deliveryIngested: Row = {
     }),
 };
 
+export const largeMessages: Row = {
+  name: "large-messages",
+  run: (options) =>
+    withReceiver(async (receiver) => {
+      const runs: Ingested[] = [];
+      for (let run = 0; run < (options.quick ? 3 : 5); run += 1) {
+        runs.push(
+          await ingested(receiver, {
+            deliveries: options.quick ? 1000 : 3000,
+            batch: 10,
+            // Below the limit of a message, 32,768 bytes.
+            messageBytes: 32_000,
+          }),
+        );
+        const { processorUs, writtenKb } = runs.at(-1) as Ingested;
+        options.say(`${Math.round(processorUs)} µs, ${Math.round(writtenKb)} KB`);
+      }
+      const figure = "a message of 32 KB, ingest to delivered";
+      return [
+        {
+          figure: `${figure}: processor time`,
+          unit: "µs",
+          value: median(runs.map(({ processorUs }) => processorUs)),
+          mustReach: { atMost: 400 },
+          runs,
+        },
+        {
+          figure: `${figure}: written`,
+          unit: "KB",
+          value: median(runs.map(({ writtenKb }) => writtenKb)),
+          mustReach: { atMost: 120 },
+        },
+      ];
+    }),
+};
+
 export const traces: Row = {
   name: "traces",
   run: (options) =>
@@ -230,7 +274,7 @@ export const traces: Row = {
       withReceiver(async (collector) => {
         const n = countOf(options);
         const cost = async (...flags: string[]): Promise<number> =>
-          (await ingested(receiver, n, flags)).processorUs;
+          (await ingested(receiver, { deliveries: n, flags })).processorUs;
         const pairs = await takePairs(
           options,
           () => cost("--traces", collector.url),

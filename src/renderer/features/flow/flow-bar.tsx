@@ -5,19 +5,72 @@ import { Choice } from "../../kit/controls.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { clockTime, count } from "../../kit/words.ts";
+import { useKeys } from "../../stores/keys.ts";
 import { type FlowLine, type FlowModel, troubles } from "./flow-model.ts";
 import { lineHref } from "./flow-places.ts";
+import { isMany } from "./map-layout.ts";
 
 export type Shape = "map" | "list";
+
+/** `/` leads here: the name of a source or a destination, which is then shown alone. */
+function Find({ model, onFind }: { model: FlowModel; onFind: (id: string) => void }) {
+  const [text, setText] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  useKeys({ "/": () => field.current?.focus() });
+  const all = [...model.destinations, ...model.origins];
+  const find = (): void => {
+    const wanted = text.trim().toLowerCase();
+    const names = (test: (name: string) => boolean) =>
+      all.find(({ name }) => test(name.toLowerCase()));
+    const found =
+      names((name) => name === wanted) ??
+      names((name) => name.startsWith(wanted)) ??
+      names((name) => name.includes(wanted));
+    if (wanted === "" || found === undefined) return;
+    setText("");
+    field.current?.blur();
+    onFind(found.id);
+  };
+  return (
+    <form
+      className="flow-find"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        find();
+      }}
+    >
+      <Icon name="search" small />
+      <input
+        ref={field}
+        value={text}
+        list="flow-names"
+        aria-label="Show one source or destination"
+        aria-keyshortcuts="/"
+        placeholder="show one source or destination"
+        onChange={({ target }) => setText(target.value)}
+        onKeyDown={({ key }) => (key === "Escape" ? field.current?.blur() : undefined)}
+      />
+      <kbd aria-hidden="true">/</kbd>
+      <datalist id="flow-names">
+        {all.map(({ id, name }) => (
+          <option key={id} value={name} />
+        ))}
+      </datalist>
+    </form>
+  );
+}
 
 export function FlowBar({
   model,
   shape,
   onShape,
+  onFind,
 }: {
   model: FlowModel;
   shape: Shape;
   onShape: (shape: Shape) => void;
+  onFind: (id: string) => void;
 }) {
   const failing = troubles(model, "failing");
   const hanging = troubles(model, "hanging");
@@ -60,6 +113,7 @@ export function FlowBar({
         ]}
         onChange={onShape}
       />
+      {shape === "map" && isMany(model) ? <Find model={model} onFind={onFind} /> : null}
       {failing.length === 0 ? null : (
         <button type="button" className={`alarm ${worst}`} onClick={() => goTo(failing)}>
           <OutcomeGlyph outcome={worst} />

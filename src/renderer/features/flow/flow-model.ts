@@ -76,6 +76,8 @@ export type FlowDestination = {
   due: readonly number[];
   /** The state of its worst webhook. */
   state: LineState;
+  /** Of a row that shows several. */
+  members?: readonly FlowDestination[];
 };
 
 export type FlowModel = {

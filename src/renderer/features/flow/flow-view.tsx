@@ -21,7 +21,7 @@ import { FlowList } from "./flow-list.tsx";
 import { FlowMap } from "./flow-map.tsx";
 import { type FlowAnswer, type FlowModel, lineKey, newestOn } from "./flow-model.ts";
 import { FlowPanel } from "./flow-panel.tsx";
-import { loomLayout, needsAttention } from "./loom-layout.ts";
+import { grouped, isGroup, loomLayout, needsAttention } from "./loom-layout.ts";
 import { type Drawing, isMany, mapLayout, type Room } from "./map-layout.ts";
 import { useFlow } from "./use-flow.ts";
 import "./flow.css";
@@ -111,7 +111,12 @@ export function FlowView() {
   const main = shape === "list" ? <FlowList model={model} /> : map;
   return (
     <section className="flow" aria-label="Flow">
-      <FlowBar model={model} shape={shape} onShape={choose} />
+      <FlowBar
+        model={model}
+        shape={shape}
+        onShape={choose}
+        onFind={(id) => change({ query: { focus: id } })}
+      />
       <ProblemText error={error} />
       {selected === null ? (
         <div className="flow-main">{main}</div>
@@ -164,9 +169,15 @@ type AreaProps = {
   onFocus: (id: string) => void;
 };
 
-function MapArea({ model, flow, isEmpty, ...map }: AreaProps) {
+function MapArea({ model: each, flow, isEmpty, ...map }: AreaProps) {
   const area = useRef<HTMLDivElement>(null);
   const room = useRoom(area);
+  const [groups, setGroups] = useState(true);
+  useKeys({ g: () => setGroups(!groups) });
+  // What is looked at alone, or on the way, has a row of its own.
+  const groupedModel = useMemo(() => (isMany(each) ? grouped(each) : each), [each]);
+  const isOpen = !groups || map.lit.size > 0 || map.focus !== null;
+  const model = isOpen ? each : groupedModel;
   const drawing = useDrawing(model, isEmpty ? { ...room, height: 260 } : room);
   const isLost = useFeed((feed) => feed.lostAt !== null);
   const isStill = useReducedMotion();
@@ -179,7 +190,14 @@ function MapArea({ model, flow, isEmpty, ...map }: AreaProps) {
         className={`flow-area${isLost ? " lost" : ""}${isEmpty ? " empty-flow" : ""}`}
       >
         {drawing === null ? null : (
-          <FlowMap model={model} flow={flow} drawing={drawing} isStill={isStill} {...map} />
+          <FlowMap
+            model={model}
+            flow={flow}
+            drawing={drawing}
+            isStill={isStill}
+            {...map}
+            onFocus={(id) => (isGroup(id) ? setGroups(false) : map.onFocus(id))}
+          />
         )}
         {drawing?.kind === "loom" && focused === undefined ? <Totals model={model} /> : null}
         {drawing?.kind === "loom" && focused !== undefined && map.focus !== null ? (
@@ -187,7 +205,9 @@ function MapArea({ model, flow, isEmpty, ...map }: AreaProps) {
         ) : null}
         {isEmpty ? <FlowStart /> : null}
       </div>
-      {isEmpty ? null : <Legend isLoom={drawing?.kind === "loom"} />}
+      {isEmpty ? null : (
+        <Legend isLoom={drawing?.kind === "loom"} hasGroups={groupedModel !== each} />
+      )}
     </>
   );
 }
@@ -222,7 +242,7 @@ function Totals({ model: { origins, destinations } }: { model: FlowModel }) {
   );
 }
 
-function Legend({ isLoom }: { isLoom: boolean }) {
+function Legend({ isLoom, hasGroups }: { isLoom: boolean; hasGroups: boolean }) {
   return (
     <footer className="flow-legend" aria-hidden="true">
       {isLoom ? (
@@ -262,6 +282,11 @@ function Legend({ isLoom }: { isLoom: boolean }) {
         fails
       </span>
       <span className="grow" />
+      {hasGroups ? (
+        <span>
+          <kbd>g</kbd> opens, closes groups
+        </span>
+      ) : null}
       <span className="opt">
         <kbd>←</kbd>
         <kbd>→</kbd>

@@ -17,6 +17,59 @@ const tightRows = { source: 20, big: 38, small: 20 };
 export const needsAttention = (state: LineState): boolean =>
   state === "failing" || state === "hanging" || state === "partly";
 
+/** Over twelve that need no attention, those that are alike share a row. */
+const mostRows = 12;
+const maxEnds = 8;
+const groupMark = "group:";
+
+export const isGroup = (id: string): boolean => id.startsWith(groupMark);
+
+/** Destinations with the same sources whose names begin alike become one row with their number. */
+export function grouped(model: FlowModel): FlowModel {
+  const calm = model.destinations.filter(({ state }) => !needsAttention(state));
+  if (calm.length <= mostRows) return model;
+  const alike = new Map<string, FlowDestination[]>();
+  const keyOf = ({ name, enabled, lines }: FlowDestination): string =>
+    JSON.stringify([name.split(/\s/)[0], enabled, lines.map(({ from }) => from).toSorted()]);
+  for (const each of calm) alike.set(keyOf(each), [...(alike.get(keyOf(each)) ?? []), each]);
+  const destinations = model.destinations.flatMap((each): FlowDestination[] => {
+    const members = calm.includes(each) ? (alike.get(keyOf(each)) ?? []) : [];
+    if (members.length < 2) return [each];
+    return members[0] === each ? [groupOf(each, members)] : [];
+  });
+  return { ...model, destinations };
+}
+
+function groupOf(first: FlowDestination, members: readonly FlowDestination[]): FlowDestination {
+  const id = groupMark + first.id;
+  const name = `${members.length} ${first.name.split(/\s/)[0]}`;
+  const sum = (of: (each: FlowDestination) => number): number =>
+    members.reduce((total, each) => total + of(each), 0);
+  return {
+    ...first,
+    id,
+    name,
+    members,
+    perSecond: Math.round(sum(({ perSecond }) => perSecond) * 10) / 10,
+    count: sum(({ count }) => count),
+    queued: sum(({ queued }) => queued),
+    waiting: sum(({ waiting }) => waiting),
+    lines: first.lines.map((line) => {
+      const own = members.flatMap(({ lines }) => lines.filter(({ from }) => from === line.from));
+      return {
+        ...line,
+        key: lineKey(line.from, id),
+        to: id,
+        toName: name,
+        words: "",
+        perSecond: own.reduce((total, { perSecond }) => total + perSecond, 0),
+        count: own.reduce((total, { count }) => total + count, 0),
+      };
+    }),
+    webhooks: members.flatMap(({ webhooks }) => webhooks).slice(0, maxEnds),
+  };
+}
+
 /** `attention` has the destinations of the first group: the caller decides when a row moves. */
 export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<string>): Drawing {
   const order = ordered(model);
@@ -54,7 +107,11 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
     { words: "Sources", count: origins.length, x: 24, y: 14 },
   ];
 
-  const addRow = ({ id, lines, webhooks }: FlowDestination, y: number, isBig: boolean): void => {
+  const addRow = (
+    { id, lines, webhooks, members = [] }: FlowDestination,
+    y: number,
+    isBig: boolean,
+  ): void => {
     const froms = origins.filter((origin) => lines.some(({ from }) => from === origin));
     const xs = froms.map((from) => columnX.get(from) as number);
     if (xs.length > 0)
@@ -67,23 +124,24 @@ export function loomLayout(model: FlowModel, room: Room, attention: ReadonlySet<
       dots.push({ source: from, destination: id, x, y });
       lowest.set(from, Math.max(lowest.get(from) ?? 0, y));
       const sourceY = listTop + origins.indexOf(from) * size.source;
-      routes.set(lineKey(from, id), [
-        [columns, sourceY],
-        [x, sourceY],
-        [x, y],
-        [node, y],
-      ]);
+      for (const each of [id, ...members.map((member) => member.id)])
+        routes.set(lineKey(from, each), [
+          [columns, sourceY],
+          [x, sourceY],
+          [x, y],
+          [node, y],
+        ]);
     }
     nodes.push({ key: id, x: node, y, height: 12 });
     const from = isBig ? node : node + Math.min(300, (end - node) * 0.42);
     const slots = Math.max(1, webhooks.length);
     for (const [nth, webhook] of webhooks.entries()) {
       const to = end - (slots - 1 - nth) * 14;
-      tracks.set(lineKey(id, webhook.id), [
+      tracks.set(webhook.line.key, [
         [nth === 0 ? from : end - (slots - nth) * 14 + 8, y],
         [to, y],
       ]);
-      routes.set(lineKey(id, webhook.id), [
+      routes.set(webhook.line.key, [
         [node, y],
         [to, y],
       ]);

@@ -12,7 +12,6 @@ import { count } from "../../kit/words.ts";
 import { call, CallError } from "../../transport/transport.ts";
 import { attemptWithoutCredentials, harOfAttempts } from "../details/copy-as.ts";
 import { withAllBytes } from "../details/left-out.ts";
-import { openShareDialog } from "../share/share-dialog.tsx";
 import type { ListFilter } from "./filter-text.ts";
 
 type Progress = { does: "Exporting" | "Replaying"; done: number; total: number };
@@ -168,10 +167,12 @@ type ExportOptions = {
   filter: ListFilter | null;
   /** Makes a scenario of messages. */
   onRecord: (idsOf: () => Promise<readonly string[]>) => void;
+  /** Shares these, or those that match. */
+  onShare: (ids: readonly string[] | null) => void;
 };
 
 /** The entries of the export menu. */
-export function exportItems({ selected, filter, onRecord }: ExportOptions): MenuItem[] {
+export function exportItems({ selected, filter, onRecord, onShare }: ExportOptions): MenuItem[] {
   const { exportThese, exportMatching } = useExport.getState();
   const which =
     filter !== null && Object.keys(filter).length === 0
@@ -217,13 +218,13 @@ export function exportItems({ selected, filter, onRecord }: ExportOptions): Menu
       label: `${those} as a share file…`,
       icon: "forward",
       disabled: selected.length === 0,
-      onSelect: () => openShareDialog(selected),
+      onSelect: () => onShare(selected),
     },
     {
       label: "Matching messages as a share file…",
       icon: "forward",
       disabled: filter === null,
-      onSelect: () => openShareDialog(),
+      onSelect: () => onShare(null),
     },
   ];
 }

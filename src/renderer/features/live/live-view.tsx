@@ -29,6 +29,7 @@ import { AttemptView } from "../attempt/attempt-view.tsx";
 import { WhatIfView } from "../attempt/what-if-view.tsx";
 import { MessageDetails } from "../details/message-details.tsx";
 import { recordScenario } from "../scenarios/own-scenarios.ts";
+import { openShareDialog } from "../share/share-dialog.tsx";
 import { Welcome } from "../welcome/welcome.tsx";
 import { exportItems } from "./export.ts";
 import { FilterBar, Notice } from "./filter-bar.tsx";
@@ -158,6 +159,7 @@ export function LiveView() {
                     selected: marked.size > 0 ? [...marked] : selected === null ? [] : [selected],
                     filter: listFilter,
                     onRecord,
+                    onShare: openShareDialog,
                   })}
                 />
                 <MatchBar

@@ -1,0 +1,117 @@
+/**
+ * What a large message leaves beside the body of its request repeats most of that body: the payload
+ * of its deliveries, and the properties of its event. The part that is the same, byte for byte, is
+ * stored once: the payload has the place of that part in the body, and properties that are all there
+ * have nothing else. What differs (`1.0` becomes `1`, a key comes twice) is stored in full.
+ */
+
+import type { Db } from "./transactions.ts";
+
+/** Smaller ones share a page with others anyway. */
+const minBytes = 4096;
+
+/** The first byte of a payload without its shared part. JSON begins with none such. */
+const mark = 1;
+const headBytes = 13;
+
+/** Bytes that have to be found in the body, to look further from there. */
+const anchorBytes = 48;
+
+const comparedAtOnce = 1024;
+
+/** Where a message is in the body of its request. */
+type Span = { body: Uint8Array; offset: number; size: number };
+
+export function withoutSharedPart(payload: Uint8Array, { body, offset, size }: Span): Uint8Array {
+  if (payload.length < minBytes || size < minBytes) return payload;
+  const bytes = bufferOf(payload);
+  const message = bufferOf(body).subarray(offset, offset + size);
+  for (const share of [0.5, 0.25, 0.75]) {
+    const at = Math.floor(bytes.length * share);
+    const found = message.indexOf(bytes.subarray(at, at + anchorBytes));
+    if (found < 0) continue;
+    const before = sameBefore(bytes.subarray(0, at), message.subarray(0, found));
+    const length = before + sameFrom(bytes.subarray(at), message.subarray(found));
+    if (length < minBytes / 2) continue;
+    const start = at - before;
+    const stored = Buffer.allocUnsafe(headBytes + bytes.length - length);
+    stored[0] = mark;
+    stored.writeUInt32LE(start, 1);
+    stored.writeUInt32LE(offset + found - before, 5);
+    stored.writeUInt32LE(length, 9);
+    bytes.copy(stored, headBytes, 0, start);
+    bytes.copy(stored, headBytes + start, start + length);
+    return stored;
+  }
+  return payload;
+}
+
+/** Payloads as they were before they were stored. */
+export function createPayloadReader(
+  db: Db,
+): <Stored extends Buffer | null | undefined>(
+  messageId: number,
+  stored: Stored,
+) => Stored | Buffer {
+  const part = db
+    .prepare<[number, number, number], Buffer>(
+      "SELECT substr(body, ?, ?) FROM requests WHERE id = (SELECT request_id FROM messages WHERE id = ?)",
+    )
+    .pluck();
+  return (messageId, stored) => {
+    if (!stored || stored[0] !== mark) return stored;
+    const start = headBytes + stored.readUInt32LE(1);
+    const shared = part.get(stored.readUInt32LE(5) + 1, stored.readUInt32LE(9), messageId);
+    return Buffer.concat([
+      stored.subarray(headBytes, start),
+      shared as Buffer,
+      stored.subarray(start),
+    ]);
+  };
+}
+
+/** `@offset:size` for a JSON text that is in the message as it is. */
+export function placeOrText(text: string, { body, offset, size }: Span): string {
+  if (text.length < minBytes) return text;
+  const bytes = Buffer.from(text);
+  const found = bufferOf(body)
+    .subarray(offset, offset + size)
+    .indexOf(bytes);
+  return found < 0 ? text : `@${offset + found}:${bytes.length}`;
+}
+
+/** The properties of a row of `profile_events`. */
+export const eventProperties = `iif(substr(properties, 1, 1) = '@', (
+  SELECT CAST(substr(body, substr(properties, 2, instr(properties, ':') - 2) + 1, substr(properties, instr(properties, ':') + 1)) AS TEXT)
+  FROM requests WHERE requests.id = (SELECT request_id FROM messages WHERE messages.id = profile_events.id)
+), properties)`;
+
+function sameFrom(a: Buffer, b: Buffer): number {
+  const most = Math.min(a.length, b.length);
+  let same = 0;
+  while (same < most) {
+    const end = Math.min(same + comparedAtOnce, most);
+    if (a.compare(b, same, end, same, end) !== 0) break;
+    same = end;
+  }
+  while (same < most && a[same] === b[same]) same += 1;
+  return same;
+}
+
+/** How much of their ends is the same. */
+function sameBefore(a: Buffer, b: Buffer): number {
+  const most = Math.min(a.length, b.length);
+  let same = 0;
+  while (same < most) {
+    const next = Math.min(same + comparedAtOnce, most);
+    if (a.compare(b, b.length - next, b.length - same, a.length - next, a.length - same) !== 0)
+      break;
+    same = next;
+  }
+  while (same < most && a[a.length - 1 - same] === b[b.length - 1 - same]) same += 1;
+  return same;
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

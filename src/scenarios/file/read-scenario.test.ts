@@ -87,6 +87,12 @@ describe("a cycle is found where it closes", () => {
 describe("what would take long to read is refused at once, in one sentence", () => {
   const step = "  - advance: 1h\n";
 
+  test("a member of a rule that is misspelt is named, with the one that is meant", () => {
+    const text =
+      "name: m\naudiences: { B: { rule: { event: A, atleast: 2 } } }\nsteps:\n  - advance: 1s\n";
+    expect(problemsOf(text)).toEqual(["2:37 atleast is unknown. Did you mean atLeast?"]);
+  });
+
   test.each([
     [
       "too many steps",

@@ -6,7 +6,7 @@
 import type { z } from "zod";
 import { highestStatus } from "../../domain/http-status.ts";
 import { isObject, type Json } from "../../domain/json.ts";
-import { inOneLine, unknownName } from "./members.ts";
+import { inOneLine, unknownMembers, unknownName } from "./members.ts";
 import { anyOf } from "./setup-schema.ts";
 import { rawAt, type FileProblem, type Path, type PlacedValue } from "./yaml-places.ts";
 
@@ -29,7 +29,11 @@ function telling(issues: readonly Issue[]): Issue[] {
 function problemsOfIssue(issue: Issue, above: Path, file: PlacedValue): FileProblem[] {
   const path = [...above, ...(issue.path as (string | number)[])];
   if (issue.code === "unrecognized_keys") {
-    const lines = issue.message.startsWith("Unrecognized") ? [] : issue.message.split("\n");
+    const { keys, message } = issue;
+    const isList = /^\w+(?:, \w+)*$/.test(message);
+    // The contract's own shapes list the names that they know.
+    const sentences = isList ? unknownMembers(keys, message.split(", ")) : message;
+    const lines = sentences.startsWith("Unrecognized") ? [] : sentences.split("\n");
     return issue.keys.map((key, index) => ({
       ...file.placeOfName([...path, key]),
       message: lines[index] ?? `${inOneLine(key)} is unknown.`,

@@ -72,7 +72,7 @@ function adviceFor(value: Json, wanted: string, path: Path): string {
   if (repeated && wanted === `a whole number from 200 to ${highestStatus}`)
     return ` For several, give the step times: ${repeated[2]}.`;
   if (wanted === "a mapping" && isAnswerOfEndpoint(path)) {
-    const [status, times] = repeated ? [repeated[1], repeated[2]] : [String(value)];
+    const [status, times] = repeated ? [repeated[1], repeated[2]] : [JSON.stringify(value)];
     // A configuration file has a list of endpoints, and its steps say what they do.
     const does = typeof path[path.lastIndexOf("endpoints") + 1] === "number" ? "do: answer, " : "";
     if (/^\d{3}$/.test(status ?? ""))

@@ -71,11 +71,12 @@ export function planFrom(
   }
   const plan = readTrackingPlan(schemas);
   if (typeof plan === "string") return invalid(plan);
-  for (const rule of plan.rules) {
-    const compiled = compiler().compileRule(rule);
-    if (typeof compiled === "string") return invalid(compiled);
-  }
-  return { ...kept, ...chosen, name: name ?? plan.name, rules: JSON.stringify(plan.rules) };
+  const rules = new Rules(plan.rules);
+  const wrong = rules.compileAll();
+  if (wrong !== null) return invalid(wrong);
+  const text = JSON.stringify(plan.rules);
+  keep(text, rules);
+  return { ...kept, ...chosen, name: name ?? plan.name, rules: text };
 }
 
 export function rulesOf(plan: Pick<SourcePlan, "rules">): PlanRule[] {
@@ -88,78 +89,129 @@ const byText = new Map<string, Rules>();
 /** Plans that are kept compiled, also those of sources that are gone. */
 const maxPlans = 100;
 
+function rulesFor(plan: SourcePlan): Rules {
+  let rules = compiled.get(plan);
+  if (rules === undefined) {
+    rules = byText.get(plan.rules) ?? new Rules(rulesOf(plan));
+    keep(plan.rules, rules);
+    compiled.set(plan, rules);
+  }
+  return rules;
+}
+
+function keep(text: string, rules: Rules): void {
+  byText.delete(text);
+  byText.set(text, rules);
+  if (byText.size > maxPlans) byText.delete(byText.keys().next().value as string);
+}
+
+/** Most messages meet their plan: what only the others need is created for them alone. */
 export function checkPlan(
   source: Pick<Source, "name">,
   plan: SourcePlan,
   message: CheckedMessage,
 ): PlanCheck {
-  let rules = compiled.get(plan);
-  if (rules === undefined) {
-    rules = byText.get(plan.rules) ?? new Rules(rulesOf(plan));
-    byText.delete(plan.rules);
-    byText.set(plan.rules, rules);
-    if (byText.size > maxPlans) byText.delete(byText.keys().next().value as string);
-    compiled.set(plan, rules);
-  }
-  return new Check(source, plan, rules, message).result();
+  const rules = rulesFor(plan);
+  const rule = rules.rule(message);
+  const { common } = rules;
+  const isPlanned = rule !== null || message.type !== "track" || plan.unplannedEvents === "allow";
+  if (isPlanned && rule === null && common === null) return asPlanned(message);
+  const subject = subjectOf(message);
+  const failed =
+    rule !== null && !passes(rule, subject)
+      ? rule
+      : common !== null && !passes(common, subject)
+        ? common
+        : null;
+  const isNamed = rule === null || plan.unplannedProperties === "allow" || rule.planned === null;
+  if (isPlanned && isNamed && failed === null) return asPlanned(message);
+  return new Check({ source, plan, rules, message, subject, failed }).result(rule);
 }
 
-/** The rules by what they are for; compiled when the first message asks for them. */
+const none: never[] = [];
+
+function asPlanned(message: CheckedMessage): PlanCheck {
+  return { violations: none, dropped: none, blocked: false, message, reason: null };
+}
+
+/** False also when its patterns are given up. */
+function passes(rule: CompiledRule, message: JsonObject): boolean {
+  const { resetSteps, TooCostly } = compiler();
+  resetSteps();
+  try {
+    return rule.first(message);
+  } catch (error) {
+    if (error instanceof TooCostly) return false;
+    throw error;
+  }
+}
+
+type Kept = PlanRule & { compiled: CompiledRule | null };
+
+/** The rules by what they are for; those from the store are compiled at their first message. */
 class Rules {
-  readonly #byKind = new Map<string, PlanRule[]>();
-  readonly #compiled = new Map<PlanRule, CompiledRule>();
+  /** By type and key, each in the order of its versions. */
+  readonly #byType = new Map<string, Map<string, Kept[]>>();
+  readonly #common: Kept | null;
   readonly #events = new Map<string, string>();
 
   constructor(rules: readonly PlanRule[]) {
-    for (const rule of rules) {
-      const kind = `${rule.type}\n${rule.key ?? ""}`;
-      const others = this.#byKind.get(kind) ?? [];
-      this.#byKind.set(
-        kind,
-        [...others, rule].toSorted((a, b) => a.version - b.version),
-      );
+    for (const rule of rules.toSorted((a, b) => a.version - b.version)) {
+      const byKey = this.#byType.get(rule.type) ?? new Map<string, Kept[]>();
+      this.#byType.set(rule.type, byKey);
+      const key = rule.key ?? "";
+      byKey.set(key, [...(byKey.get(key) ?? []), { ...rule, compiled: null }]);
       if (rule.type === "track" && rule.key !== null)
         this.#events.set(rule.key.toLowerCase(), rule.key);
     }
+    this.#common = this.#byType.get("common")?.get("")?.[0] ?? null;
+  }
+
+  /** Returns a sentence for the first rule that cannot be checked. */
+  compileAll(): string | null {
+    for (const byKey of this.#byType.values())
+      for (const versions of byKey.values())
+        for (const rule of versions) {
+          const compiled = compiler().compileRule(rule);
+          if (typeof compiled === "string") return compiled;
+          rule.compiled = compiled;
+        }
+    return null;
   }
 
   /** Of a message, but for the common rule. */
   rule({ type, event, context }: CheckedMessage): CompiledRule | null {
+    const byKey = this.#byType.get(type);
+    if (byKey === undefined) return null;
     const named = type === "identify" || type === "group" ? null : event;
-    const versions =
-      this.#byKind.get(`${type}\n${named ?? ""}`) ??
-      (type === "track" ? undefined : this.#byKind.get(`${type}\n`));
+    const versions = byKey.get(named ?? "") ?? (type === "track" ? undefined : byKey.get(""));
     if (versions === undefined) return null;
-    return this.#compile(
-      versions.length === 1 ? (versions[0] as PlanRule) : versionIn(versions, context),
-    );
+    return compiledOf(versions.length === 1 ? (versions[0] as Kept) : versionIn(versions, context));
   }
 
-  common(): CompiledRule | null {
-    const [rule] = this.#byKind.get("common\n") ?? [];
-    return rule === undefined ? null : this.#compile(rule);
+  get common(): CompiledRule | null {
+    return this.#common === null ? null : compiledOf(this.#common);
   }
 
   /** An event of the plan that differs only in case. */
   similarTo(event: string): string | null {
     return this.#events.get(event.toLowerCase()) ?? null;
   }
+}
 
-  #compile(rule: PlanRule): CompiledRule {
-    const known = this.#compiled.get(rule);
-    if (known !== undefined) return known;
-    const compiled = compiler().compileRule(rule);
-    if (typeof compiled === "string") throw new Error(compiled);
-    this.#compiled.set(rule, compiled);
-    return compiled;
-  }
+function compiledOf(rule: Kept): CompiledRule {
+  if (rule.compiled !== null) return rule.compiled;
+  const compiled = compiler().compileRule(rule);
+  if (typeof compiled === "string") throw new Error(compiled);
+  rule.compiled = compiled;
+  return compiled;
 }
 
 /** The oldest, unless the message names another one that exists. */
-function versionIn(versions: readonly PlanRule[], context: JsonObject): PlanRule {
+function versionIn(versions: readonly Kept[], context: JsonObject): Kept {
   const protocols = context["protocols"];
   const wanted = isObject(protocols) ? protocols["event_version"] : undefined;
-  return versions.find(({ version }) => version === wanted) ?? (versions[0] as PlanRule);
+  return versions.find(({ version }) => version === wanted) ?? (versions[0] as Kept);
 }
 
 /** Elements of a message times what is asked of each: errors that may be collected. */
@@ -168,31 +220,38 @@ const maxErrors = 100_000;
 /** Kept on record. */
 const maxDropped = 500;
 
+type CheckOptions = {
+  source: Pick<Source, "name">;
+  plan: SourcePlan;
+  rules: Rules;
+  message: CheckedMessage;
+  subject: JsonObject;
+  /** A rule that the message is known to violate. */
+  failed: CompiledRule | null;
+};
+
+/** Of a message that differs from its plan. */
 class Check {
   readonly #source;
   readonly #plan;
   readonly #rules;
   readonly #message;
+  readonly #failed;
   readonly #violations: PlanViolation[] = [];
   readonly #dropped: string[][] = [];
   readonly #removal: MemberRemoval;
 
-  constructor(
-    source: Pick<Source, "name">,
-    plan: SourcePlan,
-    rules: Rules,
-    message: CheckedMessage,
-  ) {
+  constructor({ source, plan, rules, message, subject, failed }: CheckOptions) {
     this.#source = source;
     this.#plan = plan;
     this.#rules = rules;
     this.#message = message;
-    this.#removal = new MemberRemoval(subjectOf(message));
+    this.#failed = failed;
+    this.#removal = new MemberRemoval(subject);
   }
 
-  result(): PlanCheck {
+  result(rule: CompiledRule | null): PlanCheck {
     const { unplannedEvents, onViolation } = this.#plan;
-    const rule = this.#rules.rule(this.#message);
     const whole = this.#removal.rest;
     let reason: PlanCheck["reason"] = null;
     if (rule === null && this.#message.type === "track" && unplannedEvents !== "allow") {
@@ -200,11 +259,11 @@ class Check {
       this.#violations.push(violation);
       if (unplannedEvents === "block") reason = this.#blockedBy("plan_unplanned_event", violation);
     }
-    for (const each of [rule, this.#rules.common()]) {
+    for (const each of [rule, this.#rules.common]) {
       if (each === null) continue;
       const before = this.#violations.length;
       this.#check(each);
-      const [violation] = this.#violations.slice(before);
+      const violation = this.#violations[before];
       if (violation !== undefined && onViolation === "block")
         reason ??= this.#blockedBy("plan_violations", violation);
     }
@@ -220,14 +279,13 @@ class Check {
 
   #check(rule: CompiledRule): void {
     const message = this.#removal.rest;
+    if (rule !== this.#failed && passes(rule, message)) return;
     const { resetSteps, TooCostly } = compiler();
+    const isSmall = elementsOf(message) * rule.repeatedSize <= maxErrors;
+    const validate = isSmall ? rule.all() : rule.first;
     resetSteps();
     try {
-      if (rule.first(message)) return;
-      const isSmall = elementsOf(message) * rule.repeatedSize <= maxErrors;
-      const validate = isSmall ? rule.all() : rule.first;
-      resetSteps();
-      if (isSmall) validate(message);
+      validate(message);
       for (const { violation, remove } of violationsOf(validate.errors ?? [], message)) {
         this.#violations.push(violation);
         if (this.#plan.onViolation === "drop-properties" && remove !== null) this.#drop(remove);
@@ -285,7 +343,7 @@ class Check {
 /** What a receiver would get: with the batch's context, and with `properties` and `traits`. */
 function subjectOf({ type, members, context, messageId }: CheckedMessage): JsonObject {
   const subject: JsonObject = { ...members, type, context };
-  if (messageId !== null) subject["messageId"] = messageId;
+  if (messageId !== members["messageId"] && messageId !== null) subject["messageId"] = messageId;
   const member = type === "identify" || type === "group" ? "traits" : "properties";
   if (!isObject(subject[member]) && type !== "alias" && type !== "delete") subject[member] = {};
   return subject;

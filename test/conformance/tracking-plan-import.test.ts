@@ -269,7 +269,18 @@ describe("a plan is refused", () => {
     [
       "that doubles at each level",
       { common: { definitions: { ...doubled, d20: {} }, $ref: "#/definitions/d0" } },
-      "more than 10000",
+      "more than 2000",
+    ],
+    [
+      "with 3,000 properties in a rule",
+      {
+        Bought: {
+          properties: Object.fromEntries(
+            Array.from({ length: 3000 }, (_, n) => [`p${n}`, { type: "string" }]),
+          ),
+        },
+      },
+      "The rule for Bought: with its `$ref`s it has more than 2000 keywords and values.",
     ],
     ["that is nested too deep", { common: deep(100) }, "deeper than 64"],
     [

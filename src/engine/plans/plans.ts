@@ -16,6 +16,7 @@ import {
   type PlanViolation,
   type SourcePlan,
 } from "../../domain/tracking-plan.ts";
+import { nextTurn } from "../real-time.ts";
 import type { CompiledRule } from "./compile-plan.ts";
 import { maxViolations, violationsOf } from "./violations.ts";
 
@@ -71,12 +72,50 @@ export function planFrom(
   }
   const plan = readTrackingPlan(schemas);
   if (typeof plan === "string") return invalid(plan);
-  const rules = new Rules(plan.rules);
-  const wrong = rules.compileAll();
-  if (wrong !== null) return invalid(wrong);
   const text = JSON.stringify(plan.rules);
-  keep(text, rules);
+  const wrong = rulesFor(text).wrong();
+  if (wrong !== null) return invalid(wrong);
   return { ...kept, ...chosen, name: name ?? plan.name, rules: text };
+}
+
+/**
+ * Before a plan is given to a source: compiles its rules in turns, so that nobody waits long and
+ * `planFrom` finds them compiled. Returns what is wrong with the plan.
+ */
+export async function preparePlan(draft: PlanDraft | null | undefined): Promise<Problem | null> {
+  if (draft === null || draft === undefined) return null;
+  await loadPlans();
+  if (draft.schemas === undefined) return null;
+  const plan = readTrackingPlan(draft.schemas);
+  if (typeof plan === "string") return invalid(plan);
+  const wrong = await prepareRules(JSON.stringify(plan.rules));
+  return wrong === null ? null : invalid(wrong);
+}
+
+/** Before the first message of a start. */
+export async function preparePlans(plans: readonly SourcePlan[]): Promise<void> {
+  if (plans.length > 0) await loadPlans();
+  for (const { rules } of plans) await prepareRules(rules);
+}
+
+async function prepareRules(text: string): Promise<string | null> {
+  const rules = rulesFor(text);
+  if (rules.isReady) return null;
+  for (const rule of rules.list) {
+    await nextTurn();
+    const compiled = rules.compiled(rule);
+    if (typeof compiled === "string") return compiled;
+    // A function that was never run is translated by its first run, which takes as long again.
+    for (const validate of [() => compiled.first, () => compiled.all()]) {
+      await nextTurn();
+      const run = validate();
+      await nextTurn();
+      run({});
+    }
+  }
+  rules.isReady = true;
+  keep(text, rules);
+  return null;
 }
 
 export function rulesOf(plan: Pick<SourcePlan, "rules">): PlanRule[] {
@@ -84,25 +123,32 @@ export function rulesOf(plan: Pick<SourcePlan, "rules">): PlanRule[] {
 }
 
 /** Sources are new objects after every change of the configuration; their rules mostly are not. */
-const compiled = new WeakMap<SourcePlan, Rules>();
+const inUse = new WeakMap<SourcePlan, Rules>();
 const byText = new Map<string, Rules>();
-/** Plans that are kept compiled, also those of sources that are gone. */
-const maxPlans = 100;
+/** Of plans that are kept compiled, also those of sources that are gone: some 20 KB each. */
+const maxKeptRules = 5000;
+let keptRules = 0;
 
-function rulesFor(plan: SourcePlan): Rules {
-  let rules = compiled.get(plan);
-  if (rules === undefined) {
-    rules = byText.get(plan.rules) ?? new Rules(rulesOf(plan));
-    keep(plan.rules, rules);
-    compiled.set(plan, rules);
-  }
+function rulesFor(text: string): Rules {
+  const rules = byText.get(text) ?? new Rules(rulesOf({ rules: text }));
+  keep(text, rules);
   return rules;
 }
 
+/** As the newest; the oldest leave room for it. */
 function keep(text: string, rules: Rules): void {
-  byText.delete(text);
+  forget(text);
   byText.set(text, rules);
-  if (byText.size > maxPlans) byText.delete(byText.keys().next().value as string);
+  keptRules += rules.list.length;
+  for (const [oldest] of byText) {
+    if (keptRules <= maxKeptRules || oldest === text) break;
+    forget(oldest);
+  }
+}
+
+function forget(text: string): void {
+  keptRules -= byText.get(text)?.list.length ?? 0;
+  byText.delete(text);
 }
 
 /** Most messages meet their plan: what only the others need is created for them alone. */
@@ -111,20 +157,20 @@ export function checkPlan(
   plan: SourcePlan,
   message: CheckedMessage,
 ): PlanCheck {
-  const rules = rulesFor(plan);
+  let rules = inUse.get(plan);
+  if (rules === undefined) {
+    rules = rulesFor(plan.rules);
+    inUse.set(plan, rules);
+  }
   const rule = rules.rule(message);
-  const { common } = rules;
+  const common = rules.common();
   const isPlanned = rule !== null || message.type !== "track" || plan.unplannedEvents === "allow";
   if (isPlanned && rule === null && common === null) return asPlanned(message);
   const subject = subjectOf(message);
-  const failed =
-    rule !== null && !passes(rule, subject)
-      ? rule
-      : common !== null && !passes(common, subject)
-        ? common
-        : null;
-  const isNamed = rule === null || plan.unplannedProperties === "allow" || rule.planned === null;
-  if (isPlanned && isNamed && failed === null) return asPlanned(message);
+  let failed = rule === null || passes(rule, subject) ? null : rule;
+  if (failed === null && common !== null && !passes(common, subject)) failed = common;
+  const hasNames = rule !== null && plan.unplannedProperties !== "allow";
+  if (isPlanned && failed === null && !hasNames) return asPlanned(message);
   return new Check({ source, plan, rules, message, subject, failed }).result(rule);
 }
 
@@ -134,8 +180,9 @@ function asPlanned(message: CheckedMessage): PlanCheck {
   return { violations: none, dropped: none, blocked: false, message, reason: null };
 }
 
-/** False also when its patterns are given up. */
-function passes(rule: CompiledRule, message: JsonObject): boolean {
+/** False also for a rule that cannot be checked, and when its patterns are given up. */
+function passes(rule: Compiled, message: JsonObject): boolean {
+  if (typeof rule === "string") return false;
   const { resetSteps, TooCostly } = compiler();
   resetSteps();
   try {
@@ -146,72 +193,77 @@ function passes(rule: CompiledRule, message: JsonObject): boolean {
   }
 }
 
-type Kept = PlanRule & { compiled: CompiledRule | null };
+type Compiled = CompiledRule | string;
 
-/** The rules by what they are for; those from the store are compiled at their first message. */
+/** The rules by what they are for; each is compiled once, at the latest for its first message. */
 class Rules {
+  readonly list: readonly PlanRule[];
+  /** All are compiled. */
+  isReady = false;
   /** By type and key, each in the order of its versions. */
-  readonly #byType = new Map<string, Map<string, Kept[]>>();
-  readonly #common: Kept | null;
+  readonly #byType = new Map<string, Map<string, PlanRule[]>>();
+  readonly #compiled = new Map<PlanRule, Compiled>();
   readonly #events = new Map<string, string>();
 
   constructor(rules: readonly PlanRule[]) {
-    for (const rule of rules.toSorted((a, b) => a.version - b.version)) {
-      const byKey = this.#byType.get(rule.type) ?? new Map<string, Kept[]>();
+    this.list = rules;
+    for (const rule of rules) {
+      const byKey = this.#byType.get(rule.type) ?? new Map<string, PlanRule[]>();
       this.#byType.set(rule.type, byKey);
-      const key = rule.key ?? "";
-      byKey.set(key, [...(byKey.get(key) ?? []), { ...rule, compiled: null }]);
+      const others = byKey.get(rule.key ?? "") ?? [];
+      byKey.set(
+        rule.key ?? "",
+        [...others, rule].toSorted((a, b) => a.version - b.version),
+      );
       if (rule.type === "track" && rule.key !== null)
         this.#events.set(rule.key.toLowerCase(), rule.key);
     }
-    this.#common = this.#byType.get("common")?.get("")?.[0] ?? null;
   }
 
-  /** Returns a sentence for the first rule that cannot be checked. */
-  compileAll(): string | null {
-    for (const byKey of this.#byType.values())
-      for (const versions of byKey.values())
-        for (const rule of versions) {
-          const compiled = compiler().compileRule(rule);
-          if (typeof compiled === "string") return compiled;
-          rule.compiled = compiled;
-        }
+  /** The sentence for the first rule that cannot be checked. */
+  wrong(): string | null {
+    for (const rule of this.list) {
+      const compiled = this.compiled(rule);
+      if (typeof compiled === "string") return compiled;
+    }
     return null;
   }
 
   /** Of a message, but for the common rule. */
-  rule({ type, event, context }: CheckedMessage): CompiledRule | null {
+  rule({ type, event, context }: CheckedMessage): Compiled | null {
     const byKey = this.#byType.get(type);
-    if (byKey === undefined) return null;
     const named = type === "identify" || type === "group" ? null : event;
-    const versions = byKey.get(named ?? "") ?? (type === "track" ? undefined : byKey.get(""));
+    const versions = byKey?.get(named ?? "") ?? (type === "track" ? undefined : byKey?.get(""));
     if (versions === undefined) return null;
-    return compiledOf(versions.length === 1 ? (versions[0] as Kept) : versionIn(versions, context));
+    return this.compiled(
+      versions.length === 1 ? (versions[0] as PlanRule) : versionIn(versions, context),
+    );
   }
 
-  get common(): CompiledRule | null {
-    return this.#common === null ? null : compiledOf(this.#common);
+  common(): Compiled | null {
+    const [rule] = this.#byType.get("common")?.get("") ?? [];
+    return rule === undefined ? null : this.compiled(rule);
   }
 
   /** An event of the plan that differs only in case. */
   similarTo(event: string): string | null {
     return this.#events.get(event.toLowerCase()) ?? null;
   }
-}
 
-function compiledOf(rule: Kept): CompiledRule {
-  if (rule.compiled !== null) return rule.compiled;
-  const compiled = compiler().compileRule(rule);
-  if (typeof compiled === "string") throw new Error(compiled);
-  rule.compiled = compiled;
-  return compiled;
+  compiled(rule: PlanRule): Compiled {
+    const known = this.#compiled.get(rule);
+    if (known !== undefined) return known;
+    const compiled = compiler().compileRule(rule);
+    this.#compiled.set(rule, compiled);
+    return compiled;
+  }
 }
 
 /** The oldest, unless the message names another one that exists. */
-function versionIn(versions: readonly Kept[], context: JsonObject): Kept {
+function versionIn(versions: readonly PlanRule[], context: JsonObject): PlanRule {
   const protocols = context["protocols"];
   const wanted = isObject(protocols) ? protocols["event_version"] : undefined;
-  return versions.find(({ version }) => version === wanted) ?? (versions[0] as Kept);
+  return versions.find(({ version }) => version === wanted) ?? (versions[0] as PlanRule);
 }
 
 /** Elements of a message times what is asked of each: errors that may be collected. */
@@ -227,10 +279,10 @@ type CheckOptions = {
   message: CheckedMessage;
   subject: JsonObject;
   /** A rule that the message is known to violate. */
-  failed: CompiledRule | null;
+  failed: Compiled | null;
 };
 
-/** Of a message that differs from its plan. */
+/** Of a message that may differ from its plan. */
 class Check {
   readonly #source;
   readonly #plan;
@@ -250,7 +302,7 @@ class Check {
     this.#removal = new MemberRemoval(subject);
   }
 
-  result(rule: CompiledRule | null): PlanCheck {
+  result(rule: Compiled | null): PlanCheck {
     const { unplannedEvents, onViolation } = this.#plan;
     const whole = this.#removal.rest;
     let reason: PlanCheck["reason"] = null;
@@ -259,15 +311,15 @@ class Check {
       this.#violations.push(violation);
       if (unplannedEvents === "block") reason = this.#blockedBy("plan_unplanned_event", violation);
     }
-    for (const each of [rule, this.#rules.common]) {
+    for (const each of [rule, this.#rules.common()]) {
       if (each === null) continue;
       const before = this.#violations.length;
       this.#check(each);
-      const violation = this.#violations[before];
+      const [violation] = this.#violations.slice(before);
       if (violation !== undefined && onViolation === "block")
         reason ??= this.#blockedBy("plan_violations", violation);
     }
-    if (rule !== null) this.#checkNames(rule);
+    if (rule !== null && typeof rule !== "string") this.#checkNames(rule);
     const { traits, properties } = this.#removal.rest;
     const message =
       this.#removal.rest === whole
@@ -277,7 +329,11 @@ class Check {
     return { violations, dropped: this.#dropped, blocked: reason !== null, message, reason };
   }
 
-  #check(rule: CompiledRule): void {
+  #check(rule: Compiled): void {
+    if (typeof rule === "string") {
+      this.#violations.push({ path: "", message: `was not checked. ${rule}` });
+      return;
+    }
     const message = this.#removal.rest;
     if (rule !== this.#failed && passes(rule, message)) return;
     const { resetSteps, TooCostly } = compiler();
@@ -343,7 +399,7 @@ class Check {
 /** What a receiver would get: with the batch's context, and with `properties` and `traits`. */
 function subjectOf({ type, members, context, messageId }: CheckedMessage): JsonObject {
   const subject: JsonObject = { ...members, type, context };
-  if (messageId !== members["messageId"] && messageId !== null) subject["messageId"] = messageId;
+  if (messageId !== null && messageId !== members["messageId"]) subject["messageId"] = messageId;
   const member = type === "identify" || type === "group" ? "traits" : "properties";
   if (!isObject(subject[member]) && type !== "alias" && type !== "delete") subject[member] = {};
   return subject;

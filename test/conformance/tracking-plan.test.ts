@@ -253,6 +253,29 @@ test("patterns and arrays made to take long are checked at once", async () => {
   expect((await outcome(bought({ list }, { event: "Slow" }))).violations).toHaveLength(20);
 });
 
+test("texts that are too long for a pattern are a violation, with what the other rules find", async () => {
+  const { outcome } = await withPlan({
+    onViolation: "drop-properties",
+    schemas: {
+      Long: { properties: { text: { pattern: "^(?:a{1,500}b)+$" }, n: { type: "number" } } },
+      common: { required: ["anonymousId"], properties: { properties: { required: ["n"] } } },
+    },
+  });
+  const long = await outcome(bought({ text: "a".repeat(20_000) }, { event: "Long" }));
+  expect(long.violations).toMatchObject([
+    { path: "", message: expect.stringContaining("was not checked completely") as string },
+    { path: "anonymousId" },
+    { path: "properties.n" },
+  ]);
+  // What one rule drops, the next one does not see.
+  const wrong = await outcome(bought({ n: "1" }, { event: "Long", anonymousId: "a" }));
+  expect(wrong.dropped).toEqual(["properties.n"]);
+  expect(wrong.violations).toMatchObject([
+    { message: 'must be number, but is the string "1"' },
+    { path: "properties.n", message: "is required" },
+  ]);
+});
+
 test("a test says in one line that no event violated the plan", async () => {
   const hookyard = await startTesting({ sources: { Shop: { plan: { schemas } } } });
   try {

@@ -162,7 +162,11 @@ const loopbackAddress = /^127\.|^0\.0\.0\.0$/;
 const privateAddress =
   /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.)/;
 
-/** Null for a public name or address. */
+/** Reserved for local networks and tests, or in wide use there; never public. */
+const localName =
+  /\.(?:local|localdomain|internal|intranet|lan|corp|home|home\.arpa|test|invalid)$/;
+
+/** Null for a public name or address. No name is looked up. */
 function kindOfHost(host: string): string | null {
   const loopback = "a loopback address";
   const local = "a private address";
@@ -175,6 +179,6 @@ function kindOfHost(host: string): string | null {
     return /^\[(?:f[cd]|fe[89ab])/.test(host) ? local : null;
   }
   if (/(?:^|\.)localhost$/.test(host)) return loopback;
-  if (/\.(?:local|internal|lan|home\.arpa|test)$/.test(host)) return local;
+  if (localName.test(host)) return "a name that public DNS does not have";
   return host.includes(".") ? null : "a name without a domain";
 }

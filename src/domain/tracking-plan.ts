@@ -18,6 +18,9 @@ export type PlanRule = {
   schema: JsonObject;
 };
 
+/** One rule is for all messages of these types, whatever `key` it has. */
+const withoutKey: ReadonlySet<PlanRuleType> = new Set(["identify", "group", "common"]);
+
 type TrackingPlan = { name: string | null; rules: PlanRule[] };
 
 export const planActions = ["record", "drop-properties", "block"] as const;
@@ -61,7 +64,9 @@ const maxPlanBytes = 1_000_000;
 /** Returns a sentence when it is no plan. */
 export function readTrackingPlan(document: Json): TrackingPlan | string {
   const outer = unwrapped(document);
-  const rules = Array.isArray(outer) ? outer : outer["rules"];
+  const rules = Array.isArray(outer) ? rulesOfPages(outer) : outer["rules"];
+  const partial = partOfPlan(Array.isArray(outer) ? outer.at(-1) : outer, rules);
+  if (partial !== null) return partial;
   const found = Array.isArray(rules)
     ? listedRules(rules)
     : isObject(rules)
@@ -107,6 +112,27 @@ function unwrapped(document: Json): JsonObject | Json[] {
     : document;
 }
 
+/** The hosted API answers a long plan in pages. */
+function rulesOfPages(list: readonly Json[]): Json[] {
+  return list.flatMap((entry) => {
+    const page = unwrapped(entry);
+    const rules = Array.isArray(page) ? undefined : page["rules"];
+    return Array.isArray(rules) ? rules : [entry];
+  });
+}
+
+/** What the hosted API says of a plan without its rules, or without the last ones. */
+function partOfPlan(last: Json | undefined, rules: Json | undefined): string | null {
+  const page = unwrapped(last ?? null);
+  if (Array.isArray(page)) return null;
+  const { pagination, id, name } = page;
+  if (rules === undefined && typeof id === "string" && typeof name === "string")
+    return "The document describes a plan, and its rules are not in it. The hosted service lists them at `/tracking-plans/{id}/rules`.";
+  if (isObject(pagination) && typeof pagination["next"] === "string" && pagination["next"] !== "")
+    return 'The plan has more pages than the document. Give a list of all of them: `[{"data": {"rules": […]}}, …]`.';
+  return null;
+}
+
 /** `[{type: "TRACK", key: "Order Completed", version: 1, jsonSchema: {…}}]` */
 function listedRules(list: readonly Json[]): PlanRule[] | string {
   const rules: PlanRule[] = [];
@@ -126,7 +152,7 @@ function listedRules(list: readonly Json[]): PlanRule[] | string {
       return `${where} is a TRACK without a \`key\`, the name of its event.`;
     rules.push({
       type,
-      key: key === "" ? null : key,
+      key: key === "" || withoutKey.has(type) ? null : key,
       version: versionOf(entry["version"]),
       schema,
     });

@@ -1,4 +1,4 @@
-/** What messages are checked against, what becomes of those that differ, and what is refused. */
+/** What messages are checked against, and what becomes of those that differ. */
 
 import { describe, expect, test } from "vitest";
 import { start as startTesting } from "../../src/testing/testing.ts";
@@ -220,213 +220,6 @@ describe("what a source does", () => {
   });
 });
 
-describe("a plan is read from", () => {
-  const rule = (properties: object) => ({
-    $schema: "http://json-schema.org/draft-07/schema#",
-    type: "object",
-    labels: {},
-    properties: {
-      context: {},
-      traits: {},
-      properties: { type: "object", id: "/properties/properties", ...properties },
-    },
-  });
-  const wanted = rule({
-    properties: { total: { id: "/properties/total", type: "number" } },
-    required: ["total"],
-  });
-
-  test.each<[string, unknown]>([
-    [
-      "rules of the hosted API",
-      { rules: [{ type: "TRACK", key: "Order Completed", version: 1, jsonSchema: wanted }] },
-    ],
-    [
-      "its whole answer",
-      {
-        data: {
-          rules: [{ type: "TRACK", key: "Order Completed", jsonSchema: wanted }],
-          pagination: {},
-        },
-      },
-    ],
-    [
-      "a list of rules",
-      [{ type: "TRACK", key: "Order Completed", json_schema: JSON.stringify(wanted) }],
-    ],
-    [
-      "the older form",
-      {
-        name: "workspaces/acme/tracking-plans/rs_1",
-        display_name: "Shop",
-        rules: {
-          events: [
-            {
-              name: "Order Completed",
-              version: 1,
-              rules: { ...wanted, $schema: "http://json-schema.org/draft-04/schema#" },
-            },
-          ],
-          global: {},
-          identify: {},
-          group: {},
-          identify_traits: [],
-        },
-      },
-    ],
-    [
-      "schemas by event",
-      { "Order Completed": { required: ["total"], properties: { total: { type: "number" } } } },
-    ],
-    ["sorted schemas", { events: { "Order Completed": { required: ["total"] } }, identify: {} }],
-  ])("%s", async (_, document) => {
-    const { outcome } = await withPlan({ schemas: document });
-    expect(await outcome(bought({}))).toMatchObject({
-      violations: [{ path: "properties.total", message: "is required" }],
-    });
-    expect(await outcome(bought({ total: 1 }))).toMatchObject({ plan: "ok" });
-  });
-
-  test("rules for all messages, and versions of an event", async () => {
-    const { outcome } = await withPlan({
-      schemas: {
-        rules: [
-          { type: "COMMON", jsonSchema: { properties: { context: { required: ["app"] } } } },
-          { type: "TRACK", key: "Order Completed", version: 2, jsonSchema: wanted },
-          { type: "TRACK", key: "Order Completed", version: 1, jsonSchema: {} },
-        ],
-      },
-    });
-    const context = { app: {}, protocols: { event_version: 2 } };
-    expect(await outcome(bought({}, { context }))).toMatchObject({
-      violations: [{ path: "properties.total" }],
-    });
-    expect(
-      await outcome(bought({}, { context: { app: {}, protocols: { event_version: 3.2 } } })),
-    ).toMatchObject({ plan: "ok" });
-    expect(await outcome({ type: "alias", userId: "ada", previousId: "x" })).toMatchObject({
-      violations: [{ path: "context.app", message: "is required" }],
-    });
-  });
-
-  test("an export of the configuration, which imports again", async () => {
-    const { call } = await withPlan({ schemas, onViolation: "block", name: "Shop" });
-    const document = await call("configuration.export", {});
-    const other = await startIngestApp({ source: {} });
-    await other.call("configuration.import", document);
-    const { sources } = await other.call("configuration.export", {});
-    expect(sources).toEqual(document.sources);
-    expect(sources?.[0]?.plan).toMatchObject({ name: "Shop", onViolation: "block" });
-    // A restart would read it from the file.
-    const { items } = await other.call("sources.list", {});
-    expect(items[0]?.plan).toMatchObject({ name: "Shop", rules: 2 });
-  });
-});
-
-describe("a plan is refused", () => {
-  const deep = (levels: number): object =>
-    levels === 0 ? {} : { properties: { a: deep(levels - 1) } };
-  const doubled = Object.fromEntries(
-    Array.from({ length: 20 }, (_, n) => [
-      `d${n}`,
-      { allOf: [{ $ref: `#/definitions/d${n + 1}` }, { $ref: `#/definitions/d${n + 1}` }] },
-    ]),
-  );
-  test.each<[string, unknown, string]>([
-    ["without rules", {}, "The plan has no rules"],
-    ["with an empty list", { rules: [] }, "The plan has no rules"],
-    ["that is no schema", { Bought: 7 }, '"Bought" is not a JSON Schema'],
-    [
-      "with an unknown type",
-      { rules: [{ type: "ALIAS", jsonSchema: {} }] },
-      'rules[0] has the type "ALIAS"',
-    ],
-    [
-      "with a track for no event",
-      { rules: [{ type: "TRACK", jsonSchema: {} }] },
-      "without a `key`",
-    ],
-    [
-      "with two rules for one event",
-      {
-        rules: [
-          { key: "A", jsonSchema: {} },
-          { key: "A", jsonSchema: {} },
-        ],
-      },
-      "two rules for A",
-    ],
-    [
-      "with an invalid schema",
-      { Bought: { type: "any" } },
-      "The rule for Bought is no valid JSON Schema",
-    ],
-    [
-      "with a remote reference",
-      { Bought: { $ref: "https://example.com/s.json" } },
-      "is not followed",
-    ],
-    ["with a reference to nothing", { Bought: { $ref: "#/definitions/x" } }, "is not followed"],
-    [
-      "with a circle",
-      {
-        common: {
-          definitions: { a: { properties: { b: { $ref: "#/definitions/a" } } } },
-          $ref: "#/definitions/a",
-        },
-      },
-      "go round in a circle",
-    ],
-    [
-      "that doubles at each level",
-      { common: { definitions: { ...doubled, d20: {} }, $ref: "#/definitions/d0" } },
-      "more than 2000",
-    ],
-    [
-      "with 3,000 properties in a rule",
-      { Bought: { properties: properties(3000) } },
-      "The rule for Bought: with its `$ref`s it has more than 2000 keywords and values.",
-    ],
-    ["that is nested too deep", { common: deep(100) }, "deeper than 64"],
-    [
-      "that asks too much of each element",
-      {
-        Bought: {
-          properties: { a: { items: { enum: Array.from({ length: 600 }, (_, n) => n) } } },
-        },
-      },
-      "of each element",
-    ],
-    [
-      "with a lookahead",
-      { Bought: { properties: { a: { pattern: "^(?!x)" } } } },
-      "has a lookaround",
-    ],
-    [
-      "with a wrong pattern",
-      { Bought: { properties: { a: { pattern: "(" } } } },
-      "is not a regular expression",
-    ],
-  ])("%s", async (_, document, sentence) => {
-    const app = await startIngestApp();
-    const input = { name: "Planned", plan: { schemas: document } };
-    const { status, body } = await app.api("sources.create", input as never);
-    expect(status).toBe(400);
-    expect((body as { message: string }).message).toContain(sentence);
-  });
-
-  test("with 2 MB", async () => {
-    const app = await startIngestApp();
-    const description = "x".repeat(10_000);
-    const large = Object.fromEntries(
-      Array.from({ length: 200 }, (_, n) => [`e${n}`, { description }]),
-    );
-    await expect(
-      app.call("sources.create", { name: "Planned", plan: { schemas: large } }),
-    ).rejects.toThrow(/1000000 bytes|too large|body/);
-  });
-});
-
 test("600 properties of a rule and 900 rules are as the documentation says", async () => {
   const rules = Array.from({ length: 900 }, (_, n) => [`e${n}`, { properties: properties(3) }]);
   const { outcome } = await withPlan({
@@ -458,6 +251,29 @@ test("patterns and arrays made to take long are checked at once", async () => {
   });
   const list = Array.from({ length: 9000 }, () => ({}));
   expect((await outcome(bought({ list }, { event: "Slow" }))).violations).toHaveLength(20);
+});
+
+test("texts that are too long for a pattern are a violation, with what the other rules find", async () => {
+  const { outcome } = await withPlan({
+    onViolation: "drop-properties",
+    schemas: {
+      Long: { properties: { text: { pattern: "^(?:a{1,500}b)+$" }, n: { type: "number" } } },
+      common: { required: ["anonymousId"], properties: { properties: { required: ["n"] } } },
+    },
+  });
+  const long = await outcome(bought({ text: "a".repeat(20_000) }, { event: "Long" }));
+  expect(long.violations).toMatchObject([
+    { path: "", message: expect.stringContaining("was not checked completely") as string },
+    { path: "anonymousId" },
+    { path: "properties.n" },
+  ]);
+  // What one rule drops, the next one does not see.
+  const wrong = await outcome(bought({ n: "1" }, { event: "Long", anonymousId: "a" }));
+  expect(wrong.dropped).toEqual(["properties.n"]);
+  expect(wrong.violations).toMatchObject([
+    { message: 'must be number, but is the string "1"' },
+    { path: "properties.n", message: "is required" },
+  ]);
 });
 
 test("a test says in one line that no event violated the plan", async () => {

@@ -148,7 +148,15 @@ const values: ReadonlySet<string> = new Set(["enum", "const", "default", "exampl
 /** Exports have ids that are none, such as `/properties/total`; references do not use them. */
 const dropped: ReadonlySet<string> = new Set(["$schema", "$id", "id", "$anchor", "$dynamicAnchor"]);
 
-/** Without what names schemas, and with `exclusiveMinimum: true` of the oldest draft as a number. */
+/** Ajv refuses the keyword in all other schemas, where it says nothing. */
+function isNullable({ nullable, type }: JsonObject): boolean {
+  return nullable === true && type !== undefined;
+}
+
+/**
+ * Without what names schemas, without keywords that are null, as exporters write what is not set,
+ * and with `exclusiveMinimum: true` of the oldest draft as a number.
+ */
 function cleaned(schema: JsonObject): JsonObject {
   const entries = Object.entries(schema).flatMap(([keyword, value]): [string, Json][] => {
     if (dropped.has(keyword) && typeof value === "string") return [];
@@ -158,6 +166,7 @@ function cleaned(schema: JsonObject): JsonObject {
         return value && limit !== undefined ? [[keyword, limit]] : [];
       }
     if (values.has(keyword)) return [[keyword, value]];
+    if (value === null || (keyword === "nullable" && !isNullable(schema))) return [];
     if (byName.has(keyword) && isObject(value))
       return [
         [

@@ -151,6 +151,7 @@ function forget(text: string): void {
   byText.delete(text);
 }
 
+/** Most messages meet their plan: what only the others need is created for them alone. */
 export function checkPlan(
   source: Pick<Source, "name">,
   plan: SourcePlan,
@@ -161,7 +162,35 @@ export function checkPlan(
     rules = rulesFor(plan.rules);
     inUse.set(plan, rules);
   }
-  return new Check(source, plan, rules, message).result();
+  const rule = rules.rule(message);
+  const common = rules.common();
+  const isPlanned = rule !== null || message.type !== "track" || plan.unplannedEvents === "allow";
+  if (isPlanned && rule === null && common === null) return asPlanned(message);
+  const subject = subjectOf(message);
+  let failed = rule === null || passes(rule, subject) ? null : rule;
+  if (failed === null && common !== null && !passes(common, subject)) failed = common;
+  const hasNames = rule !== null && plan.unplannedProperties !== "allow";
+  if (isPlanned && failed === null && !hasNames) return asPlanned(message);
+  return new Check({ source, plan, rules, message, subject, failed }).result(rule);
+}
+
+const none: never[] = [];
+
+function asPlanned(message: CheckedMessage): PlanCheck {
+  return { violations: none, dropped: none, blocked: false, message, reason: null };
+}
+
+/** False also for a rule that cannot be checked, and when its patterns are given up. */
+function passes(rule: Compiled, message: JsonObject): boolean {
+  if (typeof rule === "string") return false;
+  const { resetSteps, TooCostly } = compiler();
+  resetSteps();
+  try {
+    return rule.first(message);
+  } catch (error) {
+    if (error instanceof TooCostly) return false;
+    throw error;
+  }
 }
 
 type Compiled = CompiledRule | string;
@@ -171,17 +200,19 @@ class Rules {
   readonly list: readonly PlanRule[];
   /** All are compiled. */
   isReady = false;
-  readonly #byKind = new Map<string, PlanRule[]>();
+  /** By type and key, each in the order of its versions. */
+  readonly #byType = new Map<string, Map<string, PlanRule[]>>();
   readonly #compiled = new Map<PlanRule, Compiled>();
   readonly #events = new Map<string, string>();
 
   constructor(rules: readonly PlanRule[]) {
     this.list = rules;
     for (const rule of rules) {
-      const kind = `${rule.type}\n${rule.key ?? ""}`;
-      const others = this.#byKind.get(kind) ?? [];
-      this.#byKind.set(
-        kind,
+      const byKey = this.#byType.get(rule.type) ?? new Map<string, PlanRule[]>();
+      this.#byType.set(rule.type, byKey);
+      const others = byKey.get(rule.key ?? "") ?? [];
+      byKey.set(
+        rule.key ?? "",
         [...others, rule].toSorted((a, b) => a.version - b.version),
       );
       if (rule.type === "track" && rule.key !== null)
@@ -200,10 +231,9 @@ class Rules {
 
   /** Of a message, but for the common rule. */
   rule({ type, event, context }: CheckedMessage): Compiled | null {
+    const byKey = this.#byType.get(type);
     const named = type === "identify" || type === "group" ? null : event;
-    const versions =
-      this.#byKind.get(`${type}\n${named ?? ""}`) ??
-      (type === "track" ? undefined : this.#byKind.get(`${type}\n`));
+    const versions = byKey?.get(named ?? "") ?? (type === "track" ? undefined : byKey?.get(""));
     if (versions === undefined) return null;
     return this.compiled(
       versions.length === 1 ? (versions[0] as PlanRule) : versionIn(versions, context),
@@ -211,7 +241,7 @@ class Rules {
   }
 
   common(): Compiled | null {
-    const [rule] = this.#byKind.get("common\n") ?? [];
+    const [rule] = this.#byType.get("common")?.get("") ?? [];
     return rule === undefined ? null : this.compiled(rule);
   }
 
@@ -242,31 +272,38 @@ const maxErrors = 100_000;
 /** Kept on record. */
 const maxDropped = 500;
 
+type CheckOptions = {
+  source: Pick<Source, "name">;
+  plan: SourcePlan;
+  rules: Rules;
+  message: CheckedMessage;
+  subject: JsonObject;
+  /** A rule that the message is known to violate. */
+  failed: Compiled | null;
+};
+
+/** Of a message that may differ from its plan. */
 class Check {
   readonly #source;
   readonly #plan;
   readonly #rules;
   readonly #message;
+  readonly #failed;
   readonly #violations: PlanViolation[] = [];
   readonly #dropped: string[][] = [];
   readonly #removal: MemberRemoval;
 
-  constructor(
-    source: Pick<Source, "name">,
-    plan: SourcePlan,
-    rules: Rules,
-    message: CheckedMessage,
-  ) {
+  constructor({ source, plan, rules, message, subject, failed }: CheckOptions) {
     this.#source = source;
     this.#plan = plan;
     this.#rules = rules;
     this.#message = message;
-    this.#removal = new MemberRemoval(subjectOf(message));
+    this.#failed = failed;
+    this.#removal = new MemberRemoval(subject);
   }
 
-  result(): PlanCheck {
+  result(rule: Compiled | null): PlanCheck {
     const { unplannedEvents, onViolation } = this.#plan;
-    const rule = this.#rules.rule(this.#message);
     const whole = this.#removal.rest;
     let reason: PlanCheck["reason"] = null;
     if (rule === null && this.#message.type === "track" && unplannedEvents !== "allow") {
@@ -298,14 +335,13 @@ class Check {
       return;
     }
     const message = this.#removal.rest;
+    if (rule !== this.#failed && passes(rule, message)) return;
     const { resetSteps, TooCostly } = compiler();
+    const isSmall = elementsOf(message) * rule.repeatedSize <= maxErrors;
+    const validate = isSmall ? rule.all() : rule.first;
     resetSteps();
     try {
-      if (rule.first(message)) return;
-      const isSmall = elementsOf(message) * rule.repeatedSize <= maxErrors;
-      const validate = isSmall ? rule.all() : rule.first;
-      resetSteps();
-      if (isSmall) validate(message);
+      validate(message);
       for (const { violation, remove } of violationsOf(validate.errors ?? [], message)) {
         this.#violations.push(violation);
         if (this.#plan.onViolation === "drop-properties" && remove !== null) this.#drop(remove);
@@ -363,7 +399,7 @@ class Check {
 /** What a receiver would get: with the batch's context, and with `properties` and `traits`. */
 function subjectOf({ type, members, context, messageId }: CheckedMessage): JsonObject {
   const subject: JsonObject = { ...members, type, context };
-  if (messageId !== null) subject["messageId"] = messageId;
+  if (messageId !== null && messageId !== members["messageId"]) subject["messageId"] = messageId;
   const member = type === "identify" || type === "group" ? "traits" : "properties";
   if (!isObject(subject[member]) && type !== "alias" && type !== "delete") subject[member] = {};
   return subject;

@@ -101,6 +101,7 @@ export async function collectShare(options: ShareOptions): Promise<string | Prob
   Object.assign(answers["clock.get"] as object, { mode: "paused", speed: 1, advance: null });
   const stats = answers["stats.get"] as AnswerOf<"stats.get">;
   stats.messages.total = head.messages;
+  delete stats.dataBytes;
   return [JSON.stringify(head), JSON.stringify(clean.answer(answers)), ...lines].join("\n");
 }
 

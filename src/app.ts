@@ -22,7 +22,7 @@ import { Flow } from "./engine/flow.ts";
 import { createMessages } from "./engine/messages.ts";
 import { createTestEvents } from "./engine/test-events.ts";
 import { createMetrics } from "./engine/metrics.ts";
-import { loadPlans } from "./engine/plans/plans.ts";
+import { preparePlans } from "./engine/plans/plans.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
 import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
 import { monotonic, startIdleTimer } from "./engine/real-time.ts";
@@ -254,7 +254,7 @@ export function createApp(options: AppOptions): App {
     pipeline,
     api,
     async start() {
-      if (configuration.sources().some(({ plan }) => plan !== null)) await loadPlans();
+      await preparePlans(configuration.sources().flatMap(({ plan }) => plan ?? []));
       await ports.listen();
       faults.refresh();
       clock.start();

@@ -5,8 +5,11 @@
 
 import { isObject, type Json, type JsonObject } from "./json.ts";
 
-/** Members and values of a rule. One with a hundred properties has about seven hundred. */
-const maxSize = 10_000;
+/**
+ * Members and values of a rule, so that it is compiled within 100 ms. One with a hundred
+ * properties has about seven hundred.
+ */
+const maxSize = 2000;
 /** Below keywords that apply to every element: a message has up to 16,000 of those. */
 const maxRepeatedSize = 500;
 const maxDepth = 64;

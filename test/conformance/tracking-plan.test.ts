@@ -26,6 +26,8 @@ const bought = (properties: object, more: object = {}) => ({
   properties,
   ...more,
 });
+const properties = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, { type: "string" }]));
 const good = { orderId: "o_1", total: 12.5, currency: "EUR", items: [{ sku: "a" }] };
 
 async function withPlan(plan: object) {
@@ -378,7 +380,12 @@ describe("a plan is refused", () => {
     [
       "that doubles at each level",
       { common: { definitions: { ...doubled, d20: {} }, $ref: "#/definitions/d0" } },
-      "more than 10000",
+      "more than 2000",
+    ],
+    [
+      "with 3,000 properties in a rule",
+      { Bought: { properties: properties(3000) } },
+      "The rule for Bought: with its `$ref`s it has more than 2000 keywords and values.",
     ],
     ["that is nested too deep", { common: deep(100) }, "deeper than 64"],
     [
@@ -417,6 +424,20 @@ describe("a plan is refused", () => {
     await expect(
       app.call("sources.create", { name: "Planned", plan: { schemas: large } }),
     ).rejects.toThrow(/1000000 bytes|too large|body/);
+  });
+});
+
+test("600 properties of a rule and 900 rules are as the documentation says", async () => {
+  const rules = Array.from({ length: 900 }, (_, n) => [`e${n}`, { properties: properties(3) }]);
+  const { outcome } = await withPlan({
+    schemas: { ...Object.fromEntries(rules), Bought: { properties: properties(600) } },
+  });
+  const values = Object.fromEntries(Object.keys(properties(600)).map((name) => [name, "a"]));
+  expect(await outcome(bought({ ...values, p599: 1 }, { event: "Bought" }))).toMatchObject({
+    violations: [{ path: "properties.p599" }],
+  });
+  expect(await outcome(bought({ p2: 1 }, { event: "e899" }))).toMatchObject({
+    violations: [{ path: "properties.p2" }],
   });
 });
 

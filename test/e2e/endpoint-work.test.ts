@@ -59,7 +59,6 @@ describe("a test endpoint", () => {
     await endpoints.bead(/delivered.*round 1, 70 % of deliveries/).waitFor();
     expect(await endpoints.presets("certificates").count()).toBe(4);
     await endpoints.presets("slow").filter({ hasText: "times out" }).click();
-    await endpoints.step(1).waitFor();
-    expect(await endpoints.does(1).inputValue()).toBe("hang");
+    await expect.poll(() => endpoints.does(1).inputValue()).toBe("hang");
   });
 });

@@ -13,7 +13,7 @@ import type {
   Pipeline,
   SourceDraft,
 } from "../../engine/pipeline.ts";
-import { loadPlans, rulesOf } from "../../engine/plans/plans.ts";
+import { preparePlan, rulesOf } from "../../engine/plans/plans.ts";
 import type { SourcePlan } from "../../domain/tracking-plan.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import {
@@ -37,7 +37,6 @@ export function configurationHandlers(
     "configuration.export": ({ secrets }) =>
       withoutOwnPorts(exportConfiguration(pipeline, secrets), about()),
     "configuration.import": async (given) => {
-      await loadPlans();
       const { endpointsUrl } = about();
       const document = withOwnPorts(given, about());
       const wrong = await rehearseImport({
@@ -246,10 +245,11 @@ function sourceEntries(
     return {
       what: `sources[${index}]`,
       exists: existing !== undefined,
-      apply: () =>
-        existing === undefined
+      apply: async () =>
+        (await preparePlan((draft as SourceDraft).plan)) ??
+        (existing === undefined
           ? configuration.createSource(draft as SourceDraft)
-          : configuration.updateSource(existing.id, draft as SourceDraft),
+          : configuration.updateSource(existing.id, draft as SourceDraft)),
     };
   });
 }

@@ -22,7 +22,7 @@ import type {
   SourceDraft,
   TestedEvent,
 } from "../../engine/pipeline.ts";
-import { loadPlans, rulesOf } from "../../engine/plans/plans.ts";
+import { preparePlan, rulesOf } from "../../engine/plans/plans.ts";
 import type { DestinationChanges } from "../../contract/destinations.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import { deliveryFunnel, sendAgain } from "./delivery-overview.ts";
@@ -45,8 +45,8 @@ export function sourceHandlers({
   return {
     "sources.list": () => ({ items: configuration.sources().map(sourceAnswer) }),
     "sources.create": async (draft) => {
-      if (draft.plan !== undefined) await loadPlans();
-      return answerOr(configuration.createSource(draft as SourceDraft));
+      const wrong = await preparePlan(draft.plan as SourceDraft["plan"]);
+      return wrong ?? answerOr(configuration.createSource(draft as SourceDraft));
     },
     "sources.get": ({ id }) =>
       answerOr(configuration.source(id) ?? notFound("source", sourceIds.format(id))),
@@ -61,8 +61,8 @@ export function sourceHandlers({
       return { plan: { ...source.plan, rules } };
     },
     "sources.update": async ({ id, ...changes }) => {
-      if (changes.plan !== undefined) await loadPlans();
-      return answerOr(configuration.updateSource(id, changes as Partial<SourceDraft>));
+      const wrong = await preparePlan(changes.plan as SourceDraft["plan"]);
+      return wrong ?? answerOr(configuration.updateSource(id, changes as Partial<SourceDraft>));
     },
     "sources.send": ({ id, type, body }) => messages.send(id, type, body),
     "sources.delete": ({ id }) => configuration.deleteSource(id) ?? { id },

@@ -206,7 +206,7 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
     cancelRetryJob(id) {
       const job = jobs.get(id);
       if (job === undefined) return notFound("job", jobIds.format(id));
-      if (job.state === "running") job.state = "cancelled";
+      if (job.state === "running" && job.done < job.total) job.state = "cancelled";
       changes.note("jobs", jobIds.format(id));
       return job;
     },

@@ -1,7 +1,7 @@
 /**
- * Compiles the rules of a tracking plan with ajv, each when it is first needed and once. Whatever a
- * schema or a message holds, a check has a bound: references stay within the schema, patterns are
- * matched in linear time, and a schema's size is limited (`domain/schema-size.ts`).
+ * Compiles the rules of a tracking plan with ajv. Whatever a schema or a message holds, compiling
+ * and checking have a bound: references stay within the schema, patterns are matched in linear
+ * time, and a schema's size is limited (`domain/schema-size.ts`).
  */
 
 import { Ajv, type Options, type ValidateFunction } from "ajv";
@@ -47,7 +47,11 @@ const options: Options = {
   addUsedSchema: false,
   validateFormats: true,
   formats: fullFormats,
-  code: { regExp: regExp as unknown as NonNullable<NonNullable<Options["code"]>["regExp"]> },
+  code: {
+    // Its time grows with the square of a schema's size.
+    optimize: false,
+    regExp: regExp as unknown as NonNullable<NonNullable<Options["code"]>["regExp"]>,
+  },
 };
 
 type Compilers = Record<"draft7" | "draft2020", { first: Ajv; all: Ajv }>;
@@ -109,17 +113,26 @@ export function compileRule(rule: PlanRule): CompiledRule | string {
   const { first, all } = compilers[/20(?:19-09|20-12)/.test(draft) ? "draft2020" : "draft7"];
   const schema = cleaned(rule.schema);
   try {
-    const compiled = first.compile(schema);
+    const compiled = compiledBy(first, schema);
     let complete: ValidateFunction | null = null;
     return {
       ...rule,
       repeatedSize: size.repeated,
       planned: plannedBy(rule),
       first: compiled,
-      all: () => (complete ??= all.compile(schema)),
+      all: () => (complete ??= compiledBy(all, schema)),
     };
   } catch (error) {
     return `The rule for ${ruleName(rule)} is no valid JSON Schema: ${(error as Error).message}`;
+  }
+}
+
+/** Ajv keeps every schema for good, also of plans that are gone. */
+function compiledBy(ajv: Ajv, schema: JsonObject): ValidateFunction {
+  try {
+    return ajv.compile(schema);
+  } finally {
+    ajv.removeSchema(schema);
   }
 }
 

@@ -16,6 +16,7 @@ import {
   type PlanViolation,
   type SourcePlan,
 } from "../../domain/tracking-plan.ts";
+import { nextTurn } from "../real-time.ts";
 import type { CompiledRule } from "./compile-plan.ts";
 import { maxViolations, violationsOf } from "./violations.ts";
 
@@ -71,11 +72,50 @@ export function planFrom(
   }
   const plan = readTrackingPlan(schemas);
   if (typeof plan === "string") return invalid(plan);
-  for (const rule of plan.rules) {
-    const compiled = compiler().compileRule(rule);
-    if (typeof compiled === "string") return invalid(compiled);
+  const text = JSON.stringify(plan.rules);
+  const wrong = rulesFor(text).wrong();
+  if (wrong !== null) return invalid(wrong);
+  return { ...kept, ...chosen, name: name ?? plan.name, rules: text };
+}
+
+/**
+ * Before a plan is given to a source: compiles its rules in turns, so that nobody waits long and
+ * `planFrom` finds them compiled. Returns what is wrong with the plan.
+ */
+export async function preparePlan(draft: PlanDraft | null | undefined): Promise<Problem | null> {
+  if (draft === null || draft === undefined) return null;
+  await loadPlans();
+  if (draft.schemas === undefined) return null;
+  const plan = readTrackingPlan(draft.schemas);
+  if (typeof plan === "string") return invalid(plan);
+  const wrong = await prepareRules(JSON.stringify(plan.rules));
+  return wrong === null ? null : invalid(wrong);
+}
+
+/** Before the first message of a start. */
+export async function preparePlans(plans: readonly SourcePlan[]): Promise<void> {
+  if (plans.length > 0) await loadPlans();
+  for (const { rules } of plans) await prepareRules(rules);
+}
+
+async function prepareRules(text: string): Promise<string | null> {
+  const rules = rulesFor(text);
+  if (rules.isReady) return null;
+  for (const rule of rules.list) {
+    await nextTurn();
+    const compiled = rules.compiled(rule);
+    if (typeof compiled === "string") return compiled;
+    // A function that was never run is translated by its first run, which takes as long again.
+    for (const validate of [() => compiled.first, () => compiled.all()]) {
+      await nextTurn();
+      const run = validate();
+      await nextTurn();
+      run({});
+    }
   }
-  return { ...kept, ...chosen, name: name ?? plan.name, rules: JSON.stringify(plan.rules) };
+  rules.isReady = true;
+  keep(text, rules);
+  return null;
 }
 
 export function rulesOf(plan: Pick<SourcePlan, "rules">): PlanRule[] {
@@ -83,34 +123,60 @@ export function rulesOf(plan: Pick<SourcePlan, "rules">): PlanRule[] {
 }
 
 /** Sources are new objects after every change of the configuration; their rules mostly are not. */
-const compiled = new WeakMap<SourcePlan, Rules>();
+const inUse = new WeakMap<SourcePlan, Rules>();
 const byText = new Map<string, Rules>();
-/** Plans that are kept compiled, also those of sources that are gone. */
-const maxPlans = 100;
+/** Of plans that are kept compiled, also those of sources that are gone: some 20 KB each. */
+const maxKeptRules = 5000;
+let keptRules = 0;
+
+function rulesFor(text: string): Rules {
+  const rules = byText.get(text) ?? new Rules(rulesOf({ rules: text }));
+  keep(text, rules);
+  return rules;
+}
+
+/** As the newest; the oldest leave room for it. */
+function keep(text: string, rules: Rules): void {
+  forget(text);
+  byText.set(text, rules);
+  keptRules += rules.list.length;
+  for (const [oldest] of byText) {
+    if (keptRules <= maxKeptRules || oldest === text) break;
+    forget(oldest);
+  }
+}
+
+function forget(text: string): void {
+  keptRules -= byText.get(text)?.list.length ?? 0;
+  byText.delete(text);
+}
 
 export function checkPlan(
   source: Pick<Source, "name">,
   plan: SourcePlan,
   message: CheckedMessage,
 ): PlanCheck {
-  let rules = compiled.get(plan);
+  let rules = inUse.get(plan);
   if (rules === undefined) {
-    rules = byText.get(plan.rules) ?? new Rules(rulesOf(plan));
-    byText.delete(plan.rules);
-    byText.set(plan.rules, rules);
-    if (byText.size > maxPlans) byText.delete(byText.keys().next().value as string);
-    compiled.set(plan, rules);
+    rules = rulesFor(plan.rules);
+    inUse.set(plan, rules);
   }
   return new Check(source, plan, rules, message).result();
 }
 
-/** The rules by what they are for; compiled when the first message asks for them. */
+type Compiled = CompiledRule | string;
+
+/** The rules by what they are for; each is compiled once, at the latest for its first message. */
 class Rules {
+  readonly list: readonly PlanRule[];
+  /** All are compiled. */
+  isReady = false;
   readonly #byKind = new Map<string, PlanRule[]>();
-  readonly #compiled = new Map<PlanRule, CompiledRule>();
+  readonly #compiled = new Map<PlanRule, Compiled>();
   readonly #events = new Map<string, string>();
 
   constructor(rules: readonly PlanRule[]) {
+    this.list = rules;
     for (const rule of rules) {
       const kind = `${rule.type}\n${rule.key ?? ""}`;
       const others = this.#byKind.get(kind) ?? [];
@@ -123,21 +189,30 @@ class Rules {
     }
   }
 
+  /** The sentence for the first rule that cannot be checked. */
+  wrong(): string | null {
+    for (const rule of this.list) {
+      const compiled = this.compiled(rule);
+      if (typeof compiled === "string") return compiled;
+    }
+    return null;
+  }
+
   /** Of a message, but for the common rule. */
-  rule({ type, event, context }: CheckedMessage): CompiledRule | null {
+  rule({ type, event, context }: CheckedMessage): Compiled | null {
     const named = type === "identify" || type === "group" ? null : event;
     const versions =
       this.#byKind.get(`${type}\n${named ?? ""}`) ??
       (type === "track" ? undefined : this.#byKind.get(`${type}\n`));
     if (versions === undefined) return null;
-    return this.#compile(
+    return this.compiled(
       versions.length === 1 ? (versions[0] as PlanRule) : versionIn(versions, context),
     );
   }
 
-  common(): CompiledRule | null {
+  common(): Compiled | null {
     const [rule] = this.#byKind.get("common\n") ?? [];
-    return rule === undefined ? null : this.#compile(rule);
+    return rule === undefined ? null : this.compiled(rule);
   }
 
   /** An event of the plan that differs only in case. */
@@ -145,11 +220,10 @@ class Rules {
     return this.#events.get(event.toLowerCase()) ?? null;
   }
 
-  #compile(rule: PlanRule): CompiledRule {
+  compiled(rule: PlanRule): Compiled {
     const known = this.#compiled.get(rule);
     if (known !== undefined) return known;
     const compiled = compiler().compileRule(rule);
-    if (typeof compiled === "string") throw new Error(compiled);
     this.#compiled.set(rule, compiled);
     return compiled;
   }
@@ -208,7 +282,7 @@ class Check {
       if (violation !== undefined && onViolation === "block")
         reason ??= this.#blockedBy("plan_violations", violation);
     }
-    if (rule !== null) this.#checkNames(rule);
+    if (rule !== null && typeof rule !== "string") this.#checkNames(rule);
     const { traits, properties } = this.#removal.rest;
     const message =
       this.#removal.rest === whole
@@ -218,7 +292,11 @@ class Check {
     return { violations, dropped: this.#dropped, blocked: reason !== null, message, reason };
   }
 
-  #check(rule: CompiledRule): void {
+  #check(rule: Compiled): void {
+    if (typeof rule === "string") {
+      this.#violations.push({ path: "", message: `was not checked. ${rule}` });
+      return;
+    }
     const message = this.#removal.rest;
     const { resetSteps, TooCostly } = compiler();
     resetSteps();

@@ -2,7 +2,7 @@
 
 import { Dialog as BaseDialog } from "@base-ui/react/dialog";
 import { Menu as BaseMenu } from "@base-ui/react/menu";
-import { type ReactElement, type ReactNode, useEffect, useRef } from "react";
+import { type ReactElement, type ReactNode, type RefObject, useEffect, useRef } from "react";
 import { Icon, type IconName } from "./icon.tsx";
 
 export type MenuItem =
@@ -61,6 +61,7 @@ export function Dialog({
   children,
   actions,
   wide = false,
+  focus,
 }: {
   open: boolean;
   onClose: () => void;
@@ -68,12 +69,14 @@ export function Dialog({
   children: ReactNode;
   actions?: ReactNode;
   wide?: boolean;
+  /** Where one begins to type; the first control when left out. */
+  focus?: RefObject<HTMLElement | null>;
 }) {
   return (
     <BaseDialog.Root open={open} onOpenChange={(isOpen) => (isOpen ? undefined : onClose())}>
       <BaseDialog.Portal>
         <BaseDialog.Backdrop className="backdrop" />
-        <BaseDialog.Popup className={wide ? "dialog wide" : "dialog"}>
+        <BaseDialog.Popup className={wide ? "dialog wide" : "dialog"} initialFocus={focus}>
           <header>
             <BaseDialog.Title>{title}</BaseDialog.Title>
           </header>

@@ -3,7 +3,7 @@
  * source, and shows the same call as clients would make it.
  */
 
-import { useState } from "react";
+import { type RefObject, useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { Button, Choice, Labelled, SelectField } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
@@ -30,9 +30,10 @@ import "./composer.css";
 
 export function Composer() {
   const { shown, hide } = useOverlay();
+  const field = useRef<HTMLTextAreaElement>(null);
   return (
-    <Dialog open={shown === "composer"} onClose={hide} title="Compose a message" wide>
-      <Form onDone={hide} />
+    <Dialog open={shown === "composer"} onClose={hide} title="Compose a message" focus={field} wide>
+      <Form field={field} onDone={hide} />
     </Dialog>
   );
 }
@@ -44,7 +45,13 @@ type Sent =
 /** Through whom the last call went; the next one goes the same way. */
 let lastChosen: string | null = null;
 
-function Form({ onDone }: { onDone: () => void }) {
+function Form({
+  field,
+  onDone,
+}: {
+  field: RefObject<HTMLTextAreaElement | null>;
+  onDone: () => void;
+}) {
   const sources = useLive("sources.list", {}).answer?.items.filter(
     ({ kind }) => kind !== "audience",
   );
@@ -127,7 +134,7 @@ function Form({ onDone }: { onDone: () => void }) {
         }
       >
         <textarea
-          autoFocus
+          ref={field}
           className="code composer-body"
           rows={8}
           spellCheck={false}

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import type { CheckedMessage } from "../../domain/check.ts";
+import { defaultPlanSettings } from "../../domain/tracking-plan.ts";
+import { nextTurn } from "../real-time.ts";
+import { checkPlan, planFrom, preparePlan, preparePlans } from "./plans.ts";
+
+const planOf = (event: string, rules: number) => ({
+  schemas: Object.fromEntries(
+    Array.from({ length: rules }, (_, n) => [`${event} ${n}`, { required: ["total"] }]),
+  ),
+});
+
+/** What it resolves with, and how many turns of the event loop it left to others. */
+async function turnsOf<Value>(work: Promise<Value>): Promise<{ value: Value; turns: number }> {
+  let isDone = false;
+  let turns = 0;
+  const value = work.finally(() => (isDone = true));
+  for (; !isDone; turns += 1) await nextTurn();
+  return { value: await value, turns };
+}
+
+test("rules are compiled in turns when a plan is given and at a start, and then kept", async () => {
+  const draft = planOf("Given", 30);
+  const { value, turns } = await turnsOf(preparePlan(draft));
+  expect(value).toBeNull();
+  expect(turns).toBeGreaterThan(100);
+  expect((await turnsOf(preparePlan(draft))).turns).toBeLessThan(5);
+
+  const plan = planFrom(planOf("Started", 1), null);
+  expect(plan).toMatchObject({ rules: expect.stringContaining("Started 0") as string });
+  const stored = { ...defaultPlanSettings, name: null, rules: JSON.stringify(rulesNamed("Other")) };
+  expect((await turnsOf(preparePlans([stored]))).turns).toBeGreaterThan(100);
+  expect((await turnsOf(preparePlans([{ ...stored }]))).turns).toBeLessThan(5);
+});
+
+const rulesNamed = (event: string) =>
+  Array.from({ length: 30 }, (_, n) => ({
+    type: "track",
+    key: `${event} ${n}`,
+    version: 1,
+    schema: {},
+  }));
+
+test("a plan with a rule that cannot be checked is refused before it is given", async () => {
+  const wrong = await preparePlan({ schemas: { Good: {}, Bad: { type: "any" } } });
+  expect(wrong?.message).toContain("The rule for Bad is no valid JSON Schema");
+});
+
+test("a rule on record that is too large is a violation, and the message goes on", async () => {
+  const values = Array.from({ length: 3000 }, (_, n) => n);
+  const rules = [{ type: "track", key: "Bought", version: 1, schema: { enum: values } }];
+  const plan = { ...defaultPlanSettings, name: null, rules: JSON.stringify(rules) };
+  await preparePlans([plan]);
+  const message = {
+    ...{ type: "track", event: "Bought", messageId: "m", members: {}, context: {} },
+  } as CheckedMessage;
+  const { violations, blocked } = checkPlan({ name: "Shop" }, plan, message);
+  expect(blocked).toBe(false);
+  expect(violations).toMatchObject([
+    { path: "", message: expect.stringMatching(/not checked.*2000/) as string },
+  ]);
+});

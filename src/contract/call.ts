@@ -121,6 +121,8 @@ export type CallAnswer<C extends Call> = z.input<C["answer"]>;
 /** What a handler returns. */
 export type HandlerAnswer<C extends Call> = z.output<C["answer"]>;
 
+const nothing = z.strictObject({});
+
 /**
  * Checks an input from outside against the call. Members that the call does not know are refused by
  * name.
@@ -146,7 +148,7 @@ export function checkInput<C extends Call>(call: C, input: unknown): CheckedInpu
     Object.assign(checked, result.data);
     for (const name of members) rest.delete(name);
   }
-  const result = (call.body ?? z.strictObject({})).safeParse(Object.fromEntries(rest), reporting);
+  const result = (call.body ?? nothing).safeParse(Object.fromEntries(rest), reporting);
   if (!result.success) return invalid(sentenceOf(result.error.issues));
   return missing ?? (Object.assign(checked, result.data) as CheckedInput<C>);
 }

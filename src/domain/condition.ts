@@ -376,11 +376,25 @@ function groupMatches({ joinedBy, parts }: Condition, event: Event): boolean {
   return joinedBy === "and" ? parts.every(matches) : parts.some(matches);
 }
 
+/** Of paths in use, each read once. */
+const knownKeys = new Map<string, string[] | null>();
+const maxKnownKeys = 2000;
+
+function keysOf(path: string): string[] | null {
+  let keys = knownKeys.get(path);
+  if (keys === undefined) {
+    keys = path.match(/[^[.\]]+/g);
+    if (knownKeys.size >= maxKnownKeys) knownKeys.clear();
+    knownKeys.set(path, keys);
+  }
+  return keys;
+}
+
 function comparisonMatches({ member, path, operator, value }: Comparison, event: Event): boolean {
   let actual: unknown = event[member];
   if (path === "") actual = undefined;
   else if (path !== null) {
-    const keys = path.match(/[^[.\]]+/g);
+    const keys = keysOf(path);
     if (keys === null) throw new TypeError("The path has no names");
     // Below null, 0, "" and false a path reads that value itself.
     for (const key of keys) actual = actual && (actual as Record<string, unknown>)[key];

@@ -68,6 +68,14 @@ test.each([
     "destinations:\n  - { name: A, sources: [], webhooks: [{}] }",
     "2:40 A webhook has either a url or an endpoint.",
   ],
+  [
+    "endpoints:\n  - { name: R, steps: [503x2] }",
+    "2:24 steps[0] must be a mapping. Write { do: answer, status: 503, times: 2 }.",
+  ],
+  [
+    'destinations:\n  - { name: A, sources: [], webhooks: ["http://127.0.0.1/"] }',
+    "2:40 webhooks[0] must be a mapping. Write { url: URL }.",
+  ],
   // What is there may be a secret.
   [
     "destinations:\n  - { name: A, sources: [], webhooks: [], enabled: s3cret }",

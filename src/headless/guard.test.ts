@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { expect, test } from "vitest";
 import { createGuard } from "./guard.ts";
 
@@ -20,6 +21,8 @@ test.each([
   ["0.0.0.0", "[fe80::1]:4701", "allowed"],
   ["::", "10.0.0.1:4701", "allowed"],
   ["::", "[fe80::1]", "allowed"],
+  ["0.0.0.0", `${hostname().toUpperCase()}:4701`, "allowed"],
+  ["127.0.0.1", `${hostname()}:4701`, "bad_host"],
   ["::", "evil.com", "bad_host"],
   ["::", "10.0.0.1.evil.com", "bad_host"],
   ["::", "localhost:123456", "bad_host"],

@@ -6,6 +6,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
+import { hostname } from "node:os";
 import type { Problem } from "../domain/problem.ts";
 import { problem } from "../domain/problem.ts";
 
@@ -14,6 +15,7 @@ const hostPattern = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/;
 export function createGuard({ token, host }: { token: string; host: string }) {
   const listensEverywhere = host === "0.0.0.0" || host === "::";
   const expected = digest(token);
+  const machine = hostname().toLowerCase();
 
   const isOurs = (name: string): boolean => {
     if (
@@ -24,9 +26,9 @@ export function createGuard({ token, host }: { token: string; host: string }) {
     )
       return true;
     if (name === host.toLowerCase() || name === `[${host.toLowerCase()}]`) return true;
-    // A page of another origin can only get here by a name that it made point here; an address
-    // cannot be made to.
-    return listensEverywhere && isIP(name.replace(/^\[|\]$/g, "")) !== 0;
+    // A page of another origin can only get here by a name that it made point here; neither an
+    // address nor the name that this machine has among its neighbours can be made to.
+    return listensEverywhere && (name === machine || isIP(name.replace(/^\[|\]$/g, "")) !== 0);
   };
 
   return {

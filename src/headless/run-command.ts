@@ -6,6 +6,7 @@ import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import type { ScenarioReport } from "../contract/scenarios.ts";
+import { isProblem } from "../domain/problem.ts";
 import { monotonic, startTimer, wallClockNow, type RealTimer } from "../engine/real-time.ts";
 import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
 import { readScenario } from "../scenarios/file/read-scenario.ts";
@@ -201,7 +202,7 @@ async function shareRun(
     redact: [],
     filter: "",
   });
-  if (typeof lines !== "string") return;
+  if (isProblem(lines)) return;
   const written = await writeShare({ file, lines, root, force: true });
   process.stderr.write(`${"wrong" in written ? written.wrong : writtenText(written)}\n`);
 }

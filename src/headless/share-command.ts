@@ -10,7 +10,7 @@ import { join, resolve } from "node:path";
 import { OpenError } from "../app-errors.ts";
 import { isProblem } from "../domain/problem.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
-import { collectShare, shareApi, shareBytes } from "../share/share-file.ts";
+import { collectShare, messagesIn, shareApi, shareBytes } from "../share/share-file.ts";
 import { defaultDataDirectory, openShare, share } from "./commands.ts";
 import { endEarly, readFlags, wholeNumber } from "./flags.ts";
 import { openInspector } from "./open-inspector.ts";
@@ -50,7 +50,7 @@ export async function shareCommand({ args, root, version }: Host): Promise<numbe
         redact,
         filter,
       });
-      if (typeof lines !== "string") return say(lines.message, 1);
+      if (isProblem(lines)) return say(lines.message, 1);
       const written = await writeShare({ file, lines, root, force });
       if ("wrong" in written) return say(written.wrong, 1);
       process.stdout.write(`${json ? JSON.stringify(written) : writtenText(written)}\n`);
@@ -76,7 +76,7 @@ export async function writeShare({
   force,
 }: {
   file: string;
-  lines: string;
+  lines: readonly string[];
   root: string;
   force: boolean;
 }): Promise<Written | { wrong: string }> {
@@ -93,7 +93,7 @@ export async function writeShare({
           : `${file} cannot be written: ${message}`,
     };
   }
-  return { file, bytes: content.length, messages: (lines.split("\n").length - 2) / 2 };
+  return { file, bytes: content.length, messages: messagesIn(lines) };
 }
 
 export function writtenText({ file, bytes, messages }: Written): string {

@@ -13,6 +13,14 @@ export const undelivered: Readonly<Record<string, string>> = {
     'The message says `integrations: {"All": false}` and does not name the destination. Send it with `"Webhooks": true`, in this spelling.',
   integrations_false:
     'The message says `integrations: {"Webhooks": false}`. Send it without that member.',
+  filter_dropped:
+    "A filter of the destination drops the message: the data names it. If the message should arrive, change the filter's condition or leave the filter out, then replay the message.",
+  filter_sampled:
+    "A filter of the destination lets only a share of the messages through. Leave the filter out, or set its `share` to 1, then replay the message.",
+  plan_violations:
+    "The message violates the tracking plan of its source, which blocks it: the data says where. Correct it in the program that sends it, or deliver such messages with `onViolation: record`.",
+  plan_unplanned_event:
+    "The tracking plan of its source does not have the event, and blocks it. Correct the event's name, add the event to the plan, or allow all with `unplannedEvents: allow`.",
   trigger_not_met:
     "No mapping of the destination has a trigger that matches. Compare the message with the triggers in its decision's `mappings`.",
   mapping_disabled: "Every mapping of the destination is off. Enable one, then replay the message.",
@@ -94,8 +102,10 @@ function fixOfStatus(status: number): string {
     return "The receiver refuses the request, most often for its signature: compare_signature finds the difference from the digest that the receiver computes.";
   if (status === 404 || status === 405)
     return "The receiver has no handler for this path and POST. Correct the URL of the webhook, or the receiver's route.";
-  if (status === 410 || (status >= 300 && status < 400))
-    return "The receiver is somewhere else, and redirects are not followed. Correct the URL of the webhook.";
+  if (status === 410)
+    return "The receiver says that nothing is at this URL any more, so it is not retried. Correct the URL of the webhook.";
+  if (status >= 300 && status < 400)
+    return "The receiver is somewhere else, and redirects are not followed. Correct the URL of the webhook: `location` in the data has the other one.";
   if (status === 429) return "The receiver limits its rate. It is retried.";
   if (status >= 500)
     return "The receiver failed while it handled the message: its log and the answer's body say why.";
@@ -110,6 +120,8 @@ const signatureFixes: Readonly<Record<string, string>> = {
   sha256: "Fix in the receiver: sha1. X-Signature is HMAC-SHA1.",
   base64: "Fix in the receiver: hex. X-Signature is lower-case hexadecimal.",
   upper_case: "Fix in the receiver: hex. X-Signature is lower-case hexadecimal.",
+  whole_batch:
+    "Fix in the receiver: first-element. Of a batch the signature covers the first element only: compute the digest over its bytes as received, after the opening bracket.",
   prefix: "Fix in the receiver: hex. X-Signature is the digest without a prefix.",
   not_hmac: "Fix in the receiver: hmac. Use HMAC-SHA1, keyed with the shared secret.",
   not_a_digest: "Give the digest that the receiver computes, in hexadecimal or Base64.",

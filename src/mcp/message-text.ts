@@ -4,6 +4,7 @@ import { urlWithoutCredentials } from "../domain/credentials.ts";
 import type { MessageDetailsAnswer, MessageSummaryAnswer } from "../contract/messages.ts";
 import type { DestinationAnswer } from "../contract/destinations.ts";
 import type { AttemptAnswer, DeliveryDetailsAnswer } from "../contract/deliveries.ts";
+import type { AnswerOf } from "../contract/contract.ts";
 import { type Answer, facts, quoted } from "./answer.ts";
 import { causeOfAttempt, rejections, undelivered } from "./causes.ts";
 
@@ -38,7 +39,10 @@ function answerBodyOf({ response }: AttemptAnswer): string | null {
   return body === "" ? null : body;
 }
 
-type Known = { destinations: readonly DestinationAnswer[] };
+type Known = {
+  destinations: readonly DestinationAnswer[];
+  endpoints: AnswerOf<"endpoints.list">["items"];
+};
 
 /** What became of the message, why, and which calls help. */
 export function explainMessage(answer: Answer, message: MessageDetailsAnswer, known: Known): void {
@@ -52,7 +56,8 @@ export function explainMessage(answer: Answer, message: MessageDetailsAnswer, kn
     answer.next("retry", { id, replay: true }, "sends it again as a new message");
     return;
   }
-  if (deliveries.length === 0 && decisions.length === 0) return explainUnconnected(answer, message);
+  if (deliveries.length === 0 && decisions.length === 0)
+    return explainUnconnected(answer, message, known);
   for (const { destinationId, routed, reason, detail } of decisions) {
     if (routed) continue;
     answer
@@ -66,6 +71,8 @@ export function explainMessage(answer: Answer, message: MessageDetailsAnswer, kn
         { ...resent(message), integrations: { Webhooks: true } },
         "sends a corrected message",
       );
+    else if (reason.startsWith("filter_")) suggestForFilter(answer, destinationId, id, known);
+    else if (reason.startsWith("plan_")) suggestForPlan(answer, reason, message);
   }
   for (const delivery of deliveries) explainDelivery(answer, delivery, message, known);
 }
@@ -94,11 +101,24 @@ function explainRejection(answer: Answer, message: MessageDetailsAnswer): void {
     .next("show", { id: message.id }, "the message as it arrived");
 }
 
-function explainUnconnected(answer: Answer, { id, sourceId }: MessageDetailsAnswer): void {
-  answer
-    .say("Cause: no_destination")
-    .say(`Fix: ${undelivered["no_destination"]}`)
-    .next(
+function explainUnconnected(
+  answer: Answer,
+  { id, sourceId }: MessageDetailsAnswer,
+  { destinations }: Known,
+): void {
+  answer.say("Cause: no_destination").say(`Fix: ${undelivered["no_destination"]}`);
+  for (const { id: destination, sourceIds } of destinations.slice(0, 2))
+    answer.next(
+      "configure",
+      {
+        kind: "destination",
+        id: destination,
+        changes: { sourceIds: [...new Set([...sourceIds, sourceId])] },
+      },
+      "connects this destination to the source",
+    );
+  if (destinations.length === 0)
+    answer.next(
       "configure",
       {
         kind: "destination",
@@ -109,6 +129,39 @@ function explainUnconnected(answer: Answer, { id, sourceId }: MessageDetailsAnsw
         },
       },
       "connects your receiver to the source",
+    );
+  answer.next("retry", { id, replay: true }, "sends the message again afterwards");
+}
+
+function suggestForFilter(
+  answer: Answer,
+  destinationId: string,
+  id: string,
+  { destinations }: Known,
+): void {
+  answer.next("show", { id: destinationId }, "its filters, which a new list replaces");
+  if (destinations.find((one) => one.id === destinationId)?.filters.length === 1)
+    answer.next(
+      "configure",
+      { kind: "destination", id: destinationId, changes: { filters: [] } },
+      "removes its only filter",
+    );
+  answer.next("retry", { id, replay: true }, "sends the message again afterwards");
+}
+
+function suggestForPlan(answer: Answer, reason: string, message: MessageDetailsAnswer): void {
+  const { id, sourceId } = message;
+  const isUnplanned = reason === "plan_unplanned_event";
+  answer
+    .next("show", { id }, "the message as it arrived")
+    .next(
+      "configure",
+      {
+        kind: "source",
+        id: sourceId,
+        changes: { plan: isUnplanned ? { unplannedEvents: "allow" } : { onViolation: "record" } },
+      },
+      "delivers such messages as they are; the plan stays",
     )
     .next("retry", { id, replay: true }, "sends the message again afterwards");
 }
@@ -127,7 +180,7 @@ function explainDelivery(
   answer: Answer,
   delivery: DeliveryDetailsAnswer,
   message: MessageDetailsAnswer,
-  { destinations }: Known,
+  known: Known,
 ): void {
   const { id, state, reason, destinationId, attempts, nextAttemptAt } = delivery;
   const rounds = `${delivery.rounds} ${delivery.rounds === 1 ? "round" : "rounds"}`;
@@ -138,7 +191,9 @@ function explainDelivery(
   const last = attempts.findLast(({ outcome }) => outcome !== "success");
   if (state === "delivered" || (last === undefined && state !== "queued" && state !== "sending"))
     return;
-  const destination = destinations.find((one) => one.id === destinationId);
+  if (state === "expired")
+    answer.say("Its retry window is over: nothing is retried by itself any more.");
+  const destination = known.destinations.find((one) => one.id === destinationId);
   if (state === "queued" && destination?.enabled === false) {
     answer.say("Cause: disabled").say("Fix: Enable the destination: the delivery continues.");
     answer.next(
@@ -157,18 +212,66 @@ function explainDelivery(
   answer
     .say(`Cause: ${cause.code}`)
     .data(body === null ? [] : [`answer=${quoted(body, 300)}`])
-    .say(`Fix: ${cause.fix}`);
-  suggestForAttempt(answer, delivery, last, cause.code);
+    .data(locationOf(last));
+  const own = known.endpoints.find(({ url, tlsUrl }) => [url, tlsUrl].includes(last.webhookUrl));
+  if (own === undefined) answer.say(`Fix: ${cause.fix}`);
+  else suggestForEndpoint(answer, own, delivery);
+  suggestForAttempt(answer, delivery, {
+    last,
+    code: cause.code,
+    destination,
+    isOwn: own !== undefined,
+  });
+}
+
+function locationOf({ response }: AttemptAnswer): string[] {
+  const header = response?.headers.find(([name]) => name.toLowerCase() === "location");
+  return header === undefined ? [] : [facts({ location: urlWithoutCredentials(header[1]) })];
+}
+
+/** The receiver is one of Hookyard's own. */
+function suggestForEndpoint(
+  answer: Answer,
+  { id, inFrontOf }: Known["endpoints"][number],
+  { destinationId, state }: DeliveryDetailsAnswer,
+): void {
+  if (inFrontOf) {
+    answer
+      .say(`Fix: The test endpoint ${id} is in front of the receiver, with a fault. Take it away.`)
+      .next("set_up_failing_receiver", { destinationId, undo: true }, "takes the fault away");
+    return;
+  }
+  answer
+    .say(
+      `Fix: The webhook is the test endpoint ${id}, which answers as its steps say. Change them.`,
+    )
+    .next("show", { id }, "its steps, and what it received");
+  // A retry that waits may meet the next step.
+  if (state !== "waiting")
+    answer.next(
+      "configure",
+      { kind: "endpoint", id, changes: { steps: [{ do: "answer", status: 200 }] } },
+      "replaces them: it answers 200",
+    );
 }
 
 /** What to call depends on whether the receiver, the webhook's URL or only time is at fault. */
 function suggestForAttempt(
   answer: Answer,
   { id, state, destinationId }: DeliveryDetailsAnswer,
-  last: AttemptAnswer,
-  code: string,
+  {
+    last,
+    code,
+    destination,
+    isOwn,
+  }: {
+    last: AttemptAnswer;
+    code: string;
+    destination: DestinationAnswer | undefined;
+    isOwn: boolean;
+  },
 ): void {
-  if (code === "status_401" || code === "status_403")
+  if (!isOwn && (code === "status_401" || code === "status_403"))
     answer.next(
       "compare_signature",
       { id, digest: "<the digest that your receiver computes>" },
@@ -176,8 +279,16 @@ function suggestForAttempt(
     );
   const isElsewhere =
     last.outcome === "tls_error" ||
-    ["ECONNREFUSED", "ENOTFOUND", "status_404", "status_405", "status_410"].includes(code);
-  if (isElsewhere)
+    /^status_(3\d\d|404|405|410)$/.test(code) ||
+    ["ECONNREFUSED", "ENOTFOUND"].includes(code);
+  const [webhook, ...others] = destination?.webhooks ?? [];
+  const isAlone =
+    destination?.kind === "webhooks" &&
+    others.length === 0 &&
+    Object.keys(webhook?.headers ?? {}).length === 0;
+  if (isElsewhere && !isOwn && !isAlone)
+    answer.next("show", { id: destinationId }, "all that configure has to repeat with the new URL");
+  if (isElsewhere && !isOwn && isAlone)
     answer.next(
       "configure",
       {

@@ -29,8 +29,8 @@ async function startShop() {
       redact,
       filter,
     });
-    if (typeof lines !== "string") throw new Error(lines.message);
-    return lines;
+    if (isProblem(lines)) throw new Error(lines.message);
+    return lines.join("\n");
   };
   const send = (
     key: string,
@@ -76,7 +76,7 @@ describe("a share file", () => {
     await send("wk_shop_1", { batch: [track("ada", { total: 7 }), track("ben")] });
     await call("pipeline.settle", {});
 
-    const file = await shareBytes(await share({ secrets: true }), "hookyard", "");
+    const file = await shareBytes((await share({ secrets: true })).split("\n"), "hookyard", "");
     const api = shareApi(file);
     if (isProblem(api)) throw new Error(api.message);
     for (const name of ["sources.list", "destinations.list", "clock.get"])
@@ -313,7 +313,7 @@ describe("a share file", () => {
     });
     await send("wk_shop", { batch: [track("ada", { text: "y".repeat(20_000) })] });
     await call("clock.advance", { byMs: 4 * 3_600_000 });
-    const api = shareApi(await shareBytes(await share(), "hookyard", ""));
+    const api = shareApi(await shareBytes((await share()).split("\n"), "hookyard", ""));
     if (isProblem(api)) throw new Error(api.message);
     const { items } = (await api.call("messages.list", {})).body as { items: { id: string }[] };
     type Details = { deliveries: { payload: string; attempts: { leftOut: boolean }[] }[] };
@@ -438,6 +438,17 @@ describe("a share file", () => {
     expect(({} as Record<string, unknown>)["about.get"]).toBeUndefined();
   });
 
+  test("is compressed part by part, and has the same lines", async () => {
+    const lines = Array.from({ length: 40 }, (_, place) => `Malmö ${"x".repeat(place * 2500)}`);
+    const file = await shareBytes([...lines, "", "y".repeat(300_000), ""], "hookyard", "");
+    expect(gunzipSync(file).toString().split("\n")).toEqual([
+      ...lines,
+      "",
+      "y".repeat(300_000),
+      "",
+    ]);
+  });
+
   test("that would fill the memory is refused before it does", () => {
     const million = Buffer.alloc(1_000_000);
     const bomb = gzipSync(Buffer.concat(Array.from({ length: 401 }, () => million)), { level: 1 });
@@ -449,7 +460,7 @@ describe("a share file", () => {
     const { call, share, send } = await startShop();
     await call("sources.create", { name: "Shop", writeKey: "wk_shop_1" });
     await send("wk_shop_1", { batch: [track("ada"), track("ben")] });
-    const file = await shareBytes(await share(), "hookyard", "");
+    const file = await shareBytes((await share()).split("\n"), "hookyard", "");
     for (let place = 0; place < file.length; place += 7) {
       expect(isProblem(openShare(file.subarray(0, place)))).toBe(true);
       const changed = Uint8Array.from(file);
@@ -468,7 +479,7 @@ test("the page allows its own script by its digest and nothing else, and its dat
   await buildIfStale();
   const hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>";
   const page = Buffer.from(
-    await shareBytes(hostile, "html", join(root, "out", "renderer")),
+    await shareBytes([hostile], "html", join(root, "out", "renderer")),
   ).toString();
   expect(page).not.toContain("alert(1)");
   expect(page).not.toContain("onerror=alert");

@@ -7,8 +7,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { gunzipSync, gzip } from "node:zlib";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { createGzip, gunzipSync } from "node:zlib";
 import type { Api } from "../api/api.ts";
 import type { AnswerOf, CallName, HandlersOf, InputOf } from "../contract/contract.ts";
 import { messageSummary, type MessageSummaryAnswer } from "../contract/messages.ts";
@@ -49,7 +50,7 @@ export type ShareOptions = {
  * The lines of a share file, the newest message first; a `Problem` when the filter is wrong. What
  * would make the file too large to be opened is left out, the oldest messages first.
  */
-export async function collectShare(options: ShareOptions): Promise<string | Problem> {
+export async function collectShare(options: ShareOptions): Promise<string[] | Problem> {
   const { pipeline, version, savedAt, secrets, redact } = options;
   const { configuration, clients } = pipeline;
   const clean = cleaner({
@@ -102,8 +103,10 @@ export async function collectShare(options: ShareOptions): Promise<string | Prob
   const stats = answers["stats.get"] as AnswerOf<"stats.get">;
   stats.messages.total = head.messages;
   delete stats.dataBytes;
-  return [JSON.stringify(head), JSON.stringify(clean.answer(answers)), ...lines].join("\n");
+  return [JSON.stringify(head), JSON.stringify(clean.answer(answers)), ...lines];
 }
+
+export const messagesIn = (lines: readonly string[]): number => (lines.length - 2) / 2;
 
 class Refused extends Error {
   readonly status: number;
@@ -154,15 +157,27 @@ async function withAllBytes(message: AnswerOf<"messages.get">, call: Call) {
   return message;
 }
 
-const compress = promisify(gzip);
+/** So many characters are compressed before others have their turn. */
+const perPart = 100_000;
+
+function* partsOf(lines: readonly string[]): Generator<string> {
+  let part = "";
+  for (const [place, line] of lines.entries()) {
+    part += place === 0 ? line : `\n${line}`;
+    if (part.length < perPart) continue;
+    yield part;
+    part = "";
+  }
+  yield part;
+}
 
 /** The bytes of a `.hookyard` file, or of a page; `pages` is the directory of the inspector. */
 export async function shareBytes(
-  lines: string,
+  lines: readonly string[],
   as: "hookyard" | "html",
   pages: string,
 ): Promise<Uint8Array> {
-  const data = await compress(lines);
+  const data = await buffer(Readable.from(partsOf(lines)).pipe(createGzip()));
   return as === "hookyard" ? data : Buffer.from(sharePage(data, pages));
 }
 
@@ -191,11 +206,11 @@ export function createShareHandlers({
           ...{ api: api(), pipeline, version, savedAt, secrets, redact, filter },
           ...(ids === undefined ? {} : { ids }),
         });
-        if (typeof lines !== "string") return lines;
+        if (isProblem(lines)) return lines;
         const bytes = await shareBytes(lines, as, pages ?? "");
         return {
           name: `hookyard-${savedAt.slice(0, 19).replaceAll(":", "-")}.${as}`,
-          messages: (JSON.parse(lines.slice(0, lines.indexOf("\n"))) as ShareHead).messages,
+          messages: messagesIn(lines),
           size: bytes.length,
           base64: Buffer.from(bytes).toString("base64"),
         };

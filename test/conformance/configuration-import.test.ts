@@ -102,6 +102,13 @@ test("a document names no port of the installation that it comes from, and gets 
           { url: "http://127.0.0.1:9/mine" },
         ],
       },
+      {
+        kind: "webhooks-actions" as const,
+        name: "Mapped",
+        sources: ["k"],
+        webhooks: [],
+        mappings: [{ name: "All", url: `${first.endpointsUrl}/flaky-one` }],
+      },
     ],
     clients: [{ name: "Server", writeKey: "k", endpoint: first.ingestUrl }],
   };
@@ -112,15 +119,19 @@ test("a document names no port of the installation that it comes from, and gets 
     "https://valid.localhost:{endpointsTlsPort}/flaky-one?a=1",
     "http://127.0.0.1:9/mine",
   ]);
+  expect(exported.destinations?.[1]?.mappings?.[0]?.url).toBe(
+    "http://127.0.0.1:{endpointsPort}/flaky-one",
+  );
   expect(exported.clients?.[0]?.endpoint).toBe("http://127.0.0.1:{ingestPort}");
 
   await second.call("configuration.import", exported);
-  const [shop] = (await second.call("destinations.list", {})).items;
+  const [shop, mapped] = (await second.call("destinations.list", {})).items;
   expect(shop?.webhooks.map(({ url }) => url)).toEqual([
     `${second.endpointsUrl}/flaky-one`,
     `https://valid.localhost:${port(second.endpointsTlsUrl)}/flaky-one?a=1`,
     "http://127.0.0.1:9/mine",
   ]);
+  expect(mapped?.mappings[0]?.url).toBe(`${second.endpointsUrl}/flaky-one`);
   expect((await second.call("clients.list", {})).items[0]?.endpoint).toBe(second.ingestUrl);
   await second.call("configuration.import", document);
   const [again] = (await second.call("destinations.list", {})).items;

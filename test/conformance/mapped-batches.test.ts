@@ -51,6 +51,27 @@ test("a batch is cancelled and retried as one, and a replay goes into a new one"
   expect(receiver.requests[1]?.body).toBe('[{"n":2}]');
 });
 
+test("a batch that has more messages than a new size allows is sent as it is", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  const receiver = await start.receiver();
+  const { id, mappings } = await batching(app, receiver.url, { size: 5 });
+  const ids = await sendThree(app);
+  const smaller = mappings.map(({ id: _, ...mapping }) => ({
+    ...mapping,
+    batch: { ...mapping.batch, size: 2 },
+  }));
+  await app.call("destinations.update", { id, mappings: smaller });
+  await app.send({ properties: { n: 4 } });
+  await app.settle();
+  expect(receiver.requests.map(({ body }) => body)).toEqual(['[{"n":1},{"n":2},{"n":3}]']);
+  await app.send({ properties: { n: 5 } });
+  await app.settle();
+  expect(receiver.requests.map(({ body }) => body).slice(1)).toEqual(['[{"n":4},{"n":5}]']);
+  for (const each of ids) expect((await app.message(each)).state).toBe("delivered");
+});
+
 test("retention takes messages of a batch, and the batch with the last of them", async ({
   start,
 }) => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished } from "vitest";
+import { isProblem } from "../../src/domain/problem.ts";
 import { root } from "../../src/launch/build.ts";
 import { collectShare, shareBytes } from "../../src/share/share-file.ts";
 import { flowPage } from "./pages/flow.ts";
@@ -17,7 +18,7 @@ import type { RunningInspector } from "./support/running-inspector.ts";
 const pages = join(root, "out", "renderer");
 const hostile = `</script><script>window.attacked = 1</script><img src=x onerror="window.attacked = 2">`;
 
-async function shareOf({ app }: RunningInspector): Promise<string> {
+async function shareOf({ app }: RunningInspector): Promise<string[]> {
   const lines = await collectShare({
     ...app,
     version: "0.0.0",
@@ -26,7 +27,7 @@ async function shareOf({ app }: RunningInspector): Promise<string> {
     redact: [],
     filter: "",
   });
-  if (typeof lines !== "string") throw new Error(lines.message);
+  if (isProblem(lines)) throw new Error(lines.message);
   return lines;
 }
 
@@ -146,7 +147,7 @@ describe("a share file", () => {
     const whole = await shareBytes(lines, "hookyard", pages);
     await drop("cut.hookyard", whole.subarray(0, whole.length / 2));
     await framePage(page).toast.getByText("cannot be decompressed").waitFor();
-    const [head = "", , ...messages] = lines.split("\n");
+    const [head = "", , ...messages] = lines;
     await drop("odd.hookyard", gzipSync([head, '{"stats.get":null}', ...messages].join("\n")));
     await framePage(page).toast.getByText("it has no about.get").waitFor();
     await drop("failure.hookyard", await shareBytes(lines, "hookyard", pages));

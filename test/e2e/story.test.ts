@@ -94,6 +94,21 @@ describe("the demo of five minutes", () => {
     }
   });
 
+  test("shows on the flow how the order that a scene sends moves", async ({ open }) => {
+    const { page } = await open("/live", { ...projector, reducedMotion: "no-preference" });
+    await page.keyboard.press("d");
+    await reached(page, 0, scenes);
+    for (const at of [1, 2]) {
+      await page.keyboard.press("ArrowRight");
+      await storyPage(page).at(at, scenes).waitFor();
+    }
+    const flow = flowPage(page);
+    await expect.poll(flow.isDrawnOn, { interval: 50 }).toBe(true);
+    const before = await flow.picture();
+    await expect.poll(flow.picture, { interval: 50 }).not.toBe(before);
+    await expect.poll(flow.isDrawnOn, { timeout: 20_000 }).toBe(false);
+  });
+
   test("goes on where it was when the page is reloaded, and ends when it is left", async ({
     open,
     inspector,

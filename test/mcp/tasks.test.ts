@@ -71,6 +71,7 @@ async function verifying(
   start: Start,
   app: RunningApp,
   wrong: Partial<{ key: string; over: (body: string) => string; algorithm: string }>,
+  connect = (url: string): Promise<unknown> => app.destination([url], { sharedSecret: "s3cret" }),
 ): Promise<Pick<Knowledge, "known" | "isSolved"> & { program: typeof wrong }> {
   const program = { key: "s3cret", over: (body: string) => body, algorithm: "sha1", ...wrong };
   let digest = "";
@@ -81,7 +82,7 @@ async function verifying(
     const given = headers.find(([name]) => name.toLowerCase() === "x-signature")?.[1];
     response.writeHead(given === digest ? 200 : 401).end();
   });
-  await app.destination([receiver.url], { sharedSecret: "s3cret" });
+  await connect(receiver.url);
   await app.send(order);
   await app.settle();
   return {
@@ -174,6 +175,100 @@ const tasks: Record<string, Task> = {
   "a receiver that computes SHA-256": async (start, app) => {
     const { program, ...task } = await verifying(start, app, { algorithm: "sha256" });
     return { ...task, fixes: { sha1: () => (program.algorithm = "sha1") } };
+  },
+
+  "a receiver that verifies all of a batch": async (start, app) => {
+    const batch = { enabled: true, size: 1 };
+    const { id } = await app.source();
+    const connect = (url: string) =>
+      app.call("destinations.create", {
+        ...{ kind: "webhooks-actions", name: "Batches", sourceIds: [id], sharedSecret: "s3cret" },
+        mappings: [{ name: "All", url, batch }],
+      });
+    const { program, ...task } = await verifying(start, app, {}, connect);
+    const first = (body: string): string => JSON.stringify((JSON.parse(body) as unknown[])[0]);
+    return { ...task, fixes: { "first-element": () => (program.over = first) } };
+  },
+
+  "a receiver that moved, and redirects": async (start, app) => {
+    const receiver = await start.receiver((response, { url }) =>
+      response.writeHead(url === "/hook" ? 200 : 308, { location: "/hook" }).end(),
+    );
+    await app.destination([receiver.url.replace("/hook", "/old")]);
+    await app.send(order);
+    await app.settle();
+    return { known: receiverUrl(receiver.url), isSolved: isDelivered(app) };
+  },
+
+  "a test endpoint that answers 410": async (_start, app) => {
+    const steps = [{ do: "answer" as const, status: 410 }];
+    const { url } = await app.call("endpoints.create", { name: "Gone", steps });
+    await app.destination([url]);
+    await app.send(order);
+    await app.settle();
+    return { isSolved: isDelivered(app) };
+  },
+
+  "a fault in front of a receiver": async (start, app) => {
+    const receiver = await start.receiver();
+    const { id, webhooks } = await app.destination([receiver.url]);
+    const webhookId = webhooks[0]?.id ?? "";
+    await app.call("destinations.putFault", { id, webhookId, status: 401, times: 100 });
+    await app.send(order);
+    await app.settle();
+    return { isSolved: isDelivered(app) };
+  },
+
+  "a filter that drops too much": async (start, app) => {
+    const receiver = await start.receiver();
+    const filters = [{ name: "No tests", if: 'type = "track"', action: "drop" as const }];
+    await app.destination([receiver.url], { filters });
+    await app.send(order);
+    return { isSolved: isDelivered(app) };
+  },
+
+  "a filter that samples": async (start, app) => {
+    const receiver = await start.receiver();
+    const filters = [{ name: "Some", action: "sample" as const, share: 0 }];
+    await app.destination([receiver.url], { filters });
+    await app.send(order);
+    return { isSolved: isDelivered(app) };
+  },
+
+  "a plan that blocks the message": async (start, app) => {
+    const receiver = await start.receiver();
+    const rule = { properties: { total: { type: "string" } } };
+    await app.source({ plan: { schemas: { [order.event]: rule }, onViolation: "block" } });
+    await app.destination([receiver.url]);
+    await app.send(order);
+    return { isSolved: isDelivered(app) };
+  },
+
+  "a plan that does not know the event": async (start, app) => {
+    const receiver = await start.receiver();
+    await app.source({ plan: { schemas: { Other: {} }, unplannedEvents: "block" } });
+    await app.destination([receiver.url]);
+    await app.send(order);
+    return { isSolved: isDelivered(app) };
+  },
+
+  "a destination that is connected to another source": async (start, app) => {
+    const receiver = await start.receiver();
+    const other = await app.call("sources.create", { name: "Other" });
+    await app.call("sources.create", { name: "Shop", writeKey: "key" });
+    await app.destination([receiver.url], { sourceIds: [other.id] });
+    await app.send(order);
+    return { isSolved: isDelivered(app) };
+  },
+
+  "retries that are over when the receiver works again": async (start, app) => {
+    const receiver = await start.receiver(503);
+    await app.destination([receiver.url]);
+    await app.call("clock.set", { mode: "paused" });
+    await app.send(order);
+    await app.advance({ to: "idle" });
+    receiver.answer = 200;
+    return { isSolved: isDelivered(app) };
   },
 
   "retries that wait for a clock that somebody paused": async (start, app) => {

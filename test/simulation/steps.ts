@@ -2,6 +2,7 @@
 
 import { gzipSync } from "node:zlib";
 import type { InputOf } from "../../src/contract/contract.ts";
+import { isProblem } from "../../src/domain/problem.ts";
 import { collectShare, openShare } from "../../src/share/share-file.ts";
 import { Broken, expect } from "./broken.ts";
 import { draftMessage, type Draft } from "./messages.ts";
@@ -236,14 +237,15 @@ export const steps = {
   async share(sim) {
     const { app, disk, model, platform } = sim;
     if (disk.failure !== null) return;
-    const lines = await platform.until(
+    const collected = await platform.until(
       "a share file",
       collectShare({
         ...{ api: app.api, pipeline: app.pipeline, version: "0.0.0", savedAt: "" },
         ...{ secrets: false, redact: [], filter: "last:6h" },
       }),
     );
-    if (typeof lines !== "string") throw new Broken("a share file is written", "lines", lines);
+    if (isProblem(collected)) throw new Broken("a share file is written", "lines", collected);
+    const lines = collected.join("\n");
     const secrets = [...model.past.values()].flatMap((past) => [...past.secrets]);
     const keys = [...model.sources.values()].flatMap(({ writeKey }) => [
       writeKey,

@@ -73,6 +73,11 @@ function withUrls(
             behind: { ...webhook.behind, url: change(webhook.behind.url) },
           }),
         })),
+        ...(destination.mappings && {
+          mappings: destination.mappings.map((mapping) =>
+            typeof mapping.url === "string" ? { ...mapping, url: change(mapping.url) } : mapping,
+          ),
+        }),
       })),
     }),
     ...(clients && {

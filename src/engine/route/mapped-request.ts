@@ -15,7 +15,34 @@ class PayloadError extends Error {}
 
 type Values = { url?: unknown; method: string; headers?: unknown; data?: unknown };
 
-export function mappedRequest(mapping: Mapping, event: JsonObject): MappedRequest | string {
+/** Of mappings in use: the same text for those that make the same of every event. */
+const texts = new WeakMap<Mapping, string>();
+
+function textOfMapping(mapping: Mapping): string {
+  let text = texts.get(mapping);
+  if (text === undefined) {
+    const { url, method, headers, data, batch } = mapping;
+    text = JSON.stringify([url, method, headers, data, batch]);
+    texts.set(mapping, text);
+  }
+  return text;
+}
+
+/** Makes the requests of one event: equal mappings, of any destination, share the work. */
+export function createRequests(event: JsonObject): (mapping: Mapping) => MappedRequest | string {
+  const made = new Map<string, MappedRequest | string>();
+  return (mapping) => {
+    const text = textOfMapping(mapping);
+    let request = made.get(text);
+    if (request === undefined) {
+      request = mappedRequest(mapping, event);
+      made.set(text, request);
+    }
+    return typeof request === "string" ? request : { ...request, webhookId: mapping.id };
+  };
+}
+
+function mappedRequest(mapping: Mapping, event: JsonObject): MappedRequest | string {
   const { url, method, headers, data, batch } = mapping;
   try {
     const values = resolveMapping({ url, method, headers, data }, event) as Values;

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { CheckedMessage } from "../../domain/check.ts";
-import type { Destination } from "../../domain/configuration.ts";
-import type { DestinationId, SourceId } from "../../domain/ids.ts";
+import type { Destination, Mapping } from "../../domain/configuration.ts";
+import type { DestinationId, SourceId, WebhookId } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { route, answerForWebhooks } from "./route.ts";
 
@@ -61,6 +61,47 @@ test("only destinations connected to the source are decided on", () => {
   expect(
     routeTo([elsewhere, destinationOf(2, { sourceIds: [2 as SourceId, source] })]).decisions,
   ).toMatchObject([{ destinationId: 2, routed: true }]);
+});
+
+test("equal mappings send the same from each destination, and another where a filter removed something", () => {
+  const mapping = (id: number, more: Partial<Mapping> = {}): Mapping => ({
+    id: id as WebhookId,
+    name: "One",
+    enabled: true,
+    trigger: null,
+    url: "http://127.0.0.1/hook",
+    method: "POST",
+    headers: {},
+    data: { event: { "@path": "$.event" }, n: { "@path": "$.properties.n" } },
+    batch: { enabled: false, keys: [], size: 1, waitMs: 1 },
+    ...more,
+  });
+  const mapped = (id: number, of: Mapping, filters: Destination["filters"] = []): Destination =>
+    destinationOf(id, { kind: "webhooks-actions", mappings: [of], filters });
+  const message = messageWith({});
+  message.members["properties"] = { n: 7 };
+  const without = { name: "No n", enabled: true, if: "", properties: ["properties.n"] };
+  const { decisions } = route({
+    message,
+    source: { id: source, name: "Shop", plan: null },
+    receivedAt,
+    destinations: [
+      mapped(1, mapping(11)),
+      mapped(2, mapping(12)),
+      mapped(3, mapping(13), [{ ...without, action: "drop-properties" }]),
+      mapped(4, mapping(14, { method: "PUT" })),
+    ],
+    seed: 1,
+  });
+  const sent = decisions.flatMap(({ requests = [] }) =>
+    requests.map(({ webhookId, method, body }) => [webhookId, method, String(body)]),
+  );
+  expect(sent).toEqual([
+    [11, "POST", '{"event":"e","n":7}'],
+    [12, "POST", '{"event":"e","n":7}'],
+    [13, "POST", '{"event":"e"}'],
+    [14, "PUT", '{"event":"e","n":7}'],
+  ]);
 });
 
 test("a destination that is turned off says so by name, whatever the integrations are, and keeps their warnings", () => {

@@ -16,7 +16,7 @@ import { makeEvent, makePayload } from "../../domain/payload.ts";
 import type { Decision, MappedRequest, MappingDecision, RoutedMessage } from "./decision.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { applyFilters } from "../../domain/destination-filter.ts";
-import { mappedRequest } from "./mapped-request.ts";
+import { createRequests } from "./mapped-request.ts";
 import { checkPlan } from "../plans/plans.ts";
 
 export type RouteOptions = {
@@ -55,7 +55,7 @@ export function route({
   const answers: Partial<Record<DestinationKind, RoutingAnswer>> = {};
   const answerFor = (kind: DestinationKind): RoutingAnswer =>
     (answers[kind] ??= answerForWebhooks(message.integrations, kind));
-  let event: JsonObject | null = null;
+  let unfiltered: ReturnType<typeof routingEvent> | null = null;
   const decisions = connected.map((destination): Decision => {
     const { id: destinationId, payload, kind } = destination;
     const answer = answerFor(kind);
@@ -85,9 +85,11 @@ export function route({
         : filteredFor({ destination, message, receivedAt, seed });
     const after = { ...decision, ...applied?.changes };
     if (kind === "webhooks" || !after.routed) return after;
-    if (applied === null) event ??= makeEvent(message, receivedAt);
-    const sent = applied === null ? (event as JsonObject) : makeEvent(applied.message, receivedAt);
-    return { ...after, ...routeToMappings(destination.mappings, sent) };
+    const routed =
+      applied === null
+        ? (unfiltered ??= routingEvent(makeEvent(message, receivedAt)))
+        : routingEvent(makeEvent(applied.message, receivedAt));
+    return { ...after, ...routed(destination.mappings) };
   });
   const shapes = new Set(
     decisions
@@ -146,11 +148,19 @@ function filteredFor({
   return { changes: { detail, filtered: { filters, bodies } }, message: changed };
 }
 
+type ToMappings = Pick<Decision, "routed" | "reason" | "detail" | "mappings" | "requests">;
+
 /** Each mapping is on its own: it sends a request, or says why it does not. */
+function routingEvent(event: JsonObject): (mappings: readonly Mapping[]) => ToMappings {
+  const requestOf = createRequests(event);
+  return (mappings) => routeToMappings(mappings, event, requestOf);
+}
+
 function routeToMappings(
   mappings: readonly Mapping[],
   event: JsonObject,
-): Pick<Decision, "routed" | "reason" | "detail" | "mappings" | "requests"> {
+  requestOf: ReturnType<typeof createRequests>,
+): ToMappings {
   const requests: MappedRequest[] = [];
   const decided = mappings.map((mapping): MappingDecision => {
     const { name, enabled, trigger } = mapping;
@@ -159,7 +169,7 @@ function routeToMappings(
       const detail = `The message does not match its trigger \`${trigger}\`.`;
       return { name, reason: "trigger_not_met", detail };
     }
-    const request = mappedRequest(mapping, event);
+    const request = requestOf(mapping);
     if (typeof request === "string") return { name, reason: "payload_error", detail: request };
     requests.push(request);
     const detail =

@@ -83,7 +83,10 @@ export async function explained(
   context: ToolContext,
 ): Promise<Answer> {
   const read = (): Promise<MessageDetailsAnswer> => context.call("messages.get", { id });
-  const { items: destinations } = await context.call("destinations.list", {});
+  const [{ items: destinations }, { items: endpoints }] = await Promise.all([
+    context.call("destinations.list", {}),
+    context.call("endpoints.list", {}),
+  ]);
   const isPaused = (destinationId: string): boolean =>
     destinations.some((one) => one.id === destinationId && !one.enabled);
   const rested = await waitFor(context, waitMs, async () => {
@@ -96,7 +99,7 @@ export async function explained(
     );
     return moves ? null : message;
   });
-  explainMessage(answer, rested ?? (await read()), { destinations });
+  explainMessage(answer, rested ?? (await read()), { destinations, endpoints });
   return answer;
 }
 

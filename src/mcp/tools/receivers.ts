@@ -181,8 +181,10 @@ const compareSignature = defineTool({
           "sets it; later rounds are signed",
         );
     const sent = bytesOf(attempt.request.body);
+    const signed = delivery.signed ? bytesOf(delivery.signed) : sent;
+    const isPart = signed.length < sent.length;
     const answer = new Answer().say(
-      `X-Signature of ${attempt.id} is ${/^[0-9a-f]{40}$/.test(expected) ? expected : "not a digest"}, over ${sent.length} bytes.`,
+      `X-Signature of ${attempt.id} is ${/^[0-9a-f]{40}$/.test(expected) ? expected : "not a digest"}, over ${signed.length} bytes${isPart ? `: the first element of a batch of ${sent.length} bytes` : ""}.`,
     );
     if (digest === undefined && body === undefined)
       return answer.next(
@@ -192,6 +194,7 @@ const compareSignature = defineTool({
       );
     const { cause, sentence, firstDifference } = explainMismatch({
       body: sent,
+      ...(isPart ? { signed } : {}),
       secret: sharedSecret,
       expected,
       ...(digest === undefined ? {} : { receiverDigest: digest }),
@@ -201,8 +204,8 @@ const compareSignature = defineTool({
     if (firstDifference !== null)
       answer.say(`The bodies differ from byte ${firstDifference.offset} on.`).data([
         facts({
-          sent: excerpt(sent, firstDifference.offset),
-          received: body?.slice(0, 0) ?? null,
+          sent: excerpt(signed, firstDifference.offset),
+          received: excerpt(new TextEncoder().encode(body ?? ""), firstDifference.offset),
         }),
       ]);
     // Without the body, another secret is only what remains.

@@ -190,6 +190,18 @@ describe("an unknown member is answered with the one that was probably meant", (
       '3:17 status must be a whole number from 200 to 999, but it is "503x2". For several, give the step times: 2.',
     ],
     [
+      `name: A\nendpoints:\n  R: [503x2]\n${steps}`,
+      '3:7 R[0] must be a mapping, but it is "503x2". Write { status: 503, times: 2 }.',
+    ],
+    [
+      `name: A\nendpoints:\n  R: { steps: [200] }\n${steps}`,
+      "3:16 steps[0] must be a mapping, but it is 200. Write { status: 200 }.",
+    ],
+    [
+      `name: A\ndestinations:\n  D: { webhooks: [R] }\n${steps}`,
+      '3:19 webhooks[0] must be a mapping, but it is "R". Write { endpoint: NAME }.',
+    ],
+    [
       `name: A\nendpoints:\n  R: { status: 503 }\n${steps}`,
       '3:6 R must be a list. Put "- " in front of its first line, or [ ] around it.',
     ],

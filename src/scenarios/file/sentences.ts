@@ -59,18 +59,27 @@ function mismatch(path: Path, file: PlacedValue, message: string): FileProblem {
     return { ...file.placeOf(path), message: `${label(path)} is missing: ${wanted}.` };
   return {
     ...file.placeOf(path),
-    message: `${label(path)} must be ${wanted}, but it is ${shown(value)}.${adviceFor(value, wanted)}`,
+    message: `${label(path)} must be ${wanted}, but it is ${shown(value)}.${adviceFor(value, wanted, path)}`,
   };
 }
 
 const aroundIt = ' Put "- " in front of its first line, or [ ] around it.';
 
 /** Mistakes that come from knowing YAML less well than what is meant. */
-function adviceFor(value: Json, wanted: string): string {
+function adviceFor(value: Json, wanted: string, path: Path): string {
   const repeated = typeof value === "string" && /^([a-z_]+|\d{3}) *[x×*] *([1-9]\d*)$/i.exec(value);
   if (repeated && wanted.includes("503 x3")) return ` Did you mean ${repeated[1]} x${repeated[2]}?`;
   if (repeated && wanted === `a whole number from 200 to ${highestStatus}`)
     return ` For several, give the step times: ${repeated[2]}.`;
+  if (wanted === "a mapping" && isAnswerOfEndpoint(path)) {
+    const [status, times] = repeated ? [repeated[1], repeated[2]] : [JSON.stringify(value)];
+    // A configuration file has a list of endpoints, and its steps say what they do.
+    const does = typeof path[path.lastIndexOf("endpoints") + 1] === "number" ? "do: answer, " : "";
+    if (/^\d{3}$/.test(status ?? ""))
+      return ` Write { ${does}status: ${status}${times === undefined ? "" : `, times: ${times}`} }.`;
+  }
+  if (wanted === "a mapping" && typeof value === "string" && path.at(-2) === "webhooks")
+    return ` Write ${/^https?:/.test(value) ? "{ url: URL }" : "{ endpoint: NAME }"}.`;
   if (wanted.startsWith("a list") && value !== null && !Array.isArray(value)) return aroundIt;
   if (wanted.startsWith("a mapping of names") && Array.isArray(value)) {
     const name = isObject(value[0]) ? value[0]["name"] : undefined;
@@ -79,6 +88,15 @@ function adviceFor(value: Json, wanted: string): string {
       : ' Leave out the "- " or the [ ].';
   }
   return "";
+}
+
+/** One of the list of a test endpoint's steps, also where the list is all that is said of it. */
+function isAnswerOfEndpoint(path: Path): boolean {
+  const [endpoint, ...rest] = path.slice(path.lastIndexOf("endpoints") + 1);
+  if (!path.includes("endpoints") || typeof path.at(-1) !== "number") return false;
+  return rest[0] === "steps"
+    ? rest.length === 2
+    : rest.length === 1 && typeof endpoint === "string";
 }
 
 /** Where the schema says nothing better. */

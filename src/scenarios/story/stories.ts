@@ -231,6 +231,8 @@ async function playScene<Ports, Served>(story: Story<Ports, Served>): Promise<vo
   if (session === null || pipeline === null || scene === undefined) return;
   const before = session.startedAt + (await session.elapsed());
   const problems: string[] = [];
+  // Single messages are only kept while somebody looks, and this scene's view opens afterwards.
+  if (scene.open === "flow") await pipeline.call("flow.get", {});
   for (let index = scene.from; index < scene.to; index += 1) {
     const { problem, expectations } = await takeStep(read, session, index);
     if (problem !== null) problems.push(problem);

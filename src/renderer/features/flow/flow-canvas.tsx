@@ -7,6 +7,7 @@
 import { useEffect, useMemo, useRef } from "react";
 import type { Outcome } from "../../../domain/states.ts";
 import { useClock } from "../../stores/clock.ts";
+import { useStory } from "../../stores/story.ts";
 import type { FlowAnswer } from "./flow-model.ts";
 import type { Drawing } from "./map-layout.ts";
 import { type Mark, markSpeed, MovingMarks } from "./moving-marks.ts";
@@ -40,7 +41,9 @@ type Props = {
 export function FlowCanvas({ drawing, flow, sharing, held, lit, onMarks }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const clock = useClock();
-  const isPaused = clock?.mode === "paused" && clock.advance === null;
+  // A story's clock stands between its scenes, which is when their messages are seen.
+  const isStory = useStory(({ story }) => story !== null);
+  const isPaused = !isStory && clock?.mode === "paused" && clock.advance === null;
   const speed = markSpeed(clock?.mode ?? "real", clock?.speed ?? 1);
   const stage = useMemo(() => createStage(), []);
   const { width, height } = drawing;

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import type { DeliveryId, DestinationId, MessageRowId } from "../domain/ids.ts";
+import {
+  attempt,
+  expectConsistent,
+  moveTo,
+  openTestStore,
+  passOver,
+  request,
+  startOfTime,
+} from "./store.fixture.ts";
+
+const to = 1 as DestinationId;
+
+/** A batch of three, which is full and claimed. */
+function sendingBatch() {
+  const one = openTestStore();
+  const mappedTo = [{ to, key: "k" }];
+  one.store.commit([request([{ mappedTo }, { mappedTo }, { mappedTo }])]);
+  const [claimed] = one.store.claim(to, startOfTime, 9);
+  expect(claimed?.mapped?.messages).toEqual([1, 2, 3]);
+  return { one, id: claimed?.id as DeliveryId };
+}
+
+test("a restart while a batch is sent queues each of its messages again", async () => {
+  const { store, db } = sendingBatch().one;
+  store.requeueInterrupted(startOfTime);
+  expectConsistent(db);
+  const { items } = await store.messages({}, 9, null);
+  expect(items.map(({ state }) => state)).toEqual(["queued", "queued", "queued"]);
+});
+
+test("a batch whose first message is removed belongs to the next, and goes with the last", () => {
+  const { one, id } = sendingBatch();
+  const { store, db } = one;
+  store.record([attempt(id)], [moveTo(id, "delivered")]);
+  passOver(one);
+  expect(store.removeOld({ maxMessages: 2, olderThanWall: null }, 9)).toBe(1);
+  expectConsistent(db);
+  expect(store.message(2 as MessageRowId)?.deliveries).toMatchObject([{ id, messages: [2, 3] }]);
+  expect(store.removeOld({ maxMessages: 1, olderThanWall: null }, 9)).toBe(1);
+  expect(store.message(3 as MessageRowId)?.deliveries).toMatchObject([{ id, messages: [3] }]);
+  expect(store.removeOld({ maxMessages: 0, olderThanWall: null }, 9)).toBe(1);
+  for (const table of ["deliveries", "batch_parts", "mapped_requests", "attempts"])
+    expect([table, db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()]).toEqual([table, 0]);
+});

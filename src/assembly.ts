@@ -22,7 +22,7 @@ import { DeliveryScheduler } from "./engine/deliver/delivery-scheduler.ts";
 import { DeliveryThread } from "./engine/deliver/delivery-thread.ts";
 import { createTrust } from "./engine/deliver/dial.ts";
 import { createAuthority } from "./engine/endpoints/authority.ts";
-import { createComputations } from "./engine/audiences/computations.ts";
+import { createComputations, type Computations } from "./engine/audiences/computations.ts";
 import type { Traces } from "./engine/traces/traces.ts";
 import { createInternalMessages } from "./engine/ingest/internal-messages.ts";
 import { Follower } from "./engine/profiles/follower.ts";
@@ -216,9 +216,13 @@ export function createPeople(core: Core, { accepted }: { accepted: () => Promise
     ...core,
     onCommitted: (messages) => signals.committed.emit(messages, activity.origin),
   });
-  const follower = new Follower({ ...core, onApplied: signals.profilesChanged.emit });
+  const follower = new Follower({
+    ...core,
+    onApplied: signals.profilesChanged.emit,
+    onFailed: () => computations.onFailed(),
+  });
   const caughtUp = (): Promise<void> => follower.caughtUp();
-  const computations = createComputations({ ...core, internalMessages, caughtUp });
+  const computations: Computations = createComputations({ ...core, internalMessages, caughtUp });
   const profiles = createProfiles({ ...core, follower, computed: computations });
   const deletions = createDeletions({
     ...core,

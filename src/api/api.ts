@@ -153,13 +153,14 @@ function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "flow" | "pi
   return {
     "flow.get": () => pipeline.flow.look(),
     "stats.get": () => {
-      const { messages, deliveries } = pipeline.queries.stats();
+      const { messages, deliveries, dataBytes } = pipeline.queries.stats();
       const { queued, sending } = deliveries.byState;
       return {
         messages,
         deliveries,
         rates: pipeline.rates(),
         queueDepth: queued + sending,
+        dataBytes,
         trouble: pipeline.trouble()?.message ?? null,
         deliveryTrouble: pipeline.deliveryTrouble(),
       };

@@ -19,6 +19,11 @@ const stats = z
         "Messages committed and attempts recorded per second of real time, averaged over the last five.",
       ),
     queueDepth: count.describe("Deliveries that are queued or being sent."),
+    dataBytes: count
+      .optional()
+      .describe(
+        "The size of the data file without its write-ahead log, or of the data in memory. Absent from a share file.",
+      ),
     trouble: z
       .string()
       .nullable()
@@ -41,7 +46,7 @@ export const pipelineCalls = [
     name: "stats.get",
     method: "GET",
     path: "/api/stats",
-    summary: "Counts, rates and queue depth.",
+    summary: "Counts, rates, queue depth and data size.",
     reads: ["messages", "deliveries"],
     answer: stats,
   }),

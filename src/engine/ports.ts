@@ -401,6 +401,8 @@ export type Stats = {
     byType: Record<string, number>;
   };
   deliveries: { total: number; byState: Record<DeliveryState, number> };
+  /** The size of the data file, without its write-ahead log. */
+  dataBytes: number;
 };
 
 export type QueryStore = {

@@ -102,6 +102,7 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
   Object.assign(answers["clock.get"] as object, { mode: "paused", speed: 1, advance: null });
   const stats = answers["stats.get"] as AnswerOf<"stats.get">;
   stats.messages.total = head.messages;
+  delete stats.dataBytes;
   return [JSON.stringify(head), JSON.stringify(clean.answer(answers)), ...lines];
 }
 

@@ -227,6 +227,7 @@ test("statistics count messages by state and type, those without a known type to
   ]);
   claim(one, 2);
   const stats = one.store.stats();
+  expect(stats.dataBytes).toBe(one.db.serialize().length);
   expect(stats.messages.total).toBe(5);
   expect(stats.messages.byType).toEqual({ track: 2, page: 1, unknown: 2 });
   expect(Object.entries(stats.messages.byState).filter(([, n]) => n > 0)).toEqual([

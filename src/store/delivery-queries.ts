@@ -204,6 +204,10 @@ function counting(
   db: Db,
   kinds: { all(): Kind[] },
 ): Pick<Queries, "stats" | "countByState" | "deliveriesByDestination"> {
+  const dataBytes = db
+    .prepare<[], number>("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+    .pluck();
+
   function countByState(): Record<DeliveryState, number> {
     const counted = zeroes<DeliveryState>(deliveryStates);
     for (const { state, n } of kinds.all()) counted[deliveryStateAt(state)] += n;
@@ -230,6 +234,7 @@ function counting(
       return {
         messages,
         deliveries: { total: Object.values(byState).reduce((sum, n) => sum + n, 0), byState },
+        dataBytes: dataBytes.get() as number,
       };
     },
     countByState,

@@ -1,8 +1,13 @@
+import type { Locator } from "playwright-core";
 import { describe, expect } from "vitest";
 import { composerPage } from "./pages/composer.ts";
+import { destinationsPage } from "./pages/destinations.ts";
+import { endpointsPage } from "./pages/endpoints.ts";
 import { framePage } from "./pages/frame.ts";
 import { livePage } from "./pages/live.ts";
 import { palettePage } from "./pages/palette.ts";
+import { settingsPage } from "./pages/settings.ts";
+import { sourcesPage } from "./pages/sources.ts";
 import { test } from "./support/inspector-test.ts";
 
 const labels = [
@@ -102,23 +107,32 @@ describe("the keyboard alone", () => {
     await inspector.call("pipeline.settle", {});
     const { items } = await inspector.call("messages.list", {});
     const { page } = await open();
-    /** With a heading that is there once the view has what it shows. */
-    const places: [place: string, heading: RegExp][] = [
-      [`/live/${items[0]?.id}`, /First/],
-      ["/sources", /./],
-      ["/destinations", /./],
-      ["/endpoints", /./],
-      ["/retries", /No delivery is waiting/],
-      ["/scenarios/outage.yaml", /An outage/],
-      ["/settings", /./],
+    const main = page.getByRole("main");
+    const heading = (name: string) => main.getByRole("heading", { name }).first();
+    const { view: settings } = settingsPage(page);
+    /** With what is there once the view has what it shows: no other view has it. */
+    const places: [place: string, shown: Locator[]][] = [
+      [`/live/${items[0]?.id}`, [heading("First")]],
+      ["/sources", [sourcesPage(page).editor("Shop web")]],
+      ["/destinations", [destinationsPage(page).editor("Billing")]],
+      ["/endpoints", [endpointsPage(page).editor("flaky-billing")]],
+      ["/retries", [heading("No delivery is waiting")]],
+      ["/scenarios/outage.yaml", [heading("An outage")]],
+      [
+        "/settings",
+        // A section that has not loaded is a heading.
+        [
+          settings.getByRole("table", { name: "Pieces of the switch" }),
+          settings.locator(".profile").first(),
+          settings.getByRole("textbox", { name: "Seed" }),
+          settings.getByRole("radiogroup", { name: "Durability" }),
+          settings.getByText("Data directory", { exact: true }),
+        ],
+      ],
     ];
-    for (const [place, heading] of places) {
+    for (const [place, shown] of places) {
       await page.evaluate(`location.hash = ${JSON.stringify(`#${place}`)}`);
-      await page
-        .getByRole("main")
-        .getByRole("heading", { name: heading })
-        .first()
-        .waitFor({ state: "attached" });
+      for (const part of shown) await part.waitFor({ state: "attached" });
       await page.evaluate("document.activeElement?.blur()");
       await page.evaluate(
         "document.querySelectorAll('[data-seen]').forEach((each) => each.removeAttribute('data-seen'))",

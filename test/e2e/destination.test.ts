@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { destinationsPage } from "./pages/destinations.ts";
+import { seriousFindings } from "./support/axe.ts";
 import { test } from "./support/inspector-test.ts";
 
 describe("a destination", () => {
@@ -71,5 +72,34 @@ describe("a destination", () => {
     cutIt();
     await problems.filter({ hasText: "Hookyard does not respond" }).waitFor();
     expect(await save.evaluate((button) => button.matches(":focus"))).toBe(true);
+  });
+
+  test("has a search for its sources from 13 on, which keeps what is chosen out of sight", async ({
+    open,
+    inspector,
+  }) => {
+    const named = (nth: number) => `Shop ${String(nth).padStart(2, "0")}`;
+    for (let nth = 1; nth <= 12; nth += 1)
+      await inspector.call("sources.create", { name: named(nth) });
+    const { page } = await open("/destinations/new");
+    const { source } = destinationsPage(page);
+    const sources = page.getByRole("group", { name: "Sources", exact: true });
+    const search = sources.getByRole("searchbox", { name: "Search sources" });
+    await source(named(12)).waitFor();
+    expect(await search.count()).toBe(0);
+    await inspector.call("sources.create", { name: named(13) });
+    await search.waitFor();
+    await source(named(1)).check();
+    await search.fill(" SHOP 1");
+    await search.press("Enter");
+    await sources.getByText("1 chosen, 4 found").waitFor();
+    expect(await sources.getByRole("checkbox").count()).toBe(4);
+    await source(named(13)).check();
+    await search.fill("nothing");
+    await sources.getByText("2 chosen, 0 found").waitFor();
+    await search.fill("");
+    expect(await source(named(1)).isChecked()).toBe(true);
+    expect(await source(named(13)).isChecked()).toBe(true);
+    expect(await seriousFindings(page)).toEqual([]);
   });
 });

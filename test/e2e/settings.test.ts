@@ -16,6 +16,7 @@ describe("settings", () => {
     await settings.field("Seed").fill("42");
     await settings.field("Seed").press("Tab");
     await frame.status.filter({ hasText: "jitter seed 42" }).waitFor();
+    await frame.status.filter({ hasText: /Data \d+\.\d [KM]B/ }).waitFor();
     expect((await inspector.call("settings.get", {})).seed).toBe(42);
     await settings.field("Seed").fill("about 7");
     await page.getByRole("alert").filter({ hasText: "The seed is a whole number." }).waitFor();

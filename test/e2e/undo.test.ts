@@ -62,8 +62,11 @@ test("a filter and a fault that were removed come back, and a choice that was sa
   await page.evaluate(`location.hash = "#/sources/${source.id}"`);
   await page.getByRole("button", { name: "Remove fault 1" }).click();
   await page.getByText("No faults:").waitFor();
-  await page.getByRole("radio", { name: "production" }).click();
-  await expect.poll(async () => (await saved()).mode).toBe("production");
+  const production = page.getByRole("radio", { name: "production" });
+  await production.click();
+  // The page shows it once its own call was answered, and can take it back then.
+  await production.and(page.locator("[aria-checked=true]")).waitFor();
+  expect((await saved()).mode).toBe("production");
   await page.keyboard.press("Control+z");
   await expect.poll(async () => (await saved()).mode).toBe("explain");
   await page.keyboard.press("Control+z");
@@ -102,4 +105,35 @@ test("a draft goes back edit by edit, typing as one, and a discarded draft comes
   await expect.poll(() => name.inputValue()).toBe("Billing two");
   await page.reload();
   await expect.poll(() => name.inputValue()).toBe("Billing two");
+});
+
+test("the switch of the hosted service and its pieces go back, with the own value of a source", async ({
+  open,
+  inspector,
+}) => {
+  const { source } = await inspector.shop();
+  const second = await inspector.call("sources.create", { name: "Shop server" });
+  await inspector.call("sources.update", { id: second.id, mode: "production" });
+  const pieces = async () => {
+    const { parity, vendor, unknownKeys } = await inspector.call("settings.get", {});
+    const modes = await Promise.all(
+      [source.id, second.id].map(async (id) => (await inspector.call("sources.get", { id })).mode),
+    );
+    return [parity, vendor, unknownKeys, ...modes];
+  };
+  const before = ["own", "Hookyard", "explain", "explain", "production"];
+  const hosted = ["hosted", "Segment.io", "production", "production", "production"];
+  const { page } = await open("/settings/hosted");
+  await page.getByRole("switch", { name: "Like the hosted service" }).click();
+  await expect.poll(pieces).toEqual(hosted);
+  await page.getByRole("combobox", { name: "User-Agent of deliveries" }).selectOption("Hookyard");
+  await page.getByText("hosted, changed").waitFor();
+  expect(await pieces()).toEqual(hosted.with(1, "Hookyard"));
+  await page.evaluate("document.activeElement?.blur()");
+  await page.keyboard.press("Control+z");
+  await expect.poll(pieces).toEqual(hosted);
+  await page.keyboard.press("Control+z");
+  await expect.poll(pieces).toEqual(before);
+  await page.keyboard.press("Control+Shift+z");
+  await expect.poll(pieces).toEqual(hosted);
 });

@@ -79,6 +79,7 @@ export function startFailing() {
   const profiles: Follower = new Follower({
     ...parts,
     onApplied: (applied) => computations.onApplied(applied),
+    onFailed: () => computations.onFailed(),
   });
   profiles.start();
   computations.start();

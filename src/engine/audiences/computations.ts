@@ -69,10 +69,12 @@ type ComputationsOptions = {
   report: (error: unknown) => void;
 };
 
-type Computations = {
+export type Computations = {
   audiences: Audiences;
   computedTraits: ComputedTraits;
   onApplied(changes: readonly ProfileChange[]): void;
+  /** The transaction of `onApplied` failed. */
+  onFailed(): void;
   onConfigurationChanged(): void;
   sourceOf(audience: AudienceId): SourceId | undefined;
   /** The values of a user that were sent to receivers. */
@@ -92,7 +94,7 @@ export function createComputations(options: ComputationsOptions): Computations {
     ...options,
     now: () => clock.now(),
     onRecheck: (at) => rechecks.note(at),
-    onNotified: (computed) => registry.note(computed),
+    onNotified: (computed, counts) => syncs.count(computed, counts),
   });
   const sending = { ...options, registry, walker, notifier, causes };
   const syncs = new Syncs({ ...sending, onEnded: () => periods.arm() });
@@ -131,6 +133,7 @@ export function createComputations(options: ComputationsOptions): Computations {
       preview: stopping.guard(computedTraits.preview),
     },
     onApplied: (profiles) => live.onApplied(profiles),
+    onFailed: () => void syncs.reload(),
     onConfigurationChanged: () => lateDestinations.note(),
     sourceOf: (audience) => registry.audience(audience)?.row.sourceId,
     valuesOf(userId) {

@@ -30,7 +30,8 @@ type NotifierOptions = {
   now: () => number;
   /** A value may change by time alone at `at`. */
   onRecheck: (at: number) => void;
-  onNotified: (computed: Computed) => void;
+  /** With what was sent now. */
+  onNotified: (computed: Computed, counts: SyncCounts) => void;
 };
 
 export type UserValue = Pick<CurrentValue, "userId" | "value" | "until">;
@@ -130,29 +131,23 @@ export function createNotifier({
       );
     },
     /** Takes each user at most once for each audience or computed trait. */
-    notify(
-      values: Iterable<readonly [Computed, Iterable<UserValue>]>,
-      causeOf: CauseOf,
-    ): SyncCounts {
-      const counts = { entered: 0, left: 0 };
+    notify(values: Iterable<readonly [Computed, Iterable<UserValue>]>, causeOf: CauseOf): void {
       const batches = [...values].flatMap(([computed, users]) => {
         if (configuration.source(computed.row.sourceId) === undefined) return [];
         const callsFor = createCaller(computed);
-        let differing = 0;
+        const counts = { entered: 0, left: 0 };
         const messages = [...users].flatMap((user) => {
           const { userId, value } = user;
           const changed = record(computed, user);
           if (changed === null) return [];
-          differing += 1;
           counts[value === null ? "left" : "entered"] += 1;
           const cause = causeOf(computed, user, changed.before);
           return callsFor(userId, value, [null, ...store.emailsOf(userId)], cause);
         });
-        if (differing > 0) onNotified(computed);
+        if (counts.entered + counts.left > 0) onNotified(computed, counts);
         return [{ computed, messages }];
       });
       commit(batches);
-      return counts;
     },
     sendToEmails(computed: Computed, added: readonly AddedEmail[], causeOf: CauseOf): void {
       const callsFor = createCaller(computed);

@@ -108,6 +108,27 @@ test.for([
   },
 );
 
+test("a sync also counts what events send while it runs, once, after a failure too", async () => {
+  const app = startFailing();
+  await app.send(usersOf(120));
+  const created = app.audiences.create({ name: "Buyers", rule, sync: "each-event" });
+  while (app.noted().length === 0) await nextTurn();
+  let failures = 0;
+  app.db.function("fails_once", () => {
+    failures += 1;
+    if (failures === 1) throw new Error("the store failed in the middle");
+    return 0;
+  });
+  app.db.exec(
+    "CREATE TRIGGER once AFTER INSERT ON messages WHEN NEW.user_id = 'v2' AND NEW.source_id > 1 BEGIN SELECT fails_once(); END",
+  );
+  await app.send(["v1", "v2", "v3"]);
+  expect(failures).toBe(2);
+  expect(app.audiences.list()[0]).toMatchObject({ lastSync: null });
+  expect(await created).toMatchObject({ lastSync: { entered: 123, left: 0 } });
+  expect(app.said()).toEqual([...usersOf(120), "v1", "v2", "v3"]);
+});
+
 test("a preview counts each user once and samples the first, of a rule, a list and a computation", async () => {
   const app = startFailing();
   await app.send(usersOf(120));

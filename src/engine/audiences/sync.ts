@@ -75,6 +75,16 @@ export class Syncs {
     return this.#progress.get(id) ?? null;
   }
 
+  /** Counts what was sent in a running sync, also what an event or the clock caused meanwhile. */
+  count(computed: Computed, { entered, left }: SyncCounts): void {
+    const { registry } = this.#options;
+    const current = registry.get(computed.id);
+    const openSync = current?.row.openSync ?? null;
+    if (current === undefined || openSync === null) return registry.note(computed);
+    const counts = { entered: openSync.entered + entered, left: openSync.left + left };
+    registry.change(current, { openSync: { ...openSync, ...counts } });
+  }
+
   async run(id: string): Promise<SyncCounts> {
     if (this.#state !== "running") return { entered: 0, left: 0 };
     const running = this.#running.get(id);
@@ -100,7 +110,7 @@ export class Syncs {
         if (this.#state === "stopped") return { entered: 0, left: 0 };
         this.#failed.add(id);
         this.#retry ??= startTimer(retryMs, () => this.#retryFailed());
-        this.#reload();
+        this.reload();
         throw error;
       })
       .finally(() => {
@@ -114,7 +124,7 @@ export class Syncs {
   }
 
   /** Returns false when the store cannot be read. */
-  #reload(): boolean {
+  reload(): boolean {
     try {
       this.#options.registry.reload();
       return true;
@@ -125,7 +135,7 @@ export class Syncs {
 
   #retryFailed(): void {
     this.#retry = null;
-    if (!this.#reload()) {
+    if (!this.reload()) {
       this.#retry = startTimer(retryMs, () => this.#retryFailed());
       return;
     }
@@ -172,11 +182,7 @@ export class Syncs {
       if (step.done === true) return true;
       store.atomically(() => {
         const causeOf = computed.row.lastSync === null ? causes.firstSync : causes.ofSync;
-        const { entered, left } = notifier.notify([[computed, step.value.values]], causeOf);
-        const { openSync } = computed.row;
-        if (openSync === null || entered + left === 0) return;
-        const counts = { entered: openSync.entered + entered, left: openSync.left + left };
-        registry.change(computed, { openSync: { ...openSync, ...counts } });
+        notifier.notify([[computed, step.value.values]], causeOf);
       });
       progress.done += step.value.seen;
       registry.note(computed);

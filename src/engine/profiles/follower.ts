@@ -63,6 +63,8 @@ export type FollowerOptions = {
    * at all.
    */
   onApplied: (changes: readonly ProfileChange[]) => void;
+  /** The transaction of a slice failed: the store has nothing of what the listener wrote. */
+  onFailed?: () => void;
   report: (error: unknown) => void;
 };
 
@@ -269,7 +271,8 @@ export class Follower {
   }
 
   #failed(error: unknown): void {
-    const { store, report } = this.#options;
+    const { store, report, onFailed } = this.#options;
+    onFailed?.();
     if (storeFailure(error) === null && this.#oneByOne === 0) {
       this.#oneByOne = this.#rows;
       this.#wake();

@@ -1,6 +1,6 @@
 /** Buttons, choices, fields: the parts that take a press or a key. */
 
-import type { ComponentPropsWithRef, ReactNode } from "react";
+import { type ComponentPropsWithRef, type ReactNode, useState } from "react";
 import { focusAdded } from "./focus.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
@@ -228,6 +228,9 @@ export function CheckField({
   );
 }
 
+/** A longer list has a field that searches it. */
+const maxWithoutSearch = 12;
+
 /** Any number of a list, by their ids. */
 export function CheckList<Item extends { id: string; name: string }>({
   label,
@@ -243,9 +246,29 @@ export function CheckList<Item extends { id: string; name: string }>({
   remark: (item: Item) => string | null;
   onChange: (ids: string[]) => void;
 }) {
+  const [search, setSearch] = useState("");
+  const isSearched = items.length > maxWithoutSearch;
+  const wanted = isSearched ? search.trim().toLowerCase() : "";
+  const shown = items.filter(({ name }) => name.toLowerCase().includes(wanted));
   return (
     <div className="check-list" role="group" aria-label={label}>
-      {items.map((item) => (
+      {isSearched ? (
+        <div className="check-list-search">
+          <TextField
+            type="search"
+            aria-label={`Search ${label.toLowerCase()}`}
+            placeholder={`Search ${items.length} ${label.toLowerCase()}`}
+            value={search}
+            onChange={(event) => setSearch(event.currentTarget.value)}
+            // It would save the form.
+            onKeyDown={(event) => event.key === "Enter" && event.preventDefault()}
+          />
+          <span className="quiet" role="status">
+            {chosen.length} chosen{wanted === "" ? "" : `, ${shown.length} found`}
+          </span>
+        </div>
+      ) : null}
+      {shown.map((item) => (
         <CheckField
           key={item.id}
           label={

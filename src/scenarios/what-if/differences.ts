@@ -8,14 +8,21 @@ type Compared = {
   asItWas: DeliveryDetailsAnswer;
   whatIf: DeliveryDetailsAnswer;
   webhooks: readonly RecordedWebhook[];
+  /** The scenario sends the message without the mapping. */
+  isMapped: boolean;
 };
 
-export function differencesOf({ asItWas, whatIf, webhooks }: Compared): WhatIfDifference[] {
+export function differencesOf({
+  asItWas,
+  whatIf,
+  webhooks,
+  isMapped,
+}: Compared): WhatIfDifference[] {
   return [
     outcomeOf(asItWas, whatIf),
     roundsOf(asItWas, whatIf),
     ...webhooks.map((webhook) => receiverOf(webhook, asItWas, whatIf)),
-    bodyOf(asItWas, whatIf),
+    ...(isMapped ? [] : [bodyOf(asItWas, whatIf)]),
   ];
 }
 

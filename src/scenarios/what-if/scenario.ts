@@ -37,6 +37,10 @@ type Step = ScenarioInput["steps"][number];
 type ProgramStep = Did & { delay?: string; times?: number; match?: { type: "delete" } };
 type Note = (sentence: string) => void;
 
+/** A mapping made its requests. */
+export const isMapped = ({ destination, delivery }: Recorded): boolean =>
+  destination?.kind === "webhooks-actions" || delivery.messages !== undefined;
+
 const destinationName = (recorded: Recorded): string =>
   recorded.destination?.name ?? "A deleted destination";
 
@@ -239,7 +243,7 @@ function stepsOf(recorded: Recorded, destination: string): Step[] {
   const messageId = message.messageId;
   const of = message.type === "delete" ? { destination } : { messageId, destination };
   const startedAt = Date.parse(delivery.attempts[0]?.startedAt ?? delivery.createdAt);
-  const steps: Step[] = sending(message, delivery);
+  const steps: Step[] = sending(message, isMapped(recorded) ? "" : delivery.payload);
   let at = startedAt;
   let window = 0;
   for (const [place, { at: time, state, reason }] of delivery.transitions.entries()) {
@@ -262,7 +266,7 @@ function stepsOf(recorded: Recorded, destination: string): Step[] {
   return steps;
 }
 
-function sending(message: MessageDetailsAnswer, delivery: DeliveryDetailsAnswer): Step[] {
+function sending(message: MessageDetailsAnswer, body: DeliveryDetailsAnswer["payload"]): Step[] {
   const { userId, type, raw, messageId } = message;
   if (type === "delete")
     return [{ send: { type: "identify", userId } }, { delete: [userId ?? ""] }] as Step[];
@@ -270,7 +274,7 @@ function sending(message: MessageDetailsAnswer, delivery: DeliveryDetailsAnswer)
   const { writeKey: _, sentAt: __, type: own, ...members } = value;
   const call = callTypes.find((one) => one === type || one === own) ?? "track";
   // What the request filled in is taken from the payload, so that the body is the same.
-  const payload = objectOf(delivery.payload);
+  const payload = objectOf(body);
   const filled = Object.fromEntries(
     ["timestamp", "context"].flatMap((member) =>
       payload[member] === undefined ? [] : [[member, payload[member]]],

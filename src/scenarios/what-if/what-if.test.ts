@@ -258,6 +258,46 @@ describe("what if an attempt had been answered differently", () => {
     );
   });
 
+  test("of a batch that a mapping made is played without the mapping, and says so", async () => {
+    const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+    const { url } = await call("endpoints.create", {
+      name: "orders",
+      steps: [{ do: "answer", status: 503, times: 2 }, { do: "answer" }],
+    });
+    await call("destinations.create", {
+      kind: "webhooks-actions",
+      name: "Ledger",
+      sourceIds: [source.id],
+      mappings: [
+        {
+          name: "Orders",
+          trigger: 'type = "track"',
+          url,
+          data: { id: { "@path": "$.messageId" }, context: { "@path": "$.userId" } },
+          batch: { enabled: true, size: 2, waitMs: 60_000 },
+        },
+      ],
+    });
+    await send("A");
+    await send("B");
+    await call("clock.advance", { to: "idle" });
+    for (const event of ["A", "B"]) {
+      const message = await messageOf(event);
+      expect(message.deliveries[0]?.messages).toHaveLength(2);
+      const answer = await ask(message, 2, { status: 200 });
+      expect(results(answer.asItWas)).toEqual(["1 orders 503", "2 orders 503", "3 orders 200"]);
+      expect(results(answer.whatIf)).toEqual(["1 orders 503", "2 orders 200"]);
+      expect(answer.notes).toEqual([
+        "The mapping and the other message of the batch are left out: the scenario sends this message itself. Its rounds and answers are those of the record, its body is another.",
+      ]);
+      expect(rows(answer).map(([what]) => what)).toEqual([
+        "the delivery",
+        "rounds and attempts",
+        "orders got it",
+      ]);
+    }
+  });
+
   test("is a scenario that can be run again, and refuses an attempt that there is not", async () => {
     await destinationAt({ billing: [{ do: "answer", status: 500, times: 12 }, { do: "answer" }] });
     await send("A");

@@ -14,7 +14,7 @@ import { scenarioYaml } from "../record/record.ts";
 import { CallRefused, type ScenarioPipeline, type StartPipeline } from "../run/pipeline.ts";
 import { runRead } from "../run/run-scenario.ts";
 import { differencesOf } from "./differences.ts";
-import { answerWords, scenarioOf, webhooksOf, type Recorded } from "./scenario.ts";
+import { answerWords, isMapped, scenarioOf, webhooksOf, type Recorded } from "./scenario.ts";
 
 type WhatIf = {
   text: string;
@@ -79,7 +79,12 @@ async function answerOf({
     notes: [...notes],
     asItWas: deliveryDetails.parse(recorded.delivery),
     whatIf: deliveryDetails.parse(played),
-    differences: differencesOf({ asItWas: recorded.delivery, whatIf: played, webhooks }),
+    differences: differencesOf({
+      asItWas: recorded.delivery,
+      whatIf: played,
+      webhooks,
+      isMapped: isMapped(recorded),
+    }),
   };
 }
 
@@ -120,10 +125,8 @@ async function recordedOf(
   };
 }
 
-function tellWhatIsLeftOut(
-  { message, delivery, destination }: Recorded,
-  note: (sentence: string) => void,
-): void {
+function tellWhatIsLeftOut(recorded: Recorded, note: (sentence: string) => void): void {
+  const { message, delivery, destination } = recorded;
   const others = message.deliveries.length - 1;
   const together = message.request.messages - 1;
   if (others > 0)
@@ -134,6 +137,18 @@ function tellWhatIsLeftOut(
     note(
       `${together === 1 ? "The other message" : `The ${together.toLocaleString("en-US")} other messages`} of its request ${together === 1 ? "is" : "are"} left out, and so is everything received before: what led to this attempt is this message and its own rounds.`,
     );
+  if (isMapped(recorded)) {
+    const rest = (delivery.messages?.length ?? 1) - 1;
+    const others =
+      rest === 0
+        ? " is"
+        : rest === 1
+          ? " and the other message of the batch are"
+          : ` and the ${rest.toLocaleString("en-US")} other messages of the batch are`;
+    note(
+      `The mapping${others} left out: the scenario sends this message itself. Its rounds and answers are those of the record, its body is another.`,
+    );
+  }
   if (destination === null)
     note("The destination has been deleted. Its webhooks are those of the attempts.");
   else if (destination.hasSharedSecret)

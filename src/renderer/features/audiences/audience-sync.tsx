@@ -60,12 +60,18 @@ export function SyncStep({
       )}
       {firstSyncs.map(({ destinationId, sent: done }) => {
         const to = destinations.find(({ id }) => id === destinationId);
+        const isPaused = to?.enabled === false;
         return (
-          <p key={destinationId} className="muted" role="status">
-            First sync with <b className="strong isolate">{to?.name ?? "a new destination"}</b>:{" "}
-            {to?.enabled === false
-              ? "waits until the destination is enabled"
-              : `${count(done)} of ${some(sent.users, "user")} sent`}
+          <p key={destinationId} className="sync-progress muted" role="status">
+            {isPaused ? null : (
+              <progress value={done} max={Math.max(1, sent.users)} aria-label="First sync" />
+            )}
+            <span>
+              First sync with <b className="strong isolate">{to?.name ?? "a new destination"}</b>:{" "}
+              {isPaused
+                ? "waits until the destination is enabled"
+                : `${count(done)} of ${some(sent.users, "user")} sent`}
+            </span>
           </p>
         );
       })}

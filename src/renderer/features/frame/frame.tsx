@@ -6,7 +6,7 @@ import { copyText, Toast } from "../../kit/copy.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { wantList } from "../../kit/focus.ts";
 import { Icon, type IconName } from "../../kit/icon.tsx";
-import { clockTime, count, some } from "../../kit/words.ts";
+import { bytes, clockTime, count, some } from "../../kit/words.ts";
 import { useClock } from "../../stores/clock.ts";
 import { useCommands, useOverlay } from "../../stores/commands.ts";
 import { isMac, useKeys } from "../../stores/keys.ts";
@@ -266,6 +266,9 @@ function StatusBar() {
         jitter seed <code>{settings?.seed ?? ""}</code>
       </span>
       <span>{some(stats?.messages.total ?? 0, "message")}</span>
+      {stats?.dataBytes === undefined ? null : (
+        <span title="The size of the data file">Data {bytes(stats.dataBytes)}</span>
+      )}
     </footer>
   );
 }

@@ -8,19 +8,57 @@ import { useAction } from "../../kit/use-action.ts";
 import { some } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hrefTo } from "../../stores/place.ts";
+import { openThing, recordEdit } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { messageHref } from "../details/places.ts";
 
 type Parity = AnswerOf<"settings.parity">;
 type Piece = Parity["pieces"][number];
 type Finding = Parity["findings"][number];
+type Changes = InputOf<"settings.update">;
+
+/**
+ * A change of a piece is one of all sources or destinations: taking it back also gives those that
+ * had a value of their own that value again.
+ */
+async function save(changes: Changes): Promise<void> {
+  const thing = openThing();
+  const [settings, sources, destinations] = await everyPiece();
+  await call("settings.update", changes);
+  const undo = async (): Promise<void> => {
+    const { parity, answers, unknownKeys, vendor } = settings;
+    const { correctClockSkew, retryProfile, contextIp, limitMessageIds } = settings;
+    await call("settings.update", {
+      ...{ parity, answers, unknownKeys, vendor },
+      ...{ correctClockSkew, retryProfile, contextIp, limitMessageIds },
+    });
+    const [, sourcesNow, destinationsNow] = await everyPiece();
+    for (const { id, mode, correctClockSkew: skew } of sources.items) {
+      const now = sourcesNow.items.find((each) => each.id === id);
+      if (now === undefined || (now.mode === mode && now.correctClockSkew === skew)) continue;
+      await call("sources.update", { id, mode, correctClockSkew: skew });
+    }
+    for (const { id, retryProfile: profile } of destinations.items) {
+      const now = destinationsNow.items.find((each) => each.id === id);
+      if (now === undefined || now.retryProfile === profile) continue;
+      await call("destinations.update", { id, retryProfile: profile });
+    }
+  };
+  recordEdit({ undo, redo: () => call("settings.update", changes) }, thing);
+}
+
+const everyPiece = () =>
+  Promise.all([
+    call("settings.get", {}),
+    call("sources.list", {}),
+    call("destinations.list", {}),
+  ] as const);
 
 export function ParitySection() {
   const { answer, error } = useLive("settings.parity", {});
   const { problem, attempt } = useAction();
   if (answer === undefined) return <ProblemText error={error} />;
-  const set = (changes: InputOf<"settings.update">): void =>
-    attempt(() => call("settings.update", changes));
+  const set = (changes: Changes): void => attempt(() => save(changes));
   const { parity, isChanged, pieces, findings } = answer;
   return (
     <>
@@ -88,7 +126,7 @@ function PieceValue({
   onChange,
 }: {
   piece: Piece;
-  onChange: (changes: InputOf<"settings.update">) => void;
+  onChange: (changes: Changes) => void;
 }) {
   const profiles = useLive("retryProfiles.list", {}).answer?.items ?? [];
   const current = valueWords(value);

@@ -126,15 +126,29 @@ type SyntaxNode = { type: string; start: number; [member: string]: unknown };
 
 /** Strings, the text of templates and of JSX; with `names`, the identifiers too, in words. */
 function textsOfSource(path: string, names = path.startsWith("src/contract/")): Text[] {
+  const texts = parsedTexts.get(path) ?? parseTexts(path);
+  parsedTexts.set(path, texts);
+  return names ? texts : texts.filter(({ isName }) => !isName);
+}
+
+const parsedTexts = new Map<string, (Text & { isName: boolean })[]>();
+
+function parseTexts(path: string): (Text & { isName: boolean })[] {
   const source = readFileSync(root + path, "utf8");
-  const found: Text[] = [];
+  const found: (Text & { isName: boolean })[] = [];
+  const add = (start: number, text: string, isName: boolean): void =>
+    void found.push({
+      get at() {
+        return `${path}:${source.slice(0, start).split("\n").length}`;
+      },
+      ...{ text, isName },
+    });
   const walk = (node: SyntaxNode): void => {
     const { type, start, value, name } = node;
     const text = type === "TemplateElement" ? (value as { cooked: string }).cooked : value;
     const isText = type === "Literal" || type === "JSXText" || type === "TemplateElement";
-    const at = `${path}:${source.slice(0, start).split("\n").length}`;
-    if (isText && typeof text === "string") found.push({ at, text });
-    if (type === "Identifier" && names) found.push({ at, text: words(name as string) });
+    if (isText && typeof text === "string") add(start, text, false);
+    if (type === "Identifier") add(start, words(name as string), true);
     for (const member of Object.values(node)) {
       for (const child of Array.isArray(member) ? member : [member])
         if (isSyntaxNode(child)) walk(child);
@@ -163,10 +177,10 @@ function isSyntaxNode(value: unknown): value is SyntaxNode {
 }
 
 function otherNamesIn(texts: readonly Text[], wrong = otherNames): string[] {
-  return texts.flatMap(({ at, text }) =>
+  return texts.flatMap((one) =>
     Object.entries(wrong).flatMap(([name, others]) => {
-      const found = others.exec(text)?.[0];
-      return found === undefined ? [] : [`${at}: “${found}”, where ${name} is meant`];
+      const found = others.exec(one.text)?.[0];
+      return found === undefined ? [] : [`${one.at}: “${found}”, where ${name} is meant`];
     }),
   );
 }

@@ -117,7 +117,9 @@ export const Track = memo(function Track(props: TrackProps) {
   const { line, drawing, isLit, isDimmed: dimmed, isStill, onTip } = props;
   const { key, state, outcome, perSecond, failedShare } = line;
   const track = drawing.tracks.get(key);
-  const d = pathOf(drawing.routes.get(key) ?? []);
+  const route = drawing.routes.get(key);
+  // A line that came after the drawing was made has no place on it yet.
+  if (route === undefined) return null;
   const width = widthOf(perSecond);
   const broken = state === "failing" || state === "hanging" ? state : "";
   const tone = outcome === null ? "" : ` ${outcome}`;
@@ -134,7 +136,7 @@ export const Track = memo(function Track(props: TrackProps) {
       onBlur={() => onTip(null)}
     >
       {/* The last step gives a level line a height: without one it counts as hidden. */}
-      <path className="hit" d={`${d}v1`} />
+      <path className="hit" d={`${pathOf(route)}v1`} />
       {track === undefined ? null : (
         <>
           <path className={`flow-track ${state}`} d={pathOf(track)} strokeWidth={width} />

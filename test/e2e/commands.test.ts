@@ -223,6 +223,9 @@ describe("the palette", () => {
       [message?.messageId ?? "", /^First/, `#/live/${message?.id}`],
     ];
     for (const [text, offer, place] of byText) {
+      // Some lead to one place: each has to lead away from here.
+      await page.evaluate("location.hash = '#/deletions'");
+      await page.locator("nav [aria-current=page]").filter({ hasText: "Deletions" }).waitFor();
       await palette.open();
       await palette.input.fill(text);
       await palette.chosen.filter({ hasText: offer }).waitFor();

@@ -157,7 +157,8 @@ async function read(entry: Entry): Promise<void> {
   entry.lastReadAt = window.performance.now();
   entry.tookMs = entry.lastReadAt - startedAt;
   for (const listener of entry.listeners) listener();
-  if (!entry.again) return;
+  const isShown = entry.listeners.size > 0;
+  if (!entry.again || !isShown) return;
   entry.again = false;
   refresh(entry);
 }

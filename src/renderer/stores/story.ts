@@ -8,7 +8,7 @@ import { create } from "zustand";
 import type { StoryAnswer } from "../../contract/stories.ts";
 import { useToast } from "../kit/copy.tsx";
 import { errorOf } from "../kit/use-action.ts";
-import { call, CallError, showPipeline } from "../transport/transport.ts";
+import { call, CallError, showPipeline, whenAnswered } from "../transport/transport.ts";
 import { setDraftsAside } from "./drafts.ts";
 import { usePlace, type View } from "./place.ts";
 import { usePresenter } from "./presenter.ts";
@@ -159,7 +159,9 @@ export const useStory = create<StoryStore>()((set, get) => {
       const { story } = get();
       if (story === null) return;
       leave();
-      void call("stories.close", { id: story.id }).catch(() => undefined);
+      void whenAnswered()
+        .then(() => call("stories.close", { id: story.id }))
+        .catch(() => undefined);
     },
   };
 });

@@ -84,8 +84,20 @@ export function transport(): Transport {
   return current;
 }
 
+/** What a story's pipeline has not answered yet. */
+const unanswered = new Set<Promise<unknown>>();
+
+/** Resolves once a story's pipeline has answered all calls until now: it can be ended then. */
+export const whenAnswered = async (): Promise<void> => void (await Promise.allSettled(unanswered));
+
 /** A file that is written while secrets are hidden is as it was asked for. */
 export const call: Transport["call"] = async (name, input) => {
-  const answer = await transport().call(name, unmasked(input));
-  return name === "shares.write" ? answer : masked(answer);
+  const answering = transport().call(name, unmasked(input));
+  if (pipelineFor(name) !== null) unanswered.add(answering);
+  try {
+    const answer = await answering;
+    return name === "shares.write" ? answer : masked(answer);
+  } finally {
+    unanswered.delete(answering);
+  }
 };

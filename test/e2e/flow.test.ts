@@ -105,7 +105,7 @@ describe("the flow", () => {
     await flow.node("Shop web").waitFor();
     expect(await flow.isDrawnOn()).toBe(false);
     await inspector.send([order("u_1")]);
-    await expect.poll(flow.isDrawnOn, { timeout: 10_000 }).toBe(true);
+    await expect.poll(flow.isDrawnOn).toBe(true);
     await inspector.call("clock.set", { mode: "paused" });
     await framePage(page).mode("paused").and(page.locator("[aria-checked=true]")).waitFor();
     await frames(page, 5);
@@ -114,7 +114,7 @@ describe("the flow", () => {
     expect(await flow.picture()).toBe(before);
     await inspector.call("clock.set", { mode: "real" });
     await expect.poll(flow.picture).not.toBe(before);
-    await expect.poll(flow.isDrawnOn, { timeout: 20_000 }).toBe(false);
+    await expect.poll(flow.isDrawnOn).toBe(false);
   });
 
   test("holds one message, shows its path, and releases it", async ({ open, inspector }) => {

@@ -83,8 +83,8 @@ describe("a destination with mappings", () => {
     await expect.poll(async () => (await list()).items[0]?.rounds).toBe(1);
     const { id } = (await list()).items[0]!;
     const { page } = await open(`/live/${items[0]!.id}?delivery=${id}`);
-    await page.getByText("in a batch of 3 messages").waitFor({ timeout: 5000 });
-    await page.getByText("1 attempt, last 503").waitFor({ timeout: 5000 });
+    await page.getByText("in a batch of 3 messages").waitFor();
+    await page.getByText("1 attempt, last 503").waitFor();
     expect(await page.getByText("people.test").count()).toBe(0);
     await page.getByRole("list", { name: "Deliveries" }).getByText("Ledger, Orders").waitFor();
     const { attempts } = await inspector.call("deliveries.get", { id });

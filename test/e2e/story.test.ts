@@ -29,22 +29,29 @@ async function reached(page: Page, at: number, of: number): Promise<void> {
 /** Of real time: they depend on how soon one scene follows the other. */
 const rates = /: (?:[\d.]+ a second|nothing moves), /g;
 
-/** All that the page shows but rates, once the scene is there. */
+const withoutRates = async (page: Page): Promise<string> =>
+  (await page.locator("body").ariaSnapshot()).replaceAll(rates, ": ");
+
+/** All that the page shows but rates, once the scene is there and nothing changes any more. */
 async function scene(page: Page, at: number, of: number): Promise<string> {
   await reached(page, at, of);
-  let before = "";
+  const seen: string[] = [];
   await expect
     .poll(
       async () => {
-        const now = (await page.locator("body").ariaSnapshot()).replaceAll(rates, ": ");
-        const isAtRest = now === before;
-        before = now;
-        return isAtRest;
+        seen.unshift(await withoutRates(page));
+        return new Set(seen.slice(0, 3)).size === 1 && seen.length >= 3;
       },
       { interval: 250 },
     )
     .toBe(true);
-  return before;
+  return seen[0] ?? "";
+}
+
+/** Lists may catch up with the scene after its caption. */
+async function shows(page: Page, at: number, of: number, expected: string): Promise<void> {
+  await reached(page, at, of);
+  await expect.poll(() => withoutRates(page)).toBe(expected);
 }
 
 const picture = (page: Page, name: string): Promise<Buffer> =>
@@ -69,19 +76,18 @@ describe("the demo of five minutes", () => {
       expect(await seriousFindings(page)).toEqual([]);
     }
     await page.keyboard.press("Home");
-    const second = [await scene(page, 0, scenes)];
+    await shows(page, 0, scenes, first[0] ?? "");
     for (let at = 1; at <= scenes; at += 1) {
       await page.keyboard.press("ArrowRight");
-      second.push(await scene(page, at, scenes));
+      await shows(page, at, scenes, first[at] ?? "");
     }
-    expect(second).toEqual(first);
     await page.keyboard.press("ArrowLeft");
-    expect(await scene(page, scenes - 1, scenes)).toBe(first[scenes - 1]);
+    await shows(page, scenes - 1, scenes, first[scenes - 1] ?? "");
 
     await page.keyboard.press("Escape");
     await story.bar.waitFor({ state: "detached" });
     await framePage(page).viewLink("Destinations").and(page.locator("[aria-current]")).waitFor();
-    expect((await inspector.call("stories.list", {})).items).toEqual([]);
+    await expect.poll(async () => (await inspector.call("stories.list", {})).items).toEqual([]);
     expect((await inspector.call("stats.get", {})).messages.total).toBe(0);
   });
 
@@ -109,7 +115,7 @@ describe("the demo of five minutes", () => {
     await expect.poll(flow.isDrawnOn, { interval: 50 }).toBe(true);
     const before = await flow.picture();
     await expect.poll(flow.picture, { interval: 50 }).not.toBe(before);
-    await expect.poll(flow.isDrawnOn, { timeout: 20_000 }).toBe(false);
+    await expect.poll(flow.isDrawnOn).toBe(false);
   });
 
   test("goes on where it was when the page is reloaded, and ends when it is left", async ({
@@ -119,14 +125,14 @@ describe("the demo of five minutes", () => {
     await inspector.shop();
     const { page } = await open("/destinations", projector);
     await page.keyboard.press("d");
-    await scene(page, 0, scenes);
+    await reached(page, 0, scenes);
     await page.keyboard.press("ArrowRight");
     const first = await scene(page, 1, scenes);
     for (let again = 0; again < 5; again += 1) await page.reload();
-    expect(await scene(page, 1, scenes)).toBe(first);
+    await shows(page, 1, scenes, first);
     expect((await inspector.call("stories.list", {})).items).toHaveLength(1);
     await page.keyboard.press("ArrowRight");
-    await scene(page, 2, scenes);
+    await reached(page, 2, scenes);
     await page.keyboard.press("Escape");
     await framePage(page).viewLink("Destinations").and(page.locator("[aria-current]")).waitFor();
     await expect.poll(async () => (await inspector.call("stories.list", {})).items).toEqual([]);

@@ -85,6 +85,7 @@ function useRead<Name extends CallName>(
           if (entry.listeners.size > 0 || entries.get(key) !== entry) return;
           if (entry.timer !== null) window.clearTimeout(entry.timer);
           entries.delete(key);
+          checkFresh();
         });
       };
     },
@@ -158,9 +159,39 @@ async function read(entry: Entry): Promise<void> {
   entry.tookMs = entry.lastReadAt - startedAt;
   for (const listener of entry.listeners) listener();
   const isShown = entry.listeners.size > 0;
-  if (!entry.again || !isShown) return;
-  entry.again = false;
-  refresh(entry);
+  if (entry.again && isShown) {
+    entry.again = false;
+    refresh(entry);
+  }
+  checkFresh();
+}
+
+const isBeingRead = ({ running, timer }: Entry): boolean => running || timer !== null;
+const waitingForFresh = new Set<() => void>();
+
+/** An answer can show a part that asks for another one, so what follows has two frames to ask. */
+function checkFresh(): void {
+  if (waitingForFresh.size === 0 || [...entries.values()].some(isBeingRead)) return;
+  afterTwoFrames(() => {
+    if ([...entries.values()].some(isBeingRead)) return;
+    for (const resolve of waitingForFresh) resolve();
+    waitingForFresh.clear();
+  });
+}
+
+function afterTwoFrames(then: () => void): void {
+  window.requestAnimationFrame(() => window.requestAnimationFrame(then));
+}
+
+/** Reads all that is shown again; resolves once nothing of it is older than the call. */
+export function whenFresh(): Promise<void> {
+  return new Promise((resolve) => {
+    afterTwoFrames(() => {
+      waitingForFresh.add(resolve);
+      for (const entry of entries.values()) refresh(entry);
+      checkFresh();
+    });
+  });
 }
 
 function refreshAll(): void {

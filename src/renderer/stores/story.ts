@@ -10,6 +10,7 @@ import { useToast } from "../kit/copy.tsx";
 import { errorOf } from "../kit/use-action.ts";
 import { call, CallError, showPipeline, whenAnswered } from "../transport/transport.ts";
 import { setDraftsAside } from "./drafts.ts";
+import { whenFresh } from "./live-data.ts";
 import { usePlace, type View } from "./place.ts";
 import { usePresenter } from "./presenter.ts";
 
@@ -39,6 +40,8 @@ export const fiveMinutes = "story-demo.yaml";
 type StoryStore = {
   story: StoryAnswer | null;
   isMoving: boolean;
+  /** The views show everything that the scene has made. */
+  isShown: boolean;
   isPlaying: boolean;
   speed: number;
   open(what: { file: string } | { text: string; file: string }): Promise<void>;
@@ -76,9 +79,12 @@ export const useStory = create<StoryStore>()((set, get) => {
   }
 
   function show(story: StoryAnswer): void {
-    set({ story });
+    set({ story, isShown: false });
     const place = story.scenes[story.at - 1]?.place ?? null;
     if (place !== null) usePlace.getState().go({ view: place.view as View, path: place.path });
+    void whenFresh().then(() => {
+      if (get().story === story) set({ isShown: true });
+    });
     planNext();
   }
 
@@ -126,6 +132,7 @@ export const useStory = create<StoryStore>()((set, get) => {
   return {
     story: null,
     isMoving: false,
+    isShown: false,
     isPlaying: false,
     speed: 1,
     async open(what) {

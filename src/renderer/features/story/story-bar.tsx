@@ -15,13 +15,13 @@ import "./story.css";
 const speeds = [1, 2, 5, 9].map((speed) => ({ value: String(speed), label: `×${speed}` }));
 
 export function StoryBar({ story }: { story: StoryAnswer }) {
-  const { isMoving, isPlaying, speed, go, play, setSpeed } = useStory();
+  const { isMoving, isShown, isPlaying, speed, go, play, setSpeed } = useStory();
   const scene = story.scenes[story.at - 1] ?? null;
   const isEnd = story.at === story.scenes.length;
   useStoryKeys();
   useHighlight(scene?.highlight ?? null, `${story.id} ${story.run} ${story.at}`);
   return (
-    <footer className="story" role="region" aria-label="Story" aria-busy={isMoving}>
+    <footer className="story" role="region" aria-label="Story" aria-busy={isMoving || !isShown}>
       <div>
         <p className="story-place">
           <b>{story.at}</b> of {story.scenes.length}

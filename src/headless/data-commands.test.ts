@@ -89,41 +89,37 @@ type Examined = {
   findings: { level: string; message: string; cure: string }[];
 };
 
-test(
-  "doctor finds nothing wrong beside a running Hookyard, after a kill and after a clean end, and changes nothing",
-  { timeout: 60_000 },
-  async () => {
-    const data = join(temporary(), "data");
-    const first = await start(data);
-    const accepted = await fill(first.addresses);
-    const beside = await hookyard("doctor", "--data", data, "--json");
-    expect(beside).toMatchObject({ code: 0, err: "" });
-    expect(beside.out).toBe(`${JSON.stringify(JSON.parse(beside.out), null, 2)}\n`);
-    expect(JSON.parse(beside.out)).toMatchObject({
-      inUse: true,
-      rows: { sources: 1, destinations: 1 },
-      findings: [],
-    });
+test("doctor finds nothing wrong beside a running Hookyard, after a kill and after a clean end, and changes nothing", async () => {
+  const data = join(temporary(), "data");
+  const first = await start(data);
+  const accepted = await fill(first.addresses);
+  const beside = await hookyard("doctor", "--data", data, "--json");
+  expect(beside).toMatchObject({ code: 0, err: "" });
+  expect(beside.out).toBe(`${JSON.stringify(JSON.parse(beside.out), null, 2)}\n`);
+  expect(JSON.parse(beside.out)).toMatchObject({
+    inUse: true,
+    rows: { sources: 1, destinations: 1 },
+    findings: [],
+  });
 
-    await first.end("SIGKILL");
-    const killed = contents(data);
-    const after = await hookyard("doctor", "--data", data, "--json");
-    const { inUse, rows, findings } = JSON.parse(after.out) as Examined;
-    expect([after.code, inUse, findings]).toEqual([0, false, []]);
-    expect(rows["messages"]).toBeGreaterThanOrEqual(accepted.size);
-    expect(contents(data)).toEqual(killed);
+  await first.end("SIGKILL");
+  const killed = contents(data);
+  const after = await hookyard("doctor", "--data", data, "--json");
+  const { inUse, rows, findings } = JSON.parse(after.out) as Examined;
+  expect([after.code, inUse, findings]).toEqual([0, false, []]);
+  expect(rows["messages"]).toBeGreaterThanOrEqual(accepted.size);
+  expect(contents(data)).toEqual(killed);
 
-    const second = await start(data);
-    await second.end("SIGTERM");
-    const ended = contents(data);
-    const text = await hookyard("doctor", "--data", data);
-    expect(text).toMatchObject({
-      code: 0,
-      out: expect.stringMatching(/not in use[^]*log: missing[^]*\nNothing is wrong\.\n$/),
-    });
-    expect(contents(data)).toEqual(ended);
-  },
-);
+  const second = await start(data);
+  await second.end("SIGTERM");
+  const ended = contents(data);
+  const text = await hookyard("doctor", "--data", data);
+  expect(text).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/not in use[^]*log: missing[^]*\nNothing is wrong\.\n$/),
+  });
+  expect(contents(data)).toEqual(ended);
+});
 
 test("doctor lists what is wrong with what to do, and ends with 1", async () => {
   const data = join(temporary(), "data");
@@ -213,63 +209,59 @@ test("doctor and backup say in a line what they cannot do", async () => {
   for (const { out, err } of ends) expect([out, err.trimEnd().split("\n").length]).toEqual(["", 1]);
 });
 
-test(
-  "a backup taken under load is one checked file for its owner, and restores into a new directory",
-  { timeout: 60_000 },
-  async () => {
-    const parent = temporary();
-    const data = join(parent, "data");
-    const running = await start(data);
-    const before = await fill(running.addresses);
-    const during = new Set<string>();
-    const load = startLoad({
-      ingestUrl: running.addresses.ingestUrl,
-      writeKey: "key",
-      prefix: "late",
-      accepted: during,
-    });
-    const file = join(parent, "backup.db");
-    const made = await hookyard("backup", file, "--data", data, "--json");
-    await load.stop();
-    expect(made).toMatchObject({ code: 0, err: "" });
-    expect(JSON.parse(made.out)).toMatchObject({ file, messages: expect.any(Number) });
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readdirSync(parent).toSorted()).toEqual(["backup.db", "data"]);
+test("a backup taken under load is one checked file for its owner, and restores into a new directory", async () => {
+  const parent = temporary();
+  const data = join(parent, "data");
+  const running = await start(data);
+  const before = await fill(running.addresses);
+  const during = new Set<string>();
+  const load = startLoad({
+    ingestUrl: running.addresses.ingestUrl,
+    writeKey: "key",
+    prefix: "late",
+    accepted: during,
+  });
+  const file = join(parent, "backup.db");
+  const made = await hookyard("backup", file, "--data", data, "--json");
+  await load.stop();
+  expect(made).toMatchObject({ code: 0, err: "" });
+  expect(JSON.parse(made.out)).toMatchObject({ file, messages: expect.any(Number) });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(parent).toSorted()).toEqual(["backup.db", "data"]);
 
-    expect(await hookyard("backup", file, "--data", data)).toMatchObject({
-      code: 1,
-      err: expect.stringContaining("--force"),
-    });
-    const again = await hookyard("backup", file, "--data", data, "--force");
-    expect(again).toMatchObject({
-      code: 0,
-      out: expect.stringMatching(/: [\d,]+ messages, \d{1,3}(,\d{3})+ bytes, checked\./),
-    });
-    expect(
-      await hookyard("backup", join(data, "hookyard.db"), "--data", data, "--force"),
-    ).toMatchObject({ code: 1 });
-    await running.end("SIGTERM");
+  expect(await hookyard("backup", file, "--data", data)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("--force"),
+  });
+  const again = await hookyard("backup", file, "--data", data, "--force");
+  expect(again).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/: [\d,]+ messages, \d{1,3}(,\d{3})+ bytes, checked\./),
+  });
+  expect(
+    await hookyard("backup", join(data, "hookyard.db"), "--data", data, "--force"),
+  ).toMatchObject({ code: 1 });
+  await running.end("SIGTERM");
 
-    const restored = join(parent, "restored");
-    mkdirSync(restored);
-    copyFileSync(file, join(restored, "hookyard.db"));
-    const { addresses, end } = await start(restored);
-    const { items } = await call<{ items: { hasSharedSecret: boolean; name: string }[] }>(
-      addresses,
-      "GET",
-      "destinations",
-    );
-    expect(items).toMatchObject([{ name: "Out", hasSharedSecret: true }]);
-    expect(addresses.token).not.toBe(running.addresses.token);
-    await end("SIGTERM");
-    const db = new Database(join(restored, "hookyard.db"), { readonly: true });
-    const there = new Set(db.prepare<[], string>("SELECT message_id FROM messages").pluck().all());
-    db.close();
-    expect([...before].filter((id) => !there.has(id))).toEqual([]);
-    expect(during.size).toBeGreaterThan(0);
-    expect((await hookyard("doctor", "--data", restored)).code).toBe(0);
-  },
-);
+  const restored = join(parent, "restored");
+  mkdirSync(restored);
+  copyFileSync(file, join(restored, "hookyard.db"));
+  const { addresses, end } = await start(restored);
+  const { items } = await call<{ items: { hasSharedSecret: boolean; name: string }[] }>(
+    addresses,
+    "GET",
+    "destinations",
+  );
+  expect(items).toMatchObject([{ name: "Out", hasSharedSecret: true }]);
+  expect(addresses.token).not.toBe(running.addresses.token);
+  await end("SIGTERM");
+  const db = new Database(join(restored, "hookyard.db"), { readonly: true });
+  const there = new Set(db.prepare<[], string>("SELECT message_id FROM messages").pluck().all());
+  db.close();
+  expect([...before].filter((id) => !there.has(id))).toEqual([]);
+  expect(during.size).toBeGreaterThan(0);
+  expect((await hookyard("doctor", "--data", restored)).code).toBe(0);
+});
 
 test("a backup of damaged data is not written", async () => {
   const parent = temporary();

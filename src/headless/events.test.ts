@@ -170,7 +170,7 @@ test("nothing of a stream is kept once its client has gone", async () => {
     collect();
     return kept.some((one) => one.deref() !== undefined);
   };
-  await expect.poll(isKept, { timeout: 20_000 }).toBe(false);
+  await expect.poll(isKept).toBe(false);
 });
 
 test("stopping ends the streams", async () => {

@@ -206,7 +206,6 @@ async function attack(
 
 test.each(["ingest", "control", "endpoints"] as const)(
   "at the %s port each is answered or ends, and the next good message is accepted",
-  { timeout: 120_000 },
   async (name) => {
     const targets = await startTargets();
     const dice = createDice(seed);

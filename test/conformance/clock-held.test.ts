@@ -63,7 +63,7 @@ describe("a held attempt", () => {
     });
     const { settled, queued, sending } = await app.call("pipeline.settle", { timeoutMs: 300 });
     expect([settled, queued + sending]).toEqual([false, 10]);
-    const settling = app.call("pipeline.settle", { timeoutMs: 10_000 });
+    const settling = app.call("pipeline.settle", { timeoutMs: 200_000 });
     await app.advance({ byMs: 5000 });
     expect(await settling).toEqual({ settled: true, queued: 0, sending: 0 });
     expect((await app.call("deliveries.list", { state: "delivered" })).total).toBe(8);

@@ -194,7 +194,7 @@ test("on a full disk an advance of the clock gets an answer, and goes on from th
   expect(disk.clock.state().advance).toBeNull();
 
   disk.makeRoom();
-  await expect.poll(() => disk.store.trouble(), { timeout: 5000 }).toBeNull();
+  await expect.poll(() => disk.store.trouble()).toBeNull();
   expect(await disk.clock.advance({ to: "idle" })).toMatchObject({ endedEarly: null });
   expect(disk.store.countByState()).toMatchObject({ expired: 40, waiting: 0, sending: 0 });
   expectConsistent(disk.db);

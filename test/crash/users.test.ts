@@ -53,7 +53,7 @@ async function startFilled(
       body: JSON.stringify({ batch }),
     });
   }
-  await call(addresses, "POST", "settle", { timeoutMs: 30_000 });
+  await call(addresses, "POST", "settle", { timeoutMs: 200_000 });
   await call(addresses, "POST", "destinations", {
     name: "Out",
     sourceIds: [source.id],
@@ -81,7 +81,7 @@ async function killWhen(
 
 async function endWell(data: string): Promise<void> {
   const { hookyard, addresses } = await start(data);
-  expect(await call(addresses, "POST", "settle", { timeoutMs: 60_000 })).toMatchObject({
+  expect(await call(addresses, "POST", "settle", { timeoutMs: 200_000 })).toMatchObject({
     settled: true,
   });
   hookyard.kill("SIGTERM");

@@ -277,7 +277,7 @@ describe("the filter", () => {
         event: "Cart Viewed",
       })),
     );
-    await inspector.call("pipeline.settle", { timeoutMs: 60_000 });
+    await inspector.call("pipeline.settle", { timeoutMs: 200_000 });
     const { page } = await open();
     const live = livePage(page);
     await live.rows.first().waitFor();

@@ -148,21 +148,32 @@ export function createScenarios({
   };
 }
 
+/**
+ * Every page that opens asks for all of them. Each is read from its file, so that a changed one is
+ * seen, but parsed only when its text is new.
+ */
+const lastReady = new Map<string, ReadyScenario>();
+
 async function readyIn(directory: string): Promise<ReadyScenario[]> {
   const { readScenario } = await import("./file/read-scenario.ts");
   const files = (await readdir(directory)).filter((file) => file.endsWith(".yaml")).toSorted();
   return Promise.all(
     files.map(async (file) => {
-      const text = await readFile(join(directory, file), "utf8");
+      const path = join(directory, file);
+      const text = await readFile(path, "utf8");
+      const last = lastReady.get(path);
+      if (last?.text === text) return last;
       const read = readScenario(text);
       if ("problems" in read) throw new Error(`${file}: ${read.problems[0]?.message}`);
-      return {
+      const ready: ReadyScenario = {
         file,
         name: read.scenario.name,
         description: read.scenario.description ?? null,
         text,
         scenes: scenesOf(read.scenario).length,
       };
+      lastReady.set(path, ready);
+      return ready;
     }),
   );
 }

@@ -22,8 +22,10 @@ export type Effects = {
 const everyMs = 250;
 const threeSeconds = 3_000;
 
-/** One question: a receiver that lists its effects needs milliseconds. */
-const answerMs = 5_000;
+/**
+ * One question: a receiver that lists its effects needs milliseconds, unless its machine is busy.
+ */
+const answerMs = 30_000;
 const maxAnswer = 16 * 1024 * 1024;
 
 /**

@@ -76,7 +76,7 @@ async function expectAlive(app: RunningApp): Promise<void> {
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-test("the demo left alone for a week, restarted and advanced eight days has something waiting, failed, expired and delivered each time", async ({
+test("the demo left alone for three days, restarted and advanced two more has something waiting, failed, expired and delivered each time", async ({
   start,
 }) => {
   const data = await start.directory();
@@ -84,7 +84,7 @@ test("the demo left alone for a week, restarted and advanced eight days has some
   await app.call("settings.update", { seed: 4242 });
   await app.call("workspaces.open", { kind: "demo" });
   await expectAlive(app);
-  await app.advance({ byMs: 7 * dayMs });
+  await app.advance({ byMs: 3 * dayMs });
   await expectAlive(app);
   const endpointsPort = Number(new URL(app.endpointsUrl).port);
   await app.stop();
@@ -92,7 +92,7 @@ test("the demo left alone for a week, restarted and advanced eight days has some
   const again = await start.app({ data, endpointsPort });
   expect(await again.call("workspaces.get", {})).toEqual({ demo: true });
   await expectAlive(again);
-  await again.advance({ byMs: 8 * dayMs });
+  await again.advance({ byMs: 2 * dayMs });
   await expectAlive(again);
 });
 
@@ -126,7 +126,7 @@ test("everything and the clock are reset in one action, and the demo starts as o
 }) => {
   const app = await start.app({ clock: "paused" });
   await app.call("workspaces.open", { kind: "demo" });
-  await app.advance({ byMs: 8 * dayMs });
+  await app.advance({ byMs: dayMs });
   await app.call("pipeline.reset", { what: "everything", clock: true });
   const { now, mode, advance } = await app.call("clock.get", {});
   expect([mode, advance]).toEqual(["real", null]);

@@ -22,7 +22,7 @@ type TalkOptions = {
 };
 
 /** Only for what never comes: a machine with other work to do must not decide about a test. */
-const patienceMs = 60_000;
+const patienceMs = 240_000;
 
 /**
  * Sends the parts one after the other and gathers the answers; fails when nothing ends the wait.

@@ -180,7 +180,7 @@ async function startApp({
      * Fails when the pipeline does not come to rest, unless the test says how long to wait for it.
      */
     async settle(timeoutMs?: number): Promise<AnswerOf<"pipeline.settle">> {
-      const answer = await call("pipeline.settle", { timeoutMs: timeoutMs ?? 60_000 });
+      const answer = await call("pipeline.settle", { timeoutMs: timeoutMs ?? 240_000 });
       if (timeoutMs === undefined) expect(answer).toMatchObject({ settled: true });
       return answer;
     },

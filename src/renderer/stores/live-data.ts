@@ -13,6 +13,7 @@ import {
   CallError,
   type Change,
   type Connection,
+  pipelineFor,
   transport,
 } from "../transport/transport.ts";
 
@@ -70,8 +71,9 @@ function useRead<Name extends CallName>(
   input: InputOf<Name> | null,
   areas: readonly ChangeArea[] | null,
 ): Live<AnswerOf<Name>> {
-  const key =
-    input === null ? null : `${name} ${areas === null ? "once " : ""}${JSON.stringify(input)}`;
+  // A story asks the same of its own pipeline.
+  const asked = `${pipelineFor(name) ?? "own"} ${name} ${areas === null ? "once " : ""}`;
+  const key = input === null ? null : asked + JSON.stringify(input);
   const subscribe = useCallback(
     (listener: () => void) => {
       if (key === null || input === null) return () => undefined;

@@ -24,6 +24,8 @@ function startThread({ ownPorts = [] }: { ownPorts?: number[] } = {}) {
   const thread: DeliveryThread = new DeliveryThread({
     trust,
     ownPorts,
+    // As of `sender()`.
+    idleMs: 3_600_000,
     onTrouble: () => troubles.push(thread.trouble),
     report: (error) => reported.push(error),
   });
@@ -102,6 +104,21 @@ test("an attempt that is stopped ends at once, and its connection is closed", as
   exchange.abort("stopped");
   expect(await exchange.done).toMatchObject({ isInterrupted: true });
   await closed(silent.sockets[0]);
+});
+
+test("a connection is used again, not by another sender, and closed with its own", async () => {
+  const { thread, from } = startThread();
+  const there = await answering(ok);
+  const other = sender({ thread });
+  for (const each of [from, other, from, other]) await post(each, urlOf(there)).done;
+  expect(there.received.map((text) => text.split("POST ").length - 1)).toEqual([2, 2]);
+  const [first, second] = there.sockets.map(closed);
+  from.close();
+  await first;
+  expect(await post(other, urlOf(there)).done).toMatchObject({ outcome: "answered" });
+  other.close();
+  await second;
+  expect(there.sockets).toHaveLength(2);
 });
 
 test("when the thread is killed, its requests are interrupted, and later ones wait for the next thread", async () => {

@@ -29,6 +29,8 @@ type DeliveryThreadOptions = {
   trust: Trust;
   /** The ports of this process's test endpoints. */
   ownPorts: readonly number[];
+  /** How long a connection waits for its next request; left out, as without a thread. */
+  idleMs?: number | undefined;
   /** The trouble has begun or ended. */
   onTrouble: () => void;
   report: (error: unknown) => void;
@@ -145,6 +147,7 @@ export class DeliveryThread {
     const worker = new Worker(new URL(file, import.meta.url), {
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb },
+      workerData: { idleMs: this.#options.idleMs },
     });
     // A connection that waits for its next request does not keep the process alive.
     worker.unref();

@@ -149,8 +149,6 @@ export class DeliveryThread {
       resourceLimits: { maxYoungGenerationSizeMb },
       workerData: { idleMs: this.#options.idleMs },
     });
-    // A connection that waits for its next request does not keep the process alive.
-    worker.unref();
     let reason: unknown = null;
     worker.on("message", (message: FromThread | "ready") => {
       if (message !== "ready") return this.#answered(message);
@@ -162,6 +160,9 @@ export class DeliveryThread {
       reason = error;
     });
     worker.on("exit", (code) => this.#ended(reason ?? new Error(`exit code ${code}`)));
+    // A connection that waits for its next request does not keep the process alive. A listener of
+    // messages would undo it.
+    worker.unref();
     return worker;
   }
 

@@ -14,6 +14,8 @@ import {
 } from "../../../test/support/sending.ts";
 import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
+import { connectionError } from "./exchange.ts";
+import { inColumns, resultsOf, type Ended } from "./thread-messages.ts";
 
 afterEach(stopAll);
 
@@ -38,6 +40,30 @@ async function nextWorker(): Promise<Worker> {
   const [worker] = (await once(process, "worker")) as [Worker];
   return worker;
 }
+
+test("what crosses is the results as they were, in no more bytes than they have", () => {
+  const response = { status: 200, head: "HTTP/1.1 200 OK\r\n\r\n", body: Buffer.from("first") };
+  const answered = { outcome: "answered", error: null, requestHead: "POST" } as const;
+  const results: Ended["result"][] = [
+    { ...answered, response: { ...response, bodyLength: 70_000 } },
+    { ...connectionError("ECONNREFUSED", "Refused."), requestHead: "", response: null },
+    { ...answered, response: { ...response, body: Buffer.from("other"), bodyLength: 5 } },
+    { ...connectionError("ECONNRESET", "Reset."), requestHead: "POST", response: null },
+  ];
+  const ended = results.map((result, id) => ({ id, result, times: [0, 1, -1, 3, 4, 5, id + 0.5] }));
+  const message = inColumns(ended);
+  expect(message.bodies.length).toBe(10);
+  const crossed = [...resultsOf(message, () => "POST")];
+  expect(crossed.map(({ id, times }) => [id, ...times])).toEqual(
+    ended.map(({ id, times }) => [id, ...times]),
+  );
+  for (const [id, { result }] of crossed.entries()) {
+    const { response: came, ...rest } = result;
+    const { response: sent, ...expected } = results[id] as Ended["result"];
+    expect(rest).toEqual({ ...expected, durationMs: id + 0.5 });
+    expect(came && { ...came, body: Buffer.from(came.body) }).toEqual(sent);
+  }
+});
 
 const urlOf = ({ port }: RawReceiver): string => `http://127.0.0.1:${port}/`;
 

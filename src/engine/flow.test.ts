@@ -136,6 +136,10 @@ describe("the flow", () => {
       for (let each = 0; each < messages; each += 1) flow.committed([message()]);
       pass(1000);
     };
+    second(35);
+    pass(-1000);
+    expect(flow.look().sources).toMatchObject([{ shares: false }]);
+    pass(1000);
     second(50);
     second(50);
     second(50);

@@ -127,6 +127,32 @@ test("a backup that cannot be written says why, and leaves no part of it", async
   expect(readdirSync(target)).toEqual(["directory"]);
 });
 
+test.each<[what: string, make: () => string, harm: (data: string) => void, sentence: RegExp]>([
+  [
+    "whose log is lost",
+    () => killed({ index: false }),
+    (data) => rmSync(join(data, `${dataFileName}-wal`)),
+    /-wal is missing or empty/,
+  ],
+  [
+    "of another program",
+    ended,
+    (data) => change(data, "PRAGMA application_id = 7"),
+    /is an SQLite file of another program/,
+  ],
+  [
+    "that is an older copy",
+    ended,
+    (data) => change(data, "UPDATE meta SET value = '0' WHERE key = 'beat'"),
+    /has lost its newest data/,
+  ],
+])("of data %s no backup is written", async (_what, make, harm, sentence) => {
+  const [data, target] = [make(), temporaryDirectory()];
+  harm(data);
+  expect(await refusal(data, join(target, "copy.db"))).toMatch(sentence);
+  expect(readdirSync(target)).toEqual([]);
+});
+
 test("of data that contradicts itself no backup is written", async () => {
   const [data, target] = [ended(), temporaryDirectory()];
   const db = new Database(join(data, dataFileName));

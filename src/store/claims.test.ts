@@ -119,6 +119,32 @@ test("a record that fails leaves the claims in memory", () => {
   expectConsistent(one.db);
 });
 
+test.each([
+  "SELECT 1",
+  "CREATE TRIGGER full BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'full'); END",
+])(
+  "after a reset the ids of claims before it are claimed again, also where those were not written: %#",
+  (before) => {
+    const one = openTestStore();
+    queue(one, 3);
+    expect(claim(one)).toEqual([1, 2, 3]);
+    one.db.exec(before);
+    one.store.clearMessages();
+    one.db.exec("DROP TRIGGER IF EXISTS full");
+    expect([one.store.countByState().sending, one.store.destinationsWithWork()]).toEqual([
+      0,
+      new Set(),
+    ]);
+    queue(one, 2);
+    expect(one.store.countRunnable(first, startOfTime, 9)).toBe(2);
+    expect(claim(one, 1)).toEqual([1]);
+    expect(one.store.countRunnable(first, startOfTime, 9)).toBe(1);
+    expect(claim(one)).toEqual([2]);
+    expect(one.store.countByState()).toMatchObject({ queued: 0, sending: 2 });
+    expectConsistent(one.db);
+  },
+);
+
 test("while claims cannot be written, reading works, and nothing is claimed twice", () => {
   const one = openTestStore();
   queue(one, 2);

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import {
   closeSync,
   copyFileSync,
@@ -13,8 +14,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
+import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { nextTurn } from "../engine/real-time.ts";
 import { storeFailure } from "../engine/store-failure.ts";
 import { markerName, readMarker } from "./marker.ts";
 import { dataFileName } from "./open.ts";
@@ -94,6 +97,32 @@ test("what looked like damage is over when a check of the whole file finds none"
   store.noteFailure(failing("SQLITE_CORRUPT_INDEX"));
   expect(store.trouble()).not.toBeNull();
   await expect.poll(() => store.trouble()).toBeNull();
+});
+
+test("damage is checked once at a time, and an end stops the check and says nothing more", async () => {
+  const threads: Worker[] = [];
+  const note = (thread: Worker): void => void threads.push(thread);
+  process.on("worker", note);
+  onTestFinished(() => void process.off("worker", note));
+  const store = openStore(temporaryDirectory());
+  let changes = 0;
+  store.watch(() => (changes += 1));
+  const damage = (): void => store.noteFailure(failing("SQLITE_CORRUPT_INDEX"));
+  for (const checks of [1, 2]) {
+    damage();
+    damage();
+    await expect.poll(() => store.trouble()).toBeNull();
+    expect([threads.length, changes]).toEqual([checks, 2 * checks]);
+  }
+  damage();
+  const stop = vi.spyOn(Worker.prototype, "terminate");
+  onTestFinished(() => stop.mockRestore());
+  store.close();
+  expect(stop).toHaveBeenCalledTimes(1);
+  await once(stop.mock.contexts[0] as Worker, "exit");
+  damage();
+  await nextTurn();
+  expect([threads.length, changes]).toEqual([3, 5]);
 });
 
 test("a large file is checked a second after the start, nothing is written from the first finding on, and a minute later it is checked again", async () => {

@@ -43,6 +43,8 @@ describe("a message id that comes again", () => {
       deliveries: [],
       decisions: [],
     });
+    const third = request([{ messageId: "a", to: [1] }]);
+    expect(one.store.commit([third])).toMatchObject([[{ duplicateOf: 1, decisions: [] }]]);
   });
 
   test("is found after a start, whether all ids, some or none have been read, and after a failure meanwhile", () => {

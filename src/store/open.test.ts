@@ -12,8 +12,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { OpenError } from "../app-errors.ts";
+import { readMarker } from "./marker.ts";
 import { migrations } from "./migrations/migrations.ts";
 import { dataFileName, lockFileName, openErrorOf } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
@@ -253,6 +254,53 @@ test("a file that cannot be brought to the newest format is as it was, and nothi
   // The lock of the directory is free again.
   expect(refusal(data)).toMatch(/cannot be opened: .*identities/);
 });
+
+test("a file that lacks a table is refused, and nothing of it stays open", () => {
+  const data = temporaryDirectory();
+  openStore(data).close();
+  const db = new Database(join(data, dataFileName));
+  db.exec("DROP TABLE attempts");
+  db.close();
+  expect(refusal(data)).toMatch(/cannot be opened: no such table: attempts/);
+});
+
+/** Calls it, and fails when `fails` says so afterwards. */
+function failingAfter(method: "exec" | "get", fails: (sql: unknown) => boolean): void {
+  const db = new Database(":memory:");
+  const owner = Object.getPrototypeOf(method === "exec" ? db : db.prepare("SELECT 1")) as {
+    [name in typeof method]: (...args: unknown[]) => unknown;
+  };
+  db.close();
+  const call = owner[method];
+  const spy = vi.spyOn(owner, method).mockImplementation(function (this: unknown, ...args) {
+    const result = call.apply(this, args);
+    if (fails(args[0])) throw new Error("in the middle");
+    return result;
+  });
+  onTestFinished(() => spy.mockRestore());
+}
+
+test.each<[where: string, fail: (data: string) => void]>([
+  [
+    "after its look at the file",
+    () => failingAfter("exec", (sql) => String(sql).endsWith("ROLLBACK")),
+  ],
+  [
+    "after its first sign of life",
+    (data) => failingAfter("get", () => readMarker(data)?.hasLog === true),
+  ],
+])(
+  "a start that fails %s asks for no log, which SQLite has removed, and the next one has everything",
+  (_where, fail) => {
+    const [running, data] = [temporaryDirectory(), temporaryDirectory()];
+    openTestStore(running).store.commit([request([{}, {}])]);
+    for (const name of readdirSync(running)) copyFileSync(join(running, name), join(data, name));
+    fail(data);
+    expect(refusal(data)).toMatch(/cannot be opened: in the middle/);
+    vi.restoreAllMocks();
+    expect(openTestStore(data).store.stats().messages.total).toBe(2);
+  },
+);
 
 test("an end closes every file of the directory", () => {
   const data = temporaryDirectory();

@@ -229,7 +229,6 @@ function prepare(db: Db, opening: Opening): void {
   // Only a file without tables takes it: what retention frees can then go back to the disk.
   if (version === 0) db.pragma("auto_vacuum = INCREMENTAL");
   db.pragma("journal_mode = WAL");
-  db.pragma("foreign_keys = ON");
   // 32 MB of pages: the upper levels of all trees and the newest rows stay in memory with a million
   // messages on disk.
   db.pragma("cache_size = -32000");

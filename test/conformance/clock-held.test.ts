@@ -93,6 +93,18 @@ describe("a held attempt", () => {
     },
   );
 
+  test("that drips has its first byte at once and its last after the time of the step", async ({
+    start,
+  }) => {
+    const app = await start.app({ clock: "paused" });
+    const id = await sendTo(app, [{ do: "drip", body: "drip", forMs: 4000 }]);
+    await app.advance({ to: "idle" });
+    const { attempts } = await app.delivery(id);
+    expect(attempts).toMatchObject([
+      { outcome: "success", durationMs: 4000, phases: { firstByte: 0, done: 4000 } },
+    ]);
+  });
+
   test.for([
     ["that hangs", [{ do: "hang" }]],
     ["that ends at that very moment", [{ do: "answer", delayMs: 5000 }]],

@@ -305,11 +305,31 @@ describe("a browser", () => {
       key: null,
     });
     expect(status).toBe(200);
-    expect(json).toMatchObject({
+    expect(json).toEqual({
       integrations: {
-        "Segment.io": { apiKey: writeKey, apiHost: `127.0.0.1:${app.port}/v1`, protocol: "http" },
+        "Segment.io": {
+          apiKey: writeKey,
+          apiHost: `127.0.0.1:${app.port}/v1`,
+          protocol: "http",
+          unbundledIntegrations: [],
+          addBundledMetadata: true,
+          maybeBundledConfigIds: {},
+          versionSettings: { version: "4.4.7", componentTypes: ["browser"] },
+        },
       },
-      plan: { track: { __default: { enabled: true } } },
+      plan: {
+        track: { __default: { enabled: true, integrations: {} } },
+        identify: { __default: { enabled: true } },
+        group: { __default: { enabled: true } },
+      },
+      edgeFunction: {},
+      analyticsNextEnabled: true,
+      middlewareSettings: {},
+      enabledMiddleware: {},
+      // Nothing is reported to others.
+      metrics: { sampleRate: 0 },
+      legacyVideoPluginsEnabled: false,
+      remotePlugins: [],
     });
     await app.call("sources.create", { name: "Odd", writeKey: 'a"/✓' });
     const odd = await app.send("//V1/projects/a%22%2F%E2%9C%93/settings/", undefined, {

@@ -21,7 +21,16 @@ const folders = ["src/domain", "src/engine", "src/store", "src/api", "src/headle
 /** Percent, of the mutants that are not equivalent. */
 const wanted = 88;
 
-const help = `Usage: npm run mutate -- [FOLDER or FILE ...] [flags]
+/** The tests that are asked, and how many files of them at most: the nearest. */
+type Asked = { tests: RegExp; maxFiles: number };
+const nearest: Asked = { tests: /^/, maxFiles: 25 };
+/** Only the whole pipeline shows much of what the engine does, so all of its tests are asked. */
+const askedOfEngine: Asked = {
+  tests: /^(?:src\/(?:domain|engine)|test\/(?:conformance|telemetry))\//,
+  maxFiles: Infinity,
+};
+
+const help = `Usage: npm run mutate -- [FOLDER, FILE, FILE:LINE or FILE:FROM-TO ...] [flags]
 
   Without a folder: ${folders.join(", ")}.
 
@@ -29,8 +38,8 @@ const help = `Usage: npm run mutate -- [FOLDER or FILE ...] [flags]
   --seed S     What is drawn. Default: 1.
   --kind K     Only mutants of this kind; --list shows the kinds.
   --change P   Only mutants whose change matches this pattern.
-  --files N    Asks so many test files at most, the nearest; what only a farther one notices counts as alive. Default: 25.
-  --tests P    Asks only test files whose path matches this pattern.
+  --files N    Asks so many test files at most, the nearest; what only a farther one notices counts as alive. Default: ${nearest.maxFiles}, for the engine all.
+  --tests P    Asks only test files whose path matches this pattern. Default: all, for the engine those of domain, engine, conformance and telemetry.
   --jobs N     So many tests at a time. Default: 1.
   --known      Also those that test/mutate/known.json lists as equivalent.
   --list       Prints the mutants, and runs nothing.
@@ -44,8 +53,8 @@ const { values: flags, positionals } = parseArgs({
     seed: { type: "string", default: "1" },
     kind: { type: "string" },
     change: { type: "string" },
-    files: { type: "string", default: "25" },
-    tests: { type: "string", default: "" },
+    files: { type: "string" },
+    tests: { type: "string" },
     jobs: { type: "string", default: "1" },
     known: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
@@ -97,7 +106,6 @@ async function main(): Promise<number> {
     switched: code,
     cacheFile: join(root, "node_modules/.cache/hookyard-mutate/coverage.json"),
   });
-  const tests = new RegExp(flags.tests);
   const suites = await Promise.all(
     Array.from({ length: Number(flags.jobs) }, (_, i) =>
       Suite.start({
@@ -105,8 +113,7 @@ async function main(): Promise<number> {
         state: join(state, String(i)),
         coverage,
         switched: code,
-        maxFiles: Number(flags.files),
-        tests,
+        asked: askedAbout,
         say,
       }),
     ),
@@ -127,8 +134,14 @@ function choose(
   const places =
     positionals.length === 0 ? folders : positionals.map((place) => place.replace(/\/$/, ""));
   return places.flatMap((folder, i) => {
+    const [path = "", lines] = folder.split(":");
+    const [from, to = from] = lines?.split("-") ?? [];
     const all = [...mutants]
-      .filter(([file]) => file === folder || file.startsWith(`${folder}/`))
+      .filter(([file]) => file === path || file.startsWith(`${path}/`))
+      .map(([file, some]) => {
+        const isThere = ({ line }: Mutant): boolean => line >= Number(from) && line <= Number(to);
+        return [file, from === undefined ? some : some.filter(isThere)] as const;
+      })
       .flatMap(([file, some]) =>
         some.map((mutant) => ({ folder, file, mutant, known: knownOf(known, file, mutant) })),
       )
@@ -145,6 +158,14 @@ function choose(
     const some = new Set(drawn.slice(0, Number(flags.sample)).map(({ one }) => one));
     return all.filter((one) => some.has(one));
   });
+}
+
+function askedAbout(file: string): Asked {
+  const usual = file.startsWith("src/engine/") ? askedOfEngine : nearest;
+  return {
+    tests: flags.tests === undefined ? usual.tests : new RegExp(flags.tests),
+    maxFiles: flags.files === undefined ? usual.maxFiles : Number(flags.files),
+  };
 }
 
 async function tryAll(chosen: readonly Chosen[], suites: readonly Suite[]): Promise<Tried[]> {

@@ -29,8 +29,7 @@ export class Suite {
   readonly #state: string;
   readonly #coverage: Coverage;
   readonly #mutated: readonly string[];
-  readonly #maxFiles: number;
-  readonly #tests: RegExp;
+  readonly #asked: Options["asked"];
   readonly #say: (line: string) => void;
   readonly #vitest: Vitest;
   readonly #watch: Watch;
@@ -40,8 +39,7 @@ export class Suite {
     this.#state = options.state;
     this.#coverage = options.coverage;
     this.#mutated = [...options.switched.keys()];
-    this.#maxFiles = options.maxFiles;
-    this.#tests = options.tests;
+    this.#asked = options.asked;
     this.#say = options.say;
     this.#vitest = vitest;
     this.#watch = watch;
@@ -133,16 +131,17 @@ export class Suite {
    * fails.
    */
   async try(active: Active): Promise<Verdict> {
-    const all = this.#coverage.testsNear(active.file).filter((path) => this.#tests.test(path));
-    const near = all.slice(0, this.#maxFiles);
+    const { tests: paths, maxFiles } = this.#asked(active.file);
+    const all = this.#coverage.testsNear(active.file).filter((path) => paths.test(path));
+    const near = all.slice(0, maxFiles);
     const first = near.filter((path, i) => i < measuredAtOnce || this.#coverage.isMeasured(path));
     const rest = near.filter((path) => !first.includes(path));
     // What is farther away is asked where it costs no measuring.
-    const far = all.slice(this.#maxFiles).filter((path) => this.#coverage.isMeasured(path));
-    const rounds = [first, ...chunksOf(rest, measuredAtOnce), far.slice(0, this.#maxFiles)];
+    const far = all.slice(maxFiles).filter((path) => this.#coverage.isMeasured(path));
+    const rounds = [first, ...chunksOf(rest, measuredAtOnce), far.slice(0, maxFiles)];
     let tests = 0;
-    for (const paths of rounds) {
-      const verdict = await this.#tryIn(paths, active);
+    for (const round of rounds) {
+      const verdict = await this.#tryIn(round, active);
       if (verdict.killed) return verdict;
       tests += verdict.tests;
     }
@@ -231,12 +230,10 @@ type Options = {
   /** The mutated sources, as they are run. */
   switched: ReadonlyMap<string, string>;
   /**
-   * A constant of a module is reached by every test that loads it: so many test files are asked,
-   * those with the fewest imports between.
+   * Which test files are asked about a source, by their paths. A constant of a module is reached by
+   * every test that loads it: so many files are asked, those with the fewest imports between.
    */
-  maxFiles: number;
-  /** Only files with such paths are asked. */
-  tests: RegExp;
+  asked: (file: string) => { tests: RegExp; maxFiles: number };
   say: (line: string) => void;
 };
 

@@ -159,6 +159,31 @@ describe("a message's trace", () => {
     expect(spans[1]?.spanId).not.toBe(spans[2]?.spanId);
   });
 
+  test("after a reset begins with its own message, although its delivery has the id of one before", async ({
+    start,
+  }) => {
+    const collector = await start.receiver();
+    const app = await start.app({ traces: collector.url });
+    const receiver = await start.receiver(() => undefined);
+    await app.destination([receiver.url]);
+    await app.send();
+    await receiver.whenReceived(1);
+    await app.call("pipeline.reset", { what: "messages" });
+    receiver.answer = 200;
+    await app.send({ messageId: "m-4" });
+    await app.settle();
+    await app.stop();
+    const traceId = createHash("sha256").update("hookyard trace m-4").digest("hex").slice(0, 32);
+    const spans = spansOf(collector).filter((span) => span.traceId === traceId);
+    const [arrival, round] = ["ingest track", "round 1"].map((name) =>
+      spans.find((span) => span.name === name),
+    );
+    expect(attributesOf(round)).toMatchObject({ "hookyard.delivery.id": "dlv_000000001" });
+    expect(Number(round?.startTimeUnixNano)).toBeGreaterThanOrEqual(
+      Number(arrival?.startTimeUnixNano),
+    );
+  });
+
   test("continues after a restart", async ({ start }) => {
     const collector = await start.receiver();
     const data = await start.directory();

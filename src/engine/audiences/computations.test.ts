@@ -50,6 +50,7 @@ test("an audience that cannot be made leaves no source, and its key stays free",
     await app.audiences.create({ name: "Buyers", rule, destinationIds: [7 as never] }),
   ).toMatchObject({ code: "invalid" });
   expect(app.audiences.list()).toEqual([]);
+  expect(await app.audiences.changes(1 as AudienceId, 10)).toMatchObject({ status: 404 });
   expect(await app.audiences.create({ name: "Buyers", rule, destinationIds: [] })).toMatchObject({
     key: "buyers",
   });

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openTestStore } from "../../store/store.fixture.ts";
 import { Activity } from "./activity.ts";
 import type { AdvanceProgress } from "./clock.ts";
@@ -96,6 +96,31 @@ describe("an advance", () => {
     expect(await clock.advance({ to: "idle" })).toMatchObject({ state: { now: start + 3000 } });
     expect(await clock.advance({ to: "next-due" })).toMatchObject({ state: { now: start + 9000 } });
     expect(await clock.advance({ to: "next-due" })).toMatchObject({ state: { now: start + 9000 } });
+  });
+
+  test("begins where the one before has ended, and is forgotten once it has ended too", async () => {
+    const clock = startClock(openTestStore());
+    clock.set("paused");
+    const start = clock.now();
+    const both = await Promise.all([clock.advance({ byMs: 1000 }), clock.advance({ byMs: 500 })]);
+    expect(both).toMatchObject([
+      { state: { now: start + 1000 } },
+      { state: { now: start + 1500 } },
+    ]);
+    const abort = vi.spyOn(AbortController.prototype, "abort");
+    onTestFinished(() => abort.mockRestore());
+    clock.cancelAdvance();
+    expect(abort).not.toHaveBeenCalled();
+  });
+
+  test("never begins when its caller is already gone", async () => {
+    const clock = startClock(openTestStore());
+    clock.set("paused");
+    const now = clock.now();
+    expect(await clock.advance({ byMs: 1000 }, AbortSignal.abort())).toMatchObject({
+      endedEarly: { code: "caller_gone" },
+      state: { now, advance: null },
+    });
   });
 
   test("may go to the end of the year 2999 and not beyond", async () => {

@@ -110,12 +110,10 @@ export class Advances {
     return done;
   }
 
-  /** Ends those that wait for their turn, too. Returns whether there was one. */
-  endAll(reason: EarlyEnd): boolean {
+  /** Ends those that wait for their turn, too. */
+  endAll(reason: EarlyEnd): void {
     if (reason === "stopping") this.#isStopped = true;
-    const asked = [...this.#asked];
-    for (const advance of asked) this.#end(advance, reason);
-    return asked.length > 0;
+    for (const advance of this.#asked) this.#end(advance, reason);
   }
 
   #end(advance: Advance, reason: EarlyEnd | Problem): void {

@@ -107,20 +107,28 @@ describe("connections", () => {
     expect(performance.now() - start).toBeGreaterThanOrEqual(749);
   });
 
-  test("an idle one does not keep the process alive", async () => {
+  test("an idle one does not keep the process alive, neither here nor in the delivery thread", async () => {
     const there = await answering(ok);
+    const fileOf = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
     const program = `
-      import { createSender } from ${JSON.stringify(new URL("./sender.ts", import.meta.url).href)};
-      import { createTrust } from ${JSON.stringify(new URL("./dial.ts", import.meta.url).href)};
+      import { createSender } from ${fileOf("./sender.ts")};
+      import { createTrust } from ${fileOf("./dial.ts")};
+      import { DeliveryThread } from ${fileOf("./delivery-thread.ts")};
       const request = { url: "http://127.0.0.1:${there.port}/", headers: [], body: new Uint8Array(0), onPhase() {}, onSocket() {} };
-      await createSender({ trust: createTrust(), idleMs: 3_600_000 }).send(request).done;`;
+      const shared = { trust: createTrust(), idleMs: 3_600_000 };
+      const thread = new DeliveryThread({ ...shared, ownPorts: [], onTrouble() {}, report() {} });
+      await createSender(shared).send(request).done;
+      const sent = createSender({ ...shared, thread }).send(request).done;
+      const alive = setInterval(() => {}, 1000);
+      await sent;
+      clearInterval(alive);`;
     const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
       stdio: ["ignore", "inherit", "inherit"],
     });
     onTestFinished(() => void child.kill("SIGKILL"));
-    const socket = await there.connection(0);
+    const sockets = [await there.connection(0), await there.connection(1)];
     expect(await once(child, "exit")).toEqual([0, null]);
-    expect(socket.bytesWritten).toBe(ok.length);
+    expect(sockets.map(({ bytesWritten }) => bytesWritten)).toEqual([ok.length, ok.length]);
   });
 
   test("no more are kept than asked for, and none after close", async () => {

@@ -142,9 +142,9 @@ async function startScheduler(
     ...{ db, store, clock, configuration, receiver, destination, reported, activity, scheduler },
     /** Attempts that were recorded. */
     attempts: () => attempts.reduce((sum, count) => sum + count, 0),
-    commit(count: number): void {
+    commit(count: number, text = "{}"): void {
       const committed = store.commit([
-        request(Array.from({ length: count }, () => ({ to: [destination.id] }))),
+        request(Array.from({ length: count }, () => ({ to: [destination.id], text }))),
       ]);
       scheduler.onCommitted(committed.flat(), "own");
     },
@@ -415,6 +415,16 @@ test("a reset stops what is under way without a record, and what is sent afterwa
   one.commit(4);
   await until(() => one.count().delivered === 4);
   expect([one.reported, one.attempts()]).toEqual([[], 4]);
+});
+
+test("a reset makes room for other bodies than those that were under way", async () => {
+  const one = await startScheduler(() => undefined);
+  one.commit(1, JSON.stringify("x".repeat(33 * 1024 * 1024)));
+  await until(() => one.count().sending === 1);
+  await one.scheduler.clear(() => one.store.clearMessages());
+  one.receiver.answer = 200;
+  one.commit(1);
+  await until(() => one.count().delivered === 1);
 });
 
 test("a disabled destination's deliveries wait for the end of the earliest window, next to what is due", async () => {

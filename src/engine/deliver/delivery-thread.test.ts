@@ -14,6 +14,8 @@ import {
 } from "../../../test/support/sending.ts";
 import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
+import { connectionError } from "./exchange.ts";
+import { inColumns, resultsOf, type Ended } from "./thread-messages.ts";
 
 afterEach(stopAll);
 
@@ -24,6 +26,8 @@ function startThread({ ownPorts = [] }: { ownPorts?: number[] } = {}) {
   const thread: DeliveryThread = new DeliveryThread({
     trust,
     ownPorts,
+    // As of `sender()`.
+    idleMs: 3_600_000,
     onTrouble: () => troubles.push(thread.trouble),
     report: (error) => reported.push(error),
   });
@@ -36,6 +40,30 @@ async function nextWorker(): Promise<Worker> {
   const [worker] = (await once(process, "worker")) as [Worker];
   return worker;
 }
+
+test("what crosses is the results as they were, in no more bytes than they have", () => {
+  const response = { status: 200, head: "HTTP/1.1 200 OK\r\n\r\n", body: Buffer.from("first") };
+  const answered = { outcome: "answered", error: null, requestHead: "POST" } as const;
+  const results: Ended["result"][] = [
+    { ...answered, response: { ...response, bodyLength: 70_000 } },
+    { ...connectionError("ECONNREFUSED", "Refused."), requestHead: "", response: null },
+    { ...answered, response: { ...response, body: Buffer.from("other"), bodyLength: 5 } },
+    { ...connectionError("ECONNRESET", "Reset."), requestHead: "POST", response: null },
+  ];
+  const ended = results.map((result, id) => ({ id, result, times: [0, 1, -1, 3, 4, 5, id + 0.5] }));
+  const message = inColumns(ended);
+  expect(message.bodies.length).toBe(10);
+  const crossed = [...resultsOf(message, () => "POST")];
+  expect(crossed.map(({ id, times }) => [id, ...times])).toEqual(
+    ended.map(({ id, times }) => [id, ...times]),
+  );
+  for (const [id, { result }] of crossed.entries()) {
+    const { response: came, ...rest } = result;
+    const { response: sent, ...expected } = results[id] as Ended["result"];
+    expect(rest).toEqual({ ...expected, durationMs: id + 0.5 });
+    expect(came && { ...came, body: Buffer.from(came.body) }).toEqual(sent);
+  }
+});
 
 const urlOf = ({ port }: RawReceiver): string => `http://127.0.0.1:${port}/`;
 
@@ -102,6 +130,21 @@ test("an attempt that is stopped ends at once, and its connection is closed", as
   exchange.abort("stopped");
   expect(await exchange.done).toMatchObject({ isInterrupted: true });
   await closed(silent.sockets[0]);
+});
+
+test("a connection is used again, not by another sender, and closed with its own", async () => {
+  const { thread, from } = startThread();
+  const there = await answering(ok);
+  const other = sender({ thread });
+  for (const each of [from, other, from, other]) await post(each, urlOf(there)).done;
+  expect(there.received.map((text) => text.split("POST ").length - 1)).toEqual([2, 2]);
+  const [first, second] = there.sockets.map(closed);
+  from.close();
+  await first;
+  expect(await post(other, urlOf(there)).done).toMatchObject({ outcome: "answered" });
+  other.close();
+  await second;
+  expect(there.sockets).toHaveLength(2);
 });
 
 test("when the thread is killed, its requests are interrupted, and later ones wait for the next thread", async () => {

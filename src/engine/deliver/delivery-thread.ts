@@ -29,6 +29,8 @@ type DeliveryThreadOptions = {
   trust: Trust;
   /** The ports of this process's test endpoints. */
   ownPorts: readonly number[];
+  /** How long a connection waits for its next request; left out, as without a thread. */
+  idleMs?: number | undefined;
   /** The trouble has begun or ended. */
   onTrouble: () => void;
   report: (error: unknown) => void;
@@ -145,9 +147,8 @@ export class DeliveryThread {
     const worker = new Worker(new URL(file, import.meta.url), {
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb },
+      workerData: { idleMs: this.#options.idleMs },
     });
-    // A connection that waits for its next request does not keep the process alive.
-    worker.unref();
     let reason: unknown = null;
     worker.on("message", (message: FromThread | "ready") => {
       if (message !== "ready") return this.#answered(message);
@@ -159,6 +160,9 @@ export class DeliveryThread {
       reason = error;
     });
     worker.on("exit", (code) => this.#ended(reason ?? new Error(`exit code ${code}`)));
+    // A connection that waits for its next request does not keep the process alive. A listener of
+    // messages would undo it.
+    worker.unref();
     return worker;
   }
 

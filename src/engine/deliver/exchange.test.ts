@@ -24,24 +24,32 @@ function failed(code: string, stage: Stage): Failure {
 
 describe("the outcome", () => {
   test.each([
-    ["ECONNRESET", "securing", "connection_error"],
-    ["ETIMEDOUT", "securing", "connection_error"],
-    ["EPROTO", "securing", "tls_error"],
-    ["ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", "securing", "tls_error"],
-    ["CERT_NOT_YET_VALID", "securing", "tls_error"],
-    ["SOME_NEW_CERTIFICATE_PROBLEM", "securing", "tls_error"],
-    ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", "open", "tls_error"],
-    ["ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC", "open", "connection_error"],
-    ["ECONNRESET", "open", "connection_error"],
-    ["EPIPE", "open", "connection_error"],
-    ["EHOSTUNREACH", "connecting", "connection_error"],
-    ["EAI_AGAIN", "lookup", "connection_error"],
-    ["EINVAL", "lookup", "connection_error"],
-  ] as const)("%s while %s is a %s with a sentence", (code, stage, outcome) => {
+    ["ECONNRESET", "securing", "connection_error", "ended the connection during the TLS handshake"],
+    ["ECONNRESET", "connecting", "connection_error", "was reset while connecting"],
+    ["ETIMEDOUT", "securing", "connection_error", "did not answer the attempt to connect"],
+    ["EPROTO", "securing", "tls_error", "was not accepted: EPROTO happened"],
+    ["ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", "securing", "tls_error", "Check the TLS versions"],
+    ["ERR_SSL_PACKET_LENGTH_TOO_LONG", "securing", "tls_error", "does not speak TLS"],
+    ["CERT_NOT_YET_VALID", "securing", "tls_error", "is not valid yet"],
+    ["CERT_REVOKED", "securing", "tls_error", "has been revoked"],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "securing", "tls_error", "(it names none)"],
+    ["SOME_NEW_CERTIFICATE_PROBLEM", "securing", "tls_error", "was not accepted: SOME_NEW"],
+    ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", "open", "tls_error", "a client certificate"],
+    ["ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC", "open", "connection_error", progress],
+    ["ERR_SSL_ALERT_CLOSE_NOTIFY", "open", "connection_error", progress],
+    ["ECONNRESET", "open", "connection_error", `reset the connection ${progress}`],
+    ["EPIPE", "open", "connection_error", `reset the connection ${progress}`],
+    ["EHOSTUNREACH", "connecting", "connection_error", "no route to [::1]:8443"],
+    ["EMFILE", "connecting", "connection_error", "no more open connections"],
+    ["EODD", "connecting", "connection_error", "failed while connecting: EODD happened"],
+    ["EAI_AGAIN", "lookup", "connection_error", "DNS does not answer"],
+    ["EINVAL", "lookup", "connection_error", "could not be looked up (EINVAL)"],
+  ] as const)("%s while %s is a %s with a sentence: %s", (code, stage, outcome, words) => {
     const { outcome: found, error } = failed(code, stage);
     expect(found).toBe(outcome);
     expect(error.code).toBe(code);
     expect(error.message).toMatch(/^[A-Z[].*[^.]\.$/);
+    expect(error.message).toContain(words);
   });
 
   test("of several addresses, the one that failed for want of a route is not the reason", () => {

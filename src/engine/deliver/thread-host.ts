@@ -4,7 +4,7 @@
  * and no shared secret.
  */
 
-import { parentPort } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import { monotonic } from "../real-time.ts";
 import { createTargets, createTrust } from "./dial.ts";
 import type { Carrier, Exchange } from "./exchange.ts";
@@ -17,7 +17,10 @@ import {
   type ToThread,
 } from "./thread-messages.ts";
 
-function serve(port: NonNullable<typeof parentPort>): void {
+function serve(
+  port: NonNullable<typeof parentPort>,
+  { idleMs }: { idleMs: number | undefined },
+): void {
   let localAuthority: string | null = null;
   const trust = createTrust({ localAuthority: () => localAuthority });
   const targets = createTargets();
@@ -28,7 +31,7 @@ function serve(port: NonNullable<typeof parentPort>): void {
   function carrierOf(id: number): Carrier {
     let carrier = carriers.get(id);
     if (carrier === undefined) {
-      carrier = createCarrier({ trust });
+      carrier = createCarrier({ trust, idleMs });
       carriers.set(id, carrier);
     }
     return carrier;
@@ -87,7 +90,7 @@ function serve(port: NonNullable<typeof parentPort>): void {
 }
 
 if (parentPort !== null) {
-  serve(parentPort);
+  serve(parentPort, workerData as { idleMs: number | undefined });
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- not a window
   parentPort.postMessage("ready");
 }

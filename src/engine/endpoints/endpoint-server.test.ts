@@ -35,6 +35,8 @@ describe("the ports of the test endpoints", () => {
       code: "not_found",
       message: expect.stringContaining("/nowhere?x=1"),
     });
+    const twice = "GET /nowhere HTTP/1.1\r\nHost: h\r\n\r\n".repeat(2);
+    expect((await sendBytes(url, twice)).match(/HTTP\/1\.1 404 /g)).toHaveLength(2);
   });
 
   test.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])(

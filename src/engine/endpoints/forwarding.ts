@@ -268,7 +268,6 @@ class Forward implements Serving {
       response.once("close", resolve);
       this.#wait.forever();
     });
-    this.#wait.cancel();
   }
 
   /** On the clock, whether or not the sender is still there. */

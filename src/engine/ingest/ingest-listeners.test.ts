@@ -1,8 +1,9 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createAuthority } from "../endpoints/authority.ts";
 import { createIngestListeners } from "./ingest-listeners.ts";
 
@@ -28,6 +29,23 @@ async function started(handshakeMs: number) {
   return { ...listeners, server, refused, tlsPort: Number(new URL(tlsUrl ?? "").port) };
 }
 
+/** A connection that has come and gone, on the listener's side: calls that would end it. */
+async function oneThatEnded(port: number) {
+  const accepted = Promise.withResolvers<Socket>();
+  const note = (message: unknown): void => {
+    const { socket } = message as { socket: Socket };
+    if (socket.localPort === port) accepted.resolve(socket);
+  };
+  subscribe("net.server.socket", note);
+  onTestFinished(() => void unsubscribe("net.server.socket", note));
+  const client = connect(port, "127.0.0.1");
+  const socket = await accepted.promise;
+  const ended = closing(socket);
+  client.destroy();
+  await ended;
+  return vi.spyOn(socket, "destroy");
+}
+
 function closing(socket: Socket): Promise<unknown> {
   socket.on("error", () => {});
   socket.resume();
@@ -36,6 +54,7 @@ function closing(socket: Socket): Promise<unknown> {
 
 test("connections that do not finish their handshake or their request do not keep it from stopping", async () => {
   const { tlsPort, stop } = await started(600_000);
+  const gone = await oneThatEnded(tlsPort);
   const silent = connect(tlsPort, "127.0.0.1");
   await once(silent, "connect");
   const half = connectTls({ port: tlsPort, host: "127.0.0.1", ca: authority.authorityPem() });
@@ -44,6 +63,7 @@ test("connections that do not finish their handshake or their request do not kee
   const closed = [silent, half].map(closing);
   await stop();
   await Promise.all(closed);
+  expect(gone).not.toHaveBeenCalled();
 });
 
 test("a handshake has a deadline, and one that is late is no mistake of the client", async () => {

@@ -66,6 +66,21 @@ test("the list has 200 entries and 128 KB at most, and the oldest go first", () 
   expect(JSON.stringify(items).length).toBeLessThan(128 * 1024);
 });
 
+test("a request that comes a thousand times takes the place of one, and an emptied list takes none", () => {
+  const refused = refusedIn(openTestStore());
+  const fill = (count: number): void => {
+    for (let n = 0; n < count; n += 1) refused.note(wrongPath(`/${n}`));
+  };
+  fill(150);
+  for (let n = 0; n < 1000; n += 1) refused.note(wrongPath("/again"));
+  expect([refused.list().items.length, refused.list().dropped]).toEqual([151, 0]);
+  fill(250);
+  expect(refused.list().dropped).toBe(51);
+  refused.clear();
+  fill(200);
+  expect([refused.list().items.length, refused.list().dropped]).toEqual([200, 0]);
+});
+
 test("the list is kept from one run to the next, and can be emptied", () => {
   const one = openTestStore();
   const first = refusedIn(one);

@@ -16,13 +16,19 @@ import { ruleName, type PlanRule } from "../../domain/tracking-plan.ts";
 const maxSteps = 3_000_000;
 
 /** The patterns of a check were given up, because its texts are too long for them. */
-export class TooCostly extends Error {}
+class TooCostly extends Error {}
 
 let steps = 0;
 
-/** Before each check. */
-export function resetSteps(): void {
+/** Null when its patterns were given up. */
+export function checked(check: () => boolean): boolean | null {
   steps = 0;
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof TooCostly) return null;
+    throw error;
+  }
 }
 
 /** Throws a sentence for what is no pattern, or none that can be matched. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { CheckedMessage } from "../../domain/check.ts";
+import type { JsonObject } from "../../domain/json.ts";
 import { defaultPlanSettings } from "../../domain/tracking-plan.ts";
 import { nextTurn } from "../real-time.ts";
 import { checkPlan, planFrom, preparePlan, preparePlans } from "./plans.ts";
@@ -46,15 +47,35 @@ test("a plan with a rule that cannot be checked is refused before it is given", 
   expect(wrong?.message).toContain("The rule for Bad is no valid JSON Schema");
 });
 
+const bought = (properties: JsonObject) =>
+  ({
+    ...{ type: "track", event: "Bought", messageId: "m", members: { properties }, context: {} },
+  }) as unknown as CheckedMessage;
+
+test("a check that fails for another reason than its patterns' cost fails, and says nothing of the message", async () => {
+  const schema = { properties: { properties: { properties: { total: { type: "number" } } } } };
+  const rules = [{ type: "track", key: "Bought", version: 1, schema }];
+  const plan = { ...defaultPlanSettings, name: null, rules: JSON.stringify(rules) };
+  await preparePlans([plan]);
+  const failures = [new Error("not its patterns")];
+  const properties = {
+    get total() {
+      const failure = failures.pop();
+      if (failure !== undefined) throw failure;
+      return 1;
+    },
+  };
+  const check = () => checkPlan({ name: "Shop" }, plan, bought(properties));
+  expect(check).toThrow("not its patterns");
+  expect(check()).toMatchObject({ violations: [] });
+});
+
 test("a rule on record that is too large is a violation, and the message goes on", async () => {
   const values = Array.from({ length: 3000 }, (_, n) => n);
   const rules = [{ type: "track", key: "Bought", version: 1, schema: { enum: values } }];
   const plan = { ...defaultPlanSettings, name: null, rules: JSON.stringify(rules) };
   await preparePlans([plan]);
-  const message = {
-    ...{ type: "track", event: "Bought", messageId: "m", members: {}, context: {} },
-  } as CheckedMessage;
-  const { violations, blocked } = checkPlan({ name: "Shop" }, plan, message);
+  const { violations, blocked } = checkPlan({ name: "Shop" }, plan, bought({}));
   expect(blocked).toBe(false);
   expect(violations).toMatchObject([
     { path: "", message: expect.stringMatching(/not checked.*2000/) as string },

@@ -182,15 +182,7 @@ function asPlanned(message: CheckedMessage): PlanCheck {
 
 /** False also for a rule that cannot be checked, and when its patterns are given up. */
 function passes(rule: Compiled, message: JsonObject): boolean {
-  if (typeof rule === "string") return false;
-  const { resetSteps, TooCostly } = compiler();
-  resetSteps();
-  try {
-    return rule.first(message);
-  } catch (error) {
-    if (error instanceof TooCostly) return false;
-    throw error;
-  }
+  return typeof rule !== "string" && compiler().checked(() => rule.first(message)) === true;
 }
 
 type Compiled = CompiledRule | string;
@@ -336,20 +328,16 @@ class Check {
     }
     const message = this.#removal.rest;
     if (rule !== this.#failed && passes(rule, message)) return;
-    const { resetSteps, TooCostly } = compiler();
     const isSmall = elementsOf(message) * rule.repeatedSize <= maxErrors;
     const validate = isSmall ? rule.all() : rule.first;
-    resetSteps();
-    try {
-      validate(message);
-      for (const { violation, remove } of violationsOf(validate.errors ?? [], message)) {
-        this.#violations.push(violation);
-        if (this.#plan.onViolation === "drop-properties" && remove !== null) this.#drop(remove);
-      }
-    } catch (error) {
-      if (!(error instanceof TooCostly)) throw error;
+    if (compiler().checked(() => validate(message)) === null) {
       const sentence = "was not checked completely: its texts are too long for the plan's patterns";
       this.#violations.push({ path: "", message: sentence });
+      return;
+    }
+    for (const { violation, remove } of violationsOf(validate.errors ?? [], message)) {
+      this.#violations.push(violation);
+      if (this.#plan.onViolation === "drop-properties" && remove !== null) this.#drop(remove);
     }
   }
 

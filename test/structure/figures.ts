@@ -59,7 +59,7 @@ function componentsOf(graph: ImportGraph): string[][] {
 
 type SyntaxNode = { type: string; start: number; end: number; [member: string]: unknown };
 
-export type FunctionSize = {
+type FunctionSize = {
   name: string;
   lines: number;
   /** Without the lines of the functions in it. */

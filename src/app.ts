@@ -17,6 +17,7 @@ import {
 import { createChecks } from "./check/checks.ts";
 import { messageIds } from "./domain/ids.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
+import type { DeliveryScheduler } from "./engine/deliver/delivery-scheduler.ts";
 import { createMappingPreview } from "./engine/route/mapping-preview.ts";
 import { Flow } from "./engine/flow.ts";
 import { createMessages } from "./engine/messages.ts";
@@ -24,11 +25,12 @@ import { createTestEvents } from "./engine/test-events.ts";
 import { createMetrics } from "./engine/metrics.ts";
 import { preparePlans } from "./engine/plans/plans.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
+import type { Follower } from "./engine/profiles/follower.ts";
 import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
 import { monotonic, startIdleTimer } from "./engine/real-time.ts";
 import { createFaults } from "./engine/endpoints/faults.ts";
 import type { Collector } from "./engine/traces/collector.ts";
-import { createTraces } from "./engine/traces/traces.ts";
+import { createTraces, type Traces } from "./engine/traces/traces.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { typedCalls } from "./scenarios/run/pipeline.ts";
 import { createScenarios } from "./scenarios/scenarios.ts";
@@ -75,19 +77,72 @@ export type App = {
   stop(): Promise<void>;
 };
 
+const anyPorts: Ports = { ingest: 0, endpoints: 0, endpointsTls: 0 };
+
 /** Throws an `OpenError` when the data cannot be opened. */
 export function createApp(options: AppOptions): App {
-  const {
-    data,
-    host = "127.0.0.1",
-    ports: portNumbers,
-    report: reportUnexpected = throwLater,
-    log = () => {},
+  const { version } = options;
+  const parts = createParts(options);
+  const { core, ports, delivery, observed, testEvents } = parts;
+  const pipeline = pipelineOf(parts);
+  const runs = createRuns(core, options, (name, input, caller) => api.call(name, input, caller));
+  const checks = createChecks({
+    trust: delivery.trust,
+    destination: core.configuration.destination,
+    onChange: (id) => core.changes.note("checks", id),
+    report: core.report,
+  });
+  const shares = createShareHandlers({
+    api: () => api,
+    pipeline,
     version,
-  } = options;
+    pages: options.pages ?? null,
+  });
+  const api: Api = createApi({
+    pipeline,
+    rehearse: () => createApp({ data: ":memory:", ports: anyPorts, report: core.report, version }),
+    others: { ...runs.handlers, ...shares, ...checks.handlers },
+    beside: runs.served,
+    about: () => ({ version, ...ports.addresses }),
+    metrics: observed.metrics.text,
+    report: core.report,
+  });
+  return {
+    pipeline,
+    api,
+    start: () => start(parts, options.log ?? (() => {})),
+    async stop() {
+      const { clients, ingest, refused, endpoints, upkeep } = ports;
+      const { computations, deletions, follower } = parts.people;
+      core.clock.endAdvances();
+      upkeep.stop();
+      parts.workspaces.stop();
+      await clients.stop();
+      await runs.stop();
+      checks.stop();
+      await ingest.stop();
+      refused.save();
+      computations.stop();
+      deletions.stop();
+      follower.stop();
+      delivery.deliveries.stop();
+      testEvents.stop();
+      await delivery.scheduler.stop();
+      await endpoints.stop();
+      await parts.traces?.stop();
+      core.clock.stop();
+      core.changes.stop();
+      core.store.close();
+    },
+  };
+}
+
+/** What `createApp` starts and stops, before anything listens. */
+function createParts(options: AppOptions) {
+  const { data, host = "127.0.0.1", ports: portNumbers, log = () => {}, version } = options;
   const dataDir = data === ":memory:" ? null : data;
-  const core = createCore({ ...options, report: reportUnexpected });
-  const { store, report, signals, changes, activity, clock, configuration, suppressions } = core;
+  const core = createCore({ ...options, report: options.report ?? throwLater });
+  const { store, clock, configuration } = core;
   const traces =
     options.traces === undefined
       ? null
@@ -95,22 +150,39 @@ export function createApp(options: AppOptions): App {
   const inThread = options.deliveryThread ?? false;
   const delivery = createDelivery(core, { dataDir, inThread, traces });
   const ports = createPorts(core, delivery, { host, ports: portNumbers, dataDir, log });
-  const { addresses, ingest, refused, endpoints, clients, ingestClient, upkeep } = ports;
-  const people = createPeople(core, { accepted: () => ingest.committed() });
-  const { follower, profiles, computations, deletions } = people;
-  const { scheduler, deliveries } = delivery;
-  const { audiences, computedTraits } = computations;
-  const workspaces = createWorkspaces({
-    ...core,
-    audiences,
-    computedTraits,
-    deletions,
-    clients,
-    endpoints,
-    ingestClient,
+  const { endpoints } = ports;
+  const people = createPeople(core, { accepted: () => ports.ingest.committed() });
+  const workspaces = createWorkspaces({ ...core, ...people.computations, ...people, ...ports });
+  core.signals.clockMoved.on(workspaces.followClock);
+  const observed = observe(core, {
+    traces,
+    version,
+    follower: people.follower,
+    scheduler: delivery.scheduler,
   });
+  const faults = createFaults({ store, configuration, endpoints });
+  const testEvents = createTestEvents({ ...core, ...delivery });
+  return { core, traces, delivery, ports, people, workspaces, observed, faults, testEvents };
+}
 
-  signals.clockMoved.on(workspaces.followClock);
+type Parts = ReturnType<typeof createParts>;
+
+/** Counts what is committed and sent, and lets the profiles follow. */
+function observe(
+  core: Core,
+  {
+    traces,
+    version,
+    follower,
+    scheduler,
+  }: {
+    traces: Traces | null;
+    version: string;
+    follower: Follower;
+    scheduler: DeliveryScheduler;
+  },
+) {
+  const { store, signals, changes, clock } = core;
   const ingested = createRate();
   const attempted = createRate();
   const metrics = createMetrics({
@@ -140,53 +212,61 @@ export function createApp(options: AppOptions): App {
     flow.recorded(attempts);
     metrics.attempted(attempts);
   });
+  const rates = () => ({
+    ingestedPerSecond: ingested.perSecond(),
+    attemptsPerSecond: attempted.perSecond(),
+  });
+  return { flow, metrics, rates };
+}
 
-  const faults = createFaults({ store, configuration, endpoints });
-  const testEvents = createTestEvents({ ...core, ...delivery });
-  const pipeline: Pipeline = {
+function pipelineOf(parts: Parts): Pipeline {
+  const { core, delivery, ports, people, workspaces, observed, faults, testEvents } = parts;
+  const { store, clock, configuration, changes } = core;
+  const { follower, profiles, computations, deletions } = people;
+  const { ingest, refused, endpoints, clients } = ports;
+  return {
     clock,
     configuration,
-    messages: createMessages({ ...core, ingest, ingestClient }),
+    messages: createMessages({ ...core, ...ports }),
     previewMapping: createMappingPreview({ store, configuration }),
     refused,
-    deliveries,
+    deliveries: delivery.deliveries,
     testEvents,
     endpoints,
     faults,
     clients,
     workspaces,
     profiles,
-    audiences,
-    computedTraits,
+    audiences: computations.audiences,
+    computedTraits: computations.computedTraits,
     deletions,
-    suppressions,
+    suppressions: core.suppressions,
     queries: store,
-    flow,
+    flow: observed.flow,
     peakRequests: () => ingest.peakRequests,
     changes,
-    settle: createSettle({ activity, clock, store, scheduler, changes }),
+    settle: createSettle({ ...core, ...delivery }),
     trouble: () => store.trouble() ?? clock.trouble,
     deliveryTrouble: () => delivery.thread?.trouble ?? null,
-    rates: () => ({
-      ingestedPerSecond: ingested.perSecond(),
-      attemptsPerSecond: attempted.perSecond(),
-    }),
+    rates: observed.rates,
     reset: createReset({
       ...core,
       ...people,
-      flow,
+      ...observed,
+      ...ports,
+      ...delivery,
       workspaces,
-      clients,
-      refused,
-      scheduler,
-      endpoints,
       profiles: follower,
     }),
   };
+}
 
+/** Scenarios and stories, each run on a pipeline in memory. */
+function createRuns({ changes, report }: Core, options: AppOptions, call: Api["call"]) {
+  const { version, pages } = options;
   const scenarios = createScenarios({
     directory: options.scenarios ?? null,
-    own: typedCalls((name, input, caller) => api.call(name, input, caller)),
+    own: typedCalls(call),
     async start({ startAt }) {
       const app = await startInMemory({ startAt, report, version });
       return { ...typedCalls(app.api.call), stop: app.stop };
@@ -196,14 +276,14 @@ export function createApp(options: AppOptions): App {
   });
   const stories = createStories<Ports, Api>({
     ready: scenarios.text,
-    async start({ startAt, ports: same }) {
+    async start({ startAt, ports = anyPorts }) {
       const app = await startInMemory({
         startAt,
         steady: true,
         report,
         version,
-        ...(options.pages === undefined ? {} : { pages: options.pages }),
-        ...(same === undefined ? {} : { ports: same }),
+        ports,
+        ...(pages === undefined ? {} : { pages }),
       });
       const portOf = (url: string): number => Number(new URL(url).port);
       return {
@@ -221,76 +301,31 @@ export function createApp(options: AppOptions): App {
     later: (ms, run) => startIdleTimer(ms, run).cancel,
     report,
   });
-  const checks = createChecks({
-    trust: delivery.trust,
-    destination: configuration.destination,
-    onChange: (id) => changes.note("checks", id),
-    report,
-  });
-  const shares = createShareHandlers({
-    api: () => api,
-    pipeline,
-    version,
-    pages: options.pages ?? null,
-  });
-  const rehearse = () =>
-    createApp({
-      data: ":memory:",
-      ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
-      report,
-      version,
-    });
-  const api: Api = createApi({
-    pipeline,
-    rehearse,
-    others: { ...scenarios.handlers, ...stories.handlers, ...shares, ...checks.handlers },
-    beside: stories.served,
-    about: () => ({ version, ...addresses }),
-    metrics: metrics.text,
-    report,
-  });
-
   return {
-    pipeline,
-    api,
-    async start() {
-      await preparePlans(configuration.sources().flatMap(({ plan }) => plan ?? []));
-      await ports.listen();
-      faults.refresh();
-      clock.start();
-      scheduler.start();
-      clients.start();
-      follower.start();
-      computations.start();
-      deletions.start();
-      upkeep.start();
-      workspaces.start();
-      watchStore(core, log);
-      return addresses;
-    },
+    handlers: { ...scenarios.handlers, ...stories.handlers },
+    served: stories.served,
     async stop() {
-      clock.endAdvances();
-      upkeep.stop();
-      workspaces.stop();
-      await clients.stop();
       await scenarios.stop();
       await stories.stop();
-      checks.stop();
-      await ingest.stop();
-      refused.save();
-      computations.stop();
-      deletions.stop();
-      follower.stop();
-      deliveries.stop();
-      testEvents.stop();
-      await scheduler.stop();
-      await endpoints.stop();
-      await traces?.stop();
-      clock.stop();
-      changes.stop();
-      store.close();
     },
   };
+}
+
+async function start(parts: Parts, log: (sentence: string) => void): Promise<Addresses> {
+  const { core, delivery, ports, people, workspaces, faults } = parts;
+  await preparePlans(core.configuration.sources().flatMap(({ plan }) => plan ?? []));
+  await ports.listen();
+  faults.refresh();
+  core.clock.start();
+  delivery.scheduler.start();
+  ports.clients.start();
+  people.follower.start();
+  people.computations.start();
+  people.deletions.start();
+  ports.upkeep.start();
+  workspaces.start();
+  watchStore(core, log);
+  return ports.addresses;
 }
 
 function watchStore({ store, changes }: Core, log: (sentence: string) => void): void {
@@ -306,7 +341,7 @@ function watchStore({ store, changes }: Core, log: (sentence: string) => void): 
 /** A pipeline for one run: in memory, on free ports, its clock paused at a time. */
 export async function startInMemory({
   startAt,
-  ports = { ingest: 0, endpoints: 0, endpointsTls: 0 },
+  ports = anyPorts,
   steady = false,
   pages,
   report,

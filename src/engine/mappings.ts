@@ -5,7 +5,6 @@ import { parseCondition } from "../domain/condition.ts";
 import { mistakesOfMapping } from "../domain/mapping-check.ts";
 import { invalid, type Problem } from "../domain/problem.ts";
 import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain/webhook-rules.ts";
-import type { DestinationDraft } from "./pipeline.ts";
 import type { NewDestination } from "./store-ports.ts";
 
 const maxMappings = 5;
@@ -19,6 +18,11 @@ export type MappingDraft = Pick<Mapping, "name"> &
   Partial<Omit<Mapping, "id" | "batch">> & {
     batch?: Partial<Mapping["batch"]> & Pick<Mapping["batch"], "enabled">;
   };
+
+/** Where a destination sends, as far as a draft says: each kind has one of them. */
+export type TargetsDraft = Partial<Pick<NewDestination, "kind" | "webhooks">> & {
+  mappings?: MappingDraft[];
+};
 
 export function mappingOf(draft: MappingDraft): Omit<Mapping, "id"> {
   const { name, url, enabled, trigger, method, headers, data, batch } = draft;
@@ -82,7 +86,7 @@ const isObject = (value: unknown): boolean =>
 
 /** Members of the other kind. */
 export function misplacedIn(
-  { kind = "webhooks", webhooks = [], mappings = [] }: Partial<DestinationDraft>,
+  { kind = "webhooks", webhooks = [], mappings = [] }: TargetsDraft,
   before: Destination | null,
 ): Problem | null {
   if (before !== null && before.kind !== kind)

@@ -44,10 +44,10 @@ import type {
   UnknownKey,
 } from "./ports.ts";
 import type { Decision, RoutedMessage } from "./route/decision.ts";
-import type { MappingDraft } from "./mappings.ts";
+import type { TargetsDraft } from "./mappings.ts";
 import type { PreviewMapping } from "./route/mapping-preview.ts";
 import type { PlanDraft } from "./plans/plans.ts";
-import type { NewDestination, StoredRefusal } from "./store-ports.ts";
+import type { StoredRefusal } from "./store-ports.ts";
 
 export type Pipeline = {
   clock: ClockControl;
@@ -99,7 +99,8 @@ export type SourceDraft = Pick<Source, "name"> &
     plan?: PlanDraft | null;
   };
 export type DestinationDraft = Pick<Destination, "name" | "sourceIds"> &
-  Partial<Pick<NewDestination, "webhooks" | "kind">> & { mappings?: MappingDraft[] } & Partial<
+  TargetsDraft &
+  Partial<
     Pick<
       Destination,
       "enabled" | "sharedSecret" | "retryProfile" | "payload" | "audienceCalls" | "filters"

@@ -1,6 +1,5 @@
 /** The commands that talk to the running Hookyard, by their names. */
 
-import { apply } from "./apply-verb.ts";
 import * as commands from "./commands.ts";
 import { runVerb } from "./verb-command.ts";
 import { send } from "./send-verb.ts";
@@ -10,7 +9,7 @@ import * as verbs from "./verbs.ts";
 export async function runVerbNamed(name: string, args: readonly string[]): Promise<number | null> {
   switch (name) {
     case "apply":
-      return runVerb(commands.apply, args, apply);
+      return runVerb(commands.apply, args, verbs.apply);
     case "send":
       return runVerb(commands.send, args, send);
     case "tail":

@@ -3,6 +3,7 @@
  * `verb-command.ts` runs them.
  */
 
+import type { ConfigurationDocument } from "../contract/configuration.ts";
 import type { AnswerOf } from "../contract/contract.ts";
 import { deliveryIds, messageIds } from "../domain/ids.ts";
 import {
@@ -15,6 +16,7 @@ import {
 } from "../domain/message-filter.ts";
 import { startTimer } from "../engine/real-time.ts";
 import type * as commands from "./commands.ts";
+import { keptBeside, readConfigFile, WrongConfig } from "./config-file.ts";
 import type { Connection } from "./connect.ts";
 import { openInspector } from "./open-inspector.ts";
 import { WrongInput, type Asked } from "./verb-command.ts";
@@ -250,6 +252,35 @@ export async function reset({
     await hookyard.call("pipeline.reset", { what }),
     values.everything ? "Messages and configuration are removed." : "All messages are removed.",
   );
+  return 0;
+}
+
+export async function apply({
+  hookyard,
+  values,
+  print,
+  say,
+}: Asked<typeof commands.apply>): Promise<number> {
+  const config = await readConfigFile(values.config).catch((error: unknown) => {
+    throw error instanceof WrongConfig ? new WrongInput(error.message) : error;
+  });
+  if (config === null)
+    throw new WrongInput(
+      "There is no hookyard.config.yaml, .json or .ts here or above. Name a file with --config.",
+    );
+  const {
+    created,
+    updated,
+    missing = [],
+  } = await hookyard.call("configuration.import", config.document);
+  const present = await hookyard.call("configuration.export", {});
+  const kept = keptBeside(config.document, present as ConfigurationDocument);
+  print(
+    { file: config.file, created, updated, kept, missing },
+    `${config.file}: ${created} created, ${updated} updated.${kept.length === 0 ? "" : ` Not in the file, and kept: ${kept.join(", ")}.`}`,
+  );
+  for (const what of missing)
+    say(`A credential was left out, and Hookyard does not have it. Enter it: ${what}.`);
   return 0;
 }
 

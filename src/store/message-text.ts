@@ -80,9 +80,6 @@ export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources
     }));
   const isMapped = (id: number, wanted: RegExp): boolean =>
     mapped.bodiesOf(id).some((body) => wanted.test(body.toString("utf8")));
-  const sources = db.prepare<[], { id: number; name: string }>(
-    "SELECT id, body ->> 'name' AS name FROM sources",
-  );
 
   /** Whether a list shows the word in the row of the message. */
   const isShown = ({ kind, facts: test }: Word, id: number): boolean =>
@@ -119,43 +116,7 @@ export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources
   }
 
   return {
-    words(texts) {
-      const known = sources.all();
-      return texts.map((text): Word => {
-        const pattern = anyCase(text);
-        const from = new Set(known.filter(({ name }) => pattern.test(name)).map(({ id }) => id));
-        const states = new Set(messageStates.filter((each) => pattern.test(each)).map(stateCode));
-        const types = new Set(messageTypes.filter((each) => pattern.test(each)).map(typeCode));
-        const ends = new Set(outcomes.flatMap((each, code) => (pattern.test(each) ? [code] : [])));
-        const status = /^[1-9]\d\d$/.test(text) ? Number(text) : null;
-        const inKind = tableOf((kind) => types.has(kind >>> 4) || states.has(kind & 15));
-        const course = facts.test({
-          event: null,
-          course: ({ reason, outcomes: made }) =>
-            (reason !== null && pattern.test(reason)) ||
-            made.some(
-              (each) => ends.has(each.outcome) || (status !== null && each.status === status),
-            ),
-          since: -Infinity,
-          until: Infinity,
-        });
-        const event = facts.test({
-          event: (name) => name !== null && pattern.test(name),
-          course: null,
-          since: -Infinity,
-          until: Infinity,
-        });
-        return {
-          text,
-          pattern,
-          kind: (kind) => inKind[kind & 255] === true || from.has(kind >>> 8),
-          facts: (block) => {
-            const [ofCourse, ofEvent] = [course(block), event(block)];
-            return (place) => ofCourse?.(place) === true || ofEvent?.(place) === true;
-          },
-        };
-      });
-    },
+    words: readingWords(db, facts),
 
     async *matching(words, among, before, spent) {
       // A message id is found at once, however far back.
@@ -207,6 +168,49 @@ export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources
         isMapped(row.id, word.pattern)
       );
     },
+  };
+}
+
+/** A word is also found by the names of sources, states and outcomes, as lists show them. */
+function readingWords(db: Db, facts: MessageFacts): TextSearch["words"] {
+  const sources = db.prepare<[], { id: number; name: string }>(
+    "SELECT id, body ->> 'name' AS name FROM sources",
+  );
+  const always = { since: -Infinity, until: Infinity };
+  return (texts) => {
+    const known = sources.all();
+    return texts.map((text): Word => {
+      const pattern = anyCase(text);
+      const from = new Set(known.filter(({ name }) => pattern.test(name)).map(({ id }) => id));
+      const states = new Set(messageStates.filter((each) => pattern.test(each)).map(stateCode));
+      const types = new Set(messageTypes.filter((each) => pattern.test(each)).map(typeCode));
+      const ends = new Set(outcomes.flatMap((each, code) => (pattern.test(each) ? [code] : [])));
+      const status = /^[1-9]\d\d$/.test(text) ? Number(text) : null;
+      const inKind = tableOf((kind) => types.has(kind >>> 4) || states.has(kind & 15));
+      const course = facts.test({
+        ...always,
+        event: null,
+        course: ({ reason, outcomes: made }) =>
+          (reason !== null && pattern.test(reason)) ||
+          made.some(
+            (each) => ends.has(each.outcome) || (status !== null && each.status === status),
+          ),
+      });
+      const event = facts.test({
+        ...always,
+        event: (name) => name !== null && pattern.test(name),
+        course: null,
+      });
+      return {
+        text,
+        pattern,
+        kind: (kind) => inKind[kind & 255] === true || from.has(kind >>> 8),
+        facts: (block) => {
+          const [ofCourse, ofEvent] = [course(block), event(block)];
+          return (place) => ofCourse?.(place) === true || ofEvent?.(place) === true;
+        },
+      };
+    });
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { circlesIn, longestChain, longestFunction, type ImportGraph } from "./figures.ts";
+import { circlesIn, functionsIn, longestChain, type ImportGraph } from "./figures.ts";
 
 function graph(imports: Record<string, string[]>): ImportGraph {
   return new Map(Object.entries(imports));
@@ -16,7 +16,11 @@ test("files that import each other are a circle, and count once each in a chain"
   expect(longestChain(imports)).toHaveLength(4);
 });
 
-test("the longest function is found with the name that it has", () => {
+test("functions have their names, and their lines with and without those in them", () => {
   const text = "function short() {}\nconst make = () => {\n  return { run() {\n  } };\n};\n";
-  expect(longestFunction("a.ts", text)).toEqual({ name: "make", lines: 4 });
+  expect(functionsIn("a.ts", text)).toEqual([
+    { name: "short", lines: 1, ownLines: 1 },
+    { name: "run", lines: 2, ownLines: 2 },
+    { name: "make", lines: 4, ownLines: 3 },
+  ]);
 });

@@ -59,21 +59,29 @@ function componentsOf(graph: ImportGraph): string[][] {
 
 type SyntaxNode = { type: string; start: number; end: number; [member: string]: unknown };
 
-export function longestFunction(path: string, text: string): { name: string; lines: number } {
-  let longest = { name: "", lines: 0 };
-  const visit = (node: SyntaxNode, name: string): void => {
-    if (/^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(node.type)) {
-      const lines = text.slice(node.start, node.end).split("\n").length;
-      if (lines > longest.lines) longest = { name: nameOf(node) ?? name, lines };
-    }
-    for (const value of Object.values(node)) {
-      for (const child of Array.isArray(value) ? value : [value]) {
-        if (isSyntaxNode(child)) visit(child, nameOf(node) ?? name);
-      }
-    }
+type FunctionSize = {
+  name: string;
+  lines: number;
+  /** Without the lines of the functions in it. */
+  ownLines: number;
+};
+
+export function functionsIn(path: string, text: string): FunctionSize[] {
+  const all: FunctionSize[] = [];
+  /** Returns the lines of the outermost functions in the node. */
+  const visit = (node: SyntaxNode, name: string): number => {
+    const inner = Object.values(node)
+      .flatMap((value): unknown[] => (Array.isArray(value) ? value : [value]))
+      .filter(isSyntaxNode)
+      .reduce((sum, child) => sum + visit(child, nameOf(node) ?? name), 0);
+    if (!/^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(node.type))
+      return inner;
+    const lines = text.slice(node.start, node.end).split("\n").length;
+    all.push({ name: nameOf(node) ?? name, lines, ownLines: lines - inner });
+    return lines - 1;
   };
   visit(parseSync(path, text).program as unknown as SyntaxNode, "");
-  return longest;
+  return all;
 }
 
 function nameOf({ id, key }: SyntaxNode): string | null {

@@ -67,63 +67,30 @@ export async function setupOf(
   const customProfiles: NonNullable<ScenarioInput["retryProfiles"]> = {};
   for (const destination of destinations) {
     const name = destinationNames.get(destination.id) ?? destination.name;
-    const addEndpoint = (of: string, number: number | null, program: Program): string => {
-      const endpoint = free(
-        number === null ? name : `${name} ${number}`,
-        new Set(endpointNames.values()),
-      );
+    const addEndpoint: AddEndpoint = (of, index, program) => {
+      const number = destination.webhooks.length === 1 ? "" : ` ${index + 1}`;
+      const endpoint = free(name + number, new Set(endpointNames.values()));
       endpointNames.set(`${destination.id} ${of}`, endpoint);
       endpoints[endpoint] = program;
       return endpoint;
     };
-    const numberOf = (index: number): number | null =>
-      destination.webhooks.length === 1 ? null : index + 1;
-    const isMapped = destination.kind === "webhooks-actions";
-    const mappings = destination.mappings.map((mapping, index) => {
-      const attempts = uniqueAttempts(messages, ({ webhookId }) => webhookId === mapping.id);
-      const program = programInOrder(attempts, note);
-      return recordedMapping(
-        name,
-        mapping,
-        addEndpoint(mapping.id, numberOf(index), program),
-        note,
-      );
-    });
-    const webhooks = (isMapped ? [] : destination.webhooks).map(({ url, headers }, index) => {
-      const attempts = messages.flatMap(({ messageId, deliveries }) =>
-        deliveries
-          .filter(({ destinationId }) => destinationId === destination.id)
-          .map((delivery) => ({
-            messageId,
-            attempts: delivery.attempts.filter(({ webhookUrl }) => webhookUrl === url),
-          })),
-      );
-      if (forwards.some((one) => one.url === url || one.tlsUrl === url))
-        note(
-          `A test endpoint passed on what went to ${name}. In the scenario, an endpoint answers as the webhook did, and no receiver is asked.`,
-        );
-      const endpoint = addEndpoint(url, numberOf(index), programOf(attempts, note));
-      const certificate = certificateOf(
-        url,
-        attempts.flatMap((one) => one.attempts),
-        note,
-      );
-      return {
-        endpoint,
-        ...(certificate === null ? {} : { certificate }),
-        ...(Object.keys(headers).length === 0
-          ? {}
-          : { headers: recordedHeaders(name, headers, note) }),
-      };
-    });
     const profile = profiles.get(destination.retryProfile);
     if (profile !== undefined && !profile.builtIn)
       customProfiles[profile.name] = fileRetryProfile(profile);
     const connected = sources
       .filter(({ id }) => destination.sourceIds.includes(id))
       .map(({ id }) => sourceNames.get(id) ?? "");
+    const isForwarded = (url: string): boolean =>
+      forwards.some((one) => one.url === url || one.tlsUrl === url);
     written[name] = {
-      ...(isMapped ? { mappings } : { webhooks }),
+      ...(destination.kind === "webhooks-actions"
+        ? { mappings: recordedMappings(name, destination, messages, addEndpoint, note) }
+        : {
+            webhooks: recordedWebhooks(name, destination, messages, addEndpoint, {
+              note,
+              isForwarded,
+            }),
+          }),
       ...(connected.length === sources.length ? {} : { sources: connected }),
       ...destinationMembers(destination, note),
     };
@@ -153,6 +120,56 @@ export async function setupOf(
       endpointNames.get(`${destinationId} ${webhookId}`) ??
       endpointNames.get(`${destinationId} ${webhookUrl}`),
   };
+}
+
+/** Returns the name of the endpoint that replaces the webhook or mapping at a place. */
+type AddEndpoint = (of: string, index: number, program: Program) => string;
+
+function recordedMappings(
+  name: string,
+  { mappings }: DestinationAnswer,
+  messages: readonly MessageDetailsAnswer[],
+  addEndpoint: AddEndpoint,
+  note: Note,
+): FileMapping[] {
+  return mappings.map((mapping, index) => {
+    const attempts = uniqueAttempts(messages, ({ webhookId }) => webhookId === mapping.id);
+    const endpoint = addEndpoint(mapping.id, index, programInOrder(attempts, note));
+    return recordedMapping(name, mapping, endpoint, note);
+  });
+}
+
+function recordedWebhooks(
+  name: string,
+  { id, webhooks }: DestinationAnswer,
+  messages: readonly MessageDetailsAnswer[],
+  addEndpoint: AddEndpoint,
+  { note, isForwarded }: { note: Note; isForwarded: (url: string) => boolean },
+): NonNullable<FileDestination["webhooks"]> {
+  return webhooks.map(({ url, headers }, index) => {
+    const attempts = messages.flatMap(({ messageId, deliveries }) =>
+      deliveries
+        .filter(({ destinationId }) => destinationId === id)
+        .map((delivery) => ({
+          messageId,
+          attempts: delivery.attempts.filter(({ webhookUrl }) => webhookUrl === url),
+        })),
+    );
+    if (isForwarded(url))
+      note(
+        `A test endpoint passed on what went to ${name}. In the scenario, an endpoint answers as the webhook did, and no receiver is asked.`,
+      );
+    const endpoint = addEndpoint(url, index, programOf(attempts, note));
+    const made = attempts.flatMap((one) => one.attempts);
+    const certificate = certificateOf(url, made, note);
+    return {
+      endpoint,
+      ...(certificate === null ? {} : { certificate }),
+      ...(Object.keys(headers).length === 0
+        ? {}
+        : { headers: recordedHeaders(name, headers, note) }),
+    };
+  });
 }
 
 /** Scenarios are shared and committed. */

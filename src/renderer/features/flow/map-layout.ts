@@ -84,6 +84,42 @@ export function isMany({ origins, destinations }: FlowModel): boolean {
 }
 
 export function mapLayout(model: FlowModel, room: Room): Drawing {
+  const plan = planOf(model, room);
+  const { width, x, sources, people, destinations, nodes, tracks, labels, bottom } = plan;
+  drawOrigins(plan);
+  const sidings = drawDestinations(plan);
+  const lowest = Math.max(0, ...nodes.map(({ y, height }) => y + height / 2));
+  const counts = model.destinations.reduce((sum, { webhooks }) => sum + webhooks.length, 0);
+  return {
+    kind: "map",
+    width,
+    height: Math.max(room.height, bottom + 24, lowest + 48),
+    tracks,
+    routes: tracks,
+    nodes: [...nodes, { key: "profiles", x: x.profiles, y: bandTop, height: 12 }],
+    labels: labels.set("profiles", {
+      key: "profiles",
+      x: x.profiles - 6,
+      y: bandTop - 28,
+      width: x.audience - x.profiles - 8,
+      below: bandTop + 8,
+    }),
+    sidings,
+    feed: feedOf(plan),
+    dots: [],
+    columns: [
+      { words: "Sources", count: sources.length, x: x.source - 6, y: 12 },
+      { words: "Profiles, audiences", count: people.length, x: x.profiles - 6, y: 12 },
+      { words: "Destinations", count: destinations.length, x: x.destination - 6, y: 12 },
+      { words: "Webhooks", count: counts, x: x.webhook + 4, y: 12 },
+    ],
+  };
+}
+
+type Plan = ReturnType<typeof planOf>;
+
+/** Where everything stands; the lines between are drawn by others. */
+function planOf(model: FlowModel, room: Room) {
   const order = ordered(model);
   const isPerson = new Set(
     model.origins.filter(({ kind }) => kind !== "source").map(({ id }) => id),
@@ -98,26 +134,8 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
   const longest = Math.max(0, ...destinations.map(({ name }) => name.length));
   const x = columnsIn(width, isNarrow, 46 + longest * (room.letterPx ?? 9));
   const band = people.length === 0 ? bandTop : bandTop + bandGap * (people.length - 1);
-
-  const webhookY = new Map<string, number>();
-  const middle = new Map<string, number>();
-  const slots = destinations.map(({ webhooks }) =>
-    Math.max(firstSlot, firstSlot + furtherSlot * (webhooks.length - 1)),
-  );
-  const total = slots.reduce((sum, each) => sum + each, 0);
   const top = people.length === 0 ? 58 : band + 16;
-  const spare = Math.max(0, room.height - top - total - 24) / Math.max(1, destinations.length);
-  let bottom = top;
-  for (const [place, { id, webhooks }] of destinations.entries()) {
-    const start = bottom + Math.min(spare, 90) / 2;
-    const ys = webhooks.map((webhook, nth) => {
-      const y = start + 82 + nth * furtherSlot;
-      webhookY.set(webhook.id, y);
-      return y;
-    });
-    middle.set(id, ys.length === 0 ? start + 60 : ((ys[0] as number) + (ys.at(-1) as number)) / 2);
-    bottom += (slots[place] as number) + Math.min(spare, 90);
-  }
+  const { middle, webhookY, bottom } = destinationHeights(destinations, top, room);
 
   const incoming = (id: string): string[] =>
     order.origins
@@ -127,7 +145,6 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
     laneY(middle.get(id) as number, incoming(id), origin);
   const outgoing = (origin: string): string[] =>
     destinations.filter(({ id }) => linkedTo(model, id, origin)).map(({ id }) => id);
-
   const originPoint = new Map<string, Point>();
   for (const [place, id] of people.entries())
     originPoint.set(id, [x.audience, bandTop + bandGap * place]);
@@ -140,11 +157,54 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
     bottom: Math.max(bottom, room.height) - 50,
   }))
     originPoint.set(id, [x.source, y]);
+  return {
+    width,
+    x,
+    bottom,
+    origins: order.origins,
+    sources,
+    people,
+    isPerson,
+    destinations,
+    middle,
+    webhookY,
+    originPoint,
+    incoming,
+    outgoing,
+    arrivalY,
+    tracks: new Map<string, readonly Point[]>(),
+    labels: new Map<string, LabelPlace>(),
+    nodes: [] as MapNode[],
+  };
+}
 
-  const tracks = new Map<string, readonly Point[]>();
-  const labels = new Map<string, LabelPlace>();
-  const nodes: MapNode[] = [];
-  for (const id of order.origins) {
+/** The height of each webhook, and of each destination in the middle of its own. */
+function destinationHeights(destinations: FlowModel["destinations"], top: number, room: Room) {
+  const webhookY = new Map<string, number>();
+  const middle = new Map<string, number>();
+  const slots = destinations.map(({ webhooks }) =>
+    Math.max(firstSlot, firstSlot + furtherSlot * (webhooks.length - 1)),
+  );
+  const total = slots.reduce((sum, each) => sum + each, 0);
+  const spare = Math.max(0, room.height - top - total - 24) / Math.max(1, destinations.length);
+  let bottom = top;
+  for (const [place, { id, webhooks }] of destinations.entries()) {
+    const start = bottom + Math.min(spare, 90) / 2;
+    const ys = webhooks.map((webhook, nth) => {
+      const y = start + 82 + nth * furtherSlot;
+      webhookY.set(webhook.id, y);
+      return y;
+    });
+    middle.set(id, ys.length === 0 ? start + 60 : ((ys[0] as number) + (ys.at(-1) as number)) / 2);
+    bottom += (slots[place] as number) + Math.min(spare, 90);
+  }
+  return { webhookY, middle, bottom };
+}
+
+/** Sources and people, with their lines to destinations. */
+function drawOrigins(plan: Plan): void {
+  const { x, originPoint, isPerson, incoming, outgoing, arrivalY, tracks, nodes, labels } = plan;
+  for (const id of plan.origins) {
     const [ox, oy] = originPoint.get(id) as Point;
     const ways = outgoing(id);
     for (const [nth, to] of ways.entries()) {
@@ -174,8 +234,13 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
       below: oy + above + 7,
     });
   }
+}
+
+/** Destinations, with their lines to webhooks. Returns where their retries wait. */
+function drawDestinations(plan: Plan): Map<string, readonly Point[]> {
+  const { x, middle, webhookY, incoming, tracks, nodes, labels } = plan;
   const sidings = new Map<string, readonly Point[]>();
-  for (const { id, webhooks } of destinations) {
+  for (const { id, webhooks } of plan.destinations) {
     const y = middle.get(id) as number;
     const ids = webhooks.map((webhook) => webhook.id);
     const lanes = Math.max(incoming(id).length, ids.length, 1);
@@ -217,35 +282,8 @@ export function mapLayout(model: FlowModel, room: Room): Drawing {
         [x.end - 20, first],
       ]);
   }
-  const lowest = Math.max(0, ...nodes.map(({ y, height }) => y + height / 2));
-  const counts = model.destinations.reduce((sum, { webhooks }) => sum + webhooks.length, 0);
-  return {
-    kind: "map",
-    width,
-    height: Math.max(room.height, bottom + 24, lowest + 48),
-    tracks,
-    routes: tracks,
-    nodes: [...nodes, { key: "profiles", x: x.profiles, y: bandTop, height: 12 }],
-    labels: labels.set("profiles", {
-      key: "profiles",
-      x: x.profiles - 6,
-      y: bandTop - 28,
-      width: x.audience - x.profiles - 8,
-      below: bandTop + 8,
-    }),
-    sidings,
-    feed: feedOf({ sources, people, originPoint, outgoing, x }),
-    dots: [],
-    columns: [
-      { words: "Sources", count: sources.length, x: x.source - 6, y: 12 },
-      { words: "Profiles, audiences", count: people.length, x: x.profiles - 6, y: 12 },
-      { words: "Destinations", count: destinations.length, x: x.destination - 6, y: 12 },
-      { words: "Webhooks", count: counts, x: x.webhook + 4, y: 12 },
-    ],
-  };
+  return sidings;
 }
-
-type Columns = ReturnType<typeof columnsIn>;
 
 function columnsIn(width: number, isNarrow: boolean, name: number) {
   const riser = isNarrow ? 142 : 178;
@@ -318,19 +356,7 @@ function sourceHeights({
 }
 
 /** The dotted line by which profiles learn of every message. */
-function feedOf({
-  sources,
-  people,
-  originPoint,
-  outgoing,
-  x,
-}: {
-  sources: readonly string[];
-  people: readonly string[];
-  originPoint: ReadonlyMap<string, Point>;
-  outgoing: (source: string) => string[];
-  x: Columns;
-}): Drawing["feed"] {
+function feedOf({ sources, people, originPoint, outgoing, x }: Plan): Drawing["feed"] {
   const points = sources.map((id) => originPoint.get(id) as Point);
   const lowest = points.reduce((most, [, y]) => Math.max(most, y), bandTop + 60);
   const rings = sources.flatMap((id) => {

@@ -136,7 +136,6 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
   const [chosen, setChosen] = useState<number | null>(null);
   const timer = useRef(0);
   const ownText = useRef(filter.text);
-  const [known, setKnown] = useState(new KnownValues());
   /** Enter was pressed before the store had answered. */
   const isEntered = useRef(false);
 
@@ -161,19 +160,12 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
   }, [filter]);
   useEffect(() => () => window.clearTimeout(timer.current), []);
 
-  const { goesOn } = known;
-  const word = wordAtEnd(draft, goesOn);
-  const undecided = known.undecided(draft);
-  const wanted = askedFor(word);
-  const asked = isOpen ? (undecided ?? wanted) : isLeft ? undecided : null;
-  const answer = useOnce("messages.values", asked).answer?.items;
-  useEffect(() => {
-    if (asked !== null && answer !== undefined) setKnown((before) => before.with(asked, answer));
-    // oxlint-disable-next-line react-hooks/exhaustive-deps -- once for each answer
-  }, [answer]);
-  const { items, isAnswered } =
-    wanted === null ? { items: [], isAnswered: true } : known.of(wanted);
-  const suggestions = isOpen ? suggest(word, filter, items) : [];
+  const { known, forget, goesOn, word, undecided, suggestions, isAnswered } = useSuggestions({
+    draft,
+    filter,
+    isOpen,
+    isLeft,
+  });
   const highlighted = chosen ?? (isAnswered ? firstOf(word, suggestions) : -1);
 
   const apply = (next: Filter): void => {
@@ -247,21 +239,6 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- once for each answer
   }, [known]);
 
-  /** Undefined: the key is not the field's. */
-  const actionOf = (key: string): (() => void) | undefined => {
-    const offered = suggestions[highlighted];
-    if (key === "ArrowDown") return () => move(1);
-    if (key === "ArrowUp") return () => move(-1);
-    if (key === "Tab") {
-      const first = offered ?? (word.part === "" ? undefined : suggestions[0]);
-      return first === undefined || (draft === "" && chosen === null)
-        ? undefined
-        : () => take(first);
-    }
-    if (key === "Enter") return enter;
-    if (key === "Escape") return isOpen ? () => setIsOpen(false) : onLeave;
-    return key === "Backspace" && draft === "" ? () => apply(withoutLast(filter)) : undefined;
-  };
   return {
     draft,
     word,
@@ -273,7 +250,7 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
     open(): void {
       if (isLeft) isEntered.current = false;
       setIsLeft(false);
-      if (!isOpen) setKnown(new KnownValues());
+      if (!isOpen) forget();
       setIsOpen(true);
     },
     highlight: setChosen,
@@ -288,12 +265,74 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
       input.current?.focus();
     },
     onKeyDown(event: KeyboardEvent<HTMLInputElement>): void {
-      const action = actionOf(event.key);
+      const action = actionOf(event.key, {
+        ...{ draft, filter, suggestions, highlighted, take, move, enter, apply },
+        isChosen: chosen !== null,
+        hasWord: word.part !== "",
+        leave: isOpen ? () => setIsOpen(false) : onLeave,
+      });
       if (action === undefined || event.shiftKey) return;
       event.preventDefault();
       action();
     },
   };
+}
+
+type Draft = { draft: string; filter: Filter; isOpen: boolean; isLeft: boolean };
+
+/** What the store knows of the word at the end of the draft, and what may follow from it. */
+function useSuggestions({ draft, filter, isOpen, isLeft }: Draft) {
+  const [known, setKnown] = useState(new KnownValues());
+  const { goesOn } = known;
+  const word = wordAtEnd(draft, goesOn);
+  const undecided = known.undecided(draft);
+  const wanted = askedFor(word);
+  const asked = isOpen ? (undecided ?? wanted) : isLeft ? undecided : null;
+  const answer = useOnce("messages.values", asked).answer?.items;
+  useEffect(() => {
+    if (asked !== null && answer !== undefined) setKnown((before) => before.with(asked, answer));
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- once for each answer
+  }, [answer]);
+  const { items, isAnswered } =
+    wanted === null ? { items: [], isAnswered: true } : known.of(wanted);
+  return {
+    known,
+    forget: () => setKnown(new KnownValues()),
+    goesOn,
+    word,
+    undecided,
+    isAnswered,
+    suggestions: isOpen ? suggest(word, filter, items) : [],
+  };
+}
+
+type FieldState = Pick<Draft, "draft" | "filter"> & {
+  suggestions: readonly Suggestion[];
+  highlighted: number;
+  /** The arrows have chosen. */
+  isChosen: boolean;
+  hasWord: boolean;
+  take: (suggestion: Suggestion) => void;
+  move: (step: number) => void;
+  enter: () => void;
+  apply: (filter: Filter) => void;
+  leave: () => void;
+};
+
+/** Undefined: the key is not the field's. */
+function actionOf(key: string, field: FieldState): (() => void) | undefined {
+  const { draft, suggestions, highlighted, take, move } = field;
+  if (key === "ArrowDown") return () => move(1);
+  if (key === "ArrowUp") return () => move(-1);
+  if (key === "Tab") {
+    const first = suggestions[highlighted] ?? (field.hasWord ? suggestions[0] : undefined);
+    return first === undefined || (draft === "" && !field.isChosen) ? undefined : () => take(first);
+  }
+  if (key === "Enter") return field.enter;
+  if (key === "Escape") return field.leave;
+  return key === "Backspace" && draft === ""
+    ? () => field.apply(withoutLast(field.filter))
+    : undefined;
 }
 
 /** Below the word that is being written, and never beyond the field. */

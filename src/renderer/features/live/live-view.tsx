@@ -42,7 +42,7 @@ import { useMessageRows } from "./use-message-rows.ts";
 import "./live.css";
 
 export function LiveView() {
-  const { path, query, change, go } = usePlace();
+  const { path, query } = usePlace();
   const [openId, part, attemptId, detail] = path;
   const filter = useMemo(() => filterOf(query), [query]);
   const stats = useLive("stats.get", {}).answer;
@@ -68,21 +68,9 @@ export function LiveView() {
   );
   const names = useMemo(() => new Map(sources?.map(({ id, name }) => [id, name])), [sources]);
   const sourceName = useCallback((id: string) => names.get(id) ?? id, [names]);
-
   const setFilter = (next: Filter): void => {
     setMarked(new Set());
-    const isNewChip = JSON.stringify(next.values) !== JSON.stringify(filter.values);
-    // While a text is written, the back button leads to what was there before it.
-    if (!isNewChip && filter.text !== "" && next.text !== "")
-      return change({ query: queryOf(next) });
-    const merged = Object.entries({ ...query, ...queryOf(next) });
-    go({
-      view: "live",
-      path,
-      query: Object.fromEntries(
-        merged.filter((entry): entry is [string, string] => entry[1] !== null),
-      ),
-    });
+    showFilter(next, filter);
   };
   const onRecord = (idsOf: () => Promise<readonly string[]>): void =>
     run(() => recordScenario(idsOf), "record");
@@ -126,14 +114,13 @@ export function LiveView() {
     return <WhatIfView messageId={openId} attemptId={attemptId} />;
   if (isAttempt) return <AttemptView messageId={openId} attemptId={attemptId} />;
 
-  const byState = stats?.messages.byState ?? {};
   const readError = rows?.error() ?? null;
   return (
     <>
       {isFirstRun ? null : <h1 className="sr">Live</h1>}
       <Strip
         total={stats?.messages.total ?? 0}
-        byState={byState}
+        byState={stats?.messages.byState ?? {}}
         filter={filter}
         onFilter={setFilter}
       />
@@ -148,46 +135,26 @@ export function LiveView() {
             min={400}
             max={1000}
             first={
-              <section className="list" aria-label="Messages">
-                <FilterBar
-                  filter={filter}
-                  onFilter={setFilter}
-                  input={input}
-                  onLeave={() => grid.current?.focus()}
-                  rows={rows}
-                  exports={exportItems({
-                    selected: marked.size > 0 ? [...marked] : selected === null ? [] : [selected],
-                    filter: listFilter,
-                    onRecord,
-                    onShare: openShareDialog,
-                  })}
-                />
-                <MatchBar
-                  filter={listFilter}
-                  rows={rows}
-                  marked={marked}
-                  onClear={() => setMarked(new Set())}
-                  onRecord={onRecord}
-                />
-                <Notice
-                  error={problem === null ? (refusal ?? readError) : new Error(problem)}
-                  onDismiss={problem === null && readError === null ? clear : null}
-                />
-                {rows === null ? null : (
-                  <MessageList
-                    rows={rows}
-                    selected={selected}
-                    marked={marked}
-                    onMark={setMarked}
-                    onSelect={(id) => (openId === undefined ? select(id) : open(id))}
-                    onPress={open}
-                    sourceName={sourceName}
-                    scrollTop={scrollTop}
-                    grid={grid}
-                    nothing={<Nothing filter={filter} onClear={() => setFilter(noFilter)} />}
-                  />
-                )}
-              </section>
+              <Messages
+                {...{
+                  filter,
+                  listFilter,
+                  rows,
+                  selected,
+                  marked,
+                  input,
+                  grid,
+                  scrollTop,
+                  sourceName,
+                  onRecord,
+                }}
+                onFilter={setFilter}
+                onMark={setMarked}
+                onSelect={(id) => (openId === undefined ? select(id) : open(id))}
+                onPress={open}
+                error={problem === null ? (refusal ?? readError) : new Error(problem)}
+                onDismiss={problem === null && readError === null ? clear : null}
+              />
             }
             second={
               openId === undefined ? (
@@ -200,6 +167,89 @@ export function LiveView() {
         </div>
       )}
     </>
+  );
+}
+
+/** Goes to the place with the filter. */
+function showFilter(next: Filter, before: Filter): void {
+  const { path, query, change, go } = usePlace.getState();
+  const isNewChip = JSON.stringify(next.values) !== JSON.stringify(before.values);
+  // While a text is written, the back button leads to what was there before it.
+  if (!isNewChip && before.text !== "" && next.text !== "") return change({ query: queryOf(next) });
+  const merged = Object.entries({ ...query, ...queryOf(next) });
+  go({
+    view: "live",
+    path,
+    query: Object.fromEntries(
+      merged.filter((entry): entry is [string, string] => entry[1] !== null),
+    ),
+  });
+}
+
+type MessagesProps = {
+  filter: Filter;
+  /** Null: the filter has a value that cannot be asked. */
+  listFilter: ReturnType<typeof listFilterOf> | null;
+  rows: ReturnType<typeof useMessageRows>;
+  selected: string | null;
+  marked: ReadonlySet<string>;
+  input: RefObject<HTMLInputElement | null>;
+  grid: RefObject<HTMLDivElement | null>;
+  /** Outlives the list, which is away while an attempt is open. */
+  scrollTop: RefObject<number>;
+  sourceName: (id: string) => string;
+  error: Error | null;
+  onFilter: (filter: Filter) => void;
+  onMark: (ids: ReadonlySet<string>) => void;
+  onSelect: (id: string) => void;
+  onPress: (id: string) => void;
+  onRecord: (idsOf: () => Promise<readonly string[]>) => void;
+  onDismiss: (() => void) | null;
+};
+
+/** The list, with its filter above it. */
+function Messages(props: MessagesProps) {
+  const { filter, listFilter, rows, selected, marked, input, grid, scrollTop, sourceName } = props;
+  const { onFilter, onMark, onRecord } = props;
+  const clearMarks = (): void => onMark(new Set());
+  return (
+    <section className="list" aria-label="Messages">
+      <FilterBar
+        filter={filter}
+        onFilter={onFilter}
+        input={input}
+        onLeave={() => grid.current?.focus()}
+        rows={rows}
+        exports={exportItems({
+          selected: marked.size > 0 ? [...marked] : selected === null ? [] : [selected],
+          filter: listFilter,
+          onRecord,
+          onShare: openShareDialog,
+        })}
+      />
+      <MatchBar
+        filter={listFilter}
+        rows={rows}
+        marked={marked}
+        onClear={clearMarks}
+        onRecord={onRecord}
+      />
+      <Notice error={props.error} onDismiss={props.onDismiss} />
+      {rows === null ? null : (
+        <MessageList
+          rows={rows}
+          selected={selected}
+          marked={marked}
+          onMark={onMark}
+          onSelect={props.onSelect}
+          onPress={props.onPress}
+          sourceName={sourceName}
+          scrollTop={scrollTop}
+          grid={grid}
+          nothing={<Nothing filter={filter} onClear={() => onFilter(noFilter)} />}
+        />
+      )}
+    </section>
   );
 }
 

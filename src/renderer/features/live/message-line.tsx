@@ -77,7 +77,7 @@ export const MessageLine = memo(function MessageLine({
           </>
         )}
       </span>
-      <span role="gridcell">
+      <span role="gridcell" className="type-cell">
         <span className="badge">{row.type ?? "?"}</span>
       </span>
       <What row={row} />
@@ -108,7 +108,7 @@ export const MessageLine = memo(function MessageLine({
       </span>
       <span
         role="gridcell"
-        className="right due"
+        className="right due next-cell"
         title={
           row.nextAttemptAt === null
             ? undefined

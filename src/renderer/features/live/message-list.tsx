@@ -151,14 +151,18 @@ export function MessageList({
 const head = (
   <div className="row head" role="row" aria-rowindex={1}>
     <span role="columnheader">received ↓</span>
-    <span role="columnheader">type</span>
+    <span role="columnheader" className="type-cell">
+      type
+    </span>
     <span role="columnheader">event, user</span>
     <span role="columnheader" className="src">
       source
     </span>
     <span role="columnheader">state</span>
-    <span role="columnheader">attempts</span>
-    <span role="columnheader" className="right">
+    <span role="columnheader" className="att-cell">
+      attempts
+    </span>
+    <span role="columnheader" className="right next-cell">
       next round
     </span>
   </div>

@@ -10,7 +10,7 @@ import type { verbAnswers } from "./answers.ts";
 import { answerIn, hookyard } from "./command-line.ts";
 
 /** Starts a Hookyard on the data directory, which ends with the test. */
-export type Start = (data: string, surroundings?: Surroundings) => Promise<void>;
+type Start = (data: string, surroundings?: Surroundings) => Promise<void>;
 
 /** Commands with a Hookyard of their own. */
 export const beginner =

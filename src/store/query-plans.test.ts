@@ -41,7 +41,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.spreadOverdue(startOfTime + 10, 1, 1);
   store.nextDueAt([destination]);
   store.countRunnable(destination, startOfTime, 1);
-  store.pausedPastWindow(destination, startOfTime, 1);
+  store.pausedPastWindow(destination, startOfTime, 1, 9);
   store.nextWindowEnd(destination, 1);
   store.countByState();
   store.newestRows();

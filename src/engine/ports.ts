@@ -117,6 +117,8 @@ export type IngestStore = {
   unknownKeys(): UnknownKey[];
   oldestUnknownKeyRequest(writeKey: string): UnknownKeyRequest | null;
   forgetUnknownKeyRequest(id: number): void;
+  /** The part that is left of its body. */
+  shortenUnknownKeyRequest(id: number, body: Uint8Array): void;
   forgetUnknownKey(writeKey: string): void;
 };
 

@@ -108,7 +108,7 @@ test("messages over the limit of a batch are in the last part, whatever they are
   const committed = await queue.add(batchOf([...seen(2500), "1", '"ü"'], 3));
   expect([commits.length, committed.length]).toEqual([3, 2501]);
   const last = store.message(committed.at(-1)!.id);
-  expect(Buffer.from(last?.raw ?? []).toString()).toBe('1 , "ü"');
+  expect(Buffer.from(last?.raw ?? []).toString()).toBe('1 , "ü" ');
 });
 
 test("when a part cannot be committed, the request fails, and the next one is committed", async () => {

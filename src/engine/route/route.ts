@@ -75,7 +75,7 @@ export function* routing({
   const answers: Partial<Record<DestinationKind, RoutingAnswer>> = {};
   const answerFor = (kind: DestinationKind): RoutingAnswer =>
     (answers[kind] ??= answerForWebhooks(message.integrations, kind));
-  const shared: Shared = { message, receivedAt, seed, unfiltered: null };
+  const shared: Shared = { message, receivedAt, seed, unfiltered: null, made: { bytes: 0 } };
   const decisions: Decision[] = [];
   for (const destination of connected)
     decisions.push(yield* decisionOf(destination, answerFor(destination.kind), shared));
@@ -97,6 +97,8 @@ export function* routing({
 type Shared = Pick<RouteOptions, "message" | "receivedAt" | "seed"> & {
   /** For mappings of destinations whose filters change nothing. */
   unfiltered: ReturnType<typeof routingEvent> | null;
+  /** By mappings of all destinations. */
+  made: { bytes: number };
 };
 
 function* decisionOf(
@@ -122,8 +124,8 @@ function* decisionOf(
   if (kind === "webhooks" || !after.routed) return after;
   const toMappings =
     applied === null
-      ? (shared.unfiltered ??= routingEvent(makeEvent(message, receivedAt)))
-      : routingEvent(makeEvent(applied.message, receivedAt));
+      ? (shared.unfiltered ??= routingEvent(makeEvent(message, receivedAt), shared.made))
+      : routingEvent(makeEvent(applied.message, receivedAt), shared.made);
   return { ...after, ...(yield* toMappings(destination.mappings)) };
 }
 
@@ -207,9 +209,22 @@ const mappedBytesPerStep = 25;
 /** Each mapping is on its own: it sends a request, or says why it does not. */
 function routingEvent(
   event: JsonObject,
+  made: Shared["made"],
 ): (mappings: readonly Mapping[]) => Generator<number, ToMappings> {
   const requestOf = createRequests(event);
-  return (mappings) => routeToMappings(mappings, event, requestOf);
+  return (mappings) =>
+    routeToMappings(mappings, event, (mapping) => within(made, requestOf(mapping)));
+}
+
+/** A message is written in one transaction, with the bodies of all its mappings. */
+const maxMadeBytes = 8_000_000;
+
+function within(made: Shared["made"], request: MappedRequest | string): MappedRequest | string {
+  if (typeof request === "string" || request.body === null) return request;
+  if (made.bytes + request.body.length > maxMadeBytes)
+    return "The mappings of all destinations together would make more than 8 MB of this message.";
+  made.bytes += request.body.length;
+  return request;
 }
 
 function* routeToMappings(

@@ -19,7 +19,7 @@ export class MappingError extends Error {}
  * What a mapping may make of one event, in characters: some 100 ms. The size of an event limits
  * nothing here, because each element of an array can become hundreds of members.
  */
-export const maxMadeLength = 500_000;
+const maxMadeLength = 500_000;
 /** Each value counts as so many at least: it takes time, also where nothing is left of it. */
 const minValueLength = 8;
 

@@ -18,7 +18,7 @@ const rowsPerMappedRequest = 4;
 const bytesPerRow = 4000;
 
 /** `rest` is the body without the messages of the parts up to this one; null after the last. */
-export type RequestPart = IncomingRequest & { rest: Buffer | null };
+type RequestPart = IncomingRequest & { rest: Buffer | null };
 
 /** Routes the messages, in turns; each part is ready to be committed. */
 export async function* partsOf(request: AcceptedRequest): AsyncGenerator<RequestPart> {

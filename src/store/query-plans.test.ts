@@ -265,7 +265,7 @@ test.each<[string, RegExp, string]>([
   [
     "what is queued again in a window",
     /state = 1 AND first_attempt_at IS NOT NULL AND first_attempt_at <= \?/,
-    "COVERING INDEX deliveries_window_queued (destination_id=?",
+    "INDEX deliveries_window_queued (destination_id=?",
   ],
   [
     "the window of what is queued again",

@@ -15,10 +15,31 @@ type Members = Record<string, unknown>;
 
 export class MappingError extends Error {}
 
+/**
+ * What a mapping may make of one event, in characters: some 100 ms. The size of an event limits
+ * nothing here, because each element of an array can become hundreds of members.
+ */
+const maxMadeLength = 500_000;
+/** Each value counts as so many at least: it takes time, also where nothing is left of it. */
+const minValueLength = 8;
+
+let made = 0;
+
+function count(length: number): void {
+  made += length;
+  if (made > maxMadeLength)
+    throw new MappingError(
+      `It would make more than ${maxMadeLength.toLocaleString("en")} characters of this message, or more than ${(maxMadeLength / minValueLength).toLocaleString("en")} values. Map fewer members or elements.`,
+    );
+}
+
 /** Values of the event and of the mapping are what JSON.parse made. */
 export function resolveMapping(mapping: unknown, event: unknown): unknown {
   try {
-    return withoutUndefined(resolve(mapping, event));
+    made = 0;
+    const resolved = resolve(mapping, event);
+    made = 0;
+    return withoutUndefined(resolved);
   } catch (error) {
     if (error instanceof MappingError) throw error;
     // A value of the event that cannot become text, or an event that is nested too deep.
@@ -40,6 +61,7 @@ function isDirective(value: Members): boolean {
 }
 
 function resolve(mapping: unknown, event: unknown): unknown {
+  count(minValueLength);
   if (Array.isArray(mapping)) return mapping.map((value) => resolve(value, event));
   if (!isMembers(mapping)) return mapping;
   if (isDirective(mapping)) {
@@ -100,18 +122,34 @@ const withoutRoot = (path: string): string => path.replace("$.", "");
 /** `products[0].name`, `products.0.name`, `traits['first name']`. */
 const pathSeparator = /\[(?=["'\d])|\.|(?<=["'\d])\]+/g;
 
+/** Paths that were read; mappings have the same ones for every event and element. */
+const knownPaths = new Map<string, string[]>();
+const maxKnownPaths = 1000;
+
 function valueAt(event: unknown, path: string): unknown {
   if (path === "" || path === ".") return event;
-  let value = event;
-  for (const part of path.split(pathSeparator)) {
-    if (part !== "") value = value && (value as Members)[part.replace(/['"]/g, "")];
+  let parts = knownPaths.get(path);
+  if (parts === undefined) {
+    parts = path
+      .split(pathSeparator)
+      .flatMap((part) => (part === "" ? [] : part.replace(/['"]/g, "")));
+    if (knownPaths.size >= maxKnownPaths) knownPaths.clear();
+    knownPaths.set(path, parts);
   }
+  count(parts.length);
+  let value = event;
+  for (const part of parts) value = value && (value as Members)[part];
   return value;
 }
 
 /** Three braces first; a value that contains braces is a template for the second pass. */
 function rendered(template: string, event: unknown): string {
-  const print = (inner: string): string => printed(valueAt(event, inner.trim()));
+  const print = (inner: string): string => {
+    const text = printed(valueAt(event, inner.trim()));
+    count(text.length);
+    return text;
+  };
+  count(template.length);
   return withBraces(withBraces(template, 3, print), 2, print);
 }
 
@@ -190,7 +228,9 @@ function replaceIn(value: string, pattern: string, replacement: string, flags: s
       `A pattern and a replacement of @replace have at most ${maxPatternLength} characters.`,
     );
   const literal = pattern.replace(/[-[\]{}()*+?.,\\^$|#\s]/g, "\\$&");
-  return value.replace(new RegExp(literal, flags), replacement);
+  const text = value.replace(new RegExp(literal, flags), replacement);
+  count(value.length + text.length);
+  return text;
 }
 
 function elements(options: unknown, event: unknown): unknown {
@@ -208,6 +248,7 @@ function flattened(options: unknown, event: unknown): unknown {
   const separator = textOf(given, event, "The separator of @flatten");
   const pairs: [string, unknown][] = [];
   const walk = (from: unknown, prefix: string): void => {
+    count(prefix.length);
     if (!isMembers(from) && (omitArrays || !Array.isArray(from))) {
       pairs.push([prefix, from]);
       return;
@@ -222,9 +263,14 @@ function flattened(options: unknown, event: unknown): unknown {
 function asJson(options: unknown, event: unknown): unknown {
   const { mode, value: from } = objectOf(options, "@json", "mode", "value");
   const value = resolve(from, event);
-  if (mode === "encode") return JSON.stringify(value);
+  if (mode === "encode") {
+    const text = JSON.stringify(withoutUndefined(value)) as string | undefined;
+    count(text?.length ?? 0);
+    return text;
+  }
   if (mode !== "decode") return undefined;
   if (typeof value !== "string") return value;
+  count(value.length);
   try {
     return JSON.parse(value) as unknown;
   } catch {
@@ -237,17 +283,25 @@ function merged(options: unknown, event: unknown): unknown {
   if (!Array.isArray(objects)) throw new MappingError('"objects" of @merge is an array.');
   const towards = resolve(direction, event);
   const parts = objects.map((part) => resolve(part, event));
+  for (const part of parts)
+    count(typeof part === "object" && part !== null ? Object.keys(part).length : 0);
   if (towards === "left") parts.reverse();
   return Object.assign({}, ...parts) as unknown;
 }
+
+/** What was checked; the same for every event and element. */
+const withoutMistakes = new WeakSet<Members>();
 
 function transformed(options: unknown, event: unknown = {}): unknown {
   const { apply, mapping } = objectOf(options, "@transform", "mapping", "apply");
   if (!isMembers(apply)) throw new MappingError('"apply" of @transform is an object.');
   if (!isMembers(event))
     throw new MappingError(`@transform needs an object, not ${kindOf(event)}.`);
-  const [mistake] = mistakesOfMapping(apply);
-  if (mistake !== undefined) throw new MappingError(`${mistake.place}: ${mistake.message}`);
+  if (!withoutMistakes.has(apply)) {
+    const [mistake] = mistakesOfMapping(apply);
+    if (mistake !== undefined) throw new MappingError(`${mistake.place}: ${mistake.message}`);
+    withoutMistakes.add(apply);
+  }
   return resolve(mapping, withoutUndefined(resolve(apply, event)));
 }
 
@@ -256,17 +310,21 @@ function withoutNulls(value: unknown): unknown {
   if (!isMembers(value)) return value;
   const cleaned = Object.assign({}, value);
   for (const key of Object.keys(value)) {
+    count(minValueLength);
     if (value[key] === null) cleaned[key] = undefined;
     else if (isMembers(value[key])) cleaned[key] = withoutNulls(value[key]);
   }
   return cleaned;
 }
 
+/** A copy, whose length counts. */
 function withoutUndefined(value: unknown): unknown {
+  count(typeof value === "string" ? value.length + 2 : minValueLength);
   if (Array.isArray(value)) return value.map(withoutUndefined);
   if (!isMembers(value)) return value;
   const cleaned = Object.assign({}, value);
   for (const key of Object.keys(cleaned)) {
+    count(key.length);
     if (cleaned[key] === undefined) delete cleaned[key];
     else cleaned[key] = withoutUndefined(cleaned[key]);
   }

@@ -117,6 +117,8 @@ export type IngestStore = {
   unknownKeys(): UnknownKey[];
   oldestUnknownKeyRequest(writeKey: string): UnknownKeyRequest | null;
   forgetUnknownKeyRequest(id: number): void;
+  /** The part that is left of its body. */
+  shortenUnknownKeyRequest(id: number, body: Uint8Array): void;
   forgetUnknownKey(writeKey: string): void;
 };
 
@@ -202,9 +204,14 @@ export type Transition = {
 export type DeliveryStore = {
   /**
    * Claims up to `limit` deliveries of one destination that are queued, or waiting and due at
-   * `now`; oldest due first.
+   * `now`; oldest due first. No more follow the one that fills the room.
    */
-  claim(destinationId: DestinationId, now: number, limit: number): ClaimedDelivery[];
+  claim(
+    destinationId: DestinationId,
+    now: number,
+    limit: number,
+    room?: { messages: number; bytes: number },
+  ): ClaimedDelivery[];
   /**
    * Writes the claims whose attempts have not ended: until then, or until somebody reads a state,
    * the store keeps them in memory.
@@ -223,8 +230,16 @@ export type DeliveryStore = {
    * Returns how many.
    */
   spreadOverdue(now: number, gapMs: number, atMostMs: number): number;
-  /** Waiting deliveries of a disabled destination whose window is over. */
-  pausedPastWindow(destinationId: DestinationId, now: number, windowMs: number): DeliveryId[];
+  /**
+   * Waiting deliveries of a disabled destination whose window is over, oldest first, until they
+   * have that many messages.
+   */
+  pausedPastWindow(
+    destinationId: DestinationId,
+    now: number,
+    windowMs: number,
+    maxMessages: number,
+  ): { id: DeliveryId; messages: MessageRowId[] }[];
   /** The earliest end of a window among the waiting deliveries of a disabled destination. */
   nextWindowEnd(destinationId: DestinationId, windowMs: number): number | null;
   delivery(id: DeliveryId): DeliverySummary | null;

@@ -27,7 +27,8 @@ export async function serveLines(
   { input, output }: { input: Readable; output: Writable },
   { answer }: Answering,
 ): Promise<void> {
-  const running = new Map<unknown, AbortController>();
+  /** A client may use the id of a request that is in progress again. */
+  const running = new Set<{ id: unknown; caller: AbortController }>();
   const write = (reply: unknown): void => void output.write(`${JSON.stringify(reply)}\n`);
 
   async function take(line: string): Promise<void> {
@@ -41,17 +42,19 @@ export async function serveLines(
     }
     if (isObject(message) && message["method"] === "notifications/cancelled") {
       const { params } = message;
-      return running.get(isObject(params) ? params["requestId"] : undefined)?.abort();
+      const cancelled = isObject(params) ? params["requestId"] : undefined;
+      for (const { id, caller } of running) if (id === cancelled) caller.abort();
+      return;
     }
     const caller = new AbortController();
-    const id = isRequest(message) ? message.id : caller;
-    running.set(id, caller);
+    const one = { id: isRequest(message) ? message.id : caller, caller };
+    running.add(one);
     try {
       const reply = await answer(message, caller.signal);
       // Nobody waits for the answer of a cancelled request.
       if (reply !== null && !caller.signal.aborted) write(reply);
     } finally {
-      running.delete(id);
+      running.delete(one);
     }
   }
 
@@ -61,7 +64,7 @@ export async function serveLines(
     const one = take(line).finally(() => taken.delete(one));
     taken.add(one);
   }
-  for (const caller of running.values()) caller.abort();
+  for (const { caller } of running) caller.abort();
   await Promise.all(taken);
 }
 

@@ -17,11 +17,34 @@ const sending = stateCode("sending");
 const queued = stateCode("queued");
 const waiting = stateCode("waiting");
 
-/** What the attempts of one recording add to a message. */
-export type OfMessage = { attempts: number; lastStatus: number | null; outcomes: string[] };
-export const nothingNew: OfMessage = { attempts: 0, lastStatus: null, outcomes: [] };
+/**
+ * What changes of a message: the first of the states that its deliveries leave and of those that
+ * they are in now, and what the attempts of one recording add to it.
+ */
+export type OfMessage = {
+  from: number;
+  to: number;
+  attempts: number;
+  lastStatus: number | null;
+  outcomes: string[];
+};
 
-export type RefreshMessage = (id: number, added: OfMessage) => void;
+/** The change of state alone. */
+export const moved = (from: number, to: number): OfMessage => ({
+  from,
+  to,
+  attempts: 0,
+  lastStatus: null,
+  outcomes: [],
+});
+
+export type RefreshMessage = (id: number, change: OfMessage) => void;
+
+/**
+ * Claims that are not written: all of them are written in one transaction when somebody reads
+ * states.
+ */
+const maxUnwritten = 1000;
 
 /** A delivery, and the state of its row: `queued`. */
 type Claimed = DeliveryKey & { destination_id: number; state: number };
@@ -121,13 +144,16 @@ export class Claims {
     this.#counts.delivery(destination_id, sending, 1);
   }
 
-  write(refreshMessage: RefreshMessage): void {
-    if (this.#unwritten.size === 0) return;
+  /** Writes the oldest, all but this many. */
+  write(refreshMessage: RefreshMessage, left = 0): void {
+    const count = this.#unwritten.size - left;
+    if (count <= 0) return;
     this.#transactions.run(() => {
-      for (const claimed of [...this.#unwritten.values()]) {
+      for (const claimed of [...this.#unwritten.values()].slice(0, count)) {
         this.takeOut(claimed.id);
         this.writeOne(claimed);
-        for (const id of this.#mapped.messagesOf(claimed)) refreshMessage(id, nothingNew);
+        for (const id of this.#mapped.messagesOf(claimed))
+          refreshMessage(id, moved(claimed.state, sending));
       }
     });
   }
@@ -197,10 +223,10 @@ export function claiming({
     )
     .pluck();
 
-  const claimDue = transactions.wrap((rows: readonly Claimable[]): void => {
+  const writeNow = transactions.wrap((rows: readonly Claimable[]): void => {
     for (const row of rows) {
       claims.writeOne(row);
-      for (const id of mapped.messagesOf(row)) refreshMessage(id, nothingNew);
+      for (const id of mapped.messagesOf(row)) refreshMessage(id, moved(row.state, sending));
     }
   });
 
@@ -228,13 +254,29 @@ export function claiming({
   });
 
   return {
-    claim(destinationId: DestinationId, now: number, limit: number): ClaimedDelivery[] {
+    claim(destinationId, now, limit, room = { messages: Infinity, bytes: Infinity }) {
+      claims.write(refreshMessage, maxUnwritten);
       const dueRows = due.all(destinationId, now, limit);
-      const queuedRows = oldestQueued(destinationId, limit - dueRows.length);
-      const found = [...dueRows, ...queuedRows].map(claimed);
-      // Usually nothing is due, and then there is nothing to write.
-      if (dueRows.length > 0) claimDue(dueRows);
-      claims.add(destinationId, queuedRows);
+      const rows = [...dueRows, ...oldestQueued(destinationId, limit - dueRows.length)];
+      const found: ClaimedDelivery[] = [];
+      let { messages, bytes } = room;
+      for (const row of rows) {
+        if (messages <= 0 || bytes <= 0) break;
+        const delivery = claimed(row);
+        found.push(delivery);
+        messages -= Math.max(1, delivery.mapped?.messages.length ?? 0);
+        bytes -= delivery.payload.length;
+      }
+      // Usually nothing is due and no batch is queued, and then there is nothing to write.
+      const isWritten = ({ state }: Claimable, place: number): boolean =>
+        state === waiting || (found[place]?.mapped?.messages.length ?? 0) > 1;
+      const taken = rows.slice(0, found.length);
+      const written = taken.filter(isWritten);
+      if (written.length > 0) writeNow(written);
+      claims.add(
+        destinationId,
+        taken.filter((row, place) => !isWritten(row, place)),
+      );
       return found;
     },
     countRunnable(destinationId, now, limit) {

@@ -60,6 +60,9 @@ type Kind = { destination_id: number; state: number; n: number };
 
 const waiting = stateCode("waiting");
 
+/** Of batches, a page ends with the one that brings its messages to this number. */
+const maxMessagesOfPage = 8000;
+
 export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
   const summaryOf = (row: DeliveryRow): DeliverySummary => deliverySummary(row, mapped);
   const kinds = db.prepare<[], Kind>(
@@ -108,9 +111,18 @@ export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
     limit: number,
     placeOf: (row: DeliveryRow) => Place,
   ): Page<DeliverySummary, Place> {
+    const items: DeliverySummary[] = [];
+    let messages = 0;
+    for (const row of found.slice(0, limit)) {
+      const summary = summaryOf(row);
+      items.push(summary);
+      messages += summary.messages?.length ?? 0;
+      if (messages >= maxMessagesOfPage) break;
+    }
+    const last = found[items.length - 1];
     return {
-      items: found.slice(0, limit).map(summaryOf),
-      nextCursor: found.length > limit ? placeOf(found[limit - 1] as DeliveryRow) : null,
+      items,
+      nextCursor: last !== undefined && found.length > items.length ? placeOf(last) : null,
       total: from.reduce((sum, { n }) => sum + n, 0),
       totalCapped: false,
     };

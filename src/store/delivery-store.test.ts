@@ -134,8 +134,10 @@ test("the window begins with the first attempt, also when that is on record long
     [moveTo(delivery(1), "waiting", far)],
   );
   expect(one.store.delivery(delivery(1))?.firstAttemptAt).toBe(startOfTime + 10);
-  expect(one.store.pausedPastWindow(first, startOfTime + 109, 100)).toEqual([]);
-  expect(one.store.pausedPastWindow(first, startOfTime + 110, 100)).toEqual([1]);
+  const paused = (now: number) =>
+    one.store.pausedPastWindow(first, now, 100, 9).map(({ id }) => id);
+  expect(paused(startOfTime + 109)).toEqual([]);
+  expect(paused(startOfTime + 110)).toEqual([1]);
   expect(one.store.nextWindowEnd(first, 100)).toBe(startOfTime + 110);
 });
 
@@ -262,8 +264,11 @@ test("the window of what is queued again ends with that of its first attempt", (
   });
   expect(one.store.nextWindowEnd(first, 100)).toBe(startOfTime + 110);
   expect(
-    [109, 110, 120, 130].map((ms) => one.store.pausedPastWindow(first, startOfTime + ms, 100)),
+    [109, 110, 120, 130].map((ms) =>
+      one.store.pausedPastWindow(first, startOfTime + ms, 100, 9).map(({ id }) => id),
+    ),
   ).toEqual([[], [3], [2, 3], [2, 1, 3]]);
+  expect(one.store.pausedPastWindow(first, startOfTime + 130, 100, 2)).toHaveLength(2);
   one.store.record([], [moveTo(delivery(3), "expired")]);
   expect(one.store.nextWindowEnd(first, 100)).toBe(startOfTime + 120);
 });

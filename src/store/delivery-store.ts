@@ -12,17 +12,10 @@
 import type { DeliveryId, DestinationId, MessageRowId } from "../domain/ids.ts";
 import type { AttemptRecord, DeliveryStore, DeliverySummary } from "../engine/ports.ts";
 import { deliveryStateAt, outcomeCode, stateCode } from "./codes.ts";
-import {
-  Claims,
-  claiming,
-  nothingNew,
-  seeing,
-  type OfMessage,
-  type RefreshMessage,
-} from "./claims.ts";
+import { Claims, claiming, moved, seeing, type OfMessage, type RefreshMessage } from "./claims.ts";
 import type { Counts, MessageKind } from "./counts.ts";
 import { deliverySummary, type DeliveryRow } from "./delivery-queries.ts";
-import { deliveriesOfMessage, deliveryIdsOf, type MappedRequests } from "./mapped-requests.ts";
+import { deliveriesOfMessage, type DeliveryKey, type MappedRequests } from "./mapped-requests.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
 const sending = stateCode("sending");
@@ -67,27 +60,40 @@ export function createDeliveryStore(
   };
 }
 
-/** A message has the first state, in the order of the list, that any of its deliveries is in. */
+/**
+ * A message has the first state, in the order of the list, that any of its deliveries is in. Its
+ * other deliveries are read only when the change leaves that open.
+ */
 function refreshing(db: Db, counts: Counts, mapped: MappedRequests): RefreshMessage {
-  const kindWith = (deliveries: string) =>
-    db.prepare<[number], MessageKind & { now: number; outcomes: string | null }>(
-      `SELECT source_id AS sourceId, type, state, outcomes,
-         (SELECT min(state) FROM ${deliveries}) AS now FROM messages WHERE id = ?`,
-    );
-  const ownKind = kindWith("deliveries WHERE message_id = messages.id");
-  const kindInBatches = kindWith(`deliveries WHERE id IN (${deliveryIdsOf("messages.id")})`);
+  const read = db.prepare<[number], MessageKind & { outcomes: string | null }>(
+    "SELECT source_id AS sourceId, type, state, outcomes FROM messages WHERE id = ?",
+  );
+  const reading = (deliveries: string) => ({
+    hasState: db
+      .prepare<[number, number], number>(`SELECT EXISTS (SELECT 1 ${deliveries} AND state = ?)`)
+      .pluck(),
+    first: db.prepare<[number], number>(`SELECT min(state) ${deliveries}`).pluck(),
+  });
+  const own = reading("FROM deliveries WHERE message_id = ?");
+  const inBatches = reading(`FROM (${deliveriesOfMessage}) WHERE true`);
   const setMessageState = db.prepare("UPDATE messages SET state = ? WHERE id = ?");
   const setMessageAttempts = db.prepare(
     `UPDATE messages SET state = ?, attempts = attempts + ?, last_status = coalesce(?, last_status),
        outcomes = ? WHERE id = ?`,
   );
 
-  return (id, { attempts, lastStatus, outcomes }) => {
-    const row = (mapped.hasBatches ? kindInBatches : ownKind).get(id) as MessageKind & {
-      now: number;
-      outcomes: string | null;
-    };
-    const { now: state, outcomes: known, ...before } = row;
+  const stateAfter = (id: number, state: number, { from, to }: OfMessage): number => {
+    if (to <= state) return to;
+    if (from > state) return state;
+    const { hasState, first } = mapped.hasBatches ? inBatches : own;
+    return hasState.get(id, state) === 1 ? state : (first.get(id) as number);
+  };
+
+  return (id, change) => {
+    const { attempts, lastStatus, outcomes } = change;
+    const row = read.get(id) as MessageKind & { outcomes: string | null };
+    const { outcomes: known, ...before } = row;
+    const state = stateAfter(id, before.state, change);
     if (attempts > 0) {
       const all = new Set([...(known?.split(",") ?? []), ...outcomes]);
       setMessageAttempts.run(state, attempts, lastStatus, [...all].sort().join(","), id);
@@ -137,11 +143,16 @@ function recording({ db, counts, mapped, claims, refreshMessage }: Parts): Deliv
         delivery =
           row === undefined
             ? null
-            : { ...row, firstAt: null, claimed, messages: mapped.messagesOf(row) };
+            : {
+                ...row,
+                before: row.state,
+                firstAt: null,
+                claimed,
+                messages: mapped.messagesOf(row),
+              };
         deliveries.set(id, delivery);
         for (const message of delivery?.messages ?? [])
-          if (!messages.has(message))
-            messages.set(message, { attempts: 0, lastStatus: null, outcomes: [] });
+          if (!messages.has(message)) messages.set(message, moved(Infinity, Infinity));
       }
       return delivery;
     };
@@ -183,6 +194,11 @@ function recording({ db, counts, mapped, claims, refreshMessage }: Parts): Deliv
       if (delivery === null) continue;
       writeClaim(delivery);
       if (delivery.firstAt !== null) setFirstAttempt.run(delivery.firstAt, delivery.id);
+      for (const id of delivery.messages) {
+        const message = messages.get(id) as OfMessage;
+        message.from = Math.min(message.from, delivery.before);
+        message.to = Math.min(message.to, delivery.state);
+      }
     }
     for (const [id, added] of messages) refreshMessage(id, added);
   };
@@ -216,7 +232,7 @@ function atStart({
         insertTransition(row.id, now, queued, "restarted", null);
         counts.delivery(row.destination_id, sending, -1);
         counts.delivery(row.destination_id, queued, 1);
-        for (const id of mapped.messagesOf(row)) refreshMessage(id, nothingNew);
+        for (const id of mapped.messagesOf(row)) refreshMessage(id, moved(sending, queued));
       }
       return rows.length;
     }),
@@ -294,10 +310,11 @@ function insertingAttempt(db: Db) {
 }
 
 /**
- * A delivery within one recording; `firstAt` is the start of its first attempt that no change of
+ * A delivery within one recording; `before` is the state of its row, `firstAt` is the start of its first attempt that no change of
  * state has taken note of yet, `claimed` says that its row does not have its claim yet.
  */
 type Touched = DeliveryRow & {
+  before: number;
   firstAt: number | null;
   claimed: boolean;
   messages: readonly number[];
@@ -367,14 +384,14 @@ function dueTimes(db: Db): Pick<DeliveryStore, "nextDueAt"> {
 
 /** The windows of a disabled destination, looked at in each turn in which deliveries are claimed. */
 function windows(
-  { db, claims }: Parts,
+  { db, claims, mapped }: Parts,
   seeClaims: () => void,
 ): Pick<DeliveryStore, "pausedPastWindow" | "nextWindowEnd"> {
-  const firstAttempts = db.prepare<[number, number], { id: number }>(
-    `SELECT id FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND first_attempt_at <= ? ORDER BY first_attempt_at`,
+  const firstAttempts = db.prepare<[number, number, number], DeliveryKey>(
+    `SELECT id, message_id, shape FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND first_attempt_at <= ? ORDER BY first_attempt_at LIMIT ?`,
   );
-  const firstAttemptsQueued = db.prepare<[number, number], { id: number }>(
-    `SELECT id FROM deliveries WHERE destination_id = ? AND state = ${queued} AND first_attempt_at IS NOT NULL AND first_attempt_at <= ?`,
+  const firstAttemptsQueued = db.prepare<[number, number, number], DeliveryKey>(
+    `SELECT id, message_id, shape FROM deliveries WHERE destination_id = ? AND state = ${queued} AND first_attempt_at IS NOT NULL AND first_attempt_at <= ? LIMIT ?`,
   );
   const oldestWindowQueued = db
     .prepare<[number]>(
@@ -391,12 +408,18 @@ function windows(
     if (claims.count(destinationId) > 0) seeClaims();
   };
   return {
-    pausedPastWindow(destinationId: DestinationId, now: number, windowMs: number): DeliveryId[] {
+    pausedPastWindow(destinationId, now, windowMs, maxMessages) {
       see(destinationId);
-      return [
-        ...firstAttempts.all(destinationId, now - windowMs),
-        ...firstAttemptsQueued.all(destinationId, now - windowMs),
-      ].map(({ id }) => id as DeliveryId);
+      const found: { id: DeliveryId; messages: MessageRowId[] }[] = [];
+      let room = maxMessages;
+      for (const rows of [firstAttempts, firstAttemptsQueued])
+        for (const row of rows.all(destinationId, now - windowMs, Math.max(0, room))) {
+          if (room <= 0) break;
+          const messages = mapped.messagesOf(row) as MessageRowId[];
+          found.push({ id: row.id as DeliveryId, messages });
+          room -= messages.length;
+        }
+      return found;
     },
     nextWindowEnd(destinationId: DestinationId, windowMs: number): number | null {
       see(destinationId);

@@ -394,6 +394,7 @@ function unknownKeys(db: Db) {
      FROM unknown_key_requests WHERE write_key = ? ORDER BY id LIMIT 1`,
   );
   const remove = db.prepare("DELETE FROM unknown_key_requests WHERE id = ?");
+  const shorten = db.prepare("UPDATE unknown_key_requests SET body = ? WHERE id = ?");
   const removeAll = db.prepare("DELETE FROM unknown_key_requests WHERE write_key = ?");
   return {
     keepUnknownKeyRequest: db.transaction(
@@ -417,6 +418,7 @@ function unknownKeys(db: Db) {
         : { ...row, headers: JSON.parse(row.headers) as [string, string][] };
     },
     forgetUnknownKeyRequest: (id: number): void => void remove.run(id),
+    shortenUnknownKeyRequest: (id: number, body: Uint8Array): void => void shorten.run(body, id),
     forgetUnknownKey: (writeKey: string): void => void removeAll.run(writeKey),
   };
 }

@@ -31,14 +31,11 @@ type Stored = {
 
 type Open = { id: number; state: number; reason: string | null; parts: number; bytes: number };
 
-/** The ids of the deliveries of a message, as part of a batch too. */
-export const deliveryIdsOf = (message: string): string =>
-  `SELECT id FROM deliveries WHERE message_id = ${message}
-   UNION ALL SELECT delivery_id FROM batch_parts WHERE message_id = ${message}`;
-
-/** Of the message that is the statement's only value. */
+/** Of the message that is the statement's only value; as part of a batch too. */
 export const deliveriesOfMessage = `SELECT d.* FROM (SELECT ? AS message) AS of
-  CROSS JOIN deliveries AS d ON d.id IN (${deliveryIdsOf("of.message")})`;
+  CROSS JOIN deliveries AS d ON d.id IN (
+    SELECT id FROM deliveries WHERE message_id = of.message
+    UNION ALL SELECT delivery_id FROM batch_parts WHERE message_id = of.message)`;
 
 export class MappedRequests {
   /** Whether there may be batches: until then nobody looks for them. */

@@ -66,8 +66,8 @@ export type MessageDraft = Partial<Omit<NewMessage, "offset" | "size" | "route" 
   type?: MessageType | null;
   /** Where it goes. */
   to?: number[];
-  /** Where a mapping sends it, or collects it in batches of three, by their key. */
-  mappedTo?: { to: number; key: string | null }[];
+  /** Where a mapping sends it, or collects it in batches, of three or that many, by their key. */
+  mappedTo?: { to: number; key: string | null; size?: number }[];
   /** Destinations that leave it out. */
   notTo?: number[];
   text?: string;
@@ -143,7 +143,7 @@ function message(
           ...to.map((id) => decision(id, "routed")),
           ...[...Map.groupBy(mappedTo, (mapped) => mapped.to)].map(([id, mapped]) => ({
             ...decision(id, "routed"),
-            requests: mapped.map(({ key }) => mappedRequest(id, key)),
+            requests: mapped.map(({ key, size = 3 }) => mappedRequest(id, key, size)),
           })),
           ...notTo.map((id) => decision(id, "disabled")),
         ],
@@ -154,13 +154,13 @@ function message(
   };
 }
 
-const mappedRequest = (id: number, key: string | null): MappedRequest => ({
+const mappedRequest = (id: number, key: string | null, size: number): MappedRequest => ({
   webhookId: id as WebhookId,
   url: "http://127.0.0.1/hook",
   method: "POST",
   headers: [],
   body: Buffer.from("{}"),
-  batch: key === null ? null : { key, size: 3, waitMs: 1000 },
+  batch: key === null ? null : { key, size, waitMs: 1000 },
 });
 
 export function attempt(

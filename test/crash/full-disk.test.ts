@@ -50,7 +50,7 @@ async function startOnSmallDisk(url: string) {
     holds: new Holds(),
     trust: createTrust(),
     changes,
-    cancelOf: () => {},
+    cancelOf: () => false,
     onAttempts: () => {},
     report,
   });

@@ -166,5 +166,12 @@ describe("lines", () => {
       { jsonrpc: "2.0", id: 2, result: {} },
     ]);
     expect(aborted).toEqual([1, 3]);
+    // A client may use an id again: its cancellation is of both requests.
+    aborted.length = 0;
+    expect(await answersTo([call(1), call(1), cancel, call(3)], waiting)).toEqual([]);
+    expect(aborted).toEqual([1, 1, 3]);
+    aborted.length = 0;
+    expect(await answersTo([call(1), call(2), call(1), cancel, call(3)], waiting)).toHaveLength(1);
+    expect(aborted).toEqual([1, 1, 3]);
   });
 });

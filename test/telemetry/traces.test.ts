@@ -307,6 +307,18 @@ describe("a collector that", () => {
     expect(app.logged).toEqual([`Of 4 spans, ${length} were not exported.`]);
   });
 
+  test("says that it refused more than it got has all of them counted, and no more", async ({
+    start,
+  }) => {
+    const collector = await start.receiver((response) => {
+      response.end(JSON.stringify({ partialSuccess: { rejectedSpans: "100" } }));
+    });
+    const app = await start.app({ traces: collector.url });
+    await deliver(app, await start.receiver());
+    await app.stop();
+    expect(app.logged).toEqual(["Of 4 spans, 4 were not exported."]);
+  });
+
   test.for<[number, string]>([
     [429, "0"],
     [502, "Thu, 01 Jan 1970 00:00:00 GMT"],

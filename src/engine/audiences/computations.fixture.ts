@@ -70,12 +70,14 @@ export function startFailing() {
     configuration,
     onCommitted: () => {},
   });
-  const computations = createComputations({
-    ...parts,
-    configuration,
-    internalMessages,
-    caughtUp: () => profiles.caughtUp(),
-  });
+  const create = () =>
+    createComputations({
+      ...parts,
+      configuration,
+      internalMessages,
+      caughtUp: () => profiles.caughtUp(),
+    });
+  const computations = create();
   const profiles: Follower = new Follower({
     ...parts,
     onApplied: (applied) => computations.onApplied(applied),
@@ -103,6 +105,14 @@ export function startFailing() {
       store.commit([request(users.map(what), { at: clock.now() })]);
       profiles.kick();
       return profiles.caughtUp();
+    },
+    /** What a start finds in the store after a stop. */
+    restarted() {
+      computations.stop();
+      const again = create();
+      again.start();
+      onTestFinished(() => again.stop());
+      return again;
     },
     failAt(nth: number): void {
       failsAt = nth;

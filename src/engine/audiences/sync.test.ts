@@ -332,11 +332,12 @@ test("a start goes on with a sync that a kill interrupted, and after a stop noth
   expect(await app.audiences.sync(id)).toMatchObject({ code: "stopping" });
 });
 
-test("a destination that is connected later gets each user once, also of those who enter meanwhile", async () => {
+/** An audience with so many users, and a first sync of a destination that has reached some. */
+async function startFirstSync(count: number) {
   const app = startFailing();
   const live = { name: "Buyers", rule, sync: "each-event" as const };
   const { id } = (await app.audiences.create(live)) as { id: AudienceId };
-  const users = usersOf(1000);
+  const users = usersOf(count);
   await app.send(users);
   const late = app.configuration.createDestination({
     name: "Late",
@@ -345,20 +346,36 @@ test("a destination that is connected later gets each user once, also of those w
   });
   if (!("id" in late)) throw new Error(late.message);
   const connected = app.audiences.update(id, { destinationIds: [late.id] });
-  const sent = (): number => app.audiences.list()[0]?.firstSyncs[0]?.sent ?? 0;
-  while (sent() === 0) await nextTurn();
-  await app.send(["a", "z"]);
-  await connected;
-  await app.activity.whenQuiet();
-  const usersWith = (reason: string): unknown[] =>
+  while ((app.audiences.list()[0]?.firstSyncs[0]?.sent ?? 0) === 0) await nextTurn();
+  const reached = (): unknown[] =>
     app.db
       .prepare(
         `SELECT user_id FROM decisions JOIN messages ON messages.id = decisions.message_id
-         WHERE destination_id = ? AND decisions.reason = ? ORDER BY user_id`,
+         WHERE destination_id = ? AND decisions.reason = 'routed' ORDER BY user_id`,
       )
       .pluck()
-      .all(late.id, reason);
+      .all(late.id);
+  return { app, users, connected, reached };
+}
+
+test("a destination that is connected later gets each user once, also of those who enter meanwhile", async () => {
+  const { app, users, connected, reached } = await startFirstSync(1000);
+  await app.send(["a", "z"]);
+  await connected;
+  await app.activity.whenQuiet();
   // The first sync had passed one of them, and not the other.
-  expect(usersWith("routed")).toEqual(["a", ...users, "z"]);
+  expect(reached()).toEqual(["a", ...users, "z"]);
   expect(app.audiences.list()[0]?.firstSyncs).toEqual([]);
+});
+
+test("a first sync that a stop interrupts goes on at the next start, and reaches each user once", async () => {
+  const { app, users, connected, reached } = await startFirstSync(200);
+  app.stop();
+  await connected;
+  await app.activity.whenQuiet();
+  expect(reached().length).toBeLessThan(200);
+  const again = app.restarted();
+  await app.activity.whenQuiet();
+  expect(reached()).toEqual(users);
+  expect(again.audiences.list()[0]?.firstSyncs).toEqual([]);
 });

@@ -204,10 +204,38 @@ test("the deliveries of a deleted destination are cancelled, queued and waiting 
     ),
   );
   one.add("queued", 2);
-  one.deliveries.cancelOf(1 as DestinationId);
+  const cancelled: number[] = [];
+  while (one.deliveries.cancelOf(1 as DestinationId)) cancelled.push(countOf(one, "cancelled"));
+  expect(cancelled).toEqual([200, 225, 425, 450]);
   expect([countOf(one, "cancelled"), countOf(one, "queued")]).toEqual([450, 1]);
   expect(one.store.deliveryDetails(1 as DeliveryId)?.transitions.at(-1)).toMatchObject({
     state: "cancelled",
     reason: "destination_deleted",
   });
+});
+
+test("a slice of batches has 2,000 messages at most, or one larger batch", async () => {
+  const one = startDeliveries(0);
+  const mappedTo = [{ to: 1, key: "k", size: 900 }];
+  one.store.commit([request(Array.from({ length: 4500 }, () => ({ mappedTo })))]);
+  const single = [{ to: 1, key: "large", size: 2500 }];
+  one.store.commit([request(Array.from({ length: 2500 }, () => ({ mappedTo: single })))]);
+  const { record } = one.store;
+  const sizes: number[] = [];
+  one.store.record = (attempts, transitions) => {
+    sizes.push(transitions.length);
+    record(attempts, transitions);
+  };
+  const job = one.deliveries.retryAll({});
+  while (job.state === "running") await nextTurn();
+  expect([sizes.splice(0), job.retried]).toEqual([[1, 2, 2, 1], 6]);
+  const ids = [1, 2, 3, 4, 5, 6].map((id) => id as DeliveryId);
+  one.store.record(
+    [],
+    ids.map((id) => moveTo(id, "failed")),
+  );
+  sizes.length = 0;
+  const again = one.deliveries.retryThese(ids);
+  while (again.state === "running") await nextTurn();
+  expect([sizes, again.retried]).toEqual([[2, 2, 1, 1], 6]);
 });

@@ -25,8 +25,12 @@ import { nextTurn } from "../real-time.ts";
 
 const retryableStates: readonly DeliveryState[] = ["waiting", "failed", "expired", "cancelled"];
 
-/** Deliveries that a job requeues between two turns of the event loop. */
+/**
+ * Deliveries that a job requeues, or that are cancelled with their destination, between two turns
+ * of the event loop; fewer when they are batches with more messages than this.
+ */
 const jobSlice = 200;
+const maxSliceMessages = 2000;
 
 /** Ended jobs that are kept: more than anybody looks at. */
 const maxEndedJobs = 100;
@@ -55,7 +59,11 @@ type RetryJobs = Pick<
 > & { stop(): void };
 
 export function createDeliveries(options: DeliveriesOptions): Deliveries & {
-  cancelOf(destination: DestinationId): void;
+  /**
+   * Cancels a slice of the deliveries of a deleted destination; the delivery scheduler asks for the
+   * next. False when there is none.
+   */
+  cancelOf(destination: DestinationId): boolean;
   /** Ends the running retry jobs before the store closes. */
   stop(): void;
 } {
@@ -103,9 +111,12 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
     },
     cancelOf(destination) {
       for (const state of ["queued", "waiting"] as const) {
-        for (const page of pages(store, { destinationId: destination }, state))
-          record(page, "cancelled", "destination_deleted", options);
+        const [slice] = pages(store, { destinationId: destination }, state);
+        if (slice === undefined) continue;
+        record(slice, "cancelled", "destination_deleted", options);
+        return true;
       }
+      return false;
     },
   };
 }
@@ -128,8 +139,13 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
   }
 
   function* inSlices(ids: readonly DeliveryId[]): Generator<DeliverySummary[]> {
-    for (let from = 0; from < ids.length; from += jobSlice)
-      yield ids.slice(from, from + jobSlice).flatMap((id) => store.delivery(id) ?? []);
+    const known = function* (): Generator<DeliverySummary> {
+      for (const id of ids) {
+        const delivery = store.delivery(id);
+        if (delivery !== null) yield delivery;
+      }
+    };
+    yield* slicesOf(known());
   }
 
   function* retrying(slices: Iterable<DeliverySummary[]>): Generator<JobSlice> {
@@ -251,7 +267,7 @@ function destinationsOf(
 }
 
 /**
- * Pages of deliveries in one state, newest first, whatever happens to those of earlier pages
+ * Slices of the deliveries in one state, newest first, whatever happens to those of earlier slices
  * meanwhile.
  */
 function* pages(
@@ -260,9 +276,25 @@ function* pages(
   state: DeliveryState,
 ): Generator<DeliverySummary[]> {
   for (let before: DeliveryId | null = null; ;) {
-    const { items } = store.deliveries({ ...filter, state }, jobSlice, before);
-    if (items.length > 0) yield items;
-    if (items.length < jobSlice) return;
-    before = items.at(-1)?.id ?? null;
+    const { items, nextCursor } = store.deliveries({ ...filter, state }, jobSlice, before);
+    yield* slicesOf(items);
+    if (nextCursor === null) return;
+    before = nextCursor;
   }
+}
+
+function* slicesOf(deliveries: Iterable<DeliverySummary>): Generator<DeliverySummary[]> {
+  let slice: DeliverySummary[] = [];
+  let messages = 0;
+  for (const delivery of deliveries) {
+    const count = delivery.messages?.length ?? 1;
+    if (slice.length > 0 && (slice.length === jobSlice || messages + count > maxSliceMessages)) {
+      yield slice;
+      slice = [];
+      messages = 0;
+    }
+    slice.push(delivery);
+    messages += count;
+  }
+  if (slice.length > 0) yield slice;
 }

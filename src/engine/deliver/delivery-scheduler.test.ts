@@ -58,7 +58,7 @@ function startWithHeld() {
     holds: new Holds(),
     trust: createTrust(),
     changes,
-    cancelOf: () => {},
+    cancelOf: () => false,
     onAttempts: () => {},
     report: (error) => reported.push(error),
   });
@@ -307,6 +307,61 @@ test("three times as many are claimed as a lane has connections, 128 at once, an
   many.commit(300);
   await until(() => kept.length === 64);
   expect([claims.slice(0, 2), many.count().sending]).toEqual([[128, 64], 192]);
+});
+
+test("a turn claims 1,000 messages or 8 MB of all destinations, and the next goes on where it stopped", async () => {
+  const one = await startScheduler(200);
+  const { store, scheduler } = one;
+  const [first] = one.destination.webhooks;
+  const ids = [one.destination.id];
+  for (const name of ["Two", "Three", "Four"]) {
+    const made = one.configuration.createDestination({
+      name,
+      sourceIds: [],
+      webhooks: [{ url: first!.url, headers: {} }],
+    });
+    if (isProblem(made)) throw new Error(made.message);
+    ids.push(made.id);
+  }
+  const claims: [turn: number, destination: number, deliveries: number][] = [];
+  let turn = 0;
+  const { claim } = store;
+  store.claim = (destination, ...more) => {
+    const claimed = claim(destination, ...more);
+    if (claimed.length > 0) claims.push([turn, destination, claimed.length]);
+    return claimed;
+  };
+  const looksAt = async (turns: number): Promise<void> => {
+    scheduler.kick();
+    for (turn = 1; turn <= turns; turn += 1) await nextTurn();
+  };
+  const mappedTo = ids.map((to) => ({ to, key: "k", size: 600 }));
+  store.commit([request(Array.from({ length: 600 }, () => ({ mappedTo })))]);
+  await looksAt(2);
+  const [a, b, c, d] = ids as number[];
+  expect(claims.splice(0)).toEqual([
+    [1, a, 1],
+    [1, b, 1],
+    [2, c, 1],
+    [2, d, 1],
+  ]);
+  await one.activity.whenQuiet();
+  claims.length = 0;
+  const text = "x".repeat(2_500_000);
+  store.commit([
+    request([
+      { to: [a!], text },
+      { to: [a!], text },
+      { to: [a!, b!], text },
+      { to: [a!, b!], text },
+    ]),
+  ]);
+  await looksAt(2);
+  expect(claims.splice(0)).toEqual([
+    [1, a, 4],
+    [2, b, 2],
+  ]);
+  await one.activity.whenQuiet();
 });
 
 test("one timer waits for the earliest due time, and moves when that does", async () => {

@@ -16,7 +16,7 @@ import type { CommittedMessage, DeliveryStore, RecordedAttempt, UnderWay } from 
 import { storeFailure } from "../store-failure.ts";
 import { startTimer, type RealTimer } from "../real-time.ts";
 import { createLanes, type Lanes } from "./sender.ts";
-import { Recorder } from "./recorder.ts";
+import { maxRecordedMessages, Recorder } from "./recorder.ts";
 import { Rounds, type RoundsOptions } from "./rounds.ts";
 import type { DeliveryThread } from "./delivery-thread.ts";
 import type { Trust } from "./dial.ts";
@@ -32,6 +32,13 @@ const maxBytesUnderWay = 32 * 1024 * 1024;
  * loop.
  */
 const claimAtOnce = 128;
+
+/**
+ * What one turn of the event loop claims of all destinations together. A batch counts with each of
+ * its messages.
+ */
+const maxClaimedMessages = 1000;
+const maxClaimedBytes = 8_000_000;
 
 /**
  * An attempt that takes longer has its claim in the data file, so that a start after a kill tells
@@ -59,8 +66,8 @@ type DeliverySchedulerOptions = {
   idleMs?: number | undefined;
   traces?: RoundsOptions["traces"];
   changes: Changes;
-  /** Cancels the deliveries of a deleted destination. */
-  cancelOf: (destination: DestinationId) => void;
+  /** Cancels a slice of the deliveries of a deleted destination; false when there is none. */
+  cancelOf: (destination: DestinationId) => boolean;
   onAttempts: (attempts: readonly RecordedAttempt[]) => void;
   report: (error: unknown) => void;
 };
@@ -76,6 +83,8 @@ export class DeliveryScheduler {
   #dueTimer: { at: number; timer: ClockTimer } | null = null;
   #recordClaims: RealTimer | null = null;
   #stopping = false;
+  /** Begins the next turn, where the last one had no room left for it. */
+  #nextToClaim: DestinationId | null = null;
   /** Webhooks may be gone whose lanes are still open. */
   #hasUnusedLanes = false;
   #retryAfterError: RealTimer | null = null;
@@ -254,13 +263,14 @@ export class DeliveryScheduler {
     const { store, clock } = this.#options;
     const destinations = this.#withWork();
     const enabled = destinations.filter((destination) => destination.enabled);
-    for (const destination of enabled) this.#claim(destination);
+    this.#claimOf(enabled);
     let next = store.nextDueAt(
       enabled.filter((destination) => this.#room(destination) > 0).map(({ id }) => id),
     );
+    const room = { messages: maxRecordedMessages };
     for (const destination of destinations) {
       if (destination.enabled) continue;
-      const end = this.#expirePaused(destination);
+      const end = this.#expirePaused(destination, room);
       if (end !== null && (next === null || end < next)) next = end;
     }
     this.#sleepUntil(next);
@@ -275,14 +285,14 @@ export class DeliveryScheduler {
   }
 
   /**
-   * The destination of a delivery can be deleted while the result of its round waits to be recorded,
-   * or while Hookyard is stopping.
+   * Cancels a slice of the deliveries of a deleted destination. It can be deleted while the result
+   * of a round waits to be recorded, or while Hookyard is stopping.
    */
   #cancelOrphans(): void {
     if (this.#recorder.failure !== null) return;
     const { configuration, store, cancelOf } = this.#options;
     for (const id of [...store.destinationsWithWork()])
-      if (configuration.destination(id) === undefined) cancelOf(id);
+      if (configuration.destination(id) === undefined && cancelOf(id)) return this.kick();
   }
 
   #closeUnusedLanes(): void {
@@ -291,11 +301,30 @@ export class DeliveryScheduler {
     this.#hasUnusedLanes = !this.#lanes.closeUnused(new Set(configured));
   }
 
-  #claim(destination: Destination): void {
+  #claimOf(destinations: readonly Destination[]): void {
+    const room = { messages: maxClaimedMessages, bytes: maxClaimedBytes };
+    const first = Math.max(
+      0,
+      destinations.findIndex(({ id }) => id === this.#nextToClaim),
+    );
+    this.#nextToClaim = null;
+    for (const destination of [...destinations.slice(first), ...destinations.slice(0, first)]) {
+      if (room.messages <= 0 || room.bytes <= 0) {
+        this.#nextToClaim = destination.id;
+        return;
+      }
+      this.#claim(destination, room);
+    }
+  }
+
+  /** Takes what it claims from the room. */
+  #claim(destination: Destination, room: { messages: number; bytes: number }): void {
     const limit = this.#room(destination);
     if (limit <= 0) return;
     const { store, clock } = this.#options;
-    for (const delivery of store.claim(destination.id, clock.now(), limit)) {
+    for (const delivery of store.claim(destination.id, clock.now(), limit, room)) {
+      room.messages -= Math.max(1, delivery.mapped?.messages.length ?? 0);
+      room.bytes -= delivery.payload.length;
       this.#rounds.begin(delivery, destination);
       this.#recordClaims ??= startTimer(claimWrittenAfterMs, () => {
         this.#recordClaims = null;
@@ -323,26 +352,21 @@ export class DeliveryScheduler {
   }
 
   /**
-   * The deliveries of a disabled destination are paused, but their windows run on. Returns when the
-   * next window ends.
+   * The deliveries of a disabled destination are paused, but their windows run on. Takes the
+   * messages of those that expire from the room, and returns when the next window ends.
    */
-  #expirePaused(destination: Destination): number | null {
+  #expirePaused(destination: Destination, room: { messages: number }): number | null {
     // What has expired here is still paused in the store, and would be found again.
-    if (this.#recorder.failure !== null) return null;
+    if (this.#recorder.failure !== null || this.#recorder.hasWaiting) return null;
     const { store, configuration, clock } = this.#options;
     const { windowMs } = configuration.retryProfileOf(destination);
     const now = clock.now();
-    for (const deliveryId of store.pausedPastWindow(destination.id, now, windowMs)) {
-      this.#recorder.transition(
-        {
-          deliveryId,
-          at: now,
-          state: "expired",
-          reason: "window_closed_while_disabled",
-          nextAttemptAt: null,
-        },
-        [],
-      );
+    const expired = store.pausedPastWindow(destination.id, now, windowMs, room.messages);
+    for (const { id: deliveryId, messages } of expired) {
+      room.messages -= messages.length;
+      const reason = "window_closed_while_disabled";
+      const ended = { deliveryId, at: now, state: "expired", reason, nextAttemptAt: null } as const;
+      this.#recorder.transition(ended, messages);
     }
     this.#recorder.flush();
     return store.nextWindowEnd(destination.id, windowMs);

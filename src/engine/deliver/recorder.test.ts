@@ -55,16 +55,16 @@ function startRecorder({ underWay = 1 } = {}) {
 
 test("a record waits three milliseconds for others, and not at all when nothing is under way or 64 wait", () => {
   const { recorder, seen } = startRecorder();
-  recorder.attempt(ended(id));
-  recorder.attempt(ended(id, { round: 2 }));
+  recorder.attempt(ended(id), [row]);
+  recorder.attempt(ended(id, { round: 2 }), [row]);
   vi.advanceTimersByTime(2);
   expect(seen.ready).toBe(0);
   vi.advanceTimersByTime(1);
   expect(seen.ready).toBe(1);
   recorder.flush();
-  for (let round = 3; round < 66; round += 1) recorder.attempt(ended(id, { round }));
+  for (let round = 3; round < 66; round += 1) recorder.attempt(ended(id, { round }), [row]);
   expect(seen.ready).toBe(1);
-  recorder.attempt(ended(id, { round: 66 }));
+  recorder.attempt(ended(id, { round: 66 }), [row]);
   expect(seen.ready).toBe(2);
   recorder.flush();
   vi.advanceTimersByTime(100);
@@ -77,7 +77,7 @@ test("a record waits three milliseconds for others, and not at all when nothing 
 test("a flush writes everything once, tells what changed, and ends the work", () => {
   const { recorder, seen, noted, attempts } = startRecorder();
   const activity = new Activity();
-  recorder.attempt(ended(id));
+  recorder.attempt(ended(id), [row]);
   recorder.transition(moveTo(id, "delivered"), [row]);
   recorder.endWhenRecorded(activity.begin());
   expect(activity.isQuiet(true)).toBe(false);
@@ -92,7 +92,7 @@ test("a flush writes everything once, tells what changed, and ends the work", ()
     ["deliveries", ["dlv_000000001"]],
     ["messages", ["msg_000000001"]],
   ]);
-  recorder.attempt(ended(id, { round: 2 }));
+  recorder.attempt(ended(id, { round: 2 }), [row]);
   recorder.flush();
   recorder.flush();
   expect([attempts(), recorder.attempts, seen.recorded]).toEqual([2, 2, [1, 1]]);
@@ -114,7 +114,7 @@ test("what the store refuses is reported once, kept, and tried again every half 
   const { recorder, seen, attempts, refuse, allow, noted } = startRecorder();
   const activity = new Activity();
   refuse();
-  recorder.attempt(ended(id));
+  recorder.attempt(ended(id), [row]);
   recorder.endWhenRecorded(activity.begin());
   recorder.flush();
   expect(recorder.failure).toMatchObject({ message: "full" });
@@ -138,7 +138,7 @@ test("what the store refuses is reported once, kept, and tried again every half 
   expect(noted().map(([area]) => area)).toEqual(["deliveries", "messages"]);
   vi.advanceTimersByTime(2000);
   expect([seen.ready, vi.getTimerCount()]).toEqual([2, 0]);
-  recorder.attempt(ended(id, { round: 2 }));
+  recorder.attempt(ended(id, { round: 2 }), [row]);
   vi.advanceTimersByTime(3);
   expect(seen.ready).toBe(3);
 });
@@ -146,7 +146,7 @@ test("what the store refuses is reported once, kept, and tried again every half 
 test("what belongs to deleted deliveries is forgotten: written by nobody, told to nobody, and no longer work", () => {
   const { recorder, attempts, noted, seen } = startRecorder();
   const activity = new Activity();
-  recorder.attempt(ended(id));
+  recorder.attempt(ended(id), [row]);
   recorder.transition(moveTo(id, "delivered"), [row]);
   recorder.endWhenRecorded(activity.begin());
   recorder.forget();
@@ -157,12 +157,50 @@ test("what belongs to deleted deliveries is forgotten: written by nobody, told t
   expect(noted()).toEqual([["deliveries", ["dlv_000000001"]]]);
 });
 
+const rows = (count: number) => Array.from({ length: count }, (_, nth) => nth as MessageRowId);
+
+test("a flush writes 2,000 messages at most, or one larger batch, and asks for the next", () => {
+  const { recorder, seen, attempts } = startRecorder({ underWay: 1000 });
+  const activity = new Activity();
+  const end = (nth: number, messages: number): void => {
+    recorder.attempt(ended(nth as DeliveryId), rows(messages));
+    recorder.endWhenRecorded(activity.begin());
+    recorder.transition(moveTo(nth as DeliveryId, "delivered"), rows(messages));
+  };
+  for (const [nth, messages] of [1500, 500, 1, 2500, 1999].entries()) end(nth + 1, messages);
+  const steps = [1, 2, 3, 4].map(() => {
+    recorder.flush();
+    return [seen.recorded.at(-1), seen.ready, recorder.hasWaiting, activity.isQuiet(true)];
+  });
+  expect(steps).toEqual([
+    [2, 1, true, false],
+    [1, 2, true, false],
+    [1, 3, true, false],
+    [1, 3, false, true],
+  ]);
+  // Only the first is in the store.
+  expect([attempts(), recorder.attempts]).toEqual([1, 5]);
+});
+
+test("a flush writes 8 MB of heads and answers at most, and a stop writes all", () => {
+  const { recorder, seen } = startRecorder();
+  const response = { status: 200, head: "h", body: Buffer.alloc(2_999_999), bodyLength: 1 };
+  for (let nth = 1; nth < 7; nth += 1)
+    recorder.attempt(ended(nth as DeliveryId, { response: { ...response }, requestHead: "" }), [
+      row,
+    ]);
+  recorder.flush();
+  expect(seen.recorded).toEqual([2]);
+  recorder.stop();
+  expect(seen.recorded).toEqual([2, 2, 2]);
+});
+
 test("a stop writes what waits, and nothing after that", () => {
   const { recorder, attempts } = startRecorder();
-  recorder.attempt(ended(id));
+  recorder.attempt(ended(id), [row]);
   recorder.stop();
   expect([attempts(), vi.getTimerCount()]).toEqual([1, 0]);
-  recorder.attempt(ended(id, { round: 2 }));
+  recorder.attempt(ended(id, { round: 2 }), [row]);
   recorder.flush();
   expect(attempts()).toBe(1);
   vi.advanceTimersByTime(3);
@@ -171,7 +209,7 @@ test("a stop writes what waits, and nothing after that", () => {
 test("a stop while the store refuses leaves no timer", () => {
   const { recorder, refuse } = startRecorder();
   refuse();
-  recorder.attempt(ended(id));
+  recorder.attempt(ended(id), [row]);
   recorder.stop();
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -4,7 +4,7 @@
  * kept and written later.
  */
 
-import { deliveryIds, messageIds, type MessageRowId } from "../../domain/ids.ts";
+import { deliveryIds, messageIds, type DeliveryId, type MessageRowId } from "../../domain/ids.ts";
 import type { Work } from "../clock/activity.ts";
 import type { Changes } from "../pipeline.ts";
 import type { DeliveryStore, RecordedAttempt, Transition } from "../ports.ts";
@@ -15,6 +15,13 @@ const enough = 64;
 
 /** How long a record waits for others to share its transaction. */
 const gatherMs = 3;
+
+/**
+ * What one transaction writes at most: few enough rows and bytes to free the event loop after some
+ * 50 ms. A batch counts with each of its messages. The rest follows in the next turn.
+ */
+export const maxRecordedMessages = 2000;
+const maxRecordedBytes = 8_000_000;
 
 const retryMs = 500;
 
@@ -28,12 +35,20 @@ type RecorderOptions = {
   report: (error: unknown) => void;
 };
 
+/** What ended of one delivery without another in between, which is written together. */
+type Ended = {
+  deliveryId: DeliveryId | null;
+  attempts: RecordedAttempt[];
+  transitions: Transition[];
+  messages: readonly MessageRowId[];
+  works: Work[];
+  bytes: number;
+};
+
 export class Recorder {
   readonly #options: RecorderOptions;
-  #attempts: RecordedAttempt[] = [];
-  #transitions: Transition[] = [];
-  #messages: MessageRowId[] = [];
-  #works: Work[] = [];
+  #waiting: Ended[] = [];
+  #attemptsWaiting = 0;
   #timer: RealTimer | null = null;
   #failure: unknown = null;
   #stopped = false;
@@ -44,21 +59,43 @@ export class Recorder {
     this.#options = options;
   }
 
-  attempt(record: RecordedAttempt): void {
-    this.#attempts.push(record);
+  /** `messages` are those of the delivery. */
+  attempt(record: RecordedAttempt, messages: readonly MessageRowId[]): void {
+    const ended = this.#of(record.deliveryId, messages);
+    ended.attempts.push(record);
+    ended.bytes +=
+      record.requestHead.length +
+      (record.response === null ? 0 : record.response.head.length + record.response.body.length);
+    this.#attemptsWaiting += 1;
     this.soon();
   }
 
   /** Ends this work once everything to record by now is recorded. */
   endWhenRecorded(work: Work): void {
-    this.#works.push(work);
+    const ended = this.#waiting.at(-1) ?? this.#begin(null, []);
+    ended.works.push(work);
     this.soon();
   }
 
   transition(transition: Transition, messages: readonly MessageRowId[]): void {
-    this.#transitions.push(transition);
-    for (const id of messages) this.#messages.push(id);
+    this.#of(transition.deliveryId, messages).transitions.push(transition);
     this.soon();
+  }
+
+  #of(deliveryId: DeliveryId, messages: readonly MessageRowId[]): Ended {
+    const last = this.#waiting.at(-1);
+    return last?.deliveryId === deliveryId ? last : this.#begin(deliveryId, messages);
+  }
+
+  #begin(deliveryId: DeliveryId | null, messages: readonly MessageRowId[]): Ended {
+    const ended = { deliveryId, messages, attempts: [], transitions: [], works: [], bytes: 0 };
+    this.#waiting.push(ended);
+    return ended;
+  }
+
+  /** Whether anything was left for the next turn. */
+  get hasWaiting(): boolean {
+    return this.#waiting.length > 0;
   }
 
   /**
@@ -67,21 +104,21 @@ export class Recorder {
    */
   soon(): void {
     if (this.#failure !== null) return;
-    if (this.#attempts.length >= enough || this.#options.attemptsUnderWay() === 0)
+    if (this.#attemptsWaiting >= enough || this.#options.attemptsUnderWay() === 0)
       this.#options.onReady();
     else this.#timer ??= startTimer(gatherMs, () => this.#options.onReady());
   }
 
+  /** Writes as much as one transaction may have; the rest is for the next call. */
   flush(): void {
     this.#timer?.cancel();
     this.#timer = null;
-    if (
-      this.#stopped ||
-      (this.#attempts.length === 0 && this.#transitions.length === 0 && this.#works.length === 0)
-    )
-      return;
+    if (this.#stopped || this.#waiting.length === 0) return;
+    const ended = this.#next();
+    const attempts = ended.flatMap((each) => each.attempts);
+    const transitions = ended.flatMap((each) => each.transitions);
     try {
-      this.#options.store.record(this.#attempts, this.#transitions);
+      this.#options.store.record(attempts, transitions);
     } catch (error) {
       if (this.#failure === null) this.#options.report(error);
       this.#failure = error;
@@ -89,17 +126,29 @@ export class Recorder {
       return;
     }
     this.#failure = null;
-    this.attempts += this.#attempts.length;
-    this.#options.onRecorded(this.#attempts);
-    for (const { deliveryId } of this.#transitions)
-      this.#options.changes.note("deliveries", deliveryIds.format(deliveryId));
-    for (const id of this.#messages) this.#options.changes.note("messages", messageIds.format(id));
-    const works = this.#works;
-    this.#messages = [];
-    this.#attempts = [];
-    this.#transitions = [];
-    this.#works = [];
-    for (const work of works) work.end();
+    this.#waiting.splice(0, ended.length);
+    this.#attemptsWaiting -= attempts.length;
+    this.attempts += attempts.length;
+    this.#options.onRecorded(attempts);
+    const { changes } = this.#options;
+    for (const { deliveryId } of transitions)
+      changes.note("deliveries", deliveryIds.format(deliveryId));
+    for (const each of ended)
+      if (each.transitions.length > 0)
+        for (const id of each.messages) changes.note("messages", messageIds.format(id));
+    for (const { works } of ended) for (const work of works) work.end();
+    if (this.#waiting.length > 0) this.#options.onReady();
+  }
+
+  #next(): Ended[] {
+    let messages = 0;
+    let bytes = 0;
+    const end = this.#waiting.findIndex((each, index) => {
+      messages += Math.max(1, each.messages.length);
+      bytes += each.bytes;
+      return index > 0 && (messages > maxRecordedMessages || bytes > maxRecordedBytes);
+    });
+    return end === -1 ? [...this.#waiting] : this.#waiting.slice(0, end);
   }
 
   /**
@@ -112,15 +161,14 @@ export class Recorder {
 
   /** Discards the records of deleted deliveries. */
   forget(): void {
-    for (const work of this.#works) work.end();
-    this.#attempts = [];
-    this.#transitions = [];
-    this.#messages = [];
-    this.#works = [];
+    for (const { works } of this.#waiting.splice(0)) for (const work of works) work.end();
+    this.#attemptsWaiting = 0;
   }
 
+  /** Writes everything that waits. */
   stop(): void {
-    this.flush();
+    do this.flush();
+    while (this.#waiting.length > 0 && this.#failure === null);
     this.#stopped = true;
     this.#timer?.cancel();
   }

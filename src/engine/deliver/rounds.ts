@@ -228,16 +228,19 @@ export class Rounds {
       trace?.end(result);
       const status = result.outcome === "http_error" ? (result.response?.status ?? null) : null;
       const retryable = isRetryable(profile, result.outcome, status);
-      recorder.attempt({
-        ...result,
-        deliveryId: delivery.id,
-        messageRow: delivery.messageRow,
-        destinationId: delivery.destinationId,
-        round: delivery.round,
-        webhookId: webhook.id,
-        webhookUrl: webhook.url,
-        retryable,
-      });
+      recorder.attempt(
+        {
+          ...result,
+          deliveryId: delivery.id,
+          messageRow: delivery.messageRow,
+          destinationId: delivery.destinationId,
+          round: delivery.round,
+          webhookId: webhook.id,
+          webhookUrl: webhook.url,
+          retryable,
+        },
+        messagesOf(delivery),
+      );
       recorder.endWhenRecorded(work);
       this.#endAttempt(round, webhook, { ...result, retryable });
     }

@@ -23,7 +23,8 @@ import type { Problem } from "../../domain/problem.ts";
 import type { MessageType } from "../../domain/states.ts";
 import { traitWords } from "../../domain/trait-words.ts";
 import type { IncomingRequest, NewMessage } from "../ports.ts";
-import { route } from "../route/route.ts";
+import { createWeigher, finished, routing, type Routing } from "../route/route.ts";
+import type { RoutedMessage } from "../route/decision.ts";
 import { maxBatchMessages, type ParsedBody } from "./read-request.ts";
 
 /**
@@ -65,7 +66,13 @@ export type RequestFacts = {
   replayOf?: MessageRowId;
 };
 
-export type AcceptedRequest = IncomingRequest & {
+/** `routing` is `route` in steps. */
+type AcceptedMessage = NewMessage & { routing: () => Routing };
+
+export type AcceptedRequest = Omit<IncomingRequest, "messages"> & {
+  messages: AcceptedMessage[];
+  /** How long routing and writing it may take, in steps of routing. */
+  weight: number;
   /** Of its body, and of what its defaults add to its messages. */
   bytes: number;
   /** Messages over the limit of a batch: the last of `messages` is the record of all of them. */
@@ -77,8 +84,10 @@ export function acceptRequest(
   { root, items, spans, end }: ParsedBody,
 ): AcceptedRequest {
   const frame = frameOf(facts, root);
-  const messages: NewMessage[] = [];
+  const weigh = createWeigher(facts.source, facts.destinations);
+  const messages: AcceptedMessage[] = [];
   let mergeCost = 0;
+  let weight = 0;
   for (const [place, { start, end: itemEnd }] of spans.slice(0, maxBatchMessages).entries()) {
     const { message, cost } = acceptMessage(
       facts,
@@ -89,6 +98,7 @@ export function acceptRequest(
     );
     if (mergeCost + cost > maxMergeCost) break;
     mergeCost += cost;
+    weight += message.rejection === null ? weigh(message.size + cost) : 1;
     messages.push(message);
   }
   const surplus = items.length - messages.length;
@@ -102,7 +112,7 @@ export function acceptRequest(
       ),
     );
   }
-  return { ...requestOf(facts), messages, bytes: facts.body.length + mergeCost, surplus };
+  return { ...requestOf(facts), messages, bytes: facts.body.length + mergeCost, weight, surplus };
 }
 
 /** All messages over the limit are one record, of a batch of 250,000 too. */
@@ -125,14 +135,20 @@ export function recordMalformed(facts: RequestFacts, { code, message }: Problem)
     { offset: 0, size: facts.body.length },
     { reason: code, detail: message },
   );
-  return { ...requestOf(facts), messages: [rejected], bytes: facts.body.length, surplus: 0 };
+  return {
+    ...requestOf(facts),
+    messages: [rejected],
+    bytes: facts.body.length,
+    weight: 1,
+    surplus: 0,
+  };
 }
 
 function rejectedWhole(
   facts: RequestFacts,
   span: { offset: number; size: number },
   rejection: Rejection,
-): NewMessage {
+): AcceptedMessage {
   return {
     ...span,
     messageId: randomUUID(),
@@ -147,7 +163,7 @@ function rejectedWhole(
     deduplicate: false,
     replayOf: null,
     computed: false,
-    route: nowhere,
+    ...nowhere,
   };
 }
 
@@ -157,7 +173,7 @@ function acceptMessage(
   item: Json,
   offset: number,
   size: number,
-): { message: NewMessage; cost: number } {
+): { message: AcceptedMessage; cost: number } {
   const { source, receivedAt, destinations, seed } = facts;
   const checked = checkMessage(item, size, frame, facts.typeFromPath);
   const replayOf = facts.replayOf ?? null;
@@ -178,13 +194,21 @@ function acceptMessage(
       deduplicate: false,
       replayOf,
       computed: false,
-      route: nowhere,
+      ...nowhere,
     };
     return { message: rejected, cost: 0 };
   }
   const { message } = checked;
   const messageId = message.messageId ?? randomUUID();
   const rejection = suppression(message, facts);
+  const steps = (): Routing =>
+    routing({
+      message: Object.assign(message, { messageId }),
+      source,
+      receivedAt,
+      destinations,
+      seed,
+    });
   const accepted = {
     offset,
     size,
@@ -200,14 +224,8 @@ function acceptMessage(
     deduplicate: rejection === null && source.deduplicate,
     replayOf,
     computed: source.kind === "audience",
-    route: () =>
-      route({
-        message: Object.assign(message, { messageId }),
-        source,
-        receivedAt,
-        destinations,
-        seed,
-      }),
+    routing: steps,
+    route: () => finished(steps()),
   };
   return { message: accepted, cost: checked.mergeCost };
 }
@@ -277,7 +295,14 @@ function isGoVersion1(library: { name: string; version: string } | null): boolea
   return library?.name === "analytics-go" && library.version.startsWith("1.");
 }
 
-const nowhere = () => ({ decisions: [], plan: null, payloads: {} });
+const unrouted = (): RoutedMessage => ({ decisions: [], plan: null, payloads: {} });
+const nowhere = {
+  route: unrouted,
+  // oxlint-disable-next-line require-yield -- nothing is routed, so there is no step
+  *routing(): Routing {
+    return unrouted();
+  },
+};
 
 /** `analytics-go (version: 2.1.0)`, as the Go library writes it. */
 const versionInComment = /^([^\s/(]+)\s*\(version:\s*([^)\s]+)\s*\)/;

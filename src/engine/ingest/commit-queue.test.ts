@@ -1,15 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { Activity } from "../clock/activity.ts";
-import type { CommittedMessage, IncomingRequest } from "../ports.ts";
+import type { CommittedMessage } from "../ports.ts";
+import type { AcceptedRequest } from "./accept.ts";
 import { CommitQueue } from "./commit-queue.ts";
 
 /** A request with that many messages, told apart by its path. */
-function requestOf(path: string, messages: number, bytes = 0): IncomingRequest & { bytes: number } {
+function requestOf(path: string, messages: number, bytes = 0, weight = messages): AcceptedRequest {
   return {
     path,
     messages: Array.from({ length: messages }, () => ({})),
     bytes,
-  } as unknown as IncomingRequest & { bytes: number };
+    weight,
+  } as unknown as AcceptedRequest;
 }
 
 function startQueue({

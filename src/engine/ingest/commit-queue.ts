@@ -1,11 +1,14 @@
 /**
  * Requests that arrive together share a commit: those of one turn of the event loop are one
- * transaction.
+ * transaction. A request with too many rows for one turn is several.
  */
 
 import type { Activity, Origin, Work } from "../clock/activity.ts";
-import type { CommittedMessage, IncomingRequest, IngestStore } from "../ports.ts";
+import type { CommittedMessage, IngestStore } from "../ports.ts";
+import { nextTurn } from "../real-time.ts";
 import { storeFailure } from "../store-failure.ts";
+import type { AcceptedRequest } from "./accept.ts";
+import { partsOf } from "./request-parts.ts";
 
 /** Messages per transaction: few enough to free the event loop after some 20 ms. */
 const maxMessages = 2000;
@@ -15,14 +18,17 @@ const maxMessages = 2000;
  */
 const maxBytes = 4_000_000;
 
+/**
+ * Steps of routing per transaction, because each destination of a message takes time: some 80 ms.
+ * A request with more is committed in parts, in turns between those of others.
+ */
+const maxWeight = 8000;
+
 type Waiting = {
-  request: WeighedRequest;
+  request: AcceptedRequest;
   resolve: (committed: CommittedMessage[]) => void;
   reject: (error: unknown) => void;
 };
-
-/** `bytes` counts the body and what the batch's defaults add to its messages. */
-type WeighedRequest = IncomingRequest & { bytes: number };
 
 type CommitQueueOptions = {
   store: Pick<IngestStore, "commit">;
@@ -36,7 +42,9 @@ export class CommitQueue {
   readonly #options: CommitQueueOptions;
   #waiting: Waiting[] = [];
   #work: Work | null = null;
-  #newest: Promise<unknown> | null = null;
+  readonly #open = new Set<Promise<unknown>>();
+  /** The last of the requests that are committed in parts, one after the other. */
+  #lastInParts: Promise<unknown> = Promise.resolve();
 
   constructor(options: CommitQueueOptions) {
     this.#options = options;
@@ -44,23 +52,47 @@ export class CommitQueue {
 
   /**
    * Resolves when the request's messages are committed; rejects with the store's error when they
-   * are not.
+   * are not. Of a request that is committed in parts, those before the error are.
    */
-  add(request: WeighedRequest): Promise<CommittedMessage[]> {
-    const committed = new Promise<CommittedMessage[]>((resolve, reject) => {
-      this.#waiting.push({ request, resolve, reject });
-      this.#schedule();
-    });
-    this.#newest = committed;
+  add(request: AcceptedRequest): Promise<CommittedMessage[]> {
+    const committed =
+      request.weight > maxWeight
+        ? this.#addInParts(request)
+        : new Promise<CommittedMessage[]>((resolve, reject) => {
+            this.#waiting.push({ request, resolve, reject });
+            this.#schedule();
+          });
+    this.#open.add(committed);
+    const close = (): void => void this.#open.delete(committed);
+    committed.then(close, close);
     return committed;
   }
 
-  /**
-   * Resolves when everything that waits now is committed or has failed: the queue is served in
-   * order.
-   */
+  #addInParts(request: AcceptedRequest): Promise<CommittedMessage[]> {
+    const { activity, store } = this.#options;
+    const work = activity.begin(activity.ingestOrigin);
+    const commit = async (): Promise<CommittedMessage[]> => {
+      const all: CommittedMessage[] = [];
+      try {
+        for await (const { rest: _, ...part } of partsOf(request)) {
+          await nextTurn();
+          const committed = store.commit([part]);
+          this.#notify(committed, work);
+          for (const message of committed.flat()) all.push(message);
+        }
+        return all;
+      } finally {
+        work.end();
+      }
+    };
+    const committed = this.#lastInParts.then(commit);
+    this.#lastInParts = committed.catch(() => {});
+    return committed;
+  }
+
+  /** Resolves when everything that waits now is committed or has failed. */
   async drained(): Promise<void> {
-    await this.#newest?.catch(() => {});
+    await Promise.allSettled(this.#open);
   }
 
   #schedule(): void {
@@ -77,11 +109,13 @@ export class CommitQueue {
   #flush(): void {
     let messages = 0;
     let bytes = 0;
+    let weight = 0;
     let size = 0;
     for (const { request } of this.#waiting) {
       messages += request.messages.length;
       bytes += request.bytes;
-      if (size > 0 && (messages > maxMessages || bytes > maxBytes)) break;
+      weight += request.weight;
+      if (size > 0 && (messages > maxMessages || bytes > maxBytes || weight > maxWeight)) break;
       size += 1;
     }
     this.#commit(this.#waiting.splice(0, size));
@@ -98,12 +132,16 @@ export class CommitQueue {
       else for (const { reject } of group) reject(error);
       return;
     }
+    this.#notify(committed, this.#work);
+    for (const [place, { resolve }] of group.entries()) resolve(committed[place] ?? []);
+  }
+
+  #notify(committed: CommittedMessage[][], work: Work | null): void {
     const { activity, onCommitted, report } = this.#options;
     try {
-      onCommitted(committed, this.#work?.origin === "own" ? "own" : activity.ingestOrigin);
+      onCommitted(committed, work?.origin === "own" ? "own" : activity.ingestOrigin);
     } catch (error) {
       report(error);
     }
-    for (const [place, { resolve }] of group.entries()) resolve(committed[place] ?? []);
   }
 }

@@ -11,23 +11,18 @@ import { isProblem, notFound, problem, type Problem } from "../../domain/problem
 import type { Activity, Origin } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
-import type {
-  CommittedMessage,
-  IncomingRequest,
-  IngestStore,
-  QueryStore,
-  UnknownKeyRequest,
-} from "../ports.ts";
+import type { CommittedMessage, IngestStore, QueryStore } from "../ports.ts";
 import type { RoutedMessage } from "../route/decision.ts";
 import type { Atomically } from "../profile-ports.ts";
 import { storeFailure } from "../store-failure.ts";
-import { createPeak, createTurnBudget, nextTurn, wallClockNow } from "../real-time.ts";
+import { createPeak, createTurnBudget, wallClockNow } from "../real-time.ts";
 import {
   acceptRequest,
   recordMalformed,
   type AcceptedRequest,
   type RequestFacts,
 } from "./accept.ts";
+import { createAdoption } from "./adoption.ts";
 import { browserFileAt, sendBrowserFile } from "./browser-library.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import {
@@ -105,6 +100,7 @@ export class Ingest {
   readonly #turnFor = createTurnBudget(parsedPerTurn);
   readonly #faultOf: ReturnType<typeof createFaults>;
   readonly #peak = createPeak();
+  readonly #adopt: (writeKey: string) => Promise<void>;
 
   constructor(options: IngestOptions) {
     this.#options = options;
@@ -112,6 +108,7 @@ export class Ingest {
       () => options.configuration.settings().seed,
       () => options.clock.now(),
     );
+    this.#adopt = createAdoption({ ...options, factsOf: (source) => this.#facts(source) });
     this.#queue = new CommitQueue({
       store: options.store,
       activity: options.activity,
@@ -143,58 +140,9 @@ export class Ingest {
     return this.#listeners.stop();
   }
 
-  /**
-   * Accepts what was kept for a write key that now belongs to a source, one request after the
-   * other. Each is forgotten in the transaction that accepts it, so that whoever adopts at the same
-   * time, or again, finds only the others.
-   */
-  async adopt(writeKey: string): Promise<void> {
-    const work = this.#options.activity.begin();
-    try {
-      while (this.#adoptOldest(writeKey)) await nextTurn();
-    } finally {
-      work.end();
-    }
-  }
-
-  /** Returns false when none is left, or no source has the key. */
-  #adoptOldest(writeKey: string): boolean {
-    const { store, configuration } = this.#options;
-    const kept = store.oldestUnknownKeyRequest(writeKey);
-    const source = configuration.sourceByWriteKey(writeKey);
-    if (kept === null || source === undefined) return false;
-    const request = this.#keptRequest(source, kept);
-    const committed = store.atomically(() => {
-      store.forgetUnknownKeyRequest(kept.id);
-      return request === null ? [] : store.commit([request]);
-    });
-    if (request !== null) this.#options.onCommitted(committed.flat(), "own");
-    return true;
-  }
-
-  /** Null when it contains no message. */
-  #keptRequest(source: Source, kept: UnknownKeyRequest): IncomingRequest | null {
-    const call = parsePath(splitTarget(kept.path).path);
-    if (call?.call !== "batch" && call?.call !== "single") return null;
-    const body = Buffer.from(kept.body);
-    const parsed = parseBody(body, call.call === "batch");
-    if (isProblem(parsed) || parsed.items.length === 0) return null;
-    const typeFromPath = call.call === "single" ? call.type : null;
-    const { method, path, headers, ip, receivedAt: arrivedAt } = kept;
-    return acceptRequest(
-      {
-        ...this.#facts(source),
-        arrivedAt,
-        arrivedFirst: kept,
-        typeFromPath,
-        method,
-        path,
-        headers,
-        ip,
-        body,
-      },
-      parsed,
-    );
+  /** Accepts what was kept for a write key that now belongs to a source. */
+  adopt(writeKey: string): Promise<void> {
+    return this.#adopt(writeKey);
   }
 
   /** Resolves when everything accepted by now is committed, or has failed. */

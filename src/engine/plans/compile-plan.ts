@@ -60,17 +60,20 @@ const options: Options = {
   },
 };
 
-type Compilers = Record<"draft7" | "draft2020", { first: Ajv; all: Ajv }>;
+type Draft = "draft7" | "draft2020";
 
-function createCompilers(): Compilers {
-  const both = (create: (options: Options) => Ajv) => ({
-    first: withUnique(create(options)),
-    all: withUnique(create({ ...options, allErrors: true, verbose: true })),
-  });
-  return {
-    draft7: both((given) => new Ajv(given)),
-    draft2020: both((given) => new Ajv2020(given)),
-  };
+/** They know whether a schema is one, and keep none. */
+const validators: Partial<Record<Draft, Ajv>> = {};
+
+function throwIfNoSchema(draft: Draft, schema: JsonObject): void {
+  validators[draft] ??= draft === "draft7" ? new Ajv(options) : new Ajv2020(options);
+  void validators[draft].validateSchema(schema, true);
+}
+
+/** Of one rule: an Ajv keeps what it compiles for good, and is released with its rule. */
+function createCompiler(draft: Draft, more: Options = {}): Ajv {
+  const given = { ...options, meta: false, validateSchema: false, ...more };
+  return withUnique(draft === "draft7" ? new Ajv(given) : new Ajv2020(given));
 }
 
 /** Ajv compares each element with each other one, which takes a second for ten thousand. */
@@ -108,37 +111,27 @@ export type CompiledRule = PlanRule & {
   all(): ValidateFunction;
 };
 
-let compilers: Compilers | null = null;
-
 /** Returns a sentence when the rule cannot be checked. */
 export function compileRule(rule: PlanRule): CompiledRule | string {
   const size = sizeOfSchema(rule.schema);
   if (typeof size === "string") return `The rule for ${ruleName(rule)}: ${size}`;
-  compilers ??= createCompilers();
-  const draft = JSON.stringify(rule.schema["$schema"] ?? "");
-  const { first, all } = compilers[/20(?:19-09|20-12)/.test(draft) ? "draft2020" : "draft7"];
+  const named = JSON.stringify(rule.schema["$schema"] ?? "");
+  const draft = /20(?:19-09|20-12)/.test(named) ? "draft2020" : "draft7";
   const schema = cleaned(rule.schema);
   try {
-    const compiled = compiledBy(first, schema);
+    throwIfNoSchema(draft, schema);
+    const compiled = createCompiler(draft).compile(schema);
     let complete: ValidateFunction | null = null;
     return {
       ...rule,
       repeatedSize: size.repeated,
       planned: plannedBy(rule),
       first: compiled,
-      all: () => (complete ??= compiledBy(all, schema)),
+      all: () =>
+        (complete ??= createCompiler(draft, { allErrors: true, verbose: true }).compile(schema)),
     };
   } catch (error) {
     return `The rule for ${ruleName(rule)} is no valid JSON Schema: ${(error as Error).message}`;
-  }
-}
-
-/** Ajv keeps every schema for good, also of plans that are gone. */
-function compiledBy(ajv: Ajv, schema: JsonObject): ValidateFunction {
-  try {
-    return ajv.compile(schema);
-  } finally {
-    ajv.removeSchema(schema);
   }
 }
 

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import type { CheckedMessage } from "../../domain/check.ts";
 import type { JsonObject } from "../../domain/json.ts";
@@ -41,6 +43,23 @@ const rulesNamed = (event: string) =>
     version: 1,
     schema: {},
   }));
+
+test("what is compiled for a rule is released with it", async () => {
+  const { compileRule } = await import("./compile-plan.ts");
+  const compile = (): WeakRef<object>[] => {
+    const schema = { properties: { total: { type: "number" } } };
+    const rule = compileRule({ type: "track", key: "Bought", version: 1, schema });
+    if (typeof rule === "string") throw new Error(rule);
+    return [rule.first, rule.all()].map((validate) => new WeakRef(validate.schema as object));
+  };
+  const compiled = [...compile(), ...compile()];
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  // A reference that was just read holds its value until the turn ends.
+  await nextTurn();
+  collect();
+  expect(compiled.map((schema) => schema.deref())).toEqual(compiled.map(() => undefined));
+});
 
 test("a plan with a rule that cannot be checked is refused before it is given", async () => {
   const wrong = await preparePlan({ schemas: { Good: {}, Bad: { type: "any" } } });

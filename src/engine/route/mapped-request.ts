@@ -18,7 +18,7 @@ type Values = { url?: unknown; method: string; headers?: unknown; data?: unknown
 /** Of mappings in use: the same text for those that make the same of every event. */
 const texts = new WeakMap<Mapping, string>();
 
-function textOfMapping(mapping: Mapping): string {
+export function textOfMapping(mapping: Mapping): string {
   let text = texts.get(mapping);
   if (text === undefined) {
     const { url, method, headers, data, batch } = mapping;

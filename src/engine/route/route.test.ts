@@ -4,7 +4,7 @@ import type { CheckedMessage } from "../../domain/check.ts";
 import type { Destination, Mapping } from "../../domain/configuration.ts";
 import type { DestinationId, SourceId, WebhookId } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/json.ts";
-import { route, answerForWebhooks } from "./route.ts";
+import { route, answerForWebhooks, routing } from "./route.ts";
 
 const source = 1 as SourceId;
 const receivedAt = Date.UTC(2026, 10, 21);
@@ -256,5 +256,60 @@ describe("the integrations object", () => {
     const answer = answerForWebhooks(integrations);
     expect(answer).toMatchObject({ routed: reason === "routed", reason });
     expect(answer.warnings).toEqual([expect.stringContaining(warning)]);
+  });
+});
+
+test("a message is routed in a step for each destination and each mapping, which say what they cost", () => {
+  const mapping = (nth: number, data: Mapping["data"]): Mapping => ({
+    ...{ id: nth as WebhookId, name: `M${nth}`, enabled: true, trigger: null },
+    ...{ url: "http://127.0.0.1/", method: "POST", headers: {}, data },
+    batch: { enabled: false, size: 1, waitMs: 1000, keys: [] },
+  });
+  const large = mapping(1, { text: "x".repeat(25_000) });
+  const properties = Array.from({ length: 160 }, (_, nth) => `properties.p${nth}`);
+  const filter = {
+    name: "F",
+    enabled: true,
+    if: "",
+    action: "drop-properties",
+    properties,
+  } as const;
+  const steps = [
+    ...routing({
+      message: messageWith({}),
+      source: { id: source, name: "Shop", plan: null },
+      receivedAt,
+      destinations: [
+        destinationOf(1),
+        destinationOf(2, { filters: [filter, { ...filter, name: "G" }] }),
+        destinationOf(3, { kind: "webhooks-actions", mappings: [large, mapping(2, {})] }),
+        destinationOf(4, { sourceIds: [] }),
+      ],
+      seed: 1,
+    }),
+  ];
+  expect(steps).toEqual([1, 1, 22, 1, 1005.44, 5.08]);
+});
+
+test("mappings make at most 8 MB of one message, and those after that say so", () => {
+  const mappings = Array.from({ length: 5 }, (_, nth): Mapping => ({
+    ...{ id: nth as WebhookId, name: `M${nth}`, enabled: true, trigger: null },
+    ...{ url: "http://127.0.0.1/", method: "POST", headers: {} },
+    data: { text: `${nth}${"x".repeat(480_000)}` },
+    batch: { enabled: false, size: 1, waitMs: 1000, keys: [] },
+  }));
+  const { decisions } = route({
+    message: messageWith({}),
+    source: { id: source, name: "Shop", plan: null },
+    receivedAt,
+    destinations: [1, 2, 3, 4].map((id) =>
+      destinationOf(id, { kind: "webhooks-actions", mappings }),
+    ),
+    seed: 1,
+  });
+  expect(decisions.map(({ requests }) => requests?.length)).toEqual([5, 5, 5, 1]);
+  expect(decisions[3]?.mappings?.[4]).toMatchObject({
+    reason: "payload_error",
+    detail: expect.stringContaining("more than 8 MB of this message") as string,
   });
 });

@@ -16,8 +16,11 @@ import { makeEvent, makePayload } from "../../domain/payload.ts";
 import type { Decision, MappedRequest, MappingDecision, RoutedMessage } from "./decision.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { applyFilters } from "../../domain/destination-filter.ts";
-import { createRequests } from "./mapped-request.ts";
+import { createRequests, textOfMapping } from "./mapped-request.ts";
 import { checkPlan } from "../plans/plans.ts";
+
+/** What one turn of the event loop routes: some 50 ms. */
+export const stepsPerTurn = 5000;
 
 export type RouteOptions = {
   message: CheckedMessage & { messageId: string };
@@ -28,13 +31,30 @@ export type RouteOptions = {
   seed: number;
 };
 
-export function route({
+/**
+ * A routing in steps, so that whoever routes a message with many destinations can give the event
+ * loop a turn between two of them. Each step says how long it took, in tens of microseconds.
+ */
+export type Routing = Generator<number, RoutedMessage>;
+
+export function route(options: RouteOptions): RoutedMessage {
+  return finished(routing(options));
+}
+
+export function finished(steps: Routing): RoutedMessage {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+export function* routing({
   message: received,
   source,
   receivedAt,
   destinations,
   seed,
-}: RouteOptions): RoutedMessage {
+}: RouteOptions): Routing {
   const checked = source.plan === null ? null : checkPlan(source, source.plan, received);
   const plan = checked && {
     violations: checked.violations,
@@ -55,42 +75,10 @@ export function route({
   const answers: Partial<Record<DestinationKind, RoutingAnswer>> = {};
   const answerFor = (kind: DestinationKind): RoutingAnswer =>
     (answers[kind] ??= answerForWebhooks(message.integrations, kind));
-  let unfiltered: ReturnType<typeof routingEvent> | null = null;
-  const decisions = connected.map((destination): Decision => {
-    const { id: destinationId, payload, kind } = destination;
-    const answer = answerFor(kind);
-    if (!destination.enabled) {
-      const detail = `${destination.name} is disabled, so nothing is sent to it. Enable it to have later messages delivered.`;
-      return {
-        destinationId,
-        routed: false,
-        reason: "disabled",
-        detail,
-        warnings: answer.warnings,
-        payload,
-      };
-    }
-    const decision: Decision = {
-      destinationId,
-      routed: answer.routed,
-      reason: answer.reason,
-      detail: answer.detail,
-      warnings: answer.warnings,
-      payload,
-    };
-    if (!answer.routed) return decision;
-    const applied =
-      destination.filters.length === 0
-        ? null
-        : filteredFor({ destination, message, receivedAt, seed });
-    const after = { ...decision, ...applied?.changes };
-    if (kind === "webhooks" || !after.routed) return after;
-    const routed =
-      applied === null
-        ? (unfiltered ??= routingEvent(makeEvent(message, receivedAt)))
-        : routingEvent(makeEvent(applied.message, receivedAt));
-    return { ...after, ...routed(destination.mappings) };
-  });
+  const shared: Shared = { message, receivedAt, seed, unfiltered: null, made: { bytes: 0 } };
+  const decisions: Decision[] = [];
+  for (const destination of connected)
+    decisions.push(yield* decisionOf(destination, answerFor(destination.kind), shared));
   const shapes = new Set(
     decisions
       .filter(
@@ -103,6 +91,70 @@ export function route({
   for (const shape of shapes)
     payloads[shape] = Buffer.from(makePayload(message, shape, receivedAt));
   return { decisions, plan, payloads };
+}
+
+/** What the decisions of one message have in common. */
+type Shared = Pick<RouteOptions, "message" | "receivedAt" | "seed"> & {
+  /** For mappings of destinations whose filters change nothing. */
+  unfiltered: ReturnType<typeof routingEvent> | null;
+  /** By mappings of all destinations. */
+  made: { bytes: number };
+};
+
+function* decisionOf(
+  destination: Destination,
+  answer: RoutingAnswer,
+  shared: Shared,
+): Generator<number, Decision> {
+  const { id: destinationId, payload, kind, name, filters } = destination;
+  const { message, receivedAt, seed } = shared;
+  yield 1;
+  if (!destination.enabled) {
+    const detail = `${name} is disabled, so nothing is sent to it. Enable it to have later messages delivered.`;
+    const { warnings } = answer;
+    return { destinationId, routed: false, reason: "disabled", detail, warnings, payload };
+  }
+  const { routed, reason, detail, warnings } = answer;
+  const decision: Decision = { destinationId, routed, reason, detail, warnings, payload };
+  if (!routed) return decision;
+  const applied =
+    filters.length === 0 ? null : filteredFor({ destination, message, receivedAt, seed });
+  if (applied !== null) yield weightOfFilters(destination);
+  const after = { ...decision, ...applied?.changes };
+  if (kind === "webhooks" || !after.routed) return after;
+  const toMappings =
+    applied === null
+      ? (shared.unfiltered ??= routingEvent(makeEvent(message, receivedAt), shared.made))
+      : routingEvent(makeEvent(applied.message, receivedAt), shared.made);
+  return { ...after, ...(yield* toMappings(destination.mappings)) };
+}
+
+/** A step at a filter with so many properties takes as long as one at a destination. */
+const pathsPerStep = 16;
+
+function weightOfFilters({ filters }: Destination): number {
+  return filters.reduce(
+    (sum, { properties }) => sum + 1 + (properties?.length ?? 0) / pathsPerStep,
+    0,
+  );
+}
+
+/**
+ * Says, for messages of a source, how long the routing of one that is so large may take, in steps,
+ * and the writing of what it makes: an estimate, on the safe side where there are mappings.
+ */
+export function createWeigher(
+  { id }: Pick<Source, "id">,
+  destinations: readonly Destination[],
+): (size: number) => number {
+  let fixed = 1;
+  let mapped = 0;
+  for (const destination of destinations) {
+    if (!destination.sourceIds.includes(id)) continue;
+    fixed += 1 + weightOfFilters(destination) + destination.mappings.length * stepsPerMapping;
+    for (const mapping of destination.mappings) mapped += textOfMapping(mapping).length;
+  }
+  return (size) => fixed + (mapped / 100) * (1 + size / 200);
 }
 
 type FilterOptions = Pick<RouteOptions, "message" | "receivedAt" | "seed"> & {
@@ -150,32 +202,53 @@ function filteredFor({
 
 type ToMappings = Pick<Decision, "routed" | "reason" | "detail" | "mappings" | "requests">;
 
+/** A mapping takes so many steps, and one more for so many bytes that it makes. */
+const stepsPerMapping = 5;
+const mappedBytesPerStep = 25;
+
 /** Each mapping is on its own: it sends a request, or says why it does not. */
-function routingEvent(event: JsonObject): (mappings: readonly Mapping[]) => ToMappings {
+function routingEvent(
+  event: JsonObject,
+  made: Shared["made"],
+): (mappings: readonly Mapping[]) => Generator<number, ToMappings> {
   const requestOf = createRequests(event);
-  return (mappings) => routeToMappings(mappings, event, requestOf);
+  return (mappings) =>
+    routeToMappings(mappings, event, (mapping) => within(made, requestOf(mapping)));
 }
 
-function routeToMappings(
+/** A message is written in one transaction, with the bodies of all its mappings. */
+const maxMadeBytes = 8_000_000;
+
+function within(made: Shared["made"], request: MappedRequest | string): MappedRequest | string {
+  if (typeof request === "string" || request.body === null) return request;
+  if (made.bytes + request.body.length > maxMadeBytes)
+    return "The mappings of all destinations together would make more than 8 MB of this message.";
+  made.bytes += request.body.length;
+  return request;
+}
+
+function* routeToMappings(
   mappings: readonly Mapping[],
   event: JsonObject,
   requestOf: ReturnType<typeof createRequests>,
-): ToMappings {
+): Generator<number, ToMappings> {
   const requests: MappedRequest[] = [];
-  const decided = mappings.map((mapping): MappingDecision => {
-    const { name, enabled, trigger } = mapping;
-    if (!enabled) return { name, reason: "mapping_disabled", detail: "It is disabled." };
-    if (trigger !== null && !isMet(trigger, event)) {
-      const detail = `The message does not match its trigger \`${trigger}\`.`;
-      return { name, reason: "trigger_not_met", detail };
+  const decided: MappingDecision[] = [];
+  for (const mapping of mappings) {
+    const request = requestOrReason(mapping, event, requestOf);
+    yield (
+      stepsPerMapping + ("body" in request ? (request.body?.length ?? 0) / mappedBytesPerStep : 0)
+    );
+    const { name } = mapping;
+    if ("reason" in request) {
+      decided.push({ name, ...request });
+      continue;
     }
-    const request = requestOf(mapping);
-    if (typeof request === "string") return { name, reason: "payload_error", detail: request };
     requests.push(request);
     const detail =
       request.batch === null ? "Its request is sent." : "Its data goes into a batch of requests.";
-    return { name, reason: "routed", detail };
-  });
+    decided.push({ name, reason: "routed", detail });
+  }
   const [first] = ["routed", "payload_error", "trigger_not_met", "mapping_disabled"].filter(
     (reason) => decided.some((each) => each.reason === reason),
   );
@@ -186,6 +259,21 @@ function routeToMappings(
     mappings: decided,
     requests,
   };
+}
+
+function requestOrReason(
+  mapping: Mapping,
+  event: JsonObject,
+  requestOf: ReturnType<typeof createRequests>,
+): MappedRequest | Omit<MappingDecision, "name"> {
+  const { enabled, trigger } = mapping;
+  if (!enabled) return { reason: "mapping_disabled", detail: "It is disabled." };
+  if (trigger !== null && !isMet(trigger, event)) {
+    const detail = `The message does not match its trigger \`${trigger}\`.`;
+    return { reason: "trigger_not_met", detail };
+  }
+  const request = requestOf(mapping);
+  return typeof request === "string" ? { reason: "payload_error", detail: request } : request;
 }
 
 /** Triggers that are in use; each is read once. */

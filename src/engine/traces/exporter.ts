@@ -141,7 +141,8 @@ export class SpanExporter {
     const deadline = startTimer(timeoutMs, () => request.abort());
     this.#request = request;
     try {
-      const refused = await this.#post(requestOf(batch, this.#version), request.signal);
+      const claimed = await this.#post(requestOf(batch, this.#version), request.signal);
+      const refused = Math.min(claimed, batch.length);
       this.#drop(refused);
       this.counts.exported += batch.length - refused;
       if (this.#failures > 0) this.#log("The collector of traces accepts spans again.");
@@ -174,7 +175,7 @@ export class SpanExporter {
     this.#failures += 1;
   }
 
-  /** Returns how many spans the collector refused. */
+  /** Returns how many spans the collector says that it refused. */
   async #post(body: string, signal: AbortSignal): Promise<number> {
     const answer = await fetch(this.#collector.url, {
       method: "POST",
@@ -225,7 +226,7 @@ function refusedIn(text: string): number {
       partialSuccess?: { rejectedSpans?: string | number };
     };
     const refused = Number(partialSuccess?.rejectedSpans ?? 0);
-    return Number.isSafeInteger(refused) && refused > 0 ? Math.min(refused, maxBatch) : 0;
+    return Number.isSafeInteger(refused) && refused > 0 ? refused : 0;
   } catch {
     return 0;
   }

@@ -1,0 +1,122 @@
+import { expect, test } from "vitest";
+import type { Destination, Source } from "../../domain/configuration.ts";
+import type { DestinationId, SourceId } from "../../domain/ids.ts";
+import { isProblem } from "../../domain/problem.ts";
+import { expectConsistent, openTestStore, startOfTime } from "../../store/store.fixture.ts";
+import { Activity } from "../clock/activity.ts";
+import { acceptRequest, type AcceptedRequest } from "./accept.ts";
+import { CommitQueue } from "./commit-queue.ts";
+import { parseBody } from "./read-request.ts";
+
+const source = {
+  ...{ id: 1 as SourceId, name: "Shop", kind: "server", plan: null, deduplicate: true },
+  correctClockSkew: "always",
+} as unknown as Source;
+
+const destinations = (count: number): Destination[] =>
+  Array.from({ length: count }, (_, nth) => ({
+    ...{ id: (nth + 1) as DestinationId, kind: "webhooks", name: `D${nth}`, enabled: true },
+    ...{ sourceIds: [source.id], mappings: [], filters: [], webhooks: [], sharedSecret: null },
+    ...{ retryProfile: "documented", payload: "documented", createdAt: startOfTime },
+  }));
+
+const seen = (count: number) =>
+  Array.from({ length: count }, (_, nth) => `{"type":"track","userId":"u","event":"ü${nth}"}`);
+
+/** A batch whose defaults stand before and after its messages. */
+function batchOf(items: string[], to: number): AcceptedRequest {
+  const body = Buffer.from(`{"context":{"a":1},"batch":[ ${items.join(" , ")} ],"sentAt":null}`);
+  const parsed = parseBody(body, true);
+  if (isProblem(parsed)) throw new Error(parsed.message);
+  return acceptRequest(
+    {
+      ...{ source, destinations: destinations(to), seed: 1, typeFromPath: null, body },
+      ...{ receivedAt: startOfTime, wallAt: startOfTime, method: "POST", path: "/v1/batch" },
+      ...{ headers: [], ip: null, isSuppressed: () => false },
+    },
+    parsed,
+  );
+}
+
+function startQueue(refuse: (commit: number) => void = () => {}) {
+  const { db, store } = openTestStore();
+  const commits: { bodies: string[]; messages: number; deliveries: number }[] = [];
+  const activity = new Activity();
+  const queue = new CommitQueue({
+    store: {
+      commit(requests) {
+        refuse(commits.length + 1);
+        const before = store.newestRows().delivery;
+        const committed = store.commit(requests);
+        commits.push({
+          bodies: requests.map(({ body }) => Buffer.from(body).toString()),
+          messages: committed.flat().length,
+          deliveries: store.newestRows().delivery - before,
+        });
+        return committed;
+      },
+    },
+    activity,
+    onCommitted: () => {},
+    report: (error) => {
+      throw error;
+    },
+  });
+  return { db, store, queue, commits, activity };
+}
+
+test("a request with more than 8,000 rows is committed in parts of 5,000, each a smaller batch", async () => {
+  const { db, store, queue, commits, activity } = startQueue();
+  const items = seen(120);
+  const large = queue.add(batchOf(items, 100));
+  expect(activity.isQuiet(true)).toBe(false);
+  const committed = await large;
+  expect(committed).toHaveLength(120);
+  expect(commits.map(({ messages, deliveries }) => [messages, deliveries])).toEqual([
+    [50, 5000],
+    [50, 5000],
+    [20, 2000],
+  ]);
+  expect(commits.map(({ bodies }) => bodies)).toEqual(
+    [items.slice(0, 50), items.slice(50, 100), items.slice(100)].map((part) => [
+      `{"context":{"a":1},"batch":[ ${part.join(" , ")} ],"sentAt":null}`,
+    ]),
+  );
+  for (const [place, { id }] of committed.entries())
+    expect(Buffer.from(store.message(id)?.raw ?? []).toString()).toBe(items[place]);
+  expectConsistent(db);
+  await activity.whenQuiet();
+});
+
+test("requests that arrive meanwhile are committed between the parts, and large ones in order", async () => {
+  const { queue, commits } = startQueue();
+  const first = queue.add(batchOf(seen(100), 100));
+  const second = queue.add(batchOf(seen(100), 100));
+  const small = queue.add(batchOf(seen(1), 100));
+  await small;
+  expect(commits.length).toBeLessThan(3);
+  await queue.drained();
+  await Promise.all([first, second]);
+  expect(commits.map(({ messages }) => messages).filter((count) => count > 1)).toEqual([
+    ...[50, 50],
+    ...[50, 50],
+  ]);
+});
+
+test("messages over the limit of a batch are in the last part, whatever they are", async () => {
+  const { store, queue, commits } = startQueue();
+  const committed = await queue.add(batchOf([...seen(2500), "1", '"ü"'], 3));
+  expect([commits.length, committed.length]).toEqual([3, 2501]);
+  const last = store.message(committed.at(-1)!.id);
+  expect(Buffer.from(last?.raw ?? []).toString()).toBe('1 , "ü" ');
+});
+
+test("when a part cannot be committed, the request fails, and the next one is committed", async () => {
+  const full = new Error("full");
+  const { queue, commits } = startQueue((commit) => {
+    if (commit === 2) throw full;
+  });
+  const first = queue.add(batchOf(seen(100), 100));
+  await expect(first).rejects.toBe(full);
+  expect(commits.map(({ messages }) => messages)).toEqual([50]);
+});

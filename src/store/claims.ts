@@ -11,6 +11,7 @@ import { stateCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import { createRequestReader } from "./delivery-queries.ts";
 import type { DeliveryKey, MappedRequests } from "./mapped-requests.ts";
+import type { RequestBodies } from "./request-bodies.ts";
 import type { Db, Transactions } from "./transactions.ts";
 
 const sending = stateCode("sending");
@@ -160,6 +161,7 @@ type Claimable = {
 type ClaimingParts = {
   db: Db;
   mapped: MappedRequests;
+  bodies: RequestBodies;
   transactions: Transactions;
   claims: Claims;
   refreshMessage: RefreshMessage;
@@ -168,6 +170,7 @@ type ClaimingParts = {
 export function claiming({
   db,
   mapped,
+  bodies,
   transactions,
   claims,
   refreshMessage,
@@ -190,7 +193,7 @@ export function claiming({
       `SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${queued} AND id > ? LIMIT ?)`,
     )
     .pluck();
-  const requestOf = createRequestReader(db, mapped);
+  const requestOf = createRequestReader(db, mapped, bodies);
   const finished = db
     .prepare<[number, number], number>(
       "SELECT webhook_id FROM attempts WHERE delivery_id = ? AND round >= ? AND retryable = 0",

@@ -23,6 +23,7 @@ import {
 import type { Counts, MessageKind } from "./counts.ts";
 import { deliverySummary, type DeliveryRow } from "./delivery-queries.ts";
 import { deliveriesOfMessage, deliveryIdsOf, type MappedRequests } from "./mapped-requests.ts";
+import type { RequestBodies } from "./request-bodies.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
 const sending = stateCode("sending");
@@ -34,6 +35,7 @@ type Parts = {
   counts: Counts;
   transactions: Transactions;
   mapped: MappedRequests;
+  bodies: RequestBodies;
   claims: Claims;
   refreshMessage: RefreshMessage;
 };
@@ -43,10 +45,11 @@ export function createDeliveryStore(
   counts: Counts,
   transactions: Transactions,
   mapped: MappedRequests,
+  bodies: RequestBodies,
 ): Omit<DeliveryStore, "countByState"> & { seeClaims: () => void } {
   const claims = new Claims(db, counts, transactions, mapped);
   const refreshMessage = refreshing(db, counts, mapped);
-  const parts: Parts = { db, counts, transactions, mapped, claims, refreshMessage };
+  const parts: Parts = { db, counts, transactions, mapped, bodies, claims, refreshMessage };
   const recordClaims = (): void => claims.write(refreshMessage);
   const seeClaims = (): void => {
     try {

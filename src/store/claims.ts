@@ -163,6 +163,7 @@ type ClaimingParts = {
   mapped: MappedRequests;
   bodies: RequestBodies;
   transactions: Transactions;
+  counts: Counts;
   claims: Claims;
   refreshMessage: RefreshMessage;
 };
@@ -172,6 +173,7 @@ export function claiming({
   mapped,
   bodies,
   transactions,
+  counts,
   claims,
   refreshMessage,
 }: ClaimingParts): Pick<DeliveryStore, "claim" | "countRunnable"> {
@@ -207,8 +209,13 @@ export function claiming({
     }
   });
 
+  // Of a thousand destinations that have something to do, most are only being sent to.
+  const isAnyWaiting = (id: DestinationId): boolean => counts.deliveriesIn(id, waiting) > 0;
+  const isAnyQueued = (id: DestinationId): boolean =>
+    counts.deliveriesIn(id, queued) > claims.count(id);
+
   function oldestQueued(destinationId: DestinationId, limit: number): Claimable[] {
-    if (limit <= 0) return [];
+    if (limit <= 0 || !isAnyQueued(destinationId)) return [];
     const after = claims.claimedUpTo(destinationId);
     return inQueue
       .all(destinationId, after, limit + claims.inQueue(destinationId))
@@ -232,7 +239,7 @@ export function claiming({
 
   return {
     claim(destinationId: DestinationId, now: number, limit: number): ClaimedDelivery[] {
-      const dueRows = due.all(destinationId, now, limit);
+      const dueRows = isAnyWaiting(destinationId) ? due.all(destinationId, now, limit) : [];
       const queuedRows = oldestQueued(destinationId, limit - dueRows.length);
       const found = [...dueRows, ...queuedRows].map(claimed);
       // Usually nothing is due, and then there is nothing to write.
@@ -241,7 +248,10 @@ export function claiming({
       return found;
     },
     countRunnable(destinationId, now, limit) {
-      const due = countDue.get(destinationId, now, limit) as number;
+      const due = isAnyWaiting(destinationId)
+        ? (countDue.get(destinationId, now, limit) as number)
+        : 0;
+      if (!isAnyQueued(destinationId)) return due;
       const after = claims.claimedUpTo(destinationId);
       const taken = claims.inQueue(destinationId);
       return due + (countQueued.get(destinationId, after, limit - due + taken) as number) - taken;

@@ -64,7 +64,7 @@ export function createDeliveryStore(
     record: transactions.wrap(recording(parts)),
     seeClaims,
     ...seeing(seeClaims, { ...atStart(parts), ...readers(db, mapped) }),
-    ...dueTimes(db),
+    ...dueTimes(db, counts),
     destinationsWithWork: () => counts.destinationsWithWork(),
     ...windows(parts, seeClaims),
   };
@@ -350,7 +350,7 @@ function readers(db: Db, mapped: MappedRequests) {
 }
 
 /** Deliveries whose retries wait are never among the claims that are not written. */
-function dueTimes(db: Db): Pick<DeliveryStore, "nextDueAt"> {
+function dueTimes(db: Db, counts: Counts): Pick<DeliveryStore, "nextDueAt"> {
   const nextDue = db
     .prepare<[number]>(
       `SELECT next_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} ORDER BY next_attempt_at LIMIT 1`,
@@ -360,6 +360,7 @@ function dueTimes(db: Db): Pick<DeliveryStore, "nextDueAt"> {
     nextDueAt(destinationIds: readonly DestinationId[]): number | null {
       let earliest: number | null = null;
       for (const id of destinationIds) {
+        if (counts.deliveriesIn(id, waiting) === 0) continue;
         const at = nextDue.get(id) as number | undefined;
         if (at !== undefined && (earliest === null || at < earliest)) earliest = at;
       }

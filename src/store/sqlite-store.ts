@@ -46,7 +46,7 @@ export function createStore({ db, health, close }: OpenedDatabase): Store {
   const facts = new MessageFacts(db, transactions);
   const counts = new Counts(db, kinds, facts, transactions);
   const postings = new Postings(db, transactions);
-  const configuration = createConfigurationStore(db);
+  const configuration = createConfigurationStore(db, transactions);
   db.pragma(`synchronous = ${configuration.settings().synchronous}`);
   const mapped = new MappedRequests(db);
   const bodies = new RequestBodies(db, transactions);

@@ -48,7 +48,7 @@ const redis = spawn(
 );
 process.on("exit", () => redis.kill("SIGKILL"));
 process.on("SIGTERM", () => process.exit(0));
-for (let log = ""; !log.includes("Ready to accept connections");)
+for (let log = ""; !log.includes("ready to accept connections");)
   log += String(((await once(redis.stdout, "data")) as [Buffer])[0]);
 
 const options: Options = { connection: { path, maxRetriesPerRequest: null } };

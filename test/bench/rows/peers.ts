@@ -16,24 +16,24 @@ import { withDirectory } from "../temporary.ts";
 import { connections, queued, secret, withReceiver, type Receiver } from "./delivery.ts";
 import { batches, ours } from "./ingest.ts";
 
-const version = "6.7.0";
+const packages = ["bullmq@6.7.0", "ioredis@5.8.2"];
 
 /** The folder whose `node_modules` has BullMQ; or why there is none. */
 function installed(): { folder: string } | { reason: string } {
   if (spawnSync("redis-server", ["--version"]).status !== 0)
     return { reason: "there is no redis-server; on Debian: apt-get install redis-server" };
-  const folder = join(tmpdir(), `hookyard-bench-bullmq-${version}`);
+  const folder = join(tmpdir(), `hookyard-bench-${packages.join("-")}`);
   if (existsSync(join(folder, "installed"))) return { folder };
   mkdirSync(folder, { recursive: true });
   const flags = ["--no-fund", "--no-audit", "--ignore-scripts", "--no-save"];
   try {
-    execFileSync("npm", ["install", "--prefix", folder, ...flags, `bullmq@${version}`], {
+    execFileSync("npm", ["install", "--prefix", folder, ...flags, ...packages], {
       stdio: "pipe",
       timeout: 100_000,
     });
   } catch (error) {
     const { stderr } = error as { stderr?: Buffer };
-    return { reason: `npm could not install bullmq@${version}: ${String(stderr ?? error)}` };
+    return { reason: `npm could not install ${packages.join(" and ")}: ${String(stderr ?? error)}` };
   }
   mkdirSync(join(folder, "installed"));
   return { folder };

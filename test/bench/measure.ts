@@ -40,7 +40,7 @@ export function median(values: readonly number[]): number {
   );
 }
 
-export type Pairs = {
+type Pairs = {
   value: number;
   floor: number;
   ratio: number;

@@ -13,7 +13,7 @@ import { fillQueue, withReceiver } from "./delivery.ts";
 
 const writeKey = "bench";
 
-export type Kind = Pick<Load, "batch" | "connections" | "requests"> & { warm: number };
+type Kind = Pick<Load, "batch" | "connections" | "requests"> & { warm: number };
 
 /** Messages per second, after some that are not counted. */
 async function rateAt(url: string, { batch, connections, requests, warm }: Kind): Promise<number> {

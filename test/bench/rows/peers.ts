@@ -33,7 +33,9 @@ function installed(): { folder: string } | { reason: string } {
     });
   } catch (error) {
     const { stderr } = error as { stderr?: Buffer };
-    return { reason: `npm could not install ${packages.join(" and ")}: ${String(stderr ?? error)}` };
+    return {
+      reason: `npm could not install ${packages.join(" and ")}: ${String(stderr ?? error)}`,
+    };
   }
   mkdirSync(join(folder, "installed"));
   return { folder };

@@ -139,7 +139,7 @@ type Ingested = {
   mainThreadUs: number;
   /** Kilobytes written to the disk for each message, with what the log and its checkpoints repeat. */
   writtenKb: number;
-  /** Milliseconds to make one more source with its destination. */
+  /** Milliseconds to create one more source with its destination. */
   oneMoreMs: number;
 };
 

@@ -70,6 +70,19 @@ describe("the items of a batch", () => {
   });
 });
 
+test("a batch of long strings with quotes and backslashes has its items where they are", () => {
+  const piece = fc.constantFrom('"', "\\", '\\"', "]}", "x".repeat(61), "x".repeat(7), "é");
+  const text = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(""));
+  fc.assert(
+    fc.property(fc.array(text, { maxLength: 4 }), text, (batch, other) => {
+      const json = JSON.stringify({ other, batch, [other]: [other] });
+      expect(items(json)).toEqual(batch.map((each) => JSON.stringify(each)));
+      expect(measureJson(encode(json)).depth).toBe(2);
+    }),
+    { numRuns: 300 },
+  );
+});
+
 describe("the depth of a document", () => {
   test.each([
     ["1", 0],

@@ -50,11 +50,7 @@ export function measureJson(bytes: Uint8Array, maxItems = Infinity): Measured {
     const byte = bytes[at++] as number;
     if (byte === quote) {
       const start = at;
-      let inside = bytes[at++] as number;
-      while (inside !== quote && at < length) {
-        if (inside === backslash) at++;
-        inside = bytes[at++] as number;
-      }
+      at = afterString(bytes, start);
       if (keyComes) {
         keyComes = false;
         keyIsBatch = spellsBatch(bytes, start, at - 1);
@@ -91,6 +87,26 @@ export function measureJson(bytes: Uint8Array, maxItems = Infinity): Measured {
     }
   }
   return { depth: deepest, batch, batchEnd };
+}
+
+/** A longer search pays for the call. */
+const readOneByOne = 64;
+
+/** After the closing quote of a string that begins here. */
+function afterString(bytes: Uint8Array, start: number): number {
+  for (let at = start; ;) {
+    for (const end = Math.min(at + readOneByOne, bytes.length); at < end;) {
+      const byte = bytes[at++];
+      if (byte === quote) return at;
+      if (byte === backslash) at++;
+    }
+    const found = at < bytes.length ? bytes.indexOf(quote, at) : -1;
+    if (found < 0) return bytes.length;
+    let escapes = 0;
+    while (found - escapes > at && bytes[found - escapes - 1] === backslash) escapes++;
+    at = found + 1;
+    if (escapes % 2 === 0) return at;
+  }
 }
 
 function addSpan(bytes: Uint8Array, spans: Span[], from: number, to: number): void {

@@ -11,7 +11,7 @@ import {
   type Settings,
   type Source,
 } from "../domain/configuration.ts";
-import type { RetryProfileId, SourceId } from "../domain/ids.ts";
+import type { DestinationId, RetryProfileId, SourceId } from "../domain/ids.ts";
 import { builtInProfiles } from "../domain/retry.ts";
 import type { Changes } from "./pipeline.ts";
 import type { Atomically } from "./profile-ports.ts";
@@ -28,7 +28,7 @@ type Area = "sources" | "destinations" | "retry-profiles" | "settings";
 
 type Stored = Pick<
   ConfigurationMemory,
-  "sources" | "byWriteKey" | "destinations" | "customProfiles" | "settings"
+  "sources" | "byWriteKey" | "destinations" | "byId" | "bySource" | "customProfiles" | "settings"
 >;
 
 export class ConfigurationMemory {
@@ -36,6 +36,8 @@ export class ConfigurationMemory {
   sources: Source[] = [];
   byWriteKey = new Map<string, Source>();
   destinations: Destination[] = [];
+  byId = new Map<DestinationId, Destination>();
+  bySource = new Map<SourceId, Destination[]>();
   customProfiles: CustomRetryProfile[] = [];
   settings: Settings = defaultSettings;
 
@@ -62,10 +64,16 @@ export class ConfigurationMemory {
           ? source
           : { ...source, faults: faults.get(source.id) ?? source.faults },
       );
+    const destinations = store.destinations();
+    const bySource = new Map<SourceId, Destination[]>(sources.map(({ id }) => [id, []]));
+    for (const destination of destinations)
+      for (const id of destination.sourceIds) bySource.get(id)?.push(destination);
     return {
       sources,
       byWriteKey: new Map(sources.map((source) => [source.writeKey, source])),
-      destinations: store.destinations(),
+      destinations,
+      byId: new Map(destinations.map((destination) => [destination.id, destination])),
+      bySource,
       customProfiles: store.retryProfiles(),
       settings: store.settings(),
     };

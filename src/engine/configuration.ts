@@ -235,6 +235,7 @@ type Destinations = Pick<
   Configuration,
   | "destinations"
   | "destination"
+  | "destinationsOf"
   | "createDestination"
   | "updateDestination"
   | "deleteDestination"
@@ -276,7 +277,8 @@ function createDestinations({
 
   return {
     destinations: () => memory.destinations,
-    destination: (id) => memory.destinations.find((destination) => destination.id === id),
+    destination: (id) => memory.byId.get(id),
+    destinationsOf: (id) => memory.bySource.get(id) ?? [],
     createDestination(draft) {
       const misplaced = misplacedIn(draft, null);
       if (misplaced !== null) return misplaced;
@@ -288,7 +290,7 @@ function createDestinations({
       );
     },
     updateDestination(id, changesOfDestination) {
-      const before = memory.destinations.find((destination) => destination.id === id);
+      const before = memory.byId.get(id);
       if (before === undefined) return notFound("destination", destinationIds.format(id));
       const misplaced = misplacedIn(
         { kind: before.kind, ...defined(changesOfDestination) },
@@ -303,7 +305,7 @@ function createDestinations({
       );
     },
     pointWebhook(id, webhookId, url) {
-      const before = memory.destinations.find((destination) => destination.id === id);
+      const before = memory.byId.get(id);
       if (before === undefined) return notFound("destination", destinationIds.format(id));
       const webhooks = before.webhooks.map((webhook) =>
         webhook.id === webhookId ? { ...webhook, url } : webhook,
@@ -313,8 +315,7 @@ function createDestinations({
       );
     },
     deleteDestination(id) {
-      if (!memory.destinations.some((destination) => destination.id === id))
-        return notFound("destination", destinationIds.format(id));
+      if (!memory.byId.has(id)) return notFound("destination", destinationIds.format(id));
       memory.change(
         "destinations",
         () => destinationIds.format(id),

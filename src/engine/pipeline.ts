@@ -117,6 +117,8 @@ export type Configuration = {
 
   destinations(): Destination[];
   destination(id: DestinationId): Destination | undefined;
+  /** Those that this source is connected to. */
+  destinationsOf(id: SourceId): readonly Destination[];
   createDestination(draft: DestinationDraft): Destination | Problem;
   updateDestination(id: DestinationId, changes: Partial<DestinationDraft>): Destination | Problem;
   deleteDestination(id: DestinationId): Problem | null;

@@ -142,8 +142,8 @@ export type UpkeepStore = {
    */
   removeRejected(maxBytes: number, limit: number): number;
   /**
-   * Shortens the file by up to `limit` of the pages that nothing uses, while they are more than a
-   * quarter of it; returns how many went.
+   * Shortens the file by up to `limit` of the pages that nothing uses; returns how many went. It
+   * begins when they are a quarter of the file, and goes on until they are an eighth.
    */
   giveBack(limit: number): number;
   /**

@@ -65,17 +65,17 @@ function startUpkeep(settings: Partial<Settings> = {}) {
   };
 }
 
-test("old messages go in slices of 200 a millisecond apart, and it looks again every ten seconds", () => {
+test("old messages go in slices of 100 a millisecond apart, and it looks again every ten seconds", () => {
   const { upkeep, used, commit, messages, told } = startUpkeep({ maxMessages: 100 });
-  commit(550);
+  commit(350);
   upkeep.start();
-  expect(messages()).toBe(350);
+  expect(messages()).toBe(250);
   vi.advanceTimersByTime(1);
   expect(messages()).toBe(150);
   vi.advanceTimersByTime(1);
   expect(messages()).toBe(100);
   expect(told()).toEqual([
-    ["messages", 450],
+    ["messages", 250],
     ["profiles", 3],
   ]);
   used.maxMessages = 99;
@@ -114,8 +114,8 @@ test("the pages of what went leave the file in slices, once nothing more goes", 
   upkeep.start();
   expect(pages()).toBeGreaterThanOrEqual(full);
   vi.advanceTimersByTime(1);
-  expect(pages()).toBe(full - 200);
-  vi.advanceTimersByTime(20);
+  expect(pages()).toBe(full - 100);
+  vi.advanceTimersByTime(40);
   expect(pages()).toBeLessThan(1200);
 });
 

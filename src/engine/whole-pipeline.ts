@@ -177,8 +177,8 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
 
 const retentionEveryMs = 10_000;
 
-/** Messages, or pages of the file, removed at once: about ten milliseconds' work. */
-const slice = 200;
+/** Messages, or pages of the file, removed at once: about five milliseconds' work. */
+const slice = 100;
 
 /**
  * Rejected and duplicate messages have no deliveries. As many are removed at once as a batch can

@@ -11,6 +11,7 @@ import { stateCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import { createRequestReader } from "./delivery-queries.ts";
 import type { DeliveryKey, MappedRequests } from "./mapped-requests.ts";
+import type { RequestBodies } from "./request-bodies.ts";
 import type { Db, Transactions } from "./transactions.ts";
 
 const sending = stateCode("sending");
@@ -186,7 +187,9 @@ type Claimable = {
 type ClaimingParts = {
   db: Db;
   mapped: MappedRequests;
+  bodies: RequestBodies;
   transactions: Transactions;
+  counts: Counts;
   claims: Claims;
   refreshMessage: RefreshMessage;
 };
@@ -194,7 +197,9 @@ type ClaimingParts = {
 export function claiming({
   db,
   mapped,
+  bodies,
   transactions,
+  counts,
   claims,
   refreshMessage,
 }: ClaimingParts): Pick<DeliveryStore, "claim" | "countRunnable"> {
@@ -216,7 +221,7 @@ export function claiming({
       `SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${queued} AND id > ? LIMIT ?)`,
     )
     .pluck();
-  const requestOf = createRequestReader(db, mapped);
+  const requestOf = createRequestReader(db, mapped, bodies);
   const finished = db
     .prepare<[number, number], number>(
       "SELECT webhook_id FROM attempts WHERE delivery_id = ? AND round >= ? AND retryable = 0",
@@ -230,8 +235,13 @@ export function claiming({
     }
   });
 
+  // Of a thousand destinations that have something to do, most are only being sent to.
+  const isAnyWaiting = (id: DestinationId): boolean => counts.deliveriesIn(id, waiting) > 0;
+  const isAnyQueued = (id: DestinationId): boolean =>
+    counts.deliveriesIn(id, queued) > claims.count(id);
+
   function oldestQueued(destinationId: DestinationId, limit: number): Claimable[] {
-    if (limit <= 0) return [];
+    if (limit <= 0 || !isAnyQueued(destinationId)) return [];
     const after = claims.claimedUpTo(destinationId);
     return inQueue
       .all(destinationId, after, limit + claims.inQueue(destinationId))
@@ -256,7 +266,7 @@ export function claiming({
   return {
     claim(destinationId, now, limit, room = { messages: Infinity, bytes: Infinity }) {
       claims.write(refreshMessage, maxUnwritten);
-      const dueRows = due.all(destinationId, now, limit);
+      const dueRows = isAnyWaiting(destinationId) ? due.all(destinationId, now, limit) : [];
       const rows = [...dueRows, ...oldestQueued(destinationId, limit - dueRows.length)];
       const found: ClaimedDelivery[] = [];
       let { messages, bytes } = room;
@@ -280,7 +290,10 @@ export function claiming({
       return found;
     },
     countRunnable(destinationId, now, limit) {
-      const due = countDue.get(destinationId, now, limit) as number;
+      const due = isAnyWaiting(destinationId)
+        ? (countDue.get(destinationId, now, limit) as number)
+        : 0;
+      if (!isAnyQueued(destinationId)) return due;
       const after = claims.claimedUpTo(destinationId);
       const taken = claims.inQueue(destinationId);
       return due + (countQueued.get(destinationId, after, limit - due + taken) as number) - taken;

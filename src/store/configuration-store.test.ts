@@ -160,3 +160,40 @@ test("settings are the defaults with what was saved last", () => {
   one.db.prepare("UPDATE meta SET value = ? WHERE key = 'settings'").run('{"vendor":"Old"}');
   expect(one.store.settings()).toEqual({ ...settings, vendor: "Old" });
 });
+
+test("a change that fails leaves sources and destinations as they were, also in memory", () => {
+  const one = openTestStore();
+  const { store } = one;
+  const kept = store.insertSource(source);
+  const destination = store.insertDestination({
+    name: "Receiver",
+    enabled: true,
+    sourceIds: [kept.id],
+    webhooks: [{ url: "http://127.0.0.1/hook", headers: {} }],
+    sharedSecret: null,
+    retryProfile: "documented",
+    payload: "documented",
+    filters: [],
+    createdAt: 1,
+  });
+  const all = () => [store.sources(), store.destinations()];
+  const before = all();
+  expect(before).toEqual([[kept], [destination]]);
+  const changes = (): void => {
+    store.insertSource({ ...source, name: "Other", writeKey: "other" });
+    store.updateSource({ ...kept, name: "Renamed" });
+    store.updateDestination({ ...destination, webhooks: [] });
+    expect(store.sources().map(({ name }) => name)).toEqual(["Renamed", "Other"]);
+    expect(store.destinations()[0]?.webhooks).toEqual([]);
+    store.deleteDestination(destination.id);
+    expect(store.destinations()).toEqual([]);
+    throw new Error("The rest of the change fails.");
+  };
+  expect(() => store.atomically(changes)).toThrow("The rest");
+  expect(all()).toEqual(before);
+  store.deleteSource(kept.id);
+  store.updateDestination({ ...destination, name: "Other" });
+  expect(all()).toEqual([[], [{ ...destination, name: "Other" }]]);
+  const { store: restarted } = one.restarted();
+  expect([restarted.sources(), restarted.destinations()]).toEqual(all());
+});

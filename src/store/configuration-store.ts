@@ -27,7 +27,7 @@ import type {
   StoredEndpointState,
   StoredRefusal,
 } from "../engine/store-ports.ts";
-import type { Db } from "./transactions.ts";
+import type { Db, Transactions } from "./transactions.ts";
 
 type Row = { id: number; body: string };
 
@@ -36,6 +36,7 @@ const maxBytesInMemory = 250_000_000;
 
 export function createConfigurationStore(
   db: Db,
+  transactions: Transactions,
 ): ConfigurationStore & ClientStore & RefusedStore & EndpointStateStore & DemoStore {
   const meta = {
     get: db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck(),
@@ -49,8 +50,8 @@ export function createConfigurationStore(
   };
 
   return {
-    ...sources(db),
-    ...destinations(db),
+    ...sources(db, transactions),
+    ...destinations(db, transactions),
     ...endpoints(db),
     ...retryProfiles(db),
     ...clients(db),
@@ -70,8 +71,39 @@ export function createConfigurationStore(
   };
 }
 
-function sources(db: Db) {
+/**
+ * Rows as they were read last, by id. Every change of the configuration reads all of it, and of a
+ * thousand rows one has changed.
+ */
+function cachedRows<Value>(
+  transactions: Transactions,
+  readAll: () => [id: number, Value][],
+  readOne: (id: number) => Value | null,
+) {
+  let known: Map<number, Value> | null = null;
+  const forget = (): void => {
+    known = null;
+  };
+  transactions.onReload(forget);
+  return {
+    all(): Value[] {
+      known ??= new Map(readAll());
+      return [...known.values()];
+    },
+    /** Its row was written or removed. */
+    changed(id: number): void {
+      if (known === null) return;
+      transactions.onRollback(forget);
+      const value = readOne(id);
+      if (value === null) known.delete(id);
+      else known.set(id, value);
+    },
+  };
+}
+
+function sources(db: Db, transactions: Transactions) {
   const select = db.prepare<[], Row>("SELECT id, body FROM sources ORDER BY id");
+  const selectOne = db.prepare<[number], Row>("SELECT id, body FROM sources WHERE id = ?");
   const insert = db.prepare<[string, string]>(
     "INSERT INTO sources (write_key, body) VALUES (?, ?)",
   );
@@ -79,39 +111,63 @@ function sources(db: Db) {
     "UPDATE sources SET write_key = ?, body = ? WHERE id = ?",
   );
   const remove = db.prepare<[number]>("DELETE FROM sources WHERE id = ?");
+  const sourceOf = ({ id, body }: Row): Source => ({
+    plan: null,
+    ...(JSON.parse(body) as Omit<Source, "plan"> & Partial<Pick<Source, "plan">>),
+    id: id as SourceId,
+  });
+  const rows = cachedRows(
+    transactions,
+    () => select.all().map((row) => [row.id, sourceOf(row)]),
+    (id) => {
+      const row = selectOne.get(id);
+      return row === undefined ? null : sourceOf(row);
+    },
+  );
   return {
-    sources: (): Source[] =>
-      select.all().map(({ id, body }) => ({
-        plan: null,
-        ...(JSON.parse(body) as Omit<Source, "plan"> & Partial<Pick<Source, "plan">>),
-        id: id as SourceId,
-      })),
+    sources: () => rows.all(),
     insertSource: (source: Omit<Source, "id">): Source => {
       const { lastInsertRowid } = insert.run(source.writeKey, JSON.stringify(source));
+      rows.changed(Number(lastInsertRowid));
       return { ...source, id: Number(lastInsertRowid) as SourceId };
     },
-    updateSource: (source: Source): void =>
-      void update.run(source.writeKey, JSON.stringify(source), source.id),
-    deleteSource: (id: SourceId): void => void remove.run(id),
+    updateSource: (source: Source): void => {
+      update.run(source.writeKey, JSON.stringify(source), source.id);
+      rows.changed(source.id);
+    },
+    deleteSource: (id: SourceId): void => {
+      remove.run(id);
+      rows.changed(id);
+    },
   };
 }
 
-function destinations(db: Db) {
+function destinations(db: Db, transactions: Transactions) {
   type Body = Omit<NewDestination, "webhooks">;
+  type WebhookRow = { id: number; destination: number; url: string; headers: string };
   const select = db.prepare<[], Row>("SELECT id, body FROM destinations ORDER BY id");
+  const selectOne = db.prepare<[number], Row>("SELECT id, body FROM destinations WHERE id = ?");
   const insert = db.prepare<[string]>("INSERT INTO destinations (body) VALUES (?)");
   const update = db.prepare<[string, number]>("UPDATE destinations SET body = ? WHERE id = ?");
   const remove = db.prepare<[number]>("DELETE FROM destinations WHERE id = ?");
-  const webhooks = db.prepare<[number], { id: number; url: string; headers: string }>(
-    "SELECT id, url, headers FROM webhooks WHERE destination_id = ? ORDER BY position",
+  const columns = "id, destination_id AS destination, url, headers";
+  const allWebhooks = db.prepare<[], WebhookRow>(
+    `SELECT ${columns} FROM webhooks ORDER BY destination_id, position`,
+  );
+  const webhooks = db.prepare<[number], WebhookRow>(
+    `SELECT ${columns} FROM webhooks WHERE destination_id = ? ORDER BY position`,
   );
   const insertWebhook = db.prepare<[number | undefined, number, number, string, string]>(
     "INSERT INTO webhooks VALUES (?, ?, ?, ?, ?)",
   );
   const removeWebhooks = db.prepare<[number]>("DELETE FROM webhooks WHERE destination_id = ?");
 
-  const withWebhooks = (id: DestinationId, body: Body): Destination => {
-    const rows = webhooks.all(id).map((row) => ({
+  const withWebhooks = (
+    id: DestinationId,
+    body: Body,
+    stored: readonly WebhookRow[] = webhooks.all(id),
+  ): Destination => {
+    const rows = stored.map((row) => ({
       id: row.id as WebhookId,
       url: row.url,
       headers: JSON.parse(row.headers) as Record<string, string>,
@@ -138,26 +194,44 @@ function destinations(db: Db) {
     return { ...body, mappings: mappings as Body["mappings"] & {} };
   };
 
-  return {
-    destinations: (): Destination[] =>
-      select
+  const destinationOf = ({ id, body }: Row, stored?: readonly WebhookRow[]): Destination =>
+    withWebhooks(id as DestinationId, JSON.parse(body) as Body, stored);
+  const rows = cachedRows(
+    transactions,
+    () => {
+      const ofDestination = Map.groupBy(allWebhooks.all(), ({ destination }) => destination);
+      return select
         .all()
-        .map(({ id, body }) => withWebhooks(id as DestinationId, JSON.parse(body) as Body)),
-    insertDestination: db.transaction((destination: NewDestination): Destination => {
+        .map((row) => [row.id, destinationOf(row, ofDestination.get(row.id) ?? [])]);
+    },
+    (id) => {
+      const row = selectOne.get(id);
+      return row === undefined ? null : destinationOf(row);
+    },
+  );
+
+  return {
+    destinations: () => rows.all(),
+    insertDestination: transactions.wrap((destination: NewDestination): Destination => {
       const id = Number(
         insert.run(JSON.stringify(bodyOf(destination))).lastInsertRowid,
       ) as DestinationId;
       saveWebhooks(id, destination.webhooks);
+      rows.changed(id);
       return withWebhooks(id, bodyOf(destination));
     }),
-    updateDestination: db.transaction(
+    updateDestination: transactions.wrap(
       (destination: NewDestination & { id: DestinationId }): Destination => {
         update.run(JSON.stringify(bodyOf(destination)), destination.id);
         saveWebhooks(destination.id, destination.webhooks);
+        rows.changed(destination.id);
         return withWebhooks(destination.id, bodyOf(destination));
       },
     ),
-    deleteDestination: (id: DestinationId): void => void remove.run(id),
+    deleteDestination: (id: DestinationId): void => {
+      remove.run(id);
+      rows.changed(id);
+    },
   };
 }
 

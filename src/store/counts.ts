@@ -26,10 +26,10 @@ export class Counts {
    */
   #rejectedBytes: number | null = null;
   /**
-   * How many deliveries of each destination are not settled, without those that have none; null
-   * when it has to be asked of the counts in the file.
+   * How many deliveries of each destination are in each state that is not settled, by its code,
+   * without those that have none; null when it has to be asked of the counts in the file.
    */
-  #unsettled: Map<number, number> | null = null;
+  #unsettled: Map<number, number[]> | null = null;
   #unsettledInFile;
 
   constructor(db: Db, kinds: MessageKinds, facts: MessageFacts, transactions: Transactions) {
@@ -49,9 +49,8 @@ export class Counts {
       )
       .pluck();
     this.#unsettledInFile = db
-      .prepare<[], [number, number]>(
-        `SELECT destination_id, sum(n) FROM delivery_counts WHERE state IN (${unsettled.join()})
-         GROUP BY destination_id HAVING sum(n) > 0`,
+      .prepare<[], [number, number, number]>(
+        `SELECT destination_id, state, n FROM delivery_counts WHERE state IN (${unsettled.join()}) AND n > 0`,
       )
       .raw();
   }
@@ -59,6 +58,11 @@ export class Counts {
   /** A claim that is not written yet counts as queued here. */
   destinationsWithWork(): ReadonlySet<DestinationId> {
     return new Set(this.#work().keys()) as ReadonlySet<number> as ReadonlySet<DestinationId>;
+  }
+
+  /** A state that is not settled. */
+  deliveriesIn(destinationId: number, state: number): number {
+    return this.#work().get(destinationId)?.[state] ?? 0;
   }
 
   rejectedBytes(): number {
@@ -90,18 +94,24 @@ export class Counts {
   }
 
   delivery(destinationId: number, state: number, n: number): void {
-    if (unsettled.includes(state)) {
-      const work = this.#work();
-      const left = (work.get(destinationId) ?? 0) + n;
-      if (left > 0) work.set(destinationId, left);
-      else work.delete(destinationId);
-    }
+    if (unsettled.includes(state)) this.#addWork(this.#work(), destinationId, state, n);
     this.#add(`${destinationId} ${state}`, n);
   }
 
-  #work(): Map<number, number> {
-    this.#unsettled ??= new Map(this.#unsettledInFile.all());
-    return this.#unsettled;
+  #work(): Map<number, number[]> {
+    if (this.#unsettled !== null) return this.#unsettled;
+    const work = new Map<number, number[]>();
+    for (const [destinationId, state, n] of this.#unsettledInFile.all())
+      this.#addWork(work, destinationId, state, n);
+    this.#unsettled = work;
+    return work;
+  }
+
+  #addWork(work: Map<number, number[]>, destinationId: number, state: number, n: number): void {
+    const states = work.get(destinationId) ?? [];
+    states[state] = (states[state] ?? 0) + n;
+    if (unsettled.some((each) => (states[each] ?? 0) > 0)) work.set(destinationId, states);
+    else work.delete(destinationId);
   }
 
   flush(): void {

@@ -37,6 +37,7 @@ import {
   shapeAt,
 } from "./codes.ts";
 import { deliveriesOfMessage, type DeliveryKey, type MappedRequests } from "./mapped-requests.ts";
+import type { RequestBodies } from "./request-bodies.ts";
 import { createPayloadReader } from "./shared-bytes.ts";
 import type { Db } from "./transactions.ts";
 import type { PayloadShape } from "../domain/configuration.ts";
@@ -347,13 +348,14 @@ export function createDeliveryReader(db: Db, mapped: MappedRequests): DeliveryRe
 export function createRequestReader(
   db: Db,
   mapped: MappedRequests,
+  bodies?: RequestBodies,
 ): (
   row: DeliveryKey & Pick<DeliveryRow, "destination_id">,
 ) => Pick<ClaimedDelivery, "payload" | "mapped"> {
   const payloads = db.prepare<[number], Record<PayloadShape, Buffer | null>>(
     "SELECT documented, full FROM payloads WHERE message_id = ?",
   );
-  const complete = createPayloadReader(db);
+  const complete = createPayloadReader(db, bodies?.partOf.bind(bodies));
   const filtered = db
     .prepare<[number, number], Buffer>(
       "SELECT after FROM filtered WHERE message_id = ? AND destination_id = ?",

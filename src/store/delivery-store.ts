@@ -16,6 +16,7 @@ import { Claims, claiming, moved, seeing, type OfMessage, type RefreshMessage } 
 import type { Counts, MessageKind } from "./counts.ts";
 import { deliverySummary, type DeliveryRow } from "./delivery-queries.ts";
 import { deliveriesOfMessage, type DeliveryKey, type MappedRequests } from "./mapped-requests.ts";
+import type { RequestBodies } from "./request-bodies.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
 const sending = stateCode("sending");
@@ -27,6 +28,7 @@ type Parts = {
   counts: Counts;
   transactions: Transactions;
   mapped: MappedRequests;
+  bodies: RequestBodies;
   claims: Claims;
   refreshMessage: RefreshMessage;
 };
@@ -36,10 +38,11 @@ export function createDeliveryStore(
   counts: Counts,
   transactions: Transactions,
   mapped: MappedRequests,
+  bodies: RequestBodies,
 ): Omit<DeliveryStore, "countByState"> & { seeClaims: () => void } {
   const claims = new Claims(db, counts, transactions, mapped);
   const refreshMessage = refreshing(db, counts, mapped);
-  const parts: Parts = { db, counts, transactions, mapped, claims, refreshMessage };
+  const parts: Parts = { db, counts, transactions, mapped, bodies, claims, refreshMessage };
   const recordClaims = (): void => claims.write(refreshMessage);
   const seeClaims = (): void => {
     try {
@@ -54,7 +57,7 @@ export function createDeliveryStore(
     record: transactions.wrap(recording(parts)),
     seeClaims,
     ...seeing(seeClaims, { ...atStart(parts), ...readers(db, mapped) }),
-    ...dueTimes(db),
+    ...dueTimes(db, counts),
     destinationsWithWork: () => counts.destinationsWithWork(),
     ...windows(parts, seeClaims),
   };
@@ -364,7 +367,7 @@ function readers(db: Db, mapped: MappedRequests) {
 }
 
 /** Deliveries whose retries wait are never among the claims that are not written. */
-function dueTimes(db: Db): Pick<DeliveryStore, "nextDueAt"> {
+function dueTimes(db: Db, counts: Counts): Pick<DeliveryStore, "nextDueAt"> {
   const nextDue = db
     .prepare<[number]>(
       `SELECT next_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} ORDER BY next_attempt_at LIMIT 1`,
@@ -374,6 +377,7 @@ function dueTimes(db: Db): Pick<DeliveryStore, "nextDueAt"> {
     nextDueAt(destinationIds: readonly DestinationId[]): number | null {
       let earliest: number | null = null;
       for (const id of destinationIds) {
+        if (counts.deliveriesIn(id, waiting) === 0) continue;
         const at = nextDue.get(id) as number | undefined;
         if (at !== undefined && (earliest === null || at < earliest)) earliest = at;
       }

@@ -19,6 +19,7 @@ import { Duplicates } from "./duplicates.ts";
 import { committingRequests, type MappedRequests } from "./mapped-requests.ts";
 import type { Postings } from "./postings.ts";
 import type { UpkeepStore } from "../engine/store-ports.ts";
+import type { RequestBodies } from "./request-bodies.ts";
 import { withoutSharedPart } from "./shared-bytes.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
@@ -43,6 +44,7 @@ const noDecisions: readonly Decision[] = [];
 
 type IngestStoreOptions = {
   db: Db;
+  bodies: RequestBodies;
   mapped: MappedRequests;
   counts: Counts;
   postings: Postings;
@@ -51,6 +53,7 @@ type IngestStoreOptions = {
 
 export function createIngestStore({
   db,
+  bodies,
   mapped,
   counts,
   postings,
@@ -87,6 +90,7 @@ export function createIngestStore({
     next.receivedAt = Math.max(next.receivedAt, request.receivedAt);
     const headers = JSON.stringify(request.headers);
     insert.request(requestId, request, headers, next.message);
+    bodies.add(requestId, request.body);
     const inMessages = request.messages.reduce((sum, { size }) => sum + size, 0);
     const frame = {
       bytes: headers.length + request.path.length + request.body.length - inMessages,

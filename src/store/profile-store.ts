@@ -16,6 +16,7 @@ import type {
   SeenNames,
 } from "../engine/profile-ports.ts";
 import { stateCode, typeAt, typeCode } from "./codes.ts";
+import type { RequestBodies } from "./request-bodies.ts";
 import { placeOrText } from "./shared-bytes.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
@@ -69,7 +70,7 @@ type Building = Pick<
   | "userIdsOf"
 >;
 
-export function createProfileStore(db: Db): Building {
+export function createProfileStore(db: Db, bodies: RequestBodies): Building {
   const identity = db
     .prepare<[number, string], number>(
       "SELECT profile_id FROM identities WHERE kind = ? AND value = ?",
@@ -131,7 +132,7 @@ export function createProfileStore(db: Db): Building {
     "INSERT INTO profile_history (profile_id, at, kind, body, message_id) VALUES (?, ?, ?, ?, ?)",
   );
 
-  const { textOf, ...followingMethods } = following(db);
+  const { textOf, ...followingMethods } = following(db, bodies);
   return {
     ...followingMethods,
     profileOf: ({ kind, value }) =>
@@ -199,7 +200,7 @@ type Following = Pick<ProfileStore, "followed" | "nextToFollow" | "markFollowed"
   textOf(properties: JsonObject, messageId: MessageRowId): string;
 };
 
-function following(db: Db): Following {
+function following(db: Db, bodies: RequestBodies): Following {
   const upTo = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'followed'").pluck();
   const mark = db.prepare<[string]>(
     "INSERT INTO meta VALUES ('followed', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
@@ -209,7 +210,6 @@ function following(db: Db): Following {
     `SELECT id, request_id, offset, size, source_id, type, state, user_id, anonymous_id, event, timestamp, extra
      FROM messages WHERE id > ? ORDER BY id LIMIT ?`,
   );
-  const bodyOf = db.prepare<[number], Buffer>("SELECT body FROM requests WHERE id = ?").pluck();
   const followedUpTo = (): number => Number(upTo.get() ?? 0);
 
   let latest: { row: Row; body: Buffer } | null = null;
@@ -222,7 +222,7 @@ function following(db: Db): Following {
       if (!isFollowed(row)) continue;
       if (row.request_id !== request) {
         request = row.request_id;
-        body = bodyOf.get(request);
+        body = bodies.get(request);
       }
       latest = body === undefined ? null : { row, body };
       yield messageOf(row, body);

@@ -19,6 +19,9 @@ const anchorBytes = 48;
 
 const comparedAtOnce = 1024;
 
+/** Places in a message that begin like a text and are compared with all of it. */
+const comparedPlaces = 8;
+
 /** Where a message is in the body of its request. */
 type Span = { body: Uint8Array; offset: number; size: number };
 
@@ -46,38 +49,51 @@ export function withoutSharedPart(payload: Uint8Array, { body, offset, size }: S
   return payload;
 }
 
+/** A part of the body that brought a message. */
+type PartOf = (messageId: number, offset: number, length: number) => Buffer;
+
 /** Payloads as they were before they were stored. */
 export function createPayloadReader(
   db: Db,
+  partOf: PartOf = inFile(db),
 ): <Stored extends Buffer | null | undefined>(
   messageId: number,
   stored: Stored,
 ) => Stored | Buffer {
-  const part = db
-    .prepare<[number, number, number], Buffer>(
-      "SELECT substr(body, ?, ?) FROM requests WHERE id = (SELECT request_id FROM messages WHERE id = ?)",
-    )
-    .pluck();
   return (messageId, stored) => {
     if (!stored || stored[0] !== mark) return stored;
     const start = headBytes + stored.readUInt32LE(1);
-    const shared = part.get(stored.readUInt32LE(5) + 1, stored.readUInt32LE(9), messageId);
     return Buffer.concat([
       stored.subarray(headBytes, start),
-      shared as Buffer,
+      partOf(messageId, stored.readUInt32LE(5), stored.readUInt32LE(9)),
       stored.subarray(start),
     ]);
   };
+}
+
+function inFile(db: Db): PartOf {
+  const part = db
+    .prepare<[number, number, number]>(
+      "SELECT substr(body, ?, ?) FROM requests WHERE id = (SELECT request_id FROM messages WHERE id = ?)",
+    )
+    .pluck();
+  return (messageId, offset, length) => part.get(offset + 1, length, messageId) as Buffer;
 }
 
 /** `@offset:size` for a JSON text that is in the message as it is. */
 export function placeOrText(text: string, { body, offset, size }: Span): string {
   if (text.length < minBytes) return text;
   const bytes = Buffer.from(text);
-  const found = bufferOf(body)
-    .subarray(offset, offset + size)
-    .indexOf(bytes);
-  return found < 0 ? text : `@${offset + found}:${bytes.length}`;
+  const message = bufferOf(body).subarray(offset, offset + size);
+  // Searching for all of a large text costs more than looking where its first bytes are.
+  const anchor = bytes.subarray(0, anchorBytes);
+  let found = message.indexOf(anchor);
+  for (let place = 0; found >= 0 && place < comparedPlaces; place += 1) {
+    if (bytes.equals(message.subarray(found, found + bytes.length)))
+      return `@${offset + found}:${bytes.length}`;
+    found = message.indexOf(anchor, found + 1);
+  }
+  return text;
 }
 
 /** The properties of a row of `profile_events`. */

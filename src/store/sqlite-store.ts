@@ -23,6 +23,7 @@ import type { OpenedDatabase } from "./open.ts";
 import { Postings } from "./postings.ts";
 import { createProfileQueries } from "./profile-queries.ts";
 import { createProfileStore, createSeenNames } from "./profile-store.ts";
+import { RequestBodies } from "./request-bodies.ts";
 import { createRuleStore } from "./rule-store.ts";
 import { createTraceQueries } from "./trace-queries.ts";
 import { Transactions } from "./transactions.ts";
@@ -45,17 +46,24 @@ export function createStore({ db, health, close }: OpenedDatabase): Store {
   const facts = new MessageFacts(db, transactions);
   const counts = new Counts(db, kinds, facts, transactions);
   const postings = new Postings(db, transactions);
-  const configuration = createConfigurationStore(db);
+  const configuration = createConfigurationStore(db, transactions);
   db.pragma(`synchronous = ${configuration.settings().synchronous}`);
   const mapped = new MappedRequests(db);
-  const { seeClaims, ...deliveries } = createDeliveryStore(db, counts, transactions, mapped);
+  const bodies = new RequestBodies(db, transactions);
+  const { seeClaims, ...deliveries } = createDeliveryStore(
+    db,
+    counts,
+    transactions,
+    mapped,
+    bodies,
+  );
   const store = {
     ...configuration,
     ...createClockStore(db),
-    ...createIngestStore({ db, mapped, counts, postings, transactions }),
+    ...createIngestStore({ db, bodies, mapped, counts, postings, transactions }),
     ...deliveries,
     ...createComputedStore(db),
-    ...createProfileStore(db),
+    ...createProfileStore(db, bodies),
     ...createProfileQueries(db),
     ...createSeenNames(db, transactions),
     ...createRuleStore(db),

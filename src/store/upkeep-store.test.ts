@@ -66,7 +66,7 @@ const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
 describe("retention", () => {
-  test("shortens the file by the pages that nothing uses, down to a quarter of it", () => {
+  test("shortens the file by the pages that nothing uses, until an eighth of it is free", () => {
     const data = temporaryDirectory();
     const one = openTestStore(data);
     const size = (): number => {
@@ -87,6 +87,31 @@ describe("retention", () => {
     expect(size()).toBeLessThan(5_000_000);
     expect(one.db.pragma("integrity_check", { simple: true })).toBe("ok");
     expectConsistent(one.db);
+  });
+
+  test("begins to shorten the file when a quarter of it is free, and stops at an eighth", () => {
+    const one = openTestStore();
+    const commit = (megabytes: number): void => {
+      one.store.commit([request([{ text: JSON.stringify("x".repeat(megabytes * 1_000_000)) }])]);
+      passOver(one);
+    };
+    const freeShare = (): number =>
+      Number(one.db.pragma("freelist_count", { simple: true })) /
+      Number(one.db.pragma("page_count", { simple: true }));
+    commit(20);
+    commit(40);
+    one.store.pin(2 as MessageRowId, true);
+    commit(1);
+    expect(one.store.removeOld({ maxMessages: 2, olderThanWall: null }, 10)).toBe(1);
+    expect(freeShare()).toBeGreaterThan(0.25);
+    while (one.store.giveBack(1000) > 0);
+    expect(freeShare()).toBeLessThan(0.126);
+    expect(freeShare()).toBeGreaterThan(0.124);
+    commit(8);
+    commit(1);
+    expect(one.store.removeOld({ maxMessages: 2, olderThanWall: null }, 10)).toBe(2);
+    expect(freeShare()).toBeGreaterThan(0.15);
+    expect(one.store.giveBack(1000)).toBe(0);
   });
 
   test("by count keeps the newest, with all that came of them, and nothing of the others", () => {

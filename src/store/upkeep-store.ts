@@ -26,6 +26,13 @@ const maxPassedOver = 5000;
 /** Free pages that stay in the file in any case, 4 MB: new messages take them soon. */
 const keptFree = 1000;
 
+/**
+ * The file begins to shrink when a quarter of it is free, and stops at an eighth. With one limit
+ * for both, retention in steady use would shrink it and make it grow again with every slice.
+ */
+const tooFree = 1 / 4;
+const freeEnough = 1 / 8;
+
 const recordTables = [
   "requests",
   "messages",
@@ -104,6 +111,7 @@ export function createUpkeepStore({
   /** Where the last pass stopped: messages before it are pinned or still moving. */
   let passed = 0;
   const place = { rollback: () => void (passed = 0) };
+  let isShrinking = false;
   transactions.onReload(place.rollback);
 
   /** Whether the file holds more than it may, beside what was not accepted. */
@@ -163,8 +171,10 @@ export function createUpkeepStore({
     ...quotaOfRejected({ db, counts, transactions, removal }),
     giveBack(limit) {
       const { free, pages } = freePages.get() as { free: number; pages: number };
-      if (free < keptFree || free * 4 < pages) return 0;
-      db.exec(`PRAGMA incremental_vacuum(${limit})`);
+      const spare = Math.floor(free - Math.max(keptFree, pages * freeEnough));
+      isShrinking = spare > 0 && (isShrinking || free >= pages * tooFree);
+      if (!isShrinking) return 0;
+      db.exec(`PRAGMA incremental_vacuum(${Math.min(limit, spare)})`);
       return pages - (freePages.get() as { pages: number }).pages;
     },
     clearMessages: () => clear(db, transactions, [...recordTables, ...profileTables]),

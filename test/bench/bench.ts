@@ -9,7 +9,8 @@ import { cpus, loadavg } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { buildIfStale, root } from "../../src/launch/build.ts";
-import { reaches, type Figure, type Row } from "./measure.ts";
+import { reaches, type Row } from "./measure.ts";
+import { table, writeDocs, type ReportedFigure } from "./report.ts";
 import { firstSync, liveAudiences } from "./rows/audiences.ts";
 import { browserFlow, browserScroll, browserTail } from "./rows/browser.ts";
 import { client } from "./rows/client.ts";
@@ -18,12 +19,17 @@ import {
   deliveryIngested,
   deliveryQueued,
   largeMessages,
+  manyInUse,
   traces,
 } from "./rows/delivery.ts";
 import { endpoints } from "./rows/endpoints.ts";
 import { following } from "./rows/following.ts";
 import { ingestBatches, ingestDelivering, ingestPlan, ingestSingles } from "./rows/ingest.ts";
-import { eventLoop, listPages, memory, start } from "./rows/million.ts";
+import { firstAttempt } from "./rows/latency.ts";
+import { eventLoop, listFiveMillion, listPages, memory, start } from "./rows/million.ts";
+import { mixedLoad } from "./rows/mixed.ts";
+import { peers } from "./rows/peers.ts";
+import { retention } from "./rows/retention.ts";
 
 const rows: Row[] = [
   ingestBatches,
@@ -32,7 +38,9 @@ const rows: Row[] = [
   ingestPlan,
   deliveryQueued,
   deliveryAmongMany,
+  manyInUse,
   deliveryIngested,
+  firstAttempt,
   largeMessages,
   traces,
   following,
@@ -41,69 +49,40 @@ const rows: Row[] = [
   listPages,
   start,
   memory,
+  listFiveMillion,
+  retention,
   eventLoop,
   browserTail,
   browserScroll,
   browserFlow,
   endpoints,
   client,
+  mixedLoad,
+  peers,
 ];
 
 const { values: flags } = parseArgs({
   options: {
     only: { type: "string" },
     quick: { type: "boolean", default: false },
+    large: { type: "boolean", default: false },
+    docs: { type: "boolean", default: false },
     json: { type: "string" },
     help: { type: "boolean", default: false },
   },
 });
 
-const help = `Usage: npm run bench -- [--only row,row] [--quick] [--json FILE]
+const large = rows.filter((row) => row.large).map(({ name }) => name);
+const help = `Usage: npm run bench -- [--only row,row] [--quick] [--large] [--docs] [--json FILE]
 
   --only   Some of: ${rows.map(({ name }) => name).join(", ")}.
   --quick  Fewer runs of fewer requests.
+  --large  Rows that take minutes and gigabytes too: ${large.join(", ")}.
+  --docs   Writes the results into docs/benchmarks.md; rows that did not run keep theirs.
   --json   Where the JSON goes. Default: test/bench/results/<time>.json.`;
 
 function say(text: string): void {
   process.stderr.write(`  ${text}\n`);
-}
-
-function number(value: number | undefined): string {
-  if (value === undefined) return "";
-  return value.toLocaleString("en-US", { maximumFractionDigits: Math.abs(value) < 100 ? 1 : 0 });
-}
-
-function cells(figure: Figure): string[] {
-  const { mustReach } = figure;
-  const limit =
-    mustReach === undefined
-      ? ""
-      : "ratio" in mustReach
-        ? `${mustReach.ratio} of floor`
-        : "atMost" in mustReach
-          ? `≤ ${number(mustReach.atMost)}`
-          : `≥ ${number(mustReach.atLeast)}`;
-  const reached = reaches(figure);
-  const result = reached === null ? "" : reached ? "ok" : "short";
-  return [
-    figure.figure,
-    `${number(figure.value)} ${figure.unit}`,
-    number(figure.floor),
-    figure.ratio?.toFixed(2) ?? "",
-    limit,
-    result,
-  ];
-}
-
-function table(figures: readonly Figure[]): string {
-  const lines = [["figure", "value", "floor", "ratio", "must reach", ""], ...figures.map(cells)];
-  const widths = [0, 1, 2, 3, 4, 5].map((column) =>
-    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
-  );
-  const isText = (column: number): boolean => column === 0 || column > 3;
-  const pad = (cell: string, column: number): string =>
-    isText(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0);
-  return lines.map((line) => line.map(pad).join("  ").trimEnd()).join("\n");
 }
 
 async function main(): Promise<void> {
@@ -115,12 +94,15 @@ async function main(): Promise<void> {
 
   const at = new Date().toISOString();
   const loadAtStart = loadavg();
-  const figures: (Figure & { row: string; reached: boolean | null })[] = [];
+  const figures: ReportedFigure[] = [];
   for (const row of rows) {
-    if (wanted !== undefined && !wanted.includes(row.name)) continue;
+    const isWanted = wanted?.includes(row.name) ?? (flags.large || row.large !== true);
+    if (!isWanted) continue;
     process.stderr.write(`${row.name}\n`);
+    const startedAt = performance.now();
     for (const figure of await row.run({ quick: flags.quick, say }))
       figures.push({ row: row.name, ...figure, reached: reaches(figure) });
+    say(`${Math.round((performance.now() - startedAt) / 1000)} s`);
   }
   process.stdout.write(`\n${table(figures)}\n`);
 
@@ -140,6 +122,13 @@ async function main(): Promise<void> {
     `${JSON.stringify({ at, commit: commit(), quick: flags.quick, machine, figures }, null, 2)}\n`,
   );
   process.stdout.write(`\n${file}\n`);
+  if (flags.docs)
+    writeDocs(join(root, "docs", "benchmarks.md"), {
+      at,
+      figures,
+      machine,
+      order: rows.map(({ name }) => name),
+    });
   if (figures.some(({ reached }) => reached === false)) process.exitCode = 1;
 }
 

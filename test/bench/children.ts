@@ -48,6 +48,8 @@ export type Program = Child & {
   residentBytes(): number;
   /** What it has taken of the processors: what else the machine does is not in it. */
   processorMs(): number;
+  /** The same for its main thread alone. */
+  mainThreadMs(): number;
   /** What it has written to its files. */
   writtenBytes(): number;
   call<T>(method: string, path: string, body?: object): Promise<T>;
@@ -106,7 +108,8 @@ export async function startProgram(
     token,
     readyAfterMs,
     residentBytes: () => residentBytes(child.pid ?? 0),
-    processorMs: () => processorMs(child.pid ?? 0),
+    processorMs: () => processorMs(`${child.pid}`),
+    mainThreadMs: () => processorMs(`${child.pid}/task/${child.pid}`),
     writtenBytes: () => writtenBytes(child.pid ?? 0),
     async call<T>(method: string, path: string, body?: object): Promise<T> {
       const response = await fetch(uiUrl + path, {
@@ -139,8 +142,8 @@ function residentBytes(pid: number): number {
 }
 
 /** In hundredths of a second, as Linux counts for everybody. */
-function processorMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
+function processorMs(task: string): number {
+  const fields = readFileSync(`/proc/${task}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 

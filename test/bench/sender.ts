@@ -16,6 +16,8 @@ export type Load = {
   batch: number;
   requests: number;
   writeKey: string;
+  /** Uses so many keys in turn, `<writeKey>-0` and so on. */
+  keys?: number;
   seed: number;
   /** Makes each message so large, with a text among its properties. */
   messageBytes?: number;
@@ -32,11 +34,12 @@ export type Sent = { startedAt: number; endedAt: number };
 const now = (): number => performance.timeOrigin + performance.now();
 
 function makeRequests(load: Load): Buffer[] {
-  const { url, batch, requests, writeKey, seed, messageBytes = 0 } = load;
+  const { url, batch, requests, writeKey, keys, seed, messageBytes = 0 } = load;
   const random = seeded(seed);
   const { host, pathname } = new URL(url);
-  const authorization = Buffer.from(`${writeKey}:`).toString("base64");
-  return Array.from({ length: requests }, () => {
+  return Array.from({ length: requests }, (_, nth) => {
+    const key = keys === undefined ? writeKey : `${writeKey}-${nth % keys}`;
+    const authorization = Buffer.from(`${key}:`).toString("base64");
     const messages = Array.from({ length: batch }, () =>
       enlarged(makeMessage(random), messageBytes, random),
     );

@@ -5,6 +5,7 @@
  * what holds and what does not; ends with 1 when something does not.
  */
 
+import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { AnswerOf, InputOf } from "../../src/contract/contract.ts";
 import { buildIfStale } from "../../src/launch/build.ts";
@@ -155,7 +156,9 @@ function checkLoad(load: Load, seconds: number, seen: ReadonlySet<string>): Chec
   ];
 }
 
-async function soak(minutes: number, say: (line: string) => void): Promise<Check[]> {
+export type SoakResult = { checks: Check[]; samples: Sample[] };
+
+async function soak(minutes: number, say: (line: string) => void): Promise<SoakResult> {
   return withDirectory(async (data) => {
     const errors: string[] = [];
     const program = await startProgram(data, {
@@ -200,15 +203,15 @@ async function soak(minutes: number, say: (line: string) => void): Promise<Check
       ];
       await program.stop();
       const code = program.process.exitCode;
-      return [
-        ...checks,
+      checks.push(
         {
           what: "the program ends when it is asked to",
           found: `exit code ${code}`,
           passed: code === 0,
         },
         { what: "nothing on standard error", found: listed(errors), passed: errors.length === 0 },
-      ];
+      );
+      return { checks, samples };
     } finally {
       await browser.close();
       await program.stop();
@@ -217,18 +220,24 @@ async function soak(minutes: number, say: (line: string) => void): Promise<Check
 }
 
 const { values: flags } = parseArgs({
-  options: { minutes: { type: "string", default: "5" }, help: { type: "boolean", default: false } },
+  options: {
+    minutes: { type: "string", default: "5" },
+    json: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
 });
 const minutes = Number(flags.minutes);
 if (flags.help || !(minutes >= 1)) {
   process.stdout.write(
-    "Usage: npm run soak -- [--minutes N]\n\n  --minutes  For how long; 1 or more. Default: 5.\n",
+    "Usage: npm run soak -- [--minutes N] [--json FILE]\n\n  --minutes  For how long; 1 or more. Default: 5.\n  --json     Where to write the looks and the checks as JSON.\n",
   );
   process.exitCode = flags.help ? 0 : 2;
 } else {
   await buildIfStale();
   const say = (line: string): void => void process.stdout.write(`${line}\n`);
-  const checks = await soak(minutes, say);
+  const result = await soak(minutes, say);
+  const { checks } = result;
+  if (flags.json !== undefined) writeFileSync(flags.json, JSON.stringify(result));
   say("");
   for (const { what, found, passed } of checks)
     say(`${passed ? "PASS" : "FAIL"}  ${what}: ${found}`);

@@ -20,7 +20,8 @@ const slice = 2000;
 
 type EditorOptions = {
   store: ComputedStore & Atomically;
-  configuration: Pick<Configuration, "destinations"> & OwnSources & { reload(): void };
+  configuration: Pick<Configuration, "destinations" | "destinationsOf"> &
+    OwnSources & { reload(): void };
   registry: Registry;
   syncs: Syncs;
   clock: Clock;
@@ -84,9 +85,7 @@ export function createEditor({
 
   return {
     destinationsOf: (source: SourceId): DestinationId[] =>
-      configuration
-        .destinations()
-        .flatMap(({ id, sourceIds }) => (sourceIds.includes(source) ? [id] : [])),
+      configuration.destinationsOf(source).map(({ id }) => id),
 
     /** Resolves when the first sync is committed. */
     async create(draft: Draft, insert: (row: Common) => Computed): Promise<Computed | Problem> {

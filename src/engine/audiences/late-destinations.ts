@@ -9,6 +9,7 @@
 import type { Destination } from "../../domain/configuration.ts";
 import type { DestinationId } from "../../domain/ids.ts";
 import type { Activity } from "../clock/activity.ts";
+import type { Configuration } from "../pipeline.ts";
 import type { Atomically, ComputedStore, FirstSync } from "../profile-ports.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import type { Causes } from "./causes.ts";
@@ -26,7 +27,7 @@ type LateDestinationsOptions = {
   registry: Registry;
   notifier: Notifier;
   causes: Causes;
-  configuration: { destinations(): readonly Destination[] };
+  configuration: Pick<Configuration, "destination" | "destinationsOf">;
   activity: Activity;
   /** Resolves when every message committed so far is in the profiles. */
   caughtUp: () => Promise<void>;
@@ -76,9 +77,7 @@ export class LateDestinations {
   }
 
   #reconciled({ row }: Computed): Pick<Computed["row"], "reached" | "firstSyncs"> | null {
-    const connected = this.#options.configuration
-      .destinations()
-      .flatMap(({ id, sourceIds }) => (sourceIds.includes(row.sourceId) ? [id] : []));
+    const connected = this.#options.configuration.destinationsOf(row.sourceId).map(({ id }) => id);
     const { reached, firstSyncs = [] } = row;
     if (reached === undefined) return { reached: connected, firstSyncs: [] };
     const isConnected = (id: DestinationId): boolean => connected.includes(id);
@@ -102,9 +101,7 @@ export class LateDestinations {
     const { registry, configuration } = this.#options;
     for (const computed of registry.all())
       for (const firstSync of computed.row.firstSyncs ?? []) {
-        const destination = configuration
-          .destinations()
-          .find(({ id }) => id === firstSync.destinationId);
+        const destination = configuration.destination(firstSync.destinationId);
         if (destination?.enabled === true) return { computed, firstSync, destination };
       }
     return null;

@@ -24,7 +24,7 @@ type NotifierOptions = {
   internalMessages: InternalMessages;
   configuration: {
     source(id: SourceId): Source | undefined;
-    destinations(): readonly Destination[];
+    destinationsOf(id: SourceId): readonly Destination[];
     settings(): { seed: number };
   };
   now: () => number;
@@ -58,8 +58,8 @@ export function createNotifier({
 }: NotifierOptions) {
   const space = (): string => store.space(() => spaceId(configuration.settings().seed));
 
-  const connectedTo = ({ row }: Computed): Destination[] =>
-    configuration.destinations().filter(({ sourceIds }) => sourceIds.includes(row.sourceId));
+  const connectedTo = ({ row }: Computed): readonly Destination[] =>
+    configuration.destinationsOf(row.sourceId);
 
   /**
    * Records the user's value as sent; returns the one before if it has to be sent. The row of a user

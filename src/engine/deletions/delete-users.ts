@@ -20,7 +20,7 @@ export type DeleteUsersOptions = {
   store: Pick<ProfileStore, "profileWithUser" | "userIdsOf" | "sourcesThatKnow" | "removeProfile"> &
     Pick<ComputedStore, "lastSentFor" | "removeLastSentFor">;
   internalMessages: InternalMessages;
-  configuration: Pick<Configuration, "source" | "destinations">;
+  configuration: Pick<Configuration, "source" | "destinationsOf">;
 };
 
 /** A source that sends a delete, and the destinations that get it from there. */
@@ -35,8 +35,7 @@ type Found = {
 };
 
 export function createDeleteUsers({ store, internalMessages, configuration }: DeleteUsersOptions) {
-  const connectedTo = ({ id }: Source): Destination[] =>
-    configuration.destinations().filter(({ sourceIds }) => sourceIds.includes(id));
+  const connectedTo = ({ id }: Source): readonly Destination[] => configuration.destinationsOf(id);
 
   function find(userId: string): (Found & { profile: ReturnType<typeof store.profileWithUser> })[] {
     const profile = store.profileWithUser(userId);

@@ -71,7 +71,7 @@ type IngestOptions = {
   configuration: {
     sourceByWriteKey(key: string): Source | undefined;
     source(id: Source["id"]): Source | undefined;
-    destinations(): Destination[];
+    destinationsOf(id: Source["id"]): readonly Destination[];
     settings(): Settings;
   };
   clock: Clock;
@@ -424,7 +424,7 @@ export class Ingest {
     const { clock, configuration, isSuppressed } = this.#options;
     return {
       source,
-      destinations: configuration.destinations(),
+      destinations: configuration.destinationsOf(source.id),
       seed: configuration.settings().seed,
       receivedAt: clock.now(),
       wallAt: wallClockNow(),

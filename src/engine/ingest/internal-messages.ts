@@ -48,7 +48,7 @@ export type InternalMessages = {
 
 type InternalMessagesOptions = {
   store: Pick<IngestStore, "commit"> & Pick<ProfileStore, "followed" | "markFollowed">;
-  configuration: Pick<Configuration, "destinations" | "settings">;
+  configuration: Pick<Configuration, "destinationsOf" | "settings">;
   clock: Clock;
   newId?: () => string;
   onCommitted: (messages: CommittedMessage[]) => void;
@@ -67,7 +67,7 @@ export function createInternalMessages({
         requestOf({
           source,
           messages,
-          destinations: configuration.destinations(),
+          destinations: configuration.destinationsOf(source.id),
           seed: configuration.settings().seed,
           now: clock.now(),
           wallAt: wallClockNow(),

@@ -126,7 +126,7 @@ async function figuresOf(
       unit: "ms",
       value: percentile(ours, 0.999),
       floor: percentile(idle, 0.999),
-      mustReach: { atMost: 50 },
+      mustReach: { atMost: 33 },
       runs: runs.map((run) => ({ ours: short(run.ours), idle: short(run.idle), busy: run.busy })),
     },
     {
@@ -134,7 +134,7 @@ async function figuresOf(
       unit: "ms",
       value: Math.max(...ours),
       floor: Math.max(...idle),
-      mustReach: { atMost: 200 },
+      mustReach: { atMost: 100 },
     },
     {
       figure: `longest task of the page, ${what}`,

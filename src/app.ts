@@ -232,6 +232,7 @@ export function createApp(options: AppOptions): App {
     pipeline,
     version,
     pages: options.pages ?? null,
+    onChange: () => changes.note("shares", null),
   });
   const rehearse = () =>
     createApp({

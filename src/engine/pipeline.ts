@@ -393,7 +393,8 @@ export type Area =
   | "deletions"
   | "suppressions"
   | "scenario-runs"
-  | "checks";
+  | "checks"
+  | "shares";
 
 /** One line of the feed. Changes of one area that are close together are one line. */
 export type Change = {

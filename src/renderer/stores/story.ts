@@ -38,10 +38,12 @@ export const fiveMinutes = "story-demo.yaml";
 
 type StoryStore = {
   story: StoryAnswer | null;
+  isOpening: boolean;
   isMoving: boolean;
   isPlaying: boolean;
   speed: number;
   open(what: { file: string } | { text: string; file: string }): Promise<void>;
+  cancelOpening(): void;
   /** Takes the story up again that this tab showed before it was reloaded. */
   resume(): Promise<void>;
   /** Plays to a scene; 0 is the start. */
@@ -55,6 +57,8 @@ type StoryStore = {
 export const useStory = create<StoryStore>()((set, get) => {
   let comeBack = (): void => undefined;
   let timer: number | null = null;
+  /** Counts up when one begins to open, and when that is cancelled. */
+  let openings = 0;
 
   function rest(): void {
     if (timer !== null) window.clearTimeout(timer);
@@ -123,8 +127,12 @@ export const useStory = create<StoryStore>()((set, get) => {
     comeBack();
   }
 
+  const end = ({ id }: StoryAnswer): void =>
+    void call("stories.close", { id }).catch(() => undefined);
+
   return {
     story: null,
+    isOpening: false,
     isMoving: false,
     isPlaying: false,
     speed: 1,
@@ -132,8 +140,22 @@ export const useStory = create<StoryStore>()((set, get) => {
       get().close();
       const { view, path, query } = usePlace.getState();
       const wasPresenting = usePresenter.getState().isOn;
-      const story = await call("stories.open", what);
-      await enter(story, { from: { view, path, query }, wasPresenting });
+      openings += 1;
+      const opening = openings;
+      set({ isOpening: true });
+      try {
+        const story = await call("stories.open", what);
+        if (opening !== openings) return end(story);
+        await enter(story, { from: { view, path, query }, wasPresenting });
+      } catch (error) {
+        if (opening === openings) throw error;
+      } finally {
+        if (opening === openings) set({ isOpening: false });
+      }
+    },
+    cancelOpening() {
+      openings += 1;
+      set({ isOpening: false });
     },
     async resume() {
       const kept = keptStory();
@@ -159,7 +181,7 @@ export const useStory = create<StoryStore>()((set, get) => {
       const { story } = get();
       if (story === null) return;
       leave();
-      void call("stories.close", { id: story.id }).catch(() => undefined);
+      end(story);
     },
   };
 });

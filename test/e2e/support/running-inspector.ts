@@ -84,6 +84,20 @@ export async function startInspector({ data = ":memory:" } = {}) {
       });
       return { source, endpoint, destination };
     },
+    /** Calls of this name wait until they are released, in the order in which they came. */
+    hold(name: CallName): { inputs: unknown[]; release(): void } {
+      const { call: answer } = app.api;
+      const inputs: unknown[] = [];
+      const released = Promise.withResolvers<void>();
+      app.api.call = async (called, input, caller) => {
+        if (called === name) {
+          inputs.push(input);
+          await released.promise;
+        }
+        return answer(called, input, caller);
+      };
+      return { inputs, release: released.resolve };
+    },
     /** As when the program is ended and the page stays open. */
     stopServing: () => control.stop(),
     async serveAgain(): Promise<void> {

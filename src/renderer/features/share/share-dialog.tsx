@@ -19,7 +19,7 @@ import { Dialog } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { saveFile } from "../../kit/save-file.ts";
 import { useAction } from "../../kit/use-action.ts";
-import { some } from "../../kit/words.ts";
+import { count as number, some } from "../../kit/words.ts";
 import { useOverlay } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
@@ -65,6 +65,8 @@ function ShareForm({ onClose }: { onClose: () => void }) {
   const [paths, setPaths] = useState("");
   const [saved, setSaved] = useState<AnswerOf<"shares.write"> | null>(null);
   const { problem, isBusy, run } = useAction();
+  const writing = useLive("shares.progress", isBusy ? {} : null).answer?.writing ?? null;
+  const cancel = (): void => run(() => call("shares.cancel", {}), "cancel");
 
   /** What was saved is not what is chosen now. */
   const choosing =
@@ -100,11 +102,14 @@ function ShareForm({ onClose }: { onClose: () => void }) {
   return (
     <Dialog
       open
-      onClose={onClose}
+      onClose={() => {
+        if (isBusy) cancel();
+        onClose();
+      }}
       title="Share what happened"
       actions={
         <>
-          <Button onClick={onClose}>{saved === null ? "Cancel" : "Close"}</Button>
+          <Button onClick={isBusy ? cancel : onClose}>{saved === null ? "Cancel" : "Close"}</Button>
           <Button
             look="primary"
             icon="save"
@@ -149,6 +154,18 @@ function ShareForm({ onClose }: { onClose: () => void }) {
           checked={secrets}
           onChange={({ target }) => choosing(setSecrets)(target.checked)}
         />
+        {isBusy ? (
+          <p className="share-progress">
+            <progress
+              aria-label="Messages written"
+              value={writing?.done ?? 0}
+              max={Math.max(1, writing?.total ?? count)}
+            />
+            <span className="muted">
+              {number(writing?.done ?? 0)} of {some(writing?.total ?? count, "message")}
+            </span>
+          </p>
+        ) : null}
         <p className="muted" role="status">
           {saved === null
             ? `${some(count, "message")} with attempts and bytes, the configuration, the counts and the clock.`

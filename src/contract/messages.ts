@@ -161,7 +161,7 @@ export type MessageDetailsAnswer = z.input<typeof messageDetails>;
 
 const shareProgress = z.object({
   writing: z
-    .object({ done: z.int(), total: z.int().describe("Messages.") })
+    .object({ done: z.int(), total: z.int().describe("Messages; 0 until they are counted.") })
     .nullable()
     .describe("Null while none is being written."),
 });

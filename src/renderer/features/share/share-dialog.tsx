@@ -65,8 +65,6 @@ function ShareForm({ onClose }: { onClose: () => void }) {
   const [paths, setPaths] = useState("");
   const [saved, setSaved] = useState<AnswerOf<"shares.write"> | null>(null);
   const { problem, isBusy, run } = useAction();
-  const writing = useLive("shares.progress", isBusy ? {} : null).answer?.writing ?? null;
-  const cancel = (): void => run(() => call("shares.cancel", {}), "cancel");
 
   /** What was saved is not what is chosen now. */
   const choosing =
@@ -82,6 +80,11 @@ function ShareForm({ onClose }: { onClose: () => void }) {
     ids === null && wrong === null ? { filter, limit: 1 } : null,
   ).answer;
   const count = ids === null ? Math.min(matching?.total ?? 0, most) : ids.length;
+
+  const writing = useLive("shares.progress", isBusy ? {} : null).answer?.writing ?? null;
+  // Counted again by the first report.
+  const total = writing?.total || count;
+  const cancel = (): void => run(() => call("shares.cancel", {}), "cancel");
 
   const save = async (): Promise<void> => {
     setSaved(null);
@@ -159,10 +162,10 @@ function ShareForm({ onClose }: { onClose: () => void }) {
             <progress
               aria-label="Messages written"
               value={writing?.done ?? 0}
-              max={Math.max(1, writing?.total ?? count)}
+              max={Math.max(1, total)}
             />
             <span className="muted">
-              {number(writing?.done ?? 0)} of {some(writing?.total ?? count, "message")}
+              {number(writing?.done ?? 0)} of {some(total, "message")}
             </span>
           </p>
         ) : null}

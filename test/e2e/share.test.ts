@@ -133,7 +133,9 @@ describe("a share file", () => {
     await inspector.shop();
     await inspector.send(Array.from({ length: 12 }, () => ({ userId: "ada", event: "Paid" })));
     await inspector.call("pipeline.settle", {});
-    const { page } = await open();
+    const guarded = await open();
+    guarded.expect(/409 \(Conflict\)/);
+    const { page } = guarded;
     await palettePage(page).run("Share what happened…");
     const dialog = page.getByRole("dialog", { name: "Share what happened" });
     await dialog.getByText("12 messages with attempts").waitFor();

@@ -39,6 +39,29 @@ describe("the keyboard alone", () => {
     expect(await frame.links.allTextContents()).toEqual(labels);
   });
 
+  test("does not offer in the palette what has gone from the page meanwhile", async ({
+    open,
+    inspector,
+  }) => {
+    const { id } = await inspector.call("audiences.create", { name: "Buyers", members: ["ana"] });
+    const { page } = await open(`/audiences/${id}`);
+    const palette = palettePage(page);
+    const sync = palette.offers.filter({ hasText: "Sync now" });
+    const button = page.locator(".main").getByText("Sync now", { exact: true });
+    await button.waitFor();
+    await palette.open();
+    await palette.input.fill("sync no");
+    await palette.chosen.filter({ hasText: "Sync now" }).waitFor();
+    await inspector.call("audiences.delete", { id });
+    await button.waitFor({ state: "detached" });
+    await page.keyboard.press("Enter");
+    await framePage(page).toast.getByText("“Sync now” is no longer on the page.").waitFor();
+    await palette.open();
+    await palette.input.fill("sync now");
+    await palette.chosen.waitFor();
+    expect(await sync.count()).toBe(0);
+  });
+
   test("leads to every view with Tab and Enter", async ({ open, inspector }) => {
     await inspector.shop();
     const { page } = await open();

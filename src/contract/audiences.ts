@@ -40,7 +40,7 @@ const firstSyncs = z
     z.object({
       destinationId: idOf(destinationIds),
       sent: z.int(),
-      cancelled: z.literal(true).optional().describe("The next sync by hand continues it."),
+      cancelled: z.literal(true).optional().describe("The next manual sync continues it."),
     }),
   )
   .describe(

@@ -251,7 +251,7 @@ export type FirstSync = {
   destinationId: DestinationId;
   after: string;
   sent: number;
-  /** It waits for the next sync by hand. */
+  /** It waits for the next manual sync. */
   cancelled?: true;
 };
 

@@ -4,7 +4,7 @@
  * that a slice reached is stored with it, so a start after a kill continues there. Changes meanwhile
  * reach the destination for users before that place; for the others, this sends the value that they
  * have then. A disabled destination waits until it is enabled, a cancelled first sync until the next
- * sync by hand.
+ * manual sync.
  */
 
 import type { Destination } from "../../domain/configuration.ts";

@@ -212,7 +212,7 @@ function notReached(
     const detail =
       cancelled === undefined
         ? `${first} has not reached this user. It sends the value that the user has then.`
-        : `${first} was cancelled before it reached this user. The next sync by hand sends the value that the user has then.`;
+        : `${first} was cancelled before it reached this user. The next manual sync sends the value that the user has then.`;
     return [[destinationId, { reason: "first_sync_pending", detail }]];
   });
 }

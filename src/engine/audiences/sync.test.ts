@@ -401,7 +401,7 @@ test("a destination that is connected later gets each user once, also of those w
   expect(app.audiences.list()[0]?.firstSyncs).toEqual([]);
 });
 
-test("a cancelled first sync of a later destination waits for the next sync by hand", async () => {
+test("a cancelled first sync of a later destination waits for the next manual sync", async () => {
   const app = startFailing();
   const { id } = (await app.audiences.create({ name: "List", members: usersOf(120) })) as {
     id: AudienceId;

@@ -28,7 +28,7 @@ describe("a test endpoint", () => {
     const destinations = destinationsPage(page);
     expect(await destinations.name.inputValue()).toBe("Flaky billing");
     await destinations.name.fill("Typed before the reload");
-    await page.getByLabel("Shared secret", { exact: true }).fill("typed-s3cret");
+    await destinations.secret.fill("typed-s3cret");
     expect(await page.evaluate("JSON.stringify({ ...sessionStorage })")).not.toContain("s3cret");
     await page.reload();
     await expect.poll(() => destinations.name.inputValue()).toBe("Typed before the reload");

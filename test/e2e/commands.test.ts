@@ -49,7 +49,7 @@ describe("the keyboard alone", () => {
     guarded.expect(/404 \(Not Found\)/);
     const { page } = guarded;
     const palette = palettePage(page);
-    const sync = palette.offers.filter({ hasText: "Sync now" });
+    const sync = palette.offers.filter({ hasText: /Sync now/ });
     const button = page.locator(".main").getByText("Sync now", { exact: true });
     await button.waitFor();
     await palette.open();

@@ -97,6 +97,7 @@ export function createApp(options: AppOptions): App {
     pipeline,
     version,
     pages: options.pages ?? null,
+    onChange: () => core.changes.note("shares", null),
   });
   const api: Api = createApi({
     pipeline,

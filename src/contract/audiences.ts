@@ -26,8 +26,23 @@ const lastSync = z
   .nullable()
   .meta({ id: "LastSync", description: "The most recent completed sync." });
 
+const cancelledSync = z
+  .object({ at: time, done: z.int(), total: z.int(), entered: z.int(), left: z.int() })
+  .nullable()
+  .meta({
+    id: "CancelledSync",
+    description:
+      "The newest sync, when it was cancelled: `done` of `total` users were evaluated. What was sent stays; the next sync sends the rest.",
+  });
+
 const firstSyncs = z
-  .array(z.object({ destinationId: idOf(destinationIds), sent: z.int() }))
+  .array(
+    z.object({
+      destinationId: idOf(destinationIds),
+      sent: z.int(),
+      cancelled: z.literal(true).optional().describe("The next manual sync continues it."),
+    }),
+  )
   .describe(
     "Destinations that were connected later and are still being sent the users who are in; a disabled one waits.",
   );
@@ -49,6 +64,7 @@ const audienceAnswer = z
     size: z.int().describe("How many users are in, by what was sent to receivers."),
     syncing: syncProgress,
     lastSync,
+    cancelledSync,
     firstSyncs,
     nextSyncAt: time.nullable().describe("Of a periodic one."),
     createdAt: time,
@@ -154,9 +170,18 @@ export const audienceCalls = [
     method: "POST",
     path: "/api/audiences/{id}/sync",
     summary:
-      "Sends the changes since the last sync: `true` for users who entered, `false` for users who left.",
+      "Sends the changes since the last sync: `true` for users who entered, `false` for users who left. Also continues first syncs that were cancelled.",
     params: byId(id),
     answer: syncAnswer,
+  }),
+  defineCall({
+    name: "audiences.cancelSync",
+    method: "DELETE",
+    path: "/api/audiences/{id}/sync",
+    summary:
+      "Ends the running sync and the running first syncs of destinations that were connected later. What was sent stays; the next sync sends the rest.",
+    params: byId(id),
+    answer: audienceAnswer,
   }),
   defineCall({
     name: "audiences.changes",
@@ -221,6 +246,7 @@ const computedTraitAnswer = z
     lastSync: lastSync.describe(
       "`entered` counts the values that were sent, `left` those that were removed.",
     ),
+    cancelledSync,
     firstSyncs,
     nextSyncAt: time.nullable(),
     createdAt: time,
@@ -288,12 +314,22 @@ export const computedTraitCalls = [
     name: "computedTraits.sync",
     method: "POST",
     path: "/api/computed-traits/{id}/sync",
-    summary: "Sends the values that changed since the last sync.",
+    summary:
+      "Sends the values that changed since the last sync. Also continues first syncs that were cancelled.",
     params: byId(traitId),
     answer: z.object({
       entered: z.int().describe("Values sent."),
       left: z.int().describe("Removed values, sent as null."),
     }),
+  }),
+  defineCall({
+    name: "computedTraits.cancelSync",
+    method: "DELETE",
+    path: "/api/computed-traits/{id}/sync",
+    summary:
+      "Ends the running sync and the running first syncs of destinations that were connected later. What was sent stays; the next sync sends the rest.",
+    params: byId(traitId),
+    answer: computedTraitAnswer,
   }),
   defineCall({
     name: "computedTraits.preview",

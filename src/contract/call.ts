@@ -36,6 +36,7 @@ export const changeAreas = [
   "suppressions",
   "scenario-runs",
   "checks",
+  "shares",
 ] as const;
 export type ChangeArea = (typeof changeAreas)[number];
 

@@ -159,6 +159,13 @@ export const messageDetails = z
   .meta({ id: "MessageDetails" });
 export type MessageDetailsAnswer = z.input<typeof messageDetails>;
 
+const shareProgress = z.object({
+  writing: z
+    .object({ done: z.int(), total: z.int().describe("Messages; 0 until they are counted.") })
+    .nullable()
+    .describe("Null while none is being written."),
+});
+
 /** A share file: `contract/share.ts` reads it. */
 export const shareCalls = [
   defineCall({
@@ -184,6 +191,21 @@ export const shareCalls = [
       size: z.int().describe("In bytes."),
       base64: z.string(),
     }),
+  }),
+  defineCall({
+    name: "shares.progress",
+    method: "GET",
+    path: "/api/shares",
+    summary: "How far the share file is that is being written.",
+    reads: ["shares"],
+    answer: shareProgress,
+  }),
+  defineCall({
+    name: "shares.cancel",
+    method: "DELETE",
+    path: "/api/shares",
+    summary: "Cancels the share file that is being written: its call answers `share_cancelled`.",
+    answer: shareProgress,
   }),
 ] as const;
 

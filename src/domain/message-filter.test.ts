@@ -151,7 +151,7 @@ describe("what cannot be asked", () => {
     ["status:first=503", "“first=503” is not a status."],
     ["attempts:many", "“many” is not a number of attempts."],
     ["last:5", "“5” is not a duration."],
-    ["since:yesterday", "“yesterday” is not a time."],
+    ["since:tomorrow", "“tomorrow” is not a time."],
     ["until:25:00", "“25:00” is not a time."],
     ["batch:7", "“7” is not the id of a message."],
     ["-last:5m", "“last” cannot be left out."],
@@ -199,4 +199,6 @@ test("a time is one of today, a day, or both, in the machine's zone unless it na
     null,
     null,
   ]);
+  const days = [timeOf("today", now), timeOf("Yesterday", now)];
+  expect(days).toEqual([21, 20].map((day) => new Date(2026, 10, day).getTime()));
 });

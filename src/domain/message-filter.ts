@@ -238,7 +238,7 @@ function problemOfValue(key: FilterKey, value: string): string | null {
     case "since":
     case "until":
       return timeOf(value, 0) === null
-        ? `“${value}” is not a time. Use 10:30, 2026-11-21 or 2026-11-21T10:30.`
+        ? `“${value}” is not a time. Use 10:30, yesterday, 2026-11-21 or 2026-11-21T10:30.`
         : null;
     case "batch":
       return messageIds.parse(value) === null
@@ -262,6 +262,11 @@ export function durationOf(text: string): number | null {
 
 /** A time of today, a day, or both, in the machine's time zone unless it names one. */
 export function timeOf(text: string, now: number): number | null {
+  const daysBack = ["today", "yesterday"].indexOf(text.toLowerCase());
+  if (daysBack >= 0) {
+    const day = new Date(new Date(now).setHours(0, 0, 0, 0));
+    return day.setDate(day.getDate() - daysBack);
+  }
   if (/^\d{1,2}:\d{2}(?::\d{2})?$/.test(text)) {
     const [hours = 0, minutes = 0, seconds = 0] = text.split(":").map(Number);
     if (hours > 23 || minutes > 59 || seconds > 59) return null;

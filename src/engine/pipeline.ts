@@ -396,7 +396,8 @@ export type Area =
   | "deletions"
   | "suppressions"
   | "scenario-runs"
-  | "checks";
+  | "checks"
+  | "shares";
 
 /** One line of the feed. Changes of one area that are close together are one line. */
 export type Change = {

@@ -16,6 +16,7 @@ import type { Problem } from "../domain/problem.ts";
 import type { Computation, Explanation, Rule, Sync } from "../domain/rules.ts";
 import type {
   Audience,
+  CancelledSync,
   ComputedTrait,
   Deletion,
   FirstSync,
@@ -50,6 +51,7 @@ export type AudienceView = Audience & {
   destinationIds: DestinationId[];
   size: number;
   syncing: SyncProgress | null;
+  cancelledSync: CancelledSync | null;
   firstSyncs: FirstSync[];
 };
 /** Without a key, it is derived from the name. */
@@ -72,6 +74,7 @@ export type Audiences = {
   update(id: AudienceId, changes: Partial<AudienceDraft>): Promise<AudienceView | Problem>;
   delete(id: AudienceId): Promise<Problem | null>;
   sync(id: AudienceId): Promise<{ entered: number; left: number } | Problem>;
+  cancelSync(id: AudienceId): AudienceView | Problem;
   /** What the next sync would send. */
   changes(
     id: AudienceId,
@@ -98,6 +101,7 @@ type ComputedTraitView = ComputedTrait & {
   destinationIds: DestinationId[];
   users: number;
   syncing: SyncProgress | null;
+  cancelledSync: CancelledSync | null;
   firstSyncs: FirstSync[];
 };
 export type ComputedTraitDraft = {
@@ -118,6 +122,7 @@ export type ComputedTraits = {
   ): Promise<ComputedTraitView | Problem>;
   delete(id: ComputedTraitId): Promise<Problem | null>;
   sync(id: ComputedTraitId): Promise<{ entered: number; left: number } | Problem>;
+  cancelSync(id: ComputedTraitId): ComputedTraitView | Problem;
   preview(
     computation: Computation,
     sample: number,

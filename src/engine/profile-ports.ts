@@ -235,6 +235,8 @@ type Computed<Id> = {
   /** Set while a sync is running, so that it continues after a crash: what it has sent so far. */
   openSync: { startedAt: number; entered: number; left: number } | null;
   lastSync: { at: number; entered: number; left: number } | null;
+  /** The newest sync, when it was cancelled: how far it was and what it had sent. */
+  cancelledSync?: CancelledSync | null;
   nextSyncAt: number | null;
   /** Destinations that have got what was sent so far. Not there in rows of older versions. */
   reached?: readonly DestinationId[];
@@ -245,7 +247,21 @@ type Computed<Id> = {
  * A destination that was connected later has got the values of the users up to `after`, by userId:
  * an empty text before the first of them.
  */
-export type FirstSync = { destinationId: DestinationId; after: string; sent: number };
+export type FirstSync = {
+  destinationId: DestinationId;
+  after: string;
+  sent: number;
+  /** It waits for the next manual sync. */
+  cancelled?: true;
+};
+
+export type CancelledSync = {
+  at: number;
+  done: number;
+  total: number;
+  entered: number;
+  left: number;
+};
 
 export type Audience = Computed<AudienceId> & {
   rule: Rule | null;

@@ -44,7 +44,15 @@ export type ShareOptions = {
   filter: string;
   /** Only these messages; all that match when left out. */
   ids?: readonly string[];
+  /** After each few messages. Returns false to cancel. */
+  onProgress?: (done: number, total: number) => boolean;
 };
+
+const cancelled = problem(
+  409,
+  "share_cancelled",
+  "The share file was cancelled. Nothing was written.",
+);
 
 /**
  * The lines of a share file, the newest message first; a `Problem` when the filter is wrong. What
@@ -76,13 +84,16 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
   let length = 0;
   try {
     for (const name of sharedCalls) answers[name] = await call(name, {});
-    for await (const { row, details } of messagesOf(options, call)) {
+    for await (const { row, details, total } of messagesOf(options, call)) {
       const read = await withAllBytes(details, call);
       const both = clean.message(row, read).map((each) => JSON.stringify(each));
       length += both.reduce((sum, line) => sum + line.length, 0);
       if (lines.length === 2 * maxMessages || length > maxShareBytes / 4) break;
       lines.push(...both);
-      if (lines.length % (2 * perTurn) === 0) await nextTurn();
+      if (lines.length % (2 * perTurn) !== 0) continue;
+      const goesOn = options.onProgress?.(lines.length / 2, Math.min(total, maxMessages)) ?? true;
+      if (!goesOn) return cancelled;
+      await nextTurn();
     }
   } catch (error) {
     if (error instanceof Refused) return problem(error.status, error.code, error.message);
@@ -121,14 +132,15 @@ class Refused extends Error {
 
 type Call = <Name extends CallName>(name: Name, input: InputOf<Name>) => Promise<AnswerOf<Name>>;
 
-/** The rows, and the details where they are at hand. */
+/** The rows with their details, and how many there are. */
 async function* messagesOf({ filter, ids }: ShareOptions, call: Call) {
   if (ids !== undefined) {
-    for (const id of [...new Set(ids)].toSorted().toReversed()) {
+    const chosen = [...new Set(ids)].toSorted().toReversed();
+    for (const id of chosen) {
       const details = await call("messages.get", { id });
       const members = Object.keys(messageSummary.shape) as (keyof MessageSummaryAnswer)[];
       const row = Object.fromEntries(members.map((name) => [name, details[name]]));
-      yield { row: row as MessageSummaryAnswer, details };
+      yield { row: row as MessageSummaryAnswer, details, total: chosen.length };
     }
     return;
   }
@@ -139,7 +151,7 @@ async function* messagesOf({ filter, ids }: ShareOptions, call: Call) {
       ...(cursor === undefined ? {} : { cursor }),
     });
     for (const row of page.items)
-      yield { row, details: await call("messages.get", { id: row.id }) };
+      yield { row, details: await call("messages.get", { id: row.id }), total: page.total };
     cursor = page.nextCursor;
   }
 }
@@ -181,33 +193,48 @@ export async function shareBytes(
   return as === "hookyard" ? data : Buffer.from(sharePage(data, pages));
 }
 
-/** The call of the control API that writes one. */
+/** The calls of the control API that write one. */
 export function createShareHandlers({
   api,
   pipeline,
   version,
   pages,
+  onChange,
 }: Pick<ShareOptions, "pipeline" | "version"> & {
   api: () => Pick<Api, "call">;
   /** The directory of the inspector's page; null: only `.hookyard` is written. */
   pages: string | null;
+  /** `shares.progress` answers otherwise now. */
+  onChange: () => void;
 }): HandlersOf<"shares"> {
-  let isBusy = false;
+  let writing: { done: number; total: number; isCancelled: boolean } | null = null;
   return {
+    "shares.progress": () => ({ writing }),
+    "shares.cancel": () => {
+      if (writing !== null) writing.isCancelled = true;
+      return { writing };
+    },
     "shares.write": async ({ as, filter, ids, redact, secrets }) => {
       if (as === "html" && pages === null)
         return problem(400, "invalid", "This Hookyard has no inspector to put into a page.");
-      if (isBusy)
+      if (writing !== null)
         return problem(409, "share_busy", "Another share file is being written. Wait until it is.");
-      isBusy = true;
+      const current = { done: 0, total: ids?.length ?? 0, isCancelled: false };
+      writing = current;
       try {
         const savedAt = new Date(wallClockNow()).toISOString();
         const lines = await collectShare({
           ...{ api: api(), pipeline, version, savedAt, secrets, redact, filter },
           ...(ids === undefined ? {} : { ids }),
+          onProgress(done, total) {
+            Object.assign(current, { done, total });
+            onChange();
+            return !current.isCancelled;
+          },
         });
         if (isProblem(lines)) return lines;
         const bytes = await shareBytes(lines, as, pages ?? "");
+        if (current.isCancelled) return cancelled;
         return {
           name: `hookyard-${savedAt.slice(0, 19).replaceAll(":", "-")}.${as}`,
           messages: messagesIn(lines),
@@ -215,7 +242,8 @@ export function createShareHandlers({
           base64: Buffer.from(bytes).toString("base64"),
         };
       } finally {
-        isBusy = false;
+        writing = null;
+        onChange();
       }
     },
   };

@@ -79,6 +79,43 @@ describe("an audience", () => {
     );
   });
 
+  test("shows its first sync before it has ended, and cancels it", async ({ open, inspector }) => {
+    const { page } = await open("/audiences/new");
+    const view = audiencesPage(page);
+    const created = Promise.withResolvers<void>();
+    let shown: object = { syncing: { done: 50, total: 120 } };
+    inspector.answer("audiences.create", async (answered) => {
+      const answer = await answered();
+      await created.promise;
+      return answer;
+    });
+    inspector.answer("audiences.list", async (answered) => {
+      const { status, body } = await answered();
+      const { items } = body as { items: object[] };
+      return { status, body: { items: items.map((each) => ({ ...each, ...shown })) } };
+    });
+    inspector.answer("audiences.cancelSync", async (answered) => {
+      const at = new Date(0).toISOString();
+      shown = { cancelledSync: { at, done: 50, total: 120, entered: 50, left: 0 } };
+      for (const { id } of (await inspector.call("audiences.list", {})).items)
+        await inspector.call("audiences.sync", { id });
+      return answered();
+    });
+    await view.name.fill("Everybody");
+    await page.getByRole("radio", { name: "a fixed list" }).click();
+    await view.members.fill("ana");
+    await view.make.click();
+    await view.editor("Everybody").waitFor();
+    await view.syncProgress.waitFor();
+    await page.getByText("50 of 120 checked").waitFor();
+    await view.cancelSync.click();
+    await view.size
+      .filter({ hasText: ", after 50 of 120 users: 50 entered, 0 left. What was sent stays." })
+      .waitFor();
+    expect(await view.syncProgress.count()).toBe(0);
+    created.resolve();
+  });
+
   test("is made by keyboard alone, denied conditions and groups included", async ({
     open,
     inspector,

@@ -39,6 +39,29 @@ describe("the keyboard alone", () => {
     expect(await frame.links.allTextContents()).toEqual(labels);
   });
 
+  test("does not offer in the palette what has gone from the page meanwhile", async ({
+    open,
+    inspector,
+  }) => {
+    const { id } = await inspector.call("audiences.create", { name: "Buyers", members: ["ana"] });
+    const guarded = await open(`/audiences/${id}`);
+    // What the page asks about the audience while it is deleted.
+    guarded.expect(/404 \(Not Found\)/);
+    const { page } = guarded;
+    const palette = palettePage(page);
+    const sync = palette.offers.filter({ hasText: /Sync now/ });
+    const button = page.locator(".main").getByText("Sync now", { exact: true });
+    await button.waitFor();
+    await palette.open();
+    await palette.input.fill("sync no");
+    await palette.chosen.filter({ hasText: "Sync now" }).waitFor();
+    await inspector.call("audiences.delete", { id });
+    await button.waitFor({ state: "detached" });
+    await palette.input.fill("sync now");
+    await sync.waitFor({ state: "detached" });
+    await palette.chosen.waitFor();
+  });
+
   test("leads to every view with Tab and Enter", async ({ open, inspector }) => {
     await inspector.shop();
     const { page } = await open();

@@ -28,8 +28,11 @@ describe("a test endpoint", () => {
     const destinations = destinationsPage(page);
     expect(await destinations.name.inputValue()).toBe("Flaky billing");
     await destinations.name.fill("Typed before the reload");
+    await destinations.secret.fill("typed-s3cret");
+    expect(await page.evaluate("JSON.stringify({ ...sessionStorage })")).not.toContain("s3cret");
     await page.reload();
     await expect.poll(() => destinations.name.inputValue()).toBe("Typed before the reload");
+    await page.getByText("The secret is not kept over a reload").waitFor();
     await destinations.make.click();
     await expect
       .poll(async () => (await inspector.call("destinations.list", {})).items[0]?.webhooks[0]?.url)

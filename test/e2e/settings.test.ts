@@ -24,6 +24,35 @@ describe("settings", () => {
     await expect.poll(() => settings.field("Seed").inputValue()).toBe("42");
   });
 
+  test("keep what is typed while the save before it is on its way, also what is still shown", async ({
+    open,
+    inspector,
+  }) => {
+    const { page } = await open("/settings/delivery");
+    const seed = settingsPage(page).field("Seed");
+    const status = (text: string): Promise<void> =>
+      framePage(page).status.getByText(`jitter seed ${text}`, { exact: true }).waitFor();
+    const first = inspector.hold("settings.update");
+    await seed.fill("42");
+    await seed.press("Enter");
+    await seed.press("End");
+    await seed.press("7");
+    first.release();
+    await status("42");
+    expect(await seed.inputValue()).toBe("427");
+    await seed.press("Enter");
+    await status("427");
+
+    const second = inspector.hold("settings.update");
+    await seed.fill("5");
+    await seed.press("Enter");
+    await seed.fill("427");
+    await seed.press("Enter");
+    await expect.poll(() => second.inputs).toEqual([{ seed: 5 }, { seed: 427 }]);
+    second.release();
+    await expect.poll(() => seed.inputValue()).toBe("427");
+  });
+
   test("keep the theme over a reload, whatever the system has", async ({ open }) => {
     const { page } = await open("/settings/appearance", { colorScheme: "light" });
     const settings = settingsPage(page);

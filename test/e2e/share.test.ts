@@ -126,6 +126,32 @@ describe("a share file", () => {
     await dialog.waitFor();
   });
 
+  test("says how far it is while it is written, and can be cancelled", async ({
+    open,
+    inspector,
+  }) => {
+    await inspector.shop();
+    await inspector.send(Array.from({ length: 12 }, () => ({ userId: "ada", event: "Paid" })));
+    await inspector.call("pipeline.settle", {});
+    const guarded = await open();
+    guarded.expect(/409 \(Conflict\)/);
+    const { page } = guarded;
+    await palettePage(page).run("Share what happened…");
+    const dialog = page.getByRole("dialog", { name: "Share what happened" });
+    await dialog.getByText("12 messages with attempts").waitFor();
+    const reading = inspector.hold("messages.get");
+    await dialog.getByRole("button", { name: "Save the file" }).click();
+    await dialog.getByRole("progressbar", { name: "Messages written" }).waitFor();
+    await dialog.getByText("0 of 12 messages").waitFor();
+    const cancelled = page.waitForResponse((response) => response.request().method() === "DELETE");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await cancelled;
+    reading.release();
+    await dialog.getByText("The share file was cancelled. Nothing was written.").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+  });
+
   test("is opened by a drop onto the inspector, and a reload leads back to one's own data", async ({
     open,
     inspector,

@@ -57,6 +57,21 @@ async function shows(page: Page, at: number, of: number, expected: string): Prom
 const picture = (page: Page, name: string): Promise<Buffer> =>
   page.screenshot({ path: join(root, "out", "stories", `${name}.png`) });
 
+test("Esc cancels the opening of a story", async ({ open, inspector }) => {
+  const { page } = await open("/sources");
+  const opening = inspector.hold("stories.open");
+  const closing = inspector.hold("stories.close");
+  closing.release();
+  await page.keyboard.press("d");
+  await page.getByRole("status").getByText("Opening the story").waitFor();
+  await expect.poll(() => opening.inputs).toHaveLength(1);
+  await page.keyboard.press("Escape");
+  await page.getByText("Opening the story").waitFor({ state: "detached" });
+  opening.release();
+  await expect.poll(() => closing.inputs).toHaveLength(1);
+  expect(await storyPage(page).bar.count()).toBe(0);
+});
+
 describe("the demo of five minutes", () => {
   const scenes = 13;
 

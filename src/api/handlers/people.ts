@@ -34,6 +34,7 @@ export function audienceHandlers({ audiences }: Pipeline): HandlersOf<"audiences
     "audiences.update": ({ id, ...changes }) => audiences.update(id, changes),
     "audiences.delete": async ({ id }) => (await audiences.delete(id)) ?? { id },
     "audiences.sync": ({ id }) => audiences.sync(id),
+    "audiences.cancelSync": ({ id }) => audiences.cancelSync(id),
     "audiences.changes": ({ id, sample }) => audiences.changes(id, sample),
     "audiences.preview": ({ rule, members = [], sample }) =>
       audiences.preview(rule === undefined ? { members } : { rule }, sample),
@@ -52,6 +53,7 @@ export function computedTraitHandlers({ computedTraits }: Pipeline): HandlersOf<
     "computedTraits.update": ({ id, ...changes }) => computedTraits.update(id, changes),
     "computedTraits.delete": async ({ id }) => (await computedTraits.delete(id)) ?? { id },
     "computedTraits.sync": ({ id }) => computedTraits.sync(id),
+    "computedTraits.cancelSync": ({ id }) => computedTraits.cancelSync(id),
     "computedTraits.preview": ({ computation, sample }) =>
       computedTraits.preview(computation, sample),
   };

@@ -24,6 +24,7 @@ import type {
 } from "../profile-pipeline.ts";
 import type {
   Atomically,
+  CancelledSync,
   ComputedStore,
   FirstSync,
   ProfileChange,
@@ -104,7 +105,7 @@ export function createComputations(options: ComputationsOptions): Computations {
   const live = createLive(sending);
   const editor = createEditor({ ...options, registry, syncs, onChange: arm, lateDestinations });
   const stopping = createStopping();
-  const parts = { ...options, registry, editor, syncs, walker, notifier };
+  const parts = { ...options, registry, editor, syncs, lateDestinations, walker, notifier };
   const audiences = createAudiences(parts);
   const computedTraits = createComputedTraits(parts);
 
@@ -174,6 +175,7 @@ type Parts = {
   registry: Registry;
   editor: Editor;
   syncs: Syncs;
+  lateDestinations: LateDestinations;
   walker: Walker;
   notifier: Notifier;
   clock: Clock;
@@ -308,17 +310,20 @@ type Kind<Id, One extends Computed, View> = {
 
 /** The calls that audiences and computed traits have in common. */
 function createCalls<Id, One extends Computed, View>(
-  { registry, editor, syncs }: Pick<Parts, "registry" | "editor" | "syncs">,
+  parts: Pick<Parts, "registry" | "editor" | "syncs" | "lateDestinations">,
   { kind, find, view }: Kind<Id, One, View>,
 ) {
+  const { registry, editor, syncs, lateDestinations } = parts;
   type Shown = View & {
     destinationIds: DestinationId[];
     syncing: SyncProgress | null;
+    cancelledSync: CancelledSync | null;
     firstSyncs: FirstSync[];
   };
   const show = (one: One): Shown => ({
     ...view(one),
     firstSyncs: one.row.firstSyncs ?? [],
+    cancelledSync: one.row.cancelledSync ?? null,
     destinationIds: editor.destinationsOf(one.row.sourceId),
     syncing: syncs.progress(one.id),
   });
@@ -347,7 +352,16 @@ function createCalls<Id, One extends Computed, View>(
     },
     async sync(id: Id): Promise<SyncCounts | Problem> {
       const one = find(id);
-      return isProblem(one) ? one : syncs.run(one.id);
+      if (isProblem(one)) return one;
+      lateDestinations.continue(one);
+      return syncs.run(one.id);
+    },
+    cancelSync(id: Id): Shown | Problem {
+      const one = find(id);
+      if (isProblem(one)) return one;
+      syncs.cancel(one.id);
+      lateDestinations.cancel(one);
+      return shown(find(id));
     },
   };
 }

@@ -3,7 +3,8 @@
  * sent all values that receivers have, in the order of userIds, in slices of one commit. The place
  * that a slice reached is stored with it, so a start after a kill continues there. Changes meanwhile
  * reach the destination for users before that place; for the others, this sends the value that they
- * have then. A disabled destination waits until it is enabled.
+ * have then. A disabled destination waits until it is enabled, a cancelled first sync until the next
+ * manual sync.
  */
 
 import type { Destination } from "../../domain/configuration.ts";
@@ -76,6 +77,27 @@ export class LateDestinations {
     return this.#run;
   }
 
+  /** What is running; a disabled destination still gets its first sync when it is enabled. */
+  cancel(computed: Computed): void {
+    this.#change(computed, (firstSync) =>
+      this.#enabled(firstSync) === undefined ? firstSync : { ...firstSync, cancelled: true },
+    );
+  }
+
+  /** Continues what was cancelled. */
+  continue(computed: Computed): void {
+    this.#change(computed, ({ destinationId, after, sent }) => ({ destinationId, after, sent }));
+    this.note();
+  }
+
+  #change({ id }: Computed, change: (firstSync: FirstSync) => FirstSync): void {
+    const { registry } = this.#options;
+    const computed = registry.get(id);
+    const firstSyncs = computed?.row.firstSyncs ?? [];
+    if (computed !== undefined && firstSyncs.length > 0)
+      registry.change(computed, { firstSyncs: firstSyncs.map(change) });
+  }
+
   #reconciled({ row }: Computed): Pick<Computed["row"], "reached" | "firstSyncs"> | null {
     const connected = this.#options.configuration.destinationsOf(row.sourceId).map(({ id }) => id);
     const { reached, firstSyncs = [] } = row;
@@ -98,13 +120,18 @@ export class LateDestinations {
   }
 
   #next(): { computed: Computed; firstSync: FirstSync; destination: Destination } | null {
-    const { registry, configuration } = this.#options;
-    for (const computed of registry.all())
+    for (const computed of this.#options.registry.all())
       for (const firstSync of computed.row.firstSyncs ?? []) {
-        const destination = configuration.destination(firstSync.destinationId);
-        if (destination?.enabled === true) return { computed, firstSync, destination };
+        const destination = this.#enabled(firstSync);
+        if (destination !== undefined && firstSync.cancelled === undefined)
+          return { computed, firstSync, destination };
       }
     return null;
+  }
+
+  #enabled({ destinationId }: FirstSync): Destination | undefined {
+    const destination = this.#options.configuration.destination(destinationId);
+    return destination?.enabled === true ? destination : undefined;
   }
 
   async #runAll(): Promise<void> {

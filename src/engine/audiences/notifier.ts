@@ -204,11 +204,15 @@ function notReached(
   { row }: Computed,
   connected: readonly Destination[],
 ): LeftOutEntry[] {
-  return waiting.flatMap(({ destinationId, after }): LeftOutEntry[] => {
+  return waiting.flatMap(({ destinationId, after, cancelled }): LeftOutEntry[] => {
     const destination = connected.find(({ id }) => id === destinationId);
     const isReached = after !== "" && compareText(userId, after) <= 0;
     if (destination === undefined || isReached) return [];
-    const detail = `The first sync of ${row.name} with ${destination.name} has not reached this user. It sends the value that the user has then.`;
+    const first = `The first sync of ${row.name} with ${destination.name}`;
+    const detail =
+      cancelled === undefined
+        ? `${first} has not reached this user. It sends the value that the user has then.`
+        : `${first} was cancelled before it reached this user. The next manual sync sends the value that the user has then.`;
     return [[destinationId, { reason: "first_sync_pending", detail }]];
   });
 }

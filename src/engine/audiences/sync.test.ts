@@ -108,6 +108,44 @@ test.for([
   },
 );
 
+test("a cancelled sync ends after its slice, what it sent stays, and the next one sends the rest", async () => {
+  const app = startFailing();
+  await app.send(usersOf(120));
+  const every = { name: "Buyers", rule, sync: { everyMs: hour } };
+  const created = app.audiences.create(every);
+  while (app.noted().length === 0) await nextTurn();
+  const [{ id } = { id: 0 as AudienceId }] = app.audiences.list();
+  const requested = app.audiences.sync(id);
+  const cancelled = { at: app.clock.now(), done: 50, total: 120, entered: 50, left: 0 };
+  const after = { size: 50, syncing: null, lastSync: null, cancelledSync: cancelled };
+  expect(app.audiences.cancelSync(id)).toMatchObject(after);
+  expect([await created, await requested]).toMatchObject([after, { entered: 0, left: 0 }]);
+  await app.activity.whenQuiet();
+  expect(app.said()).toEqual(usersOf(50));
+  expect(app.audiences.list()[0]).toMatchObject({ ...after, openSync: null });
+
+  expect(await app.audiences.sync(id)).toEqual({ entered: 70, left: 0 });
+  expect(app.said()).toEqual(usersOf(120));
+  const lastSync = { at: app.clock.now(), entered: 70, left: 0 };
+  expect(app.audiences.cancelSync(id)).toMatchObject({ cancelledSync: null, lastSync });
+});
+
+test("a period sends the rest of a sync that was cancelled, and a start does not", async () => {
+  const app = startFailing();
+  await app.send(usersOf(120));
+  const created = app.audiences.create({ name: "Buyers", rule, sync: { everyMs: hour } });
+  while (app.noted().length === 0) await nextTurn();
+  for (const { id } of app.audiences.list()) app.audiences.cancelSync(id);
+  await created;
+  app.reload();
+  app.start();
+  await app.activity.whenQuiet();
+  expect(app.said()).toEqual(usersOf(50));
+  app.clock.advanceBy(hour);
+  await app.activity.whenQuiet();
+  expect(app.said()).toEqual(usersOf(120));
+});
+
 test("a sync also counts what events send while it runs, once, after a failure too", async () => {
   const app = startFailing();
   await app.send(usersOf(120));
@@ -378,4 +416,32 @@ test("a first sync that a stop interrupts goes on at the next start, and reaches
   await app.activity.whenQuiet();
   expect(reached()).toEqual(users);
   expect(again.audiences.list()[0]?.firstSyncs).toEqual([]);
+});
+
+test("a cancelled first sync of a later destination waits for the next manual sync", async () => {
+  const app = startFailing();
+  const { id } = (await app.audiences.create({ name: "List", members: usersOf(120) })) as {
+    id: AudienceId;
+  };
+  const late = app.configuration.createDestination({
+    name: "Late",
+    sourceIds: [],
+    webhooks: [{ url: "http://127.0.0.1/", headers: {} }],
+  });
+  if (!("id" in late)) throw new Error(late.message);
+  const connected = app.audiences.update(id, { destinationIds: [late.id] });
+  const firstSyncs = (): unknown => app.audiences.list()[0]?.firstSyncs;
+  while (JSON.stringify(firstSyncs()).includes('"sent":0')) await nextTurn();
+  app.audiences.cancelSync(id);
+  await connected;
+  await app.activity.whenQuiet();
+  expect(firstSyncs()).toMatchObject([{ destinationId: late.id, sent: 50, cancelled: true }]);
+  app.configuration.updateDestination(late.id, { name: "Later" });
+  await app.activity.whenQuiet();
+  expect(app.said()).toHaveLength(170);
+
+  await app.audiences.sync(id);
+  await app.activity.whenQuiet();
+  expect(firstSyncs()).toEqual([]);
+  expect(app.said()).toHaveLength(240);
 });

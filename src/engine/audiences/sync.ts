@@ -5,6 +5,7 @@
  * still has to be sent.
  *
  * Two syncs of one audience never run at the same time: a request during a sync runs the next one.
+ * A cancelled sync ends after its slice. What it sent stays sent, so the next one sends the rest.
  */
 
 import type { Atomically } from "../profile-ports.ts";
@@ -85,6 +86,28 @@ export class Syncs {
     registry.change(current, { openSync: { ...openSync, ...counts } });
   }
 
+  /** Ends the running sync and those requested meanwhile. The next period starts another one. */
+  cancel(id: string): void {
+    this.#next.delete(id);
+    const computed = this.#options.registry.get(id);
+    const openSync = computed?.row.openSync ?? null;
+    if (computed === undefined || openSync === null) return;
+    const { registry, walker, clock } = this.#options;
+    const { done, total } = this.#progress.get(id) ?? {
+      done: 0,
+      total: walker.total(computed.definition),
+    };
+    const { entered, left } = openSync;
+    this.#progress.delete(id);
+    this.#failed.delete(id);
+    registry.change(computed, {
+      openSync: null,
+      cancelledSync: { at: clock.now(), done, total, entered, left },
+      nextSyncAt: this.#nextSyncAt(computed),
+    });
+    if (!this.#running.has(id)) this.#options.onEnded();
+  }
+
   async run(id: string): Promise<SyncCounts> {
     if (this.#state !== "running") return { entered: 0, left: 0 };
     const running = this.#running.get(id);
@@ -94,6 +117,7 @@ export class Syncs {
       next = running
         .catch(() => {})
         .then(() => {
+          if (this.#next.get(id) !== next) return { entered: 0, left: 0 };
           this.#next.delete(id);
           return this.run(id);
         });
@@ -155,11 +179,20 @@ export class Syncs {
     while (!(await this.#walk(id))) continue;
     const synced = this.#current(id);
     const openSync = synced?.row.openSync ?? null;
-    if (synced === null || openSync === null) return { entered: 0, left: 0 };
+    if (synced === null || openSync === null) {
+      const { entered, left } = registry.get(id)?.row.cancelledSync ?? { entered: 0, left: 0 };
+      return { entered, left };
+    }
     const { entered, left } = openSync;
     const lastSync = { at: clock.now(), entered, left };
     const nextSyncAt = this.#nextSyncAt(synced);
-    registry.change(synced, { openSync: null, lastSync, nextSyncAt, ruleBefore: undefined });
+    registry.change(synced, {
+      openSync: null,
+      lastSync,
+      cancelledSync: null,
+      nextSyncAt,
+      ruleBefore: undefined,
+    });
     return { entered, left };
   }
 

@@ -3,7 +3,15 @@
  * wrong with it is said below it: by `check` while it is typed, by the API when it refuses.
  */
 
-import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import {
+  useCallback,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type ReactNode,
+} from "react";
 import { useAction } from "./use-action.ts";
 
 type CommitOptions = {
@@ -15,25 +23,50 @@ type CommitOptions = {
   onCommit: (text: string) => Promise<unknown>;
 };
 
-function useCommit({ text, check, onCommit }: CommitOptions) {
+function useCommit(id: string, { text, check, onCommit }: CommitOptions) {
   const [draft, setDraft] = useState<string | null>(null);
   const { problem, attempt, clear } = useAction();
   const wrong = draft === null ? null : (check?.(draft) ?? null);
+  const shown = useRef(text);
+  shown.current = text;
+  /** The newest text that was sent, until it comes back as `text`, perhaps spelled otherwise. */
+  const sent = useRef<string | null>(null);
+  const saving = useRef(0);
 
-  // What was saved comes back as `text`, perhaps spelled otherwise: from then on that is shown.
+  /** What was saved is shown from now on. What has been typed since then stays. */
+  const showSaved = useCallback((): void => {
+    const saved = sent.current;
+    sent.current = null;
+    const isTyping = document.activeElement?.id === id;
+    setDraft((typed) => (isTyping && typed !== saved ? typed : null));
+  }, [id]);
   useEffect(() => {
-    setDraft(null);
     clear();
-  }, [text, clear]);
+    if (saving.current === 0) showSaved();
+  }, [text, clear, showSaved]);
 
+  const save = async (typed: string): Promise<void> => {
+    const before = shown.current;
+    sent.current = typed;
+    saving.current += 1;
+    try {
+      await onCommit(typed);
+    } catch (error) {
+      if (sent.current === typed) sent.current = null;
+      throw error;
+    } finally {
+      saving.current -= 1;
+    }
+    if (saving.current === 0 && shown.current !== before) showSaved();
+  };
   const restore = (): void => {
     setDraft(null);
     clear();
   };
   const commit = (): void => {
     if (draft === null || wrong !== null) return;
-    if (draft === text) restore();
-    else attempt(() => onCommit(draft));
+    if (draft !== (sent.current ?? text)) attempt(() => save(draft));
+    else if (sent.current === null) restore();
   };
   return {
     value: draft ?? text,
@@ -81,8 +114,8 @@ export function CommitField(props: FieldProps) {
     inputMode,
     startsSelected = false,
   } = props;
-  const field = useCommit(props);
   const id = useId();
+  const field = useCommit(id, props);
   const isWrong = field.error !== null;
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {

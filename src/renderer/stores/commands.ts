@@ -14,6 +14,8 @@ export type Command = {
   shortcut?: string;
   /** It is found by this too, such as its id. */
   also?: string;
+  /** False once the page has changed, and what it acts on is no longer there. */
+  isThere?: () => boolean;
   /** What it rejects with is shown. */
   run: () => unknown;
 };

@@ -28,21 +28,28 @@ export function setDraftsAside(): () => void {
   };
 }
 
-/** They survive a reload of the page, and end with its tab. */
-export function draftStore<Draft>(name: string): UseDrafts<Draft> {
+/**
+ * They survive a reload of the page, and end with its tab. `stored` is what the browser keeps of
+ * one.
+ */
+export function draftStore<Draft>(
+  name: string,
+  stored: (draft: Draft) => Draft = (draft) => draft,
+): UseDrafts<Draft> {
   const key = `hookyard.drafts.${name}`;
   const use = create<DraftStore<Draft>>()((set, get) => {
     const store = (drafts: Readonly<Record<string, Draft>>): void => {
       set({ drafts });
       if (isAside) return;
       try {
-        window.sessionStorage.setItem(key, JSON.stringify(drafts));
+        const kept = Object.entries(drafts).map(([id, draft]) => [id, stored(draft)]);
+        window.sessionStorage.setItem(key, JSON.stringify(Object.fromEntries(kept)));
       } catch {
         // Without room they live as long as the page.
       }
     };
     return {
-      drafts: stored<Draft>(key),
+      drafts: storedDrafts<Draft>(key),
       keep: (id, draft) => store({ ...get().drafts, [id]: draft }),
       drop(id) {
         const { [id]: _, ...drafts } = get().drafts;
@@ -54,7 +61,7 @@ export function draftStore<Draft>(name: string): UseDrafts<Draft> {
   return use;
 }
 
-function stored<Draft>(key: string): Readonly<Record<string, Draft>> {
+function storedDrafts<Draft>(key: string): Readonly<Record<string, Draft>> {
   try {
     const drafts: unknown = JSON.parse(window.sessionStorage.getItem(key) ?? "{}");
     return typeof drafts === "object" && drafts !== null ? (drafts as Record<string, Draft>) : {};

@@ -39,12 +39,14 @@ export const fiveMinutes = "story-demo.yaml";
 
 type StoryStore = {
   story: StoryAnswer | null;
+  isOpening: boolean;
   isMoving: boolean;
   /** The views show everything that the scene has made. */
   isShown: boolean;
   isPlaying: boolean;
   speed: number;
   open(what: { file: string } | { text: string; file: string }): Promise<void>;
+  cancelOpening(): void;
   /** Takes the story up again that this tab showed before it was reloaded. */
   resume(): Promise<void>;
   /** Plays to a scene; 0 is the start. */
@@ -58,6 +60,8 @@ type StoryStore = {
 export const useStory = create<StoryStore>()((set, get) => {
   let comeBack = (): void => undefined;
   let timer: number | null = null;
+  /** Counts up when one begins to open, and when that is cancelled. */
+  let openings = 0;
 
   function rest(): void {
     if (timer !== null) window.clearTimeout(timer);
@@ -129,8 +133,14 @@ export const useStory = create<StoryStore>()((set, get) => {
     comeBack();
   }
 
+  const end = ({ id }: StoryAnswer): void =>
+    void whenAnswered()
+      .then(() => call("stories.close", { id }))
+      .catch(() => undefined);
+
   return {
     story: null,
+    isOpening: false,
     isMoving: false,
     isShown: false,
     isPlaying: false,
@@ -139,8 +149,22 @@ export const useStory = create<StoryStore>()((set, get) => {
       get().close();
       const { view, path, query } = usePlace.getState();
       const wasPresenting = usePresenter.getState().isOn;
-      const story = await call("stories.open", what);
-      await enter(story, { from: { view, path, query }, wasPresenting });
+      openings += 1;
+      const opening = openings;
+      set({ isOpening: true });
+      try {
+        const story = await call("stories.open", what);
+        if (opening !== openings) return end(story);
+        await enter(story, { from: { view, path, query }, wasPresenting });
+      } catch (error) {
+        if (opening === openings) throw error;
+      } finally {
+        if (opening === openings) set({ isOpening: false });
+      }
+    },
+    cancelOpening() {
+      openings += 1;
+      set({ isOpening: false });
     },
     async resume() {
       const kept = keptStory();
@@ -166,9 +190,7 @@ export const useStory = create<StoryStore>()((set, get) => {
       const { story } = get();
       if (story === null) return;
       leave();
-      void whenAnswered()
-        .then(() => call("stories.close", { id: story.id }))
-        .catch(() => undefined);
+      end(story);
     },
   };
 });

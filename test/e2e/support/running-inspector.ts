@@ -7,6 +7,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { createApp } from "../../../src/app.ts";
+import type { ApiAnswer } from "../../../src/api/api.ts";
 import type { AnswerOf, CallName, InputOf } from "../../../src/contract/contract.ts";
 import { createControlPort, type ControlPort } from "../../../src/headless/http-api.ts";
 import { createStaticPages } from "../../../src/headless/static-pages.ts";
@@ -83,6 +84,28 @@ export async function startInspector({ data = ":memory:" } = {}) {
         sharedSecret: "s3cret",
       });
       return { source, endpoint, destination };
+    },
+    /** What the page gets for calls of this name, in place of or around the answer. */
+    answer(name: CallName, as: (answered: () => Promise<ApiAnswer>) => Promise<ApiAnswer>): void {
+      const { call: answer } = app.api;
+      app.api.call = (called, input, caller) => {
+        const answered = (): Promise<ApiAnswer> => answer(called, input, caller);
+        return called === name ? as(answered) : answered();
+      };
+    },
+    /** Calls of this name wait until they are released, in the order in which they came. */
+    hold(name: CallName): { inputs: unknown[]; release(): void } {
+      const { call: answer } = app.api;
+      const inputs: unknown[] = [];
+      const released = Promise.withResolvers<void>();
+      app.api.call = async (called, input, caller) => {
+        if (called === name) {
+          inputs.push(input);
+          await released.promise;
+        }
+        return answer(called, input, caller);
+      };
+      return { inputs, release: released.resolve };
     },
     /** As when the program is ended and the page stays open. */
     stopServing: () => control.stop(),

@@ -84,7 +84,7 @@ function AttemptRow({
         <OutcomeGlyph outcome={outcome} />
         <span className="sr">{outcome}</span>
       </span>
-      <span className="clip">
+      <span className="where">
         {name}
         <span className="quiet">{rest}</span>
       </span>
@@ -115,7 +115,7 @@ function AheadRows({ ahead: { kind, round, at, isNext, urls } }: { ahead: Ahead 
           <span className={`tone ${isUnderWay ? "under_way" : "coming next"}`}>
             <OutcomeGlyph outcome={kind} />
           </span>
-          <span className="clip quiet">{hosts}</span>
+          <span className="where quiet">{hosts}</span>
           <span />
           {isUnderWay ? (
             <span className="d muted">in progress</span>

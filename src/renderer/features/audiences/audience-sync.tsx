@@ -18,13 +18,14 @@ import type { Audience } from "./computed-draft.ts";
 import { NumberField } from "./condition-fields.tsx";
 
 type SyncStepProps = {
-  synced: Pick<Audience, "syncing" | "lastSync" | "nextSyncAt" | "firstSyncs">;
+  synced: Pick<Audience, "syncing" | "lastSync" | "cancelledSync" | "nextSyncAt" | "firstSyncs">;
   isDone: boolean;
   /** How many receivers were sent of, and what those are. */
   sent: { users: number; words: string };
   /** What the last sync did with those it counts. */
   words: { entered: string; left: string };
   onSync: () => Promise<unknown>;
+  onCancel: () => Promise<unknown>;
   error?: Error | null;
   /** What the next sync will send. */
   next?: string;
@@ -38,13 +39,19 @@ export function SyncStep({
   sent,
   words,
   onSync,
+  onCancel,
   error = null,
   next = "",
   children,
 }: SyncStepProps) {
-  const { syncing, lastSync, nextSyncAt, firstSyncs } = synced;
+  const { syncing, lastSync, cancelledSync, nextSyncAt, firstSyncs } = synced;
   const destinations = useLive("destinations.list", {}).answer?.items ?? [];
   const { problem, run } = useAction();
+  const cancel = (
+    <Button small onClick={() => run(onCancel, "cancel")}>
+      Cancel
+    </Button>
+  );
   return (
     <Step number={4} title="Send" isDone={isDone && syncing === null}>
       <p className="match-count" role="status">
@@ -56,22 +63,27 @@ export function SyncStep({
           <span className="muted">
             {count(syncing.done)} of {count(syncing.total)} checked
           </span>
+          {cancel}
         </p>
       )}
-      {firstSyncs.map(({ destinationId, sent: done }) => {
+      {firstSyncs.map(({ destinationId, sent: done, cancelled = false }) => {
         const to = destinations.find(({ id }) => id === destinationId);
-        const isPaused = to?.enabled === false;
+        const isRunning = to?.enabled !== false && !cancelled;
+        const how = `${count(done)} of ${some(sent.users, "user")}`;
         return (
-          <p key={destinationId} className="sync-progress muted" role="status">
-            {isPaused ? null : (
+          <p key={destinationId} className="sync-progress muted">
+            {isRunning ? (
               <progress value={done} max={Math.max(1, sent.users)} aria-label="First sync" />
-            )}
+            ) : null}
             <span>
               First sync with <b className="strong isolate">{to?.name ?? "a new destination"}</b>:{" "}
-              {isPaused
-                ? "waits until the destination is enabled"
-                : `${count(done)} of ${some(sent.users, "user")} sent`}
+              {cancelled
+                ? `cancelled after ${how}. Sync now sends the rest.`
+                : isRunning
+                  ? `${how} sent`
+                  : "waits until the destination is enabled"}
             </span>
+            {isRunning ? cancel : null}
           </p>
         );
       })}
@@ -87,6 +99,17 @@ export function SyncStep({
         <span className="muted">{next}</span>
       </div>
       {children}
+      {cancelledSync === null || syncing !== null ? null : (
+        <p className="quiet" role="status">
+          A sync was cancelled{" "}
+          <span className="due">
+            <Time at={Date.parse(cancelledSync.at)} />
+          </span>
+          , after {count(cancelledSync.done)} of {some(cancelledSync.total, "user")}:{" "}
+          {count(cancelledSync.entered)} {words.entered}, {count(cancelledSync.left)} {words.left}.
+          What was sent stays. Sync now sends the rest.
+        </p>
+      )}
       <p className="quiet">
         {lastSync === null ? (
           "No sync has finished yet."
@@ -125,6 +148,7 @@ export function AudienceSync({ audience, hasDraft }: { audience: Audience; hasDr
       }}
       words={{ entered: "entered", left: "left" }}
       onSync={() => call("audiences.sync", { id })}
+      onCancel={() => call("audiences.cancelSync", { id })}
       error={error}
       next={
         changes === undefined

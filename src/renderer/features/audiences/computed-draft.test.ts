@@ -23,6 +23,7 @@ const audience: Audience = {
   size: 0,
   syncing: null,
   lastSync: null,
+  cancelledSync: null,
   firstSyncs: [],
   nextSyncAt: null,
   createdAt: "2026-01-01T00:00:00.000Z",

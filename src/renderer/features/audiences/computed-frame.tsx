@@ -3,7 +3,7 @@
  * differs is put into its steps.
  */
 
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { DeleteMenu } from "../../kit/confirm-dialog.tsx";
 import { DraftForm, NameField, Step } from "../../kit/draft-form.tsx";
@@ -119,6 +119,17 @@ export function useComputedDraft<Saved extends Named, Draft extends CommonDraft>
   const leaveTo = (path: readonly string[]): void =>
     usePlace.getState().go({ view: "audiences", path: [...path] });
 
+  // A long first sync is shown by the page of the new one, which is listed before it has ended.
+  const awaited = useRef<(all: readonly Named[]) => void>(null);
+  const listed = (made: string): Promise<Named> =>
+    new Promise((resolve) => {
+      awaited.current = (all) => {
+        const found = all.find((each) => each.key === made);
+        if (found !== undefined) resolve(found);
+      };
+    });
+  useEffect(() => awaited.current?.(named), [named]);
+
   const before =
     saved === null
       ? kind.empty(destinations.filter(({ enabled }) => enabled).map((each) => each.id))
@@ -128,12 +139,12 @@ export function useComputedDraft<Saved extends Named, Draft extends CommonDraft>
     before,
     isSame: (next) =>
       JSON.stringify(kind.changesOf(next)) === JSON.stringify(kind.changesOf(before)),
-    async save() {
+    async save(): Promise<(() => void) | void> {
       setShowsAll(true);
       const wrong = wrongName ?? missing;
       if (wrong !== null) throw new Error(wrong);
       if (saved !== null) return void (await kind.update(id, draft));
-      const made = await kind.create(draft);
+      const made: { id: string } = await Promise.race([kind.create(draft), listed(key)]);
       return () => leaveTo([...kind.path, made.id]);
     },
     leave: () => leaveTo([]),

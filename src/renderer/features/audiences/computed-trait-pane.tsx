@@ -58,6 +58,7 @@ export function ComputedTraitPane(props: PaneProps<ComputedTrait>) {
           }}
           words={{ entered: "sent", left: "removed" }}
           onSync={() => call("computedTraits.sync", { id: trait.id })}
+          onCancel={() => call("computedTraits.cancelSync", { id: trait.id })}
         />
       )}
     </ComputedFrame>

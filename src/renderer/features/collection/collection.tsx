@@ -227,8 +227,7 @@ export function EditorPane({
           </span>
         )}
         {facts}
-        <span className="grow" />
-        {tools}
+        <span className="pane-tools">{tools}</span>
       </header>
       {children}
     </section>

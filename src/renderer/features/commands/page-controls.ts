@@ -1,6 +1,7 @@
 /**
  * The controls of the view as commands: whatever can be pressed can be found by its name. They are
- * read from the page when the palette opens, so a new button needs nothing to be found.
+ * read from the page when the palette opens, so a new button needs nothing to be found. The page
+ * goes on meanwhile: one that has gone, or is called otherwise now, is neither offered nor pressed.
  */
 
 import { menuItemsOf } from "../../kit/floats.tsx";
@@ -43,7 +44,10 @@ function controlsIn(part: HTMLElement, isIn: (element: Element) => boolean): Com
     const hint = regionOf(element);
     const id = `${hint} ${label}`;
     if (label === "" || commands.has(id) || commands.size >= maxControls) return;
-    commands.set(id, { id, label, icon: "forward", hint, ...more, run });
+    const words = wordsWithoutNumbers(element);
+    const isThere = (): boolean =>
+      element.isConnected && !isAway(element) && wordsWithoutNumbers(element) === words;
+    commands.set(id, { id, label, icon: "forward", hint, isThere, ...more, run });
   };
   for (const element of part.querySelectorAll<HTMLElement>(`${pressed},${typed}`)) {
     if (!isIn(element) || element.closest(left) !== null || isAway(element)) continue;
@@ -56,7 +60,13 @@ function controlsIn(part: HTMLElement, isIn: (element: Element) => boolean): Com
     for (const item of items ?? []) {
       if (item === "line" || item.disabled === true) continue;
       const label = name.startsWith("More") ? item.label : `${name}: ${item.label}`;
-      add(element, label, item.onSelect, { icon: item.icon ?? "forward" });
+      const current = () =>
+        menuItemsOf(element)?.find(
+          (each) => each !== "line" && each.label === item.label && each.disabled !== true,
+        ) as typeof item | undefined;
+      const isThere = (): boolean => element.isConnected && current() !== undefined;
+      const run = (): void => current()?.onSelect();
+      add(element, label, run, { icon: item.icon ?? "forward", isThere });
     }
     const shortcut = element.getAttribute("aria-keyshortcuts");
     if (items === undefined)
@@ -96,6 +106,10 @@ function nameOf(element: HTMLElement): string {
     (labels.length > 0 ? labels.map(wordsIn).join(" ") : wordsIn(element));
   return words.replace(/\s+/g, " ").trim().slice(0, 100);
 }
+
+/** A control that counts is the same one when the number changes. */
+const wordsWithoutNumbers = (element: HTMLElement): string =>
+  nameOf(element).replace(/[\d.,]+/g, "");
 
 /** As a screen reader has it: without keys and pictures. */
 function wordsIn(element: Element): string {

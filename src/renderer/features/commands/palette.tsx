@@ -59,7 +59,9 @@ function Search({ onDone }: { onDone: () => void }) {
   const list = useRef<HTMLUListElement>(null);
   const sections = useSections(text.trim());
   const matches = useMemo(() => {
-    const all = sections.flatMap(({ commands }) => commands);
+    const all = sections
+      .flatMap(({ commands }) => commands)
+      .filter(({ isThere }) => isThere?.() !== false);
     if (text.trim() === "") return matchCommands(all, "");
     return [...matchCommands(all, text).slice(0, maxShown), filterFor(text.trim())];
   }, [sections, text]);
@@ -135,8 +137,9 @@ function SectionTitle({ title }: { title: string | undefined }) {
   );
 }
 
-async function runOf({ run }: Command): Promise<void> {
+async function runOf({ label, isThere, run }: Command): Promise<void> {
   try {
+    if (isThere?.() === false) throw new Error(`“${label}” is no longer on the page.`);
     await run();
   } catch (error) {
     useToast.getState().showError(errorOf(error).message);

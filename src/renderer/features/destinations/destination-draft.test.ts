@@ -5,6 +5,7 @@ import {
   isChanged,
   newDraft,
   problemsOf,
+  withoutSecret,
   type Destination,
   type DestinationDraft,
 } from "./destination-draft.ts";
@@ -52,6 +53,18 @@ describe("a destination being set up", () => {
     expect(isChanged(draft({ sharedSecret: "new" }), destination)).toBe(true);
     expect(changesOf(draft({ sharedSecret: null }))).toHaveProperty("sharedSecret", null);
     expect(isChanged(draft({ payload: "full" }), destination)).toBe(true);
+  });
+
+  test("a secret that was typed is left out of what the browser stores, and only that", () => {
+    const typed = draft({ name: "Bills", sharedSecret: "s3cret" });
+    expect(withoutSecret(typed)).toEqual({
+      ...typed,
+      sharedSecret: undefined,
+      hasLostSecret: true,
+    });
+    expect(changesOf(withoutSecret(typed))).not.toHaveProperty("sharedSecret");
+    for (const sharedSecret of [null, undefined, ""])
+      expect(withoutSecret(draft({ sharedSecret }))).toEqual(draft({ sharedSecret }));
   });
 
   test("what is wrong is said at the field that is wrong", () => {

@@ -29,6 +29,8 @@ export type DestinationDraft = {
   mappings: MappingDraft[];
   /** Undefined: stays as it is. Null: none. */
   sharedSecret: string | null | undefined;
+  /** It was typed, and the page was then reloaded. */
+  hasLostSecret?: boolean;
   enabled: boolean;
   retryProfile: string;
   payload: Destination["payload"];
@@ -168,4 +170,11 @@ function wrongHeader(headers: WebhookDraft["headers"], at: number): string | nul
   return checkHeader(name, value) ?? (first < at ? `The header ${name} is set twice.` : null);
 }
 
-export const useDrafts = draftStore<DestinationDraft>("Destination");
+/** The API never lists a shared secret, and the browser does not store it either. */
+export function withoutSecret({ sharedSecret, ...draft }: DestinationDraft): DestinationDraft {
+  return typeof sharedSecret === "string" && sharedSecret !== ""
+    ? { ...draft, sharedSecret: undefined, hasLostSecret: true }
+    : { ...draft, sharedSecret };
+}
+
+export const useDrafts = draftStore<DestinationDraft>("Destination", withoutSecret);

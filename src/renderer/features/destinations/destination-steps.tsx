@@ -103,7 +103,8 @@ export function DestinationSteps(props: DestinationStepsProps) {
           covers={isMapped ? "its data, of a batch of the first element" : "its body’s bytes"}
           hasSharedSecret={hasSharedSecret}
           value={draft.sharedSecret}
-          onChange={(sharedSecret) => onChange({ sharedSecret })}
+          isLost={draft.hasLostSecret === true}
+          onChange={(sharedSecret) => onChange({ sharedSecret, hasLostSecret: false })}
         />
       </Step>
       <Step
@@ -337,6 +338,7 @@ function SecretField({
   covers,
   hasSharedSecret,
   value,
+  isLost,
   onChange,
 }: {
   destinationId: string | null;
@@ -345,6 +347,7 @@ function SecretField({
   hasSharedSecret: boolean;
   /** Undefined: as it is saved. */
   value: string | null | undefined;
+  isLost: boolean;
   onChange: (value: string | null | undefined) => void;
 }) {
   const id = useId();
@@ -408,7 +411,10 @@ function SecretField({
       </div>
       <FieldNote
         id={`${id}-note`}
-        error={problem?.message ?? null}
+        error={
+          problem?.message ??
+          (isLost ? "The secret is not kept over a reload of the page. Type it again." : null)
+        }
         hint={
           hasSharedSecret && value !== undefined && (value === null || value === "") ? (
             "After you save, requests no longer carry X-Signature."

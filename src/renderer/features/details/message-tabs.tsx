@@ -209,10 +209,10 @@ function AttemptRow({
             <OutcomeGlyph outcome={outcome} />
             {outcome}
           </span>
-          {word === outcome ? null : <span className="muted clip">{word}</span>}
+          {word === outcome ? null : <span className="muted">{word}</span>}
         </a>
       </td>
-      <td className="clip" title={webhookUrl}>
+      <td className="where" title={webhookUrl}>
         {host.name}
         <span className="quiet">{host.rest}</span>
       </td>
@@ -250,9 +250,10 @@ function AheadRow({ ahead: { kind, round, at, isNext, urls } }: { ahead: Ahead }
           {isUnderWay ? "in progress" : isNext ? "next" : "coming"}
         </span>
       </td>
-      <td className="clip">{urls.map((url) => hostOf(url).name).join(", ")}</td>
-      <td className="right">{isNext ? <Until at={at} withTime={false} /> : null}</td>
-      <td />
+      <td className="where">{urls.map((url) => hostOf(url).name).join(", ")}</td>
+      <td className="right" colSpan={2}>
+        {isNext ? <Until at={at} withTime={false} /> : null}
+      </td>
     </tr>
   );
 }

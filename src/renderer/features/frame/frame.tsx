@@ -14,7 +14,7 @@ import { useFeed, useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace, type View } from "../../stores/place.ts";
 import { usePresenter } from "../../stores/presenter.ts";
 import { useStory } from "../../stores/story.ts";
-import { StoryBar } from "../story/story-bar.tsx";
+import { StoryBar, StoryOpening } from "../story/story-bar.tsx";
 import { ClockBar } from "./clock-bar.tsx";
 
 type Entry = { view: View; icon: IconName; label: string };
@@ -93,6 +93,7 @@ export function Frame({ children }: { children: ReactNode }) {
       <main className="main">{children}</main>
       {story === null ? <StatusBar /> : <StoryBar story={story} />}
       <Toast />
+      <StoryOpening />
     </div>
   );
 }

@@ -40,8 +40,8 @@ const hints: Record<FilterKey, string> = {
   reason: "why it wasn't delivered",
   plan: "ok, violations or none",
   batch: "a message of the request",
-  since: "10:30, 2026-11-21",
-  until: "10:30, 2026-11-21",
+  since: "10:30, yesterday",
+  until: "10:30, yesterday",
 };
 
 /** Keys whose values are names with spaces. */

@@ -19,7 +19,7 @@ import { Dialog } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { saveFile } from "../../kit/save-file.ts";
 import { useAction } from "../../kit/use-action.ts";
-import { some } from "../../kit/words.ts";
+import { count as number, some } from "../../kit/words.ts";
 import { useOverlay } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
@@ -81,6 +81,11 @@ function ShareForm({ onClose }: { onClose: () => void }) {
   ).answer;
   const count = ids === null ? Math.min(matching?.total ?? 0, most) : ids.length;
 
+  const writing = useLive("shares.progress", isBusy ? {} : null).answer?.writing ?? null;
+  // Counted again by the first report.
+  const total = writing?.total || count;
+  const cancel = (): void => run(() => call("shares.cancel", {}), "cancel");
+
   const save = async (): Promise<void> => {
     setSaved(null);
     const written = await call("shares.write", {
@@ -100,11 +105,14 @@ function ShareForm({ onClose }: { onClose: () => void }) {
   return (
     <Dialog
       open
-      onClose={onClose}
+      onClose={() => {
+        if (isBusy) cancel();
+        onClose();
+      }}
       title="Share what happened"
       actions={
         <>
-          <Button onClick={onClose}>{saved === null ? "Cancel" : "Close"}</Button>
+          <Button onClick={isBusy ? cancel : onClose}>{saved === null ? "Cancel" : "Close"}</Button>
           <Button
             look="primary"
             icon="save"
@@ -149,6 +157,18 @@ function ShareForm({ onClose }: { onClose: () => void }) {
           checked={secrets}
           onChange={({ target }) => choosing(setSecrets)(target.checked)}
         />
+        {isBusy ? (
+          <p className="share-progress">
+            <progress
+              aria-label="Messages written"
+              value={writing?.done ?? 0}
+              max={Math.max(1, total)}
+            />
+            <span className="muted">
+              {number(writing?.done ?? 0)} of {some(total, "message")}
+            </span>
+          </p>
+        ) : null}
         <p className="muted" role="status">
           {saved === null
             ? `${some(count, "message")} with attempts and bytes, the configuration, the counts and the clock.`

@@ -18,7 +18,6 @@ export function StoryBar({ story }: { story: StoryAnswer }) {
   const { isMoving, isShown, isPlaying, speed, go, play, setSpeed } = useStory();
   const scene = story.scenes[story.at - 1] ?? null;
   const isEnd = story.at === story.scenes.length;
-  useStoryKeys();
   useHighlight(scene?.highlight ?? null, `${story.id} ${story.run} ${story.at}`);
   return (
     <footer className="story" role="region" aria-label="Story" aria-busy={isMoving || !isShown}>
@@ -73,6 +72,24 @@ export function StoryBar({ story }: { story: StoryAnswer }) {
         />
       </div>
     </footer>
+  );
+}
+
+/** Until a story is there: its pipeline takes a moment to start. */
+export function StoryOpening() {
+  const isOpening = useStory((playing) => playing.isOpening);
+  useStoryKeys();
+  return (
+    <div role="status">
+      {isOpening ? (
+        <div className="toast">
+          Opening the story …
+          <Button small aria-keyshortcuts="Escape" onClick={useStory.getState().cancelOpening}>
+            Cancel <kbd aria-hidden="true">Esc</kbd>
+          </Button>
+        </div>
+      ) : null}
+    </div>
   );
 }
 
@@ -158,7 +175,9 @@ function useStoryKeys(): void {
 }
 
 function actionOf(key: string): (() => void) | null {
-  const { story, isPlaying, go, restart, play, setSpeed, close } = useStory.getState();
+  const { story, isOpening, isPlaying, go, restart, play, setSpeed, close, cancelOpening } =
+    useStory.getState();
+  if (isOpening && key === "Escape") return cancelOpening;
   if (story === null) return null;
   if (/^[1-9]$/.test(key)) return () => setSpeed(Number(key));
   switch (key) {

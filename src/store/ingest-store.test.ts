@@ -292,6 +292,23 @@ test("why a message goes nowhere: the first decision, or that there is no destin
   expect(one.db.prepare("SELECT message_id FROM payloads").pluck().all()).toEqual([3]);
 });
 
+test("a trace has what became of its message, and nothing of one that is gone", () => {
+  const { store } = openTestStore();
+  store.commit([request([{ messageId: "m", to: [2], notTo: [1] }], { at: 7000, wallAt: 5000 })]);
+  expect(store.tracedMessage(1 as MessageRowId)).toEqual({
+    ...{ messageId: "m", type: "track", state: "queued", reason: null, sourceId: 1 },
+    ...{ receivedAt: 7000, wallAt: 5000 },
+    decisions: [
+      { destinationId: 1, reason: "disabled" },
+      { destinationId: 2, reason: "routed" },
+    ],
+  });
+  expect(store.messageIdOf(1 as MessageRowId)).toBe("m");
+  store.clearMessages();
+  expect(store.tracedMessage(1 as MessageRowId)).toBeNull();
+  expect(store.messageIdOf(1 as MessageRowId)).toBeNull();
+});
+
 test("a duplicate is not an original, when the first is gone and the ids are read again", () => {
   const one = openTestStore();
   commitOne(one, { messageId: "a" });

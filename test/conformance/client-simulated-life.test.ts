@@ -124,7 +124,9 @@ describe("changing what only a new client has", () => {
     for (const [changes, said] of [
       [{ name: " " }, "needs a name"],
       [{ flushAt: 0 }, "flushAt must be a whole number of messages from 1 to 10000."],
+      [{ flushAt: 10_001 }, "flushAt must be a whole number of messages from 1 to 10000."],
       [{ flushAfter: 0 }, "flushAfter must be a whole number of milliseconds"],
+      [{ flushAfter: 86_400_001 }, "milliseconds from 1 to 86400000."],
       [{ endpoint: "localhost:4700" }, "endpoint must be a full http or https URL"],
       [{ sourceId: "src_000000009" }, "There is no source src_000000009"],
       [{ sourceId: before.sourceId ?? "", writeKey: "k" }, "not both"],
@@ -137,6 +139,8 @@ describe("changing what only a new client has", () => {
       ]);
     }
     expect(await get()).toEqual(before);
+    const largest = { flushAt: 10_000, flushAfter: 86_400_000 };
+    expect(await app.call("clients.update", { id, ...largest })).toMatchObject(largest);
     const { body } = await app.answer("clients.create", { name: "Nobody's" });
     expect(body).toMatchObject({
       message: "A client needs a source, or a write key: pass sourceId or writeKey.",

@@ -327,6 +327,12 @@ describe("replay", () => {
     expect(await app.refused("messages.replay", { id: "msg_zzzzzzzzz" })).toMatchObject({
       status: 404,
     });
+    const { sourceId } = await app.message(id);
+    await app.call("sources.delete", { id: sourceId });
+    expect(await app.refused("messages.replay", { id })).toMatchObject({
+      status: 409,
+      code: "source_deleted",
+    });
   });
 
   test("comes from the address that the message came from", async ({ start }) => {

@@ -236,10 +236,14 @@ test("an end in the middle of long work ends that work, and nothing of it touche
   expect(timers()).toEqual([]);
 });
 
-test("an advance that is over no longer listens to its caller", async ({ start }) => {
+test("an advance or a test event that is over no longer listens to its caller", async ({
+  start,
+}) => {
   const app = await start.app({ clock: "paused" });
   const caller = new AbortController();
   await app.advance({ byMs: 1000 }, caller.signal);
   await app.advance({ to: "idle" }, caller.signal);
+  const { id } = await app.destination([(await start.receiver()).url]);
+  await app.answer("destinations.test", { id }, caller.signal);
   expect(getEventListeners(caller.signal, "abort")).toEqual([]);
 });

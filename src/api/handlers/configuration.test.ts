@@ -352,7 +352,16 @@ test("secrets are in the document only for who asks for them", async () => {
   await importing({
     destinations: [{ name: "D", sources: [], webhooks, sharedSecret: "s3cret" }],
     clients,
+    endpoints: [
+      {
+        ...{ name: "E", path: "/e", after: "repeat-last" },
+        steps: [{ do: "forward", to: "http://ada:s3cret@b.localhost/" }, { do: "answer" }],
+      },
+    ],
   });
+  expect((await ask("configuration.export", { secrets: false })).endpoints).toMatchObject([
+    { steps: [{ to: "http://left-out:left-out@b.localhost/" }, { do: "answer" }] },
+  ]);
   expect((await ask("configuration.export", { secrets: false })).clients).toMatchObject([
     { endpoint: null },
     { endpoint: "http://left-out:left-out@a.localhost/" },

@@ -54,6 +54,10 @@ test("an audience that cannot be made leaves no source, and its key stays free",
   expect(await app.audiences.create({ name: "Buyers", rule, destinationIds: [] })).toMatchObject({
     key: "buyers",
   });
+  expect(await app.audiences.create({ name: "Buyers", rule })).toMatchObject({
+    code: "key_taken",
+    message: expect.stringContaining("already belongs to the audience Buyers"),
+  });
 });
 
 test("a change that is followed by a sync commits the sync with it, so that a start after a kill goes on with it", async () => {

@@ -36,8 +36,25 @@ test("rules are compiled in turns when a plan is given and at a start, and then 
   expect((await turnsOf(preparePlans([{ ...stored }]))).turns).toBeLessThan(5);
 });
 
-const rulesNamed = (event: string) =>
-  Array.from({ length: 30 }, (_, n) => ({
+test("plans of 5,000 rules in all are kept compiled, and the oldest leave room", async () => {
+  const stored = (event: string, count: number) => ({
+    ...{ ...defaultPlanSettings, name: null },
+    rules: JSON.stringify(rulesNamed(event, count)),
+  });
+  const use = (event: string, count: number) =>
+    checkPlan({ name: "Shop" }, stored(event, count), bought({}));
+  const turnsToPrepare = async () => (await turnsOf(preparePlans([stored("Kept", 30)]))).turns;
+  use("Alone", 5000);
+  expect(await turnsToPrepare()).toBeGreaterThan(100);
+  use("Beside", 4970);
+  use("Beside", 4970);
+  expect(await turnsToPrepare()).toBeLessThan(5);
+  use("Beyond", 4971);
+  expect(await turnsToPrepare()).toBeGreaterThan(100);
+});
+
+const rulesNamed = (event: string, length = 30) =>
+  Array.from({ length }, (_, n) => ({
     type: "track",
     key: `${event} ${n}`,
     version: 1,

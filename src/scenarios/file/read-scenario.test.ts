@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { stepActions } from "../../domain/configuration.ts";
 import { forServing, readScenario } from "./read-scenario.ts";
 
 /** `line:column message` of everything that is wrong. */
@@ -244,7 +245,7 @@ describe("a value that does not fit is shown beside what was expected", () => {
     ],
     [
       `name: A\nendpoints:\n  R: { steps: [{ do: hangs }] }\n${steps}`,
-      '3:22 do must be answer, hang, reset, close, truncate, drip, garbage, redirect or forward, but it is "hangs".',
+      `3:22 do must be ${stepActions.slice(0, -1).join(", ")} or ${stepActions.at(-1)}, but it is "hangs".`,
     ],
     [
       `name: A\ndestinations:\n  D: {}\n${steps}`,

@@ -166,12 +166,12 @@ function ingested(
       keys: sources,
       seed: 3,
     };
-    const sender = startScript("sender.ts", load);
+    let sender: Child | null = null;
     try {
-      if (warm > 0) {
-        await sendLoad({ ...load, requests: warm / batch, seed: 4 });
-        await checkRecorded(program, warm);
-      }
+      await sendLoad({ ...load, requests: warm / batch, seed: 4 });
+      await checkRecorded(program, warm);
+      // Not before: its connections would wait for their first request too long.
+      sender = startScript("sender.ts", load);
       await sender.answer();
       child.send({ expect: deliveries } satisfies Expected);
       const arrived = child.answer<Arrivals>();
@@ -191,7 +191,7 @@ function ingested(
         oneMoreMs: await oneMore(program, url),
       };
     } finally {
-      await sender.stop();
+      await sender?.stop();
       await program.stop();
     }
   });

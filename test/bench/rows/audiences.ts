@@ -117,7 +117,7 @@ export const liveAudiences: Row = {
     ] as const;
     const costs = kinds.map((): number[] => []);
     // In turn, so that what else the machine does hits all of them.
-    for (let run = 0; run < (options.quick ? 2 : 5); run += 1) {
+    for (let run = 0; run < (options.quick ? 2 : 3); run += 1) {
       for (const [place, [count, asksFor]] of kinds.entries())
         costs[place]?.push(await costWith(count, asksFor, events));
       options.say(costs.map((runs) => Math.round(runs.at(-1) ?? 0)).join(" : "));

@@ -47,7 +47,7 @@ export const following: Row = {
   name: "following",
   async run(options: BenchOptions) {
     const runs: number[] = [];
-    for (let run = 0; run < (options.quick ? 2 : 5); run += 1) {
+    for (let run = 0; run < (options.quick ? 2 : 3); run += 1) {
       runs.push(await rateOf(options.quick ? 20_000 : 100_000));
       options.say(String(Math.round(runs.at(-1) ?? 0)));
     }

@@ -108,6 +108,7 @@ export const ingestBatches: Row = {
       options,
       () => ours(kind),
       () => floor(kind),
+      5,
     );
     return [
       { figure: "ingest, batches of 100", unit: "messages/s", ...pairs, mustReach: { ratio: 0.8 } },
@@ -124,6 +125,7 @@ export const ingestSingles: Row = {
       options,
       () => ours(kind),
       () => floor(kind),
+      5,
     );
     return [
       {
@@ -146,6 +148,7 @@ export const ingestDelivering: Row = {
         options,
         () => ours(kind, { queue }),
         () => ours(kind),
+        5,
       );
       return [
         {

@@ -13,7 +13,7 @@ export const mixedLoad: Row = {
   name: "mixed-load",
   run: (options) =>
     withDirectory(async (directory) => {
-      const minutes = options.quick ? 1 : 3;
+      const minutes = options.quick ? 1 : 2;
       const file = join(directory, "soak.json");
       const soak = fileURLToPath(new URL("../../soak/soak.ts", import.meta.url));
       // It ends with 1 when a check fails, which the file says too.

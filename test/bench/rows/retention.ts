@@ -31,12 +31,17 @@ export const retention: Row = {
         program.send({});
         await program.answer<LoopDelay>();
         await program.call("PATCH", "/api/settings", { maxMessages: messages / 10 });
-        await sizeSettles(file, before);
+        await until(async () => {
+          const { total, byState } = (await program.call<Stats>("GET", "/api/stats")).messages;
+          return total - byState.rejected - byState.duplicate <= messages / 10;
+        });
+        let sizes = [0];
+        await until(() => {
+          sizes = [...sizes, statSync(file).size].slice(-20);
+          return Promise.resolve(sizes.length === 20 && new Set(sizes).size === 1);
+        });
         program.send({});
         loop = await program.answer<LoopDelay>();
-        const { total, byState } = (await program.call<Stats>("GET", "/api/stats")).messages;
-        if (total - byState.rejected - byState.duplicate > messages / 10)
-          throw new Error(`${total} messages are left: ${JSON.stringify(byState)}`);
       } finally {
         await program.stop();
       }
@@ -68,15 +73,11 @@ export const retention: Row = {
     }),
 };
 
-/** Until the file has become smaller, and stays as it is for five seconds. */
-async function sizeSettles(file: string, before: number): Promise<void> {
-  let size = before;
-  for (let same = 0, looks = 0; same < 20 || size === before; looks += 1) {
+/** Looks four times a second, for two minutes. */
+async function until(isOver: () => Promise<boolean>): Promise<void> {
+  for (let looks = 0; !(await isOver()); looks += 1) {
     if (looks > 480) throw new Error("retention does not come to its end within two minutes");
     await new Promise((resolve) => setTimeout(resolve, 250));
-    const now = statSync(file).size;
-    same = now === size ? same + 1 : 0;
-    size = now;
   }
 }
 

@@ -364,6 +364,37 @@ test("a turn claims 1,000 messages or 8 MB of all destinations, and the next goe
   await one.activity.whenQuiet();
 });
 
+test("overdue deliveries are spread in slices of a thousand, and none is claimed before all are", async () => {
+  const one = await startScheduler(200);
+  const { id } = one.destination;
+  const count = 2500;
+  one.store.commit([request(Array.from({ length: count }, () => ({ to: [id] })))]);
+  const claimed = one.store.claim(id, startOfTime, count);
+  const later = startOfTime + 50_000;
+  one.store.record(
+    [],
+    claimed.map((delivery) => moveTo(delivery.id, "waiting", later)),
+  );
+  const seen: string[] = [];
+  const { claim, spreadOverdue } = one.store;
+  one.store.claim = (...args) => {
+    seen.push("claim");
+    return claim(...args);
+  };
+  one.store.spreadOverdue = (...args) => {
+    const moved = spreadOverdue(...args);
+    seen.push(`${moved} spread`);
+    return moved;
+  };
+  one.clock.advanceBy(100_000);
+  one.scheduler.spreadOverdue();
+  one.scheduler.kick();
+  expect([seen, one.activity.isQuiet(true)]).toEqual([["1000 spread"], false]);
+  await one.activity.whenQuiet();
+  expect(seen.slice(0, 4)).toEqual(["1000 spread", "1000 spread", "500 spread", "claim"]);
+  expect(one.count().waiting).toBeGreaterThan(2000);
+});
+
 test("one timer waits for the earliest due time, and moves when that does", async () => {
   const one = await startScheduler(503);
   const { id } = one.destination;

@@ -223,13 +223,22 @@ export type DeliveryStore = {
   nextDueAt(destinationIds: readonly DestinationId[]): number | null;
   /** How many deliveries a claim at `now` would find, up to `limit`. */
   countRunnable(destinationId: DestinationId, now: number, limit: number): number;
-  /** After a crash: what was being sent is queued again. Returns how many. */
-  requeueInterrupted(now: number): number;
   /**
-   * Overdue deliveries, spread over the time after `now` in the order in which they were due.
-   * Returns how many.
+   * After a crash: what was being sent is queued again, until it has so many messages. Returns how
+   * many deliveries.
    */
-  spreadOverdue(now: number, gapMs: number, atMostMs: number): number;
+  requeueInterrupted(now: number, maxMessages?: number): number;
+  /**
+   * Overdue deliveries, spread over the time after `now` in the order in which they were due: up to
+   * `limit` of them, after the first `place`. Returns how many.
+   */
+  spreadOverdue(
+    now: number,
+    gapMs: number,
+    atMostMs: number,
+    place?: number,
+    limit?: number,
+  ): number;
   /**
    * Waiting deliveries of a disabled destination whose window is over, oldest first, until they
    * have that many messages.

@@ -35,17 +35,20 @@ export function createSettle({ activity, clock, store, scheduler, changes }: Set
   ): Promise<{ settled: boolean; queued: number; sending: number }> => {
     const { signal, abort } = limited(timeoutMs);
     const isSettled = (): boolean => activity.isQuiet(clock.isRunning()) && !scheduler.hasQueued();
+    // On a fast clock the next retry may be due a moment later.
+    let settled = false;
     try {
       for (;;) {
         await activity.whenQuiet({ includeHeld: clock.isRunning(), signal });
-        if (isSettled() || signal.aborted) break;
+        settled = isSettled();
+        if (settled || signal.aborted) break;
         await nextChange(changes, signal);
       }
     } finally {
       abort();
     }
     const { queued, sending } = store.countByState();
-    return { settled: isSettled(), queued, sending };
+    return { settled, queued, sending };
   };
 }
 

@@ -275,3 +275,17 @@ test("a page of deliveries has as many as it may, and a cursor only where there 
     { at: startOfTime + 1, id: 1 },
   ]);
 });
+
+test("a page ends with the batch that brings its messages to 8,000", () => {
+  const one = openTestStore();
+  const mappedTo = [{ to: 1, key: "k", size: 4000 }];
+  for (let batch = 0; batch < 3; batch += 1)
+    one.store.commit([request(Array.from({ length: 4000 }, () => ({ mappedTo })))]);
+  const { items, nextCursor } = one.store.deliveries({}, 100, null);
+  expect([items.map(({ messages }) => messages?.length), nextCursor]).toEqual([[4000, 4000], 2]);
+  const rest = one.store.deliveries({}, 100, nextCursor);
+  expect([rest.items.map(({ id }) => Number(id)), rest.nextCursor]).toEqual([[1], null]);
+  const due = one.store.deliveriesByDue({}, 100, null);
+  const others = one.store.deliveriesByDue({}, 100, due.nextCursor);
+  expect([due.items.length, others.items.length, others.nextCursor]).toEqual([2, 1, null]);
+});

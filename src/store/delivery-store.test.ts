@@ -300,6 +300,32 @@ describe("after a crash", () => {
     expectConsistent(db);
   });
 
+  test("batches that were being sent are queued again until they have so many messages", () => {
+    const one = openTestStore();
+    const mappedTo = [{ to: 1, key: "k", size: 3 }];
+    one.store.commit([request(Array.from({ length: 12 }, () => ({ mappedTo })))]);
+    expect(one.store.claim(first, startOfTime, 10)).toHaveLength(4);
+    const { store, db } = one.restarted();
+    const requeued = [1, 2, 3].map(() => store.requeueInterrupted(startOfTime, 6));
+    expect(requeued).toEqual([2, 2, 0]);
+    expectConsistent(db);
+  });
+
+  test("overdue deliveries that are spread in slices have the same times", () => {
+    const dueTimes = (slices: number[]): unknown[] => {
+      const one = openTestStore();
+      queue(one, 10);
+      claimed(one);
+      for (let id = 1; id <= 10; id += 1) wait(one, id, startOfTime + id);
+      const now = startOfTime + 50_000;
+      let place = 0;
+      for (const limit of slices) place += one.store.spreadOverdue(now, 2500, 60_000, place, limit);
+      expect(place).toBe(10);
+      return one.db.prepare("SELECT next_attempt_at FROM deliveries ORDER BY id").pluck().all();
+    };
+    expect(dueTimes([4, 4, 4, 4])).toEqual(dueTimes([100]));
+  });
+
   test("the round that was interrupted is made again, after all that are on record", () => {
     const one = openTestStore();
     queue(one, 1);

@@ -207,6 +207,8 @@ function recording({ db, counts, mapped, claims, refreshMessage }: Parts): Deliv
   };
 }
 
+const allRows = Number.MAX_SAFE_INTEGER;
+
 /** What a start finds: deliveries that were being sent, and retries that are overdue. */
 function atStart({
   db,
@@ -218,40 +220,50 @@ function atStart({
 }: Parts): Pick<DeliveryStore, "requeueInterrupted" | "spreadOverdue"> {
   const insertTransition = insertingTransition(db);
   return {
-    requeueInterrupted: transactions.wrap((now: number): number => {
+    requeueInterrupted: transactions.wrap((now: number, maxMessages = allRows): number => {
       const rows = db
-        .prepare<[], DeliveryRow>(
-          `${inState} WHERE c.state = ${sending} AND c.n > 0 AND d.state = ${sending}`,
+        .prepare<[number], DeliveryRow>(
+          `${inState} WHERE c.state = ${sending} AND c.n > 0 AND d.state = ${sending} LIMIT ?`,
         )
-        .all();
+        .all(maxMessages);
       const takeBackRound = takingBackRound(db);
       const back = db.prepare(
         `UPDATE deliveries SET state = ${queued}, reason = 'restarted' WHERE id = ?`,
       );
+      let requeued = 0;
+      let room = maxMessages;
       for (const row of rows) {
+        if (room <= 0) break;
         takeBackRound(row);
         back.run(row.id);
         claims.requeued(row.destination_id);
         insertTransition(row.id, now, queued, "restarted", null);
         counts.delivery(row.destination_id, sending, -1);
         counts.delivery(row.destination_id, queued, 1);
-        for (const id of mapped.messagesOf(row)) refreshMessage(id, moved(sending, queued));
+        const messages = mapped.messagesOf(row);
+        for (const id of messages) refreshMessage(id, moved(sending, queued));
+        room -= messages.length;
+        requeued += 1;
       }
-      return rows.length;
+      return requeued;
     }),
 
-    spreadOverdue: transactions.wrap((now: number, gapMs: number, maxMs: number): number => {
+    spreadOverdue: transactions.wrap((now, gapMs, atMostMs, before = 0, limit = allRows) => {
+      const overdue = `${inState} WHERE c.state = ${waiting} AND c.n > 0 AND d.state = ${waiting} AND d.next_attempt_at < ?`;
+      const count = db.prepare<[number], number>(`SELECT count(*) FROM (${overdue})`).pluck();
+      const all = before + (count.get(now) ?? 0);
+      const gap = all > 1 ? Math.min(gapMs, atMostMs / (all - 1)) : 0;
+      // Those that were moved are no longer overdue.
       const rows = db
-        .prepare<[number], DeliveryRow>(
-          `${inState} WHERE c.state = ${waiting} AND c.n > 0 AND d.state = ${waiting} AND d.next_attempt_at < ? ORDER BY d.next_attempt_at, d.id`,
+        .prepare<[number, number], DeliveryRow>(
+          `${overdue} ORDER BY d.next_attempt_at, d.id LIMIT ?`,
         )
-        .all(now);
-      const gap = rows.length > 1 ? Math.min(gapMs, maxMs / (rows.length - 1)) : 0;
+        .all(now, limit);
       const move = db.prepare(
         "UPDATE deliveries SET next_attempt_at = ?, reason = 'overdue' WHERE id = ?",
       );
       for (const [place, row] of rows.entries()) {
-        const at = Math.ceil((now + place * gap) / 1000) * 1000;
+        const at = Math.ceil((now + (before + place) * gap) / 1000) * 1000;
         move.run(at, row.id);
         insertTransition(row.id, now, waiting, "overdue", at);
       }

@@ -6,7 +6,6 @@ import type { Settings } from "../../domain/configuration.ts";
 import type { DeliveryId } from "../../domain/ids.ts";
 import { isProblem } from "../../domain/problem.ts";
 import {
-  attempt,
   expectConsistent,
   moveTo,
   openTestStore,
@@ -20,79 +19,6 @@ import { nextTurn } from "../real-time.ts";
 import { createDeliveries } from "./deliveries.ts";
 import { DeliveryScheduler } from "./delivery-scheduler.ts";
 import { createTrust } from "./dial.ts";
-
-/**
- * A scheduler with two disabled destinations, each of which holds a delivery whose first attempt
- * was at the start of time.
- */
-function startWithHeld() {
-  const { db, store } = openTestStore();
-  const clock = createSteppedClock(startOfTime);
-  const changes = createChangeFeed();
-  const configuration = createConfiguration({
-    store,
-    now: () => clock.now(),
-    changes,
-    onChange: () => {},
-    onDestinationDeleted: () => {},
-  });
-  for (const name of ["One", "Other"]) {
-    const made = configuration.createDestination({
-      name,
-      sourceIds: [],
-      webhooks: [{ url: "http://127.0.0.1/", headers: {} }],
-    });
-    if (isProblem(made)) throw new Error(made.message);
-    store.commit([request([{ to: [made.id] }])]);
-    const [held] = store.claim(made.id, startOfTime, 1);
-    const id = held?.id as DeliveryId;
-    store.record([attempt(id, { status: 503 })], [moveTo(id, "waiting", startOfTime + 60_000)]);
-    configuration.updateDestination(made.id, { enabled: false });
-  }
-  const reported: unknown[] = [];
-  const scheduler = new DeliveryScheduler({
-    store,
-    configuration,
-    clock,
-    activity: new Activity(),
-    holds: new Holds(),
-    trust: createTrust(),
-    changes,
-    cancelOf: () => false,
-    onAttempts: () => {},
-    report: (error) => reported.push(error),
-  });
-  onTestFinished(() => scheduler.stop());
-  return { db, store, clock, scheduler, reported };
-}
-
-test("while the store refuses records, held deliveries whose window has ended are not expired again and again", async () => {
-  const { db, store, clock, scheduler, reported } = startWithHeld();
-  scheduler.start();
-  await nextTurn();
-  db.exec(
-    "CREATE TRIGGER full BEFORE INSERT ON transitions BEGIN SELECT RAISE(ABORT, 'full'); END",
-  );
-  clock.advanceBy(5 * 60 * 60 * 1000);
-  for (let turn = 0; turn < 5; turn += 1) {
-    scheduler.kick();
-    await nextTurn();
-  }
-  expect(clock.scheduled()).toEqual([]);
-  expect(store.countByState()).toMatchObject({ waiting: 2, expired: 0 });
-  db.exec("DROP TRIGGER full");
-  scheduler.kick();
-  await nextTurn();
-  expect(store.countByState()).toMatchObject({ waiting: 0, expired: 2 });
-  const expired = db
-    .prepare(
-      "SELECT delivery_id FROM transitions WHERE reason = 'window_closed_while_disabled' ORDER BY 1",
-    )
-    .pluck();
-  expect(expired.all()).toEqual([1, 2]);
-  expect(reported).toHaveLength(1);
-  expectConsistent(db);
-});
 
 afterEach(() => void vi.useRealTimers());
 
@@ -364,6 +290,37 @@ test("a turn claims 1,000 messages or 8 MB of all destinations, and the next goe
   await one.activity.whenQuiet();
 });
 
+test("overdue deliveries are spread in slices of a thousand, and none is claimed before all are", async () => {
+  const one = await startScheduler(200);
+  const { id } = one.destination;
+  const count = 2500;
+  one.store.commit([request(Array.from({ length: count }, () => ({ to: [id] })))]);
+  const claimed = one.store.claim(id, startOfTime, count);
+  const later = startOfTime + 50_000;
+  one.store.record(
+    [],
+    claimed.map((delivery) => moveTo(delivery.id, "waiting", later)),
+  );
+  const seen: string[] = [];
+  const { claim, spreadOverdue } = one.store;
+  one.store.claim = (...args) => {
+    seen.push("claim");
+    return claim(...args);
+  };
+  one.store.spreadOverdue = (...args) => {
+    const moved = spreadOverdue(...args);
+    seen.push(`${moved} spread`);
+    return moved;
+  };
+  one.clock.advanceBy(100_000);
+  one.scheduler.spreadOverdue();
+  one.scheduler.kick();
+  expect([seen, one.activity.isQuiet(true)]).toEqual([["1000 spread"], false]);
+  await one.activity.whenQuiet();
+  expect(seen.slice(0, 4)).toEqual(["1000 spread", "1000 spread", "500 spread", "claim"]);
+  expect(one.count().waiting).toBeGreaterThan(2000);
+});
+
 test("one timer waits for the earliest due time, and moves when that does", async () => {
   const one = await startScheduler(503);
   const { id } = one.destination;
@@ -480,23 +437,4 @@ test("a reset makes room for other bodies than those that were under way", async
   one.receiver.answer = 200;
   one.commit(1);
   await until(() => one.count().delivered === 1);
-});
-
-test("a disabled destination's deliveries wait for the end of the earliest window, next to what is due", async () => {
-  const { db, store, clock, scheduler } = startWithHeld();
-  scheduler.start();
-  await nextTurn();
-  const [end] = clock.scheduled();
-  expect(clock.scheduled()).toHaveLength(1);
-  store.record([attempt(2 as DeliveryId, { status: 503, startedAt: startOfTime + 60_000 })], []);
-  db.exec(`UPDATE deliveries SET first_attempt_at = first_attempt_at + 60000 WHERE id = 2`);
-  clock.advanceBy((end ?? 0) - startOfTime - 1);
-  await nextTurn();
-  expect(store.countByState()).toMatchObject({ waiting: 2, expired: 0 });
-  clock.advanceBy(1);
-  await nextTurn();
-  await nextTurn();
-  expect(store.countByState()).toMatchObject({ waiting: 1, expired: 1 });
-  expect(clock.scheduled()).toEqual([(end ?? 0) + 60_000]);
-  expect(store.destinationsWithWork()).toEqual(new Set([2]));
 });

@@ -14,7 +14,7 @@ import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
 import type { CommittedMessage, DeliveryStore, RecordedAttempt, UnderWay } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
-import { startTimer, type RealTimer } from "../real-time.ts";
+import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import { createLanes, type Lanes } from "./sender.ts";
 import { maxRecordedMessages, Recorder } from "./recorder.ts";
 import { Rounds, type RoundsOptions } from "./rounds.ts";
@@ -50,6 +50,9 @@ const claimWrittenAfterMs = 250;
 const overdueGapMs = 250;
 const overdueSpreadMs = 60_000;
 
+/** Overdue deliveries, or messages of interrupted ones, that one turn moves. */
+const maxCaughtUp = 1000;
+
 /** How long a stop waits for attempts in progress. */
 const drainMs = 3000;
 
@@ -83,6 +86,7 @@ export class DeliveryScheduler {
   #dueTimer: { at: number; timer: ClockTimer } | null = null;
   #recordClaims: RealTimer | null = null;
   #stopping = false;
+  #catchingUp = 0;
   /** Begins the next turn, where the last one had no room left for it. */
   #nextToClaim: DestinationId | null = null;
   /** Webhooks may be gone whose lanes are still open. */
@@ -127,18 +131,48 @@ export class DeliveryScheduler {
   }
 
   start(): void {
-    const { store, clock } = this.#options;
-    store.requeueInterrupted(clock.now());
+    this.#catchUp(this.#requeuing());
     this.spreadOverdue();
-    this.kick();
   }
 
   /**
    * After a time in which nothing could run: spaces the overdue deliveries out, and each runs once.
    */
   spreadOverdue(): void {
-    this.#options.store.spreadOverdue(this.#options.clock.now(), overdueGapMs, overdueSpreadMs);
-    this.kick();
+    this.#catchUp(this.#spreading());
+  }
+
+  *#requeuing(): Generator<void> {
+    const { store, clock } = this.#options;
+    while (store.requeueInterrupted(clock.now(), maxCaughtUp) > 0) yield;
+  }
+
+  *#spreading(): Generator<void> {
+    const { store, clock } = this.#options;
+    const now = clock.now();
+    const next = (place: number): number =>
+      store.spreadOverdue(now, overdueGapMs, overdueSpreadMs, place, maxCaughtUp);
+    for (let place = 0; next(place) === maxCaughtUp; place += maxCaughtUp) yield;
+  }
+
+  /** Nothing is claimed until all slices are done, each in a turn; the first one is done at once. */
+  #catchUp(slices: Generator<void>): void {
+    if (slices.next().done === true) return this.kick();
+    const work = this.#options.activity.begin();
+    this.#catchingUp += 1;
+    const rest = async (): Promise<void> => {
+      do await nextTurn();
+      while (!this.#stopping && slices.next().done !== true);
+    };
+    rest()
+      .catch((error: unknown) => {
+        if (storeFailure(error) === null) this.#options.report(error);
+      })
+      .finally(() => {
+        this.#catchingUp -= 1;
+        work.end();
+        this.kick();
+      });
   }
 
   /**
@@ -344,7 +378,7 @@ export class DeliveryScheduler {
   /** How many more deliveries keep the least busy lane of a destination busy. */
   #room(destination: Destination): number {
     // What cannot be recorded is not sent, or it would pile up in memory.
-    if (this.#recorder.failure !== null) return 0;
+    if (this.#recorder.failure !== null || this.#catchingUp > 0) return 0;
     if (this.#rounds.bytesUnderWay(destination.id) > maxBytesUnderWay) return 0;
     const wanted = this.#options.configuration.settings().laneConnections * 3;
     const loads = destination.webhooks.map((webhook) => this.#lanes.load(webhook.id));

@@ -17,8 +17,6 @@ const rules = {
   all: "",
   /** What another colour scheme can break. */
   colours: ", runOnly: ['color-contrast']",
-  /** What another size can break: the names of what has lost its words. */
-  structure: ", rules: { 'color-contrast': { enabled: false } }",
 };
 
 export async function seriousFindings(

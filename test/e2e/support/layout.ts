@@ -1,6 +1,6 @@
 /**
  * What is wrong with the layout of a page, in words: what sticks out, what is cut off, a frame that
- * has moved.
+ * has moved, a control without words.
  */
 
 import type { Page } from "playwright-core";
@@ -44,6 +44,11 @@ const findings = String.raw`(async () => {
       }
     }
     if ((box.right > width + 1 || box.left < -1) && visible(element)) found.push(describe(element) + " sticks out of the window, " + Math.round(box.left) + " to " + Math.round(box.right));
+  }
+  for (const control of document.querySelectorAll("button, a[href]")) {
+    if (control.closest("[aria-hidden=true]") !== null || !control.checkVisibility({ visibilityProperty: true })) continue;
+    const isNamed = ["aria-label", "aria-labelledby", "title"].some((name) => control.getAttribute(name));
+    if (!isNamed && control.innerText.trim() === "") found.push(control.outerHTML.slice(0, 80) + " has lost its words");
   }
   for (const control of document.querySelectorAll("main :is(button, a[href], input, select, textarea)")) {
     if (control.closest(".sr, [aria-hidden=true], [role=grid], .flow-area") !== null || control.matches(".sr") || !control.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;

@@ -71,14 +71,21 @@ function refreshing(db: Db, counts: Counts, mapped: MappedRequests): RefreshMess
   const read = db.prepare<[number], MessageKind & { outcomes: string | null }>(
     "SELECT source_id AS sourceId, type, state, outcomes FROM messages WHERE id = ?",
   );
-  const reading = (deliveries: string) => ({
-    hasState: db
-      .prepare<[number, number], number>(`SELECT EXISTS (SELECT 1 ${deliveries} AND state = ?)`)
-      .pluck(),
-    first: db.prepare<[number], number>(`SELECT min(state) ${deliveries}`).pluck(),
-  });
-  const own = reading("FROM deliveries WHERE message_id = ?");
-  const inBatches = reading(`FROM (${deliveriesOfMessage}) WHERE true`);
+  const own = "FROM deliveries WHERE message_id = messages.id";
+  const readWithNow = db.prepare<[number], MessageKind & { outcomes: string | null; now: number }>(
+    `SELECT source_id AS sourceId, type, state, outcomes,
+       CASE WHEN EXISTS (SELECT 1 ${own} AND state = messages.state) THEN state
+         ELSE (SELECT min(state) ${own}) END AS now
+     FROM messages WHERE id = ?`,
+  );
+  const hasState = db
+    .prepare<[number, number], number>(
+      `SELECT EXISTS (SELECT 1 FROM (${deliveriesOfMessage}) WHERE state = ?)`,
+    )
+    .pluck();
+  const first = db
+    .prepare<[number], number>(`SELECT min(state) FROM (${deliveriesOfMessage})`)
+    .pluck();
   const setMessageState = db.prepare("UPDATE messages SET state = ? WHERE id = ?");
   const setMessageAttempts = db.prepare(
     `UPDATE messages SET state = ?, attempts = attempts + ?, last_status = coalesce(?, last_status),
@@ -88,15 +95,22 @@ function refreshing(db: Db, counts: Counts, mapped: MappedRequests): RefreshMess
   const stateAfter = (id: number, state: number, { from, to }: OfMessage): number => {
     if (to <= state) return to;
     if (from > state) return state;
-    const { hasState, first } = mapped.hasBatches ? inBatches : own;
     return hasState.get(id, state) === 1 ? state : (first.get(id) as number);
   };
 
   return (id, change) => {
-    const { attempts, lastStatus, outcomes } = change;
-    const row = read.get(id) as MessageKind & { outcomes: string | null };
-    const { outcomes: known, ...before } = row;
-    const state = stateAfter(id, before.state, change);
+    const { to, attempts, lastStatus, outcomes } = change;
+    const isDecided = to === sending;
+    const row = (mapped.hasBatches || isDecided ? read : readWithNow).get(id);
+    const {
+      outcomes: known,
+      now,
+      ...before
+    } = row as MessageKind & {
+      outcomes: string | null;
+      now?: number;
+    };
+    const state = now ?? stateAfter(id, before.state, change);
     if (attempts > 0) {
       const all = new Set([...(known?.split(",") ?? []), ...outcomes]);
       setMessageAttempts.run(state, attempts, lastStatus, [...all].sort().join(","), id);

@@ -163,6 +163,8 @@ test("a message shows the first state of its deliveries, its attempts and the la
     [moveTo(delivery(1), "cancelled")],
   );
   expect(state()).toMatchObject({ state: "cancelled", attempts: 4, lastStatus: 204 });
+  one.store.record([], [moveTo(delivery(2), "queued")]);
+  expect(state()).toMatchObject({ state: "queued", attempts: 4 });
   expectConsistent(one.db);
 });
 

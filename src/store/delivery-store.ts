@@ -110,7 +110,8 @@ function refreshing(db: Db, counts: Counts, mapped: MappedRequests): RefreshMess
       outcomes: string | null;
       now?: number;
     };
-    const state = now ?? stateAfter(id, before.state, change);
+    // An earlier state than the message's is that of a delivery that has changed.
+    const state = now === undefined ? stateAfter(id, before.state, change) : Math.min(now, to);
     if (attempts > 0) {
       const all = new Set([...(known?.split(",") ?? []), ...outcomes]);
       setMessageAttempts.run(state, attempts, lastStatus, [...all].sort().join(","), id);

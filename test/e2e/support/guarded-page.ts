@@ -21,6 +21,23 @@ export type GuardedPage = {
 const watchPolicy = `document.addEventListener("securitypolicyviolation", (event) =>
   console.error("policy: " + event.violatedDirective + " " + event.blockedURI + " " + event.sample));`;
 
+/**
+ * `HOOKYARD_SLOW_PAGES=1` finds what only a fast machine does: each answer comes late, and keys are
+ * pressed slower than what waits for a pause of the user.
+ */
+async function slowDown(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.enable");
+  await session.send("Network.emulateNetworkConditions", {
+    offline: false,
+    latency: 250,
+    downloadThroughput: -1,
+    uploadThroughput: -1,
+  });
+  const type = page.keyboard.type.bind(page.keyboard);
+  page.keyboard.type = (text) => type(text, { delay: 320 });
+}
+
 export async function openGuarded(
   browser: Browser,
   home: string,
@@ -35,6 +52,7 @@ export async function openGuarded(
   await context.addInitScript(watchPolicy);
   const page = await context.newPage();
   page.setDefaultTimeout(patienceMs);
+  if (process.env["HOOKYARD_SLOW_PAGES"] === "1") await slowDown(page);
   const found: string[] = [];
   const expected: RegExp[] = [];
   page.on("console", (message) => {

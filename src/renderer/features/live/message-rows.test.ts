@@ -13,6 +13,7 @@ function createList({ size, state }: { size: number; state?: MessageState }) {
   let now = 0;
   let timers: { at: number; run: () => void }[] = [];
   let down: Error | null = null;
+  let late: Promise<void> | null = null;
 
   const rowOf = (number: number): MessageRow => ({
     id: idOf(number),
@@ -56,6 +57,7 @@ function createList({ size, state }: { size: number; state?: MessageState }) {
         wanted === undefined
           ? states.size
           : [...states.values()].filter((is) => is === wanted).length;
+      await late;
       return {
         items,
         nextCursor: older.length > input.limit ? (items.at(-1)?.id ?? null) : null,
@@ -118,6 +120,15 @@ function createList({ size, state }: { size: number; state?: MessageState }) {
     fail(error: Error | null) {
       down = error;
     },
+    /** What is read from now on arrives, as it is then, once the function is called. */
+    answerLate(): () => void {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      late = promise;
+      return () => {
+        late = null;
+        resolve();
+      };
+    },
     taken() {
       const taken = readings;
       readings = [];
@@ -160,6 +171,29 @@ describe("a list that follows", () => {
     await list.settle(160);
     expect(list.taken().length).toBeLessThanOrEqual(1);
     expect(shown(rows, 0, 0)).toEqual([90]);
+  });
+
+  test("a row that changes while it is read is read again", async () => {
+    const list = createList({ size: 3 });
+    const rows = list.open();
+    await list.settle();
+    const arrive = list.answerLate();
+    list.change({ 4: "sending" });
+    await list.settle();
+    list.change({ 4: "delivered" });
+    arrive();
+    await list.settle();
+    expect(rows.rowAt(0)?.state).toBe("delivered");
+
+    rows.pause();
+    await list.settle();
+    const arriveAgain = list.answerLate();
+    list.change({ 2: "failed" });
+    await list.settle();
+    list.change({ 2: "delivered" });
+    arriveAgain();
+    await list.settle();
+    expect(rows.rowAt(2)?.state).toBe("delivered");
   });
 
   test("a row that did not change stays the same object", async () => {

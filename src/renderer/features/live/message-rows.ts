@@ -101,7 +101,12 @@ class PagedRows implements MessageRows {
     this.#read = new ReadRows(options);
     this.#reader = new PacedReader({
       ...options,
-      next: () => this.#nextReading(),
+      next: () => {
+        const reading = this.#nextReading();
+        return reading === null
+          ? null
+          : { ...reading, run: () => this.#read.noticingChanges(reading.run) };
+      },
       // A filter that is slow to read is read less often.
       pauseAfter: (tookMs) => Math.max(pauseMs - tookMs, tookMs),
       onFailure: () => this.#becomeStale(),
@@ -155,24 +160,19 @@ class PagedRows implements MessageRows {
   applyChanges(changes: readonly Change[]): void {
     for (const { area, ids, count, added } of changes) {
       if (area !== "messages") continue;
-      const touched = ids
-        .map(numberOf)
-        .filter((number) => this.#read.rows.get(number) !== undefined);
+      const numbers = ids.map(numberOf);
       const isAllKnown = count <= ids.length;
       const mayMove = added > 0 || this.#options.matchesLater || !isAllKnown;
       this.#isFreshStale ||= mayMove;
-      this.#isTopStale ||= mayMove || touched.length > 0;
-      this.#read.invalidate(
-        isAllKnown ? touched : numbersOf([...this.#read.rows.all()]),
-        this.#wanted(),
-      );
+      this.#isTopStale ||= mayMove || this.#read.isAnyThere(numbers);
+      this.#read.invalidate(isAllKnown ? numbers : "all", this.#wanted());
     }
     this.#reader.wake();
   }
 
   readAgain(): void {
     this.#becomeStale();
-    this.#read.invalidate(numbersOf([...this.#read.rows.all()]), this.#wanted());
+    this.#read.invalidate("all", this.#wanted());
     this.#reader.wake();
   }
 
@@ -266,6 +266,8 @@ class ReadRows {
   });
   /** The newest row. */
   top = 0;
+  /** Since the reading began; null while nothing is read. */
+  #changedMeanwhile: (readonly number[] | "all")[] | null = null;
 
   constructor(options: Pick<MessageRowsOptions, "read" | "readUnfiltered" | "isFiltered">) {
     this.#options = options;
@@ -368,12 +370,35 @@ class ReadRows {
     }
   }
 
+  isAnyThere = (numbers: readonly number[]): boolean =>
+    numbers.some((number) => this.rows.get(number) !== undefined);
+
   /** What is wanted is read again in its place, the rest when it is wanted. */
-  invalidate(numbers: readonly number[], wanted: Stretch): void {
-    for (const number of numbers) {
+  invalidate(numbers: readonly number[] | "all", wanted: Stretch): void {
+    this.#changedMeanwhile?.push(numbers);
+    for (const number of this.#there(numbers)) {
       if (this.#isWithin(number, wanted)) this.rows.setChanged(number, true);
       else this.rows.drop(number);
     }
+  }
+
+  /** What changes while it is being read may be in the answer as it was before. */
+  async noticingChanges(reading: () => Promise<void>): Promise<void> {
+    const changed: (readonly number[] | "all")[] = [];
+    this.#changedMeanwhile = changed;
+    try {
+      await reading();
+    } finally {
+      this.#changedMeanwhile = null;
+    }
+    for (const numbers of changed)
+      for (const number of this.#there(numbers)) this.rows.setChanged(number, true);
+  }
+
+  #there(numbers: readonly number[] | "all"): readonly number[] {
+    return numbers === "all"
+      ? numbersOf([...this.rows.all()])
+      : numbers.filter((number) => this.rows.get(number) !== undefined);
   }
 
   dropFarFrom(middle: number): void {

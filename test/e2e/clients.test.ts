@@ -93,6 +93,7 @@ describe("a simulated client", () => {
     await view.howMany.fill("30");
     await view.pace.fill("10");
     await view.start.click();
+    await page.getByText("1 of 30 generated").waitFor();
     await inspector.call("clock.advance", { byMs: 10_000 });
     await view.batch(2).filter({ hasText: "10 calls" }).filter({ hasText: "sent, 200" }).waitFor();
     expect((await inspector.call("messages.list", {})).total).toBe(30);

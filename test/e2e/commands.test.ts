@@ -135,7 +135,10 @@ describe("the keyboard alone", () => {
     const { view: settings } = settingsPage(page);
     /** With what is there once the view has what it shows: no other view has it. */
     const places: [place: string, shown: Locator[]][] = [
-      [`/live/${items[0]?.id}`, [heading("First")]],
+      [
+        `/live/${items[0]?.id}`,
+        [heading("First"), main.getByRole("button", { name: /^Round 1: / })],
+      ],
       ["/sources", [sourcesPage(page).editor("Shop web")]],
       ["/destinations", [destinationsPage(page).editor("Billing")]],
       ["/endpoints", [endpointsPage(page).editor("flaky-billing")]],

@@ -59,6 +59,7 @@ test("the rail leads into the list of a view, arrows walk through it, and Esc le
   await page.evaluate(`location.hash = "#/live/${message?.id}"`);
   const details = page.getByRole("region", { name: "Message details" });
   await details.waitFor();
+  await page.getByRole("grid", { name: "Messages, newest first" }).waitFor();
   await page.keyboard.press("/");
   await expect.poll(() => focused(page)).toBe("Filter messages");
   await page.keyboard.press("Escape");

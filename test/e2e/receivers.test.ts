@@ -159,7 +159,10 @@ describe("a check of a receiver", () => {
     open,
     inspector,
   }) => {
-    const { destination } = await inspector.shop();
+    // Slow enough that the check is still running when it is stopped.
+    const { destination } = await inspector.shop({
+      steps: [{ do: "answer", status: 200, delayMs: 1000 }],
+    });
     const { page } = await open(`/destinations/${destination.id}`);
     const receivers = receiversPage(page);
     await page.getByRole("button", { name: "More for webhook 1" }).click();

@@ -50,6 +50,7 @@ test("a failure is found, with its reason", async ({ open, inspector }) => {
   await page.keyboard.press("Enter");
   const details = page.getByRole("region", { name: "Message details" });
   await focusIn(details);
+  await details.getByRole("button", { name: /^Round 1: / }).waitFor();
   await page.keyboard.press("Enter");
   const attempt = page.getByRole("region", { name: "Attempt", exact: true });
   await attempt.getByRole("heading", { name: "http_error" }).waitFor();

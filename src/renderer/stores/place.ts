@@ -89,5 +89,15 @@ export const usePlace = create<PlaceStore>()((set, get) => ({
   },
 }));
 
+/** Who has gone to another view before the answer stays there, and so does one that gets null. */
+export async function goOnceAnswered<Answer>(
+  asked: Promise<Answer>,
+  placeOf: (answer: Answer) => Parameters<PlaceStore["go"]>[0] | null,
+): Promise<void> {
+  const { view } = usePlace.getState();
+  const place = placeOf(await asked);
+  if (place !== null && usePlace.getState().view === view) usePlace.getState().go(place);
+}
+
 window.addEventListener("popstate", () => usePlace.setState(placeOf(window.location.hash)));
 window.addEventListener("hashchange", () => usePlace.setState(placeOf(window.location.hash)));

@@ -94,8 +94,11 @@ function replay(thing: string, way: "undo" | "redo"): void {
       : { done: [...done, edit], undone: undone.slice(0, -1) },
   );
   useToast.getState().hide();
-  void run(edit[way]);
+  replayed = replayed.then(() => run(edit[way]));
 }
+
+/** One after the other: an edit can take several calls to take back. */
+let replayed = Promise.resolve();
 
 async function run(action: () => unknown): Promise<void> {
   isReplaying = true;

@@ -9,7 +9,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { openOf, usePlace } from "../../stores/place.ts";
+import { goOnceAnswered, openOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
 import { Time } from "../details/until.tsx";
@@ -20,7 +20,14 @@ import "./clients.css";
 /**
  * Creates a client of the first source there is, or of one that is created for it, and opens it.
  */
-export async function createClient(): Promise<void> {
+export const createClient = (): Promise<void> =>
+  goOnceAnswered(created(), ({ id }) => ({
+    view: "clients",
+    path: [id],
+    query: { name: "edit" },
+  }));
+
+async function created(): Promise<{ id: string }> {
   const [clients, sources] = await Promise.all([
     call("clients.list", {}),
     call("sources.list", {}),
@@ -28,8 +35,7 @@ export async function createClient(): Promise<void> {
   const source = sources.items.find(({ kind }) => kind !== "audience");
   const sourceId = source?.id ?? (await call("workspaces.open", { kind: "first" })).sourceId;
   const name = clients.items.length === 0 ? "Client" : `Client ${clients.items.length + 1}`;
-  const made = await call("clients.create", { name, sourceId });
-  usePlace.getState().go({ view: "clients", path: [made.id], query: { name: "edit" } });
+  return call("clients.create", { name, sourceId });
 }
 
 export function ClientsView() {

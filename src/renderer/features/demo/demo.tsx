@@ -11,15 +11,11 @@ import { some } from "../../kit/words.ts";
 import { type Command, useOffer, useOverlay } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { openStory } from "../../stores/story.ts";
-import { usePlace } from "../../stores/place.ts";
+import { goOnceAnswered } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 
-export async function openDemo(): Promise<void> {
-  const { view } = usePlace.getState();
-  await call("workspaces.open", { kind: "demo" });
-  // Whoever has gone elsewhere meanwhile stays there.
-  if (usePlace.getState().view === view) usePlace.getState().go({ view: "live" });
-}
+export const openDemo = (): Promise<void> =>
+  goOnceAnswered(call("workspaces.open", { kind: "demo" }), () => ({ view: "live" }));
 
 async function resetDemo(): Promise<void> {
   await call("pipeline.reset", { what: "everything", clock: true });

@@ -3,7 +3,7 @@
  * typing one.
  */
 
-import { useId, useState } from "react";
+import { useId, useRef, useState } from "react";
 import { maxHeaders, maxWebhooks } from "../../../domain/webhook-rules.ts";
 import { FieldNote } from "../../kit/commit-field.tsx";
 import { Button, IconButton, TextField } from "../../kit/controls.tsx";
@@ -154,12 +154,15 @@ export function EndpointMenu({
   onChoose: (url: string) => void;
 }) {
   const endpoints = useLive("endpoints.list", {}).answer?.items ?? [];
+  // The draft may be another one by the time of the answer.
+  const latest = useRef(onChoose);
+  latest.current = onChoose;
   const create = async (): Promise<void> => {
     const made = await call("endpoints.create", {
       name: "always-200",
       steps: [{ do: "answer", status: 200 }],
     });
-    onChoose(made.url);
+    latest.current(made.url);
   };
   const choices: MenuItem[] = [
     ...endpoints.map(({ name, steps, url }) => ({

@@ -4,7 +4,7 @@
  */
 
 import { useMemo, useState } from "react";
-import type { AnswerOf } from "../../../contract/contract.ts";
+import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { documented, profileOf } from "../../../domain/retry.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { DeleteMenu } from "../../kit/confirm-dialog.tsx";
@@ -18,7 +18,7 @@ import type { Action } from "../../kit/use-action.ts";
 import { count, span } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { newId } from "../../stores/drafts.ts";
-import { hrefTo, usePlace } from "../../stores/place.ts";
+import { goOnceAnswered, hrefTo, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
 import { newDraft, useDrafts } from "../destinations/destination-draft.ts";
@@ -89,16 +89,7 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
                 label: "Duplicate",
                 icon: "copy",
                 onSelect: () =>
-                  onRun(async () =>
-                    open(
-                      await call("endpoints.create", {
-                        name: `${name} copy`,
-                        steps,
-                        after,
-                        perMessage,
-                      }),
-                    ),
-                  ),
+                  onRun(() => createAndOpen({ name: `${name} copy`, steps, after, perMessage })),
               },
               {
                 label: "Create a destination with this",
@@ -212,10 +203,6 @@ function EndpointAddresses({ endpoint }: { endpoint: AnswerOf<"endpoints.get"> }
 
 export type Preset = AnswerOf<"endpoints.presets">["items"][number];
 
-function open({ id }: { id: string }, query: Record<string, string> = {}): void {
-  usePlace.getState().go({ view: "endpoints", path: [id], query });
-}
-
 /** Begins a destination whose webhook is the endpoint. */
 function newDestinationAt(
   { name, url }: Endpoint,
@@ -226,12 +213,21 @@ function newDestinationAt(
   usePlace.getState().go({ view: "destinations", path: [newId] });
 }
 
+const createAndOpen = (
+  endpoint: InputOf<"endpoints.create">,
+  query: Record<string, string> = {},
+): Promise<void> =>
+  goOnceAnswered(call("endpoints.create", endpoint), ({ id }) => ({
+    view: "endpoints",
+    path: [id],
+    query,
+  }));
+
 /** Creates a test endpoint and opens it. */
-export async function createEndpoint(preset: Preset | null): Promise<void> {
-  if (preset === null)
-    return open(await call("endpoints.create", { name: "endpoint", steps: [] }), { name: "edit" });
+export function createEndpoint(preset: Preset | null): Promise<void> {
+  if (preset === null) return createAndOpen({ name: "endpoint", steps: [] }, { name: "edit" });
   const { name, steps, after, host } = preset;
-  open(await call("endpoints.create", { name, steps, after }), host === undefined ? {} : { host });
+  return createAndOpen({ name, steps, after }, host === undefined ? {} : { host });
 }
 
 /**

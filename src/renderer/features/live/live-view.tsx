@@ -23,7 +23,7 @@ import { count } from "../../kit/words.ts";
 import { useOffer } from "../../stores/commands.ts";
 import { type KeyHandlers, useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { usePlace } from "../../stores/place.ts";
+import { goOnceAnswered, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { AttemptView } from "../attempt/attempt-view.tsx";
 import { WhatIfView } from "../attempt/what-if-view.tsx";
@@ -218,7 +218,10 @@ function Messages(props: MessagesProps) {
         filter={filter}
         onFilter={onFilter}
         input={input}
-        onLeave={() => grid.current?.focus()}
+        onLeave={() => {
+          input.current?.blur();
+          grid.current?.focus();
+        }}
         rows={rows}
         exports={exportItems({
           selected: marked.size > 0 ? [...marked] : selected === null ? [] : [selected],
@@ -324,10 +327,13 @@ function useFirstMessage({
     if (isFirstRun) isWaiting.current = true;
     if (!isThere || !isWaiting.current) return;
     isWaiting.current = false;
-    attempt(async () => {
-      const [first] = (await call("messages.list", { limit: 1 })).items;
-      if (first !== undefined) usePlace.getState().go({ view: "live", path: [first.id] });
-    });
+    attempt(() =>
+      goOnceAnswered(call("messages.list", { limit: 1 }), ({ items: [first] }) =>
+        first === undefined || usePlace.getState().path.length > 0
+          ? null
+          : { view: "live", path: [first.id] },
+      ),
+    );
   }, [isFirstRun, isThere, attempt]);
 }
 

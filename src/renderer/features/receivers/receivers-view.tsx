@@ -11,7 +11,7 @@ import { SplitPane } from "../../kit/split-pane.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { type KeyHandlers, useKeys } from "../../stores/keys.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
-import { usePlace } from "../../stores/place.ts";
+import { goOnceAnswered, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { useOwnScenarios } from "../scenarios/own-scenarios.ts";
 import { CheckForm, inputOf, useCheckForm, useWebhookOfPlace } from "./check-form.tsx";
@@ -24,7 +24,7 @@ import "./receivers.css";
 const openedOnce = new Set<string>();
 
 export function ReceiversView() {
-  const { path, query, go, change } = usePlace();
+  const { path, query, change } = usePlace();
   const [id, open] = path;
   const { answer, error } = useLive("checks.list", {});
   const { problem, isBusy, run } = useAction();
@@ -40,10 +40,12 @@ export function ReceiversView() {
   }, [check?.id]);
 
   const start = (): void =>
-    run(async () => {
-      const started = await call("checks.start", inputOf(useCheckForm.getState()));
-      go({ view: "receivers", path: [started.id] });
-    });
+    run(() =>
+      goOnceAnswered(call("checks.start", inputOf(useCheckForm.getState())), ({ id }) => ({
+        view: "receivers",
+        path: [id],
+      })),
+    );
   const isRunning = check?.state === "running";
   const stop = (): void =>
     check === undefined ? undefined : run(() => call("checks.stop", { id: check.id }), "stop");

@@ -11,7 +11,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { dayAndTime, count } from "../../kit/words.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
-import { hrefTo, usePlace } from "../../stores/place.ts";
+import { goOnceAnswered, hrefTo } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
 import { filterHref } from "../details/places.ts";
@@ -101,7 +101,6 @@ function NothingRefused() {
 function RefusedRow({ refused, sources }: { refused: Refused; sources: Sources }) {
   const { code, message, advice, line, writeKey, status } = refused;
   const { problem, run } = useAction();
-  const go = usePlace((place) => place.go);
   const source = sources.find(({ id }) => id === refused.sourceId);
   const isCreatable =
     code === "unknown_write_key" &&
@@ -154,10 +153,12 @@ function RefusedRow({ refused, sources }: { refused: Refused; sources: Sources }
           <Button
             small
             onClick={() =>
-              run(async () => {
+              run(() => {
                 const name = `Source of ${writeKey.slice(0, 40)}`;
-                const created = await call("sources.create", { name, writeKey });
-                go({ view: "sources", path: [created.id] });
+                return goOnceAnswered(call("sources.create", { name, writeKey }), ({ id }) => ({
+                  view: "sources",
+                  path: [id],
+                }));
               })
             }
           >

@@ -14,7 +14,7 @@ import { SnippetText } from "../../kit/snippet-text.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
-import { hrefTo, openOf, usePlace } from "../../stores/place.ts";
+import { goOnceAnswered, hrefTo, openOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { Collection, EditorPane, type Entry } from "../collection/collection.tsx";
 import { filterHref } from "../details/places.ts";
@@ -33,10 +33,12 @@ import "./sources.css";
 const unknownPath = "unknown-keys";
 
 /** Opens it, with its name to be typed over. */
-export async function createSource(name = "New source"): Promise<void> {
-  const made = await call("sources.create", { name });
-  usePlace.getState().go({ view: "sources", path: [made.id], query: { name: "edit" } });
-}
+export const createSource = (name = "New source"): Promise<void> =>
+  goOnceAnswered(call("sources.create", { name }), ({ id }) => ({
+    view: "sources",
+    path: [id],
+    query: { name: "edit" },
+  }));
 
 export function SourcesView() {
   const { answer, error } = useLive("sources.list", {});

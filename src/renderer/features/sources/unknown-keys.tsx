@@ -9,7 +9,7 @@ import { Button, TextField } from "../../kit/controls.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
-import { hrefTo, usePlace } from "../../stores/place.ts";
+import { goOnceAnswered, hrefTo } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
 import { Time } from "../details/until.tsx";
@@ -66,7 +66,6 @@ function UnknownKeyRow({
 }) {
   const [name, setName] = useState("");
   const { problem, run } = useAction();
-  const go = usePlace((place) => place.go);
   const given = name.trim() === "" ? suggestedName(writeKey) : name;
   return (
     <form
@@ -74,10 +73,12 @@ function UnknownKeyRow({
       aria-label={`Unknown write key ${writeKey}`}
       onSubmit={(event) => {
         event.preventDefault();
-        run(async () => {
-          const source = await call("unknownKeys.adopt", { writeKey, name: given });
-          go({ view: "sources", path: [source.id] });
-        });
+        run(() =>
+          goOnceAnswered(call("unknownKeys.adopt", { writeKey, name: given }), ({ id }) => ({
+            view: "sources",
+            path: [id],
+          })),
+        );
       }}
     >
       <div className="unknown-what">

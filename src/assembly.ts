@@ -219,6 +219,7 @@ export function createPeople(core: Core, { accepted }: { accepted: () => Promise
   const follower = new Follower({
     ...core,
     onApplied: signals.profilesChanged.emit,
+    stepsOf: (effects) => computations.stepsOf(effects),
     onFailed: () => computations.onFailed(),
   });
   const caughtUp = (): Promise<void> => follower.caughtUp();

@@ -38,13 +38,8 @@ export type FollowedMessage = {
   members: JsonObject | null;
 };
 
-/**
- * What a slice of messages changed in one profile: all that is needed to choose which rules to
- * evaluate again.
- */
-export type ProfileChange = {
-  profileId: ProfileId;
-  userId: string | null;
+/** What chooses the rules to evaluate again after messages changed a profile. */
+export type ProfileEffects = {
   /** Names of traits whose value changed, and of events that occurred, as returned by `nameOf`. */
   traits: ReadonlySet<string>;
   events: ReadonlySet<string>;
@@ -55,10 +50,16 @@ export type ProfileChange = {
   rejoined: boolean;
   /** The slice created it: it has only the traits and events named here. */
   isNew: boolean;
-  /** UserIds that no longer have a profile of their own, because it was merged into this one. */
-  formerUserIds: readonly string[];
   /** Email addresses that the profile got: from a trait, or (`from`) with another user's profile. */
   emails: readonly NewEmail[];
+};
+
+/** What a slice of messages changed in one profile. */
+export type ProfileChange = ProfileEffects & {
+  profileId: ProfileId;
+  userId: string | null;
+  /** UserIds that no longer have a profile of their own, because it was merged into this one. */
+  formerUserIds: readonly string[];
 };
 
 export type NewEmail = { email: string; from: string | null };

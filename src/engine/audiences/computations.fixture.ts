@@ -28,12 +28,17 @@ export function startFailing() {
   const { db, store: opened } = openTestStore();
   /** The audiences as each commit left them. */
   const committed: Audience[][] = [];
+  const deliveries: number[] = [];
   const store: typeof opened = {
     ...opened,
     atomically(write) {
       const isOutermost = !db.inTransaction;
+      const before = opened.newestRows().delivery;
       const result = opened.atomically(write);
-      if (isOutermost) committed.push(opened.audiences());
+      if (isOutermost) {
+        committed.push(opened.audiences());
+        deliveries.push(opened.newestRows().delivery - before);
+      }
       return result;
     },
   };
@@ -81,6 +86,7 @@ export function startFailing() {
   const profiles: Follower = new Follower({
     ...parts,
     onApplied: (applied) => computations.onApplied(applied),
+    stepsOf: (effects) => computations.stepsOf(effects),
     onFailed: () => computations.onFailed(),
   });
   profiles.start();
@@ -126,6 +132,8 @@ export function startFailing() {
         .pluck()
         .all(),
     committed,
+    /** How many each commit created. */
+    deliveries,
     events: () => db.prepare("SELECT count(*) FROM profile_events").pluck().get(),
   };
 }

@@ -28,6 +28,7 @@ import type {
   ComputedStore,
   FirstSync,
   ProfileChange,
+  ProfileEffects,
   ProfileStore,
   RuleStore,
 } from "../profile-ports.ts";
@@ -74,6 +75,8 @@ export type Computations = {
   audiences: Audiences;
   computedTraits: ComputedTraits;
   onApplied(changes: readonly ProfileChange[]): void;
+  /** What the messages that `onApplied` may send for the effects take, in steps of routing. */
+  stepsOf(effects: ProfileEffects): number;
   /** The transaction of `onApplied` failed. */
   onFailed(): void;
   onConfigurationChanged(): void;
@@ -134,6 +137,7 @@ export function createComputations(options: ComputationsOptions): Computations {
       preview: stopping.guard(computedTraits.preview),
     },
     onApplied: (profiles) => live.onApplied(profiles),
+    stepsOf: (effects) => live.stepsOf(effects),
     onFailed: () => void syncs.reload(),
     onConfigurationChanged: () => lateDestinations.note(),
     sourceOf: (audience) => registry.audience(audience)?.row.sourceId,

@@ -16,9 +16,7 @@ import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import type { Causes } from "./causes.ts";
 import type { Notifier } from "./notifier.ts";
 import type { Computed, Registry } from "./registry.ts";
-
-/** Users between two turns of the event loop. */
-const slice = 50;
+import { usersPerSlice } from "./walk.ts";
 
 /** After the store failed. */
 const retryMs = 500;
@@ -160,7 +158,8 @@ export class LateDestinations {
     if (next === null) return false;
     const { computed, firstSync, destination } = next;
     store.atomically(() => {
-      const rows = store.lastSentAfter(computed.row.sourceId, firstSync.after, slice);
+      const users = notifier.usersPerTurn(computed, usersPerSlice);
+      const rows = store.lastSentAfter(computed.row.sourceId, firstSync.after, users);
       const values = rows.filter(({ value }) => value !== null);
       const causeOf = causes.ofConnection(destination.name, destination.id);
       notifier.sendTo(computed, destination.id, values, causeOf);

@@ -212,3 +212,44 @@ test("only what depends on a change is evaluated: a trait, an event, nothing, or
   await app.send(["ada", "bob"], bought);
   expect(sizes()).toEqual([2, 1, 0, 0]);
 });
+
+test("a commit has the messages of fewer users when they go to many destinations, whatever sends them", async () => {
+  const app = startFailing();
+  const destinationIds = Array.from({ length: 100 }, (_, nth) => {
+    const created = app.configuration.createDestination({
+      name: `D${nth}`,
+      sourceIds: [],
+      webhooks: [{ url: "http://127.0.0.1/", headers: {} }],
+      audienceCalls: "both",
+    });
+    if (!("id" in created)) throw new Error(created.message);
+    return created.id;
+  });
+  const users = usersOf(30);
+  await app.send(users);
+  const list = (await app.audiences.create({
+    ...{ name: "List", members: users },
+    destinationIds: destinationIds.slice(1),
+  })) as AudienceView;
+  const first = app.deliveries.splice(0);
+  const later: (() => unknown)[] = [
+    () => app.audiences.update(list.id, { destinationIds }),
+    () => app.audiences.create({ ...live, destinationIds }),
+    () => app.send(users.map((userId) => `${userId}x`)),
+    () => app.clock.advanceBy(day),
+  ];
+  const commits = [first];
+  for (const work of later) {
+    await work();
+    await app.activity.whenQuiet();
+    commits.push(app.deliveries.splice(0));
+  }
+  const inMessages = [99, 1, 100, 100, 100].map((size, place) =>
+    (commits[place] ?? []).map((count) => count / size),
+  );
+  // Two calls for each user. Those who came with the fourth work leave with the fifth, too.
+  expect(inMessages.map((counts) => counts.reduce((sum, count) => sum + count, 0))).toEqual([
+    60, 60, 60, 60, 120,
+  ]);
+  expect(Math.max(...inMessages.flat())).toBeLessThanOrEqual(26);
+});

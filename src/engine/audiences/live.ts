@@ -9,14 +9,20 @@ import { spellingOf } from "../../domain/evaluate.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Activity, Work } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
-import type { Atomically, ComputedStore, ProfileChange, ProfileStore } from "../profile-ports.ts";
+import type {
+  Atomically,
+  ComputedStore,
+  ProfileChange,
+  ProfileEffects,
+  ProfileStore,
+} from "../profile-ports.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import { needsOfAll, valueOf, type Computed, type Registry } from "./registry.ts";
 import type { Causes } from "./causes.ts";
 import type { AddedEmail, Notifier, UserValue } from "./notifier.ts";
 import type { Walker } from "./walk.ts";
 
-/** Users rechecked between two turns of the event loop. */
+/** Users rechecked between two turns of the event loop, at most. */
 const slice = 100;
 
 /** After the store failed. */
@@ -32,8 +38,14 @@ type LiveOptions = {
 
 export function createLive({ store, registry, notifier, causes, clock }: LiveOptions): {
   onApplied(changes: readonly ProfileChange[]): void;
+  stepsOf(effects: ProfileEffects): number;
 } {
   return {
+    stepsOf(effects) {
+      // A new address gets the values of all, also of those that did not change.
+      const sent = effects.emails.length > 0 ? registry.all() : registry.affectedBy(effects);
+      return sent.reduce((sum, computed) => sum + notifier.stepsOfUser(computed), 0);
+    },
     onApplied(changes) {
       const now = clock.now();
       const joined = changes.filter(({ emails }) => emails.length > 0);
@@ -212,7 +224,8 @@ export class Rechecks {
       for (;;) {
         const computed = registry.get(id);
         if (this.#stopped || computed === undefined || !computed.isLive) break;
-        const due = store.dueForRecheck(computed.row.sourceId, clock.now(), slice);
+        const users = notifier.usersPerTurn(computed, slice);
+        const due = store.dueForRecheck(computed.row.sourceId, clock.now(), users);
         if (due.length === 0) break;
         store.atomically(() => {
           const values = due.map(({ userId }) => walker.currentValue(computed, userId));

@@ -15,7 +15,7 @@ import type {
   InternalMessage,
   InternalMessages,
 } from "../ingest/internal-messages.ts";
-import { integrationsFor } from "../route/route.ts";
+import { createWeigher, integrationsFor, stepsPerTurn } from "../route/route.ts";
 import type { ComputedStore, LastSent, ProfileStore } from "../profile-ports.ts";
 import type { Computed, CurrentValue } from "./registry.ts";
 
@@ -47,6 +47,10 @@ export type SyncCounts = { entered: number; left: number };
 export type Notifier = ReturnType<typeof createNotifier>;
 
 type Call = Exclude<AudienceCalls, "both">;
+
+/** For an estimate: most users have one email address, and most calls less than so many bytes. */
+const addressesOfUser = 2;
+const bytesOfCall = 600;
 
 export function createNotifier({
   store,
@@ -116,7 +120,27 @@ export function createNotifier({
     if (sent.length > 0) internalMessages.commit(sent);
   }
 
+  /** By the connected destinations, which are the same list until the configuration changes. */
+  const stepsOfLists = new WeakMap<readonly Destination[], number>();
+
+  /** An estimate of what it takes to route and write the calls that send a user's value. */
+  function stepsOfUser(computed: Computed): number {
+    const connected = connectedTo(computed);
+    let steps = stepsOfLists.get(connected);
+    if (steps === undefined) {
+      const sent = calls.filter((call) => connected.some((destination) => gets(destination, call)));
+      const weigh = createWeigher({ id: computed.row.sourceId }, connected);
+      steps = Math.max(1, sent.length) * addressesOfUser * weigh(bytesOfCall);
+      stepsOfLists.set(connected, steps);
+    }
+    return steps;
+  }
+
   return {
+    stepsOfUser,
+    /** Users whose values one turn of the event loop sends. */
+    usersPerTurn: (computed: Computed, most: number): number =>
+      Math.max(1, Math.min(most, Math.floor(stepsPerTurn / stepsOfUser(computed)))),
     differs: (
       { row }: Computed,
       { userId, value }: Pick<CurrentValue, "userId" | "value">,

@@ -13,7 +13,7 @@ import {
   type ProfileId,
 } from "../../domain/ids.ts";
 import type { Changes } from "../pipeline.ts";
-import type { Audience, ComputedStore, ComputedTrait, ProfileChange } from "../profile-ports.ts";
+import type { Audience, ComputedStore, ComputedTrait, ProfileEffects } from "../profile-ports.ts";
 import { compute } from "../../domain/compute.ts";
 import { needsOf, type Needs, type ProfileFacts } from "../../domain/facts.ts";
 import type { Json } from "../../domain/json.ts";
@@ -114,7 +114,7 @@ export function createRegistry({ store, changes }: { store: ComputedStore; chang
     },
     live,
     /** Live ones whose value for the profile may have changed. */
-    affectedBy({ traits, events, rejoined, isNew }: ProfileChange): Computed[] {
+    affectedBy({ traits, events, rejoined, isNew }: ProfileEffects): Computed[] {
       if (rejoined && !isNew) return live().filter(({ definition }) => !("members" in definition));
       const ids = new Set<string>(isNew ? ofNobody : []);
       for (const name of traits) for (const id of byTrait.get(name) ?? []) ids.add(id);

@@ -16,7 +16,7 @@ import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import type { Computed, Registry } from "./registry.ts";
 import type { Causes } from "./causes.ts";
 import type { Notifier, SyncCounts } from "./notifier.ts";
-import type { Walker } from "./walk.ts";
+import { usersPerSlice, type Walker } from "./walk.ts";
 
 /** When the store refused a slice (a full disk), the sync continues after this real time. */
 const retryMs = 500;
@@ -203,7 +203,7 @@ export class Syncs {
     if (started === null) return true;
     const progress = { done: 0, total: walker.total(started.definition) };
     this.#progress.set(id, progress);
-    const walk = walker.toSync(started);
+    const walk = walker.toSync(started, () => notifier.usersPerTurn(started, usersPerSlice));
     for (;;) {
       // Checked before each slice, so that a delete or a reset does not have to wait.
       const computed = this.#current(id);

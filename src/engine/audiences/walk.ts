@@ -22,9 +22,11 @@ import {
 
 /**
  * Users evaluated between two turns of the event loop: a few milliseconds of work when each of them
- * gets a message.
+ * gets a message for a few destinations.
  */
-const slice = 50;
+export const usersPerSlice = 50;
+
+const wholeSlices = (): number => usersPerSlice;
 
 type WalkStore = RuleStore &
   ComputedStore &
@@ -67,12 +69,13 @@ export function createWalker({
   function* ofProfiles(
     definition: Exclude<Definition, { members: unknown }>,
     options: WalkOptions,
+    users: () => number,
   ): Generator<Step> {
     const walk =
       "rule" in definition
         ? store.walkRule(definition.rule, clock.now(), options)
         : store.walkComputation(definition.computation, clock.now(), options);
-    for (let step = walk.next(slice); step.seen > 0; step = walk.next(slice)) {
+    for (let step = walk.next(users()); step.seen > 0; step = walk.next(users())) {
       const values = step.evaluated.map(({ profileId, userId, value, until }): CurrentValue => {
         // A walk evaluates as of its start; a value that has become invalid since is evaluated
         // again.
@@ -88,14 +91,14 @@ export function createWalker({
     }
   }
 
-  function* ofMembers(members: ReadonlySet<string>): Generator<Step> {
+  function* ofMembers(members: ReadonlySet<string>, users: () => number): Generator<Step> {
     let values: CurrentValue[] = [];
     let seen = 0;
     for (const userId of members) {
       seen += 1;
       if (!isSuppressed(userId))
         values.push({ userId, profileId: profileOf(userId), value: true, until: null });
-      if (seen < slice) continue;
+      if (seen < users()) continue;
       yield { seen, values };
       values = [];
       seen = 0;
@@ -107,10 +110,13 @@ export function createWalker({
    * Users who have a last sent value but no value any more: they were merged into another, or were
    * removed from the list.
    */
-  function* ofStranded({ definition, row: { sourceId } }: Computed): Generator<Step> {
+  function* ofStranded(
+    { definition, row: { sourceId } }: Computed,
+    users: () => number,
+  ): Generator<Step> {
     const next = (after: string): { upTo: string | null; stranded: LastSent[] } => {
-      if (!("members" in definition)) return store.strandedAfter(sourceId, after, slice);
-      const sent = store.lastSentAfter(sourceId, after, slice);
+      if (!("members" in definition)) return store.strandedAfter(sourceId, after, users());
+      const sent = store.lastSentAfter(sourceId, after, users());
       const stranded = sent.filter(
         ({ userId }) => !definition.members.has(userId) || isSuppressed(userId),
       );
@@ -131,18 +137,18 @@ export function createWalker({
     currentValue,
     /** Users who have a value. */
     *present(definition: Definition): Generator<Step> {
-      if ("members" in definition) yield* ofMembers(definition.members);
-      else yield* ofProfiles(definition, { source: null, which: "present" });
+      if ("members" in definition) yield* ofMembers(definition.members, wholeSlices);
+      else yield* ofProfiles(definition, { source: null, which: "present" }, wholeSlices);
     },
     /**
      * Users whose value may have to be sent; of a live one also those whose recheck has to move.
      */
-    *toSync(computed: Computed): Generator<Step> {
+    *toSync(computed: Computed, users = wholeSlices): Generator<Step> {
       const { definition, row, isLive } = computed;
       const which = isLive ? "unsettled" : "differing";
-      if ("members" in definition) yield* ofMembers(definition.members);
-      else yield* ofProfiles(definition, { source: row.sourceId, which });
-      yield* ofStranded(computed);
+      if ("members" in definition) yield* ofMembers(definition.members, users);
+      else yield* ofProfiles(definition, { source: row.sourceId, which }, users);
+      yield* ofStranded(computed, users);
     },
     /** The number of users to evaluate: the sum of `seen`, unless it changes meanwhile. */
     total: (definition: Definition): number =>

@@ -1,6 +1,6 @@
 /**
  * Deletes users, within a transaction of the caller: sends the delete messages and removes the
- * profiles.
+ * profiles. Who is found has to be deleted before the event loop gets a turn.
  */
 
 import type { Cause } from "../../domain/cause.ts";
@@ -11,10 +11,12 @@ import {
   type DeletionId,
   type DestinationId,
   type MessageRowId,
+  type ProfileId,
 } from "../../domain/ids.ts";
 import type { InternalMessages, LeftOut } from "../ingest/internal-messages.ts";
 import type { Configuration } from "../pipeline.ts";
 import type { ComputedStore, DeletedUser, ProfileStore } from "../profile-ports.ts";
+import { createWeigher } from "../route/route.ts";
 
 export type DeleteUsersOptions = {
   store: Pick<ProfileStore, "profileWithUser" | "userIdsOf" | "sourcesThatKnow" | "removeProfile"> &
@@ -26,18 +28,23 @@ export type DeleteUsersOptions = {
 /** A source that sends a delete, and the destinations that get it from there. */
 type Sending = { source: Source; to: ReadonlySet<DestinationId> };
 
-type Found = {
+export type FoundUser = {
   userId: string;
-  known: boolean;
+  profile: ProfileId | null;
   others: string[];
   sending: Sending[];
   messageIds: MessageRowId[];
+  /** What it takes to route and write the delete messages. */
+  steps: number;
 };
+
+/** Of a delete message, with a long userId. */
+const bytesOfDelete = 200;
 
 export function createDeleteUsers({ store, internalMessages, configuration }: DeleteUsersOptions) {
   const connectedTo = ({ id }: Source): readonly Destination[] => configuration.destinationsOf(id);
 
-  function find(userId: string): (Found & { profile: ReturnType<typeof store.profileWithUser> })[] {
+  function find(userId: string): FoundUser {
     const profile = store.profileWithUser(userId);
     const sources = (profile === null ? [] : store.sourcesThatKnow(profile))
       .flatMap((id) => configuration.source(id) ?? [])
@@ -45,7 +52,11 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
     const others =
       profile === null ? [] : store.userIdsOf(profile).filter((other) => other !== userId);
     const sending = sendingBy(sources, audiencesThatSent(userId));
-    return [{ userId, profile, known: profile !== null, others, sending, messageIds: [] }];
+    const steps = sending.reduce(
+      (sum, { source }) => sum + createWeigher(source, connectedTo(source))(bytesOfDelete),
+      0,
+    );
+    return { userId, profile, others, sending, messageIds: [], steps };
   }
 
   /** Audiences and computed traits of which receivers have, or had, a value of the user. */
@@ -92,8 +103,8 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
    * Sends one delete message for each user and each source that knows the user and has an enabled
    * destination.
    */
-  function send(users: readonly Found[], deletionId: DeletionId): void {
-    const bySource = new Map<Source, { user: Found; sending: Sending }[]>();
+  function send(users: readonly FoundUser[], deletionId: DeletionId): void {
+    const bySource = new Map<Source, { user: FoundUser; sending: Sending }[]>();
     for (const user of users)
       for (const sending of user.sending) {
         const others = bySource.get(sending.source) ?? [];
@@ -117,24 +128,27 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
     }
   }
 
-  /**
-   * Users of one profile have to be in the same call, because the profile is removed with the
-   * first.
-   */
-  return (userIds: readonly string[], deletionId: DeletionId, sends: boolean): DeletedUser[] => {
-    const found = userIds.flatMap(find);
-    if (sends) send(found, deletionId);
-    for (const { userId, others, profile } of found) {
-      for (const each of [userId, ...others]) store.removeLastSentFor(each);
-      if (profile !== null) store.removeProfile(profile);
-    }
-    return found.map((user) => ({
-      userId: user.userId,
-      known: user.known,
-      detail: sentence(user, userIds, sends),
-      sourceIds: sends ? user.sending.map(({ source }) => source.id) : [],
-      messageIds: user.messageIds,
-    }));
+  return {
+    find,
+    /**
+     * Users of one profile have to be in the same call, because the profile is removed with the
+     * first.
+     */
+    delete(found: readonly FoundUser[], deletionId: DeletionId, sends: boolean): DeletedUser[] {
+      if (sends) send(found, deletionId);
+      for (const { userId, others, profile } of found) {
+        for (const each of [userId, ...others]) store.removeLastSentFor(each);
+        if (profile !== null) store.removeProfile(profile);
+      }
+      const userIds = found.map(({ userId }) => userId);
+      return found.map((user) => ({
+        userId: user.userId,
+        known: user.profile !== null,
+        detail: sentence(user, userIds, sends),
+        sourceIds: sends ? user.sending.map(({ source }) => source.id) : [],
+        messageIds: user.messageIds,
+      }));
+    },
   };
 }
 
@@ -153,14 +167,14 @@ function causeOf(userId: string, { source }: Sending, deletionId: DeletionId): C
 }
 
 function sentence(
-  { known, sending, others }: Found,
+  { profile, sending, others }: FoundUser,
   named: readonly string[],
   sends: boolean,
 ): string {
   const names = sending.map(({ source }) =>
     source.kind === "audience" ? `the audience ${source.name}` : source.name,
   );
-  if (!known) {
+  if (profile === null) {
     return names.length === 0 || !sends
       ? "No profile has this userId, so there was nothing to delete."
       : `No profile has this userId. A delete message was created for ${listed(names)}.`;

@@ -40,11 +40,13 @@ function startDeletions() {
   });
   const source = configuration.createSource({ name: "Shop" });
   if (isProblem(source)) throw new Error(source.message);
-  configuration.createDestination({
-    name: "D",
-    sourceIds: [source.id],
-    webhooks: [{ url: "http://127.0.0.1/", headers: {} }],
-  });
+  const connect = (name: string): void =>
+    void configuration.createDestination({
+      name,
+      sourceIds: [source.id],
+      webhooks: [{ url: "http://127.0.0.1/", headers: {} }],
+    });
+  connect("D");
   const suppressions = createSuppressions({ store, now, changes });
   const parts = { store, clock, activity, changes, configuration };
   const internalMessages = createInternalMessages({ ...parts, onCommitted: () => {} });
@@ -68,6 +70,7 @@ function startDeletions() {
     deletions,
     suppressions,
     reported,
+    connect,
     /** An event of each. */
     send(users: readonly string[]): void {
       const bought = (userId: string) => ({
@@ -127,6 +130,22 @@ test("fifty users are deleted in a turn, it is work until all are, and each is n
     true,
     false,
   ]);
+});
+
+test("fewer users are deleted in a turn when their delete messages go to many destinations", async () => {
+  const one = startDeletions();
+  for (let nth = 1; nth < 250; nth += 1) one.connect(`D${nth}`);
+  one.send(users(50));
+  const before = one.store.newestRows().delivery;
+  const created = one.create(users(50));
+  const counts = [0];
+  while (!one.activity.isQuiet(true)) {
+    const count = one.store.newestRows().delivery - before;
+    if (count !== counts.at(-1)) counts.push(count);
+    await nextTurn();
+  }
+  expect((await created).users).toHaveLength(50);
+  expect(counts).toEqual([0, 5000, 10_000, 12_500]);
 });
 
 test("users of one profile are deleted together, and one delete message names each", async () => {

@@ -16,9 +16,10 @@ import type { Deletions, DeletionView, Suppressions } from "../profile-pipeline.
 import type { Atomically, Deletion, DeletionStore } from "../profile-ports.ts";
 import { createStopping } from "../stopping.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
-import { createDeleteUsers, type DeleteUsersOptions } from "./delete-users.ts";
+import { stepsPerTurn } from "../route/route.ts";
+import { createDeleteUsers, type DeleteUsersOptions, type FoundUser } from "./delete-users.ts";
 
-/** Users deleted between two turns of the event loop. */
+/** Users deleted between two turns of the event loop, at most. */
 const slice = 50;
 
 /** When the store refused a slice (a full disk), the request continues after this real time. */
@@ -187,29 +188,29 @@ function createStates({
 /** Deletes the users of the requests. */
 function createRuns(options: DeletionsOptions, states: ReturnType<typeof createStates>) {
   const { store, changes, report } = options;
-  const deleteUsers = createDeleteUsers(options);
+  const users = createDeleteUsers(options);
   const running = new Set<DeletionId>();
   let retry: RealTimer | null = null;
   let stopped = false;
 
   /** Keeps the users of one profile together, however far apart they were named. */
-  function* slices(userIds: readonly string[]): Generator<string[]> {
+  function* slices(userIds: readonly string[]): Generator<FoundUser[]> {
     const left = new Set(userIds);
-    let users = new Set<string>();
+    let found: FoundUser[] = [];
+    let steps = 0;
     for (const userId of userIds) {
-      if (!left.has(userId)) continue;
-      const profile = store.profileWithUser(userId);
-      const together =
-        profile === null ? [] : store.userIdsOf(profile).filter((each) => left.has(each));
-      for (const each of [userId, ...together]) {
-        left.delete(each);
-        users.add(each);
-      }
-      if (users.size < slice) continue;
-      yield [...users];
-      users = new Set();
+      if (!left.delete(userId)) continue;
+      const user = users.find(userId);
+      const others = user.others.filter((other) => left.delete(other));
+      const together = [user, ...others.map((other) => users.find(other))];
+      for (const each of together) steps += each.steps;
+      found.push(...together);
+      if (found.length < slice && steps < stepsPerTurn) continue;
+      yield found;
+      found = [];
+      steps = 0;
     }
-    if (users.size > 0) yield [...users];
+    if (found.length > 0) yield found;
   }
 
   async function deleteAll(id: DeletionId): Promise<void> {
@@ -217,13 +218,13 @@ function createRuns(options: DeletionsOptions, states: ReturnType<typeof createS
     const rows = store.usersToDelete(id, Number.MAX_SAFE_INTEGER);
     const sends = store.deletion(id)?.send ?? true;
     const places = new Map(rows.map(({ userId, place }) => [userId, place]));
-    for (const userIds of slices([...places.keys()])) {
+    for (const found of slices([...places.keys()])) {
       // A reset may have removed the request meanwhile.
       if (stopped || store.usersToDelete(id, 1).length === 0) return;
       const deleted = store.atomically(() => {
-        const users = deleteUsers(userIds, id, sends);
-        for (const user of users) store.putDeleted(id, places.get(user.userId) ?? 0, user);
-        return users;
+        const all = users.delete(found, id, sends);
+        for (const user of all) store.putDeleted(id, places.get(user.userId) ?? 0, user);
+        return all;
       });
       for (const user of deleted) states.addMessages(id, user.messageIds);
       changes.noteGone("profiles", deleted.length);

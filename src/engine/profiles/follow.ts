@@ -5,7 +5,13 @@
 
 import type { MessageRowId, ProfileId, SourceId } from "../../domain/ids.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
-import type { FollowedMessage, NewEmail, ProfileChange, ProfileStore } from "../profile-ports.ts";
+import type {
+  FollowedMessage,
+  NewEmail,
+  ProfileChange,
+  ProfileEffects,
+  ProfileStore,
+} from "../profile-ports.ts";
 import { createIdentities } from "./identity.ts";
 
 export type Followed = {
@@ -19,12 +25,17 @@ export type Followed = {
   unreadable: MessageRowId[];
 };
 
+export type ChangedProfile = ProfileEffects & { profileId: ProfileId };
+
 type FollowOptions = {
   store: ProfileStore;
   /** Rows to read. */
   limit: number;
-  /** Called after each message; the remaining ones are left to the next slice. */
-  isTimeUp: () => boolean;
+  /**
+   * Called after each message, with the effects on its profile so far; the remaining ones are left
+   * to the next slice.
+   */
+  isTimeUp: (changed: ChangedProfile | null) => boolean;
 };
 
 export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
@@ -40,9 +51,9 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
   let upTo = next.upTo;
   let end: Followed["end"] = next.rows < limit ? "no more" : "limit";
   for (const message of next.messages) {
+    const profile = message.members === null ? null : apply(message, message.members);
     if (message.members === null) unreadable.push(message.id);
-    else apply(message, message.members);
-    if (!isTimeUp()) continue;
+    if (!isTimeUp(slice.changed(profile))) continue;
     upTo = message.id;
     end = "time";
     break;
@@ -51,9 +62,9 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
   store.markFollowed(upTo);
   return { upTo, end, changes, profiles, unreadable };
 
-  function apply(message: FollowedMessage, members: JsonObject): void {
+  function apply(message: FollowedMessage, members: JsonObject): ProfileId | null {
     const profile = identities.profileOf(message);
-    if (profile === null) return;
+    if (profile === null) return null;
     slice.see(profile, message.timestamp, message.sourceId);
     switch (message.type) {
       case "identify": {
@@ -82,6 +93,7 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
           store.putGroup(profile, groupId, objectOf(members["traits"]), message.timestamp);
       }
     }
+    return profile;
   }
 }
 
@@ -196,6 +208,12 @@ class Slice {
     this.#changes.delete(from);
     this.#seen.delete(from);
     this.#sources.delete(from);
+  }
+
+  changed(profileId: ProfileId | null): ChangedProfile | null {
+    const change = profileId === null ? undefined : this.#changes.get(profileId);
+    if (profileId === null || change === undefined) return null;
+    return { ...change, profileId, isNew: this.#created.has(profileId) };
   }
 
   /**

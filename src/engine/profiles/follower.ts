@@ -13,14 +13,15 @@
  * Following and waiting count as work in `Activity`.
  */
 
-import { profileIds, type MessageRowId } from "../../domain/ids.ts";
+import { profileIds, type MessageRowId, type ProfileId } from "../../domain/ids.ts";
 import type { Activity, Origin, Work } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
-import type { Atomically, ProfileChange, ProfileStore } from "../profile-ports.ts";
+import type { Atomically, ProfileChange, ProfileEffects, ProfileStore } from "../profile-ports.ts";
+import { stepsPerTurn } from "../route/route.ts";
 import { storeFailure } from "../store-failure.ts";
 import { startTimer, watchLoop, type RealTimer } from "../real-time.ts";
-import { follow, type Followed } from "./follow.ts";
+import { follow, type ChangedProfile, type Followed } from "./follow.ts";
 
 /**
  * The duration of a slice: short compared with the 50 ms for which the event loop may be blocked,
@@ -63,6 +64,8 @@ export type FollowerOptions = {
    * at all.
    */
   onApplied: (changes: readonly ProfileChange[]) => void;
+  /** What listeners may make of the effects on one profile, in steps of routing. */
+  stepsOf?: (effects: ProfileEffects) => number;
   /** The transaction of a slice failed: the store has nothing of what the listener wrote. */
   onFailed?: () => void;
   report: (error: unknown) => void;
@@ -222,11 +225,22 @@ export class Follower {
   }
 
   #slice(startedAt: number): Reached {
-    const { store, clock, activity, onApplied } = this.#options;
+    const { store, clock, activity, onApplied, stepsOf } = this.#options;
     const workedMs = (): number => clock.monotonic() - startedAt;
     const slice = (): Reached => {
       const limit = this.#oneByOne > 0 ? 1 : this.#rows;
-      const followed = follow({ store, limit, isTimeUp: () => workedMs() > this.#readingMs });
+      const steps = new Map<ProfileId, number>();
+      let sum = 0;
+      const isTimeUp = (changed: ChangedProfile | null): boolean => {
+        if (changed !== null && stepsOf !== undefined) {
+          const before = steps.get(changed.profileId) ?? 0;
+          const now = stepsOf(changed);
+          steps.set(changed.profileId, now);
+          sum += now - before;
+        }
+        return sum >= stepsPerTurn || workedMs() > this.#readingMs;
+      };
+      const followed = follow({ store, limit, isTimeUp });
       if (followed.changes.length > 0) onApplied(followed.changes);
       const fitting = this.#readingMs * Math.min(2, sliceMs / workedMs());
       this.#readingMs = Math.min(sliceMs, Math.max(minReadingMs, fitting));

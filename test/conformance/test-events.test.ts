@@ -4,6 +4,8 @@ import { createHmac } from "node:crypto";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { InputOf } from "../../src/contract/contract.ts";
 import { startIngestApp } from "../support/ingest-app.ts";
+import { startRawReceiver } from "../support/raw-receiver.ts";
+import { until } from "../support/running-app.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";
 
 const order = {
@@ -103,6 +105,22 @@ describe("a test event", () => {
       status: 400,
       body: { code },
     });
+  });
+
+  test("leaves its connection open for the next one, and none after a stop", async () => {
+    const app = await startIngestApp();
+    const receiver = await startRawReceiver({
+      onRequest: (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+    });
+    onTestFinished(() => receiver.stop());
+    const { id } = await app.destination({
+      sourceIds: [],
+      webhooks: [{ url: `http://127.0.0.1:${receiver.port}` }],
+    });
+    for (let nth = 0; nth < 2; nth += 1) await app.call("destinations.test", { id });
+    expect(receiver.sockets.map(({ closed }) => closed)).toEqual([false]);
+    await app.stop();
+    await until(() => receiver.sockets.every(({ closed }) => closed));
   });
 
   test("to a destination that is not there is 404", async () => {

@@ -25,6 +25,8 @@ type BatchServer = {
   port: number;
   received: ReceivedBatch[];
   connections: number;
+  /** How many there are now. */
+  open(): number;
   /** The most requests that there ever were at once. */
   most: number;
   stop(): Promise<void>;
@@ -43,7 +45,11 @@ export async function startBatchServer(
 ): Promise<BatchServer> {
   const sockets = new Set<Socket>();
   let open = 0;
-  const server = createServer((request, response) => void serve(request, response));
+  // Idle connections stay until the client closes them.
+  const server = createServer(
+    { keepAliveTimeout: 0 },
+    (request, response) => void serve(request, response),
+  );
   server.on("connection", (socket: Socket) => {
     one.connections += 1;
     sockets.add(socket);
@@ -78,6 +84,7 @@ export async function startBatchServer(
     port: bound,
     received: [],
     connections: 0,
+    open: () => sockets.size,
     most: 0,
     stop() {
       running.delete(one);

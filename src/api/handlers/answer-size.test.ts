@@ -2,7 +2,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { bytes } from "../../contract/shapes.ts";
-import { receivedSize, receivedWithin, withinAnswer, withinRoom } from "./answer-size.ts";
+import {
+  maxAnswerBytes,
+  receivedSize,
+  receivedWithin,
+  withinAnswer,
+  withinRoom,
+} from "./answer-size.ts";
 
 const room = 900_000;
 const megabyte = 1_000_000;
@@ -134,5 +140,21 @@ describe("received requests", () => {
     const fit = page([one, received(0, filled(9))]);
     expect(fit.items).not.toHaveLength(0);
     expect(answerSize(fit)).toBeLessThan(megabyte);
+  });
+
+  test.each([
+    [1, filled(100)],
+    [0, filled(0)],
+  ])("a forwarded request keeps its body only when %i bytes are left", (left, body) => {
+    const exchange = (padding: number) => {
+      const one = attempt(1, 100, 0);
+      one.request.headers = [["X", "x".repeat(padding)]];
+      return one;
+    };
+    // What a forwarded request adds for its frame is not part of its bytes.
+    const frame = 700;
+    const free = maxAnswerBytes - receivedSize(received(1, filled(0), [exchange(0)])) + frame;
+    const one = receivedWithin(received(1, filled(0), [exchange(free - left)]));
+    expect(one.forwarded[0]?.request.body).toEqual(body);
   });
 });

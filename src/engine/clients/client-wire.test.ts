@@ -52,7 +52,8 @@ async function startServer(
   onRequest: (socket: Socket, answer: () => void) => void = (_, answer) => answer(),
 ) {
   const sockets = new Set<Socket>();
-  const server: Server = createServer((request, response) =>
+  // Idle connections stay until the wire closes them.
+  const server: Server = createServer({ keepAliveTimeout: 0 }, (request, response) =>
     onRequest(request.socket, () => void response.end()),
   );
   server.on("connection", (socket: Socket) => {

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { wrongFilter, type DestinationFilter } from "./destination-filter.ts";
+
+const filter = (changes: Partial<DestinationFilter> = {}): DestinationFilter => ({
+  ...{ name: "A", enabled: true, if: "", action: "drop" },
+  ...changes,
+});
+
+const filters = (count: number): DestinationFilter[] =>
+  Array.from({ length: count }, (_, nth) => filter({ name: `F${nth}` }));
+
+const paths = (count: number): string[] =>
+  Array.from({ length: count }, (_, nth) => `properties.p${nth}`);
+
+test.each<[string, DestinationFilter[]]>([
+  ["a share of nothing", [filter({ action: "sample", share: 0 })]],
+  ["a share of everything, by user", [filter({ action: "sample", share: 1, by: "user" })]],
+  ["50 filters", filters(50)],
+  ["200 properties", [filter({ action: "allow-properties", properties: paths(200) })]],
+])("%s is accepted", (_, accepted) => {
+  expect(wrongFilter(accepted)).toBeNull();
+});
+
+test.each<[string, DestinationFilter[]]>([
+  ["needs a share from 0 to 1.", [filter({ action: "sample", share: -0.01 })]],
+  ["needs a share from 0 to 1.", [filter({ action: "sample", share: 1.01 })]],
+  ["needs a share from 0 to 1.", [filter({ action: "sample", share: Number.NaN })]],
+  ["has a share, which only sample has.", [filter({ share: 0.5 })]],
+  ["has by, which only sample has.", [filter({ by: "user" })]],
+  ["appears twice.", [filter(), filter()]],
+  ["A destination has at most 50 filters, not 51.", filters(51)],
+  [
+    "has 201 properties, more than the 200 allowed.",
+    [filter({ action: "drop-properties", properties: paths(201) })],
+  ],
+])("%s", (sentence, refused) => {
+  expect(wrongFilter(refused)).toContain(sentence);
+});

@@ -117,9 +117,9 @@ function refreshing(db: Db, counts: Counts, mapped: MappedRequests): RefreshMess
 }
 
 /** Each once. Most messages have one attempt. */
-function allOf(known: string | null, [first, ...more]: readonly string[]): string | undefined {
-  if (known === null && more.length === 0) return first;
-  return [...new Set([...(known?.split(",") ?? []), first, ...more])].sort().join(",");
+function allOf(known: string | null, outcomes: readonly string[]): string {
+  const all = known === null ? outcomes : [...known.split(","), ...outcomes];
+  return all.length === 1 ? (all[0] as string) : [...new Set(all)].sort().join(",");
 }
 
 /**

@@ -84,8 +84,10 @@ export function createChangeFeed(): ChangeFeed & Changes & ClockChanges & { stop
               now: formatTimestamp(advance.now),
             };
     },
-    noteMany: (area, items, idOf, added) =>
-      void gather(area, items.slice(-maxIds).map(idOf), items.length, added ? items.length : 0),
+    noteMany(area, items, idOf, added) {
+      if (items.length === 0) return;
+      gather(area, items.slice(-maxIds).map(idOf), items.length, added ? items.length : 0);
+    },
     noteGone: (area, count) => void gather(area, [], count, 0),
     sequence: () => sequence,
     since(from) {

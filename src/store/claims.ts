@@ -285,7 +285,7 @@ export function claiming({
       if (written.length > 0) writeNow(written);
       claims.add(
         destinationId,
-        taken.filter((row, place) => !isWritten(row, place)),
+        written.length === 0 ? taken : taken.filter((row, place) => !isWritten(row, place)),
       );
       return found;
     },

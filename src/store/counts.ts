@@ -6,6 +6,7 @@
  */
 
 import type { DestinationId } from "../domain/ids.ts";
+import { messageStates } from "../domain/states.ts";
 import { stateCode } from "./codes.ts";
 import type { FactsTest, MessageFacts } from "./message-facts.ts";
 import type { Transactions, Db } from "./transactions.ts";
@@ -13,7 +14,10 @@ import type { Transactions, Db } from "./transactions.ts";
 const unsettled: readonly number[] = (["queued", "sending", "waiting"] as const).map(stateCode);
 
 export class Counts {
-  #deltas = new Map<string, number>();
+  /** What the transaction adds, by `kindNumber`. */
+  readonly #ofMessages = new Map<number, number>();
+  /** The same by destination and state. */
+  readonly #ofDeliveries = new Map<number, number>();
   #kinds;
   #facts;
   #transactions;
@@ -78,11 +82,8 @@ export class Counts {
 
   /** Null for what was not there before, or is not any more. */
   message(id: number, before: MessageKind | null, after: MessageKind | null): void {
-    for (const [kind, n] of [
-      [before, -1],
-      [after, 1],
-    ] as const)
-      if (kind !== null) this.#add(`${kind.sourceId} ${kind.type} ${kind.state}`, n);
+    if (before !== null) this.#add(this.#ofMessages, kindNumber(before), -1);
+    if (after !== null) this.#add(this.#ofMessages, kindNumber(after), 1);
     this.#kinds.set(id, after);
     if (before === null || after === null) this.#facts.changed(id);
   }
@@ -95,7 +96,7 @@ export class Counts {
 
   delivery(destinationId: number, state: number, n: number): void {
     if (unsettled.includes(state)) this.#addWork(this.#work(), destinationId, state, n);
-    this.#add(`${destinationId} ${state}`, n);
+    this.#add(this.#ofDeliveries, destinationId * 16 + state, n);
   }
 
   #work(): Map<number, number[]> {
@@ -108,30 +109,35 @@ export class Counts {
   }
 
   #addWork(work: Map<number, number[]>, destinationId: number, state: number, n: number): void {
-    const states = work.get(destinationId) ?? [];
-    states[state] = (states[state] ?? 0) + n;
-    if (unsettled.some((each) => (states[each] ?? 0) > 0)) work.set(destinationId, states);
-    else work.delete(destinationId);
+    let states = work.get(destinationId);
+    if (states === undefined) {
+      states = messageStates.map(() => 0);
+      work.set(destinationId, states);
+    }
+    const left = (states[state] ?? 0) + n;
+    states[state] = left;
+    if (left <= 0 && states.every((each) => each <= 0)) work.delete(destinationId);
   }
 
   flush(): void {
-    for (const [key, n] of this.#deltas) {
-      const [a, b, c] = key.split(" ").map(Number) as [number, number, number?];
-      if (c === undefined) this.#deliveries.run(a, b, n);
-      else this.#messages.run(a, b, c, n);
-    }
-    this.#deltas.clear();
+    for (const [kind, n] of this.#ofMessages)
+      this.#messages.run(Math.floor(kind / 256), (kind >>> 4) & 15, kind & 15, n);
+    for (const [key, n] of this.#ofDeliveries)
+      this.#deliveries.run(Math.floor(key / 16), key & 15, n);
+    this.#ofMessages.clear();
+    this.#ofDeliveries.clear();
   }
 
   rollback(): void {
-    this.#deltas.clear();
+    this.#ofMessages.clear();
+    this.#ofDeliveries.clear();
     this.#rejectedBytes = null;
     this.#unsettled = null;
   }
 
-  #add(key: string, n: number): void {
+  #add(added: Map<number, number>, key: number, n: number): void {
     this.#transactions.changes(this);
-    this.#deltas.set(key, (this.#deltas.get(key) ?? 0) + n);
+    added.set(key, (added.get(key) ?? 0) + n);
   }
 }
 

@@ -352,9 +352,11 @@ export function createRequestReader(
 ): (
   row: DeliveryKey & Pick<DeliveryRow, "destination_id">,
 ) => Pick<ClaimedDelivery, "payload" | "mapped"> {
-  const payloads = db.prepare<[number], Record<PayloadShape, Buffer | null>>(
-    "SELECT documented, full FROM payloads WHERE message_id = ?",
-  );
+  const payloadIn = (shape: PayloadShape) =>
+    db
+      .prepare<[number], Buffer | null>(`SELECT ${shape} FROM payloads WHERE message_id = ?`)
+      .pluck();
+  const payloads = { documented: payloadIn("documented"), full: payloadIn("full") };
   const complete = createPayloadReader(db, bodies?.partOf.bind(bodies));
   const filtered = db
     .prepare<[number, number], Buffer>(
@@ -366,7 +368,7 @@ export function createRequestReader(
     const payload =
       row.shape === filteredShape
         ? filtered.get(row.message_id, row.destination_id)
-        : complete(row.message_id, payloads.get(row.message_id)?.[shapeAt(row.shape)]);
+        : complete(row.message_id, payloads[shapeAt(row.shape)].get(row.message_id));
     return { payload: payload ?? new Uint8Array() };
   };
 }

@@ -101,25 +101,25 @@ function refreshing(db: Db, counts: Counts, mapped: MappedRequests): RefreshMess
   return (id, change) => {
     const { to, attempts, lastStatus, outcomes } = change;
     const isDecided = to === sending;
-    const row = (mapped.hasBatches || isDecided ? read : readWithNow).get(id);
-    const {
-      outcomes: known,
-      now,
-      ...before
-    } = row as MessageKind & {
+    const before = (mapped.hasBatches || isDecided ? read : readWithNow).get(id) as MessageKind & {
       outcomes: string | null;
       now?: number;
     };
+    const { sourceId, type, now } = before;
     // An earlier state than the message's is that of a delivery that has changed.
     const state = now === undefined ? stateAfter(id, before.state, change) : Math.min(now, to);
     if (attempts > 0) {
-      const all = new Set([...(known?.split(",") ?? []), ...outcomes]);
-      setMessageAttempts.run(state, attempts, lastStatus, [...all].sort().join(","), id);
+      setMessageAttempts.run(state, attempts, lastStatus, allOf(before.outcomes, outcomes), id);
       counts.attempted(id);
     } else if (state !== before.state) setMessageState.run(state, id);
-    if (state === before.state) return;
-    counts.message(id, before, { ...before, state });
+    if (state !== before.state) counts.message(id, before, { sourceId, type, state });
   };
+}
+
+/** Each once. Most messages have one attempt. */
+function allOf(known: string | null, outcomes: readonly string[]): string {
+  const all = known === null ? outcomes : [...known.split(","), ...outcomes];
+  return all.length === 1 ? (all[0] as string) : [...new Set(all)].sort().join(",");
 }
 
 /**

@@ -37,7 +37,7 @@ export class Transactions {
         flush(changed);
         return written;
       }) as Result;
-      for (const cache of changed) outer?.add(cache);
+      if (outer !== null) for (const cache of changed) outer.add(cache);
       return result;
     } catch (error) {
       for (const cache of [...changed].reverse()) cache.rollback();

@@ -115,8 +115,14 @@ export class Recorder {
     this.#timer = null;
     if (this.#stopped || this.#waiting.length === 0) return;
     const ended = this.#next();
-    const attempts = ended.flatMap((each) => each.attempts);
-    const transitions = ended.flatMap((each) => each.transitions);
+    const attempts: RecordedAttempt[] = [];
+    const transitions: Transition[] = [];
+    const messages: MessageRowId[] = [];
+    for (const each of ended) {
+      for (const attempt of each.attempts) attempts.push(attempt);
+      for (const transition of each.transitions) transitions.push(transition);
+      if (each.transitions.length > 0) for (const id of each.messages) messages.push(id);
+    }
     try {
       this.#options.store.record(attempts, transitions);
     } catch (error) {
@@ -131,11 +137,9 @@ export class Recorder {
     this.attempts += attempts.length;
     this.#options.onRecorded(attempts);
     const { changes } = this.#options;
-    for (const { deliveryId } of transitions)
-      changes.note("deliveries", deliveryIds.format(deliveryId));
-    for (const each of ended)
-      if (each.transitions.length > 0)
-        for (const id of each.messages) changes.note("messages", messageIds.format(id));
+    const idOf = ({ deliveryId }: Transition): string => deliveryIds.format(deliveryId);
+    changes.noteMany("deliveries", transitions, idOf, false);
+    changes.noteMany("messages", messages, messageIds.format, false);
     for (const { works } of ended) for (const work of works) work.end();
     if (this.#waiting.length > 0) this.#options.onReady();
   }
@@ -143,12 +147,14 @@ export class Recorder {
   #next(): Ended[] {
     let messages = 0;
     let bytes = 0;
-    const end = this.#waiting.findIndex((each, index) => {
+    let end = 0;
+    for (const each of this.#waiting) {
       messages += Math.max(1, each.messages.length);
       bytes += each.bytes;
-      return index > 0 && (messages > maxRecordedMessages || bytes > maxRecordedBytes);
-    });
-    return end === -1 ? [...this.#waiting] : this.#waiting.slice(0, end);
+      if (end > 0 && (messages > maxRecordedMessages || bytes > maxRecordedBytes)) break;
+      end += 1;
+    }
+    return this.#waiting.slice(0, end);
   }
 
   /**

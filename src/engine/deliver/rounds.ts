@@ -26,7 +26,7 @@ import type { DeliveryState } from "../../domain/states.ts";
 import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
-import type { ClaimedDelivery, UnderWay } from "../ports.ts";
+import type { ClaimedDelivery, RecordedAttempt, UnderWay } from "../ports.ts";
 import { monotonic } from "../real-time.ts";
 import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";
 import type { Lanes } from "./sender.ts";
@@ -228,21 +228,19 @@ export class Rounds {
       trace?.end(result);
       const status = result.outcome === "http_error" ? (result.response?.status ?? null) : null;
       const retryable = isRetryable(profile, result.outcome, status);
-      recorder.attempt(
-        {
-          ...result,
-          deliveryId: delivery.id,
-          messageRow: delivery.messageRow,
-          destinationId: delivery.destinationId,
-          round: delivery.round,
-          webhookId: webhook.id,
-          webhookUrl: webhook.url,
-          retryable,
-        },
-        messagesOf(delivery),
-      );
+      const attempt: RecordedAttempt = {
+        ...result,
+        deliveryId: delivery.id,
+        messageRow: delivery.messageRow,
+        destinationId: delivery.destinationId,
+        round: delivery.round,
+        webhookId: webhook.id,
+        webhookUrl: webhook.url,
+        retryable,
+      };
+      recorder.attempt(attempt, messagesOf(delivery));
       recorder.endWhenRecorded(work);
-      this.#endAttempt(round, webhook, { ...result, retryable });
+      this.#endAttempt(round, webhook, attempt);
     }
   }
 

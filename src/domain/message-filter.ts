@@ -136,10 +136,10 @@ function isSpace(character: string | undefined): boolean {
   return character !== undefined && /\s/u.test(character);
 }
 
-export function parseFilter(text: string): Filter {
+export function parseFilter(text: string, goesOn?: GoesOn): Filter {
   let filter = noFilter;
   const words: string[] = [];
-  for (const { key, values, written } of tokensOf(text)) {
+  for (const { key, values, written } of tokensOf(text, goesOn)) {
     if (key === null) words.push(written);
     else for (const value of values) filter = withValue(filter, key, value);
   }

@@ -65,7 +65,7 @@ function useCommit(id: string, { text, check, onCommit }: CommitOptions) {
   };
   const commit = (): void => {
     if (draft === null || wrong !== null) return;
-    if (draft !== (sent.current ?? text)) attempt(() => save(draft));
+    if (draft !== (sent.current ?? text)) void attempt(() => save(draft));
     else if (sent.current === null) restore();
   };
   return {

@@ -41,4 +41,18 @@ describe("what is known of the values", () => {
       ["u_1"],
     ]);
   });
+
+  test("a name goes on behind a comma as behind a space", () => {
+    const hello: SeenValue = { key: "event", value: "Hello, World", count: 1 };
+    const valuesOf = (text: string, known: KnownValues): string[][] =>
+      tokensOf(text, known.goesOn).map(({ values }) => values);
+    let known = new KnownValues();
+    const text = "event:hello, world,cart -event:cart,order";
+    for (let asked = known.undecided(text); asked !== null; asked = known.undecided(text))
+      known = known.with(asked, asked.text.startsWith("hello") ? [hello] : []);
+    expect(valuesOf(text, known)).toEqual([
+      ["hello, world", "cart"],
+      ["cart", "order"],
+    ]);
+  });
 });

@@ -111,7 +111,8 @@ async function namesIn(
   }
   return (key, value) =>
     known.goesOn(key, value) ||
-    names.some((operand) => operand.startsWith(`${key}:${value.toLowerCase()}`));
+    (!value.includes(",") &&
+      names.some((operand) => operand.startsWith(`${key}:${value.toLowerCase()}`)));
 }
 
 const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();

@@ -95,6 +95,27 @@ describe("settings", () => {
     await expect.poll(chosen).toEqual(after);
   });
 
+  test("a click that leaves a refused field reaches what it was meant for", async ({
+    open,
+    inspector,
+  }) => {
+    await inspector.shop();
+    const other = await inspector.call("sources.create", { name: "Other", kind: "web" });
+    const guarded = await open(`/sources/${other.id}`);
+    const { page } = guarded;
+    guarded.expect(/409|400/);
+    const key = page.getByRole("textbox", { name: "Write key" });
+    await key.fill(inspector.writeKey);
+    await key.press("Enter");
+    await page.getByRole("alert").waitFor();
+    const kind = page.getByRole("radio", { name: "server" });
+    const { x, y, height } = (await kind.boundingBox()) ?? { x: 0, y: 0, height: 0 };
+    await page.mouse.click(x + 4, y + height - 2);
+    await expect
+      .poll(async () => (await inspector.call("sources.get", { id: other.id })).kind)
+      .toBe("server");
+  });
+
   test("keep the theme over a reload, whatever the system has", async ({ open }) => {
     const { page } = await open("/settings/appearance", { colorScheme: "light" });
     const settings = settingsPage(page);

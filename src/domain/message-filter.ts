@@ -72,7 +72,10 @@ type Token = {
   ended: boolean;
 };
 
-/** Whether a value may go on behind a space, so that a name needs no quotes while it is written. */
+/**
+ * Whether a value may go on behind a space or a comma, so that a name needs no quotes while it is
+ * written.
+ */
 export type GoesOn = (key: ChipKey, value: string) => boolean;
 
 const keyPattern = new RegExp(`^-?(?:${filterKeys.join("|")}):`, "i");
@@ -124,9 +127,9 @@ function readValue(
   }
   let end = from;
   for (; end < text.length; end += 1) {
-    if (key !== null && text[end] === ",") break;
-    if (!isSpace(text[end])) continue;
-    const next = /^\s+[^\s,]*/.exec(text.slice(end))?.[0] ?? "";
+    const isComma = key !== null && text[end] === ",";
+    if (!isComma && !isSpace(text[end])) continue;
+    const next = /^(?:,|\s+)[^\s,]*/.exec(text.slice(end))?.[0] ?? "";
     if (key === null || end === from || !goesOn(key, text.slice(from, end) + next)) break;
   }
   return { text: text.slice(from, end), end };
@@ -136,10 +139,10 @@ function isSpace(character: string | undefined): boolean {
   return character !== undefined && /\s/u.test(character);
 }
 
-export function parseFilter(text: string): Filter {
+export function parseFilter(text: string, goesOn?: GoesOn): Filter {
   let filter = noFilter;
   const words: string[] = [];
-  for (const { key, values, written } of tokensOf(text)) {
+  for (const { key, values, written } of tokensOf(text, goesOn)) {
     if (key === null) words.push(written);
     else for (const value of values) filter = withValue(filter, key, value);
   }

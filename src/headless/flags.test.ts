@@ -19,6 +19,13 @@ test("flags and what stands beside them are read", () => {
   });
 });
 
+test("a part of a filter that begins with a minus is no flag", () => {
+  expect(readFlags(command, ["-state:failed", "--seed", "-event:a b"])).toMatchObject({
+    values: { seed: "-event:a b" },
+    positionals: ["-state:failed"],
+  });
+});
+
 test.each([[["--help"]], [["-h", "a.yaml"]]])("%j asks for the help text", (args) => {
   expect(readFlags(command, args)).toBe("help");
 });

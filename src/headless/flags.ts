@@ -77,7 +77,9 @@ export function readFlags<const Of extends Flags>(
   let given;
   try {
     given = parseArgs({
-      args: withBareValues(args, flags),
+      args: withBareValues(args, flags).map((arg) =>
+        operands !== undefined && leavesOut.test(arg) ? `\0${arg}` : arg,
+      ),
       options,
       strict: !lenient,
       allowPositionals: lenient || operands !== undefined,
@@ -90,7 +92,7 @@ export function readFlags<const Of extends Flags>(
   if (given.values["help"] === true) return "help";
   const values: Record<string, unknown> = {};
   for (const [name, flag] of Object.entries(flags)) {
-    const written = given.values[name];
+    const written = asGiven(given.values[name]);
     const value =
       flag.value !== undefined && written === true
         ? ""
@@ -99,8 +101,16 @@ export function readFlags<const Of extends Flags>(
     values[name] =
       value ?? flag.default ?? (flag.value === undefined ? false : flag.several ? [] : undefined);
   }
-  return { values: values as Read<Of>["values"], positionals: given.positionals };
+  return {
+    values: values as Read<Of>["values"],
+    positionals: given.positionals.map((each) => asGiven(each)),
+  };
 }
+
+/** `-state:delivered` is a part of a filter, and no flag. It is marked until the flags are read. */
+const leavesOut = /^-[a-z]+:/i;
+const asGiven = <Value>(value: Value): Value =>
+  typeof value === "string" && value.startsWith("\0") ? (value.slice(1) as Value) : value;
 
 type ReadOptions = { environment?: NodeJS.ProcessEnv; lenient?: boolean };
 

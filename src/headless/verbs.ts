@@ -6,13 +6,17 @@
 import type { ConfigurationDocument } from "../contract/configuration.ts";
 import type { AnswerOf } from "../contract/contract.ts";
 import { deliveryIds, messageIds } from "../domain/ids.ts";
+import { KnownValues, spacedKeys, type Asked as AskedValues } from "../domain/known-values.ts";
 import {
   durationOf,
   formatFilter,
+  keyOf,
   parseFilter,
   problemOf,
+  tokensOf,
   withValue,
   type ChipKey,
+  type GoesOn,
 } from "../domain/message-filter.ts";
 import { startTimer } from "../engine/real-time.ts";
 import type * as commands from "./commands.ts";
@@ -27,8 +31,9 @@ export async function messages(asked: Asked<typeof commands.messages>): Promise<
   const limit = Number(values.limit);
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= 200))
     throw new WrongInput("--limit needs a number from 1 to 200.");
+  const filter = await filterOf(asked);
   const page = await hookyard.call("messages.list", {
-    filter: filterOf(asked),
+    filter,
     limit,
     ...(values.cursor === undefined ? {} : { cursor: values.cursor }),
   });
@@ -38,20 +43,30 @@ export async function messages(asked: Asked<typeof commands.messages>): Promise<
       : `\n${page.totalCapped ? "More than " : ""}${page.total} in all. Go on with --cursor ${page.nextCursor}`;
   print(
     page,
-    page.items.length === 0 ? "No messages." : page.items.map(messageLine).join("\n") + more,
+    page.items.length === 0 ? noneMatch(filter) : page.items.map(messageLine).join("\n") + more,
   );
   return 0;
 }
 
+/** What was searched for, as it was read. */
+function noneMatch(filter: string): string {
+  if (filter === "") return "No messages.";
+  const { text } = parseFilter(filter);
+  return `No message matches ${filter}.${text === "" || text === filter ? "" : ` “${text}” was searched as text.`}`;
+}
+
 /** The words beside the flags and the flags, as one filter. */
-function filterOf({
+async function filterOf({
+  hookyard,
   values,
   positionals,
 }: {
+  hookyard: Connection;
   values: { state?: string | undefined; user?: string | undefined; event?: string | undefined };
   positionals: readonly string[];
-}): string {
-  let filter = parseFilter(positionals.join(" "));
+}): Promise<string> {
+  const text = positionals.join(" ");
+  let filter = parseFilter(text, await namesIn(text, positionals, hookyard));
   const add = (key: ChipKey, all: string | undefined, separator?: string): void => {
     for (const value of all === undefined ? [] : separator ? all.split(separator) : [all])
       filter = withValue(filter, key, value);
@@ -63,6 +78,44 @@ function filterOf({
   if (problem !== null) throw new WrongInput(problem);
   return formatFilter(filter);
 }
+
+/**
+ * Names with spaces need no quotes, as in the inspector: a name goes on while one that is stored does.
+ * An operand such as `event:Order Completed`, of which the shell has removed the quotes, is one name
+ * also when nothing has it yet, unless its first word is a name.
+ */
+async function namesIn(
+  text: string,
+  operands: readonly string[],
+  hookyard: Connection,
+): Promise<GoesOn> {
+  let known = new KnownValues();
+  const ask = async (asked: AskedValues): Promise<void> => {
+    const { items } = await hookyard.call("messages.values", asked);
+    known = known.with(asked, items);
+  };
+  for (let asked = known.undecided(text); asked !== null; asked = known.undecided(text))
+    await ask(asked);
+  const names: string[] = [];
+  for (const operand of operands) {
+    const [first, ...words] = tokensOf(operand);
+    const key = first?.key ?? null;
+    const [name = ""] = first?.values ?? [];
+    if (key === null || !spacedKeys.has(keyOf(key)) || name === "") continue;
+    if (words.length === 0 || words.some(({ key: other, unknown }) => (other ?? unknown) !== null))
+      continue;
+    const asked = { key: keyOf(key), text: name };
+    await ask(asked);
+    const isName = known.of(asked).items.some(({ value }) => isSame(value, name));
+    if (!isName) names.push(operand.toLowerCase());
+  }
+  return (key, value) =>
+    known.goesOn(key, value) ||
+    (!value.includes(",") &&
+      names.some((operand) => operand.startsWith(`${key}:${value.toLowerCase()}`)));
+}
+
+const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
 export async function show({
   hookyard,
@@ -95,7 +148,7 @@ export async function wait(asked: Asked<typeof commands.wait>): Promise<number> 
     : durationOf(values.timeout);
   if (timeoutMs === null)
     throw new WrongInput("--timeout needs a duration such as 500ms, 30s or 5m.");
-  const filter = filterOf(asked);
+  const filter = await filterOf(asked);
   const list = () => hookyard.call("messages.list", { filter, limit: Math.min(count, 200) });
   const changes = await hookyard.changes();
   const reader = changes[Symbol.asyncIterator]();
@@ -121,7 +174,7 @@ export async function wait(asked: Asked<typeof commands.wait>): Promise<number> 
 /** What matches but for its state says most about why nothing does. */
 async function nearMisses({ hookyard, values, positionals }: Asked<typeof commands.wait>) {
   if (values.state === undefined) return "";
-  const filter = filterOf({ values: { ...values, state: undefined }, positionals });
+  const filter = await filterOf({ hookyard, values: { ...values, state: undefined }, positionals });
   const { items } = await hookyard.call("messages.list", { filter, limit: 3 });
   if (items.length === 0) return "No message matches the rest either: check what was sent.";
   return `In another state:\n${items.map(messageLine).join("\n")}\nhookyard show ${items[0]?.id} says why. If a retry is due later, hookyard clock idle runs it now.`;
@@ -134,7 +187,7 @@ export async function tail(asked: Asked<typeof commands.tail>): Promise<number> 
   const count = values.count === undefined ? Infinity : Number(values.count);
   if (!(count >= 1) || (count !== Infinity && !Number.isInteger(count)))
     throw new WrongInput("--count needs a number from 1.");
-  const filter = filterOf({ values: {}, positionals });
+  const filter = await filterOf({ hookyard, values: {}, positionals });
   const changes = await hookyard.changes();
   const states = new Map<string, string>();
   const read = async (): Promise<AnswerOf<"messages.list">["items"]> =>
@@ -230,7 +283,10 @@ export async function retry({
   const ids: string[] = [];
   for (const id of positionals) if (!isDelivery(id)) ids.push(await rowIdOf(hookyard, id));
   for (const id of ids) await hookyard.call("messages.get", { id });
-  const asked = values.filter === undefined ? { ids } : { filter: filterText(values.filter) };
+  const asked =
+    values.filter === undefined
+      ? { ids }
+      : { filter: await filterOf({ hookyard, values: {}, positionals: [values.filter] }) };
   if (ids.length > 0 || values.filter !== undefined)
     count += (await hookyard.call("messages.retryAll", { ...asked, dryRun })).count;
   print(
@@ -239,8 +295,6 @@ export async function retry({
   );
   return 0;
 }
-
-const filterText = (text: string): string => filterOf({ values: {}, positionals: [text] });
 
 export async function reset({
   hookyard,

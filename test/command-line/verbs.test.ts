@@ -48,6 +48,24 @@ test("a message is sent, waited for, listed, shown and retried", async () => {
   expect(await ask("reset", ["--everything"])).toMatchObject({ what: "everything" });
 });
 
+test("names with spaces need no quotes, and an empty list says what was searched for", async () => {
+  const { run, ask } = await begin();
+  for (const event of ["Order Completed", "Cart"])
+    await ask("send", ["track", "--event", event, "--user", "u_1"]);
+  const found = async (...filter: string[]): Promise<number> =>
+    (await ask("messages", filter)).items.length;
+  expect(await found("event:order", "completed", "user:u_1")).toBe(1);
+  expect(await found("event:Order Completed,cart")).toBe(2);
+  expect(await found("-event:order completed")).toBe(1);
+  expect(await found("event:cart u_1")).toBe(1);
+  expect((await run(["messages", "event:order", "shipped"])).out).toBe(
+    "No message matches event:order shipped. “shipped” was searched as text.\n",
+  );
+  // Nothing has the name yet, and the shell has removed the quotes.
+  const later = await run(["wait", "event:Order Shipped", "--timeout", "0ms"]);
+  expect(later.err).toContain('messages match event:"Order Shipped".');
+});
+
 test("a failing receiver is configured by a file, and the clock brings its retries", async () => {
   const { data, run, ask } = await begin();
   const file = join(data, "hookyard.config.yaml");

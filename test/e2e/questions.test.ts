@@ -141,3 +141,26 @@ test("twenty questions are answered by the keys that the documentation says", as
     await page.keyboard.press("Escape");
   }
 });
+
+test("“not delivered” is offered as a state to leave out, while it is written and when nothing has the text", async ({
+  open,
+  inspector,
+}) => {
+  await inspector.shop();
+  await inspector.send([{ userId: "u_1", event: "Order Completed" }, { type: "identify" }]);
+  await inspector.call("pipeline.settle", {});
+  const { page } = await open("/live?text=not+delivered");
+  const live = livePage(page);
+  await live.meant.click();
+  await live.row(/rejected/).waitFor();
+  await expect.poll(() => live.count()).toBe(1);
+  expect(await live.chip("-state").textContent()).toBe("-state:delivered");
+  await page.keyboard.press("/");
+  await page.keyboard.press("Backspace");
+  await expect.poll(() => live.count()).toBe(2);
+  await page.keyboard.type("not deliv");
+  await live.suggestion(/-state: delivered/).waitFor();
+  await page.keyboard.press("Tab");
+  await expect.poll(() => live.count()).toBe(1);
+  expect(await live.filter.inputValue()).toBe("");
+});

@@ -53,6 +53,69 @@ describe("settings", () => {
     await expect.poll(() => seed.inputValue()).toBe("427");
   });
 
+  test("show a choice while its save is on its way, and the old one with the reason when it is refused", async ({
+    open,
+    inspector,
+  }) => {
+    const guarded = await open("/settings/delivery");
+    const settings = settingsPage(guarded.page);
+    const saving = inspector.hold("settings.update");
+    const chosen = async () => ({
+      jitter: await settings.jitter.isChecked(),
+      full: await settings.durability("FULL").getAttribute("aria-checked"),
+      skew: await settings.piece("Correction of timestamps").inputValue(),
+    });
+    await settings.piece("Correction of timestamps").waitFor();
+    const before = await chosen();
+    const after = { jitter: !before.jitter, full: "true", skew: "off" };
+    expect(before).toMatchObject({ full: "false", skew: "auto" });
+    await settings.jitter.press("Space");
+    await settings.durability("FULL").click();
+    await settings.piece("Correction of timestamps").selectOption("off");
+    await expect.poll(() => saving.inputs.length).toBe(3);
+    expect(await chosen()).toEqual(after);
+    saving.release();
+    await expect
+      .poll(() => inspector.call("settings.get", {}))
+      .toMatchObject({ jitter: after.jitter, synchronous: "FULL", correctClockSkew: false });
+    await expect.poll(chosen).toEqual(after);
+
+    guarded.expect(/409/);
+    const refused = Promise.withResolvers<void>();
+    inspector.answer("settings.update", async () => {
+      await refused.promise;
+      return { status: 409, body: { code: "conflict", message: "Something else changed it." } };
+    });
+    await settings.jitter.press("Space");
+    await settings.durability("NORMAL").click();
+    await settings.piece("Correction of timestamps").selectOption("on");
+    expect(await chosen()).toEqual({ jitter: before.jitter, full: "false", skew: "on" });
+    refused.resolve();
+    await expect.poll(() => settings.view.getByText("Something else changed it.").count()).toBe(3);
+    await expect.poll(chosen).toEqual(after);
+  });
+
+  test("a click that leaves a refused field reaches what it was meant for", async ({
+    open,
+    inspector,
+  }) => {
+    await inspector.shop();
+    const other = await inspector.call("sources.create", { name: "Other", kind: "web" });
+    const guarded = await open(`/sources/${other.id}`);
+    const { page } = guarded;
+    guarded.expect(/409|400/);
+    const key = page.getByRole("textbox", { name: "Write key" });
+    await key.fill(inspector.writeKey);
+    await key.press("Enter");
+    await page.getByRole("alert").waitFor();
+    const kind = page.getByRole("radio", { name: "server" });
+    const { x, y, height } = (await kind.boundingBox()) ?? { x: 0, y: 0, height: 0 };
+    await page.mouse.click(x + 4, y + height - 2);
+    await expect
+      .poll(async () => (await inspector.call("sources.get", { id: other.id })).kind)
+      .toBe("server");
+  });
+
   test("keep the theme over a reload, whatever the system has", async ({ open }) => {
     const { page } = await open("/settings/appearance", { colorScheme: "light" });
     const settings = settingsPage(page);

@@ -27,6 +27,11 @@ function useCommit(id: string, { text, check, onCommit }: CommitOptions) {
   const [draft, setDraft] = useState<string | null>(null);
   const { problem, attempt, clear } = useAction();
   const wrong = draft === null ? null : (check?.(draft) ?? null);
+  /**
+   * The reason of the last refusal while the same text is saved again: without it, what is below
+   * would move away from under a click that leaves the field.
+   */
+  const [lastRefusal, setLastRefusal] = useState<string | null>(null);
   const shown = useRef(text);
   shown.current = text;
   /** The newest text that was sent, until it comes back as `text`, perhaps spelled otherwise. */
@@ -49,6 +54,7 @@ function useCommit(id: string, { text, check, onCommit }: CommitOptions) {
     const before = shown.current;
     sent.current = typed;
     saving.current += 1;
+    setLastRefusal(problem?.message ?? null);
     try {
       await onCommit(typed);
     } catch (error) {
@@ -56,6 +62,7 @@ function useCommit(id: string, { text, check, onCommit }: CommitOptions) {
       throw error;
     } finally {
       saving.current -= 1;
+      setLastRefusal(null);
     }
     if (saving.current === 0 && shown.current !== before) showSaved();
   };
@@ -65,12 +72,12 @@ function useCommit(id: string, { text, check, onCommit }: CommitOptions) {
   };
   const commit = (): void => {
     if (draft === null || wrong !== null) return;
-    if (draft !== (sent.current ?? text)) attempt(() => save(draft));
+    if (draft !== (sent.current ?? text)) void attempt(() => save(draft));
     else if (sent.current === null) restore();
   };
   return {
     value: draft ?? text,
-    error: wrong ?? problem?.message ?? null,
+    error: wrong ?? problem?.message ?? lastRefusal,
     isDirty: draft !== null && draft !== text,
     change: (next: string) => {
       setDraft(next);

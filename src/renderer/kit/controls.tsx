@@ -1,8 +1,16 @@
 /** Buttons, choices, fields: the parts that take a press or a key. */
 
-import { type ComponentPropsWithRef, type ReactNode, useState } from "react";
+import {
+  type ChangeEvent,
+  type ComponentPropsWithRef,
+  type ReactNode,
+  useEffect,
+  useRef,
+  useState,
+} from "react";
 import { focusAdded } from "./focus.ts";
 import { Icon, type IconName } from "./icon.tsx";
+import { useAction } from "./use-action.ts";
 
 export function Kbd({ children }: { children: ReactNode }) {
   return <kbd aria-hidden="true">{children}</kbd>;
@@ -88,6 +96,45 @@ export function IconButton({
   );
 }
 
+/**
+ * A value that is saved as soon as it is chosen is shown at once. The old one is shown again when
+ * the save resolves to false, which is an `attempt` that shows its reason, or rejects: then the
+ * control shows the reason.
+ */
+function useChosen<Value>(value: Value) {
+  const [chosen, setChosen] = useState<{ value: Value } | null>(null);
+  const { problem, attempt } = useAction();
+  const saving = useRef(0);
+  const shown = useRef(value);
+  shown.current = value;
+  useEffect(() => {
+    if (saving.current === 0) setChosen(null);
+  }, [value]);
+  /** `answer`: what the handler returned. Only a promise is a save. */
+  const choose = async (next: Value, answer: unknown): Promise<void> => {
+    if (!(answer instanceof Promise)) return;
+    const before = shown.current;
+    setChosen({ value: next });
+    saving.current += 1;
+    let isSaved: unknown = false;
+    await attempt(async () => {
+      isSaved = await answer;
+    });
+    saving.current -= 1;
+    // What was saved stays chosen until it comes back as the value.
+    if (saving.current === 0 && (isSaved === false || shown.current !== before)) setChosen(null);
+  };
+  return { shown: chosen === null ? value : chosen.value, choose, refusal: problem?.message };
+}
+
+function Refusal({ children }: { children: string | undefined }) {
+  return children === undefined ? null : (
+    <span className="labelled-error" role="alert">
+      {children}
+    </span>
+  );
+}
+
 /** A value is its own label unless another is given. */
 type Option<Value extends string> = Value | { value: Value; label: ReactNode };
 
@@ -106,50 +153,56 @@ export function Choice<Value extends string>({
   label: string;
   value: Value;
   options: readonly Option<Value>[];
-  onChange: (value: Value) => void;
+  onChange: (value: Value) => unknown;
   small?: boolean;
   /** An additional class, for the page's layout. */
   name?: string;
 }) {
   const options = labelled(given);
+  const { shown, choose, refusal } = useChosen(value);
+  const change = (next: Value): void => void choose(next, onChange(next));
   const move = (from: number, by: number, group: HTMLElement): void => {
     const at = (from + by + options.length) % options.length;
     const next = options[at];
     if (next === undefined) return;
-    onChange(next.value);
+    change(next.value);
     (group.children[at] as HTMLElement).focus();
   };
   return (
-    <div
-      className={["seg", small ? "small" : "", name ?? ""].filter(Boolean).join(" ")}
-      role="radiogroup"
-      aria-label={label}
-    >
-      {options.map((option, place) => (
-        <button
-          key={option.value}
-          type="button"
-          role="radio"
-          aria-checked={option.value === value}
-          tabIndex={
-            option.value === value || (place === 0 && !options.some((each) => each.value === value))
-              ? 0
-              : -1
-          }
-          onClick={() => onChange(option.value)}
-          onKeyDown={(event) => {
-            const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-            const group = event.currentTarget.parentElement;
-            if (by === undefined || group === null) return;
-            event.preventDefault();
-            event.stopPropagation();
-            move(place, by, group);
-          }}
-        >
-          {option.label}
-        </button>
-      ))}
-    </div>
+    <>
+      <div
+        className={["seg", small ? "small" : "", name ?? ""].filter(Boolean).join(" ")}
+        role="radiogroup"
+        aria-label={label}
+      >
+        {options.map((option, place) => (
+          <button
+            key={option.value}
+            type="button"
+            role="radio"
+            aria-checked={option.value === shown}
+            tabIndex={
+              option.value === shown ||
+              (place === 0 && !options.some((each) => each.value === shown))
+                ? 0
+                : -1
+            }
+            onClick={() => change(option.value)}
+            onKeyDown={(event) => {
+              const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+              const group = event.currentTarget.parentElement;
+              if (by === undefined || group === null) return;
+              event.preventDefault();
+              event.stopPropagation();
+              move(place, by, group);
+            }}
+          >
+            {option.label}
+          </button>
+        ))}
+      </div>
+      <Refusal>{refusal}</Refusal>
+    </>
   );
 }
 
@@ -194,37 +247,64 @@ export function TextField({
 }
 
 export function SelectField<Value extends string>({
+  value,
   options,
   onChange,
   ...rest
 }: Omit<ComponentPropsWithRef<"select">, "className" | "onChange"> & {
   value: Value;
   options: readonly Option<Value>[];
-  onChange: (value: Value) => void;
+  onChange: (value: Value) => unknown;
 }) {
+  const { shown, choose, refusal } = useChosen(value);
   return (
-    <span className="field select">
-      <select {...rest} onChange={(event) => onChange(event.currentTarget.value as Value)}>
-        {labelled(options).map(({ value, label }) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </select>
-      <Icon name="down" small />
-    </span>
+    <>
+      <span className="field select">
+        <select
+          {...rest}
+          value={shown}
+          onChange={(event) => {
+            const next = event.currentTarget.value as Value;
+            void choose(next, onChange(next));
+          }}
+        >
+          {labelled(options).map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
+            </option>
+          ))}
+        </select>
+        <Icon name="down" small />
+      </span>
+      <Refusal>{refusal}</Refusal>
+    </>
   );
 }
 
 export function CheckField({
   label,
+  checked,
+  onChange,
   ...rest
-}: Omit<ComponentPropsWithRef<"input">, "className" | "type"> & { label: ReactNode }) {
+}: Omit<ComponentPropsWithRef<"input">, "className" | "type" | "checked" | "onChange"> & {
+  label: ReactNode;
+  checked: boolean | undefined;
+  onChange: (event: ChangeEvent<HTMLInputElement>) => unknown;
+}) {
+  const { shown, choose, refusal } = useChosen(checked);
   return (
-    <label className="check">
-      <input type="checkbox" {...rest} />
-      <span>{label}</span>
-    </label>
+    <>
+      <label className="check">
+        <input
+          type="checkbox"
+          {...rest}
+          checked={shown}
+          onChange={(event) => void choose(event.currentTarget.checked, onChange(event))}
+        />
+        <span>{label}</span>
+      </label>
+      <Refusal>{refusal}</Refusal>
+    </>
   );
 }
 

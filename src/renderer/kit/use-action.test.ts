@@ -37,9 +37,16 @@ describe("an action", () => {
   test("of which each counts is begun each time", () => {
     const { getState: state } = actionStore();
     const { action } = held();
-    state().attempt(action);
-    state().attempt(action);
+    void state().attempt(action);
+    void state().attempt(action);
     expect(action).toHaveBeenCalledTimes(2);
+  });
+
+  test("of which each counts says whether it succeeded", async () => {
+    const { getState: state } = actionStore();
+    expect(await state().attempt(() => Promise.resolve())).toBe(true);
+    expect(await state().attempt(() => Promise.reject(new Error("It was refused.")))).toBe(false);
+    expect(state().problem?.message).toBe("It was refused.");
   });
 
   test("that fails leaves its sentence, whatever was thrown, until the next begins", async () => {

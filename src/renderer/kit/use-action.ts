@@ -12,8 +12,11 @@ export type Action = {
    * not block each other.
    */
   run(action: () => Promise<unknown>, what?: string): void;
-  /** A value that was chosen, or a press of which each counts: none is left out. */
-  attempt(action: () => Promise<unknown>): void;
+  /**
+   * A value that was chosen, or a press of which each counts: none is left out. Resolves to whether
+   * it succeeded.
+   */
+  attempt(action: () => Promise<unknown>): Promise<boolean>;
   clear(): void;
 };
 
@@ -25,12 +28,14 @@ export function useAction(): Action {
 export function actionStore(): UseBoundStore<StoreApi<Action>> {
   const underWay = new Set<string>();
   return create<Action>()((set) => {
-    const outcome = async (action: () => Promise<unknown>): Promise<void> => {
+    const outcome = async (action: () => Promise<unknown>): Promise<boolean> => {
       set({ problem: null });
       try {
         await action();
+        return true;
       } catch (raised) {
         set({ problem: errorOf(raised) });
+        return false;
       }
     };
     const guarded = async (action: () => Promise<unknown>, what: string): Promise<void> => {
@@ -45,7 +50,7 @@ export function actionStore(): UseBoundStore<StoreApi<Action>> {
       problem: null,
       isBusy: false,
       run: (action, what = "") => void guarded(action, what),
-      attempt: (action) => void outcome(action),
+      attempt: outcome,
       clear: () => set({ problem: null }),
     };
   });

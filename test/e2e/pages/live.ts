@@ -55,6 +55,8 @@ export function livePage(page: Page) {
     divider: page.getByRole("separator", { name: "Width of the details" }),
     clearFilter: list.getByRole("button", { name: "Clear the filter" }),
     nothing: list.getByText("No message matches"),
+    /** What the free text may mean, when nothing has it. */
+    meant: list.getByRole("button", { name: /^Search for / }),
     /** How many match, as the list tells who cannot see it. */
     count: async (): Promise<number> => Number(await grid.getAttribute("aria-rowcount")) - 1,
   };

@@ -9,6 +9,13 @@ export function settingsPage(page: Page) {
     view,
     section: (title: string) => view.getByRole("region", { name: title, exact: true }),
     field: (label: string) => view.getByRole("textbox", { name: label, exact: true }),
+    jitter: view.getByRole("checkbox", { name: /^Jitter/ }),
+    durability: (name: "NORMAL" | "FULL") =>
+      view
+        .getByRole("radiogroup", { name: "Durability" })
+        .getByRole("radio", { name, exact: true }),
+    /** Of the switch that makes Hookyard like the hosted service. */
+    piece: (title: string) => view.getByRole("combobox", { name: title, exact: true }),
     theme: (name: "system" | "light" | "dark") =>
       view.getByRole("radiogroup", { name: "Theme" }).getByRole("radio", { name, exact: true }),
     withSecrets: view.getByRole("checkbox", { name: /^Include the shared secrets/ }),

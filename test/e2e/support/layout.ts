@@ -24,6 +24,10 @@ const findings = String.raw`(async () => {
       if (box === undefined || Math.abs(box[edge] - wanted) > 1) found.push(selector + " has its " + edge + " at " + box?.[edge] + ", not at " + wanted);
     }
   }
+  // A window of 800 has room for what a head holds.
+  for (const head of document.querySelectorAll(".pane-title, :is(.retries-bar, .flow-bar) > *")) {
+    if (width >= 800 && head.offsetHeight > 52) found.push(describe(head) + " breaks onto a second line");
+  }
   for (const split of document.querySelectorAll(".split")) {
     if (split.children.length !== 3) found.push("a split pane has " + split.children.length + " parts: " + [...split.children].map(describe).join(", "));
   }

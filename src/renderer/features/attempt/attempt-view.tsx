@@ -249,7 +249,6 @@ function Outcome({ messageId, attempt, delivery, timeline, onStep }: Omit<Props,
           of {timeline.name}
           {inBatch === 0 ? "" : `, a batch of ${some(inBatch, "message")}`}
         </span>
-        <span className="grow" />
         <code className="quiet">
           {dayAndTime(at, Date.parse(delivery.createdAt))}
           {milliseconds(at)}

@@ -18,7 +18,7 @@ export function ClientCalls({ client: { id, state, generating } }: { client: Cli
   const [pace, setPace] = useState("4");
   const { problem, run, attempt } = useAction();
   const make = (): void =>
-    attempt(async () =>
+    void attempt(async () =>
       call("clients.call", { id, type, call: JSON.parse(drafts[type]) as unknown }),
     );
   const isOpen = state === "running";

@@ -213,7 +213,7 @@ function ClientSetup({
 }: {
   client: Client;
   onUpdate: (changes: Changes) => Promise<unknown>;
-  onSet: (changes: Changes) => void;
+  onSet: (changes: Changes) => Promise<boolean>;
 }) {
   const sources = (useLive("sources.list", {}).answer?.items ?? []).filter(
     ({ kind }) => kind !== "audience",

@@ -146,7 +146,7 @@ function DestinationTools({
         checked={enabled}
         onChange={(event) => {
           const next = event.currentTarget.checked;
-          onAttempt(() => call("destinations.update", { id, enabled: next }));
+          return onAttempt(() => call("destinations.update", { id, enabled: next }));
         }}
       />
       <DeleteMenu

@@ -125,7 +125,7 @@ function FilterFields({ filter, onSave, onRemove }: FieldsProps) {
           checked={enabled}
           onChange={(event) => {
             const next = event.currentTarget.checked;
-            attempt(() => set({ enabled: next }));
+            return attempt(() => set({ enabled: next }));
           }}
         />
         <CommitField

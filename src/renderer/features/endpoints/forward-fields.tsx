@@ -223,9 +223,7 @@ function OneOf<Value extends string>({
         id={id}
         value={value ?? ""}
         options={[{ value: "", label: none }, ...values]}
-        onChange={(chosen) =>
-          void onChange(values.find((each) => each === chosen) ?? null).catch(() => undefined)
-        }
+        onChange={(chosen) => onChange(values.find((each) => each === chosen) ?? null)}
       />
     </div>
   );

@@ -40,7 +40,7 @@ export function ProgramEditor({ endpoint }: { endpoint: AnswerOf<"endpoints.get"
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
 
   /** For changes without a field of their own: errors appear above the steps. */
-  const change = (next: readonly ProgramStep[]): void => attempt(() => program.change(next));
+  const change = (next: readonly ProgramStep[]): void => void attempt(() => program.change(next));
   const move = (from: number, to: number): void => {
     if (to < 0 || to >= steps.length || from === to) return;
     const step = steps[from];

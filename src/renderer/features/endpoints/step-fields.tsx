@@ -30,7 +30,7 @@ export function StepActionFields({ step, number, onChange }: FieldsProps) {
           aria-label={`What step ${number} does`}
           value={step.do}
           options={stepActions}
-          onChange={(does) => void onChange(doing(step, does)).catch(() => undefined)}
+          onChange={(does) => onChange(doing(step, does))}
         />
       </span>
       <Values step={step} number={number} onChange={onChange} />
@@ -132,8 +132,8 @@ function StatusField({ step, number, onChange }: FieldsProps) {
           { value: "other", label: "another status…" },
         ]}
         onChange={(value) => {
-          if (value === "other") setIsOther(true);
-          else void onChange({ ...step, status: Number(value) }).catch(() => undefined);
+          if (value === "other") return setIsOther(true);
+          return onChange({ ...step, status: Number(value) });
         }}
       />
     </span>
@@ -233,7 +233,7 @@ export function StepDetails({
           id={`step-${number}-type`}
           value={step.match?.type ?? ""}
           options={[{ value: "", label: "any" }, ...messageTypes]}
-          onChange={(type) => void onChange(matching(step, "type", type)).catch(() => undefined)}
+          onChange={(type) => onChange(matching(step, "type", type))}
         />
       </div>
       <CommitField

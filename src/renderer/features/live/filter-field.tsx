@@ -9,18 +9,11 @@ import { IconButton, Kbd } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { count } from "../../kit/words.ts";
+import { KnownValues } from "../../../domain/known-values.ts";
 import { type ChipKey, chipKeys, type Filter, withValues } from "../../../domain/message-filter.ts";
 import { useOnce } from "../../stores/live-data.ts";
 import { extractChips, textOf, withoutLast } from "./filter-text.ts";
-import {
-  askedFor,
-  choose,
-  firstOf,
-  KnownValues,
-  suggest,
-  type Suggestion,
-  wordAtEnd,
-} from "./suggestions.ts";
+import { askedFor, choose, firstOf, suggest, type Suggestion, wordAtEnd } from "./suggestions.ts";
 
 type FilterFieldProps = {
   filter: Filter;

@@ -13,6 +13,7 @@ import {
   filterOf,
   listFilterOf,
   matchesLater,
+  meantBy,
   queryOf,
   textOf,
   withoutLast,
@@ -109,4 +110,12 @@ test("only filters on what happens later depend on it", () => {
   expect(matchesLater(parseFilter("type:track -user:u_1 batch:msg_00000000a"))).toBe(false);
   for (const text of ["state:failed", "-state:failed", "outcome:timeout", "last:5m", "cart"])
     expect(matchesLater(parseFilter(text))).toBe(true);
+});
+
+test("“not” in front of a state in the free text means to leave the state out", () => {
+  expect(meantBy(parseFilter("type:track cart Not delivered"))).toEqual(
+    parseFilter("type:track -state:delivered cart"),
+  );
+  for (const text of ["not", "knot delivered", "not shipped", "delivered not", "-state:delivered"])
+    expect(meantBy(parseFilter(text))).toBeNull();
 });

@@ -12,6 +12,7 @@ import {
   formatValues,
   type GoesOn,
   isEmpty,
+  isState,
   keyOf,
   tokensOf,
   withValue,
@@ -80,6 +81,18 @@ export function textOf(draft: string, goesOn: GoesOn): string {
     .filter(({ key }) => key === null)
     .map(({ written }) => written)
     .join(" ");
+}
+
+/** “not delivered” in the free text as what its writer means, or null. */
+export function meantBy(filter: Filter): Filter | null {
+  const words = tokensOf(filter.text);
+  for (const [place, { written }] of words.entries()) {
+    const state = words[place + 1]?.written.toLowerCase() ?? "";
+    if (written.toLowerCase() !== "not" || !isState(state)) continue;
+    const rest = words.toSpliced(place, 2).map((word) => word.written);
+    return { ...withValue(filter, "-state", state), text: rest.join(" ") };
+  }
+  return null;
 }
 
 /** What the API is asked. */

@@ -33,7 +33,14 @@ import { openShareDialog } from "../share/share-dialog.tsx";
 import { Welcome } from "../welcome/welcome.tsx";
 import { exportItems } from "./export.ts";
 import { FilterBar, Notice } from "./filter-bar.tsx";
-import { filterOf, listFilterOf, matchesLater, queryOf, withoutValue } from "./filter-text.ts";
+import {
+  filterOf,
+  listFilterOf,
+  matchesLater,
+  meantBy,
+  queryOf,
+  withoutValue,
+} from "./filter-text.ts";
 import { MatchBar } from "./match-bar.tsx";
 import { MessageList } from "./message-list.tsx";
 import { shortCount } from "./row-words.ts";
@@ -249,20 +256,31 @@ function Messages(props: MessagesProps) {
           sourceName={sourceName}
           scrollTop={scrollTop}
           grid={grid}
-          nothing={<Nothing filter={filter} onClear={() => onFilter(noFilter)} />}
+          nothing={<Nothing filter={filter} onFilter={onFilter} />}
         />
       )}
     </section>
   );
 }
 
-function Nothing({ filter, onClear }: { filter: Filter; onClear: () => void }) {
+function Nothing({ filter, onFilter }: { filter: Filter; onFilter: (filter: Filter) => void }) {
+  const meant = meantBy(filter);
   return (
     <div className="live-nothing">
       <p>
         No message matches <code>{formatFilter(filter)}</code>. New matching messages appear here.
       </p>
-      <Button onClick={onClear}>Clear the filter</Button>
+      {meant === null ? null : (
+        <p>“not” was searched as text. A minus in front of a key leaves out what matches.</p>
+      )}
+      <div>
+        {meant === null ? null : (
+          <Button look="primary" onClick={() => onFilter(meant)}>
+            Search for {formatFilter(meant)}
+          </Button>
+        )}
+        <Button onClick={() => onFilter(noFilter)}>Clear the filter</Button>
+      </div>
     </div>
   );
 }

@@ -1,15 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { SeenValue } from "../../../domain/known-values.ts";
 import { filterKeys, noFilter, parseFilter } from "../../../domain/message-filter.ts";
-import {
-  askedFor,
-  choose,
-  firstOf,
-  KnownValues,
-  type SeenValue,
-  suggest,
-  type Suggestion,
-  wordAtEnd,
-} from "./suggestions.ts";
+import { askedFor, choose, firstOf, suggest, type Suggestion, wordAtEnd } from "./suggestions.ts";
 
 const goesOn = (): boolean => false;
 const seen: [SeenValue, ...SeenValue[]] = [
@@ -55,6 +47,12 @@ describe("suggestions", () => {
     expect(offered("cart -fail")).toEqual(["-state:failed 37"]);
   });
 
+  test("a word behind “not” offers to leave out what has it, in place of both words", () => {
+    expect(offered("cart not fail")).toEqual(["-state:failed 37"]);
+    expect(wordAtEnd("cart not fail", goesOn).start).toBe(5);
+    expect(offered("knot fail")).toEqual(["state:failed 37"]);
+  });
+
   test("Enter takes the first value of a key, and of a number only the number itself", () => {
     const first = (draft: string, values: readonly SeenValue[]): number => {
       const word = wordAtEnd(draft, goesOn);
@@ -93,40 +91,7 @@ describe("choosing a suggestion", () => {
   });
 });
 
-describe("what is known of the values", () => {
-  test("a name goes on until an answer says that none does", () => {
-    const nothing = new KnownValues();
-    expect(nothing.goesOn("event", "Order c")).toBe(true);
-    expect(nothing.goesOn("user", "u_1 c")).toBe(false);
-    const known = nothing.with({ key: "event", text: "order" }, [seen[0]]);
-    expect(known.goesOn("event", "Order c")).toBe(true);
-    expect(known.goesOn("-event", "Order x")).toBe(false);
-    expect(known.of({ key: "event", text: "order comp" }).isAnswered).toBe(true);
-  });
-
-  test("an answer that is not whole says nothing of what is written further", () => {
-    const many = Array.from({ length: 20 }, (_, nth) => ({
-      ...seen[0],
-      count: nth,
-    }));
-    const known = new KnownValues().with({ key: "event", text: "o" }, many);
-    expect(known.of({ key: "event", text: "or" })).toEqual({ items: many, isAnswered: false });
-    expect(known.of({ key: "event", text: "o" }).isAnswered).toBe(true);
-  });
-
-  test("each name is decided from its beginning, one after the other", () => {
-    const draft = "source:shop web event:order completed -user:u_1";
-    const shop: SeenValue = { key: "source", value: "Shop web", count: 3 };
-    const first = new KnownValues();
-    expect(first.undecided("user:u_1 cart")).toBeNull();
-    expect(first.undecided(draft)).toEqual({ key: "source", text: "shop web" });
-    const second = first.with({ key: "source", text: "shop web" }, [shop]);
-    expect(second.undecided(draft)).toEqual({ key: "event", text: "order completed" });
-    const third = second.with({ key: "event", text: "order completed" }, [seen[0]]);
-    expect(third.undecided(draft)).toBeNull();
-    expect(wordAtEnd(draft, third.goesOn)).toMatchObject({ key: "-user", part: "u_1" });
-  });
-
+describe("what the store is asked", () => {
   test("nothing is asked for one letter without a key", () => {
     const asked = (draft: string) => askedFor(wordAtEnd(draft, goesOn));
     expect(asked("a")).toBeNull();

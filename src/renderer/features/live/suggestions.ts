@@ -3,7 +3,7 @@
  * has, with how often.
  */
 
-import type { AnswerOf } from "../../../contract/contract.ts";
+import type { Asked, SeenValue } from "../../../domain/known-values.ts";
 import {
   type ChipKey,
   type Filter,
@@ -14,9 +14,6 @@ import {
   tokensOf,
   withValue,
 } from "../../../domain/message-filter.ts";
-
-/** Null: how many there are is not known. */
-export type SeenValue = AnswerOf<"messages.values">["items"][number];
 
 export type Suggestion =
   | { kind: "key"; key: ChipKey; hint: string }
@@ -44,9 +41,6 @@ const hints: Record<FilterKey, string> = {
   until: "10:30, yesterday",
 };
 
-/** Keys whose values are names with spaces. */
-const spaced: ReadonlySet<FilterKey> = new Set<FilterKey>(["event", "source", "destination"]);
-
 /** Of these, only the value that is written is meant when Enter is pressed. */
 const literal: ReadonlySet<FilterKey> = new Set<FilterKey>(["status", "attempts"]);
 
@@ -56,9 +50,16 @@ const durations = ["1m", "5m", "15m", "1h", "4h", "1d"];
 type Word = { key: ChipKey | null; part: string; start: number };
 
 export function wordAtEnd(draft: string, goesOn: GoesOn): Word {
-  const last = tokensOf(draft, goesOn).at(-1);
+  const tokens = tokensOf(draft, goesOn);
+  const last = tokens.at(-1);
   if (last === undefined || last.ended) return { key: null, part: "", start: draft.length };
-  if (last.key === null) return { key: null, part: last.written, start: last.start };
+  if (last.key === null) {
+    const before = tokens.at(-2);
+    // “not delivered” is offered as `-state:delivered`.
+    return before?.written.toLowerCase() === "not"
+      ? { key: null, part: `-${last.written}`, start: before.start }
+      : { key: null, part: last.written, start: last.start };
+  }
   const listed = last.text.slice(last.key.length + 1);
   const part = /,\s*$/.test(listed) || listed === "" ? "" : (last.values.at(-1) ?? "");
   return { key: last.key, part, start: last.start };
@@ -117,59 +118,6 @@ export function choose(
   }
   return { draft: before, filter: withValue(next, suggestion.key, suggestion.value) };
 }
-
-/** As many values as the API suggests at most. */
-const maxAnswered = 20;
-
-/** The answers for what was written since the field was opened. */
-export class KnownValues {
-  readonly #answers: ReadonlyMap<string, readonly SeenValue[]>;
-
-  constructor(answers: ReadonlyMap<string, readonly SeenValue[]> = new Map()) {
-    this.#answers = answers;
-  }
-
-  with({ key, text }: Asked, items: readonly SeenValue[]): KnownValues {
-    return new KnownValues(
-      new Map([...this.#answers, [`${key ?? ""} ${text.toLowerCase()}`, items]]),
-    );
-  }
-
-  /** The answer, or what is known from the beginning of the text. */
-  of({ key, text }: Asked): { items: readonly SeenValue[]; isAnswered: boolean } {
-    const wanted = text.toLowerCase();
-    for (let end = wanted.length; end >= 0; end -= 1) {
-      const items = this.#answers.get(`${key ?? ""} ${wanted.slice(0, end)}`);
-      if (items === undefined) continue;
-      // All that begin with less, so that none is missing.
-      const isWhole = key !== undefined && items.length < maxAnswered;
-      return { items, isAnswered: end === wanted.length || isWhole };
-    }
-    return { items: [], isAnswered: false };
-  }
-
-  /** A name goes on behind a space while one that is known does, or nothing is known yet. */
-  readonly goesOn: GoesOn = (chip, value) => {
-    const key = keyOf(chip);
-    if (!spaced.has(key)) return false;
-    const { items, isAnswered } = this.of({ key, text: value });
-    const wanted = value.toLowerCase();
-    return !isAnswered || items.some((each) => each.value.toLowerCase().startsWith(wanted));
-  };
-
-  /** The shortest name of which it is not known whether it ends before its last word. */
-  undecided(draft: string): Asked | null {
-    const open: Asked[] = [];
-    tokensOf(draft, (chip, text) => {
-      const asked = { key: keyOf(chip), text };
-      if (spaced.has(asked.key) && !this.of(asked).isAnswered) open.push(asked);
-      return this.goesOn(chip, text);
-    });
-    return open[0] ?? null;
-  }
-}
-
-type Asked = { key?: FilterKey | undefined; text: string };
 
 /** What the store is asked for a word; null when nothing of it would help. */
 export function askedFor({ key, part }: Word): Asked | null {

@@ -83,7 +83,7 @@ export function RetryAll({
     if (isRunning) return;
     setJobId(null);
     setCounted(null);
-    attempt(async () => {
+    void attempt(async () => {
       setCounted((await request(true)).count);
     });
   };

@@ -58,7 +58,7 @@ export function ParitySection() {
   const { answer, error } = useLive("settings.parity", {});
   const { problem, attempt } = useAction();
   if (answer === undefined) return <ProblemText error={error} />;
-  const set = (changes: Changes): void => attempt(() => save(changes));
+  const set = (changes: Changes): Promise<boolean> => attempt(() => save(changes));
   const { parity, isChanged, pieces, findings } = answer;
   return (
     <>
@@ -126,7 +126,7 @@ function PieceValue({
   onChange,
 }: {
   piece: Piece;
-  onChange: (changes: Changes) => void;
+  onChange: (changes: Changes) => Promise<boolean>;
 }) {
   const profiles = useLive("retryProfiles.list", {}).answer?.items ?? [];
   const current = valueWords(value);
@@ -140,7 +140,7 @@ function PieceValue({
       options={options}
       onChange={(next) => {
         const typed = next === "on" ? true : next === "off" ? false : next;
-        onChange({ [name]: typed });
+        return onChange({ [name]: typed });
       }}
     />
   );

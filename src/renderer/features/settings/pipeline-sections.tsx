@@ -25,7 +25,7 @@ const update: Update = async (changes) =>
 function useSettings(): {
   settings: Settings | undefined;
   problem: Error | null;
-  set: (changes: InputOf<"settings.update">) => void;
+  set: (changes: InputOf<"settings.update">) => Promise<boolean>;
 } {
   const { answer, error } = useLive("settings.get", {});
   const { problem, attempt } = useAction();

@@ -145,7 +145,7 @@ function RetryProfileEditor({ profile, id }: { profile: Profile; id: string }) {
   const { problem, attempt } = useAction();
   const update = (changes: Changes): Promise<unknown> =>
     saveAtOnce<Changes>(profile, changes, (next) => call("retryProfiles.update", { id, ...next }));
-  const set = (changes: Changes): void => attempt(() => update(changes));
+  const set = (changes: Changes): Promise<boolean> => attempt(() => update(changes));
   return (
     <div className="profile-editor">
       <CommitField

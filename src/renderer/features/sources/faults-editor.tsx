@@ -29,7 +29,7 @@ export function FaultsEditor({
   onChange: (faults: readonly Fault[]) => Promise<unknown>;
 }) {
   const { problem, attempt } = useAction();
-  const set = (next: readonly Fault[]): void => attempt(() => onChange(next));
+  const set = (next: readonly Fault[]): Promise<boolean> => attempt(() => onChange(next));
   return (
     <section className="section faults" aria-labelledby="faults-title">
       <div className="section-head">
@@ -101,7 +101,7 @@ function FaultFields({
   fault: Fault;
   number: number;
   onChange: Change;
-  onSet: (fault: Fault) => void;
+  onSet: (fault: Fault) => Promise<boolean>;
 }) {
   const status = String(fault.status ?? 500);
   const options = (statuses as readonly string[]).includes(status)
@@ -186,7 +186,7 @@ function WhenFields({
   fault: Fault;
   number: number;
   onChange: Change;
-  onSet: (fault: Fault) => void;
+  onSet: (fault: Fault) => Promise<boolean>;
 }) {
   const when = fault.chance !== undefined ? "share" : fault.times === undefined ? "every" : "next";
   return (
@@ -197,7 +197,7 @@ function WhenFields({
         options={whens}
         onChange={(next) => {
           const { times: _, chance: __, ...plain } = fault;
-          onSet(
+          return onSet(
             next === "every"
               ? plain
               : next === "next"

@@ -39,8 +39,8 @@ export function PlanEditor({
   onUpdate: (plan: PlanChange) => Promise<unknown>;
 }) {
   const [isGiving, setIsGiving] = useKept(`gives a plan to ${id}`, false);
-  const { problem, run } = useAction();
-  const set = (change: PlanChange): void => run(() => onUpdate(change));
+  const { problem, run, attempt } = useAction();
+  const set = (change: PlanChange): Promise<boolean> => attempt(() => onUpdate(change));
   return (
     <section className="section plan" aria-labelledby="plan-title">
       <div className="section-head">
@@ -213,7 +213,13 @@ const actions = {
   block: "Messages that violate the plan are kept and not delivered.",
 };
 
-function PlanActions({ plan, onSet }: { plan: Plan; onSet: (change: PlanChange) => void }) {
+function PlanActions({
+  plan,
+  onSet,
+}: {
+  plan: Plan;
+  onSet: (change: PlanChange) => Promise<boolean>;
+}) {
   return (
     <div className="pairs source-pairs">
       <PlanChoice

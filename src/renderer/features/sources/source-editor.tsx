@@ -57,7 +57,7 @@ export function SourceEditor({
       call("sources.update", { id, ...next }),
     );
   /** For controls that have no place for a sentence of their own. */
-  const set = (changes: Changes): void => attempt(() => update(changes));
+  const set = (changes: Changes): Promise<boolean> => attempt(() => update(changes));
 
   return (
     <EditorPane
@@ -114,7 +114,7 @@ type KeyAndKindProps = {
   source: Source;
   connected: AnswerOf<"destinations.list">["items"];
   onUpdate: (changes: Changes) => Promise<unknown>;
-  onSet: (changes: Changes) => void;
+  onSet: (changes: Changes) => Promise<boolean>;
 };
 
 function KeyAndKind({ source: { writeKey, kind }, connected, onUpdate, onSet }: KeyAndKindProps) {
@@ -175,7 +175,7 @@ function Answers({
   onSet,
 }: {
   source: Source;
-  onSet: (changes: Changes) => void;
+  onSet: (changes: Changes) => Promise<boolean>;
 }) {
   return (
     <section className="section" aria-label="Answers">

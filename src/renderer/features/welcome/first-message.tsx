@@ -23,7 +23,7 @@ export function useFirstMessage(kind: SnippetKind = "cURL") {
   const { run, attempt } = action;
   const isBare = sources?.length === 0;
   useEffect(() => {
-    if (isBare) attempt(() => call("workspaces.open", { kind: "first" }));
+    if (isBare) void attempt(() => call("workspaces.open", { kind: "first" }));
   }, [isBare, attempt]);
   const source = sources?.[0];
   const writeKey = source?.writeKey ?? "";

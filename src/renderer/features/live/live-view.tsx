@@ -345,7 +345,7 @@ function useFirstMessage({
     if (isFirstRun) isWaiting.current = true;
     if (!isThere || !isWaiting.current) return;
     isWaiting.current = false;
-    attempt(() =>
+    void attempt(() =>
       goOnceAnswered(call("messages.list", { limit: 1 }), ({ items: [first] }) =>
         first === undefined || usePlace.getState().path.length > 0
           ? null

@@ -98,7 +98,8 @@ export function FlowView() {
     <MapArea
       model={model}
       flow={flow}
-      isEmpty={total === 0}
+      // The flow may know the first message before the statistics do: the map grows once.
+      isEmpty={total === 0 && flow.sources.every((source) => source.count === 0)}
       lit={litBy(message)}
       held={held}
       onHold={hold}

@@ -141,7 +141,10 @@ describe("the keyboard alone", () => {
       ],
       ["/sources", [sourcesPage(page).editor("Shop web")]],
       ["/destinations", [destinationsPage(page).editor("Billing")]],
-      ["/endpoints", [endpointsPage(page).editor("flaky-billing")]],
+      [
+        "/endpoints",
+        [endpointsPage(page).editor("flaky-billing").getByRole("link", { name: "Billing" })],
+      ],
       ["/retries", [heading("No delivery is waiting")]],
       ["/scenarios/outage.yaml", [heading("An outage")]],
       [

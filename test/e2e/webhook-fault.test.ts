@@ -72,6 +72,9 @@ test("a fault is put in front of a webhook, seen, edited and undone, by keyboard
     .toBe(
       "forward lose answer as timeout ×2 → forward hold 4 tamper reserialise copies 3 together",
     );
+  await expect
+    .poll(async () => (await inspector.call("endpoints.list", {})).items[0]?.steps[1])
+    .toMatchObject({ hold: 4 });
 
   await page.goBack();
   await destinations.undo.focus();

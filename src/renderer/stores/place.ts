@@ -89,14 +89,15 @@ export const usePlace = create<PlaceStore>()((set, get) => ({
   },
 }));
 
-/** Who has gone to another view before the answer stays there, and so does one that gets null. */
+/** Who has gone elsewhere or filters before the answer stays there, and so does one that gets null. */
 export async function goOnceAnswered<Answer>(
   asked: Promise<Answer>,
   placeOf: (answer: Answer) => Parameters<PlaceStore["go"]>[0] | null,
 ): Promise<void> {
-  const { view } = usePlace.getState();
+  const before = hashOf(usePlace.getState());
   const place = placeOf(await asked);
-  if (place !== null && usePlace.getState().view === view) usePlace.getState().go(place);
+  const { go, ...now } = usePlace.getState();
+  if (place !== null && hashOf(now) === before) go(place);
 }
 
 window.addEventListener("popstate", () => usePlace.setState(placeOf(window.location.hash)));

@@ -77,7 +77,7 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
             small
             icon="rewind"
             title="Restart the program at its first step"
-            onClick={() => onRun(() => call("endpoints.rewind", { id }))}
+            onClick={() => onRun(() => call("endpoints.rewind", { id }), "rewind")}
           >
             Rewind to step 1
           </Button>

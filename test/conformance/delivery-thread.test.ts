@@ -95,6 +95,36 @@ test("a stop while the thread hangs at a receiver ends under its deadline, and a
   expect([delivery.state, outcomes(delivery)]).toEqual(["delivered", ["1: success"]]);
 });
 
+test("a receiver that was quick and then hangs never has more requests than connections", async ({
+  start,
+}) => {
+  const app = await start.app({ deliveryThread: true });
+  await app.source();
+  await app.call("settings.update", { laneConnections: 3 });
+  const held: (() => void)[] = [];
+  let hangs = false;
+  const receiver = await start.receiver((response) => {
+    const answer = (): unknown => response.writeHead(200).end();
+    if (hangs) held.push(answer);
+    else answer();
+  });
+  await app.destination([receiver.url]);
+  await app.sendMany(100);
+  await app.settle();
+  hangs = true;
+  await app.sendMany(20);
+  for (let left = 20; left > 0; left -= 1) {
+    await until(() => held.length >= Math.min(3, left));
+    expect(held).toHaveLength(Math.min(3, left));
+    held.shift()?.();
+  }
+  await app.settle();
+  const { deliveries } = await app.call("stats.get", {});
+  expect(deliveries.byState).toMatchObject({ delivered: 120, sending: 0, queued: 0 });
+  expect(new Set(receiver.requests.map(({ body }) => body)).size).toBe(120);
+  expect(receiver.requests).toHaveLength(120);
+});
+
 test("all of many deliveries arrive, however often the thread ends", async ({ start }) => {
   const app = await start.app({ deliveryThread: true });
   await app.source();

@@ -49,7 +49,7 @@ export function sender({
   return created;
 }
 
-type Sent = Exchange & { phases: string[]; sockets: string[] };
+export type Sent = Exchange & { phases: string[]; sockets: string[] };
 
 export function post(from: Sender, url: string, request: Partial<SendRequest> = {}): Sent {
   const phases: string[] = [];

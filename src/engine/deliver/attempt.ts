@@ -46,10 +46,12 @@ export type AttemptResult = {
 
 export type RunningAttempt = {
   /**
-   * Null when it was stopped, or when the thread that sent it has ended: such an attempt is not
-   * recorded.
+   * Null when it was stopped or not sent, or when the thread that sent it has ended: such an
+   * attempt is not recorded.
    */
   done: Promise<AttemptResult | null>;
+  /** No connection became free for it in the thread that was to send it. */
+  readonly isUnsent: boolean;
   stop(): void;
 };
 
@@ -63,6 +65,7 @@ export function startAttempt(options: AttemptOptions): RunningAttempt {
   let simulated = false;
   let heldUntilAtMost = 0;
   let stopped = false;
+  let isUnsent = false;
   let ended = false;
   let unregister = (): void => undefined;
   let heldDeadline: ClockTimer | null = null;
@@ -120,7 +123,8 @@ export function startAttempt(options: AttemptOptions): RunningAttempt {
     heldDeadline?.cancel();
     unregister();
     work.release();
-    if (stopped || result.isInterrupted) return null;
+    isUnsent = result.isUnsent === true;
+    if (stopped || isUnsent || result.isInterrupted) return null;
     return {
       startedAt,
       durationMs: rounded(
@@ -139,6 +143,9 @@ export function startAttempt(options: AttemptOptions): RunningAttempt {
 
   return {
     done,
+    get isUnsent() {
+      return isUnsent;
+    },
     stop() {
       stopped = true;
       exchange.abort("stopped");

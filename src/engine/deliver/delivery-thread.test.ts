@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { Socket } from "node:net";
 import type { Worker } from "node:worker_threads";
 import { afterEach, expect, onTestFinished, test } from "vitest";
 import { certificate, type RawReceiver } from "../../../test/support/raw-receiver.ts";
@@ -11,6 +12,7 @@ import {
   receiver,
   sender,
   stopAll,
+  type Sent,
 } from "../../../test/support/sending.ts";
 import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
@@ -19,7 +21,11 @@ import { inColumns, resultsOf, type Ended } from "./thread-messages.ts";
 
 afterEach(stopAll);
 
-function startThread({ ownPorts = [] }: { ownPorts?: number[] } = {}) {
+function startThread({
+  ownPorts = [],
+  connections,
+  waitMs,
+}: { ownPorts?: number[]; connections?: () => number; waitMs?: number } = {}) {
   const reported: unknown[] = [];
   const troubles: (string | null)[] = [];
   const trust = createTrust({ localAuthority: () => certificate("authority").cert });
@@ -28,11 +34,12 @@ function startThread({ ownPorts = [] }: { ownPorts?: number[] } = {}) {
     ownPorts,
     // As of `sender()`.
     idleMs: 3_600_000,
+    waitMs,
     onTrouble: () => troubles.push(thread.trouble),
     report: (error) => reported.push(error),
   });
   onTestFinished(() => thread.stop());
-  return { thread, from: sender({ trust, thread }), reported, troubles };
+  return { thread, from: sender({ trust, thread, connections }), reported, troubles };
 }
 
 /** The next one that starts. */
@@ -145,6 +152,56 @@ test("a connection is used again, not by another sender, and closed with its own
   other.close();
   await second;
   expect(there.sockets).toHaveLength(2);
+});
+
+test("requests beyond the connections wait in their order, and can be stopped", async () => {
+  const settings = { connections: 2 };
+  const { from } = startThread({ connections: () => settings.connections, waitMs: 3_600_000 });
+  const waiting: Socket[] = [];
+  const there = await receiver({ onRequest: (socket) => waiting.push(socket) });
+  const [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map((name) =>
+    post(from, urlOf(there), { body: Buffer.from(name) }),
+  ) as [Sent, Sent, Sent, Sent, Sent];
+  await until(() => waiting.length === 2);
+  d.abort("stopped");
+  expect(await d.done).toMatchObject({ isInterrupted: true });
+  const answerNext = (): unknown => waiting.shift()?.write(ok);
+  answerNext();
+  await Promise.race([a.done, b.done]);
+  await until(() => waiting.length === 2);
+  settings.connections = 1;
+  const f = post(from, urlOf(there), { body: Buffer.from("f") });
+  answerNext();
+  answerNext();
+  await Promise.all([a.done, b.done, c.done]);
+  await until(() => waiting.length === 1);
+  answerNext();
+  await e.done;
+  await until(() => waiting.length === 1);
+  answerNext();
+  expect(await f.done).toMatchObject({ outcome: "answered" });
+  expect(there.sockets).toHaveLength(2);
+  const bodies = there.received.join("").match(/(?<=\r\n\r\n)[a-f]/g);
+  expect(bodies?.toSorted()).toEqual(["a", "b", "c", "e", "f"]);
+});
+
+test("a request that has waited for too long comes back unsent, the newest first", async () => {
+  const { from } = startThread({ connections: () => 1, waitMs: 1 });
+  const silent = await receiver({});
+  const first = post(from, urlOf(silent));
+  const back: string[] = [];
+  const waiting = ["b", "c"].map(async (name) => {
+    const result = await post(from, urlOf(silent), { body: Buffer.from(name) }).done;
+    back.push(name);
+    return result;
+  });
+  expect(await Promise.all(waiting)).toMatchObject([{ isUnsent: true }, { isUnsent: true }]);
+  expect(back).toEqual(["c", "b"]);
+  await until(() => silent.received[0]?.endsWith("}"));
+  first.abort("stopped");
+  await first.done;
+  await closed(silent.sockets[0]);
+  expect(silent.received).toHaveLength(1);
 });
 
 test("when the thread is killed, its requests are interrupted, and later ones wait for the next thread", async () => {

@@ -31,6 +31,8 @@ type DeliveryThreadOptions = {
   ownPorts: readonly number[];
   /** How long a connection waits for its next request; left out, as without a thread. */
   idleMs?: number | undefined;
+  /** How long a request waits for a connection before it comes back; the thread's own when left out. */
+  waitMs?: number | undefined;
   /** The trouble has begun or ended. */
   onTrouble: () => void;
   report: (error: unknown) => void;
@@ -69,13 +71,13 @@ export class DeliveryThread {
     return this.#state !== "useless" && !this.#options.ownPorts.includes(target.port);
   }
 
-  createCarrier(): Carrier {
-    const carrier = this.#nextCarrier++;
+  createCarrier(connections: () => number): Carrier {
+    const carrier = { id: this.#nextCarrier++, connections };
     return {
       carry: (target, request, head) => this.#carry(carrier, target, request, head),
       close: () => {
         if (this.#worker === null) return;
-        this.#outgoing.closedCarriers.push(carrier);
+        this.#outgoing.closedCarriers.push(carrier.id);
         this.#schedule();
       },
     };
@@ -88,11 +90,17 @@ export class DeliveryThread {
     await this.#worker?.terminate();
   }
 
-  #carry(carrier: number, target: Target, request: SendRequest, head: string): Exchange {
+  #carry(
+    carrier: { id: number; connections: () => number },
+    target: Target,
+    request: SendRequest,
+    head: string,
+  ): Exchange {
     const id = this.#nextId++;
     const { sends } = this.#outgoing;
     sends.ids.push(id);
-    sends.carriers.push(carrier);
+    sends.carriers.push(carrier.id);
+    sends.connections.push(carrier.connections());
     sends.urls.push(request.url);
     sends.heads.push(head);
     sends.timeouts.push(request.timeoutMs ?? -1);
@@ -147,7 +155,7 @@ export class DeliveryThread {
     const worker = new Worker(new URL(file, import.meta.url), {
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb },
-      workerData: { idleMs: this.#options.idleMs },
+      workerData: { idleMs: this.#options.idleMs, waitMs: this.#options.waitMs },
     });
     let reason: unknown = null;
     worker.on("message", (message: FromThread | "ready") => {
@@ -186,6 +194,10 @@ export class DeliveryThread {
       }
       exchange.resolve(result);
     }
+    for (const id of message.unsent) {
+      this.#underWay.get(id)?.resolve(unsent);
+      this.#underWay.delete(id);
+    }
   }
 
   #ended(reason: unknown): void {
@@ -220,6 +232,14 @@ const interrupted: ExchangeResult = {
   response: null,
 };
 
+const unsent: ExchangeResult = {
+  outcome: "connection_error",
+  error: null,
+  isUnsent: true,
+  requestHead: "",
+  response: null,
+};
+
 function noMessage(): ToThread {
   return {
     sends: {
@@ -228,6 +248,7 @@ function noMessage(): ToThread {
       urls: [],
       heads: [],
       timeouts: [],
+      connections: [],
       sizes: [],
       bodies: new Uint8Array(0),
     },

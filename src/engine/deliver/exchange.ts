@@ -41,6 +41,8 @@ export type ExchangeResult = {
   durationMs?: number;
   /** The thread that sent it has ended: nobody knows whether the receiver has the request. */
   isInterrupted?: true;
+  /** It has waited for a connection in the other thread, and comes back without having been sent. */
+  isUnsent?: true;
 };
 
 export type SendRequest = {

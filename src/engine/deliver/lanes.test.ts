@@ -1,19 +1,30 @@
 import { expect, test } from "vitest";
 import type { WebhookId } from "../../domain/ids.ts";
 import { nextTurn } from "../real-time.ts";
+import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
-import { createLanes } from "./sender.ts";
+import { createLanes, type LaneEnd, type LaneTask } from "./sender.ts";
 
 const one = 1 as WebhookId;
 const other = 2 as WebhookId;
 
+type Ends = { resolve: (how: LaneEnd) => void; reject: (error: Error) => void };
+
+/** Only `http://127.0.0.1:9/` is a port of this process's. */
 function startLanes(connections: number) {
   const reported: unknown[] = [];
   const started: string[] = [];
-  const ends = new Map<string, { resolve: () => void; reject: (error: Error) => void }>();
+  const ends = new Map<string, Ends>();
   const settings = { connections };
+  const trust = createTrust();
   const lanes = createLanes({
-    trust: createTrust(),
+    trust,
+    thread: new DeliveryThread({
+      trust,
+      ownPorts: [9],
+      onTrouble: () => {},
+      report: (error) => reported.push(error),
+    }),
     connections: () => settings.connections,
     report: (error) => reported.push(error),
   });
@@ -22,19 +33,27 @@ function startLanes(connections: number) {
     settings,
     reported,
     started,
-    add(id: WebhookId, name: string): void {
-      lanes.of(id).add({
+    add(id: WebhookId, name: string, port = 9): void {
+      const task: LaneTask = {
+        url: `http://127.0.0.1:${port}/`,
         start() {
           started.push(name);
-          const { promise, resolve, reject } = Promise.withResolvers<void>();
-          ends.set(name, { resolve, reject });
+          const { promise, resolve, reject } = Promise.withResolvers<LaneEnd>();
+          ends.set(name, {
+            resolve(how) {
+              if (how === "unsent") lanes.of(id).putBack(task);
+              resolve(how);
+            },
+            reject,
+          });
           return promise;
         },
-      });
+      };
+      lanes.of(id).add(task);
     },
-    async end(name: string, error?: Error): Promise<void> {
-      if (error === undefined) ends.get(name)?.resolve();
-      else ends.get(name)?.reject(error);
+    async end(name: string, how: LaneEnd | Error = "slow"): Promise<void> {
+      if (how instanceof Error) ends.get(name)?.reject(how);
+      else ends.get(name)?.resolve(how);
       await nextTurn();
     },
   };
@@ -103,4 +122,49 @@ test("a lane that is not configured any more is closed when it is empty, and a n
   lanes.closeUnused(new Set([other]));
   expect(lanes.of(one)).not.toBe(lane);
   expect(lanes.of(other)).toBe(kept);
+});
+
+test("while a receiver is quick, three times as many are with the delivery thread as it has connections", async () => {
+  const { started, add, end } = startLanes(2);
+  for (const name of "abcdefghijk") add(one, name, 10);
+  expect(started).toEqual(["a", "b"]);
+  await end("a", "quick");
+  expect(started.join("")).toBe("abcdefg");
+  await end("b", "slow");
+  expect(started.join("")).toBe("abcdefg");
+  for (const name of "cdef") await end(name, "slow");
+  expect(started.join("")).toBe("abcdefgh");
+  await end("g", "quick");
+  expect(started.join("")).toBe("abcdefghijk");
+});
+
+test("those that come back unsent start again first, in their order, and no more are sent ahead", async () => {
+  const { lanes, started, add, end } = startLanes(1);
+  for (const name of "abcdef") add(one, name, 10);
+  await end("a", "quick");
+  expect(started.join("")).toBe("abcd");
+  for (const name of "dc") await end(name, "unsent");
+  expect([started.join(""), lanes.load(one)]).toEqual(["abcd", 5]);
+  await end("b", "slow");
+  for (const name of "cdef") await end(name, "slow");
+  expect([started.join(""), lanes.load(one)]).toEqual(["abcdcdef", 0]);
+  add(one, "g", 10);
+  await end("g", "unsent");
+  expect([started.join(""), lanes.load(one)]).toEqual(["abcdcdefgg", 1]);
+});
+
+test("nothing is sent ahead to a test endpoint, nor to the thread while an endpoint has a request", async () => {
+  const { started, add, end } = startLanes(1);
+  add(one, "a");
+  for (const name of "bc") add(one, name, 10);
+  add(one, "d");
+  for (const name of "efg") add(one, name, 10);
+  await end("a", "quick");
+  expect(started.join("")).toBe("abc");
+  await end("b", "quick");
+  expect(started.join("")).toBe("abc");
+  await end("c", "quick");
+  expect(started.join("")).toBe("abcd");
+  await end("d", "quick");
+  expect(started.join("")).toBe("abcdefg");
 });

@@ -29,7 +29,7 @@ import type { Changes } from "../pipeline.ts";
 import type { ClaimedDelivery, RecordedAttempt, UnderWay } from "../ports.ts";
 import { monotonic } from "../real-time.ts";
 import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";
-import type { Lanes } from "./sender.ts";
+import type { LaneEnd, Lanes, LaneTask } from "./sender.ts";
 import type { Recorder } from "./recorder.ts";
 import type { AttemptTrace, DeliveryTraces } from "../traces/traces.ts";
 
@@ -50,12 +50,17 @@ export type RoundsOptions = {
   traces?: DeliveryTraces | undefined;
 };
 
+/** A receiver that answers sooner has others sent ahead. */
+const quickMs = 20;
+
 type Round = {
   delivery: ClaimedDelivery;
   destination: Destination;
   profile: RetryProfile;
   /** When its first attempt got its connection; null before. The next round counts from here. */
   startedAt: number | null;
+  /** Attempts that got a connection, or are to get the next. */
+  started: number;
   /** Attempts that have not ended. */
   open: number;
   finished: Set<WebhookId>;
@@ -128,6 +133,7 @@ export class Rounds {
       destination,
       profile,
       startedAt: null,
+      started: 0,
       open: webhooks.length,
       finished,
       succeeded: false,
@@ -152,7 +158,11 @@ export class Rounds {
         delivery.mapped === undefined
           ? [...own, ...Object.entries(webhook.headers)]
           : mappedHeaders(delivery.mapped, destination, vendor, delivery.payload.length > 0);
-      lanes.of(webhook.id).add({ start: () => this.#attempt(round, webhook, headers) });
+      const task: LaneTask = {
+        url: webhook.url,
+        start: () => this.#attempt(round, webhook, headers, task),
+      };
+      lanes.of(webhook.id).add(task);
     }
   }
 
@@ -184,7 +194,12 @@ export class Rounds {
     this.#options.traces?.forget();
   }
 
-  async #attempt(round: Round, webhook: Webhook, headers: [string, string][]): Promise<void> {
+  async #attempt(
+    round: Round,
+    webhook: Webhook,
+    headers: [string, string][],
+    task: LaneTask,
+  ): Promise<LaneEnd> {
     const { clock, holds, activity, lanes, recorder, traces } = this.#options;
     const { delivery, profile } = round;
     const now = clock.now();
@@ -194,9 +209,10 @@ export class Rounds {
     if (now > windowEnd) {
       this.#endAttempt(round, webhook, null);
       recorder.endWhenRecorded(work);
-      return;
+      return "slow";
     }
     round.startedAt ??= now;
+    round.started += 1;
     const trace = traces?.begin(delivery, webhook);
     const running = startAttempt({
       sender: lanes.of(webhook.id).sender,
@@ -219,11 +235,23 @@ export class Rounds {
     });
     const result = await running.done;
     this.#attempts.delete(running);
+    if (running.isUnsent) {
+      round.started -= 1;
+      if (round.started === 0) round.startedAt = null;
+      this.#inLaneOf(webhook).add(round);
+      lanes.of(webhook.id).putBack(task);
+      work.end();
+      return "unsent";
+    }
     if (result === null) {
-      if (this.#abandoned.has(running)) return work.end();
+      if (this.#abandoned.has(running)) {
+        work.end();
+        return "slow";
+      }
       round.interrupted = true;
       this.#endAttempt(round, webhook, null);
       recorder.endWhenRecorded(work);
+      return "slow";
     } else {
       trace?.end(result);
       const status = result.outcome === "http_error" ? (result.response?.status ?? null) : null;
@@ -241,6 +269,7 @@ export class Rounds {
       recorder.attempt(attempt, messagesOf(delivery));
       recorder.endWhenRecorded(work);
       this.#endAttempt(round, webhook, attempt);
+      return attempt.durationMs < quickMs ? "quick" : "slow";
     }
   }
 

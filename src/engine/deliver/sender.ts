@@ -14,6 +14,8 @@ import type { WebhookId } from "../../domain/ids.ts";
 
 export type Sender = {
   send(request: SendRequest): Exchange;
+  /** Whether requests to this URL are carried in the delivery thread. */
+  isAway(url: string): boolean;
   /** Closes the idle connections, and the others as soon as their exchange is over. */
   close(): void;
 };
@@ -51,19 +53,29 @@ export function createCarrier({
  */
 export function createSender({
   thread,
+  connections = () => Infinity,
   ...options
-}: CarrierOptions & { thread?: DeliveryThread | undefined }): Sender {
+}: CarrierOptions & {
+  thread?: DeliveryThread | undefined;
+  /** That the thread opens at most; in process, the caller counts. */
+  connections?: () => number;
+}): Sender {
   const targets = createTargets();
   const here = createCarrier(options);
-  const there = thread?.createCarrier();
+  const there = thread?.createCarrier(connections);
+  const isFor = (target: Target): boolean => thread?.isFor(target) === true;
   return {
+    isAway(url) {
+      const target = targets(url);
+      return target !== null && isFor(target);
+    },
     send(request) {
       const target = targets(request.url);
       if (!target)
         return refused("invalid_url", "The URL of the webhook is not a full http or https URL.");
       const problem = headProblem(request.headers);
       if (problem) return refused("invalid_header", problem);
-      const carrier = there !== undefined && thread?.isFor(target) === true ? there : here;
+      const carrier = there !== undefined && isFor(target) ? there : here;
       return carrier.carry(target, request, writeRequestHead(target, request));
     },
     close() {
@@ -272,10 +284,24 @@ function prove(origin: Origin, idleForMs: number): void {
   origin.safeMs = Math.max(origin.safeMs, idleForMs * provenShare);
 }
 
-type LaneTask = {
+/**
+ * How an attempt leaves its lane: `unsent`, when no connection became free for it in the delivery
+ * thread, and `quick`, when its response came so soon that others may be sent ahead.
+ */
+export type LaneEnd = "unsent" | "quick" | "slow";
+
+export type LaneTask = {
+  url: string;
   /** Called when a connection is free; the promise resolves when it is free again. */
-  start(): Promise<void>;
+  start(): Promise<LaneEnd>;
 };
+
+/**
+ * For each of its connections, the delivery thread gets so many more requests, which wait there: it
+ * has work while the main thread commits. Only while the receiver is quick, because they count as
+ * attempts in progress.
+ */
+const sentAhead = 2;
 
 type LaneOptions = { sender: Sender; connections: () => number; report: (error: unknown) => void };
 
@@ -289,6 +315,9 @@ class Lane {
   readonly #connections: () => number;
   readonly #report: (error: unknown) => void;
   #active = 0;
+  /** Of these, carried in the main thread. */
+  #here = 0;
+  #isQuick = false;
   #queue: LaneTask[] = [];
   #head = 0;
 
@@ -312,6 +341,12 @@ class Lane {
     this.#next();
   }
 
+  /** One that has started comes back. It is the next to start. */
+  putBack(task: LaneTask): void {
+    if (this.#head === 0) this.#queue.unshift(task);
+    else this.#queue[(this.#head -= 1)] = task;
+  }
+
   /** Removes what has not started. */
   clear(): void {
     this.#queue = [];
@@ -319,24 +354,35 @@ class Lane {
   }
 
   #next(): void {
-    while (this.#active < this.#connections() && this.#head < this.#queue.length) {
+    for (;;) {
       const task = this.#queue[this.#head];
+      if (task === undefined) return;
+      const isAway = this.sender.isAway(task.url);
+      const isAhead = this.#isQuick && isAway && this.#here === 0;
+      if (this.#active >= this.#connections() * (isAhead ? 1 + sentAhead : 1)) return;
       this.#head += 1;
       if (this.#head > 1024 && this.#head * 2 > this.#queue.length) {
         this.#queue = this.#queue.slice(this.#head);
         this.#head = 0;
       }
-      if (task === undefined) continue;
-      this.#active += 1;
-      const free = (): void => {
-        this.#active -= 1;
-        this.#next();
-      };
-      task.start().then(free, (error: unknown) => {
-        this.#report(error);
-        free();
-      });
+      this.#start(task, isAway);
     }
+  }
+
+  #start(task: LaneTask, isAway: boolean): void {
+    const here = isAway ? 0 : 1;
+    this.#active += 1;
+    this.#here += here;
+    const end = (how: LaneEnd): void => {
+      this.#isQuick = how === "quick";
+      this.#active -= 1;
+      this.#here -= here;
+      this.#next();
+    };
+    task.start().then(end, (error: unknown) => {
+      this.#report(error);
+      end("slow");
+    });
   }
 }
 
@@ -358,7 +404,8 @@ export function createLanes({ trust, thread, idleMs, connections, report }: Lane
     of(id: WebhookId): Lane {
       let lane = lanes.get(id);
       if (lane === undefined) {
-        lane = new Lane({ sender: createSender({ trust, thread, idleMs }), connections, report });
+        const sender = createSender({ trust, thread, connections, idleMs });
+        lane = new Lane({ sender, connections, report });
         lanes.set(id, lane);
       }
       return lane;

@@ -5,92 +5,169 @@
  */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { monotonic } from "../real-time.ts";
+import { monotonic, startTimer, type RealTimer } from "../real-time.ts";
 import { createTargets, createTrust } from "./dial.ts";
-import type { Carrier, Exchange } from "./exchange.ts";
+import type { Phase } from "../ports.ts";
+import type { Carrier, Exchange, SendRequest } from "./exchange.ts";
 import { createCarrier } from "./sender.ts";
 import {
   inColumns,
   phaseOrder,
   timesOfEach,
   type Ended,
+  type FromThread,
   type ToThread,
 } from "./thread-messages.ts";
 
+/**
+ * How long a request waits for a connection: longer than the main thread needs for a commit. A quick
+ * receiver takes all that wait in less.
+ */
+const defaultWaitMs = 50;
+
+type HostOptions = { idleMs: number | undefined; waitMs: number | undefined };
+
+/** The requests of one lane. Those that wait for a connection are in the order of their arrival. */
+type Lane = {
+  carrier: Carrier;
+  carried: number;
+  connections: number;
+  waiting: { id: number; since: number; carry: () => void }[];
+  /** Looks for those that have waited for too long. */
+  timer: RealTimer | null;
+};
+
 function serve(
   port: NonNullable<typeof parentPort>,
-  { idleMs }: { idleMs: number | undefined },
+  { idleMs, waitMs = defaultWaitMs }: HostOptions,
 ): void {
   let localAuthority: string | null = null;
   const trust = createTrust({ localAuthority: () => localAuthority });
   const targets = createTargets();
-  const carriers = new Map<number, Carrier>();
+  const lanes = new Map<number, Lane>();
   const underWay = new Map<number, Exchange>();
   let ended: Ended[] = [];
 
-  function carrierOf(id: number): Carrier {
-    let carrier = carriers.get(id);
-    if (carrier === undefined) {
-      carrier = createCarrier({ trust, idleMs });
-      carriers.set(id, carrier);
+  function laneOf(id: number): Lane {
+    let lane = lanes.get(id);
+    if (lane === undefined) {
+      lane = {
+        carrier: createCarrier({ trust, idleMs }),
+        carried: 0,
+        connections: 1,
+        waiting: [],
+        timer: null,
+      };
+      lanes.set(id, lane);
     }
-    return carrier;
+    return lane;
   }
 
-  function send({ ids, carriers, urls, heads, timeouts, sizes, bodies }: ToThread["sends"]): void {
+  function send({ ids, carriers, connections, sizes, ...columns }: ToThread["sends"]): void {
+    const { urls, heads, timeouts, bodies } = columns;
+    const since = monotonic();
     let offset = 0;
     for (const [place, id] of ids.entries()) {
+      const lane = laneOf(carriers[place] as number);
+      lane.connections = connections[place] as number;
       const size = sizes[place] as number;
       const timeoutMs = timeouts[place] as number;
-      const times = Array.from({ length: timesOfEach }, () => -1);
-      const startedAt = monotonic();
-      const target = targets(urls[place] as string);
-      // The main thread has parsed it.
-      if (target === null) continue;
-      const exchange = carrierOf(carriers[place] as number).carry(
-        target,
-        {
-          url: urls[place] as string,
-          headers: [],
-          body: bodies.subarray(offset, offset + size),
-          timeoutMs: timeoutMs < 0 ? undefined : timeoutMs,
-          onPhase: (phase) => {
-            times[phaseOrder.indexOf(phase)] = monotonic() - startedAt;
-          },
-          onSocket: () => {},
-        },
-        heads[place] as string,
-      );
+      const request = {
+        id,
+        url: urls[place] as string,
+        head: heads[place] as string,
+        body: bodies.subarray(offset, offset + size),
+        timeoutMs: timeoutMs < 0 ? undefined : timeoutMs,
+      };
       offset += size;
-      underWay.set(id, exchange);
-      void exchange.done.then((result) => {
-        underWay.delete(id);
-        times[timesOfEach - 1] = monotonic() - startedAt;
-        if (ended.length === 0) setImmediate(answer);
-        ended.push({ id, result, times });
-      });
+      lane.waiting.push({ id, since, carry: () => carry(lane, request) });
+      carryNext(lane);
+      if (lane.waiting.length > 0) lane.timer ??= startTimer(waitMs, () => handBack(lane));
     }
+  }
+
+  function carryNext(lane: Lane): void {
+    while (lane.carried < lane.connections && lane.waiting.length > 0)
+      lane.waiting.shift()?.carry();
+  }
+
+  function carry(
+    lane: Lane,
+    {
+      id,
+      head,
+      ...request
+    }: Pick<SendRequest, "url" | "body" | "timeoutMs"> & {
+      id: number;
+      head: string;
+    },
+  ): void {
+    const times = Array.from({ length: timesOfEach }, () => -1);
+    const startedAt = monotonic();
+    const target = targets(request.url);
+    // The main thread has parsed it.
+    if (target === null) return;
+    const onPhase = (phase: Phase): void => {
+      times[phaseOrder.indexOf(phase)] = monotonic() - startedAt;
+    };
+    const exchange = lane.carrier.carry(
+      target,
+      { ...request, headers: [], onPhase, onSocket: () => {} },
+      head,
+    );
+    lane.carried += 1;
+    underWay.set(id, exchange);
+    void exchange.done.then((result) => {
+      underWay.delete(id);
+      times[timesOfEach - 1] = monotonic() - startedAt;
+      if (ended.length === 0) setImmediate(answer);
+      ended.push({ id, result, times });
+      lane.carried -= 1;
+      carryNext(lane);
+    });
+  }
+
+  /** What has waited for too long, so that nothing seems to be in progress that is not. */
+  function handBack(lane: Lane): void {
+    const until = monotonic() - waitMs;
+    const stays = lane.waiting.findIndex(({ since }) => since > until);
+    const late = lane.waiting.splice(0, stays < 0 ? lane.waiting.length : stays);
+    if (late.length > 0) post(inColumns([], late.map(({ id }) => id).reverse()));
+    const [first] = lane.waiting;
+    lane.timer =
+      first === undefined
+        ? null
+        : startTimer(Math.max(1, first.since - until), () => handBack(lane));
   }
 
   function answer(): void {
     const message = inColumns(ended);
     ended = [];
+    post(message);
+  }
+
+  function post(message: FromThread): void {
     port.postMessage(message, [message.bodies.buffer, message.times.buffer] as ArrayBuffer[]);
+  }
+
+  function abort(ids: ReadonlySet<number>): void {
+    for (const lane of lanes.values()) lane.waiting = lane.waiting.filter(({ id }) => !ids.has(id));
+    for (const id of ids) underWay.get(id)?.abort("stopped");
   }
 
   port.on("message", ({ sends, aborts, closedCarriers, localAuthority: pem }: ToThread) => {
     localAuthority ??= pem;
     send(sends);
-    for (const id of aborts) underWay.get(id)?.abort("stopped");
+    if (aborts.length > 0) abort(new Set(aborts));
     for (const id of closedCarriers) {
-      carriers.get(id)?.close();
-      carriers.delete(id);
+      lanes.get(id)?.carrier.close();
+      lanes.delete(id);
     }
   });
 }
 
 if (parentPort !== null) {
-  serve(parentPort, workerData as { idleMs: number | undefined });
+  serve(parentPort, workerData as HostOptions);
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- not a window
   parentPort.postMessage("ready");
 }

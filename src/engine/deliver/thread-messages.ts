@@ -18,6 +18,8 @@ export type ToThread = {
     heads: string[];
     /** Negative without a deadline. */
     timeouts: number[];
+    /** As many of its carrier are carried at once, and the others wait for a connection. */
+    connections: number[];
     sizes: number[];
     /** One after the other. */
     bodies: Uint8Array;
@@ -43,6 +45,8 @@ export type FromThread = {
   bodies: Uint8Array;
   /** The phases of `phaseOrder` and the duration for each; -1 for phases that did not happen. */
   times: Float64Array;
+  /** Those that have waited for a connection for too long, newest first. */
+  unsent: number[];
 };
 
 export const timesOfEach = phaseOrder.length + 1;
@@ -50,7 +54,7 @@ export const timesOfEach = phaseOrder.length + 1;
 /** A request that has ended in the thread, and when its phases were. */
 export type Ended = { id: number; result: ExchangeResult; times: number[] };
 
-export function inColumns(ended: readonly Ended[]): FromThread {
+export function inColumns(ended: readonly Ended[], unsent: number[] = []): FromThread {
   const responses = ended.map(({ result }) => result.response);
   const size = responses.reduce((sum, response) => sum + (response?.body.length ?? 0), 0);
   const message: FromThread = {
@@ -64,6 +68,7 @@ export function inColumns(ended: readonly Ended[]): FromThread {
     lengths: responses.map((response) => response?.bodyLength ?? 0),
     bodies: new Uint8Array(size),
     times: new Float64Array(ended.length * timesOfEach),
+    unsent,
   };
   let offset = 0;
   for (const [place, { result, times }] of ended.entries()) {

@@ -47,11 +47,21 @@ export type RefreshMessage = (id: number, change: OfMessage) => void;
  */
 const maxUnwritten = 1000;
 
-/** A delivery, and the state of its row: `queued`. */
-type Claimed = DeliveryKey & { destination_id: number; state: number };
+/** What a claim, and the record of its end, need of a delivery's row. */
+export type Claimable = DeliveryKey & {
+  destination_id: number;
+  state: number;
+  rounds: number;
+  window_round: number;
+  first_attempt_at: number | null;
+};
+
+export const claimable =
+  "SELECT id, message_id, destination_id, state, shape, rounds, window_round, first_attempt_at FROM deliveries";
 
 export class Claims {
-  readonly #unwritten = new Map<number, Claimed>();
+  /** Their rows, which nobody changes before the claim is written. */
+  readonly #unwritten = new Map<number, Claimable>();
   readonly #ofDestination = new Map<number, number>();
   readonly #claimedUpTo = new Map<number, number>();
   /** Of each destination, the newest that was ever claimed. */
@@ -100,7 +110,7 @@ export class Claims {
   }
 
   /** Claims these, which are the oldest of a destination that are queued. */
-  add(destination: number, claimed: readonly Claimed[]): void {
+  add(destination: number, claimed: readonly Claimable[]): void {
     for (const each of claimed) this.#put(each);
     const last = claimed.at(-1)?.id;
     if (last === undefined) return;
@@ -112,7 +122,7 @@ export class Claims {
     this.#newest.set(destination, Math.max(last, this.#newest.get(destination) ?? 0));
   }
 
-  #put(claimed: Claimed): void {
+  #put(claimed: Claimable): void {
     this.#unwritten.set(claimed.id, claimed);
     this.#ofDestination.set(claimed.destination_id, this.count(claimed.destination_id) + 1);
   }
@@ -122,15 +132,14 @@ export class Claims {
     this.#claimedUpTo.delete(destination);
   }
 
-  /** In the transaction that writes what became of it: true when its claim was not written. */
-  takeOut(id: number): boolean {
+  /** In the transaction that writes what became of it: its row when its claim was not written. */
+  takeOut(id: number): Claimable | undefined {
     const claimed = this.#remove(id);
-    if (claimed === undefined) return false;
-    this.#transactions.onRollback(() => this.#put(claimed));
-    return true;
+    if (claimed !== undefined) this.#transactions.onRollback(() => this.#put(claimed));
+    return claimed;
   }
 
-  #remove(id: number): Claimed | undefined {
+  #remove(id: number): Claimable | undefined {
     const claimed = this.#unwritten.get(id);
     if (claimed === undefined) return undefined;
     this.#unwritten.delete(id);
@@ -139,7 +148,7 @@ export class Claims {
   }
 
   /** In a transaction. */
-  writeOne({ id, destination_id, state }: Omit<Claimed, "message_id" | "shape">): void {
+  writeOne({ id, destination_id, state }: Pick<Claimable, "id" | "destination_id" | "state">): void {
     this.#take.run(id);
     this.#counts.delivery(destination_id, state, -1);
     this.#counts.delivery(destination_id, sending, 1);
@@ -173,17 +182,6 @@ export function seeing<Methods extends object>(see: () => void, methods: Methods
   ) as Methods;
 }
 
-type Claimable = {
-  id: number;
-  message_id: number;
-  destination_id: number;
-  state: number;
-  shape: number;
-  rounds: number;
-  window_round: number;
-  first_attempt_at: number | null;
-};
-
 type ClaimingParts = {
   db: Db;
   mapped: MappedRequests;
@@ -203,8 +201,6 @@ export function claiming({
   claims,
   refreshMessage,
 }: ClaimingParts): Pick<DeliveryStore, "claim" | "countRunnable"> {
-  const claimable =
-    "SELECT id, message_id, destination_id, state, shape, rounds, window_round, first_attempt_at FROM deliveries";
   const due = db.prepare<[number, number, number], Claimable>(
     `${claimable} WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ?`,
   );

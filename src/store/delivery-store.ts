@@ -12,7 +12,16 @@
 import type { DeliveryId, DestinationId, MessageRowId } from "../domain/ids.ts";
 import type { AttemptRecord, DeliveryStore, DeliverySummary } from "../engine/ports.ts";
 import { deliveryStateAt, outcomeCode, stateCode } from "./codes.ts";
-import { Claims, claiming, moved, seeing, type OfMessage, type RefreshMessage } from "./claims.ts";
+import {
+  claimable,
+  type Claimable,
+  Claims,
+  claiming,
+  moved,
+  seeing,
+  type OfMessage,
+  type RefreshMessage,
+} from "./claims.ts";
 import type { Counts, MessageKind } from "./counts.ts";
 import { deliverySummary, type DeliveryRow } from "./delivery-queries.ts";
 import { deliveriesOfMessage, type DeliveryKey, type MappedRequests } from "./mapped-requests.ts";
@@ -127,7 +136,7 @@ function allOf(known: string | null, outcomes: readonly string[]): string {
  * passed over.
  */
 function recording({ db, counts, mapped, claims, refreshMessage }: Parts): DeliveryStore["record"] {
-  const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
+  const one = db.prepare<[number], Claimable>(`${claimable} WHERE id = ?`);
   const setDeliveryState = db.prepare(
     "UPDATE deliveries SET state = ?, reason = ?, next_attempt_at = ?, first_attempt_at = coalesce(?, first_attempt_at) WHERE id = ?",
   );
@@ -156,16 +165,20 @@ function recording({ db, counts, mapped, claims, refreshMessage }: Parts): Deliv
     const touch = (id: number): Touched | null => {
       let delivery = deliveries.get(id);
       if (delivery === undefined) {
-        const row = one.get(id);
         const claimed = claims.takeOut(id);
+        const row = claimed ?? one.get(id);
         delivery =
           row === undefined
             ? null
             : {
-                ...row,
+                id,
+                destination_id: row.destination_id,
+                state: row.state,
+                window_round: row.window_round,
+                first_attempt_at: row.first_attempt_at,
                 before: row.state,
                 firstAt: null,
-                claimed,
+                claimed: claimed !== undefined,
                 messages: mapped.messagesOf(row),
               };
         deliveries.set(id, delivery);
@@ -343,7 +356,7 @@ function insertingAttempt(db: Db) {
  * A delivery within one recording; `before` is the state of its row, `firstAt` is the start of its first attempt that no change of
  * state has taken note of yet, `claimed` says that its row does not have its claim yet.
  */
-type Touched = DeliveryRow & {
+type Touched = Omit<Claimable, "message_id" | "shape" | "rounds"> & {
   before: number;
   firstAt: number | null;
   claimed: boolean;

@@ -157,8 +157,9 @@ describe("an idle limit of 50 ms that nobody announces", () => {
     const there = await receiver({
       // From its first answer on: a connection that is new may wait for its request on a busy
       // machine.
+      onConnection: (socket) => socket.on("timeout", () => end(socket)),
       onRequest: (socket) => {
-        socket.setTimeout(50, () => end(socket));
+        socket.setTimeout(50);
         socket.write(silent);
       },
     });

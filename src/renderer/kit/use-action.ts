@@ -8,10 +8,10 @@ export type Action = {
   problem: Error | null;
   isBusy: boolean;
   /**
-   * Starts the action. Does nothing while the previous one runs; actions with a different `what` do
-   * not block each other.
+   * Starts the action. Does nothing while the one with the same name runs: give each action a name
+   * of its own, with the id of its thing, so that only a second press of the same button is ignored.
    */
-  run(action: () => Promise<unknown>, what?: string): void;
+  run(name: string, action: () => Promise<unknown>): void;
   /**
    * A value that was chosen, or a press of which each counts: none is left out. Resolves to whether
    * it succeeded.
@@ -38,18 +38,18 @@ export function actionStore(): UseBoundStore<StoreApi<Action>> {
         return false;
       }
     };
-    const guarded = async (action: () => Promise<unknown>, what: string): Promise<void> => {
-      if (underWay.has(what)) return;
-      underWay.add(what);
+    const guarded = async (name: string, action: () => Promise<unknown>): Promise<void> => {
+      if (underWay.has(name)) return;
+      underWay.add(name);
       set({ isBusy: true });
       await outcome(action);
-      underWay.delete(what);
+      underWay.delete(name);
       set({ isBusy: underWay.size > 0 });
     };
     return {
       problem: null,
       isBusy: false,
-      run: (action, what = "") => void guarded(action, what),
+      run: (name, action) => void guarded(name, action),
       attempt: outcome,
       clear: () => set({ problem: null }),
     };

@@ -162,11 +162,13 @@ export function fileNameOf(kind: ExportKind, at: string): string {
   return `hookyard-${at.slice(0, 19).replaceAll(":", "-")}.${kind}`;
 }
 
+/** Makes a scenario of messages; `which` tells one choice of them from another. */
+export type OnRecord = (which: string, idsOf: () => Promise<readonly string[]>) => void;
+
 type ExportOptions = {
   selected: readonly string[];
   filter: ListFilter | null;
-  /** Makes a scenario of messages. */
-  onRecord: (idsOf: () => Promise<readonly string[]>) => void;
+  onRecord: OnRecord;
   /** Shares these, or those that match. */
   onShare: (ids: readonly string[] | null) => void;
 };
@@ -205,13 +207,16 @@ export function exportItems({ selected, filter, onRecord, onShare }: ExportOptio
       label: `A scenario of ${those.charAt(0).toLowerCase()}${those.slice(1)}`,
       icon: "scenarios",
       disabled: selected.length === 0,
-      onSelect: () => onRecord(async () => selected),
+      onSelect: () => onRecord(selected.join(" "), async () => selected),
     },
     {
       label: `A scenario of ${which.charAt(0).toLowerCase()}${which.slice(1)}`,
       icon: "scenarios",
       disabled: filter === null,
-      onSelect: () => (filter === null ? undefined : onRecord(() => newestMatching(filter))),
+      onSelect: () => 
+        filter === null
+          ? undefined
+          : onRecord(JSON.stringify(filter), () => newestMatching(filter)),
     },
     "line",
     {

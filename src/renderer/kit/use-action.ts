@@ -1,7 +1,8 @@
 /** Runs the action of a button: once at a time, with the sentence of its error. */
 
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { create, type StoreApi, type UseBoundStore } from "zustand";
+import { isNoConnection } from "../transport/transport.ts";
 
 export type Action = {
   /** Until the next one begins. */
@@ -20,8 +21,20 @@ export type Action = {
   clear(): void;
 };
 
+/** How often the connection came back. */
+export const useReturns = create<{ count: number }>()(() => ({ count: 0 }));
+
 export function useAction(): Action {
   const [useStore] = useState(actionStore);
+  // What said that Hookyard does not respond is no longer true.
+  useEffect(
+    () =>
+      useReturns.subscribe(() => {
+        const { problem, clear } = useStore.getState();
+        if (isNoConnection(problem)) clear();
+      }),
+    [useStore],
+  );
   return useStore();
 }
 

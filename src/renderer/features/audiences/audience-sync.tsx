@@ -18,7 +18,10 @@ import type { Audience } from "./computed-draft.ts";
 import { NumberField } from "./condition-fields.tsx";
 
 type SyncStepProps = {
-  synced: Pick<Audience, "id" | "syncing" | "lastSync" | "cancelledSync" | "nextSyncAt" | "firstSyncs">;
+  synced: Pick<
+    Audience,
+    "id" | "syncing" | "lastSync" | "cancelledSync" | "nextSyncAt" | "firstSyncs"
+  >;
   isDone: boolean;
   /** How many receivers were sent of, and what those are. */
   sent: { users: number; words: string };

@@ -89,7 +89,10 @@ export function ClientCalls({ client: { id, state, generating } }: { client: Cli
           </Button>
         ) : (
           <>
-            <Button small onClick={() => run(`stop ${id}`, () => call("clients.stopGenerating", { id }))}>
+            <Button
+              small
+              onClick={() => run(`stop ${id}`, () => call("clients.stopGenerating", { id }))}
+            >
               Stop
             </Button>
             <span className="muted" role="status">

@@ -21,7 +21,8 @@ export function Suppressions() {
     "suppressions.list",
     search === "" ? { limit } : { limit, search },
   );
-  const lift = (userId: string): void => run(`lift ${userId}`, () => call("suppressions.lift", { userId }));
+  const lift = (userId: string): void =>
+    run(`lift ${userId}`, () => call("suppressions.lift", { userId }));
   return (
     <EditorPane
       label="Suppressed users"

@@ -97,7 +97,9 @@ export function DemoSection() {
     <>
       <div className="actions">
         {isOpen ? (
-          <Button onClick={() => run("close", () => call("workspaces.close", {}))}>Close the demo</Button>
+          <Button onClick={() => run("close", () => call("workspaces.close", {}))}>
+            Close the demo
+          </Button>
         ) : (
           <Button onClick={() => run("open", openDemo)}>Open the demo</Button>
         )}

@@ -79,8 +79,7 @@ export function LiveView() {
     setMarked(new Set());
     showFilter(next, filter);
   };
-  const onRecord: OnRecord = (which, idsOf) =>
-    run(`record ${which}`, () => recordScenario(idsOf));
+  const onRecord: OnRecord = (which, idsOf) => run(`record ${which}`, () => recordScenario(idsOf));
   const isAttempt = openId !== undefined && part === "attempts" && attemptId !== undefined;
   useKeys(
     isAttempt

@@ -48,7 +48,9 @@ export function ReceiversView() {
     );
   const isRunning = check?.state === "running";
   const stop = (): void =>
-    check === undefined ? undefined : run(`stop ${check.id}`, () => call("checks.stop", { id: check.id }));
+    check === undefined
+      ? undefined
+      : run(`stop ${check.id}`, () => call("checks.stop", { id: check.id }));
 
   return (
     <div className="receivers">

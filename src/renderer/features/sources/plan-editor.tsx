@@ -54,10 +54,18 @@ export function PlanEditor({
         <span className="grow" />
         {plan === null ? null : (
           <>
-            <Button small look="quiet" onClick={() => run(`export ${id}`, () => exportPlan(id, name))}>
+            <Button
+              small
+              look="quiet"
+              onClick={() => run(`export ${id}`, () => exportPlan(id, name))}
+            >
               Export
             </Button>
-            <Button small look="quiet" onClick={() => run(`remove ${id}`, () => removePlan(id, onUpdate))}>
+            <Button
+              small
+              look="quiet"
+              onClick={() => run(`remove ${id}`, () => removePlan(id, onUpdate))}
+            >
               Remove
             </Button>
           </>

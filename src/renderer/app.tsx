@@ -26,12 +26,14 @@ import { Button } from "./kit/controls.tsx";
 import { ProblemText } from "./kit/problem.tsx";
 import { pauseOrRun, stepClock } from "./stores/clock.ts";
 import { useCommands, useOverlay } from "./stores/commands.ts";
+import { leaveWhatIsGone } from "./stores/gone.ts";
 import { listenToKeys, useKeys } from "./stores/keys.ts";
 import { followChanges } from "./stores/live-data.ts";
 import { usePlace, type View } from "./stores/place.ts";
 import { usePresenter } from "./stores/presenter.ts";
 import { fiveMinutes, openStory, useStory } from "./stores/story.ts";
 import { useUndoKeys } from "./stores/undo.ts";
+import { listenToRefusals } from "./transport/transport.ts";
 
 const viewsOf: Record<View, () => ReactNode> = {
   live: LiveView,
@@ -61,6 +63,7 @@ export function App() {
 function Inspector() {
   const view = usePlace((place) => place.view);
   useEffect(followChanges, []);
+  useEffect(() => listenToRefusals(leaveWhatIsGone), []);
   useGlobalCommands(navigation);
   useUndoKeys();
   useKeys({

@@ -64,4 +64,24 @@ describe("a test endpoint", () => {
     await endpoints.presets("slow").filter({ hasText: "times out" }).click();
     await expect.poll(() => endpoints.does(1).inputValue()).toBe("hang");
   });
+
+  test("is created from a preset while another one is, and twice from none of them", async ({
+    open,
+    inspector,
+  }) => {
+    const creating = inspector.hold("endpoints.create");
+    const { page } = await open("/endpoints");
+    const endpoints = endpointsPage(page);
+    const preset = (name: string) => endpoints.presets("slow").filter({ hasText: name });
+    const [first, second] = (await endpoints.presets("slow").allTextContents()).slice(0, 2);
+    await preset(first ?? "").click();
+    await expect.poll(() => creating.inputs.length).toBe(1);
+    await preset(first ?? "").click();
+    await preset(second ?? "").click();
+    await expect.poll(() => creating.inputs.length).toBe(2);
+    creating.release();
+    await expect
+      .poll(async () => (await inspector.call("endpoints.list", {})).items.length)
+      .toBe(2);
+  });
 });

@@ -139,4 +139,28 @@ describe("the live tail", () => {
       Array(3).fill({ request: { method: "POST" }, response: { status: 200 } }),
     );
   });
+
+  test("is exported after the export that runs, which says that one waits", async ({
+    open,
+    inspector,
+  }) => {
+    await inspector.shop();
+    await send(inspector, "Early", 3);
+    await inspector.call("pipeline.settle", {});
+    const { page } = await open();
+    const live = livePage(page);
+    await live.row(/Early 1 of/).waitFor();
+    const reading = inspector.hold("messages.get");
+    const names: string[] = [];
+    page.on("download", (file) => names.push(file.suggestedFilename().replace(/.*\./, "")));
+    for (const kind of ["NDJSON", "HAR"]) {
+      await live.exportMenu.click();
+      await live.menuItem(`The newest 1,000 messages, as ${kind}`).click();
+    }
+    const notice = page.locator(".live-notice");
+    await notice.getByText("Exporting 0 of 3 messages, 1 more waits").waitFor();
+    reading.release();
+    await expect.poll(() => names).toEqual(["ndjson", "har"]);
+    await expect.poll(() => notice.count()).toBe(0);
+  });
 });

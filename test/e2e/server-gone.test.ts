@@ -5,6 +5,7 @@ import Database from "better-sqlite3";
 import { describe, expect } from "vitest";
 import { dataFileName } from "../../src/store/open.ts";
 import { composerPage } from "./pages/composer.ts";
+import { endpointsPage } from "./pages/endpoints.ts";
 import { framePage } from "./pages/frame.ts";
 import { livePage } from "./pages/live.ts";
 import { openGuarded } from "./support/guarded-page.ts";
@@ -48,6 +49,61 @@ describe("when the program is gone", () => {
     await expect.poll(() => frame.lost.count()).toBe(0);
     await inspector.send([{ userId: "u_3", event: "After" }]);
     await live.row(/After/).waitFor();
+  });
+
+  test("a field keeps what was typed, and saves it when it is back", async ({
+    open,
+    inspector,
+  }) => {
+    const { endpoint } = await inspector.shop();
+    const guarded = await open(`/endpoints/${endpoint.id}`);
+    const { page } = guarded;
+    const frame = framePage(page);
+    const endpoints = endpointsPage(page);
+    await endpoints.editor("flaky-billing").waitFor();
+    guarded.expect(/net::ERR_/);
+
+    await inspector.stopServing();
+    await frame.lost.waitFor();
+    await endpoints.name.fill("Renamed meanwhile");
+    await endpoints.name.press("Enter");
+    const silent = page.locator(".commit").getByText("Hookyard does not respond");
+    await silent.waitFor();
+
+    await inspector.serveAgain();
+    await endpoints.editor("Renamed meanwhile").waitFor();
+    await expect.poll(() => silent.count()).toBe(0);
+    expect((await inspector.call("endpoints.get", { id: endpoint.id })).name).toBe(
+      "Renamed meanwhile",
+    );
+  });
+
+  test("a change of what was deleted meanwhile says so, and leads to those that are left", async ({
+    open,
+    inspector,
+  }) => {
+    const { endpoint } = await inspector.shop();
+    await inspector.call("endpoints.create", { name: "steady", steps: [] });
+    const guarded = await open(`/endpoints/${endpoint.id}`);
+    const { page } = guarded;
+    const frame = framePage(page);
+    const endpoints = endpointsPage(page);
+    await endpoints.editor("flaky-billing").waitFor();
+    guarded.expect(/net::ERR_|404/);
+
+    await inspector.stopServing();
+    await frame.lost.waitFor();
+    await endpoints.name.fill("Renamed meanwhile");
+    await endpoints.name.press("Enter");
+    await page.locator(".commit").getByText("Hookyard does not respond").waitFor();
+    await inspector.call("endpoints.delete", { id: endpoint.id });
+
+    await inspector.serveAgain();
+    await frame.toast
+      .filter({ hasText: "The test endpoint that you changed was deleted meanwhile" })
+      .waitFor();
+    await endpoints.editor("steady").waitFor();
+    expect(new URL(page.url()).hash).toBe("#/endpoints");
   });
 });
 

@@ -12,7 +12,8 @@ import {
   type KeyboardEvent,
   type ReactNode,
 } from "react";
-import { useAction } from "./use-action.ts";
+import { isNoConnection } from "../transport/transport.ts";
+import { errorOf, useAction, useReturns } from "./use-action.ts";
 
 type CommitOptions = {
   /** As it is saved now. */
@@ -37,6 +38,8 @@ function useCommit(id: string, { text, check, onCommit }: CommitOptions) {
   /** The newest text that was sent, until it comes back as `text`, perhaps spelled otherwise. */
   const sent = useRef<string | null>(null);
   const saving = useRef(0);
+  /** The draft could not be sent, because there was no connection. */
+  const unsent = useRef(false);
 
   /** What was saved is shown from now on. What has been typed since then stays. */
   const showSaved = useCallback((): void => {
@@ -59,6 +62,7 @@ function useCommit(id: string, { text, check, onCommit }: CommitOptions) {
       await onCommit(typed);
     } catch (error) {
       if (sent.current === typed) sent.current = null;
+      unsent.current = isNoConnection(errorOf(error));
       throw error;
     } finally {
       saving.current -= 1;
@@ -66,8 +70,18 @@ function useCommit(id: string, { text, check, onCommit }: CommitOptions) {
     }
     if (saving.current === 0 && shown.current !== before) showSaved();
   };
+  const sendAgain = useRef(() => {});
+  sendAgain.current = () => {
+    if (draft === null || !unsent.current) return;
+    unsent.current = false;
+    void attempt(() => save(draft));
+  };
+  /** What could not be sent without a connection is sent when it is back. */
+  useEffect(() => useReturns.subscribe(() => sendAgain.current()), []);
+
   const restore = (): void => {
     setDraft(null);
+    unsent.current = false;
     clear();
   };
   const commit = (): void => {
@@ -81,6 +95,7 @@ function useCommit(id: string, { text, check, onCommit }: CommitOptions) {
     isDirty: draft !== null && draft !== text,
     change: (next: string) => {
       setDraft(next);
+      unsent.current = false;
       clear();
     },
     commit,

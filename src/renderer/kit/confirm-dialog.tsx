@@ -44,7 +44,7 @@ export function ConfirmDialog({
       actions={
         <>
           <Button onClick={close}>Cancel</Button>
-          <Button look="primary" isBusy={isBusy} onClick={() => run(confirm)}>
+          <Button look="primary" isBusy={isBusy} onClick={() => run(title, confirm)}>
             {action}
           </Button>
         </>

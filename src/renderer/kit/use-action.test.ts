@@ -11,21 +11,21 @@ describe("an action", () => {
   test("does not start again while it runs, and does after it has ended", async () => {
     const { getState: state } = actionStore();
     const { action, resolve } = held();
-    state().run(action);
-    state().run(action);
+    state().run("send", action);
+    state().run("send", action);
     expect(action).toHaveBeenCalledTimes(1);
     expect(state().isBusy).toBe(true);
     resolve();
     await expect.poll(() => state().isBusy).toBe(false);
-    state().run(action);
+    state().run("send", action);
     expect(action).toHaveBeenCalledTimes(2);
   });
 
   test("does not keep others from being begun, and it is busy until the last has ended", async () => {
     const { getState: state } = actionStore();
     const [first, second] = [held(), held()];
-    state().run(first.action, "row 1");
-    state().run(second.action, "row 2");
+    state().run("row 1", first.action);
+    state().run("row 2", second.action);
     expect(second.action).toHaveBeenCalledTimes(1);
     first.reject(new Error("The first was refused."));
     await expect.poll(() => state().problem?.message).toBe("The first was refused.");
@@ -51,15 +51,15 @@ describe("an action", () => {
 
   test("that fails leaves its sentence, whatever was thrown, until the next begins", async () => {
     const { getState: state } = actionStore();
-    state().run(() => Promise.reject(new TypeError("The file could not be read.")));
+    state().run("read", () => Promise.reject(new TypeError("The file could not be read.")));
     await expect.poll(() => state().problem?.message).toBe("The file could not be read.");
     const { action } = held();
-    state().run(action);
+    state().run("send", action);
     expect(state().problem).toBeNull();
-    state().run(() => {
+    state().run("another", () => {
       // What code that is not ours may do.
       throw "no error at all";
-    }, "another");
+    });
     await expect.poll(() => state().problem?.message).toBe("no error at all");
   });
 });

@@ -1,17 +1,18 @@
 /** Runs the action of a button: once at a time, with the sentence of its error. */
 
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { create, type StoreApi, type UseBoundStore } from "zustand";
+import { isNoConnection } from "../transport/transport.ts";
 
 export type Action = {
   /** Until the next one begins. */
   problem: Error | null;
   isBusy: boolean;
   /**
-   * Starts the action. Does nothing while the previous one runs; actions with a different `what` do
-   * not block each other.
+   * Starts the action. Does nothing while the one with the same name runs: give each action a name
+   * of its own, with the id of its thing, so that only a second press of the same button is ignored.
    */
-  run(action: () => Promise<unknown>, what?: string): void;
+  run(name: string, action: () => Promise<unknown>): void;
   /**
    * A value that was chosen, or a press of which each counts: none is left out. Resolves to whether
    * it succeeded.
@@ -20,8 +21,20 @@ export type Action = {
   clear(): void;
 };
 
+/** How often the connection came back. */
+export const useReturns = create<{ count: number }>()(() => ({ count: 0 }));
+
 export function useAction(): Action {
   const [useStore] = useState(actionStore);
+  // What said that Hookyard does not respond is no longer true.
+  useEffect(
+    () =>
+      useReturns.subscribe(() => {
+        const { problem, clear } = useStore.getState();
+        if (isNoConnection(problem)) clear();
+      }),
+    [useStore],
+  );
   return useStore();
 }
 
@@ -38,18 +51,18 @@ export function actionStore(): UseBoundStore<StoreApi<Action>> {
         return false;
       }
     };
-    const guarded = async (action: () => Promise<unknown>, what: string): Promise<void> => {
-      if (underWay.has(what)) return;
-      underWay.add(what);
+    const guarded = async (name: string, action: () => Promise<unknown>): Promise<void> => {
+      if (underWay.has(name)) return;
+      underWay.add(name);
       set({ isBusy: true });
       await outcome(action);
-      underWay.delete(what);
+      underWay.delete(name);
       set({ isBusy: underWay.size > 0 });
     };
     return {
       problem: null,
       isBusy: false,
-      run: (action, what = "") => void guarded(action, what),
+      run: (name, action) => void guarded(name, action),
       attempt: outcome,
       clear: () => set({ problem: null }),
     };

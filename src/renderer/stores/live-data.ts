@@ -8,6 +8,7 @@ import { useCallback, useSyncExternalStore } from "react";
 import { create } from "zustand";
 import { calls, type AnswerOf, type CallName, type InputOf } from "../../contract/contract.ts";
 import type { ChangeArea } from "../../contract/call.ts";
+import { useReturns } from "../kit/use-action.ts";
 import {
   call,
   CallError,
@@ -232,7 +233,10 @@ export function followChanges(): () => void {
     },
     onResync: refreshAll,
     onConnection(connection) {
-      if (connection === "connected" && lost) refreshAll();
+      if (connection === "connected" && lost) {
+        useReturns.setState(({ count }) => ({ count: count + 1 }));
+        refreshAll();
+      }
       lost = connection !== "connected";
       useFeed.setState(({ lostAt }) => ({
         connection,

@@ -51,7 +51,7 @@ export function useDraft<Draft>(
       isBusy,
       hasBar: isNew || kept !== undefined || problem !== null,
       onSave: (): void =>
-        run(async () => {
+        run(`save ${id}`, async () => {
           const goOn = await save(draft);
           drop(id);
           goOn?.();

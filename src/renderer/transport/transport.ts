@@ -63,6 +63,18 @@ export const noConnection = (): CallError =>
       "Hookyard does not respond. It may have been stopped; this page updates when it is back.",
   });
 
+export const isNoConnection = (error: Error | null): boolean =>
+  error instanceof CallError && error.code === "no_connection";
+
+/** Gets each refusal of the API, besides the part of the page that made the call. */
+type RefusalListener = (name: CallName, input: object, refusal: CallError) => void;
+
+let onRefusal: RefusalListener = () => undefined;
+
+export function listenToRefusals(listener: RefusalListener): void {
+  onRefusal = listener;
+}
+
 let current: Transport | null = null;
 let beside: string | null = null;
 
@@ -97,6 +109,9 @@ export const call: Transport["call"] = async (name, input) => {
   try {
     const answer = await answering;
     return name === "shares.write" ? answer : masked(answer);
+  } catch (error) {
+    if (error instanceof CallError) onRefusal(name, input as object, error);
+    throw error;
   } finally {
     unanswered.delete(answering);
   }

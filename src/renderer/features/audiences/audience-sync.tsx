@@ -18,7 +18,10 @@ import type { Audience } from "./computed-draft.ts";
 import { NumberField } from "./condition-fields.tsx";
 
 type SyncStepProps = {
-  synced: Pick<Audience, "syncing" | "lastSync" | "cancelledSync" | "nextSyncAt" | "firstSyncs">;
+  synced: Pick<
+    Audience,
+    "id" | "syncing" | "lastSync" | "cancelledSync" | "nextSyncAt" | "firstSyncs"
+  >;
   isDone: boolean;
   /** How many receivers were sent of, and what those are. */
   sent: { users: number; words: string };
@@ -44,11 +47,11 @@ export function SyncStep({
   next = "",
   children,
 }: SyncStepProps) {
-  const { syncing, lastSync, cancelledSync, nextSyncAt, firstSyncs } = synced;
+  const { id, syncing, lastSync, cancelledSync, nextSyncAt, firstSyncs } = synced;
   const destinations = useLive("destinations.list", {}).answer?.items ?? [];
   const { problem, run } = useAction();
   const cancel = (
-    <Button small onClick={() => run(onCancel, "cancel")}>
+    <Button small onClick={() => run(`cancel ${id}`, onCancel)}>
       Cancel
     </Button>
   );
@@ -92,7 +95,7 @@ export function SyncStep({
         <Button
           icon="send"
           isBusy={syncing !== null}
-          onClick={() => syncing === null && run(onSync)}
+          onClick={() => syncing === null && run(`sync ${id}`, onSync)}
         >
           Sync now
         </Button>

@@ -63,7 +63,7 @@ export function ClientCalls({ client: { id, state, generating } }: { client: Cli
         className="client-generate"
         onSubmit={(event) => {
           event.preventDefault();
-          run(() =>
+          run(`generate ${id}`, () =>
             call("clients.generate", { id, count: Number(howMany), perSecond: Number(pace) }),
           );
         }}
@@ -89,7 +89,10 @@ export function ClientCalls({ client: { id, state, generating } }: { client: Cli
           </Button>
         ) : (
           <>
-            <Button small onClick={() => run(() => call("clients.stopGenerating", { id }), "stop")}>
+            <Button
+              small
+              onClick={() => run(`stop ${id}`, () => call("clients.stopGenerating", { id }))}
+            >
               Stop
             </Button>
             <span className="muted" role="status">

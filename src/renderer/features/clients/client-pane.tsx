@@ -47,7 +47,7 @@ export function ClientPane({ client, problem }: { client: Client; problem: Error
               small
               icon="send"
               disabled={queued === 0}
-              onClick={() => run(() => call("clients.flush", { id }))}
+              onClick={() => run(`flush ${id}`, () => call("clients.flush", { id }))}
             >
               Flush
             </Button>
@@ -55,7 +55,7 @@ export function ClientPane({ client, problem }: { client: Client; problem: Error
             <Button
               small
               disabled={state === "closing"}
-              onClick={() => run(() => call("clients.reopen", { id }))}
+              onClick={() => run(`reopen ${id}`, () => call("clients.reopen", { id }))}
             >
               Reopen
             </Button>
@@ -68,7 +68,7 @@ export function ClientPane({ client, problem }: { client: Client; problem: Error
                 label: "Close",
                 icon: "pause",
                 disabled: !isOpen,
-                onSelect: () => run(() => call("clients.close", { id })),
+                onSelect: () => run(`close ${id}`, () => call("clients.close", { id })),
               },
             ]}
             onDelete={async () => {

@@ -42,7 +42,7 @@ export function ClientsView() {
   const { answer, error } = useLive("clients.list", {});
   const openId = usePlace((place) => place.path[0]);
   const { problem, run } = useAction();
-  const add = { label: "New client", run: () => run(createClient) };
+  const add = { label: "New client", run: () => run("create", createClient) };
   if (answer === undefined) return <ProblemText error={error} />;
 
   const current = openOf(answer.items, openId);

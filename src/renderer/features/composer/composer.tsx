@@ -93,12 +93,12 @@ function Form({
       className="composer"
       onSubmit={(event) => {
         event.preventDefault();
-        run(send);
+        run("send", send);
       }}
       onKeyDown={(event) => {
         if (event.key !== "Enter" || !(isMac ? event.metaKey : event.ctrlKey)) return;
         event.preventDefault();
-        run(send);
+        run("send", send);
       }}
     >
       <div className="composer-head">

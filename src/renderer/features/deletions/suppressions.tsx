@@ -21,7 +21,8 @@ export function Suppressions() {
     "suppressions.list",
     search === "" ? { limit } : { limit, search },
   );
-  const lift = (userId: string): void => run(() => call("suppressions.lift", { userId }), userId);
+  const lift = (userId: string): void =>
+    run(`lift ${userId}`, () => call("suppressions.lift", { userId }));
   return (
     <EditorPane
       label="Suppressed users"
@@ -101,7 +102,7 @@ function Suppress() {
       onSubmit={(event) => {
         event.preventDefault();
         if (userIds.length === 0 || wrong !== null) return;
-        run(async () => {
+        run("suppress", async () => {
           await call("suppressions.create", { userIds });
           setText("");
         });

@@ -28,7 +28,7 @@ export function DestinationFilters({ destination: { id, filters } }: { destinati
     let number = filters.length + 1;
     while (names.has(`Filter ${number}`)) number += 1;
     const added: Filter = { name: `Filter ${number}`, enabled: false, if: "", action: "drop" };
-    run(() => save((all) => [...all, added]));
+    run("add", () => save((all) => [...all, added]));
   };
   return (
     <div className="pane-body">
@@ -51,11 +51,14 @@ export function DestinationFilters({ destination: { id, filters } }: { destinati
                 key={filter.name}
                 filter={filter}
                 onSave={(change) =>
-                  save((all) => all.map((each, at) => (at === place ? change(each) : each)))
+                  save((all) => {
+                    const here = placeNow(filters, place, all);
+                    return all.map((each, at) => (at === here ? change(each) : each));
+                  })
                 }
                 onRemove={() =>
-                  run(async () => {
-                    await save((all) => all.toSpliced(place, 1));
+                  run(`remove ${filter.name}`, async () => {
+                    await save((all) => all.filter(({ name }) => name !== filter.name));
                     offerUndo(`Removed ${filter.name}`);
                   })
                 }
@@ -67,6 +70,16 @@ export function DestinationFilters({ destination: { id, filters } }: { destinati
       {filters.some(({ enabled }) => enabled) ? <Preview id={id} /> : null}
     </div>
   );
+}
+
+/**
+ * Where a filter that is shown stands by now: others may have been removed whose answers have not
+ * come yet, and it may have another name. -1: it was removed.
+ */
+function placeNow(shown: readonly Filter[], place: number, all: readonly Filter[]): number {
+  const found = all.findIndex(({ name }) => name === shown[place]?.name);
+  if (found !== -1) return found;
+  return shown.some(({ name }) => name === all[place]?.name) ? -1 : place;
 }
 
 type Change<Value> = (before: Value) => Value;

@@ -399,7 +399,7 @@ function SecretField({
         <Button
           icon="show"
           disabled={!isSaved && text === ""}
-          onClick={() => (isShown ? setIsShown(false) : run(show))}
+          onClick={() => (isShown ? setIsShown(false) : run("show", show))}
         >
           {isShown ? "Hide" : "Show"}
         </Button>

@@ -39,7 +39,7 @@ export function DestinationTest({ id, enabled }: { id: string; enabled: boolean 
         aria-label="Test event"
         onSubmit={(event) => {
           event.preventDefault();
-          run(send);
+          run(`send to ${id}`, send);
         }}
       >
         <Labelled

@@ -38,7 +38,7 @@ export function FaultMenu({
   const { problem, run } = useAction();
   const go = usePlace((place) => place.go);
   const put = (fault: Fault): void =>
-    run(async () => {
+    run(`put ${JSON.stringify(fault)} before ${webhook.id}`, async () => {
       const changed = await call("destinations.putFault", {
         id: destination,
         webhookId: webhook.id,
@@ -49,7 +49,9 @@ export function FaultMenu({
         go({ view: "endpoints", path: [endpoint] });
     });
   const undo = (): void =>
-    run(() => call("destinations.undoFault", { id: destination, webhookId: webhook.id }));
+    run(`undo ${webhook.id}`, () =>
+      call("destinations.undoFault", { id: destination, webhookId: webhook.id }),
+    );
   return (
     <>
       <Menu
@@ -104,7 +106,9 @@ export function Behind({
           small
           disabled={isBusy}
           onClick={() =>
-            run(() => call("destinations.undoFault", { id: destination, webhookId: webhook.id }))
+            run(`undo ${webhook.id}`, () =>
+              call("destinations.undoFault", { id: destination, webhookId: webhook.id }),
+            )
           }
         >
           Undo

@@ -174,7 +174,7 @@ export function EndpointMenu({
     {
       label: "New test endpoint that always answers 200",
       icon: "add",
-      onSelect: () => run(create),
+      onSelect: () => run(`create: ${label}`, create),
     },
   ];
   return <Menu trigger={<IconButton icon="endpoints" label={label} />} items={choices} />;

@@ -205,10 +205,10 @@ function Head({
   const { problem, run } = useAction();
   const [about, setAbout] = useState(id);
   const press = (what: "replay" | "pin", action: () => Promise<unknown>): void =>
-    run(() => {
+    run(`${what} ${id}`, () => {
       setAbout(id);
       return action();
-    }, `${what} ${id}`);
+    });
   return (
     <header className="details-head">
       <div className="line">

@@ -35,10 +35,10 @@ export function useDeliveryActions(): DeliveryActions {
   const { problem, run } = useAction();
   const [about, setAbout] = useState<Delivery | null>(null);
   const press = (name: "deliveries.retry" | "deliveries.cancel", delivery: Delivery): void =>
-    run(() => {
+    run(`${name} ${delivery.id}`, () => {
       setAbout(delivery);
       return call(name, { id: delivery.id });
-    }, delivery.id);
+    });
   return {
     refusalOf: ({ id, state }) => (about?.id === id && about.state === state ? problem : null),
     retry: (delivery) => press("deliveries.retry", delivery),

@@ -77,7 +77,7 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
             small
             icon="rewind"
             title="Restart the program at its first step"
-            onClick={() => onRun(() => call("endpoints.rewind", { id }), "rewind")}
+            onClick={() => onRun(`rewind ${id}`, () => call("endpoints.rewind", { id }))}
           >
             Rewind to step 1
           </Button>
@@ -89,7 +89,9 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
                 label: "Duplicate",
                 icon: "copy",
                 onSelect: () =>
-                  onRun(() => createAndOpen({ name: `${name} copy`, steps, after, perMessage })),
+                  onRun(`duplicate ${id}`, () =>
+                    createAndOpen({ name: `${name} copy`, steps, after, perMessage }),
+                  ),
               },
               {
                 label: "Create a destination with this",

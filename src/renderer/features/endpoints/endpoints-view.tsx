@@ -24,7 +24,8 @@ export function EndpointsView() {
   const presets = useOnce("endpoints.presets", {}).answer?.items ?? [];
   const openId = usePlace((place) => place.path[0]);
   const { problem, run } = useAction();
-  const create = (preset: Preset | null = null): void => run(() => createEndpoint(preset));
+  const create = (preset: Preset | null = null): void =>
+    run(`create ${preset?.name ?? "an empty one"}`, () => createEndpoint(preset));
   const add = { label: "New test endpoint", run: () => create() };
   if (answer === undefined) return <ProblemText error={error} />;
 

@@ -85,10 +85,14 @@ function Origin({ request, endpoint }: { request: Received; endpoint: Endpoint }
     ...(userId === null ? {} : { userId }),
     limit: lookedThrough,
   };
-  const listed = useLive("messages.list", messageId === null ? null : filter).answer;
-  const found = listed?.items.find((message) => message.messageId === messageId);
+  const isDelete = type === "delete" && userId !== null;
+  const listed = useLive("messages.list", messageId === null && !isDelete ? null : filter).answer;
+  // The body of a delete message has no messageId: it is the newest of this user before the request.
+  const found = listed?.items.find((message) =>
+    isDelete ? message.receivedAt <= request.receivedAt : message.messageId === messageId,
+  );
   const message = useLive("messages.get", found === undefined ? null : { id: found.id }).answer;
-  if (found === undefined) return messageId === null ? "not a Hookyard delivery" : null;
+  if (found === undefined) return messageId === null ? "no messageId in the body" : null;
   // Both times are the clock's, so the attempt that this was is the last one that had started.
   const attempts = (message?.deliveries ?? [])
     .flatMap((delivery) => delivery.attempts)

@@ -22,7 +22,9 @@ export function FlowStart() {
       <aside aria-label="Demo workspace">
         <h3>Or see it running</h3>
         <p className="muted">A shop with its own traffic: sources, users, an audience, webhooks.</p>
-        <Button onClick={() => run(() => call("workspaces.open", { kind: "demo" }), "demo")}>
+        <Button
+          onClick={() => run("open the demo", () => call("workspaces.open", { kind: "demo" }))}
+        >
           Open the demo workspace
         </Button>
       </aside>

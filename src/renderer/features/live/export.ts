@@ -1,6 +1,6 @@
 /**
- * Reads the messages of an export and hands the file to the browser, or replays messages; one at a
- * time, with its progress, and it can be cancelled.
+ * Reads the messages of an export and hands the file to the browser, or replays messages, with its
+ * progress. One at a time: the next one waits for its turn. Cancel ends those that wait as well.
  */
 
 import { create } from "zustand";
@@ -18,6 +18,8 @@ type Progress = { does: "Exporting" | "Replaying"; done: number; total: number }
 
 type ExportStore = {
   progress: Progress | null;
+  /** How many begin after the one that runs. */
+  waiting: number;
   error: Error | null;
   exportThese(kind: ExportKind, ids: readonly string[]): Promise<void>;
   /** The newest that match. */
@@ -35,25 +37,44 @@ const atOnce = 5;
 
 const page = 200;
 
-export const useExport = create<ExportStore>()((set, get) => {
-  const run = async (kind: ExportKind, idsOf: () => Promise<string[]>): Promise<void> => {
-    if (get().progress !== null) return;
-    set({ progress: { does: "Exporting", done: 0, total: 0 }, error: null });
-    try {
-      const ids = await idsOf();
-      const messages = await read(ids);
-      if (messages !== null) await hand(kind, messages);
-      set({ progress: null });
-    } catch (error) {
-      set({ progress: null, error: errorOf(error) });
-    }
+export const useExport = create<ExportStore>()((set) => {
+  let last = Promise.resolve();
+  let cancels = 0;
+
+  /** Does the work once those before it have ended. It is cancelled when `isOver` says so. */
+  const inTurn = (work: (isOver: () => boolean) => Promise<void>): Promise<void> => {
+    const asked = cancels;
+    const isOver = (): boolean => cancels !== asked;
+    const turn = async (): Promise<void> => {
+      if (isOver()) return;
+      set(({ waiting }) => ({ waiting: waiting - 1 }));
+      try {
+        await work(isOver);
+        if (!isOver()) set({ progress: null });
+      } catch (error) {
+        if (!isOver()) set({ progress: null, error: errorOf(error) });
+      }
+    };
+    set(({ waiting }) => ({ waiting: waiting + 1 }));
+    last = last.then(turn);
+    return last;
   };
 
+  const run = (kind: ExportKind, idsOf: () => Promise<string[]>): Promise<void> =>
+    inTurn(async (isOver) => {
+      set({ progress: { does: "Exporting", done: 0, total: 0 }, error: null });
+      const messages = await read(await idsOf(), isOver);
+      if (messages !== null) await hand(kind, messages);
+    });
+
   /** Null: cancelled. A message that was removed meanwhile is left out. */
-  const read = async (ids: readonly string[]): Promise<AnswerOf<"messages.get">[] | null> => {
+  const read = async (
+    ids: readonly string[],
+    isOver: () => boolean,
+  ): Promise<AnswerOf<"messages.get">[] | null> => {
     const messages: AnswerOf<"messages.get">[] = [];
     for (let from = 0; from < ids.length; from += atOnce) {
-      if (get().progress === null) return null;
+      if (isOver()) return null;
       set({ progress: { does: "Exporting", done: from, total: ids.length } });
       const answers = await Promise.all(
         ids
@@ -62,29 +83,28 @@ export const useExport = create<ExportStore>()((set, get) => {
       );
       messages.push(...answers.filter((answer) => answer !== null));
     }
-    return get().progress === null ? null : messages;
+    return isOver() ? null : messages;
   };
 
   return {
     progress: null,
+    waiting: 0,
     error: null,
     exportThese: (kind, ids) => run(kind, async () => [...ids]),
     exportMatching: (kind, filter) => run(kind, () => newestMatching(filter)),
-    async replayThese(ids) {
-      if (get().progress !== null) return;
-      set({ progress: { does: "Replaying", done: 0, total: ids.length }, error: null });
-      try {
+    replayThese: (ids) =>
+      inTurn(async (isOver) => {
+        set({ error: null });
         for (const [done, id] of [...ids].sort().entries()) {
-          if (get().progress === null) return;
+          if (isOver()) return;
           set({ progress: { does: "Replaying", done, total: ids.length } });
           await call("messages.replay", { id });
         }
-        set({ progress: null });
-      } catch (error) {
-        set({ progress: null, error: errorOf(error) });
-      }
+      }),
+    cancel() {
+      cancels += 1;
+      set({ progress: null, waiting: 0, error: null });
     },
-    cancel: () => set({ progress: null, error: null }),
   };
 });
 
@@ -162,11 +182,13 @@ export function fileNameOf(kind: ExportKind, at: string): string {
   return `hookyard-${at.slice(0, 19).replaceAll(":", "-")}.${kind}`;
 }
 
+/** Makes a scenario of messages; `which` tells one choice of them from another. */
+export type OnRecord = (which: string, idsOf: () => Promise<readonly string[]>) => void;
+
 type ExportOptions = {
   selected: readonly string[];
   filter: ListFilter | null;
-  /** Makes a scenario of messages. */
-  onRecord: (idsOf: () => Promise<readonly string[]>) => void;
+  onRecord: OnRecord;
   /** Shares these, or those that match. */
   onShare: (ids: readonly string[] | null) => void;
 };
@@ -205,13 +227,16 @@ export function exportItems({ selected, filter, onRecord, onShare }: ExportOptio
       label: `A scenario of ${those.charAt(0).toLowerCase()}${those.slice(1)}`,
       icon: "scenarios",
       disabled: selected.length === 0,
-      onSelect: () => onRecord(async () => selected),
+      onSelect: () => onRecord(selected.join(" "), async () => selected),
     },
     {
       label: `A scenario of ${which.charAt(0).toLowerCase()}${which.slice(1)}`,
       icon: "scenarios",
       disabled: filter === null,
-      onSelect: () => (filter === null ? undefined : onRecord(() => newestMatching(filter))),
+      onSelect: () =>
+        filter === null
+          ? undefined
+          : onRecord(JSON.stringify(filter), () => newestMatching(filter)),
     },
     "line",
     {

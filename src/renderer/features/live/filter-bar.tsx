@@ -181,13 +181,14 @@ export function Notice({
   error: Error | null;
   onDismiss: (() => void) | null;
 }) {
-  const { progress, error: exportError, cancel } = useExport();
+  const { progress, waiting, error: exportError, cancel } = useExport();
   const problem = error ?? exportError;
-  if (progress !== null && progress.total > 1) {
+  if (progress !== null && (progress.total > 1 || waiting > 0)) {
     return (
       <div className="live-notice" role="status">
         <span>
           {progress.does} {count(progress.done)} of {count(progress.total)} messages
+          {waiting === 0 ? null : `, ${count(waiting)} more ${waiting === 1 ? "waits" : "wait"}`}
         </span>
         <Button small onClick={cancel}>
           Cancel

@@ -31,7 +31,7 @@ import { MessageDetails } from "../details/message-details.tsx";
 import { recordScenario } from "../scenarios/own-scenarios.ts";
 import { openShareDialog } from "../share/share-dialog.tsx";
 import { Welcome } from "../welcome/welcome.tsx";
-import { exportItems } from "./export.ts";
+import { exportItems, type OnRecord } from "./export.ts";
 import { FilterBar, Notice } from "./filter-bar.tsx";
 import {
   filterOf,
@@ -79,8 +79,7 @@ export function LiveView() {
     setMarked(new Set());
     showFilter(next, filter);
   };
-  const onRecord = (idsOf: () => Promise<readonly string[]>): void =>
-    run(() => recordScenario(idsOf), "record");
+  const onRecord: OnRecord = (which, idsOf) => run(`record ${which}`, () => recordScenario(idsOf));
   const isAttempt = openId !== undefined && part === "attempts" && attemptId !== undefined;
   useKeys(
     isAttempt
@@ -210,7 +209,7 @@ type MessagesProps = {
   onMark: (ids: ReadonlySet<string>) => void;
   onSelect: (id: string) => void;
   onPress: (id: string) => void;
-  onRecord: (idsOf: () => Promise<readonly string[]>) => void;
+  onRecord: OnRecord;
   onDismiss: (() => void) | null;
 };
 
@@ -325,8 +324,8 @@ function selectionKeys({ openId, selected, open, run }: SelectionKeys): KeyHandl
   if (openId !== undefined) return { Enter: enter };
   return {
     Enter: enter,
-    r: () => run(() => retryNow(selected), selected),
-    c: () => run(() => copyAsCurl(selected), "copy"),
+    r: () => run(`retry ${selected}`, () => retryNow(selected)),
+    c: () => run(`copy ${selected}`, () => copyAsCurl(selected)),
   };
 }
 

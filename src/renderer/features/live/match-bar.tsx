@@ -9,7 +9,7 @@ import { count } from "../../kit/words.ts";
 import { call } from "../../transport/transport.ts";
 import { RetryAll } from "../retries/retry-all.tsx";
 import { openShareDialog } from "../share/share-dialog.tsx";
-import { useExport } from "./export.ts";
+import { type OnRecord, useExport } from "./export.ts";
 import type { ListFilter } from "./filter-text.ts";
 import type { MessageRows } from "./message-rows.ts";
 
@@ -20,7 +20,7 @@ type Props = {
   marked: ReadonlySet<string>;
   onClear: () => void;
   /** Makes a scenario of messages. */
-  onRecord: (idsOf: () => Promise<readonly string[]>) => void;
+  onRecord: OnRecord;
 };
 
 export function MatchBar({ filter, rows, marked, onClear, onRecord }: Props) {
@@ -95,7 +95,7 @@ function SelectedMessages({
           },
         ]}
       />
-      <Button small onClick={() => onRecord(async () => ids)}>
+      <Button small onClick={() => onRecord(ids.join(" "), async () => ids)}>
         Create a scenario
       </Button>
       <Button small look="quiet" shortcut="Esc" onClick={onClear}>

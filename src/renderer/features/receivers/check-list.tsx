@@ -43,12 +43,12 @@ export function ScoreLine({
   onExport,
 }: {
   check: ReceiverCheck;
-  onExport: (save: () => Promise<void>) => void;
+  onExport: (format: string, save: () => Promise<void>) => void;
 }) {
   const { id, state, score, checks, durationMs, seed } = check;
   const groups = groupsOf(check);
   const over = checks.filter((line) => isOver(line.state)).length;
-  const save = (as: Format) => (): void => onExport(() => saveReport(id, as));
+  const save = (as: Format) => (): void => onExport(as, () => saveReport(id, as));
   return (
     <div className="check-score">
       <span className="big">

@@ -40,7 +40,7 @@ export function ReceiversView() {
   }, [check?.id]);
 
   const start = (): void =>
-    run(() =>
+    run("start", () =>
       goOnceAnswered(call("checks.start", inputOf(useCheckForm.getState())), ({ id }) => ({
         view: "receivers",
         path: [id],
@@ -48,7 +48,9 @@ export function ReceiversView() {
     );
   const isRunning = check?.state === "running";
   const stop = (): void =>
-    check === undefined ? undefined : run(() => call("checks.stop", { id: check.id }), "stop");
+    check === undefined
+      ? undefined
+      : run(`stop ${check.id}`, () => call("checks.stop", { id: check.id }));
 
   return (
     <div className="receivers">
@@ -69,7 +71,7 @@ export function ReceiversView() {
           }}
           onStart={start}
           onStop={stop}
-          onExport={(save) => run(save, "export")}
+          onExport={(format, save) => run(`export ${check.id} as ${format}`, save)}
         />
       )}
     </div>
@@ -96,7 +98,7 @@ type RunProps = {
   onOpen: (id: string) => void;
   onStart: () => void;
   onStop: () => void;
-  onExport: (save: () => Promise<void>) => void;
+  onExport: (format: string, save: () => Promise<void>) => void;
 };
 
 function Run({ check, open, onOpen, onStart, onStop, onExport }: RunProps) {

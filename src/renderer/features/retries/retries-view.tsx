@@ -41,7 +41,8 @@ export function RetriesView() {
   const { problem: refusal, run } = useAction();
 
   const open = (row: DeliveryRow): void => go({ view: "live", path: [row.messageRowId] });
-  const retry = ({ id }: DeliveryRow): void => run(() => call("deliveries.retry", { id }), id);
+  const retry = ({ id }: DeliveryRow): void =>
+    run(`retry ${id}`, () => call("deliveries.retry", { id }));
 
   return (
     <section className="retries" aria-label="Retries">

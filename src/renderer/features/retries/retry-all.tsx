@@ -88,11 +88,11 @@ export function RetryAll({
     });
   };
   const retry = (): void =>
-    run(async () => {
+    run("retry", async () => {
       const answer = await request(false);
       if ("id" in answer) setJobId(answer.id);
     });
-  const cancelRest = (id: string): void => run(() => call("jobs.cancel", { id }), "cancel");
+  const cancelRest = (id: string): void => run(`cancel ${id}`, () => call("jobs.cancel", { id }));
 
   // Another filter is another question.
   useEffect(() => {

@@ -52,11 +52,11 @@ export function ScenarioPane({ collection, scenario, run, error, onCopy }: Scena
   const problems = checked?.problems ?? [];
   const report = run?.report;
 
-  const start = (): void => press(() => call("scenarios.run", { text, file }), "start");
+  const start = (): void => press(`start ${file}`, () => call("scenarios.run", { text, file }));
   const stop = (): void =>
     run === undefined
       ? undefined
-      : press(() => call("scenarioRuns.delete", { id: run.id }), "stop");
+      : press(`stop ${run.id}`, () => call("scenarioRuns.delete", { id: run.id }));
   const isRunning = report?.state === "running";
   useKeys({ r: isRunning ? stop : start });
   useOffer(

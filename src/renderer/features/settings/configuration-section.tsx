@@ -15,13 +15,13 @@ export function ConfigurationSection() {
   const [done, setDone] = useState<string | null>(null);
   const file = useRef<HTMLInputElement>(null);
 
-  const reporting = (action: () => Promise<string>): void =>
-    run(async () => {
+  const reporting = (name: string, action: () => Promise<string>): void =>
+    run(name, async () => {
       setDone(null);
       setDone(await action());
     });
   const save = (): void =>
-    reporting(async () => {
+    reporting(secrets ? "save with secrets" : "save", async () => {
       const document = await call("configuration.export", { secrets });
       download("hookyard-configuration.json", `${JSON.stringify(document, null, 2)}\n`);
       return secrets
@@ -32,7 +32,7 @@ export function ConfigurationSection() {
     const [chosen] = input.files ?? [];
     input.value = "";
     if (chosen === undefined) return;
-    reporting(async () => {
+    reporting(`import ${chosen.name}`, async () => {
       const {
         created,
         updated,

@@ -34,7 +34,7 @@ export function RetryProfilesSection() {
 
   /** A copy of a profile is a custom one, open for changes. */
   const copy = ({ id: _, builtIn: __, name, ...members }: Profile): void =>
-    run(async () => {
+    run(`copy ${name}`, async () => {
       const made = await call("retryProfiles.create", {
         ...members,
         name: freeName(`my-${name}`, profiles),

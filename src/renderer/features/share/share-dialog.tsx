@@ -84,7 +84,7 @@ function ShareForm({ onClose }: { onClose: () => void }) {
   const writing = useLive("shares.progress", isBusy ? {} : null).answer?.writing ?? null;
   // Counted again by the first report.
   const total = writing?.total || count;
-  const cancel = (): void => run(() => call("shares.cancel", {}), "cancel");
+  const cancel = (): void => run("cancel", () => call("shares.cancel", {}));
 
   const save = async (): Promise<void> => {
     setSaved(null);
@@ -118,7 +118,7 @@ function ShareForm({ onClose }: { onClose: () => void }) {
             icon="save"
             isBusy={isBusy}
             disabled={wrong !== null || count === 0}
-            onClick={() => run(save)}
+            onClick={() => run("save", save)}
           >
             Save the file
           </Button>

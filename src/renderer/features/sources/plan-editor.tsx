@@ -54,10 +54,18 @@ export function PlanEditor({
         <span className="grow" />
         {plan === null ? null : (
           <>
-            <Button small look="quiet" onClick={() => run(() => exportPlan(id, name))}>
+            <Button
+              small
+              look="quiet"
+              onClick={() => run(`export ${id}`, () => exportPlan(id, name))}
+            >
               Export
             </Button>
-            <Button small look="quiet" onClick={() => run(() => removePlan(id, onUpdate))}>
+            <Button
+              small
+              look="quiet"
+              onClick={() => run(`remove ${id}`, () => removePlan(id, onUpdate))}
+            >
               Remove
             </Button>
           </>
@@ -144,7 +152,7 @@ function PlanForm({
   const give = (): void => {
     const schemas = parsed(text);
     setWrong(typeof schemas === "string" ? schemas : null);
-    if (typeof schemas !== "string") run(() => onGive(schemas));
+    if (typeof schemas !== "string") run("give", () => onGive(schemas));
   };
   const error = wrong ?? problem?.message ?? null;
   return (

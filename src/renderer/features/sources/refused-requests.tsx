@@ -42,7 +42,7 @@ export function RefusedRequests({ sources, unknown }: { sources: Sources; unknow
       others="A source"
       tools={
         items.length === 0 ? undefined : (
-          <Button small onClick={() => run(() => call("refused.clear", {}))}>
+          <Button small onClick={() => run("clear", () => call("refused.clear", {}))}>
             Clear
           </Button>
         )
@@ -153,7 +153,7 @@ function RefusedRow({ refused, sources }: { refused: Refused; sources: Sources }
           <Button
             small
             onClick={() =>
-              run(() => {
+              run(`create a source with ${writeKey}`, () => {
                 const name = `Source of ${writeKey.slice(0, 40)}`;
                 return goOnceAnswered(call("sources.create", { name, writeKey }), ({ id }) => ({
                   view: "sources",

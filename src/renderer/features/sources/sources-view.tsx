@@ -46,7 +46,7 @@ export function SourcesView() {
   const refused = useLive("refused.list", {}).answer?.items.length ?? 0;
   const openId = usePlace((place) => place.path[0]);
   const { problem, run } = useAction();
-  const create = (name?: string): void => run(() => createSource(name));
+  const create = (name?: string): void => run("create a source", () => createSource(name));
   if (answer === undefined) return <ProblemText error={error} />;
 
   const sources = answer.items;

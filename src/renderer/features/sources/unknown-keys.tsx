@@ -65,7 +65,9 @@ function UnknownKeyRow({
   unknownKey: UnknownKey;
 }) {
   const [name, setName] = useState("");
-  const { problem, run } = useAction();
+  const { problem, isBusy, run } = useAction();
+  /** Both share the name: a key that is being adopted must not be forgotten, nor the reverse. */
+  const decide = `decide on ${writeKey}`;
   const given = name.trim() === "" ? suggestedName(writeKey) : name;
   return (
     <form
@@ -73,7 +75,7 @@ function UnknownKeyRow({
       aria-label={`Unknown write key ${writeKey}`}
       onSubmit={(event) => {
         event.preventDefault();
-        run(() =>
+        run(decide, () =>
           goOnceAnswered(call("unknownKeys.adopt", { writeKey, name: given }), ({ id }) => ({
             view: "sources",
             path: [id],
@@ -96,8 +98,14 @@ function UnknownKeyRow({
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
         />
-        <Button type="submit">Adopt</Button>
-        <Button look="quiet" onClick={() => run(() => call("unknownKeys.forget", { writeKey }))}>
+        <Button type="submit" isBusy={isBusy}>
+          Adopt
+        </Button>
+        <Button
+          look="quiet"
+          isBusy={isBusy}
+          onClick={() => run(decide, () => call("unknownKeys.forget", { writeKey }))}
+        >
           Forget
         </Button>
       </div>

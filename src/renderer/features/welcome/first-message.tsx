@@ -31,7 +31,7 @@ export function useFirstMessage(kind: SnippetKind = "cURL") {
   const copy = (): void => void copyText(code, `as ${kind}`);
   const send = (): void => {
     if (source !== undefined)
-      run(() => call("sources.send", { id: source.id, type: "track", body }));
+      run("send", () => call("sources.send", { id: source.id, type: "track", body }));
   };
   useKeys({ c: copy, Enter: send });
   return { ...action, source, ingestUrl, writeKey, code, copy, send };

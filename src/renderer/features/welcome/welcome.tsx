@@ -81,7 +81,7 @@ export function Welcome() {
           </WayStep>
         </ol>
       </section>
-      <Demo onOpen={() => run(openDemo, "demo")} ingestUrl={ingestUrl} />
+      <Demo onOpen={() => run("open the demo", openDemo)} ingestUrl={ingestUrl} />
     </div>
   );
 }

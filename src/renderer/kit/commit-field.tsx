@@ -7,6 +7,7 @@ import {
   useCallback,
   useEffect,
   useId,
+  useLayoutEffect,
   useRef,
   useState,
   type KeyboardEvent,
@@ -125,7 +126,7 @@ export function CommitField(props: FieldProps) {
   const field = useCommit(id, props);
   const isWrong = field.error !== null;
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (startsSelected) input.current?.select();
   }, [startsSelected]);
   const shared = {

@@ -7,7 +7,6 @@ import {
   type KeyboardEvent,
   type ReactNode,
   type RefObject,
-  useEffect,
   useLayoutEffect,
   useRef,
 } from "react";
@@ -280,7 +279,7 @@ function useMoves({ rows, list, selectedAt, onSelect, marks }: MovesProps) {
   const latestMoverKey = useRef(onMoverKey);
   latestMoverKey.current = onMoverKey;
   // Nothing else wants the arrows while nothing has the focus.
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listen = (event: globalThis.KeyboardEvent): void => {
       if (event.target === document.body && !event.defaultPrevented) latestMoverKey.current(event);
     };

@@ -47,7 +47,7 @@ export function ClientPane({ client, problem }: { client: Client; problem: Error
               small
               icon="send"
               disabled={queued === 0}
-              onClick={() => run(() => call("clients.flush", { id }))}
+              onClick={() => run(() => call("clients.flush", { id }), "flush")}
             >
               Flush
             </Button>
@@ -55,7 +55,7 @@ export function ClientPane({ client, problem }: { client: Client; problem: Error
             <Button
               small
               disabled={state === "closing"}
-              onClick={() => run(() => call("clients.reopen", { id }))}
+              onClick={() => run(() => call("clients.reopen", { id }), "reopen")}
             >
               Reopen
             </Button>
@@ -68,7 +68,7 @@ export function ClientPane({ client, problem }: { client: Client; problem: Error
                 label: "Close",
                 icon: "pause",
                 disabled: !isOpen,
-                onSelect: () => run(() => call("clients.close", { id })),
+                onSelect: () => run(() => call("clients.close", { id }), "close"),
               },
             ]}
             onDelete={async () => {

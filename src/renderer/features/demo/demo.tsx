@@ -97,9 +97,11 @@ export function DemoSection() {
     <>
       <div className="actions">
         {isOpen ? (
-          <Button onClick={() => run(() => call("workspaces.close", {}))}>Close the demo</Button>
+          <Button onClick={() => run(() => call("workspaces.close", {}), "close")}>
+            Close the demo
+          </Button>
         ) : (
-          <Button onClick={() => run(openDemo)}>Open the demo</Button>
+          <Button onClick={() => run(openDemo, "open")}>Open the demo</Button>
         )}
         <Button onClick={() => useOverlay.getState().show("demo")}>
           Reset the demo and the clock…

@@ -21,15 +21,9 @@ type Filter = Destination["filters"][number];
 type Previewed = AnswerOf<"destinations.previewFilters">["items"][number];
 
 export function DestinationFilters({ destination: { id, filters } }: { destination: Destination }) {
-  const { problem, run } = useAction();
+  const { problem, run, attempt } = useAction();
   const save = useSaves(id, filters);
-  const add = (): void => {
-    const names = new Set(filters.map(({ name }) => name));
-    let number = filters.length + 1;
-    while (names.has(`Filter ${number}`)) number += 1;
-    const added: Filter = { name: `Filter ${number}`, enabled: false, if: "", action: "drop" };
-    run(() => save((all) => [...all, added]));
-  };
+  const add = (): void => void attempt(() => save((all) => [...all, newFilter(all)]));
   return (
     <div className="pane-body">
       <section className="section filters" aria-labelledby="filters-title">
@@ -57,7 +51,7 @@ export function DestinationFilters({ destination: { id, filters } }: { destinati
                   run(async () => {
                     await save((all) => all.toSpliced(place, 1));
                     offerUndo(`Removed ${filter.name}`);
-                  })
+                  }, `remove ${filter.name}`)
                 }
               />
             ))}
@@ -67,6 +61,13 @@ export function DestinationFilters({ destination: { id, filters } }: { destinati
       {filters.some(({ enabled }) => enabled) ? <Preview id={id} /> : null}
     </div>
   );
+}
+
+function newFilter(all: readonly Filter[]): Filter {
+  const names = new Set(all.map(({ name }) => name));
+  let number = all.length + 1;
+  while (names.has(`Filter ${number}`)) number += 1;
+  return { name: `Filter ${number}`, enabled: false, if: "", action: "drop" };
 }
 
 type Change<Value> = (before: Value) => Value;

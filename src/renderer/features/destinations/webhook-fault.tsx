@@ -47,9 +47,9 @@ export function FaultMenu({
       const endpoint = changed.webhooks.find(({ id }) => id === webhook.id)?.behind?.endpointId;
       if (Object.keys(fault).length === 0 && endpoint !== undefined)
         go({ view: "endpoints", path: [endpoint] });
-    });
+    }, "put");
   const undo = (): void =>
-    run(() => call("destinations.undoFault", { id: destination, webhookId: webhook.id }));
+    run(() => call("destinations.undoFault", { id: destination, webhookId: webhook.id }), "undo");
   return (
     <>
       <Menu

@@ -38,7 +38,7 @@ export function useDeliveryActions(): DeliveryActions {
     run(() => {
       setAbout(delivery);
       return call(name, { id: delivery.id });
-    }, delivery.id);
+    }, `${name} ${delivery.id}`);
   return {
     refusalOf: ({ id, state }) => (about?.id === id && about.state === state ? problem : null),
     retry: (delivery) => press("deliveries.retry", delivery),

@@ -89,7 +89,10 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
                 label: "Duplicate",
                 icon: "copy",
                 onSelect: () =>
-                  onRun(() => createAndOpen({ name: `${name} copy`, steps, after, perMessage })),
+                  onRun(
+                    () => createAndOpen({ name: `${name} copy`, steps, after, perMessage }),
+                    "duplicate",
+                  ),
               },
               {
                 label: "Create a destination with this",

@@ -15,13 +15,13 @@ export function ConfigurationSection() {
   const [done, setDone] = useState<string | null>(null);
   const file = useRef<HTMLInputElement>(null);
 
-  const reporting = (action: () => Promise<string>): void =>
+  const reporting = (what: "save" | "read", action: () => Promise<string>): void =>
     run(async () => {
       setDone(null);
       setDone(await action());
-    });
+    }, what);
   const save = (): void =>
-    reporting(async () => {
+    reporting("save", async () => {
       const document = await call("configuration.export", { secrets });
       download("hookyard-configuration.json", `${JSON.stringify(document, null, 2)}\n`);
       return secrets
@@ -32,7 +32,7 @@ export function ConfigurationSection() {
     const [chosen] = input.files ?? [];
     input.value = "";
     if (chosen === undefined) return;
-    reporting(async () => {
+    reporting("read", async () => {
       const {
         created,
         updated,

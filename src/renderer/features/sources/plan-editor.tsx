@@ -54,10 +54,14 @@ export function PlanEditor({
         <span className="grow" />
         {plan === null ? null : (
           <>
-            <Button small look="quiet" onClick={() => run(() => exportPlan(id, name))}>
+            <Button small look="quiet" onClick={() => run(() => exportPlan(id, name), "export")}>
               Export
             </Button>
-            <Button small look="quiet" onClick={() => run(() => removePlan(id, onUpdate))}>
+            <Button
+              small
+              look="quiet"
+              onClick={() => run(() => removePlan(id, onUpdate), "remove")}
+            >
               Remove
             </Button>
           </>

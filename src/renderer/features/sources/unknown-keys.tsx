@@ -97,7 +97,10 @@ function UnknownKeyRow({
           onChange={(event) => setName(event.currentTarget.value)}
         />
         <Button type="submit">Adopt</Button>
-        <Button look="quiet" onClick={() => run(() => call("unknownKeys.forget", { writeKey }))}>
+        <Button
+          look="quiet"
+          onClick={() => run(() => call("unknownKeys.forget", { writeKey }), "forget")}
+        >
           Forget
         </Button>
       </div>

@@ -39,9 +39,7 @@ test("a fault is put in front of a webhook, seen, edited and undone, by keyboard
     .waitFor();
   await page.keyboard.press("Enter");
   await destinations.behind(host).waitFor();
-  await expect
-    .poll(() => destinations.url(1).inputValue())
-    .toMatch(/\/in-front-of-127-0-0-1-\d+$/);
+  await expect.poll(() => destinations.url(1).inputValue()).toMatch(/\/in-front-of-127-0-0-1-\d+$/);
 
   await inspector.send([{ userId: "ada", event: "Order Completed" }]);
   await inspector.call("clock.advance", { to: "idle" });

@@ -31,7 +31,7 @@ const useEdits = create<UndoStore>()(() => ({ edits: new Map() }));
 const thingAt = ({ view, path }: { view: string; path: readonly string[] }): string =>
   view === "settings" ? view : [view, ...path].join("/");
 
-export const openThing = (): string => thingAt(usePlace.getState());
+const openThing = (): string => thingAt(usePlace.getState());
 
 function change(thing: string, next: Edits): void {
   useEdits.setState(({ edits }) => ({ edits: new Map(edits).set(thing, next) }));
@@ -84,7 +84,7 @@ export function saveAtOnce<Changes extends object>(
   const names = Object.keys(changes) as (keyof Changes)[];
   let old: Partial<Changes> = {};
   const saveFirst = async (): Promise<void> => {
-    const known = await before;
+    const known: Changes = await before;
     old = Object.fromEntries(names.map((name) => [name, known[name]])) as Partial<Changes>;
     await save(changes);
   };

@@ -3,13 +3,7 @@
  * through it.
  */
 
-import {
-  type KeyboardEvent,
-  type ReactNode,
-  type RefObject,
-  useLayoutEffect,
-  useRef,
-} from "react";
+import { type KeyboardEvent, type ReactNode, type RefObject, useLayoutEffect, useRef } from "react";
 import { useListFocus } from "../../kit/focus.ts";
 import { RowSpace, rowsMovedBy, useRowList } from "../../kit/row-list.tsx";
 import { useNow } from "../../stores/clock.ts";

@@ -1,6 +1,6 @@
 /** The inspector: the frame, the view of the place, and what lies over both. */
 
-import { Component, type ReactNode, useEffect, useLayoutEffect } from "react";
+import { Component, type ReactNode, useEffect } from "react";
 import { AudiencesView } from "./features/audiences/audiences-view.tsx";
 import { ClientsView } from "./features/clients/clients-view.tsx";
 import { useGlobalCommands } from "./features/commands/global-commands.ts";
@@ -53,7 +53,7 @@ const viewsOf: Record<View, () => ReactNode> = {
 export function App() {
   const pipeline = useStory(({ story }) => (story === null ? "own" : `${story.id} ${story.run}`));
   const isPresenting = usePresenter(({ isOn }) => isOn);
-  useLayoutEffect(listenToKeys, []);
+  useEffect(listenToKeys, []);
   return <Inspector key={`${pipeline} ${isPresenting}`} />;
 }
 

@@ -155,7 +155,6 @@ describe("the keyboard alone", () => {
         [
           destinationsPage(page).editor("Billing"),
           destinationsPage(page).deliveries.getByRole("link").first(),
-          main.getByRole("list", { name: "At the hosted service" }),
         ],
       ],
       [

@@ -1,7 +1,4 @@
-/**
- * Where the focus goes: into what was added, into the list of a view, and out of a field. A key that
- * is pressed as soon as its view is there is not lost.
- */
+/** Where the focus goes: into what was added, into the list of a view, and out of a field. */
 
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
@@ -70,17 +67,4 @@ test("the rail leads into the list of a view, arrows walk through it, and Esc le
   await expect.poll(() => focused(page)).toBe("Messages, newest first");
   await page.keyboard.press("Escape");
   await details.waitFor({ state: "detached" });
-});
-
-test("a view has its keys from the moment in which it is shown", async ({ open, inspector }) => {
-  const { page } = await open("/settings");
-  await page.evaluate(`new MutationObserver((_, observer) => {
-    if (document.querySelector("section[aria-label=Scenario]") === null) return;
-    observer.disconnect();
-    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "r", bubbles: true }));
-  }).observe(document.body, { childList: true, subtree: true })`);
-  const runs = inspector.hold("scenarios.run");
-  runs.release();
-  await page.evaluate("location.hash = '#/scenarios/outage.yaml'");
-  await expect.poll(() => runs.inputs).toHaveLength(1);
 });

@@ -59,8 +59,8 @@ async function scene(
     .poll(
       async () => {
         const now = await withoutRates(page);
-        seen = calls.underWay() === 0 && (seen[0] ?? now) === now ? [now, ...seen] : [];
-        return seen.length >= 4;
+        seen = seen[0] === now ? [now, ...seen] : [now];
+        return seen.length >= 4 && calls.underWay() === 0;
       },
       { interval: 250 },
     )

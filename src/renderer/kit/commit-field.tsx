@@ -7,7 +7,6 @@ import {
   useCallback,
   useEffect,
   useId,
-  useLayoutEffect,
   useRef,
   useState,
   type KeyboardEvent,
@@ -126,7 +125,7 @@ export function CommitField(props: FieldProps) {
   const field = useCommit(id, props);
   const isWrong = field.error !== null;
   const input = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => {
+  useEffect(() => {
     if (startsSelected) input.current?.select();
   }, [startsSelected]);
   const shared = {

@@ -1,6 +1,6 @@
 /** Where the focus goes next: into what was added, and from the rail into the list of a view. */
 
-import { useLayoutEffect } from "react";
+import { useEffect } from "react";
 
 const typed = ":is(input,textarea,select):not([type=checkbox],[type=radio],[type=file],:disabled)";
 
@@ -60,7 +60,7 @@ export function wantList(isSame: boolean): void {
 
 /** Of the list of the view. */
 export function useListFocus(focus: () => void): void {
-  useLayoutEffect(() => {
+  useEffect(() => {
     focusList = focus;
     if (isListWanted) focus();
     return () => {

@@ -4,21 +4,18 @@
  * already, and a focused button keeps its own Space and Enter.
  */
 
-import { useLayoutEffect, useRef } from "react";
+import { useEffect, useRef } from "react";
 
 /** One that returns false leaves the key to others. */
 export type KeyHandlers = Record<string, (event: KeyboardEvent) => unknown>;
 
 const layers: { current: KeyHandlers }[] = [];
 
-/**
- * Keys as `KeyboardEvent.key` spells them; `mod+k` is Ctrl or ⌘. They work as soon as the view is
- * in the page: a key may be pressed before an effect runs.
- */
+/** Keys as `KeyboardEvent.key` spells them; `mod+k` is Ctrl or ⌘. */
 export function useKeys(handlers: KeyHandlers): void {
   const layer = useRef(handlers);
   layer.current = handlers;
-  useLayoutEffect(() => {
+  useEffect(() => {
     layers.push(layer);
     return () => {
       layers.splice(layers.indexOf(layer), 1);

@@ -1,6 +1,6 @@
 /** All attempts of a delivery by round, then those in progress and to come. */
 
-import { useLayoutEffect, useRef } from "react";
+import { useEffect, useRef } from "react";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { duration } from "../../kit/words.ts";
 import { attemptHref } from "../details/places.ts";
@@ -21,7 +21,7 @@ export function AttemptsNav({
   const row = useRef<HTMLAnchorElement>(null);
   const isFirst = useRef(true);
   // Opening moves the focus in; after that it goes along only if it is here.
-  useLayoutEffect(() => {
+  useEffect(() => {
     const here = row.current;
     here?.scrollIntoView({ block: "nearest" });
     if (isFirst.current || here?.closest("nav")?.contains(document.activeElement))

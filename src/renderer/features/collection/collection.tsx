@@ -10,7 +10,7 @@ import {
   type KeyboardEvent,
   type ReactNode,
   useContext,
-  useLayoutEffect,
+  useEffect,
   useRef,
   useState,
 } from "react";
@@ -210,7 +210,7 @@ export function EditorPane({
   const items = useContext(OthersContext);
   const isNew = usePlace((place) => place.path.at(-1) === newId);
   const pane = useRef<HTMLElement>(null);
-  useLayoutEffect(() => {
+  useEffect(() => {
     const body = pane.current?.querySelector<HTMLElement>(".pane-body");
     if (isNew && body !== null && body !== undefined) focusFirstField(body);
   }, [isNew]);

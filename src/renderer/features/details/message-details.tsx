@@ -4,7 +4,7 @@
  * its deliveries, its pin and its replays.
  */
 
-import { useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { useToast } from "../../kit/copy.tsx";
@@ -91,7 +91,7 @@ export function MessageDetails({ id, onClose, leavesRetry }: MessageDetailsProps
     },
   });
   // Opening moves the focus in; walking on to another message leaves it where it is.
-  useLayoutEffect(() => {
+  useEffect(() => {
     pane.current?.focus({ preventScroll: true });
   }, []);
 

@@ -3,7 +3,14 @@
  * through it.
  */
 
-import { type KeyboardEvent, type ReactNode, type RefObject, useLayoutEffect, useRef } from "react";
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+} from "react";
 import { useListFocus } from "../../kit/focus.ts";
 import { RowSpace, rowsMovedBy, useRowList } from "../../kit/row-list.tsx";
 import { useNow } from "../../stores/clock.ts";
@@ -273,7 +280,7 @@ function useMoves({ rows, list, selectedAt, onSelect, marks }: MovesProps) {
   const latestMoverKey = useRef(onMoverKey);
   latestMoverKey.current = onMoverKey;
   // Nothing else wants the arrows while nothing has the focus.
-  useLayoutEffect(() => {
+  useEffect(() => {
     const listen = (event: globalThis.KeyboardEvent): void => {
       if (event.target === document.body && !event.defaultPrevented) latestMoverKey.current(event);
     };

@@ -3,7 +3,7 @@
  * wherever the focus is, but in a field, a menu or a dialog.
  */
 
-import { useLayoutEffect } from "react";
+import { useEffect } from "react";
 import type { CaptionAnswer, SceneAnswer, StoryAnswer } from "../../../contract/stories.ts";
 import { Button, Choice } from "../../kit/controls.tsx";
 import { Icon } from "../../kit/icon.tsx";
@@ -160,7 +160,7 @@ function Track({ story: { at, scenes } }: { story: StoryAnswer }) {
 
 /** Before everything else, so that no list and no tab takes a story's arrows. */
 function useStoryKeys(): void {
-  useLayoutEffect(() => {
+  useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (takesText(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
       const act = actionOf(event.key);

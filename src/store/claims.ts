@@ -148,7 +148,11 @@ export class Claims {
   }
 
   /** In a transaction. */
-  writeOne({ id, destination_id, state }: Pick<Claimable, "id" | "destination_id" | "state">): void {
+  writeOne({
+    id,
+    destination_id,
+    state,
+  }: Pick<Claimable, "id" | "destination_id" | "state">): void {
     this.#take.run(id);
     this.#counts.delivery(destination_id, state, -1);
     this.#counts.delivery(destination_id, sending, 1);

@@ -58,7 +58,12 @@ describe("an audience", () => {
       .filter({ hasText: "false" })
       .filter({ hasText: "delivered" })
       .waitFor();
-    await view.sent.filter({ hasText: "ben" }).filter({ hasText: "false" }).waitFor();
+    for (const value of ["true", "false"])
+      await view.sent
+        .filter({ hasText: "ben" })
+        .filter({ hasText: value })
+        .filter({ hasText: "delivered" })
+        .waitFor();
     expect(await view.sent.count()).toBe(4);
 
     const { items } = await inspector.call("endpoints.requests", { id: endpoint.id });

@@ -57,7 +57,6 @@ describe("many deliveries", () => {
   });
 
   test("are cancelled on the way, and the rest stay as they were", async ({ open, inspector }) => {
-    // As many as keep the job busy until somebody has pressed.
     const count = 8_000;
     await fail(inspector, count);
     const { page } = await open("/retries?state=failed");
@@ -65,8 +64,14 @@ describe("many deliveries", () => {
     await expect.poll(() => states(page)).toEqual([0, count]);
     await retries.retryAll.click();
     await retries.title.filter({ hasText: "Retry 8,000 deliveries now?" }).waitFor();
+    // Until the page hears how far it is, it offers to cancel.
+    const reading = inspector.hold("jobs.get");
+    const cancelling = inspector.hold("jobs.cancel");
+    cancelling.release();
     await retries.confirm.click();
     await retries.cancelRest.press("Enter");
+    await expect.poll(() => cancelling.inputs).toHaveLength(1);
+    reading.release();
     // A quick machine may be done before. `deliveries.test.ts` shows that it stops on the way.
     const end = /Cancelled after [\d,]+ of 8,000|8,000 deliveries requeued/;
     await retries.title.filter({ hasText: end }).waitFor();

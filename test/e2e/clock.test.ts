@@ -78,8 +78,11 @@ describe("the clock bar", () => {
     const receiver = await startReceiver(() => undefined);
     onTestFinished(() => receiver.stop());
     const { source } = await inspector.shop();
+    // However slow the machine is, the attempt lasts until the advance is cancelled.
+    await inspector.call("retryProfiles.create", { name: "patient", timeoutMs: 600_000 });
     await inspector.call("destinations.create", {
       name: "Silent",
+      retryProfile: "patient",
       sourceIds: [source.id],
       webhooks: [{ url: receiver.url }],
     });
@@ -102,6 +105,7 @@ describe("the clock bar", () => {
     await frame.advancing.waitFor({ state: "detached" });
     expect(await inspector.call("clock.get", {})).toMatchObject({ advance: null });
     await expect.poll(() => frame.now()).toBe(stands);
+    await receiver.stop();
   });
 
   test("advances by a duration, steps to what is due, and runs until nothing is", async ({

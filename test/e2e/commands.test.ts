@@ -137,13 +137,33 @@ describe("the keyboard alone", () => {
     const places: [place: string, shown: Locator[]][] = [
       [
         `/live/${items[0]?.id}`,
-        [heading("First"), main.getByRole("button", { name: /^Round 1: / })],
+        [
+          heading("First"),
+          main.getByRole("button", { name: /^Round 1: / }),
+          livePage(page).rows.first(),
+        ],
       ],
-      ["/sources", [sourcesPage(page).editor("Shop web")]],
-      ["/destinations", [destinationsPage(page).editor("Billing")]],
+      [
+        "/sources",
+        [
+          sourcesPage(page).editor("Shop web").getByRole("link", { name: "Billing" }),
+          sourcesPage(page).snippet("cURL"),
+        ],
+      ],
+      [
+        "/destinations",
+        [
+          destinationsPage(page).editor("Billing"),
+          destinationsPage(page).deliveries.getByRole("link").first(),
+        ],
+      ],
       [
         "/endpoints",
-        [endpointsPage(page).editor("flaky-billing").getByRole("link", { name: "Billing" })],
+        [
+          endpointsPage(page).editor("flaky-billing").getByRole("link", { name: "Billing" }),
+          endpointsPage(page).presets("certificates").first(),
+          endpointsPage(page).received.first(),
+        ],
       ],
       ["/retries", [heading("No delivery is waiting")]],
       ["/scenarios/outage.yaml", [heading("An outage")]],

@@ -64,6 +64,7 @@ describe("a deletion", () => {
     await inspector.send([{ userId: "ana", event: "Order Completed" }]);
     const { items } = await inspector.call("messages.list", { reason: "suppressed" });
     expect(items).toHaveLength(1);
+    await inspector.call("pipeline.settle", {});
     expect((await inspector.call("profiles.list", {})).total).toBe(1);
   });
 

@@ -51,4 +51,34 @@ describe("filters of a destination", () => {
       .first()
       .waitFor();
   });
+
+  test("are saved in the order in which they were changed", async ({ open, inspector }) => {
+    const { destination } = await inspector.shop();
+    const { id } = destination;
+    await inspector.call("destinations.update", {
+      id,
+      filters: [{ name: "No carts", enabled: false, if: "", action: "drop" }],
+    });
+    const { page } = await open(`/destinations/${id}`);
+    const { show, filters } = destinationsPage(page);
+    await show("filters").click();
+    const mayAnswer = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    let calls = 0;
+    inspector.answer("destinations.update", async (answer) => {
+      calls += 1;
+      if (calls > 1) return answer();
+      await mayAnswer.promise;
+      return answer().finally(answered.resolve);
+    });
+    await filters.condition("No carts").fill('event = "Cart Viewed"');
+    await filters.condition("No carts").press("Enter");
+    await expect.poll(() => calls).toBe(1);
+    await filters.enable("No carts").press("Space");
+    await expect.poll(() => filters.enable("No carts").isChecked()).toBe(true);
+    mayAnswer.resolve();
+    await answered.promise;
+    const saved = async () => (await inspector.call("destinations.get", { id })).filters;
+    await expect.poll(saved).toMatchObject([{ enabled: true, if: 'event = "Cart Viewed"' }]);
+  });
 });

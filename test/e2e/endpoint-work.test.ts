@@ -21,8 +21,8 @@ describe("a test endpoint", () => {
     await endpoints.step(2).waitFor();
     await endpoints.counts("each message").click();
     await expect
-      .poll(() => endpoints.counts("each message").getAttribute("aria-checked"))
-      .toBe("true");
+      .poll(async () => (await inspector.call("endpoints.list", {})).items[0])
+      .toMatchObject({ perMessage: true, steps: [{ status: 503 }, {}] });
 
     await endpoints.newDestination.click();
     const destinations = destinationsPage(page);
@@ -60,7 +60,7 @@ describe("a test endpoint", () => {
     const endpoints = endpointsPage(page);
     await endpoints.bead(/200 70 %.*503 30 %/).waitFor();
     await endpoints.bead(/delivered.*round 1, 70 % of deliveries/).waitFor();
-    expect(await endpoints.presets("certificates").count()).toBe(4);
+    await expect.poll(() => endpoints.presets("certificates").count()).toBe(4);
     await endpoints.presets("slow").filter({ hasText: "times out" }).click();
     await expect.poll(() => endpoints.does(1).inputValue()).toBe("hang");
   });

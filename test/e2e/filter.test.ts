@@ -106,7 +106,7 @@ describe("the filter", () => {
       .first()
       .waitFor();
     expect(await live.stage("rejected").getAttribute("aria-pressed")).toBe("true");
-    expect(await live.stage("rejected").textContent()).toContain("2");
+    await expect.poll(() => live.stage("rejected").textContent()).toContain("2");
     await live.stage("filtered").click();
     await expect.poll(() => live.count()).toBe(4);
     await live.stage("received").click();
@@ -148,6 +148,7 @@ describe("the filter", () => {
     await live.stage("rejected").click();
     await live.saved.click();
     await live.menuItem("Save this filter…").click();
+    await live.filterName.and(page.locator(":focus")).waitFor();
     await page.keyboard.type("What went wrong");
     await page.keyboard.press("Enter");
     await live.stage("received").click();
@@ -160,7 +161,7 @@ describe("the filter", () => {
     await live.menuItem("Delete “What went wrong”").click();
     await live.saved.click();
     await live.menuItem("Save this filter…").waitFor();
-    expect(await live.menuItem("What went wrong").count()).toBe(0);
+    await expect.poll(() => live.menuItem("What went wrong").count()).toBe(0);
   });
 
   test("takes a name with a space as it is typed, in any case, and puts the quotes in itself", async ({

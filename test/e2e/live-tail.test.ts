@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
 import { detailsPage } from "./pages/details.ts";
 import { livePage } from "./pages/live.ts";
@@ -9,6 +10,13 @@ const send = (inspector: RunningInspector, event: string, count: number): Promis
   inspector.send(
     Array.from({ length: count }, (_, nth) => ({ userId: `u_${nth}`, event: `${event} ${nth}` })),
   );
+
+/** What a row shows changes until its message is delivered. */
+async function delivered(inspector: RunningInspector, page: Page): Promise<void> {
+  await inspector.call("pipeline.settle", {});
+  const others = livePage(page).rows.filter({ hasNotText: "delivered" });
+  await expect.poll(() => others.count()).toBe(0);
+}
 
 describe("the live tail", () => {
   test("follows until the user scrolls, counts what is new, and catches up with one press", async ({
@@ -26,9 +34,10 @@ describe("the live tail", () => {
 
     await live.grid.hover();
     await page.mouse.wheel(0, 1000);
-    await live.tail.filter({ hasText: "Follow" }).waitFor();
+    await live.tail.filter({ hasText: /^Follow$/ }).waitFor();
     await expect.poll(() => live.row(/Seen 0 of/).count()).toBe(0);
     await expect.poll(() => live.unread.count()).toBe(0);
+    await delivered(inspector, page);
     const before = await live.rows.allTextContents();
     await send(inspector, "Late", 37);
     await live.tail.filter({ hasText: "37 new" }).waitFor();
@@ -53,6 +62,7 @@ describe("the live tail", () => {
     await page.keyboard.press("j");
     await page.keyboard.press("j");
     await page.keyboard.press("k");
+    await delivered(inspector, page);
     const chosen = await live.selected.textContent();
     const place = await live.selected.boundingBox();
     await send(inspector, "Late", 5);

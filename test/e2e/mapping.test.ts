@@ -76,6 +76,7 @@ describe("a destination with mappings", () => {
       ],
     });
     const event = { userId: "u1", event: "Order Completed" };
+    await inspector.call("clock.set", { mode: "paused" });
     await inspector.send([event, event, event]);
     const { items } = await inspector.call("messages.list", {});
     const list = () => inspector.call("deliveries.list", { destinationId: ledger.id });

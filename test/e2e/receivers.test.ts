@@ -44,6 +44,7 @@ const only = ["duplicate", "retry-after-lost-answer", "wrong-content-type"];
 describe("a check of a receiver", () => {
   test("starts from the form, opens the first failed check once, and stops with Escape", async ({
     open,
+    inspector,
     receiver,
   }) => {
     const { page } = await open("/receivers");
@@ -60,6 +61,12 @@ describe("a check of a receiver", () => {
     await receivers.start.waitFor();
     expect(await receivers.status.textContent()).toMatch(/^34 checks/);
 
+    // Slow enough that the check is still running when it is stopped.
+    const slow = await inspector.call("endpoints.create", {
+      name: "slow",
+      steps: [{ do: "answer", status: 200, delayMs: 1000 }],
+    });
+    await receivers.url.fill(slow.url);
     await receivers.secret.fill(receiver.secret);
     await receivers.start.click();
     await receivers.stop.waitFor();

@@ -90,6 +90,31 @@ describe("a message", () => {
     await details.state.filter({ hasText: "delivered" }).waitFor();
   });
 
+  test("is retried while the answer to the cancellation is on its way", async ({
+    open,
+    inspector,
+  }) => {
+    await inspector.shop({ steps: [{ do: "answer", status: 503 }, { do: "answer" }] });
+    await inspector.call("clock.set", { mode: "paused" });
+    await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+    const { page } = await open();
+    const details = detailsPage(page);
+    const answerNow = Promise.withResolvers<void>();
+    inspector.answer("deliveries.cancel", async (answered) => {
+      const answer = await answered();
+      await answerNow.promise;
+      return answer;
+    });
+    await livePage(page)
+      .row(/waiting/)
+      .click();
+    await details.cancel.click();
+    await details.state.filter({ hasText: "cancelled" }).waitFor();
+    await details.retryNow.click();
+    await details.state.filter({ hasText: "delivered" }).waitFor();
+    answerNow.resolve();
+  });
+
   test("is copied as cURL that sends the same again", async ({ open, inspector }) => {
     await inspector.shop();
     await inspector.send([{ userId: "o'neil", event: "Order Completed" }]);

@@ -47,7 +47,7 @@ describe("a scenario of one's own", () => {
     const difference = failed.locator("details").first();
     await difference.locator("summary").press("Enter");
     const attempts = difference.getByRole("listitem");
-    expect(await attempts.count()).toBeGreaterThan(8);
+    await expect.poll(() => attempts.count()).toBeGreaterThan(8);
     expect(await attempts.first().textContent()).toContain("round 1, Warehouse: 503");
     expect(await attempts.last().textContent()).toContain("Warehouse: 200");
     const line = text.split("\n").findIndex((each) => each.includes("count: 21")) + 1;

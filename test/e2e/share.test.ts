@@ -106,7 +106,9 @@ describe("a share file", () => {
 
     await dialog.getByRole("textbox", { name: /^Messages/ }).fill("state:lost");
     await dialog.getByText("Unknown state “lost”").waitFor();
-    expect(await dialog.getByRole("button", { name: "Save the file" }).isDisabled()).toBe(true);
+    await expect
+      .poll(() => dialog.getByRole("button", { name: "Save the file" }).isDisabled())
+      .toBe(true);
     await dialog.getByRole("textbox", { name: /^Messages/ }).fill("");
     await dialog.getByText("3 messages with attempts").waitFor();
     await dialog.getByRole("radio", { name: "a file for Hookyard" }).click();

@@ -64,14 +64,32 @@ test("a filter and a fault that were removed come back, and a choice that was sa
   await page.getByText("No faults:").waitFor();
   const production = page.getByRole("radio", { name: "production" });
   await production.click();
-  // The page shows it once its own call was answered, and can take it back then.
-  await production.and(page.locator("[aria-checked=true]")).waitFor();
-  expect((await saved()).mode).toBe("production");
+  await expect.poll(async () => (await saved()).mode).toBe("production");
   await page.keyboard.press("Control+z");
   await expect.poll(async () => (await saved()).mode).toBe("explain");
   await page.keyboard.press("Control+z");
   await page.getByRole("button", { name: "Remove fault 1" }).waitFor();
   expect((await saved()).faults).toMatchObject([{ do: "answer", status: 503 }]);
+});
+
+test("Ctrl+Z takes back the edit whose save is still on its way, and not the one before", async ({
+  open,
+  inspector,
+}) => {
+  const { source } = await inspector.shop();
+  const { page } = await open(`/sources/${source.id}`);
+  const saves = inspector.hold("sources.update");
+  await page.getByRole("radio", { name: "production" }).click();
+  await expect.poll(() => saves.inputs).toHaveLength(1);
+  await page.keyboard.press("Control+z");
+  saves.release();
+  const { id } = source;
+  await expect
+    .poll(() => saves.inputs)
+    .toEqual([
+      { id, mode: "production" },
+      { id, mode: "explain" },
+    ]);
 });
 
 test("a draft goes back edit by edit, typing as one, and a discarded draft comes back", async ({

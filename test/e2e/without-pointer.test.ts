@@ -10,6 +10,9 @@ import { test } from "./support/inspector-test.ts";
 /** As often as it takes to come round the page. */
 const maxTabs = 250;
 
+const focusIn = async (control: Locator): Promise<void> =>
+  await expect.poll(() => control.evaluate((element) => element.matches(":focus"))).toBe(true);
+
 async function tabTo(page: Page, control: Locator): Promise<void> {
   for (let presses = 0; presses < maxTabs; presses += 1) {
     if (await control.evaluate((element) => element.matches(":focus"))) return;
@@ -20,14 +23,11 @@ async function tabTo(page: Page, control: Locator): Promise<void> {
 
 async function command(page: Page, text: string): Promise<void> {
   await page.keyboard.press("Control+k");
-  await page.getByRole("dialog", { name: "Commands" }).waitFor();
+  await focusIn(page.getByRole("dialog", { name: "Commands" }).getByRole("combobox"));
   await page.keyboard.type(text);
   await page.getByRole("option", { selected: true, name: text }).waitFor();
   await page.keyboard.press("Enter");
 }
-
-const focusIn = async (control: Locator): Promise<void> =>
-  await expect.poll(() => control.evaluate((element) => element.matches(":focus"))).toBe(true);
 
 test("a failure is found, with its reason", async ({ open, inspector }) => {
   await inspector.shop({ steps: [{ do: "answer", status: 410, times: 1 }, { do: "answer" }] });
@@ -65,6 +65,8 @@ test("a failing receiver is made, and what failed there is retried", async ({
   inspector,
 }) => {
   await inspector.call("sources.create", { name: "Shop", kind: "web" });
+  // The second round is the one that is asked for.
+  await inspector.call("clock.set", { mode: "paused" });
   const { page } = await open("/sources");
   await page.getByRole("region", { name: "Source Shop" }).waitFor();
   await command(page, "New test endpoint: 503 three times");
@@ -76,7 +78,7 @@ test("a failing receiver is made, and what failed there is retried", async ({
   await page.keyboard.press("Enter");
   await page.getByRole("region", { name: "Destination Flaky" }).waitFor();
   await command(page, "Compose a message");
-  await page.getByRole("dialog", { name: "Compose a message" }).waitFor();
+  await focusIn(page.getByRole("textbox", { name: "The call" }));
   await page.keyboard.press("Control+Enter");
   await page.getByRole("dialog").getByRole("status").getByText("accepted").waitFor();
   await page.keyboard.press("Escape");

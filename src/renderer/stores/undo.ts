@@ -31,7 +31,7 @@ const useEdits = create<UndoStore>()(() => ({ edits: new Map() }));
 const thingAt = ({ view, path }: { view: string; path: readonly string[] }): string =>
   view === "settings" ? view : [view, ...path].join("/");
 
-export const openThing = (): string => thingAt(usePlace.getState());
+const openThing = (): string => thingAt(usePlace.getState());
 
 function change(thing: string, next: Edits): void {
   useEdits.setState(({ edits }) => ({ edits: new Map(edits).set(thing, next) }));
@@ -57,17 +57,38 @@ export function recordEdit(edit: Omit<Edit, "field">, thing = openThing()): void
   change(thing, { done: [...kept, recorded], undone: [] });
 }
 
+/** Of each thing, until its saves under way are recorded as edits, or refused. */
+const saving = new Map<string, Promise<unknown>>();
+
+/** Records an edit once it is saved. Ctrl+Z waits until then, and takes back this one. */
+export async function recordSaved(
+  save: () => Promise<unknown>,
+  edit: Omit<Edit, "field">,
+): Promise<void> {
+  const thing = openThing();
+  const saved = save().then(() => recordEdit(edit, thing));
+  const all = Promise.allSettled([saving.get(thing), saved]);
+  saving.set(thing, all);
+  void all.then(() => {
+    if (saving.get(thing) === all) saving.delete(thing);
+  });
+  await saved;
+}
+
 /** Saves changes at once. To take them back, what was saved before them is saved again. */
-export async function saveAtOnce<Changes extends object>(
-  before: Changes,
+export function saveAtOnce<Changes extends object>(
+  before: Changes | Promise<Changes>,
   changes: Partial<Changes>,
   save: (changes: Partial<Changes>) => Promise<unknown>,
 ): Promise<void> {
-  const thing = openThing();
   const names = Object.keys(changes) as (keyof Changes)[];
-  const old = Object.fromEntries(names.map((name) => [name, before[name]])) as Partial<Changes>;
-  await save(changes);
-  recordEdit({ undo: () => save(old), redo: () => save(changes) }, thing);
+  let old: Partial<Changes> = {};
+  const saveFirst = async (): Promise<void> => {
+    const known: Changes = await before;
+    old = Object.fromEntries(names.map((name) => [name, known[name]])) as Partial<Changes>;
+    await save(changes);
+  };
+  return recordSaved(saveFirst, { undo: () => save(old), redo: () => save(changes) });
 }
 
 /** Says what the last edit did, and offers to take it back, from wherever the user is then. */
@@ -84,6 +105,12 @@ export function offerUndo(did: string): void {
 }
 
 function replay(thing: string, way: "undo" | "redo"): void {
+  const underWay = saving.get(thing);
+  if (underWay === undefined) replayNewest(thing, way);
+  else void underWay.then(() => replayNewest(thing, way));
+}
+
+function replayNewest(thing: string, way: "undo" | "redo"): void {
   const { done, undone } = useEdits.getState().edits.get(thing) ?? none;
   const edit = (way === "undo" ? done : undone).at(-1);
   if (edit === undefined) return;
@@ -132,7 +159,7 @@ export function useUndoKeys(): void {
   const place = usePlace(thingAt);
   const { done, undone } = useEdits(({ edits }) => edits.get(place)) ?? none;
   const press = (way: "undo" | "redo", count: number): boolean => {
-    if (isTyping() || count === 0) return false;
+    if (isTyping() || (count === 0 && !saving.has(place))) return false;
     replay(place, way);
     return true;
   };

@@ -128,7 +128,10 @@ export function startDesktop({
     errors += text;
   });
   child.stdout?.resume();
+  // Its last calls may be read after it has ended.
+  const heard = once(child, "disconnect");
   const ended = once(child, "close").then(async ([code, signal]) => {
+    await heard;
     firstPage.reject(new Error(`the host ended with ${String(code ?? signal)}: ${errors}`));
     for (const page of pages.values()) await (await page).close();
     return { code: code as number | null, errors };

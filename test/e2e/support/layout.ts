@@ -7,8 +7,12 @@ import type { Page } from "playwright-core";
 
 /** Runs in the page. */
 const findings = String.raw`(async () => {
-  // What measures itself does so in the frame after the one that gave it its size.
-  for (let frames = 0; frames < 2; frames += 1) await new Promise((next) => requestAnimationFrame(next));
+  // What measures itself does so in the frame after the one that gave it its size, and is drawn
+  // again in a task after that.
+  for (let frames = 0; frames < 3; frames += 1) {
+    await new Promise((next) => requestAnimationFrame(next));
+    await new Promise((next) => setTimeout(next));
+  }
   const found = [];
   const root = document.scrollingElement;
   const { innerWidth: width, innerHeight: height } = window;

@@ -5,6 +5,8 @@
  */
 
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { createApp } from "../../../src/app.ts";
 import type { ApiAnswer } from "../../../src/api/api.ts";
@@ -40,6 +42,8 @@ export async function startInspector({ data = ":memory:" } = {}) {
     createControlPort({ api: app.api, token, pages, host: "127.0.0.1", port, report });
   let control = serve(0);
   const url = await control.start();
+  const port = Number(new URL(url).port);
+  let keeper: Server | null = null;
 
   async function call<Name extends CallName>(
     name: Name,
@@ -107,10 +111,19 @@ export async function startInspector({ data = ":memory:" } = {}) {
       };
       return { inputs, release: released.resolve };
     },
-    /** As when the program is ended and the page stays open. */
-    stopServing: () => control.stop(),
+    /**
+     * As when the program is ended and the page stays open. The port is kept meanwhile: another
+     * program could take it.
+     */
+    async stopServing(): Promise<void> {
+      await control.stop();
+      keeper = createServer((socket) => socket.destroy());
+      keeper.listen(port, "127.0.0.1");
+      await once(keeper, "listening");
+    },
     async serveAgain(): Promise<void> {
-      control = serve(Number(new URL(url).port));
+      keeper?.close();
+      control = serve(port);
       await control.start();
     },
     async stop(): Promise<void> {

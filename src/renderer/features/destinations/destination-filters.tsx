@@ -12,7 +12,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count, some } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { offerUndo, openThing, recordEdit } from "../../stores/undo.ts";
+import { offerUndo, recordSaved } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { messageHref } from "../details/places.ts";
 import type { Destination } from "./destination-draft.ts";
@@ -21,15 +21,9 @@ type Filter = Destination["filters"][number];
 type Previewed = AnswerOf<"destinations.previewFilters">["items"][number];
 
 export function DestinationFilters({ destination: { id, filters } }: { destination: Destination }) {
-  const { problem, run } = useAction();
+  const { problem, run, attempt } = useAction();
   const save = useSaves(id, filters);
-  const add = (): void => {
-    const names = new Set(filters.map(({ name }) => name));
-    let number = filters.length + 1;
-    while (names.has(`Filter ${number}`)) number += 1;
-    const added: Filter = { name: `Filter ${number}`, enabled: false, if: "", action: "drop" };
-    run("add", () => save((all) => [...all, added]));
-  };
+  const add = (): void => void attempt(() => save((all) => [...all, newFilter(all)]));
   return (
     <div className="pane-body">
       <section className="section filters" aria-labelledby="filters-title">
@@ -82,26 +76,37 @@ function placeNow(shown: readonly Filter[], place: number, all: readonly Filter[
   return shown.some(({ name }) => name === all[place]?.name) ? -1 : place;
 }
 
+function newFilter(all: readonly Filter[]): Filter {
+  const names = new Set(all.map(({ name }) => name));
+  let number = all.length + 1;
+  while (names.has(`Filter ${number}`)) number += 1;
+  return { name: `Filter ${number}`, enabled: false, if: "", action: "drop" };
+}
+
 type Change<Value> = (before: Value) => Value;
 
-/** A change that follows another at once builds on it, though its answer has not come yet. */
+/**
+ * A change that follows another at once builds on it, though its answer has not come yet, and is
+ * sent after that answer: two requests may arrive in either order.
+ */
 function useSaves(id: string, filters: Filter[]): (change: Change<Filter[]>) => Promise<unknown> {
   const latest = useRef(filters);
   const shown = useRef(filters);
   const saving = useRef(0);
+  const queue = useRef<Promise<unknown>>(Promise.resolve());
   if (shown.current !== filters && saving.current === 0) latest.current = filters;
   shown.current = filters;
   const store = (next: Filter[]): Promise<unknown> =>
     call("destinations.update", { id, filters: next });
   return async (change) => {
-    const thing = openThing();
     const before = latest.current;
     const next = change(before);
     latest.current = next;
     saving.current += 1;
     try {
-      await store(next);
-      recordEdit({ undo: () => store(before), redo: () => store(next) }, thing);
+      const saved = queue.current.then(() => store(next));
+      queue.current = saved.catch(() => undefined);
+      await recordSaved(() => saved, { undo: () => store(before), redo: () => store(next) });
     } catch (error) {
       if (latest.current === next) latest.current = before;
       throw error;

@@ -8,7 +8,7 @@ import { useAction } from "../../kit/use-action.ts";
 import { some } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hrefTo } from "../../stores/place.ts";
-import { openThing, recordEdit } from "../../stores/undo.ts";
+import { recordSaved } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { messageHref } from "../details/places.ts";
 
@@ -22,10 +22,13 @@ type Changes = InputOf<"settings.update">;
  * had a value of their own that value again.
  */
 async function save(changes: Changes): Promise<void> {
-  const thing = openThing();
-  const [settings, sources, destinations] = await everyPiece();
-  await call("settings.update", changes);
+  const before = everyPiece();
+  const saveFirst = async (): Promise<void> => {
+    await before;
+    await call("settings.update", changes);
+  };
   const undo = async (): Promise<void> => {
+    const [settings, sources, destinations] = await before;
     const { parity, answers, unknownKeys, vendor } = settings;
     const { correctClockSkew, retryProfile, contextIp, limitMessageIds } = settings;
     await call("settings.update", {
@@ -44,7 +47,7 @@ async function save(changes: Changes): Promise<void> {
       await call("destinations.update", { id, retryProfile: profile });
     }
   };
-  recordEdit({ undo, redo: () => call("settings.update", changes) }, thing);
+  await recordSaved(saveFirst, { undo, redo: () => call("settings.update", changes) });
 }
 
 const everyPiece = () =>

@@ -14,8 +14,8 @@ import { call } from "../../transport/transport.ts";
 type Settings = AnswerOf<"settings.get">;
 type Update = (changes: InputOf<"settings.update">) => Promise<unknown>;
 
-const update: Update = async (changes) =>
-  saveAtOnce<typeof changes>(await call("settings.get", {}), changes, (next) =>
+const update: Update = (changes) =>
+  saveAtOnce<typeof changes>(call("settings.get", {}), changes, (next) =>
     call("settings.update", next),
   );
 

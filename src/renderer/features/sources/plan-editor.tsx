@@ -13,7 +13,7 @@ import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { useKept } from "../../stores/drafts.ts";
-import { offerUndo, recordEdit } from "../../stores/undo.ts";
+import { offerUndo, recordSaved } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { filterHref } from "../details/places.ts";
 
@@ -122,11 +122,12 @@ async function removePlan(
   onUpdate: (plan: PlanChange) => Promise<unknown>,
 ): Promise<void> {
   const { plan } = await call("sources.plan", { id });
-  await onUpdate(null);
   if (plan === null) return;
   const { name: _, rules: __, ...settings } = plan;
-  const undo = (): Promise<unknown> => onUpdate({ ...settings, schemas: schemasOf(plan) });
-  recordEdit({ undo, redo: () => onUpdate(null) });
+  await recordSaved(() => onUpdate(null), {
+    undo: () => onUpdate({ ...settings, schemas: schemasOf(plan) }),
+    redo: () => onUpdate(null),
+  });
   offerUndo("Removed the tracking plan");
 }
 

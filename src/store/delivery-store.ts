@@ -14,7 +14,7 @@ import type { AttemptRecord, DeliveryStore, DeliverySummary } from "../engine/po
 import { deliveryStateAt, outcomeCode, stateCode } from "./codes.ts";
 import { Claims, claiming, moved, seeing, type OfMessage, type RefreshMessage } from "./claims.ts";
 import type { Counts, MessageKind } from "./counts.ts";
-import { deliverySummary, type DeliveryRow } from "./delivery-queries.ts";
+import { deliverySummary, type DeliveryRow } from "./delivery-reader.ts";
 import { deliveriesOfMessage, type DeliveryKey, type MappedRequests } from "./mapped-requests.ts";
 import type { RequestBodies } from "./request-bodies.ts";
 import type { Transactions, Db } from "./transactions.ts";

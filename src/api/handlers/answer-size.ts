@@ -120,10 +120,17 @@ export function receivedSize({ body, forwarded, ...rest }: Received<Exchange>): 
   return forwarded.reduce((size, one) => size + bytesSize(one), jsonSize(body) + frames);
 }
 
-/** At most this long in JSON: as text, or as base64. */
+/** Every attempt of a delivery sent the same bytes. */
+const sizes = new WeakMap<Uint8Array, number>();
+
+/** At most this long in JSON, as text or as base64; or more than an answer has room for. */
 export function jsonSize(bytes: Uint8Array): number {
+  if (bytes.length > maxAnswerBytes) return bytes.length;
+  const known = sizes.get(bytes);
+  if (known !== undefined) return known;
   let size = bytes.length * 0.34;
   for (const byte of bytes) size += byte < 0x20 ? 6 : byte === 0x22 || byte === 0x5c ? 2 : 1;
+  sizes.set(bytes, size);
   return size;
 }
 

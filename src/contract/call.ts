@@ -132,6 +132,10 @@ export function checkInput<C extends Call>(call: C, input: unknown): CheckedInpu
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
     return invalid("The input must be a JSON object.");
   }
+  if (hasMoreValues(input, maxValues))
+    return invalid(
+      `The input has more than the ${maxValues} values allowed. Divide it among several calls.`,
+    );
   const rest = new Map<string, unknown>(Object.entries(input));
   const checked: Record<string, unknown> = {};
   let missing: Problem | null = null;
@@ -152,6 +156,27 @@ export function checkInput<C extends Call>(call: C, input: unknown): CheckedInpu
   const result = (call.body ?? nothing).safeParse(Object.fromEntries(rest), reporting);
   if (!result.success) return invalid(sentenceOf(result.error.issues));
   return missing ?? (Object.assign(checked, result.data) as CheckedInput<C>);
+}
+
+/**
+ * An input with more would be checked for longer than others may wait. The largest list of a call
+ * has 100,000 items.
+ */
+const maxValues = 120_000;
+
+/** Tracking plans have a limit in bytes, and their schemas are not checked here. */
+function hasMoreValues(input: object, most: number): boolean {
+  const open: object[] = [input];
+  let count = 0;
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    const members = Array.isArray(at) ? at.entries() : Object.entries(at);
+    for (const [name, value] of members as Iterable<[string | number, unknown]>) {
+      count += 1;
+      if (count > most) return true;
+      if (typeof value === "object" && value !== null && name !== "schemas") open.push(value);
+    }
+  }
+  return false;
 }
 
 /** An id in the path that cannot be one names nothing that exists. */

@@ -154,6 +154,24 @@ describe("checking an input", () => {
     });
   });
 
+  test("refuses more values than can be checked in a moment, before it looks at them, and takes the longest list", () => {
+    const many = (count: number) => Array.from({ length: count }, (_, n) => `u${n}`);
+    const tooMany = {
+      problem: true,
+      message: "The input has more than the 120000 values allowed. Divide it among several calls.",
+    };
+    const create = calls["audiences.create"] as Call;
+    expect(checkInput(create, { name: "A", members: many(100_000) })).not.toMatchObject(tooMany);
+    expect(checkInput(create, { name: "A", members: many(120_000) })).toMatchObject(tooMany);
+    const sources = Array.from({ length: 60_001 }, () => ({ nam: 1 }));
+    const given = { version: 1, sources };
+    expect(checkInput(calls["configuration.import"] as Call, given)).toMatchObject(tooMany);
+    const schemas = { Bought: { enum: many(130_000) } };
+    expect(checkInput(calls["sources.create"] as Call, { name: "A", plan: { schemas } })).toEqual(
+      expect.objectContaining({ name: "A", plan: { schemas } }),
+    );
+  });
+
   test("fills in what may be left out", () => {
     expect(checkInput(calls["messages.list"], {})).toEqual({ limit: 50 });
     expect(checkInput(calls["pipeline.settle"], {})).toEqual({ timeoutMs: 30_000 });

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { deletionIds, messageIds, sourceIds } from "../domain/ids.ts";
 import { deletionStates } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
-import { byId, cursorOf, deleted, idOf, listOf, page, pageOf, time } from "./shapes.ts";
+import { byId, cursorOf, deleted, idOf, page, pageOf, time } from "./shapes.ts";
 
 const userId = z.string().min(1).max(1000);
 
@@ -20,21 +20,24 @@ const deletionAnswer = z
     suppress: z.boolean(),
     send: z.boolean(),
     requestedAt: time,
-    users: z.array(
-      z.object({
-        userId: z.string(),
-        known: z.boolean().describe("Whether a profile with this userId existed."),
-        detail: z.string().describe("The result, in a sentence."),
-        sourceIds: z
-          .array(idOf(sourceIds))
-          .describe(
-            "The sources that know the user and have an enabled destination: one delete message each.",
-          ),
-        messageIds: z
-          .array(idOf(messageIds))
-          .describe("Of those delete messages, for `GET /api/messages/{id}`."),
-      }),
-    ),
+    users: z
+      .array(
+        z.object({
+          userId: z.string(),
+          known: z.boolean().describe("Whether a profile with this userId existed."),
+          detail: z.string().describe("The result, in a sentence."),
+          sourceIds: z
+            .array(idOf(sourceIds))
+            .describe(
+              "The sources that know the user and have an enabled destination: one delete message each.",
+            ),
+          messageIds: z
+            .array(idOf(messageIds))
+            .describe("Of those delete messages, for `GET /api/messages/{id}`."),
+        }),
+      )
+      .describe("As many of the first ones as an answer of 1 MB has room for."),
+    userCount: z.int().describe("All users of the request."),
   })
   .meta({ id: "Deletion" });
 
@@ -107,7 +110,11 @@ export const deletionCalls = [
     summary:
       "Suppresses users without deleting them: later messages of theirs are rejected, and their profiles stay.",
     body: z.strictObject({ userIds: z.array(userId).min(1).max(5000) }),
-    answer: listOf(suppression),
+    answer: z.object({
+      items: z
+        .array(suppression)
+        .describe("As many of the first ones as an answer of 1 MB has room for."),
+    }),
     status: 201,
   }),
   defineCall({

@@ -41,7 +41,9 @@ const flow = z
           filtered: count.describe("Messages that a decision kept from the destination."),
         }),
       )
-      .describe("From each source to each destination that is connected to it."),
+      .describe(
+        "From sources to destinations that are connected to them: those that messages came to, at most the 4,000 with the most messages.",
+      ),
     webhooks: z.array(
       z.object({
         id: webhookId,

@@ -39,11 +39,15 @@ const byName: ReadonlySet<string> = new Set([
 /** Values that are compared and never looked into. */
 const data: ReadonlySet<string> = new Set(["enum", "const", "default", "examples", "required"]);
 
-type SchemaSize = {
+export type SchemaSize = {
   all: number;
   /** Of this, what applies to every element. */
   repeated: number;
+  /** Characters of all patterns. */
+  patterns: number;
 };
+
+const nothing: SchemaSize = { all: 1, repeated: 0, patterns: 0 };
 
 /** Returns the end of a sentence when the schema is refused. */
 export function sizeOfSchema(root: JsonObject): SchemaSize | string {
@@ -52,24 +56,25 @@ export function sizeOfSchema(root: JsonObject): SchemaSize | string {
   let wrong: string | null = null;
 
   function sizeOf(schema: Json, depth: number): SchemaSize {
-    if (wrong !== null || !isObject(schema)) return { all: 1, repeated: 0 };
+    if (wrong !== null || !isObject(schema)) return nothing;
     const measured = known.get(schema);
     if (measured !== undefined) return measured;
     if (open.has(schema)) {
       wrong =
         "its `$ref`s go round in a circle, so there is no bound on the work of a check. Write the levels out.";
-      return { all: 1, repeated: 0 };
+      return nothing;
     }
     if (depth > maxDepth) {
       wrong = `it is nested deeper than ${maxDepth} levels.`;
-      return { all: 1, repeated: 0 };
+      return nothing;
     }
     open.add(schema);
-    const size = { all: 1, repeated: 0 };
+    const size = { ...nothing };
     for (const [keyword, value] of Object.entries(schema)) {
       if (keyword === "definitions" || keyword === "$defs") continue;
       const below = belowOf(keyword, value, depth);
       size.all += below.all;
+      size.patterns += below.patterns;
       size.repeated += repeating.has(keyword) ? below.all : below.repeated;
     }
     open.delete(schema);
@@ -86,22 +91,29 @@ export function sizeOfSchema(root: JsonObject): SchemaSize | string {
       const target = typeof value === "string" ? targetOf(root, value) : null;
       if (target === null) {
         wrong ??= `the \`${keyword}\` ${JSON.stringify(value).slice(0, 100)} is not followed. Only \`#/…\`, a place in the same schema, is.`;
-        return { all: 1, repeated: 0 };
+        return nothing;
       }
       return sizeOf(target, depth + 1);
     }
-    if (data.has(keyword)) return { all: countOf(value), repeated: 0 };
-    if (byName.has(keyword) && isObject(value)) return sum(Object.values(value), depth);
+    if (data.has(keyword)) return { ...nothing, all: countOf(value) };
+    if (byName.has(keyword) && isObject(value)) {
+      const size = sum(Object.values(value), depth);
+      const names = keyword === "patternProperties" ? Object.keys(value).join("") : "";
+      return { ...size, patterns: size.patterns + names.length };
+    }
     if (Array.isArray(value)) return sum(value, depth);
-    return isObject(value) ? sizeOf(value, depth + 1) : { all: 1, repeated: 0 };
+    if (keyword === "pattern" && typeof value === "string")
+      return { ...nothing, patterns: value.length };
+    return isObject(value) ? sizeOf(value, depth + 1) : nothing;
   }
 
   function sum(schemas: readonly Json[], depth: number): SchemaSize {
-    const size = { all: schemas.length, repeated: 0 };
+    const size = { ...nothing, all: schemas.length };
     for (const schema of schemas) {
       const below = sizeOf(schema, depth + 1);
       size.all += below.all;
       size.repeated += below.repeated;
+      size.patterns += below.patterns;
     }
     return size;
   }

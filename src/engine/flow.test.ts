@@ -64,6 +64,44 @@ function startFlow({
   return { flow, seeds: () => seeded };
 }
 
+test("of many lines the four thousand with the most messages are in an answer, and none without", () => {
+  const sources = Array.from({ length: 70 }, (_, n) => (n + 1) as SourceId);
+  const to = Array.from({ length: 70 }, (_, n) => (n + 1) as DestinationId);
+  const flow = new Flow({
+    configuration: {
+      sources: () => sources.map((id) => ({ id }) as Source),
+      destinations: () =>
+        to.map((id) => ({ id, sourceIds: sources, webhooks: [] }) as unknown as Destination),
+    },
+    store: {
+      deliveriesByDestination: () => new Map(),
+      deliveriesByDue: () => ({ items: [] }) as never,
+      newestAttempts: () => [],
+    },
+    clock: { now: () => 0 },
+    monotonic: () => now,
+    underWay: () => [],
+  });
+  expect(flow.look().lines).toEqual([]);
+  const committed = (source: SourceId, destinations: readonly DestinationId[]): void =>
+    flow.committed([
+      {
+        ...message(),
+        sourceId: source,
+        decisions: destinations.map((id) => ({
+          ...{ destinationId: id, routed: true, reason: "", detail: "", warnings: [] },
+          payload: "documented" as const,
+        })),
+      },
+    ]);
+  committed(sources[0]!, to);
+  expect(flow.look().lines).toHaveLength(70);
+  for (const source of sources) committed(source, to);
+  for (const source of sources.slice(35)) committed(source, to);
+  const { lines } = flow.look();
+  expect([lines.length, lines.filter(({ count }) => count === 2).length]).toEqual([4000, 36 * 70]);
+});
+
 describe("the flow", () => {
   test("counts messages per line from the start, and their rate over the last five seconds", () => {
     const { flow } = startFlow();
@@ -182,7 +220,7 @@ describe("the flow", () => {
     flow.reload();
     expect(flow.look()).toMatchObject({
       sources: [{ count: 0 }],
-      lines: [{ count: 0 }],
+      lines: [],
       webhooks: [{ count: 0, failedInARow: 0 }],
     });
   });

@@ -33,6 +33,9 @@ const maxMoving = 1000;
 /** Due times of a destination that are listed; the rest is a number. */
 const maxDue = 60;
 
+/** Lines of an answer: those of two hundred sources and destinations would take 4 MB. */
+const maxLines = 4000;
+
 const rateSeconds = 5;
 
 type FlowRate = {
@@ -79,6 +82,7 @@ type MovingAttempt = {
 export type FlowNow = {
   since: number;
   sources: (FlowRate & { id: SourceId })[];
+  /** Those that messages came to. */
   lines: {
     sourceId: SourceId;
     destinationId: DestinationId;
@@ -301,18 +305,20 @@ export class Flow {
   }
 
   #linesNow(destinations: readonly Destination[], second: number): FlowNow["lines"] {
-    return destinations.flatMap(({ id: destinationId, sourceIds }) =>
-      sourceIds.map((sourceId) => {
+    const used = destinations.flatMap(({ id: destinationId, sourceIds }) =>
+      sourceIds.flatMap((sourceId) => {
         const line = this.#lines.get(sourceId)?.get(destinationId);
-        return {
-          sourceId,
-          destinationId,
-          count: line?.routed.count ?? 0,
-          perSecond: line?.routed.perSecond(second) ?? 0,
-          filtered: line?.filtered ?? 0,
-        };
+        return line === undefined ? [] : [{ sourceId, destinationId, line }];
       }),
     );
+    const sizeOf = ({ line }: (typeof used)[number]): number => line.routed.count + line.filtered;
+    if (used.length > maxLines) used.sort((a, b) => sizeOf(b) - sizeOf(a)).splice(maxLines);
+    return used.map(({ line: { routed, filtered }, ...ends }) => ({
+      ...ends,
+      count: routed.count,
+      perSecond: routed.perSecond(second),
+      filtered,
+    }));
   }
 
   #webhooksNow(

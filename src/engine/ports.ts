@@ -388,7 +388,14 @@ export type DeliveryDetails = DeliverySummary & {
   /** Of a mapping's request. */
   mapped?: Pick<NonNullable<ClaimedDelivery["mapped"]>, "webhookId" | "url" | "method" | "signed">;
   transitions: Transition[];
-  attempts: (AttemptRecord & { id: AttemptId })[];
+  /** The newest ones. */
+  attempts: RecordedAttemptDetails[];
+};
+
+export type RecordedAttemptDetails = AttemptRecord & {
+  id: AttemptId;
+  /** The body that came back was not read: newer ones are as large as an answer may be. */
+  leftOut?: true;
 };
 
 /** A delivery as a list shows it: with what it delivers, and a mark for each round. */
@@ -472,6 +479,7 @@ export type QueryStore = {
     after: DuePlace | null,
   ): Page<DeliverySummary, DuePlace>;
   deliveryDetails(id: DeliveryId): DeliveryDetails | null;
+  attempt(delivery: DeliveryId, id: AttemptId): RecordedAttemptDetails | null;
   /** How many deliveries each destination has in each state. */
   deliveriesByDestination(): Map<DestinationId, Partial<Record<DeliveryState, number>>>;
   /** How the attempts ended that were recorded last, the newest first. */

@@ -356,6 +356,7 @@ export type DeletionStore = {
     userIds: readonly string[];
   }): DeletionId;
   deletion(id: DeletionId): Deletion | null;
+  /** Fewer than `limit` where they have thousands of users. */
   deletions(limit: number, before: DeletionId | null): Page<Deletion, DeletionId>;
   deleteDeletion(id: DeletionId): boolean;
   /** Requests that a crash interrupted. */
@@ -372,6 +373,7 @@ export type DeletionStore = {
 
   suppressedUsers(): string[];
   suppress(userId: string, since: number, deletionId: DeletionId | null): void;
+  suppression(userId: string): Suppression | null;
   lift(userId: string): boolean;
   suppressions(search: string, limit: number, after: string | null): Page<Suppression, string>;
 };

@@ -132,6 +132,19 @@ describe("whoever waits until all is settled", () => {
     }
   });
 
+  test("of many that ask at once, twenty hear in a turn", async () => {
+    const { settle } = startSettle();
+    let heard = 0;
+    const all = Promise.all(Array.from({ length: 70 }, () => settle(5000).then(() => heard++)));
+    const perTurn: number[] = [];
+    for (let before = 0; heard < 70; before = heard) {
+      await nextTurn();
+      perTurn.push(heard - before);
+    }
+    await all;
+    expect(Math.max(...perTurn)).toBe(20);
+  });
+
   test("waits for held work on a clock that runs, and not on one that stands", async () => {
     for (const isRunning of [true, false]) {
       const { activity, settle } = startSettle(isRunning);

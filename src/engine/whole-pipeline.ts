@@ -7,6 +7,7 @@ import type { Area, ChangeFeed, Changes, Pipeline } from "./pipeline.ts";
 import type { DeliveryStore } from "./ports.ts";
 import type { UpkeepStore } from "./store-ports.ts";
 import {
+  createTurnBudget,
   monotonic,
   startTimer,
   nextTurn,
@@ -24,12 +25,16 @@ type SettleOptions = {
   changes: ChangeFeed;
 };
 
+/** With two hundred destinations, each of them takes a millisecond. */
+const callersPerTurn = 20;
+
 /**
  * Waits until all work in progress has ended. On a paused clock, what a test endpoint holds cannot
  * end, and is not waited for; what is queued behind it moves only when somebody moves the clock,
  * and is waited for up to the timeout.
  */
 export function createSettle({ activity, clock, store, scheduler, changes }: SettleOptions) {
+  const turn = createTurnBudget(callersPerTurn);
   return async (
     timeoutMs: number,
   ): Promise<{ settled: boolean; queued: number; sending: number }> => {
@@ -40,6 +45,7 @@ export function createSettle({ activity, clock, store, scheduler, changes }: Set
     try {
       for (;;) {
         await activity.whenQuiet({ includeHeld: clock.isRunning(), signal });
+        await turn(1);
         settled = isSettled();
         if (settled || signal.aborted) break;
         await nextChange(changes, signal);

@@ -70,6 +70,16 @@ test.each([
   stream.close();
 });
 
+test("a client that missed more than may be left unread reads everything again, and its stream stays", async () => {
+  const ids = Array.from({ length: 100 }, (_, n) => `msg_${String(n).padStart(20, "0")}`);
+  for (let n = 0; n < 1000; n += 1) feed.push(ids);
+  const stream = await listen("/api/events?after=0");
+  expect(await stream.next()).toBe('id: 1000\nevent: resync\ndata: {"sequence":1000}');
+  feed.push(["next"]);
+  expect(await stream.next()).toContain('"ids":["next"]');
+  stream.close();
+});
+
 test("numbers as large as a time in microseconds can be resumed from", async () => {
   const now = 1_795_247_801_478_000;
   feed.forgetUpTo(now);

@@ -36,16 +36,16 @@ export function streamChanges({
     response.write(text);
     if (response.writableLength > maxBuffered) response.destroy();
   };
-  const writeChanges = (list: readonly Change[]) => write(list.map(lineOf).join(""));
+  const writeChanges = (list: readonly Change[]) => write(textOf(list));
 
-  const missed = after === null ? [] : changesAfter(changes, after);
+  const missed = after === null ? "" : missedAfter(changes, after);
   const unsubscribe = changes.subscribe(writeChanges);
   // An id without data is no event, but from now on the client knows where to resume.
   if (missed === null)
     write(
       `id: ${changes.sequence()}\nevent: resync\ndata: ${JSON.stringify({ sequence: changes.sequence() })}\n\n`,
     );
-  else if (missed.length > 0) writeChanges(missed);
+  else if (missed !== "") write(missed);
   else write(`id: ${changes.sequence()}\n\n`);
 
   let heartbeat: RealTimer;
@@ -62,9 +62,26 @@ export function streamChanges({
   });
 }
 
-function changesAfter(changes: ChangeFeed, after: string): Change[] | null {
+/** Null when they are not kept any more, or more than a reader may leave unread. */
+function missedAfter(changes: ChangeFeed, after: string): string | null {
   const sequence = /^\d{1,16}$/.test(after) ? Number(after) : Number.POSITIVE_INFINITY;
-  return sequence > changes.sequence() ? null : changes.since(sequence);
+  const missed = sequence > changes.sequence() ? null : changes.since(sequence);
+  if (missed === null) return null;
+  let text = "";
+  for (const change of missed) {
+    text += lineOf(change);
+    if (text.length > maxBuffered) return null;
+  }
+  return text;
+}
+
+/** All streams get the same list. */
+const texts = new WeakMap<readonly Change[], string>();
+
+function textOf(list: readonly Change[]): string {
+  const text = texts.get(list) ?? list.map(lineOf).join("");
+  texts.set(list, text);
+  return text;
 }
 
 function lineOf(change: Change): string {

@@ -8,7 +8,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { HandlersOf } from "../contract/contract.ts";
 import type { ReadyScenario, ScenarioProblem, ScenarioRunAnswer } from "../contract/scenarios.ts";
-import { conflict, notFound } from "../domain/problem.ts";
+import { conflict, notFound, type Problem } from "../domain/problem.ts";
 import type { ScenarioPipeline, StartPipeline } from "./run/pipeline.ts";
 import { scenesOf } from "./story/scenes.ts";
 
@@ -47,6 +47,9 @@ export function createScenarios({
   const runs = new Map<string, Run>();
   let next = 1;
 
+  /** Pipelines that answer a call, beside those of runs. */
+  let answering = 0;
+
   const answer = ({ id, report }: Run): ScenarioRunAnswer => ({ id, report });
   const underWay = (): Run[] => [...runs.values()].filter((run) => run.report.state === "running");
 
@@ -57,6 +60,25 @@ export function createScenarios({
     }
   }
 
+  const tooMany = (): Problem | null =>
+    underWay().length + answering < maxRunning
+      ? null
+      : conflict(
+          "too_many_runs",
+          `${maxRunning} scenarios are running already. Wait until one of them ends, or stop one.`,
+        );
+
+  async function answered<Answer>(work: () => Promise<Answer>): Promise<Answer | Problem> {
+    const refused = tooMany();
+    if (refused !== null) return refused;
+    answering += 1;
+    try {
+      return await work();
+    } finally {
+      answering -= 1;
+    }
+  }
+
   const handlers: Scenarios["handlers"] = {
     "scenarios.list": async () => ({ items: directory === null ? [] : await readyIn(directory) }),
     "scenarios.check": ({ text }) => check(text),
@@ -64,12 +86,8 @@ export function createScenarios({
     "scenarios.run": async ({ text, file, seed }) => {
       const { forServing, readScenario } = await import("./file/read-scenario.ts");
       const { runRead, reportToBe } = await import("./run/run-scenario.ts");
-      if (underWay().length >= maxRunning) {
-        return conflict(
-          "too_many_runs",
-          `${maxRunning} scenarios are running already. Wait until one of them ends, or stop one.`,
-        );
-      }
+      const refused = tooMany();
+      if (refused !== null) return refused;
       forgetOld();
       const read = readScenario(text, forServing);
       const id = `run_${String(next).padStart(9, "0")}`;
@@ -104,21 +122,23 @@ export function createScenarios({
       return answer(run);
     },
 
-    "scenarios.record": async (input) => {
-      const { recordScenario } = await import("./record/record.ts");
-      const { readScenario } = await import("./file/read-scenario.ts");
-      const { runRead } = await import("./run/run-scenario.ts");
-      return recordScenario({
-        ...input,
-        own,
-        run: (text) => runRead({ read: readScenario(text), start }),
-      });
-    },
+    "scenarios.record": (input) =>
+      answered(async () => {
+        const { recordScenario } = await import("./record/record.ts");
+        const { readScenario } = await import("./file/read-scenario.ts");
+        const { runRead } = await import("./run/run-scenario.ts");
+        return recordScenario({
+          ...input,
+          own,
+          run: (text) => runRead({ read: readScenario(text), start }),
+        });
+      }),
 
-    "scenarios.whatIf": async (input) => {
-      const { whatIf } = await import("./what-if/what-if.ts");
-      return whatIf({ ...input, own, start });
-    },
+    "scenarios.whatIf": (input) =>
+      answered(async () => {
+        const { whatIf } = await import("./what-if/what-if.ts");
+        return whatIf({ ...input, own, start });
+      }),
 
     "scenarioRuns.list": () => ({ items: [...runs.values()].map(answer).toReversed() }),
     "scenarioRuns.get": ({ id }) => {

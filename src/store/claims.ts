@@ -9,7 +9,7 @@ import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../doma
 import type { ClaimedDelivery, DeliveryStore } from "../engine/ports.ts";
 import { stateCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
-import { createRequestReader } from "./delivery-queries.ts";
+import { createRequestReader } from "./delivery-reader.ts";
 import type { DeliveryKey, MappedRequests } from "./mapped-requests.ts";
 import type { RequestBodies } from "./request-bodies.ts";
 import type { Db, Transactions } from "./transactions.ts";

@@ -59,6 +59,18 @@ describe("a deletion request", () => {
     expect(store.deletions(9, null).items.map(({ id }) => id)).toEqual([ids[2], ids[0]]);
   });
 
+  test("a page of requests ends with the one that brings their users to 8,000", () => {
+    const { store, ...one } = openTestStore();
+    const named = (from: number) => Array.from({ length: 3000 }, (_, n) => `u-${from + n}`);
+    const ids = [0, 1, 2, 3].map((n) => ask({ store, ...one }, named(3000 * n), false));
+    const { items, nextCursor } = store.deletions(9, null);
+    expect([items.map(({ id }) => id), nextCursor]).toEqual([[ids[3], ids[2], ids[1]], ids[1]]);
+    expect(store.deletions(9, nextCursor)).toMatchObject({
+      items: [{ id: ids[0] }],
+      nextCursor: null,
+    });
+  });
+
   test("is in the first state of its messages, and keeps the states of those that retention takes", () => {
     const one = openTestStore();
     const { store } = one;

@@ -10,6 +10,9 @@ import type { Db } from "./transactions.ts";
 /** A total is counted exactly up to here. */
 const totalCap = 10_000;
 
+/** A page of requests ends with the one that brings its users to this number. */
+const maxUsersOfPage = 8000;
+
 type Row = { id: number; requested_at: number; suppress: number; send: number };
 
 export function createDeletionStore(db: Db): DeletionStore {
@@ -96,11 +99,18 @@ function requests(db: Db) {
     },
     deletions(limit: number, from: DeletionId | null): Page<Deletion, DeletionId> {
       const rows = before.all(from ?? Number.MAX_SAFE_INTEGER, limit + 1);
-      const items = rows.slice(0, limit).map(read);
+      const items: Deletion[] = [];
+      let listed = 0;
+      for (const row of rows.slice(0, limit)) {
+        const deletion = read(row);
+        items.push(deletion);
+        listed += deletion.users.length;
+        if (listed >= maxUsersOfPage) break;
+      }
       const total = count.get() as number;
       return {
         items,
-        nextCursor: rows.length > limit ? (items.at(-1) as Deletion).id : null,
+        nextCursor: rows.length > items.length ? (items.at(-1)?.id ?? null) : null,
         total: Math.min(total, totalCap),
         totalCapped: total > totalCap,
       };
@@ -124,13 +134,21 @@ function requests(db: Db) {
   };
 }
 
+type SuppressionRow = { user_id: string; since: number; deletion_id: number | null };
+
+const suppressionOf = ({ user_id, since, deletion_id }: SuppressionRow): Suppression => ({
+  userId: user_id,
+  since,
+  deletionId: deletion_id as DeletionId | null,
+});
+
 function suppressions(db: Db) {
-  type SuppressionRow = { user_id: string; since: number; deletion_id: number | null };
   const users = db.prepare<[], string>("SELECT user_id FROM suppressions").pluck();
   const insert = db.prepare<[string, number, number | null]>(
     "INSERT INTO suppressions VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
   );
   const remove = db.prepare<[string]>("DELETE FROM suppressions WHERE user_id = ?");
+  const one = db.prepare<[string], SuppressionRow>("SELECT * FROM suppressions WHERE user_id = ?");
   const span = "FROM suppressions WHERE user_id >= ? AND user_id < ? AND user_id > ?";
   const page = db.prepare<[string, string, string, number], SuppressionRow>(
     `SELECT * ${span} ORDER BY user_id LIMIT ?`,
@@ -144,6 +162,10 @@ function suppressions(db: Db) {
     suppressedUsers: (): string[] => users.all(),
     suppress: (userId: string, since: number, deletionId: DeletionId | null): void =>
       void insert.run(userId, since, deletionId),
+    suppression(userId: string): Suppression | null {
+      const row = one.get(userId);
+      return row === undefined ? null : suppressionOf(row);
+    },
     lift: (userId: string): boolean => remove.run(userId).changes === 1,
     suppressions(search: string, limit: number, after: string | null): Page<Suppression, string> {
       // Beyond every text that begins with the search: texts are compared by their UTF-8 bytes.
@@ -151,11 +173,7 @@ function suppressions(db: Db) {
       const rows = page.all(search, end, after ?? "", limit + 1);
       const total = count.get(search, end, "") as number;
       return {
-        items: rows.slice(0, limit).map((row) => ({
-          userId: row.user_id,
-          since: row.since,
-          deletionId: row.deletion_id as DeletionId | null,
-        })),
+        items: rows.slice(0, limit).map(suppressionOf),
         nextCursor: rows.length > limit ? (rows[limit - 1] as SuppressionRow).user_id : null,
         total: Math.min(total, totalCap),
         totalCapped: total > totalCap,

@@ -1,6 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
 import type { DuePlace } from "../engine/ports.ts";
+import { openDatabase } from "./open.ts";
+import { createStore } from "./sqlite-store.ts";
 import type { TestStore } from "./store.fixture.ts";
 import { attempt, moveTo, openTestStore, request, startOfTime } from "./store.fixture.ts";
 
@@ -50,6 +52,44 @@ test("pages of deliveries are complete and in order for every filter, while othe
       expect(seen).toEqual(expected.map(({ id }) => id));
     }
   }
+});
+
+test("a page of deliveries reads few rows more than it has, however many destinations and states there are", () => {
+  const opened = openDatabase(":memory:");
+  onTestFinished(() => opened.close());
+  let read = 0;
+  const prepare = opened.db.prepare.bind(opened.db);
+  opened.db.prepare = ((sql: string) => {
+    const statement = prepare(sql);
+    if (!sql.startsWith("SELECT * FROM deliveries")) return statement;
+    const all = statement.all.bind(statement);
+    statement.all = (...values) => {
+      const rows = all(...values);
+      read += rows.length;
+      return rows;
+    };
+    return statement;
+  }) as typeof prepare;
+  const store = createStore(opened);
+  const to = Array.from({ length: 50 }, (_, n) => n + 1);
+  store.commit([request(Array.from({ length: 60 }, () => ({ to })))]);
+  // One destination has the newest hundred, and with them most of a page.
+  store.commit([request(Array.from({ length: 100 }, () => ({ to: [7] })))]);
+  const half = Array.from({ length: 1500 }, (_, n) => delivery(2 * n + 1));
+  store.record(
+    [],
+    half.map((id) => moveTo(id, "waiting", startOfTime + (id % 10))),
+  );
+  const rowsRead = (list: () => { items: unknown[] }): number => {
+    read = 0;
+    expect(list().items).toHaveLength(150);
+    return read;
+  };
+  expect(rowsRead(() => store.deliveries({}, 150, null))).toBeLessThan(600);
+  expect(rowsRead(() => store.deliveries({ state: "queued" }, 150, delivery(2500)))).toBeLessThan(
+    600,
+  );
+  expect(rowsRead(() => store.deliveriesByDue({}, 150, null))).toBeLessThan(600);
 });
 
 test("one delivery is told as its message tells it, and one that is not there as nothing", () => {

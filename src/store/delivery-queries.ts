@@ -1,12 +1,6 @@
-/** Reads deliveries: pages of them, counts, and one with everything that belongs to it. */
+/** Reads pages of deliveries, and counts them. */
 
-import type {
-  DeliveryId,
-  AttemptId,
-  DestinationId,
-  MessageRowId,
-  WebhookId,
-} from "../domain/ids.ts";
+import type { DeliveryId, DestinationId, WebhookId } from "../domain/ids.ts";
 import {
   deliveryStates,
   messageStates,
@@ -14,7 +8,6 @@ import {
   type MessageState,
 } from "../domain/states.ts";
 import type {
-  ClaimedDelivery,
   DeliveryFilter,
   DeliveryStore,
   DeliverySummary,
@@ -22,25 +15,11 @@ import type {
   QueryStore,
   RoundMark,
   Stats,
-  AttemptRecord,
-  DeliveryDetails,
-  Transition,
 } from "../engine/ports.ts";
-import {
-  deliveryStateAt,
-  mappedShape,
-  messageStateAt,
-  outcomeAt,
-  stateCode,
-  typeAt,
-  filteredShape,
-  shapeAt,
-} from "./codes.ts";
-import { deliveriesOfMessage, type DeliveryKey, type MappedRequests } from "./mapped-requests.ts";
-import type { RequestBodies } from "./request-bodies.ts";
-import { createPayloadReader } from "./shared-bytes.ts";
+import { deliveryStateAt, messageStateAt, outcomeAt, stateCode, typeAt } from "./codes.ts";
+import { createDeliveryReader, deliverySummary, type DeliveryRow } from "./delivery-reader.ts";
+import { deliveriesOfMessage, type MappedRequests } from "./mapped-requests.ts";
 import type { Db } from "./transactions.ts";
-import type { PayloadShape } from "../domain/configuration.ts";
 
 type Queries = Pick<
   QueryStore,
@@ -50,6 +29,7 @@ type Queries = Pick<
   | "deliveriesOf"
   | "lastOutcome"
   | "deliveryDetails"
+  | "attempt"
   | "listed"
   | "newestAttempts"
   | "stats"
@@ -65,9 +45,13 @@ const waiting = stateCode("waiting");
 const maxMessagesOfPage = 8000;
 
 export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
+  const reader = createDeliveryReader(db, mapped);
   const summaryOf = (row: DeliveryRow): DeliverySummary => deliverySummary(row, mapped);
   const kinds = db.prepare<[], Kind>(
     "SELECT destination_id, state, n FROM delivery_counts WHERE n > 0",
+  );
+  const kindsOf = db.prepare<[number], Kind>(
+    "SELECT destination_id, state, n FROM delivery_counts WHERE destination_id = ? AND n > 0",
   );
   const newest = db.prepare<[number, number, number, number], DeliveryRow>(
     `SELECT * FROM deliveries INDEXED BY deliveries_by_state
@@ -97,13 +81,8 @@ export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
      WHERE id > (SELECT max(id) FROM attempts) - ? ORDER BY id DESC`,
   );
   function matching({ destinationId, state }: DeliveryFilter): Kind[] {
-    return kinds
-      .all()
-      .filter(
-        (kind) =>
-          (destinationId === undefined || kind.destination_id === destinationId) &&
-          (state === undefined || kind.state === stateCode(state)),
-      );
+    const all = destinationId === undefined ? kinds.all() : kindsOf.all(destinationId);
+    return state === undefined ? all : all.filter((kind) => kind.state === stateCode(state));
   }
 
   function page<Place>(
@@ -132,23 +111,35 @@ export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
   return {
     deliveries(filter, limit, before) {
       const from = matching(filter);
-      const found = from
-        .flatMap((kind) =>
-          newest.all(kind.destination_id, kind.state, before ?? Number.MAX_SAFE_INTEGER, limit + 1),
-        )
-        .sort((a, b) => b.id - a.id);
+      const found = firstOf({
+        lists: from.map(
+          ({ destination_id, state }) =>
+            (last, most) =>
+              newest.all(
+                destination_id,
+                state,
+                last?.id ?? before ?? Number.MAX_SAFE_INTEGER,
+                most,
+              ),
+        ),
+        count: limit + 1,
+        compare: (a, b) => b.id - a.id,
+      });
       return page(found, from, limit, ({ id }) => id as DeliveryId);
     },
 
     deliveriesByDue(filter, limit, after) {
       const from = matching({ ...filter, state: "waiting" });
-      const { at, id } = after ?? { at: Number.MIN_SAFE_INTEGER, id: 0 };
-      const found = from
-        .flatMap(({ destination_id }) => {
-          const same = dueAt.all(destination_id, at, id, limit + 1);
-          return [...same, ...dueAfter.all(destination_id, at, limit + 1 - same.length)];
-        })
-        .sort((a, b) => dueOf(a) - dueOf(b) || a.id - b.id);
+      const start = after ?? { at: Number.MIN_SAFE_INTEGER, id: 0 };
+      const found = firstOf({
+        lists: from.map(({ destination_id }) => (last, most) => {
+          const { at, id } = last === null ? start : { at: dueOf(last), id: last.id };
+          const same = dueAt.all(destination_id, at, id, most);
+          return [...same, ...dueAfter.all(destination_id, at, most - same.length)];
+        }),
+        count: limit + 1,
+        compare: (a, b) => dueOf(a) - dueOf(b) || a.id - b.id,
+      });
       return page(found, from, limit, (row) => ({ at: dueOf(row), id: row.id as DeliveryId }));
     },
 
@@ -164,7 +155,8 @@ export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
       return outcome === undefined ? null : outcomeAt(outcome);
     },
 
-    deliveryDetails: createDeliveryReader(db, mapped).delivery,
+    deliveryDetails: reader.delivery,
+    attempt: reader.attempt,
 
     newestAttempts: (limit) =>
       newestAttempts.all(limit).map(({ outcome, ...attempt }) => ({
@@ -175,6 +167,44 @@ export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
     ...listing(db),
     ...counting(db, kinds),
   };
+}
+
+/** The next rows of an ordered list behind one of them, or its first rows. */
+type ReadRows = (last: DeliveryRow | null, most: number) => DeliveryRow[];
+
+/**
+ * The first rows of many ordered lists together. Each is read in pieces, because most of a
+ * thousand lists have few rows among the first ones, or none.
+ */
+function firstOf({
+  lists,
+  count,
+  compare,
+}: {
+  lists: readonly ReadRows[];
+  count: number;
+  compare: (a: DeliveryRow, b: DeliveryRow) => number;
+}): DeliveryRow[] {
+  let found: DeliveryRow[] = [];
+  let open = lists.map((read) => ({ read, last: null as DeliveryRow | null }));
+  for (
+    let piece = Math.ceil(count / lists.length);
+    open.length > 0;
+    piece = Math.min(count, piece * 2)
+  ) {
+    const unread: typeof open = [];
+    for (const { read, last } of open) {
+      const rows = read(last, piece);
+      found.push(...rows);
+      if (rows.length === piece) unread.push({ read, last: rows.at(-1) ?? null });
+    }
+    found = found.sort(compare).slice(0, count);
+    const end = found.length === count ? found.at(-1) : undefined;
+    open = unread.filter(
+      ({ last }) => end === undefined || (last !== null && compare(last, end) < 0),
+    );
+  }
+  return found;
 }
 
 /** A delivery as its list shows it: with its message, and a mark for each round. */
@@ -266,171 +296,4 @@ const dueOf = ({ next_attempt_at }: DeliveryRow): number => next_attempt_at as n
 
 function zeroes<State extends string>(states: readonly State[]): Record<State, number> {
   return Object.fromEntries(states.map((state) => [state, 0])) as Record<State, number>;
-}
-
-export type DeliveryRow = {
-  id: number;
-  message_id: number;
-  destination_id: number;
-  state: number;
-  shape: number;
-  created_at: number;
-  rounds: number;
-  window_round: number;
-  first_attempt_at: number | null;
-  next_attempt_at: number | null;
-  reason: string | null;
-};
-
-type AttemptRow = {
-  id: number;
-  delivery_id: number;
-  round: number;
-  webhook_id: number;
-  webhook_url: string;
-  started_at: number;
-  duration_ms: number;
-  phases: string;
-  simulated: number;
-  outcome: number;
-  retryable: number;
-  error_code: string | null;
-  error_message: string | null;
-  request_head: string;
-  status: number | null;
-  response_head: string | null;
-  response_body: Buffer | null;
-  response_length: number | null;
-};
-
-type TransitionRow = {
-  delivery_id: number;
-  at: number;
-  state: number;
-  reason: string;
-  next_attempt_at: number | null;
-};
-
-type DeliveryReader = {
-  delivery(id: DeliveryId): DeliveryDetails | null;
-  ofMessage(id: MessageRowId): DeliveryDetails[];
-};
-
-/** One delivery, with its attempts and its changes of state. */
-export function createDeliveryReader(db: Db, mapped: MappedRequests): DeliveryReader {
-  const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
-  const ofMessage = db.prepare<[number], DeliveryRow>(`${deliveriesOfMessage} ORDER BY id`);
-  const transitions = db.prepare<[number], TransitionRow>(
-    "SELECT delivery_id, at, state, reason, next_attempt_at FROM transitions WHERE delivery_id = ? ORDER BY id",
-  );
-  const attempts = db.prepare<[number], AttemptRow>(
-    "SELECT * FROM attempts WHERE delivery_id = ? ORDER BY round, started_at, id",
-  );
-  const requestOf = createRequestReader(db, mapped);
-
-  const details = (row: DeliveryRow): DeliveryDetails => ({
-    ...deliverySummary(row, mapped),
-    ...requestOf(row),
-    transitions: transitions.all(row.id).map(transitionOf),
-    attempts: attempts.all(row.id).map(attemptOf),
-  });
-
-  return {
-    delivery(id) {
-      const row = one.get(id);
-      return row === undefined ? null : details(row);
-    },
-    ofMessage: (id) => ofMessage.all(id).map(details),
-  };
-}
-
-/** The bytes that a delivery sends, and of a mapping's request all else. */
-export function createRequestReader(
-  db: Db,
-  mapped: MappedRequests,
-  bodies?: RequestBodies,
-): (
-  row: DeliveryKey & Pick<DeliveryRow, "destination_id">,
-) => Pick<ClaimedDelivery, "payload" | "mapped"> {
-  const payloadIn = (shape: PayloadShape) =>
-    db
-      .prepare<[number], Buffer | null>(`SELECT ${shape} FROM payloads WHERE message_id = ?`)
-      .pluck();
-  const payloads = { documented: payloadIn("documented"), full: payloadIn("full") };
-  const complete = createPayloadReader(db, bodies?.partOf.bind(bodies));
-  const filtered = db
-    .prepare<[number, number], Buffer>(
-      "SELECT after FROM filtered WHERE message_id = ? AND destination_id = ?",
-    )
-    .pluck();
-  return (row) => {
-    if (row.shape === mappedShape) return mapped.read(row) ?? { payload: new Uint8Array() };
-    const payload =
-      row.shape === filteredShape
-        ? filtered.get(row.message_id, row.destination_id)
-        : complete(row.message_id, payloads[shapeAt(row.shape)].get(row.message_id));
-    return { payload: payload ?? new Uint8Array() };
-  };
-}
-
-export function deliverySummary(row: DeliveryRow, mapped: MappedRequests): DeliverySummary {
-  const messages = mapped.batchOf(row);
-  return {
-    ...(messages.length === 0 ? {} : { messages }),
-    id: row.id as DeliveryId,
-    messageRow: row.message_id as MessageRowId,
-    destinationId: row.destination_id as DestinationId,
-    state: deliveryStateAt(row.state),
-    reason: row.reason,
-    createdAt: row.created_at,
-    firstAttemptAt: row.first_attempt_at,
-    nextAttemptAt: row.next_attempt_at,
-    rounds: row.rounds,
-  };
-}
-
-function transitionOf({
-  delivery_id,
-  at,
-  state,
-  reason,
-  next_attempt_at,
-}: TransitionRow): Transition {
-  return {
-    deliveryId: delivery_id as DeliveryId,
-    at,
-    state: deliveryStateAt(state),
-    reason,
-    nextAttemptAt: next_attempt_at,
-  };
-}
-
-function attemptOf(row: AttemptRow): AttemptRecord & { id: AttemptId } {
-  return {
-    id: row.id as AttemptId,
-    deliveryId: row.delivery_id as DeliveryId,
-    round: row.round,
-    webhookId: row.webhook_id as WebhookId,
-    webhookUrl: row.webhook_url,
-    startedAt: row.started_at,
-    durationMs: row.duration_ms,
-    phases: JSON.parse(row.phases) as AttemptRecord["phases"],
-    simulated: row.simulated === 1,
-    outcome: outcomeAt(row.outcome),
-    retryable: row.retryable === 1,
-    error:
-      row.error_code === null
-        ? null
-        : { code: row.error_code, message: row.error_message as string },
-    requestHead: row.request_head,
-    response:
-      row.status === null
-        ? null
-        : {
-            status: row.status,
-            head: row.response_head as string,
-            body: row.response_body as Uint8Array,
-            bodyLength: row.response_length as number,
-          },
-  };
 }

@@ -23,7 +23,7 @@ import {
   type RefreshMessage,
 } from "./claims.ts";
 import type { Counts, MessageKind } from "./counts.ts";
-import { deliverySummary, type DeliveryRow } from "./delivery-queries.ts";
+import { deliverySummary, type DeliveryRow } from "./delivery-reader.ts";
 import { deliveriesOfMessage, type DeliveryKey, type MappedRequests } from "./mapped-requests.ts";
 import type { RequestBodies } from "./request-bodies.ts";
 import type { Transactions, Db } from "./transactions.ts";

@@ -43,6 +43,13 @@ const readAtOnce = 128;
  */
 const piecesPerTurn = 4;
 
+/**
+ * A row of the list has a mark for each attempt: after so many the event loop has a turn, and with
+ * the message that brings them to the other number the page ends.
+ */
+const marksPerTurn = 5000;
+const maxMarksOfPage = 100_000;
+
 type MessageQueries = Pick<
   QueryStore,
   "messages" | "message" | "decisionAt" | "messageSource" | "pin" | "unlikeHosted"
@@ -133,6 +140,24 @@ export function createMessageQueries(sources: Sources): MessageQueries {
     return { counted, more: false };
   }
 
+  /** As the list shows them: all, unless they have very many attempts. */
+  async function summariesOf(rows: readonly MessageRow[]): Promise<MessageSummary[]> {
+    const items: MessageSummary[] = [];
+    let marks = 0;
+    let inTurn = 0;
+    for (const row of rows) {
+      if (inTurn >= marksPerTurn) {
+        await nextTurn();
+        inTurn = 0;
+      }
+      items.push(reader.summary(row));
+      marks += row.attempts;
+      inTurn += row.attempts;
+      if (marks >= maxMarksOfPage) break;
+    }
+    return items;
+  }
+
   return {
     unlikeHosted(longId) {
       const after = (newest.get() ?? 0) - lintedMessages;
@@ -143,7 +168,7 @@ export function createMessageQueries(sources: Sources): MessageQueries {
     },
     async messages(filter, limit, before): Promise<Page<MessageSummary, MessageRowId>> {
       const { rows, more } = await page(filter, limit, before ?? Number.MAX_SAFE_INTEGER);
-      const items = rows.map(reader.summary);
+      const items = await summariesOf(rows);
       const all =
         before === null && !more
           ? { counted: rows.length, more: false }
@@ -152,7 +177,7 @@ export function createMessageQueries(sources: Sources): MessageQueries {
       const counted = Math.max(all.counted, rows.length);
       return {
         items,
-        nextCursor: more ? (items.at(-1) as MessageSummary).id : null,
+        nextCursor: more || items.length < rows.length ? (items.at(-1)?.id ?? null) : null,
         total: Math.min(counted, totalCap),
         totalCapped: all.more || counted > totalCap,
       };

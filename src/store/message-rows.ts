@@ -9,7 +9,7 @@ import type {
 } from "../engine/ports.ts";
 import type { Decision, FilteredDecision, MappingDecision } from "../engine/route/decision.ts";
 import { messageStateAt, outcomeAt, shapeAt, stateCode, typeAt } from "./codes.ts";
-import { createDeliveryReader } from "./delivery-queries.ts";
+import { createDeliveryReader } from "./delivery-reader.ts";
 import { deliveriesOfMessage, type MappedRequests } from "./mapped-requests.ts";
 import { memberPath } from "../domain/member-path.ts";
 import type { PlanViolation } from "../domain/tracking-plan.ts";

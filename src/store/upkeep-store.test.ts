@@ -192,6 +192,28 @@ describe("retention", () => {
     expect(ids(one)).toEqual([...range(1, 3000), 3005]);
   });
 
+  test("takes fewer messages in a call when they have many deliveries or attempts", () => {
+    const one = openTestStore();
+    one.store.commit([
+      request([
+        ...range(1, 20).map(() => ({ to: range(1, 200) })),
+        ...range(1, 30).map(() => ({ to: [1] })),
+      ]),
+    ]);
+    const deliveries = range(1, 4030) as DeliveryId[];
+    one.store.record(
+      deliveries.slice(4000).flatMap((id) => range(1, 100).map((round) => attempt(id, { round }))),
+      deliveries.map((id) => moveTo(id, "delivered")),
+    );
+    passOver(one);
+    const removed: number[] = [];
+    do removed.push(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 100));
+    while (removed.at(-1) !== 0);
+    // 200 deliveries, or one with a hundred attempts.
+    expect(removed).toEqual([13, 7 + 11, 19, 0]);
+    expectConsistent(one.db);
+  });
+
   test("keeps a request as long as one of its messages is there", () => {
     const one = openTestStore();
     one.store.commit([request([{ text: '{"a":1}' }, { text: '{"b":2}' }]), request([{}])]);

@@ -46,6 +46,25 @@ function attempt(id: number, requestBytes: number, responseBytes: number, byte?:
 }
 
 describe("a message's deliveries", () => {
+  test.each([
+    ["once, however many attempts sent it", 1000, 1],
+    ["never, when no answer has room for it", 2 * megabyte, 0],
+  ])("have their payload read %s", (_, length, times) => {
+    let read = 0;
+    const payload = filled(length);
+    const bytesOf = payload[Symbol.iterator].bind(payload);
+    payload[Symbol.iterator] = () => {
+      read += 1;
+      return bytesOf();
+    };
+    const attempts = Array.from({ length: 100 }, (__, n) => {
+      const made = attempt(n + 1, 0, 10);
+      return { ...made, request: { ...made.request, body: payload } };
+    });
+    expect(withinRoom([{ payload, attempts }], room)[0]?.attempts).toHaveLength(100);
+    expect(read).toBe(times);
+  });
+
   test("stay as they are while the answer has room for them", () => {
     const deliveries = [
       { payload: filled(10), attempts: [attempt(1, 10, 20), attempt(2, 10, 20)] },

@@ -23,6 +23,16 @@ export function withinAnswer<Item, Cursor, Rest extends object>(
   return { ...page, items, nextCursor: cursorAfter(items.at(-1) as Item) };
 }
 
+/** As many of the first items as an answer has room for. */
+export function firstWithin<Item>(
+  items: readonly Item[],
+  sizeOf: (item: Item) => number = (item) => Buffer.byteLength(JSON.stringify(item)),
+): Item[] {
+  let bytes = 0;
+  const end = items.findIndex((item) => (bytes += sizeOf(item)) > maxAnswerBytes);
+  return items.slice(0, end === -1 ? items.length : end);
+}
+
 type Part = { startLine: string; headers: [string, string][]; body: Uint8Array };
 type Exchange = { error: unknown; request: Part & { url: string }; response: Part | null };
 type Attempt = Exchange & { id: number; webhookUrl: string; leftOut: boolean };
@@ -53,7 +63,10 @@ export function withinRoom<One extends Attempt, Of extends Delivery<One>>(
     fits(jsonSize(delivery.payload)) ? delivery : { ...delivery, payload: noBytes },
   );
   const kept = new Map(
-    newest.map((attempt) => [attempt.id, fits(bytesSize(attempt)) ? attempt : bare(attempt)]),
+    newest.map((attempt) => [
+      attempt.id,
+      !attempt.leftOut && fits(bytesSize(attempt)) ? attempt : bare(attempt),
+    ]),
   );
   return withPayloads.map((delivery) => ({
     ...delivery,
@@ -107,10 +120,17 @@ export function receivedSize({ body, forwarded, ...rest }: Received<Exchange>): 
   return forwarded.reduce((size, one) => size + bytesSize(one), jsonSize(body) + frames);
 }
 
-/** At most this long in JSON: as text, or as base64. */
+/** Every attempt of a delivery sent the same bytes. */
+const sizes = new WeakMap<Uint8Array, number>();
+
+/** At most this long in JSON, as text or as base64; or more than an answer has room for. */
 export function jsonSize(bytes: Uint8Array): number {
+  if (bytes.length > maxAnswerBytes) return bytes.length;
+  const known = sizes.get(bytes);
+  if (known !== undefined) return known;
   let size = bytes.length * 0.34;
   for (const byte of bytes) size += byte < 0x20 ? 6 : byte === 0x22 || byte === 0x5c ? 2 : 1;
+  sizes.set(bytes, size);
   return size;
 }
 

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createApp, type App } from "../../app.ts";
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
+import { nextTurn } from "../../engine/real-time.ts";
 import { createApi, type Api } from "../api.ts";
 
 const newApp = (): App =>
@@ -373,4 +374,33 @@ test("secrets are in the document only for who asks for them", async () => {
   expect((await ask("configuration.export", { secrets: true })).destinations).toMatchObject([
     { sharedSecret: "s3cret" },
   ]);
+});
+
+test("an import of many destinations and sources leaves turns to others, and a second one waits for it", async () => {
+  const sources = Array.from({ length: 60 }, (_, n) => ({
+    name: `Source ${n}`,
+    writeKey: `k${n}`,
+  }));
+  const keys = sources.map(({ writeKey }) => writeKey);
+  const destinations = Array.from({ length: 60 }, (_, n) => ({
+    name: `Destination ${n}`,
+    sources: keys,
+    webhooks,
+  }));
+  let ended = 0;
+  const first = importing({ sources, destinations }).finally(() => (ended += 1));
+  const second = importing({ sources, destinations }).finally(() => (ended += 1));
+  /** How many destinations there were, and imports that had ended, at each turn. */
+  const seen = new Set<string>();
+  while (ended < 2) {
+    seen.add(`${app.pipeline.configuration.destinations().length} ${ended}`);
+    await nextTurn();
+  }
+  expect([(await first).body, (await second).body]).toEqual([
+    { created: 120, updated: 0 },
+    { created: 0, updated: 120 },
+  ]);
+  const counts = [...seen].map((each) => Number(each.split(" ")[0]));
+  expect(counts.filter((count) => count > 0 && count < 60).length).toBeGreaterThan(0);
+  expect(seen).toContain("60 1");
 });

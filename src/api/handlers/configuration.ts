@@ -14,6 +14,7 @@ import type {
   SourceDraft,
 } from "../../engine/pipeline.ts";
 import { preparePlan, rulesOf } from "../../engine/plans/plans.ts";
+import { nextTurn } from "../../engine/real-time.ts";
 import type { SourcePlan } from "../../domain/tracking-plan.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import {
@@ -33,19 +34,27 @@ export function configurationHandlers(
   rehearse: () => Rehearsal,
   about: () => AboutAnswer,
 ): HandlersOf<"configuration"> {
+  async function importAll(given: ConfigurationDocument): Promise<Imported | Problem> {
+    const { endpointsUrl } = about();
+    const document = withOwnPorts(given, about());
+    const wrong = await rehearseImport({
+      pipeline,
+      rehearsal: rehearse(),
+      document,
+      endpointsUrl,
+    });
+    return wrong ?? importEntries({ pipeline, document, endpointsUrl });
+  }
+
+  /** One at a time, so that none finds half of another. */
+  let last: Promise<unknown> = Promise.resolve();
   return {
     "configuration.export": ({ secrets }) =>
       withoutOwnPorts(exportConfiguration(pipeline, secrets), about()),
-    "configuration.import": async (given) => {
-      const { endpointsUrl } = about();
-      const document = withOwnPorts(given, about());
-      const wrong = await rehearseImport({
-        pipeline,
-        rehearsal: rehearse(),
-        document,
-        endpointsUrl,
-      });
-      return wrong ?? importEntries({ pipeline, document, endpointsUrl });
+    "configuration.import": (given) => {
+      const imported = last.then(() => importAll(given));
+      last = imported.catch(() => undefined);
+      return imported;
     },
   };
 }
@@ -148,6 +157,21 @@ function exportedPlan({ rules: _, ...plan }: SourcePlan) {
  */
 type Entry = { what: string; exists: boolean; missing?: string[]; apply: () => unknown };
 
+/**
+ * Every change reads the configuration again: an import gives the event loop a turn when it has
+ * read so many sources, destinations and connections, some 30 ms. A small document never does, and
+ * is there as a whole.
+ */
+const readPerTurn = 100_000;
+
+/** What a change takes beside that. */
+const stepsOfChange = 100;
+
+const sizeOf = ({ configuration }: Pipeline): number =>
+  configuration
+    .destinations()
+    .reduce((sum, { sourceIds }) => sum + 1 + sourceIds.length, configuration.sources().length);
+
 type Imported = { created: number; updated: number; missing?: string[] };
 
 type Import = { pipeline: Pipeline; document: ConfigurationDocument; endpointsUrl: string };
@@ -163,7 +187,7 @@ async function importEntries({
     pipeline: Pipeline,
     document: ConfigurationDocument,
     endpointsUrl: string,
-  ) => Entry[];
+  ) => Iterable<Entry>;
   const things: Entries[] = [
     ...[
       settingsEntries,
@@ -175,13 +199,18 @@ async function importEntries({
     ],
     ...[audienceEntries, computedTraitEntries],
   ];
+  let read = 0;
   for (const entries of things) {
     for (const { what, exists, missing = [], apply } of entries(pipeline, document, endpointsUrl)) {
       const answer = await apply();
       if (isProblem(answer)) return { ...answer, message: `${what}: ${answer.message}` };
       if (exists) done.updated += 1;
       else done.created += 1;
-      if (missing.length > 0) done.missing = [...(done.missing ?? []), ...missing];
+      if (missing.length > 0) (done.missing ??= []).push(...missing);
+      read += stepsOfChange + sizeOf(pipeline);
+      if (read < readPerTurn) continue;
+      read = 0;
+      await nextTurn();
     }
   }
   return done;
@@ -200,8 +229,12 @@ function repeatedIn(document: ConfigurationDocument): Problem | null {
     ["clients", (document.clients ?? []).map((client) => client.name)],
   ];
   for (const [name, keys] of lists) {
-    const repeated = keys.find((key, index) => key !== undefined && keys.indexOf(key) !== index);
-    if (repeated !== undefined) return invalid(`${name}: ${repeated} appears twice.`);
+    const seen = new Set<string>();
+    for (const key of keys) {
+      if (key === undefined) continue;
+      if (seen.has(key)) return invalid(`${name}: ${key} appears twice.`);
+      seen.add(key);
+    }
   }
   return null;
 }
@@ -258,12 +291,11 @@ function endpointEntries(
   { endpoints }: Pipeline,
   { endpoints: drafts = [] }: ConfigurationDocument,
 ): Entry[] {
+  const all = endpoints.list();
   return drafts.map((draft, index) => {
-    const existing = endpoints
-      .list()
-      .find((endpoint) =>
-        draft.path === undefined ? endpoint.name === draft.name : endpoint.path === draft.path,
-      );
+    const existing = all.find((endpoint) =>
+      draft.path === undefined ? endpoint.name === draft.name : endpoint.path === draft.path,
+    );
     const { steps, missing } = stepsWithKnown(draft.steps, existing?.steps ?? []);
     const known = { ...draft, steps };
     return {
@@ -307,8 +339,9 @@ function destinationEntries(
   { destinations = [] }: ConfigurationDocument,
   endpointsUrl: string,
 ): Entry[] {
+  const all = endpoints.list();
   const pathOfEndpoint = (reference: string): string | undefined =>
-    endpoints.list().find(({ name, path }) => reference === path || reference === name)?.path;
+    all.find(({ name, path }) => reference === path || reference === name)?.path;
   return destinations.map(({ sources, sharedSecret, webhooks, mappings, ...draft }, index) => {
     const unknown = webhooks.find(
       ({ endpoint }) => endpoint !== undefined && pathOfEndpoint(endpoint) === undefined,

@@ -137,13 +137,14 @@ async function eachMatching(
   visit: (id: MessageRowId) => void,
 ): Promise<void> {
   let before: MessageRowId | null = null;
-  for (let seen = 0; seen < maxRetried; seen += readAtOnce) {
+  for (let seen = 0; seen < maxRetried;) {
     const page: Page<MessageSummary, MessageRowId> = await queries.messages(
       filter,
       readAtOnce,
       before,
     );
     for (const { id } of page.items) visit(id);
+    seen += page.items.length;
     before = page.nextCursor;
     if (before === null) return;
   }
@@ -187,10 +188,9 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
     "deliveries.attempt": ({ id, attempt }) => {
       const delivery = queries.deliveryDetails(id);
       if (delivery === null) return notFound("delivery", deliveryIds.format(id));
-      return (
-        details(delivery).attempts.find((one) => one.id === attempt) ??
-        notFound("attempt", attemptIds.format(attempt))
-      );
+      const found = queries.attempt(id, attempt);
+      const [answer] = details({ ...delivery, attempts: found === null ? [] : [found] }).attempts;
+      return answer ?? notFound("attempt", attemptIds.format(attempt));
     },
     "deliveries.signature": ({ id, digest, body }) => {
       const delivery = queries.deliveryDetails(id);
@@ -282,7 +282,7 @@ export function deliveryShapes({
         }),
     attempts: delivery.attempts.map((attempt) => ({
       ...attempt,
-      leftOut: false,
+      leftOut: attempt.leftOut === true,
       ...exchangeOf({
         ...attempt,
         method: delivery.mapped?.method ?? "POST",

@@ -5,6 +5,7 @@ import { isProblem, notFound } from "../../domain/problem.ts";
 import type { Pipeline } from "../../engine/pipeline.ts";
 import type { DeletionView, ProfileView } from "../../engine/profile-pipeline.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
+import { firstWithin, withinAnswer } from "./answer-size.ts";
 
 export function profileHandlers({ profiles }: Pipeline): HandlersOf<"profiles"> {
   return {
@@ -66,7 +67,8 @@ export function deletionHandlers({
   return {
     "deletions.list": ({ limit, cursor = null }) => {
       const page = deletions.list(limit, cursor);
-      return { ...page, items: page.items.map(deletionAnswer) };
+      const items = page.items.map(deletionAnswer);
+      return withinAnswer({ ...page, items }, ({ id }) => id, sizeOfDeletion);
     },
     "deletions.create": async ({ userIds, suppress, send }) => {
       const made = await deletions.create(userIds, suppress, send);
@@ -80,23 +82,47 @@ export function deletionHandlers({
     },
     "deletions.delete": ({ id }) => deletions.delete(id) ?? { id },
     "suppressions.list": ({ search = "", limit, cursor = null }) =>
-      suppressions.list(search, limit, cursor),
-    "suppressions.create": ({ userIds }) => ({ items: suppressions.create(userIds) }),
+      withinAnswer(suppressions.list(search, limit, cursor), ({ userId }) => userId),
+    "suppressions.create": ({ userIds }) => ({
+      items: firstWithin(suppressions.create(userIds), sizeOfSuppression),
+    }),
     "suppressions.lift": ({ userId }) => suppressions.lift(userId) ?? { userId },
   };
 }
 
 function deletionAnswer(deletion: DeletionView) {
-  return {
-    ...deletion,
-    users: deletion.users.map(({ userId, deleted }) => ({
-      userId,
-      ...(deleted ?? {
-        known: false,
-        detail: "Not deleted yet: the request is still running.",
-        sourceIds: [],
-        messageIds: [],
-      }),
-    })),
-  };
+  const users = deletion.users.map(({ userId, deleted }) => ({
+    userId,
+    ...(deleted ?? {
+      known: false,
+      detail: "Not deleted yet: the request is still running.",
+      sourceIds: [],
+      messageIds: [],
+    }),
+  }));
+  return { ...deletion, users: firstWithin(users, sizeOfUser), userCount: users.length };
 }
+
+/** An id in an answer, with its quotes and its comma. */
+const idBytes = 16;
+const userFrame = 60;
+
+const textBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text));
+
+type AnsweredUser = {
+  userId: string;
+  detail: string;
+  sourceIds: readonly unknown[];
+  messageIds: readonly unknown[];
+};
+
+const sizeOfUser = ({ userId, detail, sourceIds, messageIds }: AnsweredUser): number =>
+  textBytes(userId) +
+  textBytes(detail) +
+  userFrame +
+  idBytes * (sourceIds.length + messageIds.length);
+
+const sizeOfDeletion = ({ users }: { users: readonly AnsweredUser[] }): number =>
+  users.reduce((sum, user) => sum + sizeOfUser(user), 0);
+
+const sizeOfSuppression = ({ userId }: { userId: string }): number => textBytes(userId) + 100;

@@ -191,6 +191,31 @@ test("the state of a request follows its messages, and each change of it is told
   expect(one.noted()).toEqual([]);
 });
 
+test("of many requests that may have changed, one is read in a turn", async () => {
+  const one = startDeletions();
+  const named = users(4);
+  one.send(named);
+  for (const userId of named) await one.create([userId]);
+  one.noted();
+  const { stateOfMessages } = one.store;
+  let read = 0;
+  one.store.stateOfMessages = (id) => {
+    read += 1;
+    return stateOfMessages(id);
+  };
+  // A line of the feed names a hundred: of more changes any may be of a delete message.
+  one.changes.noteMany("messages", users(150), () => "msg_000009999", false);
+  vi.advanceTimersByTime(60);
+  const seen = [read];
+  while (read < 4) {
+    await nextTurn();
+    if (read !== seen.at(-1)) seen.push(read);
+  }
+  expect(seen).toEqual([1, 2, 3, 4]);
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+  expect(read).toBe(4);
+});
+
 test("with nobody to send to, the request says so", async () => {
   const one = startDeletions();
   const { id, state } = await one.create(["nobody"]);

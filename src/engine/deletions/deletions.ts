@@ -127,6 +127,9 @@ function createStates({
   /** The last known state of each request. */
   const known = new Map<DeletionId, DeletionState>();
   const requestOf = new Map<string, DeletionId>();
+  /** Requests whose state may have changed. */
+  const affected = new Set<DeletionId>();
+  let isReading = false;
   let stopped = false;
 
   function stateOf(id: DeletionId, running: boolean): DeletionState {
@@ -147,19 +150,35 @@ function createStates({
   changes.subscribe((lines: Change[]) => {
     if (stopped) return;
     const { ids = [], count = 0 } = lines.find(({ area }) => area === "messages") ?? {};
-    const affected = new Set(ids.flatMap((id) => requestOf.get(id) ?? []));
+    for (const id of ids) {
+      const request = requestOf.get(id);
+      if (request !== undefined) affected.add(request);
+    }
     // With more changes than ids, any request whose messages are not settled may be affected.
     if (count > ids.length) {
       for (const [id, state] of known)
         if (state !== "nothing_to_send" && !isSettled(state)) affected.add(id);
     }
-    try {
-      for (const id of affected) note(id);
-    } catch (error) {
-      // Other listeners of the feed must not depend on whether the store can be read.
-      report(error);
-    }
+    if (!isReading) void readAffected();
   });
+
+  /** One in a turn, because the state of a request is that of thousands of messages. */
+  async function readAffected(): Promise<void> {
+    isReading = true;
+    for (const id of affected) {
+      affected.delete(id);
+      try {
+        note(id);
+      } catch (error) {
+        // Other listeners of the feed must not depend on whether the store can be read.
+        affected.clear();
+        report(error);
+      }
+      if (affected.size > 0) await nextTurn();
+      if (stopped) return;
+    }
+    isReading = false;
+  }
 
   return {
     of: stateOf,
@@ -169,10 +188,12 @@ function createStates({
     },
     remove(id: DeletionId): void {
       known.delete(id);
+      affected.delete(id);
       for (const [message, request] of requestOf) if (request === id) requestOf.delete(message);
     },
     reload(): void {
       known.clear();
+      affected.clear();
       requestOf.clear();
       for (const { messageId, deletionId } of store.deleteMessages()) {
         requestOf.set(messageIds.format(messageId), deletionId);
@@ -272,7 +293,11 @@ function createRuns(options: DeletionsOptions, states: ReturnType<typeof createS
 }
 
 type SuppressionsOptions = {
-  store: Pick<DeletionStore, "suppressedUsers" | "suppress" | "lift" | "suppressions"> & Atomically;
+  store: Pick<
+    DeletionStore,
+    "suppressedUsers" | "suppress" | "suppression" | "lift" | "suppressions"
+  > &
+    Atomically;
   now: () => number;
   changes: Changes;
 };
@@ -312,8 +337,7 @@ export function createSuppressions({
         users = new Set(store.suppressedUsers());
         throw error;
       }
-      // The first that begins with a userId is itself.
-      return named.flatMap((userId) => store.suppressions(userId, 1, null).items);
+      return named.flatMap((userId) => store.suppression(userId) ?? []);
     },
     reload() {
       users = new Set(store.suppressedUsers());

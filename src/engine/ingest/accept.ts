@@ -208,6 +208,7 @@ function acceptMessage(
       receivedAt,
       destinations,
       seed,
+      bytes: size,
     });
   const accepted = {
     offset,

@@ -7,6 +7,9 @@ import { Activity } from "../clock/activity.ts";
 import { acceptRequest, type AcceptedRequest } from "./accept.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { parseBody } from "./read-request.ts";
+import { partsOf } from "./request-parts.ts";
+import { nextTurn } from "../real-time.ts";
+import { loadPlans, planFrom } from "../plans/plans.ts";
 
 const source = {
   ...{ id: 1 as SourceId, name: "Shop", kind: "server", plan: null, deduplicate: true },
@@ -24,13 +27,19 @@ const seen = (count: number) =>
   Array.from({ length: count }, (_, nth) => `{"type":"track","userId":"u","event":"ü${nth}"}`);
 
 /** A batch whose defaults stand before and after its messages. */
-function batchOf(items: string[], to: number): AcceptedRequest {
+function batchOf(items: string[], to: number, plan: Source["plan"] = null): AcceptedRequest {
   const body = Buffer.from(`{"context":{"a":1},"batch":[ ${items.join(" , ")} ],"sentAt":null}`);
   const parsed = parseBody(body, true);
   if (isProblem(parsed)) throw new Error(parsed.message);
   return acceptRequest(
     {
-      ...{ source, destinations: destinations(to), seed: 1, typeFromPath: null, body },
+      ...{
+        source: { ...source, plan },
+        destinations: destinations(to),
+        seed: 1,
+        typeFromPath: null,
+        body,
+      },
       ...{ receivedAt: startOfTime, wallAt: startOfTime, method: "POST", path: "/v1/batch" },
       ...{ headers: [], ip: null, isSuppressed: () => false },
     },
@@ -119,4 +128,40 @@ test("when a part cannot be committed, the request fails, and the next one is co
   const first = queue.add(batchOf(seen(100), 100));
   await expect(first).rejects.toBe(full);
   expect(commits.map(({ messages }) => messages)).toEqual([50]);
+});
+
+test("a request whose tracking plan takes long to check is checked in turns, and committed as a whole", async () => {
+  await loadPlans();
+  const wanted = Array.from({ length: 300 }, (_, nth) => ({ required: [`m${nth}`] }));
+  const schemas = { Seen: { allOf: wanted } };
+  const plan = planFrom({ schemas }, null);
+  if (plan === null || isProblem(plan)) throw new Error("no plan");
+  const items = Array.from({ length: 200 }, () => '{"type":"track","userId":"u","event":"Seen"}');
+  const request = batchOf(items, 1, plan);
+  expect(request.weight).toBeGreaterThan(10_000);
+  expect(batchOf(items, 1).weight).toBeLessThan(1000);
+  let turns = 0;
+  let isDone = false;
+  const parts: number[] = [];
+  const work = (async () => {
+    for await (const part of partsOf(request)) parts.push(part.messages.length);
+  })().finally(() => (isDone = true));
+  for (; !isDone; turns += 1) await nextTurn();
+  await work;
+  expect(parts).toEqual([200]);
+  expect(turns).toBeGreaterThan(3);
+});
+
+test("a usual plan does not make a request heavier", async () => {
+  await loadPlans();
+  const named = Array.from({ length: 20 }, (_, nth) => [
+    `m${nth}`,
+    { type: "string", pattern: "^a" },
+  ]);
+  const products = { type: "array", items: { properties: Object.fromEntries(named.slice(10)) } };
+  const schemas = { Seen: { properties: Object.fromEntries([...named, ["products", products]]) } };
+  const plan = planFrom({ schemas }, null);
+  if (plan === null || isProblem(plan)) throw new Error("no plan");
+  const items = Array.from({ length: 50 }, () => '{"type":"track","userId":"u","event":"Seen"}');
+  expect(batchOf(items, 1, plan).weight).toBe(batchOf(items, 1).weight);
 });

@@ -9,7 +9,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { linearPattern } from "../../domain/linear-pattern.ts";
-import { sizeOfSchema } from "../../domain/schema-size.ts";
+import { sizeOfSchema, type SchemaSize } from "../../domain/schema-size.ts";
 import { ruleName, type PlanRule } from "../../domain/tracking-plan.ts";
 
 /** Steps of patterns in one message: some 30 ms. */
@@ -23,6 +23,7 @@ let steps = 0;
 /** Null when its patterns were given up. */
 export function checked(check: () => boolean): boolean | null {
   steps = 0;
+  known = new WeakMap();
   try {
     return check();
   } catch (error) {
@@ -84,10 +85,21 @@ function withUnique(ajv: Ajv): Ajv {
     type: "array",
     schemaType: "boolean",
     error: { message: "must have no two equal elements" },
-    validate: (wanted: boolean, elements: Json[]) =>
-      !wanted || new Set(elements.map(sorted)).size === elements.length,
+    validate: (wanted: boolean, elements: Json[]) => !wanted || isUnique(elements),
   });
   return ajv;
+}
+
+/** Of one check: a rule may ask for it hundreds of times. */
+let known = new WeakMap<Json[], boolean>();
+
+function isUnique(elements: Json[]): boolean {
+  let unique = known.get(elements);
+  if (unique === undefined) {
+    unique = new Set(elements.map(sorted)).size === elements.length;
+    known.set(elements, unique);
+  }
+  return unique;
 }
 
 /** The same text for equal values. */
@@ -103,7 +115,7 @@ function sorted(value: Json): string {
 export type Planned = { names: ReadonlySet<string>; fits: (name: string) => boolean } | null;
 
 export type CompiledRule = PlanRule & {
-  repeatedSize: number;
+  size: SchemaSize;
   planned: Planned;
   /** Stops at the first violation. */
   first: ValidateFunction;
@@ -124,7 +136,7 @@ export function compileRule(rule: PlanRule): CompiledRule | string {
     let complete: ValidateFunction | null = null;
     return {
       ...rule,
-      repeatedSize: size.repeated,
+      size,
       planned: plannedBy(rule),
       first: compiled,
       all: () =>

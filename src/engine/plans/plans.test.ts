@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import type { CheckedMessage } from "../../domain/check.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { defaultPlanSettings } from "../../domain/tracking-plan.ts";
+import { isProblem } from "../../domain/problem.ts";
 import { nextTurn } from "../real-time.ts";
 import { checkPlan, planFrom, preparePlan, preparePlans } from "./plans.ts";
 
@@ -116,4 +117,14 @@ test("a rule on record that is too large is a violation, and the message goes on
   expect(violations).toMatchObject([
     { path: "", message: expect.stringMatching(/not checked.*2000/) as string },
   ]);
+});
+
+test("whether elements are unique is found out once for each array, however often a rule asks", () => {
+  const asked = Array.from({ length: 100 }, () => ({ uniqueItems: true }));
+  const plan = planFrom({ schemas: { Bought: { properties: { ids: { allOf: asked } } } } }, null);
+  if (plan === null || isProblem(plan)) throw new Error("no plan");
+  let read = 0;
+  const id = { toJSON: () => (read += 1) } as unknown as JsonObject;
+  expect(checkPlan({ name: "Shop" }, plan, bought({ ids: [id] })).violations).toEqual([]);
+  expect(read).toBe(1);
 });

@@ -16,6 +16,7 @@ import {
   type PlanViolation,
   type SourcePlan,
 } from "../../domain/tracking-plan.ts";
+import type { SchemaSize } from "../../domain/schema-size.ts";
 import { nextTurn } from "../real-time.ts";
 import type { CompiledRule } from "./compile-plan.ts";
 import { maxViolations, violationsOf } from "./violations.ts";
@@ -157,11 +158,7 @@ export function checkPlan(
   plan: SourcePlan,
   message: CheckedMessage,
 ): PlanCheck {
-  let rules = inUse.get(plan);
-  if (rules === undefined) {
-    rules = rulesFor(plan.rules);
-    inUse.set(plan, rules);
-  }
+  const rules = rulesOfPlan(plan);
   const rule = rules.rule(message);
   const common = rules.common();
   const isPlanned = rule !== null || message.type !== "track" || plan.unplannedEvents === "allow";
@@ -172,6 +169,36 @@ export function checkPlan(
   const hasNames = rule !== null && plan.unplannedProperties !== "allow";
   if (isPlanned && failed === null && !hasNames) return asPlanned(message);
   return new Check({ source, plan, rules, message, subject, failed }).result(rule);
+}
+
+/**
+ * How long the check of a message with so many bytes may take beyond the usual microseconds, in
+ * steps of routing: a rule that is violated in hundreds of places, many patterns, or much that is
+ * asked of each element.
+ */
+export function weightOfPlan(plan: SourcePlan, bytes: number): number {
+  const { all, repeated, patterns } = rulesOfPlan(plan).largest;
+  return (
+    Math.max(0, all - usualSize) / 10 +
+    Math.max(0, Math.min(bytes * patterns, mostOfPatterns) - usualOfPatterns) / 1000 +
+    Math.max(0, bytes * repeated - usualOfElements) / 50
+  );
+}
+
+/** One with thirty properties. */
+const usualSize = 200;
+const usualOfPatterns = 100_000;
+/** Both checks of a message give up earlier. */
+const mostOfPatterns = 6_000_000;
+const usualOfElements = 100_000;
+
+function rulesOfPlan(plan: SourcePlan): Rules {
+  let rules = inUse.get(plan);
+  if (rules === undefined) {
+    rules = rulesFor(plan.rules);
+    inUse.set(plan, rules);
+  }
+  return rules;
 }
 
 const none: never[] = [];
@@ -192,6 +219,8 @@ class Rules {
   readonly list: readonly PlanRule[];
   /** All are compiled. */
   isReady = false;
+  /** The largest sizes of those that are compiled. */
+  largest: SchemaSize = { all: 0, repeated: 0, patterns: 0 };
   /** By type and key, each in the order of its versions. */
   readonly #byType = new Map<string, Map<string, PlanRule[]>>();
   readonly #compiled = new Map<PlanRule, Compiled>();
@@ -247,6 +276,15 @@ class Rules {
     if (known !== undefined) return known;
     const compiled = compiler().compileRule(rule);
     this.#compiled.set(rule, compiled);
+    if (typeof compiled !== "string") {
+      const { all, repeated, patterns } = this.largest;
+      const { size } = compiled;
+      this.largest = {
+        all: Math.max(all, size.all),
+        repeated: Math.max(repeated, size.repeated),
+        patterns: Math.max(patterns, size.patterns),
+      };
+    }
     return compiled;
   }
 }
@@ -328,7 +366,7 @@ class Check {
     }
     const message = this.#removal.rest;
     if (rule !== this.#failed && passes(rule, message)) return;
-    const isSmall = elementsOf(message) * rule.repeatedSize <= maxErrors;
+    const isSmall = elementsOf(message) * rule.size.repeated <= maxErrors;
     const validate = isSmall ? rule.all() : rule.first;
     if (compiler().checked(() => validate(message)) === null) {
       const sentence = "was not checked completely: its texts are too long for the plan's patterns";

@@ -17,7 +17,7 @@ import type { Decision, MappedRequest, MappingDecision, RoutedMessage } from "./
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { applyFilters } from "../../domain/destination-filter.ts";
 import { createRequests, textOfMapping } from "./mapped-request.ts";
-import { checkPlan } from "../plans/plans.ts";
+import { checkPlan, weightOfPlan } from "../plans/plans.ts";
 
 /** What one turn of the event loop routes: some 50 ms. */
 export const stepsPerTurn = 5000;
@@ -29,6 +29,8 @@ export type RouteOptions = {
   destinations: readonly Destination[];
   /** For samples. */
   seed: number;
+  /** Of the message, where steps matter. */
+  bytes?: number;
 };
 
 /**
@@ -54,7 +56,9 @@ export function* routing({
   receivedAt,
   destinations,
   seed,
+  bytes = 0,
 }: RouteOptions): Routing {
+  if (source.plan !== null) yield weightOfPlan(source.plan, bytes);
   const checked = source.plan === null ? null : checkPlan(source, source.plan, received);
   const plan = checked && {
     violations: checked.violations,
@@ -144,7 +148,7 @@ function weightOfFilters({ filters }: Destination): number {
  * and the writing of what it makes: an estimate, on the safe side where there are mappings.
  */
 export function createWeigher(
-  { id }: Pick<Source, "id">,
+  { id, plan = null }: Pick<Source, "id"> & Partial<Pick<Source, "plan">>,
   destinations: readonly Destination[],
 ): (size: number) => number {
   let fixed = 1;
@@ -154,7 +158,8 @@ export function createWeigher(
     fixed += 1 + weightOfFilters(destination) + destination.mappings.length * stepsPerMapping;
     for (const mapping of destination.mappings) mapped += textOfMapping(mapping).length;
   }
-  return (size) => fixed + (mapped / 100) * (1 + size / 200);
+  return (size) =>
+    fixed + (mapped / 100) * (1 + size / 200) + (plan === null ? 0 : weightOfPlan(plan, size));
 }
 
 type FilterOptions = Pick<RouteOptions, "message" | "receivedAt" | "seed"> & {

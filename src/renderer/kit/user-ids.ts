@@ -24,10 +24,10 @@ export function wrongUserIds(userIds: readonly string[]): string | null {
 }
 
 /** `ana`, `ana and ben`, `ana and 4 more`. */
-export function usersInWords(userIds: readonly string[]): string {
+export function usersInWords(userIds: readonly string[], total = userIds.length): string {
   const [first = "", second] = userIds;
-  if (second === undefined) return first;
-  return userIds.length === 2
+  if (total < 2) return first;
+  return total === 2 && second !== undefined
     ? `${first} and ${second}`
-    : `${first} and ${userIds.length - 1} more`;
+    : `${first} and ${total - 1} more`;
 }

@@ -298,6 +298,27 @@ describe("what if an attempt had been answered differently", () => {
     }
   });
 
+  test("is answered for four callers at once, because each takes a pipeline of its own", async () => {
+    await destinationAt({ billing: [{ do: "answer" }] });
+    await send("A");
+    const message = await messageOf("A");
+    const input = {
+      messageId: message.id,
+      attemptId: message.deliveries[0]?.attempts[0]?.id ?? "",
+      answer: { status: 410 },
+    };
+    const asked = () => own.api.call("scenarios.whatIf", input);
+    const answers = await Promise.all(Array.from({ length: 6 }, asked));
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused).toEqual(
+      Array.from({ length: 2 }, () => ({
+        status: 409,
+        body: expect.objectContaining({ code: "too_many_runs" }) as unknown,
+      })),
+    );
+    expect((await asked()).status).toBe(200);
+  });
+
   test("is a scenario that can be run again, and refuses an attempt that there is not", async () => {
     await destinationAt({ billing: [{ do: "answer", status: 500, times: 12 }, { do: "answer" }] });
     await send("A");

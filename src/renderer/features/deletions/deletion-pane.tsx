@@ -23,7 +23,10 @@ export function DeletionPane({ id }: { id: string }) {
   const { answer: deletion, error } = useLive("deletions.get", { id });
   if (deletion === undefined) return <ProblemText error={error} />;
   const at = Date.parse(deletion.requestedAt);
-  const words = usersInWords(deletion.users.map(({ userId }) => userId));
+  const words = usersInWords(
+    deletion.users.map(({ userId }) => userId),
+    deletion.userCount,
+  );
   return (
     <EditorPane
       label={`Deletion of ${words}`}
@@ -53,13 +56,13 @@ export function DeletionPane({ id }: { id: string }) {
             {deletion.suppress ? "The users were suppressed." : "The users were not suppressed."}
           </p>
         </section>
-        <Users users={deletion.users} />
+        <Users users={deletion.users} total={deletion.userCount} />
       </div>
     </EditorPane>
   );
 }
 
-function Users({ users }: { users: Deletion["users"] }) {
+function Users({ users, total }: { users: Deletion["users"]; total: number }) {
   const sources = useLive("sources.list", {}).answer?.items ?? [];
   const [shown, setShown] = useState(pageSize);
   return (
@@ -93,6 +96,10 @@ function Users({ users }: { users: Deletion["users"] }) {
         <Button small onClick={() => setShown(shown + pageSize)}>
           Show {count(Math.min(pageSize, users.length - shown))} more of {count(users.length)}
         </Button>
+      ) : users.length < total ? (
+        <p className="quiet">
+          The request has {count(total)} users. These are the first {count(users.length)}.
+        </p>
       ) : null}
     </section>
   );

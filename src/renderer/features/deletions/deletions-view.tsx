@@ -41,9 +41,12 @@ export function DeletionsView() {
       detail: "later messages are rejected",
       inMenu: false,
     },
-    ...answer.items.map(({ id, users, state, requestedAt }) => ({
+    ...answer.items.map(({ id, users, userCount, state, requestedAt }) => ({
       path: [id],
-      label: usersInWords(users.map(({ userId }) => userId)),
+      label: usersInWords(
+        users.map(({ userId }) => userId),
+        userCount,
+      ),
       hint: state.replaceAll("_", " "),
       aside: <DeletionState state={state} />,
       detail: (

@@ -25,7 +25,7 @@ const figure = (of: Partial<Figure>): Figure => ({
 function modelOf(of: Partial<Figure>, { enabled = true, waiting = 0 } = {}) {
   return flowModel(
     {
-      sources: [{ id: "src_1", name: "Shop" } as never],
+      sources: [{ id: "src_1", name: "Shop" } as never, { id: "src_2", name: "App" } as never],
       audiences: [],
       traits: [],
       destinations: [
@@ -33,6 +33,7 @@ function modelOf(of: Partial<Figure>, { enabled = true, waiting = 0 } = {}) {
           id: "dst_1",
           name: "Billing",
           enabled,
+          sourceIds: ["src_gone", "src_1", "src_2"],
           webhooks: [{ id: "whk_1", url: "http://127.0.0.1:4702/flaky?x=1", headers: {} }],
         } as never,
       ],
@@ -103,9 +104,15 @@ describe("a webhook", () => {
   });
 });
 
-test("a line says its figures, and one of a deleted source is left out", () => {
+test("a line says its figures, one without messages is idle, and one of a deleted source is left out", () => {
   const lines = modelOf({}).destinations[0]?.lines ?? [];
-  expect(lines.map(lineSentence)).toEqual(["Shop to Billing: 2 a second, 10 messages, 2 filtered"]);
+  expect(lines.map(lineSentence)[0]).toEqual(
+    "Shop to Billing: 2 a second, 10 messages, 2 filtered",
+  );
+  expect(lines.map(({ fromName, count, state }) => [fromName, count, state])).toEqual([
+    ["Shop", 10, "works"],
+    ["App", 0, "idle"],
+  ]);
   expect([0, 0.4, 812.4].map(rateWords)).toEqual(["", "0.4/s", "812/s"]);
 });
 

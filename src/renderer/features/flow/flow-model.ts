@@ -135,35 +135,39 @@ export function flowModel(
 }
 
 function destinationOf(
-  { id, name, enabled, webhooks: configured }: DestinationAnswer,
+  { id, name, enabled, sourceIds, webhooks: configured }: DestinationAnswer,
   origins: readonly Origin[],
   flow: FlowAnswer,
 ): FlowDestination {
   const under = flow.waiting.find(({ destinationId }) => destinationId === id);
-  const lines = flow.lines
-    .filter(({ destinationId }) => destinationId === id)
-    .flatMap(({ sourceId, count: routed, perSecond, filtered }): FlowLine[] => {
-      const from = origins.find((origin) => origin.id === sourceId);
-      if (from === undefined) return [];
-      return [
-        {
-          key: lineKey(sourceId, id),
-          from: sourceId,
-          to: id,
-          fromName: from.name,
-          toName: name,
-          perSecond,
-          count: routed,
-          unit: "message",
-          words: filtered === 0 ? "" : `${count(filtered)} filtered`,
-          brief: "",
-          state: !enabled ? "off" : routed === 0 ? "idle" : "works",
-          outcome: null,
-          failedShare: 0,
-          shares: from.shares,
-        },
-      ];
-    });
+  const used = new Map(
+    flow.lines
+      .filter(({ destinationId }) => destinationId === id)
+      .map((line) => [line.sourceId, line]),
+  );
+  const lines = sourceIds.flatMap((sourceId): FlowLine[] => {
+    const from = origins.find((origin) => origin.id === sourceId);
+    if (from === undefined) return [];
+    const { count: routed, perSecond, filtered } = used.get(sourceId) ?? unused;
+    return [
+      {
+        key: lineKey(sourceId, id),
+        from: sourceId,
+        to: id,
+        fromName: from.name,
+        toName: name,
+        perSecond,
+        count: routed,
+        unit: "message",
+        words: filtered === 0 ? "" : `${count(filtered)} filtered`,
+        brief: "",
+        state: !enabled ? "off" : routed === 0 ? "idle" : "works",
+        outcome: null,
+        failedShare: 0,
+        shares: from.shares,
+      },
+    ];
+  });
   const waiting = { queued: under?.queued ?? 0, waiting: under?.waiting ?? 0 };
   const due = (under?.due ?? []).map((at) => Date.parse(at));
   const webhooks = configured.map((webhook): FlowWebhook => {
@@ -187,6 +191,8 @@ function destinationOf(
     state: worst(webhooks.map(({ line }) => line.state)),
   };
 }
+
+const unused = { count: 0, perSecond: 0, filtered: 0 };
 
 type WebhookOptions = {
   webhook: DestinationAnswer["webhooks"][number];

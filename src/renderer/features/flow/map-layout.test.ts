@@ -20,11 +20,12 @@ function modelOf({ sources, audiences = 0, destinations }: Shape): FlowModel {
         .map((id) => ({ id: `aud_${id}`, name: `In ${id}`, sourceId: id, size: 2 }) as never),
       traits: [],
       destinations: destinations.map(
-        (_, nth) =>
+        (from, nth) =>
           ({
             id: `dst_${nth}`,
             name: `Destination ${nth}`,
             enabled: true,
+            sourceIds: from.map((source) => ids[source] ?? ""),
             webhooks: [{ id: `whk_${nth}`, url: `http://127.0.0.1/${nth}`, headers: {} }],
           }) as never,
       ),

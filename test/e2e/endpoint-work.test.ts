@@ -23,6 +23,8 @@ describe("a test endpoint", () => {
     await expect
       .poll(() => endpoints.counts("each message").getAttribute("aria-checked"))
       .toBe("true");
+    const served = page.getByRole("textbox", { name: "Requests that step 1 serves" });
+    expect(await served.inputValue()).toBe("×1");
 
     await endpoints.newDestination.click();
     const destinations = destinationsPage(page);

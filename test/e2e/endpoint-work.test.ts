@@ -23,6 +23,8 @@ describe("a test endpoint", () => {
     await expect
       .poll(async () => (await inspector.call("endpoints.list", {})).items[0])
       .toMatchObject({ perMessage: true, steps: [{ status: 503 }, {}] });
+    const served = page.getByRole("textbox", { name: "Requests that step 1 serves" });
+    await expect.poll(() => served.inputValue()).toBe("×1");
 
     await endpoints.newDestination.click();
     const destinations = destinationsPage(page);

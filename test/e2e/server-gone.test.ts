@@ -41,12 +41,12 @@ describe("when the program is gone", () => {
     await page.keyboard.press("Escape");
     await frame.mode("paused").click();
     await frame.toast.filter({ hasText: "may have been stopped" }).waitFor();
-    await page.getByRole("button", { name: "Dismiss" }).click();
     await inspector.send([{ userId: "u_2", event: "Meanwhile" }]);
 
     await inspector.serveAgain();
     await live.row(/Meanwhile/).waitFor();
     await expect.poll(() => frame.lost.count()).toBe(0);
+    await expect.poll(() => frame.toast.count()).toBe(0);
     await inspector.send([{ userId: "u_3", event: "After" }]);
     await live.row(/After/).waitFor();
   });

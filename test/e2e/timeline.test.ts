@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { attemptPage } from "./pages/attempt.ts";
 import { detailsPage } from "./pages/details.ts";
 import { livePage } from "./pages/live.ts";
 import { test } from "./support/inspector-test.ts";
@@ -125,6 +126,13 @@ describe("the retry timeline", () => {
     await livePage(page)
       .rows.first()
       .getByText(new RegExp(`^${day}`))
+      .first()
+      .waitFor();
+    const { deliveries } = await inspector.call("messages.get", { id });
+    const place = `#/live/${id}/attempts/${deliveries[0]?.attempts[0]?.id}`;
+    await page.evaluate(`location.hash = ${JSON.stringify(place)}`);
+    await attemptPage(page)
+      .pane.getByText(new RegExp(`^${day} `))
       .first()
       .waitFor();
   });

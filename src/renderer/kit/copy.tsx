@@ -1,8 +1,11 @@
 /** Copying, and the one toast that says it happened. */
 
+import { useEffect } from "react";
 import { create } from "zustand";
+import { noConnection } from "../transport/transport.ts";
 import { Button, IconButton } from "./controls.tsx";
 import { Icon } from "./icon.tsx";
+import { useReturns } from "./use-action.ts";
 
 /** Long enough to be read, short enough not to be in the way; longer with something to press. */
 const toastMs = 4000;
@@ -50,6 +53,13 @@ export async function copyText(text: string, what: string): Promise<void> {
 
 export function Toast() {
   const { text, isError, action, hide } = useToast();
+  useEffect(
+    () =>
+      useReturns.subscribe(() => {
+        if (useToast.getState().text === noConnection().message) hide();
+      }),
+    [hide],
+  );
   return (
     <div role={isError ? "alert" : "status"}>
       {text === null ? null : (

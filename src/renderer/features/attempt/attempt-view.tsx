@@ -13,6 +13,7 @@ import { Icon } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { SplitPane } from "../../kit/split-pane.tsx";
 import { dayAndTime, milliseconds, some } from "../../kit/words.ts";
+import { nowOf, useClock } from "../../stores/clock.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { curlOfAttempt } from "../details/copy-as.ts";
@@ -223,8 +224,10 @@ function AttemptPane({
 function Outcome({ messageId, attempt, delivery, timeline, onStep }: Omit<Props, "onCopyCurl">) {
   const { outcome, round, webhookId, startedAt } = attempt;
   const at = Date.parse(startedAt);
+  const clock = useClock();
+  const now = clock === undefined ? at : nowOf(clock);
   const { lead, rest } = outcomeSentences(attempt, delivery, (time) =>
-    dayAndTime(Date.parse(time), at),
+    dayAndTime(Date.parse(time), now),
   );
   const { webhooks = [], mappings = [] } = timeline.destination ?? {};
   const place = webhooks.findIndex(({ id }) => id === webhookId);
@@ -250,7 +253,7 @@ function Outcome({ messageId, attempt, delivery, timeline, onStep }: Omit<Props,
           {inBatch === 0 ? "" : `, a batch of ${some(inBatch, "message")}`}
         </span>
         <code className="quiet">
-          {dayAndTime(at, Date.parse(delivery.createdAt))}
+          {dayAndTime(at, now)}
           {milliseconds(at)}
         </code>
         <a

@@ -5,7 +5,8 @@ import { nowOf, useClock, useNow } from "../../stores/clock.ts";
 
 /**
  * A time on record, with its day when the clock shows another one. In a column, which has the room
- * of `16:47:32.204`, the day takes that of the seconds.
+ * of `16:47:32.204`, the day takes that of the seconds. A narrow one hides what is `ms`, and has the
+ * room of `Mon 16:47`: of a day with a date it shows the date.
  */
 export function Time({ at, column = false }: { at: number; column?: boolean }) {
   const clock = useClock();
@@ -13,10 +14,12 @@ export function Time({ at, column = false }: { at: number; column?: boolean }) {
   const isToday = text === clockTime(at);
   const full = `${calendarDate(at)} ${clockTime(at)}${milliseconds(at)}`;
   if (!column) return <span title={full}>{text}</span>;
+  const hasDate = !isToday && text.split(" ").length > 2;
+  const rest = isToday ? milliseconds(at) : hasDate ? text.slice(-9, -3) : "";
   return (
     <span title={full}>
-      {isToday ? text : text.slice(0, -3)}
-      {isToday ? <span className="ms">{milliseconds(at)}</span> : null}
+      {isToday ? text : text.slice(0, hasDate ? -9 : -3)}
+      <span className="ms">{rest}</span>
     </span>
   );
 }

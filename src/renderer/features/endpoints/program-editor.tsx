@@ -5,6 +5,7 @@
 
 import { useEffect, useRef, useState } from "react";
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
+import { limitOf } from "../../../domain/program.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { Button, Choice } from "../../kit/controls.tsx";
 import { focusAdded } from "../../kit/focus.ts";
@@ -81,6 +82,7 @@ export function ProgramEditor({ endpoint }: { endpoint: AnswerOf<"endpoints.get"
             isLast={place === steps.length - 1}
             isNext={position.step === place}
             repeats={after === "repeat-last" && place === steps.length - 1}
+            times={limitOf(steps, place, after)}
             progress={progress[place] ?? { served: null, of: null }}
             isOpen={opened.has(place)}
             onOpen={() =>

@@ -22,6 +22,8 @@ type ProgramStepProps = {
   isNext: boolean;
   /** It is the last one and serves for ever. */
   repeats: boolean;
+  /** How many requests it serves, of each message or of all; null for any number. */
+  times: number | null;
   progress: StepProgress;
   isOpen: boolean;
   canRemove: boolean;
@@ -142,7 +144,7 @@ function focusGrip(grip: HTMLElement, by: 1 | -1): void {
   window.requestAnimationFrame(() => other?.querySelector<HTMLElement>(".grip")?.focus());
 }
 
-function Requests({ step, place, repeats, progress: { of: times }, onChange }: ProgramStepProps) {
+function Requests({ step, place, repeats, times, onChange }: ProgramStepProps) {
   const number = place + 1;
   if (repeats) {
     return (

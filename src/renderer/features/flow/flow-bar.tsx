@@ -4,8 +4,9 @@ import { useEffect, useRef, useState } from "react";
 import { Choice } from "../../kit/controls.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
-import { clockTime, count } from "../../kit/words.ts";
+import { count } from "../../kit/words.ts";
 import { useKeys } from "../../stores/keys.ts";
+import { Time } from "../details/until.tsx";
 import { type FlowLine, type FlowModel, troubles } from "./flow-model.ts";
 import { lineHref } from "./flow-places.ts";
 import { isMany } from "./map-layout.ts";
@@ -136,7 +137,9 @@ export function FlowBar({
         </a>
       )}
       <span className="grow" />
-      <span className="quiet since">counted since {clockTime(model.since)}</span>
+      <span className="quiet since">
+        counted since <Time at={model.since} />
+      </span>
       <Announced model={model} />
     </header>
   );

@@ -7,9 +7,9 @@ import { create } from "zustand";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { ingestHeadersWithoutCredentials } from "../../../domain/credentials.ts";
 import type { MenuItem } from "../../kit/floats.tsx";
-import { errorOf } from "../../kit/use-action.ts";
+import { errorOf, useReturns } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
-import { call, CallError } from "../../transport/transport.ts";
+import { call, CallError, isNoConnection } from "../../transport/transport.ts";
 import { attemptWithoutCredentials, harOfAttempts } from "../details/copy-as.ts";
 import { withAllBytes } from "../details/left-out.ts";
 import type { ListFilter } from "./filter-text.ts";
@@ -38,6 +38,9 @@ const atOnce = 5;
 const page = 200;
 
 export const useExport = create<ExportStore>()((set) => {
+  useReturns.subscribe(() => {
+    set(({ error }) => (isNoConnection(error) ? { error: null } : {}));
+  });
   let last = Promise.resolve();
   let cancels = 0;
 

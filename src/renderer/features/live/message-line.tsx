@@ -1,7 +1,7 @@
 /** One row of the list of messages, drawn again only when what it shows has changed. */
 
 import { memo } from "react";
-import { State } from "../../kit/glyph.tsx";
+import { OutcomeGlyph, State } from "../../kit/glyph.tsx";
 import { calendarDate, clockTime, dayAndTime, milliseconds } from "../../kit/words.ts";
 import { AttemptMarks } from "../timeline/attempt-marks.tsx";
 import type { MessageRow } from "./cached-rows.ts";
@@ -86,7 +86,18 @@ export const MessageLine = memo(function MessageLine({
       </span>
       <span role="gridcell" className="state-cell">
         <State state={row.state} />
-        {last === null ? null : <span className={`last tone ${last.outcome}`}>{last.words}</span>}
+        {last === null ? null : (
+          <span className={`last tone ${last.outcome}`} title={last.words}>
+            {last.outcome === "http_error" ? (
+              last.words
+            ) : (
+              <>
+                <OutcomeGlyph outcome={last.outcome} />
+                <span className="last-words">{last.words}</span>
+              </>
+            )}
+          </span>
+        )}
         {row.plan === "violations" ? (
           <span className="last tone waiting" title={violationWords(row.violations)}>
             plan

@@ -25,6 +25,8 @@ test("the demo tells of a shop's big spenders in five clicks: who is in, who com
     .filter({ hasText: "delivered" })
     .waitFor();
 
+  // What the shop would send in these days takes a busy machine minutes, and changes nothing here.
+  await inspector.call("workspaces.close", {});
   await view.daysPass.click();
   await expect
     .poll(async () => {

@@ -42,7 +42,7 @@ const flow = z
         }),
       )
       .describe(
-        "From sources to destinations that are connected to them: those that messages came to, at most the 4,000 with the most messages.",
+        "From each source to each destination that is connected to it. Of more than 4,000, those with the most messages.",
       ),
     webhooks: z.array(
       z.object({

@@ -82,7 +82,7 @@ type MovingAttempt = {
 export type FlowNow = {
   since: number;
   sources: (FlowRate & { id: SourceId })[];
-  /** Those that messages came to. */
+  /** Of more than `maxLines`, those with the most messages, and none without. */
   lines: {
     sourceId: SourceId;
     destinationId: DestinationId;
@@ -305,20 +305,25 @@ export class Flow {
   }
 
   #linesNow(destinations: readonly Destination[], second: number): FlowNow["lines"] {
-    const used = destinations.flatMap(({ id: destinationId, sourceIds }) =>
+    const all = destinations.reduce((sum, { sourceIds }) => sum + sourceIds.length, 0);
+    const found = destinations.flatMap(({ id: destinationId, sourceIds }) =>
       sourceIds.flatMap((sourceId) => {
         const line = this.#lines.get(sourceId)?.get(destinationId);
-        return line === undefined ? [] : [{ sourceId, destinationId, line }];
+        if (line === undefined && all > maxLines) return [];
+        const { routed, filtered } = line ?? noMessages;
+        return [
+          {
+            sourceId,
+            destinationId,
+            count: routed.count,
+            perSecond: routed.perSecond(second),
+            filtered,
+          },
+        ];
       }),
     );
-    const sizeOf = ({ line }: (typeof used)[number]): number => line.routed.count + line.filtered;
-    if (used.length > maxLines) used.sort((a, b) => sizeOf(b) - sizeOf(a)).splice(maxLines);
-    return used.map(({ line: { routed, filtered }, ...ends }) => ({
-      ...ends,
-      count: routed.count,
-      perSecond: routed.perSecond(second),
-      filtered,
-    }));
+    if (found.length <= maxLines) return found;
+    return found.sort((a, b) => b.count + b.filtered - a.count - a.filtered).slice(0, maxLines);
   }
 
   #webhooksNow(
@@ -373,6 +378,7 @@ export class Flow {
 const secondOf = (ms: number): number => Math.floor(ms / 1000);
 
 const newLine = (): Line => ({ routed: new Tally(), filtered: 0 });
+const noMessages = newLine();
 
 function known<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
   let value = map.get(key);

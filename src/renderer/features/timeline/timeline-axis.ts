@@ -84,7 +84,8 @@ function compactAxis({ scale, from, to, width, columns }: AxisOptions): Axis {
       ? columnPx
       : Math.max(columnPx, textPx(roughWords(end - begin)) + gapPx + 1),
   );
-  const px = sharesOf(wanted, width);
+  const lengths = gaps.map(({ from: begin, to: end }) => end - begin);
+  const px = sharesOf(fitting(wanted, lengths, width), width);
   const places = [0];
   for (const each of px) places.push((places.at(-1) ?? 0) + each);
   const within = (value: number, list: readonly number[]): number => {
@@ -113,6 +114,24 @@ function compactAxis({ scale, from, to, width, columns }: AxisOptions): Axis {
       return text === undefined ? [] : [{ x: places[place] ?? 0, width: room, text }];
     }),
   };
+}
+
+/** Where not all have room for their length, the shortest go without, so that others keep theirs. */
+function fitting(
+  wanted: readonly number[],
+  lengths: readonly number[],
+  width: number,
+): readonly number[] {
+  const given = [...wanted];
+  let sum = given.reduce((all, each) => all + each, 0);
+  const shortestFirst = lengths.map((_, place) => place);
+  shortestFirst.sort((a, b) => (lengths[a] ?? 0) - (lengths[b] ?? 0));
+  for (const place of shortestFirst) {
+    if (sum <= width) break;
+    sum -= (given[place] ?? columnPx) - columnPx;
+    given[place] = columnPx;
+  }
+  return given;
 }
 
 /** Each gets what it wants and an equal part of the rest, or less than it wants in proportion. */

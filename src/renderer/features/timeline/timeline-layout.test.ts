@@ -277,6 +277,8 @@ describe("the scale", () => {
     expect(gaps.map(({ x }) => x)).toEqual([0, 10, 30, 70].map((s) => xOf(startsAt + s * second)));
     const narrow = axis("compact", windowMs, 140).gaps;
     expect(narrow.map(({ text }) => text)).not.toContain("3 h 58 m");
+    // Not all of them have room: the longest keeps its length.
+    expect(axis("compact", windowMs, 80).gaps.map(({ text }) => text)).toEqual(["4 h"]);
   });
 
   test("never turns back, never leaves the axis, and leads back to the time", () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type {
+  AttemptId,
   DeliveryId,
   DestinationId,
   MessageRowId,
@@ -75,6 +76,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   const [listed] = store.deliveriesByDue({}, 1, null).items;
   if (listed !== undefined) store.listed(listed);
   store.deliveryDetails(1 as DeliveryId);
+  store.attempt(1 as DeliveryId, 1 as AttemptId);
   store.stats();
   follow(store);
   store.markFollowed(1 as MessageRowId);
@@ -118,6 +120,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.deleteDeletion(deletion);
   store.suppress("ada", startOfTime, null);
   store.suppressions("a", 1, null);
+  store.suppression("ada");
   store.lift("ada");
 
   store.countKnownUsers();
@@ -329,7 +332,11 @@ test.each<[string, RegExp, string]>([
     "deliveries_due (destination_id=? AND next_attempt_at=? AND rowid>?)",
   ],
   ["the marks of a delivery", /SELECT round, started_at/, "attempts_by_delivery (delivery_id=?)"],
-  ["the attempts of a delivery", /SELECT \* FROM attempts/, "attempts_by_delivery (delivery_id=?)"],
+  [
+    "the attempts of a delivery",
+    /FROM attempts WHERE delivery_id = \? ORDER BY round DESC, started_at DESC/,
+    "attempts_by_delivery (delivery_id=?)",
+  ],
   ["requests to search", /FROM requests WHERE id <= \?/, "INTEGER PRIMARY KEY (rowid<?)"],
   [
     "a block of postings",
@@ -425,7 +432,7 @@ test.each<[string, RegExp, string]>([
   ],
   [
     "a page of suppressions",
-    /SELECT \* FROM suppressions/,
+    /SELECT \* FROM suppressions WHERE user_id >= \?/,
     "PRIMARY KEY (user_id>? AND user_id<?)",
   ],
   [

@@ -39,16 +39,17 @@ export function createSettle({ activity, clock, store, scheduler, changes }: Set
     timeoutMs: number,
   ): Promise<{ settled: boolean; queued: number; sending: number }> => {
     const { signal, abort } = limited(timeoutMs);
-    const isSettled = (): boolean => activity.isQuiet(clock.isRunning()) && !scheduler.hasQueued();
     // On a fast clock the next retry may be due a moment later.
     let settled = false;
     try {
       for (;;) {
         await activity.whenQuiet({ includeHeld: clock.isRunning(), signal });
         await turn(1);
-        settled = isSettled();
+        const isQuiet = activity.isQuiet(clock.isRunning());
+        settled = isQuiet && !scheduler.hasQueued();
         if (settled || signal.aborted) break;
-        await nextChange(changes, signal);
+        // What is under way may end without a change.
+        if (isQuiet) await nextChange(changes, signal);
       }
     } finally {
       abort();

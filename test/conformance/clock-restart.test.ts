@@ -148,7 +148,7 @@ describe("the wall clock", () => {
   }) => {
     const app = await start.app();
     const receiver = await start.receiver(503);
-    const schedule = { kind: "list" as const, delaysMs: [1000, 3_600_000] };
+    const schedule = { kind: "list" as const, delaysMs: [60_000, 3_600_000] };
     await app.call("retryProfiles.create", { name: "soon", schedule, jitter: 0 });
     await app.destination([receiver.url], { retryProfile: "soon" });
     await app.sendMany(30);
@@ -172,7 +172,7 @@ describe("the wall clock", () => {
     await setWall(-3_600_000, async () => {
       const after = await nowOf(app);
       expect(after).toBeGreaterThanOrEqual(before);
-      expect(after).toBeLessThan(before + 5000);
+      expect(after).toBeLessThan(before + 1_800_000);
       await until(async () => (await nowOf(app)) > after + 50);
     });
   });

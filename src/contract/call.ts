@@ -66,6 +66,8 @@ export type Call<
   status: number;
   /** Needs no token, because it tells nothing of what is stored. */
   isPublic: boolean;
+  /** How many values its input may have. */
+  maxValues: number;
 };
 
 export function defineCall<
@@ -88,6 +90,8 @@ export function defineCall<
   /** 200 when left out. */
   status?: number;
   isPublic?: boolean;
+  /** 120,000 when left out. */
+  maxValues?: number;
 }): Call<Name, P, Q, B, Answer> {
   return {
     ...call,
@@ -97,6 +101,7 @@ export function defineCall<
     body: (call.body ?? null) as B,
     status: call.status ?? 200,
     isPublic: call.isPublic ?? false,
+    maxValues: call.maxValues ?? defaultMaxValues,
   };
 }
 
@@ -132,9 +137,9 @@ export function checkInput<C extends Call>(call: C, input: unknown): CheckedInpu
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
     return invalid("The input must be a JSON object.");
   }
-  if (hasMoreValues(input, maxValues))
+  if (hasMoreValues(input, call.maxValues))
     return invalid(
-      `The input has more than the ${maxValues} values allowed. Divide it among several calls.`,
+      `The input has more than the ${call.maxValues} values allowed. Divide it among several calls.`,
     );
   const rest = new Map<string, unknown>(Object.entries(input));
   const checked: Record<string, unknown> = {};
@@ -162,7 +167,7 @@ export function checkInput<C extends Call>(call: C, input: unknown): CheckedInpu
  * An input with more would be checked for longer than others may wait. The largest list of a call
  * has 100,000 items.
  */
-const maxValues = 120_000;
+const defaultMaxValues = 120_000;
 
 /** Tracking plans have a limit in bytes, and their schemas are not checked here. */
 function hasMoreValues(input: object, most: number): boolean {

@@ -163,9 +163,17 @@ describe("checking an input", () => {
     const create = calls["audiences.create"] as Call;
     expect(checkInput(create, { name: "A", members: many(100_000) })).not.toMatchObject(tooMany);
     expect(checkInput(create, { name: "A", members: many(120_000) })).toMatchObject(tooMany);
-    const sources = Array.from({ length: 60_001 }, () => ({ nam: 1 }));
-    const given = { version: 1, sources };
-    expect(checkInput(calls["configuration.import"] as Call, given)).toMatchObject(tooMany);
+    const importing = calls["configuration.import"] as Call;
+    const audiences = Array.from({ length: 5 }, (_, n) => ({
+      name: `A ${n}`,
+      members: many(100_000),
+    }));
+    expect(checkInput(importing, { version: 1, audiences })).not.toHaveProperty("problem");
+    const sources = Array.from({ length: 300_001 }, () => ({ nam: 1 }));
+    expect(checkInput(importing, { version: 1, sources })).toMatchObject({
+      problem: true,
+      message: expect.stringContaining("more than the 600000 values"),
+    });
     const schemas = { Bought: { enum: many(130_000) } };
     expect(checkInput(calls["sources.create"] as Call, { name: "A", plan: { schemas } })).toEqual(
       expect.objectContaining({ name: "A", plan: { schemas } }),

@@ -368,7 +368,8 @@ describe("a collector that", () => {
     const collector = await start.receiver(() => undefined);
     const app = await start.app({ traces: collector.url });
     const receiver = await start.receiver();
-    await app.destination([receiver.url]);
+    await app.call("retryProfiles.create", { name: "patient", timeoutMs: 600_000 });
+    await app.destination([receiver.url], { retryProfile: "patient" });
     await app.sendMany(3_000);
     await app.settle();
     expect(receiver.requests).toHaveLength(3_000);

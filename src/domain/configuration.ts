@@ -234,6 +234,23 @@ export const stepActions = [
   "forward",
 ] as const;
 
+/** Of each: whether it sends a status, headers and a body, and whether it lasts for `forMs`. */
+export const stepBehaviours: Record<
+  (typeof stepActions)[number],
+  { answers: boolean; lasts: boolean }
+> = {
+  answer: { answers: true, lasts: false },
+  hang: { answers: false, lasts: true },
+  reset: { answers: false, lasts: false },
+  close: { answers: false, lasts: false },
+  truncate: { answers: true, lasts: false },
+  drip: { answers: true, lasts: true },
+  garbage: { answers: false, lasts: false },
+  redirect: { answers: true, lasts: false },
+  // The receiver answers; a status or `forMs` of its own has another meaning.
+  forward: { answers: false, lasts: false },
+};
+
 export const losses = ["answer", "request"] as const;
 export const lossLooks = ["reset", "timeout"] as const;
 export const tamperings = ["body", "signature", "no-signature", "reserialise"] as const;

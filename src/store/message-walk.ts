@@ -16,6 +16,8 @@ import type { Db } from "./transactions.ts";
 
 /** SQL with a `?` for each of its values. */
 type Condition = { sql: string; values: (string | number)[] };
+/** `members`: of how many members of the filter it is made. */
+type RowCondition = Condition & { members: number };
 
 type Word = Parameters<TextSearch["carries"]>[1];
 
@@ -75,9 +77,8 @@ export function createWalks(sources: Sources): (filter: MessageFilter) => Walk {
         : kinds.among(inside, allows ?? anyKind, courses);
     };
     const condition = rowCondition(filter, requests.hasBatches);
-    // What a row has to be asked beyond what the walk goes along.
-    const asked = [userId, destinationId, webhookId, not.userId, not.destinationId, not.webhookId];
-    const others = asked.filter((each) => each !== undefined).length + without.length;
+    // What a row has to be asked, of which a walk may go along one.
+    const others = condition.members + without.length;
     const walk = (
       from: Walk["from"],
       isExact: boolean,
@@ -238,7 +239,7 @@ function valuesOf<Value extends string | number>(value: OneOrMany<Value>): reado
 function rowCondition(
   { userId, destinationId, webhookId, not = {} }: MessageFilter,
   hasBatches: boolean,
-): Condition {
+): RowCondition {
   const goes = (values: readonly number[]) => inBatchesToo(goesTo(values), hasBatches);
   const tried = (values: readonly number[]) => inBatchesToo(wasTriedAt(values), hasBatches);
   const asked = [
@@ -252,6 +253,7 @@ function rowCondition(
   return {
     sql: asked.length === 0 ? "TRUE" : asked.map(({ sql }) => sql).join(" AND "),
     values: asked.flatMap(({ values }) => values),
+    members: asked.length,
   };
 }
 

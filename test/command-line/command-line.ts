@@ -1,14 +1,12 @@
 /** `hookyard` as a program of its own, and what it must print with `--json`. */
 
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { z } from "zod";
-import type { verbAnswers } from "./answers.ts";
+import { type verbAnswers, verbSchema } from "./answers.ts";
 
 const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
-const schemaFile = new URL("../../resources/command-line.schema.json", import.meta.url);
 
 type Ended = { code: number | null; out: string; err: string };
 type RunOptions = { env?: Record<string, string>; input?: string; cwd?: string };
@@ -28,13 +26,16 @@ export function hookyard(args: readonly string[], { env, input, cwd }: RunOption
   return { said, ended, kill: (signal: NodeJS.Signals) => child.kill(signal) };
 }
 
-/** The answer of a command, which the published schema must allow. */
+/**
+ * The answer of a command, which the schema must allow. It is not read from its file: an update
+ * writes that only when all tests of the file have run.
+ */
 export function answerIn<Name extends keyof typeof verbAnswers>(
   name: Name,
   text: string,
 ): z.input<(typeof verbAnswers)[Name]> {
   const value: unknown = JSON.parse(text);
-  const { properties, ...schema } = JSON.parse(readFileSync(schemaFile, "utf8")) as {
+  const { properties, ...schema } = verbSchema() as {
     $schema: string;
     properties: Record<string, object>;
     definitions: object;

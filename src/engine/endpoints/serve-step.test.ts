@@ -10,7 +10,7 @@ import {
 import type { Seen } from "../../../test/support/foreign-clients.ts";
 import { until } from "../../../test/support/running-app.ts";
 import { startEndpoints, testAuthority } from "../../../test/support/running-endpoints.ts";
-import type { Step } from "../../domain/configuration.ts";
+import { type Step, stepActions, stepBehaviours } from "../../domain/configuration.ts";
 
 type Case = {
   name: string;
@@ -254,6 +254,18 @@ describe("waiting goes by the clock", () => {
     clock.advanceBy(1);
     expect(await seen).toMatchObject({ status: 200, headers: { "content-length": "10" } });
   });
+
+  test.each(stepActions.filter((action) => stepBehaviours[action].lasts))(
+    "a %s lasts as long as it says",
+    async (action) => {
+      const { create, clock, whenReceived } = await startEndpoints();
+      const seen = askWithNode(create({ steps: [{ do: action, body: "a", forMs: 60_000 }] }).url);
+      await whenReceived(1);
+      expect(clock.scheduled()).toEqual([clock.now() + 60_000]);
+      clock.advanceBy(60_000);
+      await seen;
+    },
+  );
 
   test("nothing stays scheduled when the client has gone", async () => {
     const { create, clock, whenReceived } = await startEndpoints();

@@ -7,7 +7,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Step } from "../../domain/configuration.ts";
+import { type Step, stepBehaviours } from "../../domain/configuration.ts";
 import type { Holds } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import { answerOf, writeAnswerHead } from "./step-answer.ts";
@@ -48,7 +48,7 @@ export function serveStep(options: ServeStep): Serving | null {
   if (exchange.tcp.destroyed) return null;
   holds.find(exchange.tcp.remoteAddress, exchange.tcp.remotePort)?.received?.();
   const delayMs = step.delayMs ?? 0;
-  const lasts = step.do === "hang" || step.do === "drip";
+  const { lasts } = stepBehaviours[step.do];
   if (delayMs === 0 && !lasts) {
     act(options, null);
     return null;
@@ -96,6 +96,8 @@ function act(options: ServeStep, wait: Wait | null): void {
       return;
     case "forward":
       throw new Error("A forward is served by the forwarding.");
+    default:
+      throw new Error(`A step cannot ${String(options.step.do satisfies never)}.`);
   }
 }
 

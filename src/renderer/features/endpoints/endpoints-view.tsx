@@ -3,6 +3,7 @@
  * received.
  */
 
+import { stepBehaviours } from "../../../domain/configuration.ts";
 import { Button } from "../../kit/controls.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
@@ -97,7 +98,7 @@ function groupOf({ steps, host }: Preset): string {
   const does = steps[0]?.do ?? "answer";
   if (host !== undefined) return "certificates";
   if (does === "forward") return "in front of a receiver";
-  if (["hang", "drip"].includes(does) || (steps[0]?.delayMs ?? 0) > 0) return "slow";
+  if (stepBehaviours[does].lasts || (steps[0]?.delayMs ?? 0) > 0) return "slow";
   return ["answer", "redirect"].includes(does) ? "answers" : "broken connections";
 }
 

@@ -4,6 +4,7 @@
  */
 
 import type { DragEvent } from "react";
+import { stepBehaviours } from "../../../domain/configuration.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { IconButton } from "../../kit/controls.tsx";
 import { durationText } from "../../kit/duration-text.ts";
@@ -313,9 +314,7 @@ function Effect({ step }: { step: ProgramStep }) {
   if (step.do === "forward") return <ForwardEffect step={step} outcome={outcome} />;
   const lastsMs =
     (step.delayMs ?? 0) +
-    (step.do === "hang" || step.do === "drip"
-      ? (step.forMs ?? (step.do === "drip" ? usualDripMs : 0))
-      : 0);
+    (stepBehaviours[step.do].lasts ? (step.forMs ?? (step.do === "drip" ? usualDripMs : 0)) : 0);
   if (outcome === "timeout") {
     const isFast = clock?.mode === "faster" && lastsMs > 0;
     return (

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { stepActions, stepBehaviours } from "../../../domain/configuration.ts";
 import { messageTypes } from "../../../domain/states.ts";
 import {
   headerLines,
@@ -81,6 +82,15 @@ describe("a program as text", () => {
     expect(parsed.problem).toBeNull();
     expect(printProgram(parsed.steps ?? [])).toBe(text);
   });
+
+  test.each(stepActions.filter((action) => stepBehaviours[action].answers))(
+    "%s takes a status",
+    (action) => {
+      const steps = [{ do: action, status: 503 }];
+      expect(parseProgram(`${action} 503`)).toEqual({ steps, problem: null });
+      expect(parseProgram(printProgram(steps))).toEqual({ steps, problem: null });
+    },
+  );
 
   test("bytes of a drip are made as many as were asked for", () => {
     expect(parseProgram("drip 4,096 B").steps?.[0]?.body?.length).toBe(4096);

@@ -5,7 +5,7 @@
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { stepActions } from "../../../domain/configuration.ts";
+import { stepActions, stepBehaviours } from "../../../domain/configuration.ts";
 import { messageTypes, type MessageType } from "../../../domain/states.ts";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 import { forwardWords, takeForwardWord } from "./forward-text.ts";
@@ -113,10 +113,8 @@ function parseStep(words: readonly string[]): ProgramStep | string {
   }
   const step: ProgramStep = { do: action ?? "answer" };
   if (action !== undefined) rest.shift();
-  const takesStatus =
-    step.do === "answer" || step.do === "drip" || step.do === "truncate" || step.do === "redirect";
   if (
-    takesStatus &&
+    stepBehaviours[step.do].answers &&
     isStatus(rest[0]) &&
     !/^(%|B)$/i.test(rest[1] ?? "") &&
     !unit.test(rest[1] ?? "")

@@ -1,7 +1,7 @@
 /** What a step does, and the one or two values that say it exactly. */
 
 import { type ReactElement, useState } from "react";
-import { stepActions } from "../../../domain/configuration.ts";
+import { stepActions, stepBehaviours } from "../../../domain/configuration.ts";
 import { messageTypes, type MessageType } from "../../../domain/states.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { SelectField } from "../../kit/controls.tsx";
@@ -50,8 +50,7 @@ function doing(
     ...(delayMs === undefined ? {} : { delayMs }),
     ...(does === "forward" ? { to: usualReceiver } : {}),
   };
-  const answers =
-    does === "answer" || does === "truncate" || does === "drip" || does === "redirect";
+  const { answers, lasts } = stepBehaviours[does];
   const fits =
     does === "redirect"
       ? status !== undefined && status >= 300 && status < 400
@@ -62,7 +61,7 @@ function doing(
     ...(answers && fits ? { status } : {}),
     ...(answers && headers !== undefined ? { headers } : {}),
     ...((answers || does === "garbage") && body !== undefined ? { body } : {}),
-    ...((does === "hang" || does === "drip") && forMs !== undefined ? { forMs } : {}),
+    ...(lasts && forMs !== undefined ? { forMs } : {}),
   };
 }
 
@@ -184,12 +183,7 @@ export function StepDetails({
   onChange: Change;
 }) {
   const replaces = step.do === "forward" && step.status !== undefined;
-  const hasHead =
-    replaces ||
-    step.do === "answer" ||
-    step.do === "truncate" ||
-    step.do === "drip" ||
-    step.do === "redirect";
+  const hasHead = replaces || stepBehaviours[step.do].answers;
   return (
     <>
       {step.do === "forward" ? (

@@ -27,7 +27,7 @@ const { bug, port, secret, data, ...given } = parseArgs({
     /**
      * How long a user's first message takes: long enough that a copy sent together with it arrives.
      */
-    "account-ms": { type: "string", default: "20" },
+    "account-ms": { type: "string", default: "100" },
   },
 }).values;
 

@@ -195,7 +195,7 @@ export const shops: readonly ShopEntry[] = [
   {
     name: "race",
     bug: "marks-after-account",
-    needs: "the first message of a user, which takes 20 ms, and a copy of it together with it",
+    needs: "the first message of a user, which takes 100 ms, and a copy of it together with it",
   },
   {
     name: "lost answer",

@@ -53,6 +53,7 @@ describe("what if", () => {
     await whatIf
       .difference(/^ledger got it round 5, 200 never one success ends the delivery/)
       .waitFor();
+    await whatIf.pane.getByText(/^\S.* earlier, 4 attempts fewer$/).waitFor();
     expect(await whatIf.changed.textContent()).toContain("{ status: 200 }was 503");
     expect(await seriousFindings(page)).toEqual([]);
 

@@ -6,7 +6,15 @@ import { type ReactElement, type ReactNode, type RefObject, useEffect, useRef } 
 import { Icon, type IconName } from "./icon.tsx";
 
 export type MenuItem =
-  | { label: string; icon?: IconName; hint?: string; onSelect: () => void; disabled?: boolean }
+  | {
+      label: string;
+      icon?: IconName;
+      hint?: string;
+      /** It is found by these as well, where the menu has a search. */
+      words?: string;
+      onSelect: () => void;
+      disabled?: boolean;
+    }
   | "line";
 
 const itemsOf = new WeakMap<Element, readonly MenuItem[]>();
@@ -15,11 +23,17 @@ const itemsOf = new WeakMap<Element, readonly MenuItem[]>();
 export const menuItemsOf = (trigger: Element): readonly MenuItem[] | undefined =>
   itemsOf.get(trigger);
 
-export function Menu({ trigger, items }: { trigger: ReactElement; items: readonly MenuItem[] }) {
+/** For the button that opens them. */
+export function useMenuItems(items: readonly MenuItem[]): RefObject<HTMLButtonElement | null> {
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (button.current !== null) itemsOf.set(button.current, items);
   });
+  return button;
+}
+
+export function Menu({ trigger, items }: { trigger: ReactElement; items: readonly MenuItem[] }) {
+  const button = useMenuItems(items);
   return (
     <BaseMenu.Root>
       <BaseMenu.Trigger ref={button} render={trigger} />

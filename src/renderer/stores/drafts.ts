@@ -2,6 +2,7 @@
  * What is being typed for each thing of a kind; it stays while the user looks at something else.
  */
 
+import { useEffect } from "react";
 import { create, type StoreApi, type UseBoundStore } from "zustand";
 
 type DraftStore<Draft> = {
@@ -76,6 +77,28 @@ const useTyped = draftStore<unknown>("typed");
 export function useKept<Value>(name: string, initial: Value): [Value, (next: Value) => void] {
   const kept = useTyped((store) => store.drafts[name]) as Value | undefined;
   return [kept ?? initial, (next) => useTyped.getState().keep(name, next)];
+}
+
+/**
+ * Drops what was typed for those that are gone. `ids` is the whole list of those that exist, and
+ * the spelling says what they are: a draft is kept by the id, or by words that end with it.
+ */
+export function useDraftsOnlyOf(
+  spelling: { parse(text: string): number | null },
+  ids: readonly string[] | undefined,
+): void {
+  const known = ids?.join(" ");
+  useEffect(() => {
+    if (known === undefined) return;
+    const existing = new Set(known.split(" "));
+    for (const use of all) {
+      const { drafts, drop } = use.getState();
+      for (const name of Object.keys(drafts)) {
+        const id = name.slice(name.lastIndexOf(" ") + 1);
+        if (spelling.parse(id) !== null && !existing.has(id)) drop(name);
+      }
+    }
+  }, [spelling, known]);
 }
 
 /** Of the one that does not exist yet. */

@@ -13,6 +13,7 @@ import { Icon } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { SplitPane } from "../../kit/split-pane.tsx";
 import { errorOf } from "../../kit/use-action.ts";
+import { some, span } from "../../kit/words.ts";
 import { YamlCode } from "../../kit/yaml-code.tsx";
 import { useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
@@ -22,7 +23,7 @@ import { MessageTitle } from "../details/message-head.tsx";
 import { attemptHref, goTo, whatIfHref } from "../details/places.ts";
 import { useOwnScenarios } from "../scenarios/own-scenarios.ts";
 import { ScaleChoice, timelineScales, useScale } from "../timeline/scale-choice.tsx";
-import { type Axis, type Range, roundTimeAfter } from "../timeline/timeline-axis.ts";
+import { type Axis, type Range, roundTimeAfter, textPx } from "../timeline/timeline-axis.ts";
 import type { TimelinePart } from "../timeline/timeline-layout.ts";
 import type { Attempt, Delivery, Message, Timeline } from "../timeline/timeline-model.ts";
 import { TimelinePlot } from "../timeline/timeline-plot.tsx";
@@ -254,6 +255,7 @@ function Comparison({
               if (key === "as it was") goTo(attemptHref(message.id, id));
             }}
             over={(axis) => <Divergence axis={axis} at={at} />}
+            under={(axis) => <Between axis={axis} parts={parts} whatIf={whatIf} />}
           />
         )}
       </section>
@@ -300,6 +302,44 @@ function Divergence({ axis, at }: { axis: Axis; at: number }) {
       <b>differs from here on</b>
     </div>
   );
+}
+
+/** Beside the length of a bracket: its ends, and room around its words. */
+const bracketPx = 24;
+
+/** From the earlier end to the later one, with what lies between them. */
+function Between({
+  axis,
+  parts,
+  whatIf,
+}: {
+  axis: Axis;
+  parts: readonly TimelinePart[];
+  whatIf: WhatIf;
+}) {
+  const [was = null, changed = null] = parts.map(endOf);
+  if (was === null || changed === null || Math.abs(changed - was) < 1000) return null;
+  const fewer = whatIf.asItWas.attempts.length - whatIf.whatIf.attempts.length;
+  const attempts =
+    fewer === 0 ? "" : `, ${some(Math.abs(fewer), "attempt")} ${fewer > 0 ? "fewer" : "more"}`;
+  const words = `${span(changed - was)} ${changed < was ? "earlier" : "later"}${attempts}`;
+  const [from, to] = [axis.xOf(Math.min(was, changed)), axis.xOf(Math.max(was, changed))];
+  const isInside = textPx(words) * 1.1 + bracketPx <= to - from;
+  const side = isInside ? "inside" : to > axis.width / 2 ? "at-left" : "at-right";
+  return (
+    <div
+      className={`tl-bracket ${side}`}
+      style={{ "--x": `${from}px`, "--w": `${to - from}px` } as CSSProperties}
+    >
+      <b>{words}</b>
+    </div>
+  );
+}
+
+/** When it was over; null while it goes on. */
+function endOf({ timeline: { lanes, isOver } }: TimelinePart): number | null {
+  const ends = lanes.flatMap(({ endsAt }) => (endsAt === null ? [] : [endsAt]));
+  return isOver && ends.length > 0 ? Math.max(...ends) : null;
 }
 
 function partsOf(

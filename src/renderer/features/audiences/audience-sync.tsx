@@ -176,7 +176,7 @@ export function AudienceSync({ audience, hasDraft }: { audience: Audience; hasDr
 }
 
 function nextWords({ entering, leaving }: { entering: number; leaving: number }): string {
-  if (entering + leaving === 0) return "nothing has changed since the last sync";
+  if (entering + leaving === 0) return "every change was sent";
   const parts = [
     ...(entering > 0 ? [`true for ${count(entering)}`] : []),
     ...(leaving > 0 ? [`false for ${count(leaving)}`] : []),

@@ -3,13 +3,14 @@
  * right.
  */
 
+import { audienceIds, computedTraitIds } from "../../../domain/ids.ts";
 import type { Sync } from "../../../domain/rules.ts";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count, span } from "../../kit/words.ts";
-import { newId } from "../../stores/drafts.ts";
+import { newId, useDraftsOnlyOf } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { openOf, usePlace } from "../../stores/place.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
@@ -35,6 +36,14 @@ export function AudiencesView() {
   const path = usePlace((place) => place.path);
   const drafts = audienceKind.useDrafts((store) => store.drafts);
   const traitDrafts = traitKind.useDrafts((store) => store.drafts);
+  useDraftsOnlyOf(
+    audienceIds,
+    answer?.items.map(({ id }) => id),
+  );
+  useDraftsOnlyOf(
+    computedTraitIds,
+    traits?.map(({ id }) => id),
+  );
   if (answer === undefined || traits === undefined || destinations === undefined)
     return <ProblemText error={error} />;
 

@@ -18,6 +18,7 @@ import { CommitField } from "../../kit/commit-field.tsx";
 import { IconButton, TextField } from "../../kit/controls.tsx";
 import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { focusFirstField, useListFocus } from "../../kit/focus.ts";
+import { longList, matchesSearch, SearchMenu } from "../../kit/search-menu.tsx";
 import { SplitPane } from "../../kit/split-pane.tsx";
 import { newId } from "../../stores/drafts.ts";
 import { hashOf, usePlace, type View } from "../../stores/place.ts";
@@ -61,7 +62,9 @@ export type CollectionProps = {
   evidence?: { label: string; content: ReactNode } | undefined;
 };
 
-const OthersContext = createContext<readonly MenuItem[]>([]);
+type Others = { items: readonly MenuItem[]; title: string; size: number };
+
+const OthersContext = createContext<Others>({ items: [], title: "", size: 0 });
 
 export function Collection(props: CollectionProps) {
   const { view, title, entries, query = {}, menu = [], empty = null, editor, evidence } = props;
@@ -69,9 +72,18 @@ export function Collection(props: CollectionProps) {
     .filter(({ inMenu }) => inMenu !== false)
     .map(({ path, label, hint }): MenuItem => {
       const go = (): void => usePlace.getState().go({ view, path: [...path], query });
-      return { label, onSelect: go, ...(hint === undefined ? {} : { hint }) };
+      return {
+        label,
+        words: path.join(" "),
+        onSelect: go,
+        ...(hint === undefined ? {} : { hint }),
+      };
     });
-  const open = <OthersContext value={[...others, ...menu]}>{empty ?? editor}</OthersContext>;
+  const open = (
+    <OthersContext value={{ items: [...others, ...menu], title, size: others.length }}>
+      {empty ?? editor}
+    </OthersContext>
+  );
   return (
     <div className={empty === null ? "list-and-editor" : "list-and-editor empty-list"}>
       <h1 className="sr">{title}</h1>
@@ -158,17 +170,9 @@ function EntryList({
   );
 }
 
-/** More than are read at a glance. */
-const longList = 13;
-
-/** By each word of its name, its place and what stands beside its name. */
-function matches({ label, hint = "", path }: Entry, search: string): boolean {
-  const text = `${label} ${hint} ${path.join(" ")}`.toLowerCase();
-  return search
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word));
-}
+/** By its name, its place and what stands beside its name. */
+const matches = ({ label, hint = "", path }: Entry, search: string): boolean =>
+  matchesSearch(`${label} ${hint} ${path.join(" ")}`, search);
 
 const steps: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
 
@@ -207,7 +211,7 @@ export function EditorPane({
   tools,
   children,
 }: EditorPaneProps) {
-  const items = useContext(OthersContext);
+  const { items, title: list, size } = useContext(OthersContext);
   const isNew = usePlace((place) => place.path.at(-1) === newId);
   const pane = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -223,7 +227,16 @@ export function EditorPane({
         )}
         {items.length === 0 ? null : (
           <span className="others">
-            <Menu trigger={<IconButton icon="down" label={others} small />} items={items} />
+            {size < longList ? (
+              <Menu trigger={<IconButton icon="down" label={others} small />} items={items} />
+            ) : (
+              <SearchMenu
+                trigger={<IconButton icon="down" label={others} small />}
+                label={others}
+                search={{ label: `Find in ${list}`, placeholder: `Find in ${size}` }}
+                items={items}
+              />
+            )}
           </span>
         )}
         {facts}

@@ -3,9 +3,10 @@
  * deliveries beside them.
  */
 
+import { destinationIds } from "../../../domain/ids.ts";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { newId } from "../../stores/drafts.ts";
+import { newId, useDraftsOnlyOf } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { openOf, usePlace } from "../../stores/place.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
@@ -22,6 +23,10 @@ export function DestinationsView() {
   const sources = useLive("sources.list", {}).answer?.items;
   const openId = usePlace((place) => place.path[0]);
   const drafts = useDrafts((store) => store.drafts);
+  useDraftsOnlyOf(
+    destinationIds,
+    answer?.items.map(({ id }) => id),
+  );
   if (answer === undefined || sources === undefined) return <ProblemText error={error} />;
 
   const destinations = answer.items;

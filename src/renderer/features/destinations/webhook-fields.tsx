@@ -9,6 +9,7 @@ import { FieldNote } from "../../kit/commit-field.tsx";
 import { Button, IconButton, TextField } from "../../kit/controls.tsx";
 import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { longList, SearchMenu } from "../../kit/search-menu.tsx";
 import { type Action, useAction } from "../../kit/use-action.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { offerUndo } from "../../stores/undo.ts";
@@ -177,7 +178,17 @@ export function EndpointMenu({
       onSelect: () => run(`create: ${label}`, create),
     },
   ];
-  return <Menu trigger={<IconButton icon="endpoints" label={label} />} items={choices} />;
+  const trigger = <IconButton icon="endpoints" label={label} />;
+  return endpoints.length < longList ? (
+    <Menu trigger={trigger} items={choices} />
+  ) : (
+    <SearchMenu
+      trigger={trigger}
+      label={label}
+      search={{ label: "Find a test endpoint", placeholder: `Find in ${endpoints.length}` }}
+      items={choices}
+    />
+  );
 }
 
 /** The static headers of each webhook, checked as they are typed. */

@@ -22,7 +22,7 @@ const figure = (of: Partial<Figure>): Figure => ({
   ...of,
 });
 
-function modelOf(of: Partial<Figure>, { enabled = true, waiting = 0 } = {}) {
+function modelOf(of: Partial<Figure>, { enabled = true, waiting = 0, due = [] as string[] } = {}) {
   return flowModel(
     {
       sources: [{ id: "src_1", name: "Shop" } as never, { id: "src_2", name: "App" } as never],
@@ -46,9 +46,10 @@ function modelOf(of: Partial<Figure>, { enabled = true, waiting = 0 } = {}) {
         { sourceId: "src_gone", destinationId: "dst_1", count: 1, perSecond: 0, filtered: 0 },
       ],
       webhooks: [figure(of)],
-      waiting: [{ destinationId: "dst_1", queued: 0, sending: 0, waiting, due: [] }],
+      waiting: [{ destinationId: "dst_1", queued: 0, sending: 0, waiting, due }],
       moving: { messages: [], attempts: [] },
     },
+    new Date(2026, 10, 22, 23, 58).getTime(),
   );
 }
 
@@ -96,6 +97,17 @@ describe("a webhook", () => {
   test("says in the list how many wait, which the map draws", () => {
     const line = lineOf({ failedInARow: 9, lastFailure: bad }, { waiting: 3 });
     expect(line).toMatchObject({ words: "503, the last 9, 3 waiting", brief: "503, the last 9" });
+  });
+
+  test("says when the next retry is, with its day when that is another one", () => {
+    const nextAt = (due: Date) =>
+      lineOf(
+        { failedInARow: 9, lastFailure: bad },
+        { waiting: 3, due: [due.toISOString()] },
+      )?.words.replace(/.*, next /, "");
+    expect(nextAt(new Date(2026, 10, 22, 23, 59))).toBe("23:59:00");
+    expect(nextAt(new Date(2026, 10, 23, 0, 4))).toBe("Mon 00:04:00");
+    expect(nextAt(new Date(2026, 11, 2, 0, 4))).toBe("2 Dec 00:04:00");
   });
 
   test("is found among what needs attention", () => {

@@ -5,7 +5,7 @@
 
 import type { AnswerOf } from "../../../contract/contract.ts";
 import type { Outcome } from "../../../domain/states.ts";
-import { clockTime, count, duration, some } from "../../kit/words.ts";
+import { count, dayAndTime, duration, some } from "../../kit/words.ts";
 
 export type FlowAnswer = AnswerOf<"flow.get">;
 type SourceAnswer = AnswerOf<"sources.list">["items"][number];
@@ -110,6 +110,7 @@ export function rateWords(perSecond: number): string {
 export function flowModel(
   { sources, destinations, audiences, traits }: Configured,
   flow: FlowAnswer,
+  now: number,
 ): FlowModel {
   const figures = new Map(flow.sources.map((source) => [source.id, source]));
   const origins = sources.map((source): Origin => {
@@ -129,7 +130,7 @@ export function flowModel(
   });
   return {
     origins,
-    destinations: destinations.map((destination) => destinationOf(destination, origins, flow)),
+    destinations: destinations.map((destination) => destinationOf(destination, origins, flow, now)),
     since: Date.parse(flow.since),
   };
 }
@@ -138,6 +139,7 @@ function destinationOf(
   { id, name, enabled, sourceIds, webhooks: configured }: DestinationAnswer,
   origins: readonly Origin[],
   flow: FlowAnswer,
+  now: number,
 ): FlowDestination {
   const under = flow.waiting.find(({ destinationId }) => destinationId === id);
   const used = new Map(
@@ -176,6 +178,7 @@ function destinationOf(
       webhook,
       destination: { id, name, enabled, ...waiting, due },
       figure,
+      now,
     });
   });
   return {
@@ -198,11 +201,17 @@ type WebhookOptions = {
   webhook: DestinationAnswer["webhooks"][number];
   destination: Pick<FlowDestination, "id" | "name" | "enabled" | "queued" | "waiting" | "due">;
   figure: FlowAnswer["webhooks"][number] | undefined;
+  now: number;
 };
 
-function webhookOf({ webhook: { id, url }, destination, figure }: WebhookOptions): FlowWebhook {
+function webhookOf(options: WebhookOptions): FlowWebhook {
+  const {
+    webhook: { id, url },
+    destination,
+    figure,
+  } = options;
   const { host, rest } = addressOf(url);
-  const { state, words, brief = words } = standing(destination, figure);
+  const { state, words, brief = words } = standing(options);
   return {
     id,
     host,
@@ -240,16 +249,21 @@ const shareOf = (figure: WebhookOptions["figure"]): number =>
     : figure.lastMinute.failed / figure.lastMinute.ended;
 
 /** Whether a webhook works, and the sentence for it. */
-function standing(
-  { enabled, waiting, due }: WebhookOptions["destination"],
-  figure: WebhookOptions["figure"],
-): { state: LineState; words: string; brief?: string } {
+function standing({
+  destination: { enabled, waiting, due },
+  figure,
+  now,
+}: Pick<WebhookOptions, "destination" | "figure" | "now">): {
+  state: LineState;
+  words: string;
+  brief?: string;
+} {
   if (!enabled) return { state: "off", words: "disabled" };
   if (figure === undefined) return { state: "idle", words: "" };
   const { last, lastMinute, failedInARow, lastFailure, inFlight, inFlightMs } = figure;
   const next = due[0];
   const queue = waiting === 0 ? "" : some(waiting, "waiting", "waiting");
-  const then = next === undefined ? queue : `${queue}, next ${clockTime(next)}`;
+  const then = next === undefined ? queue : `${queue}, next ${dayAndTime(next, now)}`;
   const said = (state: LineState, brief: string) => ({
     state,
     brief,

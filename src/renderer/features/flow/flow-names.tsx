@@ -3,7 +3,8 @@
 import type { ReactNode } from "react";
 import { OutcomeGlyph, StateGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
-import { clockTime, count, some } from "../../kit/words.ts";
+import { count, dayAndTime, some } from "../../kit/words.ts";
+import { useNow } from "../../stores/clock.ts";
 import {
   dueGroups,
   type FlowDestination,
@@ -265,6 +266,7 @@ function Waiting({
   const room = to[0] - from[0];
   const shown = groups.slice(0, Math.max(1, Math.min(maxGroups, Math.floor(room / 52))));
   const next = due[0];
+  const now = useNow();
   return (
     <div
       className="flow-waiting"
@@ -274,7 +276,9 @@ function Waiting({
       <p>
         <StateGlyph state="waiting" />
         <b>{count(waiting)} waiting</b>
-        {next === undefined ? null : <span className="due">next {clockTime(next)}</span>}
+        {next === undefined ? null : (
+          <span className="due">next {dayAndTime(next, now ?? next)}</span>
+        )}
       </p>
       <div className="groups">
         {shown.toReversed().map(({ at, size }) => (

@@ -46,6 +46,7 @@ function modelOf({ sources, audiences = 0, destinations }: Shape): FlowModel {
         })),
       ),
     },
+    Date.parse(time),
   );
 }
 

@@ -6,6 +6,7 @@
 import { useEffect, useMemo, useState } from "react";
 import { PacedReader, pageTime } from "../../kit/paced-reader.ts";
 import { calls } from "../../../contract/contract.ts";
+import { nowOf, useClock } from "../../stores/clock.ts";
 import { useFeed, useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { flowModel, type FlowAnswer, type FlowModel } from "./flow-model.ts";
@@ -67,16 +68,18 @@ export function useFlow(): {
   const destinations = useLive("destinations.list", {}).answer?.items;
   const audiences = useLive("audiences.list", {}).answer?.items;
   const traits = useLive("computedTraits.list", {}).answer?.items;
+  const clock = useClock();
   const model = useMemo(
     () =>
+      clock === undefined ||
       flow === undefined ||
       sources === undefined ||
       destinations === undefined ||
       audiences === undefined ||
       traits === undefined
         ? undefined
-        : flowModel({ sources, destinations, audiences, traits }, flow),
-    [flow, sources, destinations, audiences, traits],
+        : flowModel({ sources, destinations, audiences, traits }, flow, nowOf(clock)),
+    [clock, flow, sources, destinations, audiences, traits],
   );
   return { flow, model, error };
 }

@@ -6,6 +6,7 @@
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { recognise } from "../../../domain/client-libraries.ts";
+import { sourceIds } from "../../../domain/ids.ts";
 import { Button, Choice } from "../../kit/controls.tsx";
 import { Copyable, copyText } from "../../kit/copy.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
@@ -13,6 +14,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { SnippetText } from "../../kit/snippet-text.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
+import { useDraftsOnlyOf } from "../../stores/drafts.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { goOnceAnswered, hrefTo, openOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
@@ -47,6 +49,10 @@ export function SourcesView() {
   const openId = usePlace((place) => place.path[0]);
   const { problem, run } = useAction();
   const create = (name?: string): void => run("create a source", () => createSource(name));
+  useDraftsOnlyOf(
+    sourceIds,
+    answer?.items.map(({ id }) => id),
+  );
   if (answer === undefined) return <ProblemText error={error} />;
 
   const sources = answer.items;

@@ -56,6 +56,8 @@ type Props = {
   onOpenAttempt: (attemptId: string, part: TimelinePart) => void;
   /** Drawn over all lanes, where the caller knows more of them. */
   over?: (axis: Axis) => ReactNode;
+  /** Between the lanes and the times. */
+  under?: (axis: Axis) => ReactNode;
   /** The mark that has a ring, in each part. */
   ringed?: { webhookId: string; round: number };
 };
@@ -68,6 +70,7 @@ export function TimelinePlot({
   onRange,
   onOpenAttempt,
   over,
+  under,
   ringed,
 }: Props) {
   const now = useNow();
@@ -114,7 +117,7 @@ export function TimelinePlot({
                   {part.note === undefined ? null : <span> {part.note}</span>}
                 </h4>
               )}
-              <TimelineRounds rounds={rounds} />
+              <TimelineRounds rounds={rounds} strong={ringed?.round ?? null} />
               {lanes.map((lane) => (
                 <TimelineLane
                   key={lane.lane.webhookId}
@@ -130,6 +133,7 @@ export function TimelinePlot({
               ))}
             </Fragment>
           ))}
+          {under?.(axis)}
           {scale === "compact" ? <TimelineGaps axis={axis} /> : null}
           <TimelineAxis parts={parts} axis={axis} now={now} />
           {brush.band === null ? null : (
@@ -319,14 +323,20 @@ const RoundLines = memo(function RoundLines({ lines }: { lines: readonly number[
   ));
 });
 
-const TimelineRounds = memo(function TimelineRounds({ rounds }: { rounds: readonly RoundLabel[] }) {
+const TimelineRounds = memo(function TimelineRounds({
+  rounds,
+  strong,
+}: {
+  rounds: readonly RoundLabel[];
+  strong: number | null;
+}) {
   return (
     <div className="tl-rounds" aria-hidden="true">
       <span className="title">round</span>
       {rounds.map(({ round, x, isNext }) => (
         <span
           key={round}
-          className={isNext ? "next" : undefined}
+          className={isNext ? "next" : round === strong ? "strong" : undefined}
           style={{ "--x": `${x}px` } as CSSProperties}
         >
           {round}

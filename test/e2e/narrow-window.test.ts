@@ -1,0 +1,112 @@
+/** A window under 1400 px: lists become menus, and nothing that is read is cut. */
+
+import type { Page } from "playwright-core";
+import { describe, expect } from "vitest";
+import { test } from "./support/inspector-test.ts";
+
+const narrow = { viewport: { width: 1100, height: 700 } };
+
+const focused = (page: Page) => page.evaluate<string>("document.activeElement?.ariaLabel ?? ''");
+
+describe("in a narrow window", () => {
+  test("the menu of 50 destinations has a search: typing, arrows and Enter open one", async ({
+    open,
+    inspector,
+  }) => {
+    const source = await inspector.call("sources.create", { name: "Shop web" });
+    for (let number = 1; number <= 50; number += 1)
+      await inspector.call("destinations.create", {
+        name: `Billing ${number}`,
+        sourceIds: [source.id],
+        webhooks: [{ url: `http://billing.localhost/${number}` }],
+      });
+    const { page } = await open("/destinations", narrow);
+    const editor = (name: string) => page.getByRole("region", { name, exact: true });
+    await editor("Destination Billing 1").waitFor();
+    const menu = page.getByRole("button", { name: "Another destination" });
+    await menu.focus();
+    await page.keyboard.press("Enter");
+    const search = page.getByRole("combobox", { name: "Find in Destinations" });
+    await search.and(page.locator(":focus")).waitFor();
+    const found = page.getByRole("listbox", { name: "Another destination" }).getByRole("option");
+    expect(await found.count()).toBe(51);
+    await page.keyboard.type("ing 4");
+    await expect.poll(() => found.count()).toBe(14);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowUp");
+    expect(await found.and(page.getByRole("option", { selected: true })).textContent()).toBe(
+      "Billing 14",
+    );
+    await page.keyboard.press("Enter");
+    await editor("Destination Billing 14").waitFor();
+    await search.waitFor({ state: "detached" });
+
+    await menu.click();
+    await page.keyboard.type("no such name");
+    await page.getByText("Nothing has this name.").waitFor();
+    await page.keyboard.press("Escape");
+    await search.waitFor({ state: "detached" });
+    expect(await focused(page)).toBe("Another destination");
+    await editor("Destination Billing 14").waitFor();
+  });
+
+  test("the received requests have whole names of events", async ({ open, inspector }) => {
+    const { endpoint } = await inspector.shop();
+    const event = "Subscription Renewal Payment Authorisation Declined By Issuer";
+    await inspector.send([{ userId: "u_1", event }]);
+    await inspector.call("pipeline.settle", {});
+    const { page } = await open(`/endpoints/${endpoint.id}`);
+    const name = page.getByRole("grid").getByText(event);
+    for (const width of [1440, 1100, 800]) {
+      await page.setViewportSize({ width, height: 700 });
+      await name.waitFor();
+      const cut = await name.evaluate((element) => {
+        const [own, row] = [element, element.closest("[role=row]") ?? element].map((each) =>
+          each.getBoundingClientRect(),
+        );
+        const isHigher =
+          (own?.bottom ?? 0) > (row?.bottom ?? 0) || (own?.top ?? 0) < (row?.top ?? 0);
+        return { isCut: element.scrollWidth > element.clientWidth, isHigher };
+      });
+      expect(cut, `at ${width} px`).toEqual({ isCut: false, isHigher: false });
+    }
+  });
+});
+
+test("the ingest address is whole while there is no source", async ({ open }) => {
+  const { page } = await open("/sources", narrow);
+  const address = page.getByRole("region", { name: "Ingest address" }).locator("code");
+  for (const width of [1100, 800]) {
+    await page.setViewportSize({ width, height: 700 });
+    await address.waitFor();
+    const isCut = await address.evaluate((element) => element.scrollWidth > element.clientWidth);
+    expect(isCut, `at ${width} px`).toBe(false);
+  }
+});
+
+test("the draft of a deleted destination is dropped, and the others stay", async ({
+  open,
+  inspector,
+}) => {
+  const { destination, source } = await inspector.shop();
+  const other = await inspector.call("destinations.create", {
+    name: "Other",
+    sourceIds: [source.id],
+    webhooks: [{ url: "http://other.localhost/" }],
+  });
+  const { page } = await open(`/destinations/${destination.id}`);
+  const name = page.getByRole("textbox", { name: "Name", exact: true });
+  const drafts = () =>
+    page.evaluate<string[]>(
+      `Object.keys(JSON.parse(sessionStorage.getItem("hookyard.drafts.Destination") ?? "{}"))`,
+    );
+  await name.fill("Typed");
+  await page.evaluate(`location.hash = "#/destinations/${other.id}"`);
+  await page.getByRole("region", { name: "Destination Other" }).waitFor();
+  await name.fill("Typed too");
+  await expect.poll(drafts).toEqual([destination.id, other.id]);
+  await inspector.call("destinations.delete", { id: destination.id });
+  await expect.poll(drafts).toEqual([other.id]);
+  expect(await name.inputValue()).toBe("Typed too");
+});

@@ -95,7 +95,7 @@ export class Simulation {
       await this.#check();
       while (this.hours < this.#options.hours) await this.#take(this.random.weighted(weights));
       await this.#take("finish");
-      await this.platform.until("the stop", this.app.stop());
+      await this.#stop();
       return this.#trace.digest("hex").slice(0, 16);
     } finally {
       this.disk.still = false;
@@ -300,6 +300,15 @@ export class Simulation {
       if (isFree) await new Promise((resolve) => server.close(resolve));
       this.platform.outside.delete(server);
       if (isFree) return port;
+    }
+  }
+
+  /** At the end of a run. The kill that a step has set for a later statement may come now. */
+  async #stop(): Promise<void> {
+    try {
+      await this.platform.until("the stop", this.app.stop());
+    } catch (error) {
+      if (!(error instanceof Killed)) throw error;
     }
   }
 

@@ -113,6 +113,8 @@ test("a receiver that was quick and then hangs never has more requests than conn
   await app.settle();
   hangs = true;
   await app.sendMany(20);
+  // What was sent ahead has come back.
+  await until(async () => (await app.call("flow.get", {})).webhooks[0]?.inFlight === 3);
   for (let left = 20; left > 0; left -= 1) {
     await until(() => held.length >= Math.min(3, left));
     expect(held).toHaveLength(Math.min(3, left));

@@ -14,7 +14,7 @@ const hang = (): void => undefined;
 
 /** An app that is sending one message to webhooks that answer so the first time, and 200 then. */
 async function sendingIn(start: Start, firstAnswers: (number | (() => void))[]) {
-  const app = await start.app({ deliveryThread: true });
+  const app = await start.app({ threads: true });
   await app.source();
   const receivers = await Promise.all(firstAnswers.map((answer) => start.receiver(answer)));
   await app.destination(receivers.map(({ url }) => url));
@@ -80,7 +80,7 @@ test("a stop while the thread hangs at a receiver ends under its deadline, and a
   start,
 }) => {
   const data = await start.directory();
-  const app = await start.app({ deliveryThread: true, data });
+  const app = await start.app({ threads: true, data });
   await app.source();
   const receiver = await start.receiver(hang);
   await app.destination([receiver.url]);
@@ -88,7 +88,7 @@ test("a stop while the thread hangs at a receiver ends under its deadline, and a
   await receiver.whenReceived(1);
   await app.stop();
   receiver.answer = 200;
-  const again = await start.app({ deliveryThread: true, data });
+  const again = await start.app({ threads: true, data });
   await receiver.whenReceived(2);
   await again.settle();
   const delivery = await again.delivery(id);
@@ -98,7 +98,7 @@ test("a stop while the thread hangs at a receiver ends under its deadline, and a
 test("a receiver that was quick and then hangs never has more requests than connections", async ({
   start,
 }) => {
-  const app = await start.app({ deliveryThread: true });
+  const app = await start.app({ threads: true });
   await app.source();
   await app.call("settings.update", { laneConnections: 3 });
   const held: (() => void)[] = [];
@@ -128,7 +128,7 @@ test("a receiver that was quick and then hangs never has more requests than conn
 });
 
 test("all of many deliveries arrive, however often the thread ends", async ({ start }) => {
-  const app = await start.app({ deliveryThread: true });
+  const app = await start.app({ threads: true });
   await app.source();
   const receiver = await start.receiver(200);
   await app.destination([receiver.url]);

@@ -235,6 +235,30 @@ test("three times as many are claimed as a lane has connections, 128 at once, an
   expect([claims.slice(0, 2), many.count().sending]).toEqual([[128, 64], 192]);
 });
 
+test.each([
+  [1, 128],
+  [100, 40],
+  [300, 16],
+])("each of %i destinations with work has room for %i rounds", async (count, room) => {
+  const one = await startScheduler(200);
+  const ids = [one.destination.id];
+  for (let nth = 2; nth <= count; nth += 1) {
+    const draft = { name: `D${nth}`, sourceIds: [], webhooks: one.destination.webhooks };
+    const made = one.configuration.createDestination(draft);
+    if (isProblem(made)) throw new Error(made.message);
+    ids.push(made.id);
+  }
+  const rooms = new Map<number, number>();
+  one.store.claim = (destination, _now, limit) => {
+    rooms.set(destination, limit);
+    return [];
+  };
+  one.store.commit([request([{ to: ids }])]);
+  one.scheduler.kick();
+  await nextTurn();
+  expect([rooms.size, ...new Set(rooms.values())]).toEqual([count, room]);
+});
+
 test("a turn claims 1,000 messages or 8 MB of all destinations, and the next goes on where it stopped", async () => {
   const one = await startScheduler(200);
   const { store, scheduler } = one;

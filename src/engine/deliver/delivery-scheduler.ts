@@ -12,6 +12,7 @@ import type { MessageRowId, DestinationId } from "../../domain/ids.ts";
 import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
+import type { WritingTurns } from "../profile-ports.ts";
 import type { CommittedMessage, DeliveryStore, RecordedAttempt, UnderWay } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
@@ -23,15 +24,20 @@ import type { Trust } from "./dial.ts";
 
 /**
  * Bodies in memory of the rounds of one destination; beyond it, no more of its deliveries are
- * claimed.
+ * claimed. When those of all destinations are more, only one without any claims more.
  */
 const maxBytesUnderWay = 32 * 1024 * 1024;
+const maxBytesOfAll = 8 * maxBytesUnderWay;
+
+/** Claimed at once: enough to keep the lanes busy, few enough for the event loop. */
+const claimAtOnce = 128;
 
 /**
- * How many deliveries are claimed at once: enough to keep the lanes busy, few enough for the event
- * loop.
+ * Rounds of all destinations together: many destinations share them, so that two hundred hold some
+ * megabytes. Each has enough for the connections that a lane always has, and for as many more.
  */
-const claimAtOnce = 128;
+const maxRounds = 4096;
+const roundsOfEach = 16;
 
 /**
  * What one turn of the event loop claims of all destinations together. A batch counts with each of
@@ -41,15 +47,13 @@ const maxClaimedMessages = 1000;
 const maxClaimedBytes = 8_000_000;
 
 /**
- * An attempt that takes longer has its claim in the data file, so that a start after a kill tells
- * that it was being sent. Most end before, and their claims are never written.
+ * Only an attempt that takes longer has its claim in the data file: a start after a kill tells it.
  */
 const claimWrittenAfterMs = 250;
 
 /** Overdue deliveries start this far apart, all of them within a minute. */
 const overdueGapMs = 250;
 const overdueSpreadMs = 60_000;
-
 /** Overdue deliveries, or messages of interrupted ones, that one turn moves. */
 const maxCaughtUp = 1000;
 
@@ -57,7 +61,7 @@ const maxCaughtUp = 1000;
 const drainMs = 3000;
 
 type DeliverySchedulerOptions = {
-  store: DeliveryStore;
+  store: DeliveryStore & WritingTurns;
   configuration: RoundsOptions["configuration"] & { destinations(): Destination[] };
   clock: Clock;
   activity: Activity;
@@ -89,6 +93,8 @@ export class DeliveryScheduler {
   #catchingUp = 0;
   /** Begins the next turn, where the last one had no room left for it. */
   #nextToClaim: DestinationId | null = null;
+  /** Of `maxRounds`, each destination with work has so many. */
+  #share = maxRounds;
   /** Webhooks may be gone whose lanes are still open. */
   #hasUnusedLanes = false;
   #retryAfterError: RealTimer | null = null;
@@ -184,7 +190,7 @@ export class DeliveryScheduler {
     if (!this.#kicks.some((kick) => kick.origin === origin || kick.origin === "own"))
       this.#kicks.push(this.#options.activity.begin(origin));
     if (isScheduled) return;
-    setImmediate(() => {
+    this.#options.store.inWritingTurn(() => {
       const works = this.#kicks;
       this.#kicks = [];
       try {
@@ -249,6 +255,7 @@ export class DeliveryScheduler {
   #withWork(): Destination[] {
     const { configuration, store } = this.#options;
     const working = store.destinationsWithWork();
+    this.#share = Math.floor(maxRounds / working.size);
     return configuration.destinations().filter(({ id }) => working.has(id));
   }
 
@@ -379,8 +386,10 @@ export class DeliveryScheduler {
   #room(destination: Destination): number {
     // What cannot be recorded is not sent, or it would pile up in memory.
     if (this.#recorder.failure !== null || this.#catchingUp > 0) return 0;
-    if (this.#rounds.bytesUnderWay(destination.id) > maxBytesUnderWay) return 0;
-    const wanted = this.#options.configuration.settings().laneConnections * 3;
+    const maxBytes = this.#rounds.bytesOfAll > maxBytesOfAll ? 0 : maxBytesUnderWay;
+    if (this.#rounds.bytesUnderWay(destination.id) > maxBytes) return 0;
+    const { laneConnections } = this.#options.configuration.settings();
+    const wanted = Math.min(laneConnections * 3, Math.max(this.#share, roundsOfEach));
     const loads = destination.webhooks.map((webhook) => this.#lanes.load(webhook.id));
     return Math.min(claimAtOnce, wanted - Math.min(wanted, ...loads));
   }

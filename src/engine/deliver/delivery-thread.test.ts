@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import type { Worker } from "node:worker_threads";
-import { afterEach, expect, onTestFinished, test } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { certificate, type RawReceiver } from "../../../test/support/raw-receiver.ts";
 import { until } from "../../../test/support/running-app.ts";
 import {
@@ -14,6 +14,7 @@ import {
   stopAll,
   type Sent,
 } from "../../../test/support/sending.ts";
+import { nextTurn } from "../real-time.ts";
 import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
 import { connectionError } from "./exchange.ts";
@@ -235,6 +236,53 @@ test("requests that wait for the next thread can be stopped", async () => {
   expect(await waiting.done).toMatchObject({ isInterrupted: true });
   await thread.stop();
   expect(there.received.join().split("POST")).toHaveLength(2);
+});
+
+test("the local authority is trusted in the next thread too", async () => {
+  const { from } = startThread();
+  const there = await answering(ok, { tls: certificate("valid") });
+  const url = `https://valid.localhost:${there.port}/`;
+  const starting = nextWorker();
+  const first = post(from, url);
+  const worker = await starting;
+  expect(await first.done).toMatchObject({ outcome: "answered" });
+  await worker.terminate();
+  expect(await post(from, url).done).toMatchObject({ outcome: "answered" });
+});
+
+/** How many threads have started since, up to the end of the test. */
+function countWorkers(): () => number {
+  let started = 0;
+  const count = (): void => void (started += 1);
+  process.on("worker", count);
+  onTestFinished(() => void process.off("worker", count));
+  return () => started;
+}
+
+test("a sender that has sent nothing starts no thread when it is closed", async () => {
+  const { from } = startThread();
+  const started = countWorkers();
+  from.close();
+  await nextTurn();
+  expect(started()).toBe(0);
+});
+
+test("after a stop no thread starts, also when the next one was about to", async () => {
+  onTestFinished(() => void vi.useRealTimers());
+  const { thread, from } = startThread();
+  const starting = nextWorker();
+  const first = post(from, urlOf(await answering(ok)));
+  const worker = await starting;
+  await first.done;
+  const started = countWorkers();
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  await worker.terminate();
+  while (thread.trouble === null) await nextTurn();
+  expect(vi.getTimerCount()).toBe(1);
+  await thread.stop();
+  vi.advanceTimersByTime(1_000);
+  await nextTurn();
+  expect(started()).toBe(0);
 });
 
 test("without a thread that starts, requests are sent from this one", async () => {

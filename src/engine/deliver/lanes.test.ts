@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import type { WebhookId } from "../../domain/ids.ts";
 import { nextTurn } from "../real-time.ts";
@@ -95,6 +97,48 @@ test("thousands wait in order, and those that have started are not kept", async 
   }
   expect(started).toEqual(names);
   expect(lanes.load(one)).toBe(0);
+});
+
+test("a task that has started and ended is not kept while others wait", async () => {
+  const { lanes } = startLanes(1);
+  const ends: (() => void)[] = [];
+  const add = (): WeakRef<LaneTask> => {
+    const start = (): Promise<LaneEnd> =>
+      new Promise((resolve) => ends.push(() => resolve("slow")));
+    const task = { url: "http://127.0.0.1:9/", start };
+    lanes.of(one).add(task);
+    return new WeakRef<LaneTask>(task);
+  };
+  const tasks = Array.from({ length: 5 }, add);
+  for (let ended = 0; ended < 3; ended += 1) {
+    ends.shift()?.();
+    await nextTurn();
+  }
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  await nextTurn();
+  collect();
+  const isKept = tasks.map((task) => task.deref() !== undefined);
+  // Of the one that is under way, only its promise is known.
+  expect(isKept).toEqual([false, false, false, false, true]);
+});
+
+test("with two thousand attempts in all lanes, a further lane has eight, and its others wait for those", async () => {
+  const { lanes, started, add, end, settings } = startLanes(1024);
+  const many = [10, 11].map((id) => id as WebhookId);
+  for (const id of many) for (let nth = 0; nth < 1024; nth += 1) add(id, `${id}-${nth}`);
+  started.length = 0;
+  for (let nth = 0; nth < 20; nth += 1) add(one, String(nth));
+  expect([started.length, lanes.load(one)]).toEqual([8, 20]);
+  await end("3");
+  expect([started.length, lanes.load(one)]).toEqual([9, 19]);
+  for (let nth = 0; nth < 10; nth += 1) await end(`10-${nth}`);
+  expect(started.length).toBe(9);
+  await end("0");
+  expect(started.length).toBe(12);
+  settings.connections = 2;
+  for (const name of ["a", "b", "c"]) add(other, name);
+  expect(started.slice(12)).toEqual(["a", "b"]);
 });
 
 test("what waits can be removed: it never starts, and those under way go on", async () => {

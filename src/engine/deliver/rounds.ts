@@ -74,6 +74,8 @@ export class Rounds {
   readonly #options: RoundsOptions;
   readonly #underWay = new Map<DeliveryId, Round>();
   readonly #bytes = new Map<DestinationId, number>();
+  /** Bodies in memory of all destinations. */
+  bytesOfAll = 0;
   readonly #attempts = new Map<RunningAttempt, UnderWay & { work: Work }>();
   readonly #abandoned = new WeakSet<RunningAttempt>();
   /** Rounds whose attempt at a webhook waits for a connection. */
@@ -94,6 +96,11 @@ export class Rounds {
   /** Bodies in memory. */
   bytesUnderWay(destination: DestinationId): number {
     return this.#bytes.get(destination) ?? 0;
+  }
+
+  #addBytes(destination: DestinationId, bytes: number): void {
+    this.#bytes.set(destination, this.bytesUnderWay(destination) + bytes);
+    this.bytesOfAll += bytes;
   }
 
   /** Whether a round of an advance's own deliveries is in progress. */
@@ -148,7 +155,7 @@ export class Rounds {
       return;
     }
     this.#underWay.set(delivery.id, round);
-    this.#bytes.set(destination.id, this.bytesUnderWay(destination.id) + delivery.payload.length);
+    this.#addBytes(destination.id, delivery.payload.length);
     const { vendor } = configuration.settings();
     const own =
       delivery.mapped === undefined ? headersFor(destination, vendor, delivery.payload) : [];
@@ -191,6 +198,7 @@ export class Rounds {
   forget(): void {
     this.#underWay.clear();
     this.#bytes.clear();
+    this.bytesOfAll = 0;
     this.#options.traces?.forget();
   }
 
@@ -291,10 +299,7 @@ export class Rounds {
     }
     if (round.open > 0) return;
     this.#underWay.delete(delivery.id);
-    this.#bytes.set(
-      round.destination.id,
-      this.bytesUnderWay(round.destination.id) - delivery.payload.length,
-    );
+    this.#addBytes(round.destination.id, -delivery.payload.length);
     if (round.interrupted && !round.succeeded) this.#change(delivery, "queued", "interrupted");
     else if (!round.succeeded) this.#conclude(round);
     this.#options.traces?.endRound(delivery, round.succeeded);

@@ -303,7 +303,21 @@ export type LaneTask = {
  */
 const sentAhead = 2;
 
-type LaneOptions = { sender: Sender; connections: () => number; report: (error: unknown) => void };
+/**
+ * Attempts in progress in all lanes together, beyond which a lane has only so many connections:
+ * two hundred webhooks with all of theirs would be 12,800 sockets, and three times as many bodies.
+ * A lane that is left with these is never kept waiting by others.
+ */
+const maxInAllLanes = 2048;
+const alwaysInOneLane = 8;
+
+type LaneOptions = {
+  sender: Sender;
+  connections: () => number;
+  /** Attempts in progress in all lanes. */
+  all: { active: number };
+  report: (error: unknown) => void;
+};
 
 /**
  * The lane of one webhook: its connections, and the attempts that wait for one. A webhook that
@@ -313,17 +327,19 @@ type LaneOptions = { sender: Sender; connections: () => number; report: (error: 
 class Lane {
   readonly sender: Sender;
   readonly #connections: () => number;
+  readonly #all: LaneOptions["all"];
   readonly #report: (error: unknown) => void;
   #active = 0;
   /** Of these, carried in the main thread. */
   #here = 0;
   #isQuick = false;
+  /** At most a few thousand. One that has started is not kept, because it has its body. */
   #queue: LaneTask[] = [];
-  #head = 0;
 
-  constructor({ sender, connections, report }: LaneOptions) {
+  constructor({ sender, connections, all, report }: LaneOptions) {
     this.sender = sender;
     this.#connections = connections;
+    this.#all = all;
     this.#report = report;
   }
 
@@ -333,7 +349,7 @@ class Lane {
   }
 
   get waiting(): number {
-    return this.#queue.length - this.#head;
+    return this.#queue.length;
   }
 
   add(task: LaneTask): void {
@@ -343,28 +359,23 @@ class Lane {
 
   /** One that has started comes back. It is the next to start. */
   putBack(task: LaneTask): void {
-    if (this.#head === 0) this.#queue.unshift(task);
-    else this.#queue[(this.#head -= 1)] = task;
+    this.#queue.unshift(task);
   }
 
   /** Removes what has not started. */
   clear(): void {
     this.#queue = [];
-    this.#head = 0;
   }
 
   #next(): void {
     for (;;) {
-      const task = this.#queue[this.#head];
+      const [task] = this.#queue;
       if (task === undefined) return;
       const isAway = this.sender.isAway(task.url);
       const isAhead = this.#isQuick && isAway && this.#here === 0;
       if (this.#active >= this.#connections() * (isAhead ? 1 + sentAhead : 1)) return;
-      this.#head += 1;
-      if (this.#head > 1024 && this.#head * 2 > this.#queue.length) {
-        this.#queue = this.#queue.slice(this.#head);
-        this.#head = 0;
-      }
+      if (this.#active >= alwaysInOneLane && this.#all.active >= maxInAllLanes) return;
+      this.#queue.shift();
       this.#start(task, isAway);
     }
   }
@@ -372,10 +383,12 @@ class Lane {
   #start(task: LaneTask, isAway: boolean): void {
     const here = isAway ? 0 : 1;
     this.#active += 1;
+    this.#all.active += 1;
     this.#here += here;
     const end = (how: LaneEnd): void => {
       this.#isQuick = how === "quick";
       this.#active -= 1;
+      this.#all.active -= 1;
       this.#here -= here;
       this.#next();
     };
@@ -399,13 +412,14 @@ export type Lanes = ReturnType<typeof createLanes>;
 /** The lanes of all webhooks, one each. Created and used by the delivery scheduler. */
 export function createLanes({ trust, thread, idleMs, connections, report }: LanesOptions) {
   const lanes = new Map<WebhookId, Lane>();
+  const all = { active: 0 };
   return {
     /** Created when it is first needed. */
     of(id: WebhookId): Lane {
       let lane = lanes.get(id);
       if (lane === undefined) {
         const sender = createSender({ trust, thread, connections, idleMs });
-        lane = new Lane({ sender, connections, report });
+        lane = new Lane({ sender, connections, all, report });
         lanes.set(id, lane);
       }
       return lane;

@@ -8,14 +8,16 @@ import { parentPort, workerData } from "node:worker_threads";
 import { monotonic, startTimer, type RealTimer } from "../real-time.ts";
 import { createTargets, createTrust } from "./dial.ts";
 import type { Phase } from "../ports.ts";
-import type { Carrier, Exchange, SendRequest } from "./exchange.ts";
+import type { Carrier, Exchange } from "./exchange.ts";
 import { createCarrier } from "./sender.ts";
 import {
   inColumns,
   phaseOrder,
+  requestsOf,
   timesOfEach,
   type Ended,
   type FromThread,
+  type Sent,
   type ToThread,
 } from "./thread-messages.ts";
 
@@ -63,24 +65,12 @@ function serve(
     return lane;
   }
 
-  function send({ ids, carriers, connections, sizes, ...columns }: ToThread["sends"]): void {
-    const { urls, heads, timeouts, bodies } = columns;
+  function send(sends: ToThread["sends"]): void {
     const since = monotonic();
-    let offset = 0;
-    for (const [place, id] of ids.entries()) {
-      const lane = laneOf(carriers[place] as number);
-      lane.connections = connections[place] as number;
-      const size = sizes[place] as number;
-      const timeoutMs = timeouts[place] as number;
-      const request = {
-        id,
-        url: urls[place] as string,
-        head: heads[place] as string,
-        body: bodies.subarray(offset, offset + size),
-        timeoutMs: timeoutMs < 0 ? undefined : timeoutMs,
-      };
-      offset += size;
-      lane.waiting.push({ id, since, carry: () => carry(lane, request) });
+    for (const { id, carrier, connections, request } of requestsOf(sends)) {
+      const lane = laneOf(carrier);
+      lane.connections = connections;
+      lane.waiting.push({ id, since, carry: () => carry(lane, id, request) });
       carryNext(lane);
       if (lane.waiting.length > 0) lane.timer ??= startTimer(waitMs, () => handBack(lane));
     }
@@ -91,17 +81,7 @@ function serve(
       lane.waiting.shift()?.carry();
   }
 
-  function carry(
-    lane: Lane,
-    {
-      id,
-      head,
-      ...request
-    }: Pick<SendRequest, "url" | "body" | "timeoutMs"> & {
-      id: number;
-      head: string;
-    },
-  ): void {
+  function carry(lane: Lane, id: number, { head, ...request }: Sent["request"]): void {
     const times = Array.from({ length: timesOfEach }, () => -1);
     const startedAt = monotonic();
     const target = targets(request.url);

@@ -30,6 +30,34 @@ export type ToThread = {
   localAuthority: string | null;
 };
 
+/** A request as it arrives in the thread. */
+export type Sent = {
+  id: number;
+  carrier: number;
+  connections: number;
+  request: { url: string; head: string; body: Uint8Array; timeoutMs: number | undefined };
+};
+
+export function* requestsOf(sends: ToThread["sends"]): Generator<Sent> {
+  let offset = 0;
+  for (const [place, id] of sends.ids.entries()) {
+    const size = sends.sizes[place] as number;
+    const timeoutMs = sends.timeouts[place] as number;
+    yield {
+      id,
+      carrier: sends.carriers[place] as number,
+      connections: sends.connections[place] as number,
+      request: {
+        url: sends.urls[place] as string,
+        head: sends.heads[place] as string,
+        body: sends.bodies.subarray(offset, offset + size),
+        timeoutMs: timeoutMs < 0 ? undefined : timeoutMs,
+      },
+    };
+    offset += size;
+  }
+}
+
 export type FromThread = {
   ids: number[];
   outcomes: ExchangeResult["outcome"][];

@@ -61,8 +61,11 @@ export type AppOptions = {
    * does not listen everywhere.
    */
   log?: (sentence: string) => void;
-  /** Sends deliveries in a thread of their own; in the thread of everything else when left out. */
-  deliveryThread?: boolean;
+  /**
+   * Deliveries are sent, and checkpoints made, in threads of their own; in the thread of everything
+   * else when left out.
+   */
+  threads?: boolean;
   /** Nothing is traced when left out. */
   traces?: Collector | undefined;
   version: string;
@@ -142,13 +145,13 @@ export function createApp(options: AppOptions): App {
 function createParts(options: AppOptions) {
   const { data, host = "127.0.0.1", ports: portNumbers, log = () => {}, version } = options;
   const dataDir = data === ":memory:" ? null : data;
-  const core = createCore({ ...options, report: options.report ?? throwLater });
+  const inThread = options.threads ?? false;
+  const core = createCore({ ...options, inThread, report: options.report ?? throwLater });
   const { store, clock, configuration } = core;
   const traces =
     options.traces === undefined
       ? null
       : createTraces({ collector: options.traces, store, now: () => clock.now(), version, log });
-  const inThread = options.deliveryThread ?? false;
   const delivery = createDelivery(core, { dataDir, inThread, traces });
   const ports = createPorts(core, delivery, { host, ports: portNumbers, dataDir, log });
   const { endpoints } = ports;

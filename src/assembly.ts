@@ -45,6 +45,8 @@ type CoreOptions = {
    * connection of its own.
    */
   steady?: boolean;
+  /** Checkpoints of the data file have a thread of their own. */
+  inThread: boolean;
   report: (error: unknown) => void;
 };
 
@@ -55,9 +57,10 @@ export function createCore({
   data,
   clock: firstClock,
   steady = false,
+  inThread,
   report: reportUnexpected,
 }: CoreOptions) {
-  const store = openStore(data);
+  const store = openStore(data, inThread);
   const report = reportTo(store, reportUnexpected);
   if (firstClock !== undefined && store.loadClock() === null) {
     store.saveClock({

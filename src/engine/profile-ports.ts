@@ -378,6 +378,14 @@ export type DeletionStore = {
   suppressions(search: string, limit: number, after: string | null): Page<Suppression, string>;
 };
 
+export type WritingTurns = {
+  /**
+   * Runs what writes in a later turn of the event loop; while the store wants to finish a checkpoint
+   * first, after that.
+   */
+  inWritingTurn(write: () => void): void;
+};
+
 export type Atomically = {
   /**
    * Runs `write` in one transaction: all of its store calls are committed together or not at all,

@@ -33,6 +33,7 @@ import type {
   DeletionStore,
   ProfileStore,
   RuleStore,
+  WritingTurns,
 } from "./profile-ports.ts";
 
 export type ConfigurationStore = {
@@ -188,4 +189,5 @@ export type Store = ConfigurationStore &
   DeletionStore &
   RuleStore &
   HealthStore &
-  Atomically & { close(): void };
+  Atomically &
+  WritingTurns & { close(): void };

@@ -88,7 +88,7 @@ async function startOn(
     data,
     ports,
     scenarios: join(root, "resources", "scenarios"),
-    deliveryThread: true,
+    threads: true,
     traces,
     report,
     log: warn,

@@ -78,7 +78,7 @@ async function start({
     ports,
     scenarios: join(root, "resources", "scenarios"),
     pages: join(root, "out", "renderer"),
-    deliveryThread: true,
+    threads: true,
     traces,
     report,
     log,

@@ -150,7 +150,7 @@ function createHosted(
     traces: tracesTo(traces, log),
     scenarios: join(root, "resources", "scenarios"),
     pages: join(root, "out", "renderer"),
-    deliveryThread: true,
+    threads: true,
     report,
     log,
     version,

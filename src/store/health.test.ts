@@ -363,7 +363,7 @@ test("at the end the marker describes the file that was open, and nothing else",
     temporaryDirectory(),
     temporaryDirectory(),
   ];
-  const stores = [replaced, gone, blocked].map(openStore);
+  const stores = [replaced, gone, blocked].map((data) => openStore(data));
   const open = markerIn(replaced);
   copyFileSync(join(replaced, dataFileName), join(replaced, "copy"));
   renameSync(join(replaced, "copy"), join(replaced, dataFileName));

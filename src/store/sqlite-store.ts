@@ -4,6 +4,7 @@
  */
 
 import type { Store } from "../engine/store-ports.ts";
+import { Checkpoints } from "./checkpoints.ts";
 import { seeing } from "./claims.ts";
 import { createClockStore } from "./configuration-store.ts";
 import { createComputedStore } from "./computed-store.ts";
@@ -29,19 +30,23 @@ import { createTraceQueries } from "./trace-queries.ts";
 import { Transactions } from "./transactions.ts";
 import { createUpkeepStore } from "./upkeep-store.ts";
 
-/** `data` is a directory, or `:memory:`. Throws an `OpenError` with a sentence. */
-export function openStore(data: string): Store {
+/**
+ * `data` is a directory, or `:memory:`. `inThread`: checkpoints do not block the event loop. Throws
+ * an `OpenError` with a sentence.
+ */
+export function openStore(data: string, inThread = false): Store {
   const opened = openDatabase(data);
   try {
-    return createStore(opened);
+    return createStore(opened, inThread);
   } catch (error) {
     opened.close();
     throw openErrorOf(error, data);
   }
 }
 
-export function createStore({ db, health, close }: OpenedDatabase): Store {
-  const transactions = new Transactions(db);
+export function createStore({ db, health, close }: OpenedDatabase, inThread = false): Store {
+  const checkpoints = inThread && !db.memory ? new Checkpoints(db) : null;
+  const transactions = new Transactions(db, () => checkpoints?.begin());
   const kinds = new MessageKinds(db, transactions);
   const facts = new MessageFacts(db, transactions);
   const counts = new Counts(db, kinds, facts, transactions);
@@ -76,7 +81,15 @@ export function createStore({ db, health, close }: OpenedDatabase): Store {
       ...createUpkeepStore({ db, mapped, counts, postings, transactions }),
     }),
     ...createTraceQueries(db),
+    inWritingTurn: checkpoints?.inWritingTurn ?? setImmediate,
     atomically: <Result>(write: () => Result): Result => transactions.run(write),
   };
-  return { ...guarded(store, health), ...health.role, close };
+  return {
+    ...guarded(store, health),
+    ...health.role,
+    close() {
+      checkpoints?.end();
+      close();
+    },
+  };
 }

@@ -18,11 +18,14 @@ export type Cache = {
 
 export class Transactions {
   readonly #inTransaction;
+  readonly #onEnd;
   readonly #reloads: (() => void)[] = [];
   /** What changed in the innermost open transaction, in this order; null when none is open. */
   #changed: Set<Cache> | null = null;
 
-  constructor(db: Db) {
+  /** `onEnd` is called after each transaction. */
+  constructor(db: Db, onEnd: () => void = () => {}) {
+    this.#onEnd = onEnd;
     this.#inTransaction = db.transaction((write: () => unknown) => write());
   }
 
@@ -44,6 +47,7 @@ export class Transactions {
       throw error;
     } finally {
       this.#changed = outer;
+      if (outer === null) this.#onEnd();
     }
   }
 

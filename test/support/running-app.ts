@@ -24,7 +24,7 @@ type AppOptions = {
   /** That of the app before a restart, so that its test endpoints are found again. */
   endpointsPort?: number;
   /** `npx vitest run --mode thread` says so for all tests. */
-  deliveryThread?: boolean;
+  threads?: boolean;
   /** The collector's address for traces. */
   traces?: string;
 };
@@ -76,7 +76,7 @@ async function startApp({
   data = ":memory:",
   clock,
   endpointsPort = 0,
-  deliveryThread = process.env["MODE"] === "thread",
+  threads = process.env["MODE"] === "thread",
   traces,
 }: AppOptions = {}) {
   const unexpected: unknown[] = [];
@@ -84,7 +84,7 @@ async function startApp({
   const app: App = createApp({
     data,
     ports: { ingest: 0, endpoints: endpointsPort, endpointsTls: 0 },
-    deliveryThread,
+    threads,
     traces: traces === undefined ? undefined : { url: traces, headers: {} },
     version: "0.0.0",
     log: (sentence) => logged.push(sentence),

@@ -24,6 +24,7 @@ function startQueue({
   const told: number[] = [];
   const queue = new CommitQueue({
     store: {
+      inWritingTurn: setImmediate,
       commit(requests) {
         const paths = requests.map(({ path }) => path);
         const refusal = refuse?.(paths);

@@ -5,6 +5,7 @@
 
 import type { Activity, Origin, Work } from "../clock/activity.ts";
 import type { CommittedMessage, IngestStore } from "../ports.ts";
+import type { WritingTurns } from "../profile-ports.ts";
 import { nextTurn } from "../real-time.ts";
 import { storeFailure } from "../store-failure.ts";
 import type { AcceptedRequest } from "./accept.ts";
@@ -31,7 +32,7 @@ type Waiting = {
 };
 
 type CommitQueueOptions = {
-  store: Pick<IngestStore, "commit">;
+  store: Pick<IngestStore, "commit"> & WritingTurns;
   activity: Activity;
   /** Called after each commit. Its errors are reported, and requests are answered all the same. */
   onCommitted: (committed: CommittedMessage[][], origin: Origin) => void;
@@ -98,7 +99,7 @@ export class CommitQueue {
   #schedule(): void {
     if (this.#work !== null || this.#waiting.length === 0) return;
     this.#work = this.#options.activity.begin(this.#options.activity.ingestOrigin);
-    setImmediate(() => {
+    this.#options.store.inWritingTurn(() => {
       this.#flush();
       this.#work?.end();
       this.#work = null;

@@ -13,7 +13,7 @@ import type { Clock } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
 import type { CommittedMessage, IngestStore, QueryStore } from "../ports.ts";
 import type { RoutedMessage } from "../route/decision.ts";
-import type { Atomically } from "../profile-ports.ts";
+import type { Atomically, WritingTurns } from "../profile-ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { createPeak, createTurnBudget, wallClockNow } from "../real-time.ts";
 import {
@@ -67,7 +67,7 @@ const parsedPerTurn = maxRequestBytes;
 const maxKeyLength = 200;
 
 type IngestOptions = {
-  store: IngestStore & Atomically & Pick<QueryStore, "messageSource">;
+  store: IngestStore & Atomically & WritingTurns & Pick<QueryStore, "messageSource">;
   configuration: {
     sourceByWriteKey(key: string): Source | undefined;
     source(id: Source["id"]): Source | undefined;

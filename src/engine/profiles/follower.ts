@@ -17,7 +17,13 @@ import { profileIds, type MessageRowId, type ProfileId } from "../../domain/ids.
 import type { Activity, Origin, Work } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
-import type { Atomically, ProfileChange, ProfileEffects, ProfileStore } from "../profile-ports.ts";
+import type {
+  Atomically,
+  ProfileChange,
+  ProfileEffects,
+  ProfileStore,
+  WritingTurns,
+} from "../profile-ports.ts";
 import { stepsPerTurn } from "../route/route.ts";
 import { storeFailure } from "../store-failure.ts";
 import { startTimer, watchLoop, type RealTimer } from "../real-time.ts";
@@ -55,7 +61,7 @@ const maxRows = 2048;
 const retryMs = 500;
 
 export type FollowerOptions = {
-  store: ProfileStore & Atomically;
+  store: ProfileStore & Atomically & WritingTurns;
   clock: Pick<Clock, "monotonic">;
   activity: Activity;
   changes: Changes;
@@ -173,7 +179,7 @@ export class Follower {
   #rest(ms: number): void {
     const left = this.#endedAt + ms - this.#options.clock.monotonic();
     if (left >= 1) this.#timer = startTimer(left, () => this.#rested());
-    else setImmediate(() => this.#turn());
+    else this.#options.store.inWritingTurn(() => this.#turn());
   }
 
   #rested(): void {
@@ -182,7 +188,7 @@ export class Follower {
     const busy = this.#loopShare();
     const enough = Math.min(maxRestMs, (restFactor * this.#tookMs * busy) / (1 - busy));
     if (rested < enough) this.#rest(rested + gatherMs);
-    else this.#turn();
+    else this.#options.store.inWritingTurn(() => this.#turn());
   }
 
   /** A caller waits: ends the rest, or the wait after a failure. */

@@ -1,0 +1,92 @@
+import { closeSync, existsSync, openSync, readSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
+import { Checkpoints, pagesWithoutThread } from "./checkpoints.ts";
+import { logOf } from "./data-file.ts";
+import { dataFileName } from "./open.ts";
+import { openStore } from "./sqlite-store.ts";
+import { request, temporaryDirectory } from "./store.fixture.ts";
+
+/** The log begins again with another header. */
+function headerOf(log: string): string {
+  const header = Buffer.alloc(32);
+  const file = openSync(log, "r");
+  readSync(file, header);
+  closeSync(file);
+  return header.toString("hex");
+}
+
+/** A table and its checkpoints, without any of SQLite's own. */
+function openTable() {
+  const file = join(temporaryDirectory(), "table.db");
+  const db = new Database(file);
+  db.pragma("journal_mode = WAL");
+  db.exec("CREATE TABLE rows (text TEXT)");
+  const insert = db.prepare("INSERT INTO rows VALUES (hex(zeroblob(200000)))");
+  const checkpoints = new Checkpoints(db);
+  db.pragma("wal_autocheckpoint = 0");
+  onTestFinished(() => {
+    checkpoints.end();
+    db.close();
+  });
+  const write = (): void => {
+    insert.run();
+    checkpoints.begin();
+  };
+  return {
+    db,
+    file,
+    checkpoints,
+    write,
+    inTurn: () =>
+      new Promise<void>((resolve) =>
+        checkpoints.inWritingTurn(() => {
+          write();
+          resolve();
+        }),
+      ),
+    rows: () => db.prepare("SELECT count(*) FROM rows").pluck().get(),
+  };
+}
+
+test("the log begins again although the writers never rest", async () => {
+  const { file, inTurn } = openTable();
+  await inTurn();
+  const header = headerOf(logOf(file));
+  while (headerOf(logOf(file)) === header) await inTurn();
+});
+
+test("who writes without waiting writes all the same", async () => {
+  const { write, inTurn, rows } = openTable();
+  let written = 0;
+  for (; written < 200; written += 1) {
+    write();
+    await new Promise(setImmediate);
+  }
+  await inTurn();
+  expect(rows()).toBe(201);
+});
+
+test("without its thread, SQLite makes the checkpoints", async () => {
+  const { db, file, write, inTurn } = openTable();
+  rmSync(file);
+  const own = (): unknown => db.pragma("wal_autocheckpoint", { simple: true });
+  for (let pages = 0; pages < 2500; pages += 100) write();
+  await expect.poll(own).toBe(pagesWithoutThread);
+  await inTurn();
+});
+
+test("a store that is closed during a checkpoint leaves no log, and opens again", async () => {
+  const data = temporaryDirectory();
+  for (let time = 1; time <= 3; time += 1) {
+    const store = openStore(data, true);
+    for (let commits = 0; commits < 20; commits += 1)
+      store.commit([request(Array.from({ length: 500 }, () => ({ text: "x".repeat(1000) })))]);
+    store.close();
+    expect(existsSync(logOf(join(data, dataFileName)))).toBe(false);
+  }
+  const store = openStore(data, true);
+  expect(store.newestRows().message).toBe(30_000);
+  store.close();
+});

@@ -40,7 +40,14 @@ ${commands.map(({ name, summary }) => `  ${name.padEnd(12)} ${summary}`).join("\
 process.stdout.on("error", () => undefined);
 process.stderr.on("error", () => undefined);
 
-process.exit(await run(process.argv.slice(2)));
+const code = await run(process.argv.slice(2));
+// An exit would cut off what a pipe has not taken yet.
+await Promise.all([process.stdout, process.stderr].map(written));
+process.exit(code);
+
+function written(output: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => void output.write("", () => resolve()));
+}
 
 function hasDisplay(): boolean {
   const { DISPLAY, WAYLAND_DISPLAY } = process.env;

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { keptBeside, readConfigFile } from "./config-file.ts";
+import { createApp } from "../app.ts";
+import { applyAtStart, keptBeside, readConfigFile } from "./config-file.ts";
 import { configFile } from "./config-schema.ts";
 
 function directoryWith(files: Record<string, string>): string {
@@ -111,4 +112,30 @@ test("what is not in the file is named", () => {
   };
   const document = { version: 1 as const, sources: [{ name: "Renamed", writeKey: "k" }] };
   expect(keptBeside(document, present)).toEqual(["source By hand", "retry profile quick"]);
+});
+
+test("a start says which credentials are missing and what is not in the file, and refuses what is wrong", async () => {
+  const ports = { ingest: 0, endpoints: 0, endpointsTls: 0 };
+  const app = createApp({ data: ":memory:", ports, version: "1.2.3" });
+  onTestFinished(() => app.stop());
+  await app.api.call("sources.create", { name: "By hand" });
+  const said: string[] = [];
+  const apply = (url: string) => {
+    const webhooks = [{ url }];
+    const document = { version: 1 as const, destinations: [{ name: "D", sources: [], webhooks }] };
+    const config = { file: "a.yaml", document: document as never, environment: {} };
+    return applyAtStart(config, app.api, (sentence) => said.push(sentence));
+  };
+  const kept = "Not in a.yaml, and kept: source By hand.";
+  await apply("http://left-out:left-out@a.localhost/");
+  expect(said.splice(0)).toEqual([
+    expect.stringMatching(
+      /^a\.yaml: a credential was left out, and Hookyard does not have it\. Enter it: D: .+\.$/,
+    ),
+    kept,
+  ]);
+  await apply("http://a.localhost/");
+  expect(said.splice(0)).toEqual([kept]);
+  await expect(apply("ftp://a.localhost/")).rejects.toThrow("a.yaml: destinations[0]");
+  expect(said).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { parseCheckFlags } from "./check-command.ts";
 import { parseExploreFlags } from "./explore-command.ts";
-import { readFlags, wholeNumber } from "./flags.ts";
+import { helpOf, readFlags, wholeNumber } from "./flags.ts";
 
 const command = {
   name: "run",
@@ -113,4 +114,85 @@ test.each([
   [["a", "--seed=-1"], "--seed needs a whole number below 2147483648."],
 ])("explore refuses %j", (args, wrong) => {
   expect(parseExploreFlags(args)).toEqual({ wrong });
+});
+
+const checked = (args: string[], environment: NodeJS.ProcessEnv = {}) =>
+  parseCheckFlags(args, environment);
+
+test("check takes a URL, and has a default for every flag", () => {
+  const url = "http://127.0.0.1:9/hook";
+  const defaults = { url, secret: null, headers: {}, effects: null, only: [], skip: [] };
+  expect(checked([url])).toEqual(defaults);
+  expect(checked(["--effects-command", "count", "--only", " a,, b ", url])).toEqual({
+    ...defaults,
+    effects: { command: "count" },
+    only: ["a", "b"],
+  });
+  const reports = { json: "-", junit: "j.xml", html: "h.html", scenarios: "s" };
+  const flags = Object.entries(reports).map(([name, value]) => `--${name}=${value}`);
+  const limits = ["--timeout=100", "--seed=2147483647", "--secret=s", "--effects=https://a/"];
+  const headers = ["--header", "X-A: b: c", "--header=X-B:"];
+  expect(checked([...flags, ...limits, ...headers, "--skip=c", url])).toEqual({
+    ...{ ...defaults, ...reports, secret: "s", effects: { url: "https://a/" }, skip: ["c"] },
+    ...{ timeoutMs: 100, seed: 2_147_483_647, headers: { "X-A": "b: c", "X-B": "" } },
+  });
+  expect(checked(["--timeout", "600000", "--seed", "0", url])).toMatchObject({
+    timeoutMs: 600_000,
+    seed: 0,
+  });
+});
+
+test.each([
+  [[], "hookyard check needs the URL of a receiver. hookyard check --help says more."],
+  [["a", "b"], "hookyard check takes one URL."],
+  [
+    ["a", "--effects", "http://b/", "--effects-command", "c"],
+    "--effects and --effects-command say the same: give one of them.",
+  ],
+  [["a", "--effects", "ftp://b/"], "--effects needs a full http or https URL."],
+  [["a", "--timeout", "99"], "--timeout needs milliseconds from 100 to 600000."],
+  [["a", "--timeout", "600001"], "--timeout needs milliseconds from 100 to 600000."],
+  [["a", "--seed=-1"], "--seed needs a whole number below 2147483648."],
+  [["a", "--seed", "2147483648"], "--seed needs a whole number below 2147483648."],
+  [["a", "--header", "X-A b"], '--header needs "Name: value", not "X-A b".'],
+  [["a", "--header", "X-A: \n"], '--header needs "Name: value", not "X-A: \\n".'],
+])("check refuses %j", (args, wrong) => {
+  expect(checked(args)).toEqual({ wrong });
+});
+
+test("the help has the flags in a column, and wraps what is longer than a line", () => {
+  const words = (count: number): string => Array.from({ length: count }, () => "word").join(" ");
+  const all = {
+    ...command,
+    summary: "Runs.",
+    flags: {
+      seed: { value: "N", text: `A seed, ${words(20)}.`, default: "1" },
+      "a-flag-with-a-long-name": { value: "FILE", text: "A file." },
+    },
+    exits: { 0: "when all passed", 2: "when a flag is wrong" },
+  };
+  expect(helpOf(all).split("\n")).toEqual([
+    "Usage: hookyard run FILE [flags]",
+    "",
+    "Runs.",
+    "",
+    `  --seed N                    A seed, ${words(12)}`,
+    `                              ${words(7)} word. Default: 1.`,
+    "  --a-flag-with-a-long-name FILE",
+    "                              A file.",
+    "  --help                      This text.",
+    "",
+    "Exit code: 0 when all passed, 2 when a flag is wrong.",
+  ]);
+  // A line has a hundred characters at most.
+  const [whole, long] = [
+    `${"a".repeat(49)} ${"b".repeat(50)}`,
+    `${"c".repeat(49)} ${"d".repeat(51)}`,
+  ];
+  const { operands: _, ...alone } = { ...all, about: `${whole} ${long}`, flags: {} };
+  expect(helpOf(alone).split("\n")).toEqual([
+    ...["Usage: hookyard run [flags]", "", whole, ...long.split(" "), ""],
+    ...["  --help  This text.", ""],
+    "Exit code: 0 when all passed, 2 when a flag is wrong.",
+  ]);
 });

@@ -208,6 +208,7 @@ describe("hookyard serve", () => {
       running.child.kill("SIGTERM");
       expect(await running.ended).toEqual({ code: 0, err: "" });
       expect(existsSync(page)).toBe(false);
+      expect(existsSync(dirname(page))).toBe(where !== ":memory:");
 
       writeFileSync(join(directory, "xdg-open"), "#!/bin/sh\nexit 3\n");
       const failing = serveIn({ PATH: `${directory}:${process.env["PATH"]}` }, ...flags);
@@ -217,6 +218,25 @@ describe("hookyard serve", () => {
         .toBe("The browser could not be opened. Open the address above yourself.\n");
       failing.child.kill("SIGTERM");
       expect((await failing.ended).code).toBe(0);
+    },
+  );
+
+  test.runIf(process.platform === "linux")(
+    "starts no browser when the page that leads to the inspector cannot be written",
+    async () => {
+      const opened = join(directory, "opened");
+      writeFileSync(join(directory, "xdg-open"), `#!/bin/sh\n: > "${opened}"\n`, { mode: 0o755 });
+      const data = join(directory, "data");
+      mkdirSync(join(data, "hookyard.open.html"), { recursive: true, mode: 0o700 });
+      const running = serveIn(
+        { PATH: `${directory}:${process.env["PATH"]}` },
+        ...["--data", data, ...freePorts, "--json", "--open"],
+      );
+      await running.line();
+      await expect.poll(running.said).toMatch(/^The browser could not be opened\. .*\n$/);
+      running.child.kill("SIGTERM");
+      expect((await running.ended).code).toBe(0);
+      expect(existsSync(opened)).toBe(false);
     },
   );
 

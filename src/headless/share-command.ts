@@ -7,7 +7,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { OpenError } from "../app-errors.ts";
+import { OpenError, PortTaken } from "../app-errors.ts";
 import { isProblem } from "../domain/problem.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
 import { collectShare, messagesIn, shareApi, shareBytes } from "../share/share-file.ts";
@@ -137,7 +137,13 @@ export async function openShareCommand({
     port,
     report: (error) => void say(String(error), 1),
   });
-  const url = `${await control.start()}/#token=${token}`;
+  let url: string;
+  try {
+    url = `${await control.start()}/#token=${token}`;
+  } catch (error) {
+    if (!(error instanceof PortTaken)) throw error;
+    return say(`${error.message} Choose another with --ui-port N (0 picks a free one).`, 1);
+  }
   process.stdout.write(
     `${file} is open after ${Math.round(monotonic() - began)} ms. Ctrl+C ends it.\n\n  Inspector  ${url}\n`,
   );

@@ -119,3 +119,10 @@ test.runIf(isHere("bash"))("bash completes --flag=value", async () => {
   ]);
   expect(stdout).toMatch(/^delivered\nsending queued /);
 });
+
+test("zsh is told which flags take a directory, and which a file", async () => {
+  const { out } = await hookyard(["completion", "zsh"]).ended;
+  expect(out).toMatch(/'--data=\[[^\]]*\]:DIR:_files -\/'/);
+  expect(out).toMatch(/'--config=\[[^\]]*\]:FILE:_files'/);
+  expect(out).toMatch(/'--user=\[[^\]]*\]:ID:'/);
+});

@@ -129,7 +129,7 @@ export function directory(): string {
 }
 
 /** In place of the program that opens the browser. */
-function quietBrowser(directory: string): Record<string, string> {
+export function quietBrowser(directory: string): Record<string, string> {
   for (const name of ["xdg-open", "open"])
     writeFileSync(join(directory, name), "#!/bin/sh\n", { mode: 0o755 });
   return { PATH: `${directory}:${process.env["PATH"]}` };

@@ -1,6 +1,6 @@
 /** The commands with the headless host, and without any. */
 
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { commands } from "../../src/headless/commands.ts";
@@ -8,7 +8,7 @@ import { verbAnswers, verbSchema } from "./answers.ts";
 import { startHookyard, type Surroundings } from "../crash/hookyard-process.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";
 import { answerIn, hookyard } from "./command-line.ts";
-import { beginner, directory, verbsSuite } from "./verbs.suite.ts";
+import { beginner, directory, quietBrowser, verbsSuite } from "./verbs.suite.ts";
 
 async function start(data: string, surroundings: Surroundings = {}): Promise<void> {
   const running = startHookyard(data, [], surroundings);
@@ -95,6 +95,14 @@ destinations:
   expect((await ask("apply", ["--config", file])).kept).toEqual(
     expect.arrayContaining(["source Shop", "test endpoint Flaky", "destination Orders"]),
   );
+  const webhook = '{ url: "http://127.0.0.1:9/", headers: { X-Api-Key: left-out } }';
+  writeFileSync(file, `destinations: [{ name: Keyed, sources: [], webhooks: [${webhook}] }]\n`);
+  expect(await run(["apply", "--config", file])).toMatchObject({
+    code: 0,
+    err: expect.stringMatching(
+      /^A credential was left out, and Hookyard does not have it\. Enter it: Keyed: .+\.\n$/,
+    ),
+  });
 });
 
 test("tail prints messages as they arrive and change, as lines of JSON", async () => {
@@ -158,6 +166,23 @@ test("what is wrong is a sentence with an exit code, and the token is in no argu
   }
   const token = readFileSync(join(data, "token"), "utf8");
   expect(ends.some(({ out, err }) => `${out}${err}`.includes(token))).toBe(false);
+});
+
+test("thousands of messages, and large ones, are sent in as many requests as it takes", async () => {
+  const { ask } = await begin();
+  const event = { type: "track", userId: "u", event: "E" };
+  const small = Array.from({ length: 2_501 }, () => event);
+  const large = Array.from({ length: 30 }, () => ({
+    ...event,
+    properties: { text: "x".repeat(20_000) },
+  }));
+  const lines = [...small, ...large].map((one) => JSON.stringify(one)).join("\n");
+  const { messages } = await ask("send", [], lines);
+  expect(messages).toHaveLength(2_531);
+  // Of more than a hundred, nothing is looked up.
+  expect(messages.findIndex(({ id }) => id === null)).toBe(100);
+  expect(messages.slice(100).every(({ state }) => state === null)).toBe(true);
+  expect(await ask("wait", ["--count", "2531"])).toMatchObject({ met: true, total: 2_531 });
 });
 
 test("the first message of all gets a source, a destination and a test endpoint", async () => {
@@ -314,3 +339,32 @@ test.runIf(process.platform === "linux")(
       .toBe(3);
   },
 );
+
+test("share leaves nothing behind but its file, and whoever opens that nothing at all", async () => {
+  const [data, temporary] = [directory(), directory()];
+  await start(data);
+  const file = join(directory(), "all.hookyard");
+  const env = { ...quietBrowser(directory()), TMPDIR: temporary };
+  const run = (...args: string[]) => hookyard(args, { env });
+  expect(await run("share", file, "--data", data).ended).toMatchObject({ code: 0, err: "" });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(await run("share", file, "--data", data).ended).toMatchObject({
+    code: 1,
+    err: `${file} already exists. --force replaces it.\n`,
+  });
+  expect(await run("share", file, "--force", "--data", data).ended).toMatchObject({ code: 0 });
+  expect(readdirSync(temporary)).toEqual([]);
+
+  const opened = run(file);
+  await expect.poll(() => opened.said.out).toMatch(/ {2}Inspector {2}http:\/\/127\.0\.0\.1:\d+\//);
+  expect(readdirSync(temporary)).toHaveLength(1);
+  const [, port = ""] = /:(\d+)\//.exec(opened.said.out) ?? [];
+  expect(await run(file, "--no-open", "--ui-port", port).ended).toMatchObject({
+    code: 1,
+    out: "",
+    err: `Port ${port} is in use by another program. Choose another with --ui-port N (0 picks a free one).\n`,
+  });
+  opened.kill("SIGTERM");
+  expect(await opened.ended).toMatchObject({ code: 0, err: "" });
+  expect(readdirSync(temporary)).toEqual([]);
+});

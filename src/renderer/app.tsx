@@ -1,6 +1,7 @@
 /** The inspector: the frame, the view of the place, and what lies over both. */
 
 import { Component, type ReactNode, useEffect } from "react";
+import { calls, type CallName } from "../contract/contract.ts";
 import { AudiencesView } from "./features/audiences/audiences-view.tsx";
 import { ClientsView } from "./features/clients/clients-view.tsx";
 import { useGlobalCommands } from "./features/commands/global-commands.ts";
@@ -23,17 +24,17 @@ import { StageView } from "./features/story/stage-view.tsx";
 import { StoryTitle } from "./features/story/story-bar.tsx";
 import { SourcesView } from "./features/sources/sources-view.tsx";
 import { Button } from "./kit/controls.tsx";
+import { useToast } from "./kit/copy.tsx";
 import { ProblemText } from "./kit/problem.tsx";
 import { pauseOrRun, stepClock } from "./stores/clock.ts";
 import { useCommands, useOverlay } from "./stores/commands.ts";
-import { leaveWhatIsGone } from "./stores/gone.ts";
 import { listenToKeys, useKeys } from "./stores/keys.ts";
 import { followChanges } from "./stores/live-data.ts";
 import { usePlace, type View } from "./stores/place.ts";
 import { usePresenter } from "./stores/presenter.ts";
 import { fiveMinutes, openStory, useStory } from "./stores/story.ts";
 import { useUndoKeys } from "./stores/undo.ts";
-import { listenToRefusals } from "./transport/transport.ts";
+import { type CallError, listenToRefusals } from "./transport/transport.ts";
 
 const viewsOf: Record<View, () => ReactNode> = {
   live: LiveView,
@@ -90,6 +91,29 @@ function Inspector() {
       <Demo />
     </>
   );
+}
+
+/** What may be deleted while somebody changes it. */
+const things: Partial<Record<CallName, string>> = {
+  "sources.update": "source",
+  "destinations.update": "destination",
+  "endpoints.update": "test endpoint",
+  "clients.update": "client",
+  "audiences.update": "audience",
+  "computedTraits.update": "computed trait",
+  "retryProfiles.update": "retry profile",
+};
+
+/** Says that a change came too late, and leaves the place of what is gone. */
+function leaveWhatIsGone(name: CallName, input: { id?: unknown }, { status }: CallError): void {
+  if (status !== 404 || calls[name].method !== "PATCH") return;
+  useToast
+    .getState()
+    .showError(
+      `The ${things[name] ?? "thing"} that you changed was deleted meanwhile. The change was not saved.`,
+    );
+  const { path, change } = usePlace.getState();
+  if (path.includes(String(input.id))) change({ path: [], query: { name: null } });
 }
 
 type Props = { children: ReactNode };

@@ -11,6 +11,12 @@ const send = (inspector: RunningInspector, event: string, count: number): Promis
     Array.from({ length: count }, (_, nth) => ({ userId: `u_${nth}`, event: `${event} ${nth}` })),
   );
 
+async function sendThree(inspector: RunningInspector): Promise<void> {
+  await inspector.shop();
+  await send(inspector, "Early", 3);
+  await inspector.call("pipeline.settle", {});
+}
+
 /** What a row shows changes until its message is delivered. */
 async function delivered(inspector: RunningInspector, page: Page): Promise<void> {
   await inspector.call("pipeline.settle", {});
@@ -121,9 +127,7 @@ describe("the live tail", () => {
     open,
     inspector,
   }) => {
-    await inspector.shop();
-    await send(inspector, "Early", 3);
-    await inspector.call("pipeline.settle", {});
+    await sendThree(inspector);
     const { page } = await open();
     const live = livePage(page);
     await live.row(/Early 1 of/).click();
@@ -154,9 +158,7 @@ describe("the live tail", () => {
     open,
     inspector,
   }) => {
-    await inspector.shop();
-    await send(inspector, "Early", 3);
-    await inspector.call("pipeline.settle", {});
+    await sendThree(inspector);
     const { page } = await open();
     const live = livePage(page);
     await live.row(/Early 1 of/).waitFor();

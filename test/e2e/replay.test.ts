@@ -4,6 +4,14 @@ import { detailsPage } from "./pages/details.ts";
 import { framePage } from "./pages/frame.ts";
 import { livePage } from "./pages/live.ts";
 import { test } from "./support/inspector-test.ts";
+import type { RunningInspector } from "./support/running-inspector.ts";
+
+/** Its first attempt fails, and the next one succeeds. */
+async function sendOneThatWaits(inspector: RunningInspector): Promise<void> {
+  await inspector.shop({ steps: [{ do: "answer", status: 503 }, { do: "answer" }] });
+  await inspector.call("clock.set", { mode: "paused" });
+  await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+}
 
 describe("a message", () => {
   test("is replayed as a new one that says what it replays", async ({ open, inspector }) => {
@@ -76,9 +84,7 @@ describe("a message", () => {
   });
 
   test("that waits is cancelled, and can be retried after that", async ({ open, inspector }) => {
-    await inspector.shop({ steps: [{ do: "answer", status: 503 }, { do: "answer" }] });
-    await inspector.call("clock.set", { mode: "paused" });
-    await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+    await sendOneThatWaits(inspector);
     const { page } = await open();
     const details = detailsPage(page);
     await livePage(page)
@@ -94,9 +100,7 @@ describe("a message", () => {
     open,
     inspector,
   }) => {
-    await inspector.shop({ steps: [{ do: "answer", status: 503 }, { do: "answer" }] });
-    await inspector.call("clock.set", { mode: "paused" });
-    await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+    await sendOneThatWaits(inspector);
     const { page } = await open();
     const details = detailsPage(page);
     const answerNow = Promise.withResolvers<void>();

@@ -94,6 +94,82 @@ describe("the retry timeline", () => {
     await page.getByRole("button", { name: /rounds 1 to/ }).waitFor();
   });
 
+  test("takes a drag in both directions and while attempts come, and drops it with Esc", async ({
+    open,
+    inspector,
+  }) => {
+    const id = await twoDeliveries(inspector);
+    const { page } = await open(`/live/${id}`);
+    const details = detailsPage(page);
+    await details.deliveries.filter({ hasText: "Invoices" }).waitFor();
+    const shown = () =>
+      details.marks.evaluateAll((all) =>
+        all.map((mark) => /Round (\d+):/.exec(mark.ariaLabel ?? "")?.[1]),
+      );
+    await details.mark(/^Round 9/).waitFor();
+    const box = async (round: number) => {
+      const { x, y, width } = (await details
+        .mark(new RegExp(`^Round ${round}:`))
+        .boundingBox()) ?? {
+        x: 0,
+        y: 0,
+        width: 0,
+      };
+      return { x: x + width / 2, y: y - 12 };
+    };
+    const [fifth, eighth] = [await box(5), await box(8)];
+    const drag = async (from: number, to: number, meanwhile?: () => Promise<unknown>) => {
+      await page.mouse.move(from, fifth.y);
+      await page.mouse.down();
+      await page.mouse.move(to, fifth.y, { steps: 4 });
+      await meanwhile?.();
+      await page.mouse.up();
+    };
+    const between = ["5", "6", "7", "8"];
+    const whole = await shown();
+    for (const [from, to] of [
+      [fifth.x - 10, eighth.x + 10],
+      [eighth.x + 10, fifth.x - 10],
+    ] as const) {
+      await drag(from, to);
+      await expect.poll(shown).toEqual(between);
+      // The focus is elsewhere after a drag.
+      await page.keyboard.press("0");
+      await expect.poll(shown).toEqual(whole);
+    }
+    await drag(fifth.x - 10, fifth.x - 7);
+    await drag(fifth.x - 10, eighth.x + 10, () => page.keyboard.press("Escape"));
+    expect(await shown()).toEqual(whole);
+    await details.pane.waitFor();
+
+    await drag(fifth.x - 10, eighth.x + 10, async () => {
+      await inspector.call("clock.advance", { to: "next-due" });
+      await details.mark(/^Round 10: http_error/).waitFor();
+    });
+    await expect.poll(shown).toEqual(between);
+    await page.keyboard.press("-");
+    await expect.poll(async () => (await shown()).length).toBeGreaterThan(between.length);
+    // In a field, it is text.
+    await livePage(page).filter.focus();
+    await page.keyboard.type("0");
+    expect(await livePage(page).filter.inputValue()).toBe("0");
+    await details.wholeWindow.waitFor();
+  });
+
+  test("does not press a mark on which a drag begins and ends", async ({ open, inspector }) => {
+    const id = await twoDeliveries(inspector);
+    const { page } = await open(`/live/${id}`);
+    const details = detailsPage(page);
+    const box = await details.mark(/^Round 5:/).boundingBox();
+    const [x, y] = [(box?.x ?? 0) + 2, (box?.y ?? 0) + (box?.height ?? 0) / 2];
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.mouse.move(x + 8, y, { steps: 4 });
+    await page.mouse.up();
+    await details.wholeWindow.waitFor();
+    expect(page.url()).not.toContain("attempts");
+  });
+
   test("cuts no address and no reason, and says the day of another day", async ({
     open,
     inspector,

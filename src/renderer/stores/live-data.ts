@@ -126,6 +126,7 @@ function entryOf(
 }
 
 function refresh(entry: Entry): void {
+  if (isHeld) return;
   if (entry.running) {
     entry.again = true;
     return;
@@ -169,14 +170,31 @@ async function read(entry: Entry): Promise<void> {
   checkFresh();
 }
 
+let isHeld = false;
+
+/**
+ * Reads nothing while a story begins again: what the views still show is no longer there. Once
+ * released, and the views have changed, all that is shown is read again.
+ */
+export function holdReads(): () => void {
+  isHeld = true;
+  return () =>
+    afterTwoFrames(() => {
+      isHeld = false;
+      for (const entry of entries.values()) refresh(entry);
+      checkFresh();
+    });
+}
+
 const isBeingRead = ({ running, timer }: Entry): boolean => running || timer !== null;
 const waitingForFresh = new Set<() => void>();
 
 /** An answer can show a part that asks for another one, so what follows has two frames to ask. */
 function checkFresh(): void {
-  if (waitingForFresh.size === 0 || [...entries.values()].some(isBeingRead)) return;
+  const isOld = (): boolean => isHeld || [...entries.values()].some(isBeingRead);
+  if (waitingForFresh.size === 0 || isOld()) return;
   afterTwoFrames(() => {
-    if ([...entries.values()].some(isBeingRead)) return;
+    if (isOld()) return;
     for (const resolve of waitingForFresh) resolve();
     waitingForFresh.clear();
   });

@@ -10,7 +10,7 @@ import { useToast } from "../kit/copy.tsx";
 import { errorOf } from "../kit/use-action.ts";
 import { call, CallError, showPipeline, whenAnswered } from "../transport/transport.ts";
 import { setDraftsAside } from "./drafts.ts";
-import { whenFresh } from "./live-data.ts";
+import { holdReads, whenFresh } from "./live-data.ts";
 import { usePlace, type View } from "./place.ts";
 import { usePresenter } from "./presenter.ts";
 
@@ -57,8 +57,19 @@ type StoryStore = {
   close(): void;
 };
 
+/** How long the words of the scene on the screen take. */
+function readingMs({ at, scenes, description }: StoryAnswer): number {
+  const scene = scenes[at - 1];
+  const letters = [...(scene?.caption ?? []), ...(scene?.why ?? [])].reduce(
+    (sum, { text }) => sum + text.length,
+    at === 0 ? (description ?? "").length : 0,
+  );
+  return leastSceneMs + perLetterMs * letters;
+}
+
 export const useStory = create<StoryStore>()((set, get) => {
   let comeBack = (): void => undefined;
+  let release = (): void => undefined;
   let timer: number | null = null;
   /** Counts up when one begins to open, and when that is cancelled. */
   let openings = 0;
@@ -73,13 +84,7 @@ export const useStory = create<StoryStore>()((set, get) => {
     const { story, isPlaying, speed } = get();
     if (!isPlaying || story === null) return;
     if (story.at === story.scenes.length) return set({ isPlaying: false });
-    const scene = story.scenes[story.at - 1];
-    const letters = [...(scene?.caption ?? []), ...(scene?.why ?? [])].reduce(
-      (sum, { text }) => sum + text.length,
-      story.at === 0 ? (story.description ?? "").length : 0,
-    );
-    const ms = (leastSceneMs + perLetterMs * letters) / speed;
-    timer = window.setTimeout(() => get().go(story.at + 1), ms);
+    timer = window.setTimeout(() => get().go(story.at + 1), readingMs(story) / speed);
   }
 
   function show(story: StoryAnswer): void {
@@ -97,7 +102,10 @@ export const useStory = create<StoryStore>()((set, get) => {
     if (story === null || isMoving || to < 0 || to > story.scenes.length) return;
     rest();
     set({ isMoving: true });
+    const isBack = again || to < story.at;
+    if (isBack) release = holdReads();
     try {
+      if (isBack) await whenAnswered();
       const moved = await call("stories.go", { id: story.id, to, again });
       if (get().story?.id === moved.id) show(moved);
     } catch (error) {
@@ -106,6 +114,7 @@ export const useStory = create<StoryStore>()((set, get) => {
       useToast.getState().showError(errorOf(error).message);
     } finally {
       set({ isMoving: false });
+      release();
     }
   }
 
@@ -131,6 +140,7 @@ export const useStory = create<StoryStore>()((set, get) => {
     rest();
     set({ story: null, isPlaying: false });
     comeBack();
+    release();
   }
 
   const end = ({ id }: StoryAnswer): void =>

@@ -109,31 +109,6 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
         : options.later(abandonedMs, () => void close(story).catch(options.report));
   }
 
-  function inTurn<Result>(
-    story: Story<Ports, Served>,
-    run: () => Promise<Result>,
-  ): Promise<Result> {
-    const done = story.last.then(run);
-    story.last = done.catch(() => undefined);
-    return done;
-  }
-
-  async function go(
-    story: Story<Ports, Served>,
-    to: number,
-    again: boolean,
-  ): Promise<StoryAnswer | Problem> {
-    if (story.closed) return notFound("story", story.answer.id);
-    if (to > story.scenes.length)
-      return invalid(`The story has ${story.scenes.length} scenes, and ${to} is beyond the last.`);
-    if (again || to < story.answer.at) {
-      const begun = await begin(story, options);
-      if (isProblem(begun)) return begun;
-    }
-    while (story.answer.at < to) await playScene(story);
-    return story.answer;
-  }
-
   async function close(story: Story<Ports, Served>): Promise<void> {
     story.closed = true;
     story.keep?.();
@@ -159,7 +134,7 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
       const story = open.get(id);
       return story === undefined
         ? notFound("story", id)
-        : inTurn(story, () => go(story, to, again));
+        : inTurn(story, () => go(story, { to, again }, options));
     },
     "stories.close": async ({ id }) => {
       const story = open.get(id);
@@ -177,6 +152,32 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
       await Promise.all([...open.values()].map((story) => close(story).catch(options.report)));
     },
   };
+}
+
+/** What is done with a story is done one after the other. */
+function inTurn<Ports, Served, Result>(
+  story: Story<Ports, Served>,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const done = story.last.then(run);
+  story.last = done.catch(() => undefined);
+  return done;
+}
+
+async function go<Ports, Served>(
+  story: Story<Ports, Served>,
+  { to, again }: { to: number; again: boolean },
+  options: StoriesOptions<Ports, Served>,
+): Promise<StoryAnswer | Problem> {
+  if (story.closed) return notFound("story", story.answer.id);
+  if (to > story.scenes.length)
+    return invalid(`The story has ${story.scenes.length} scenes, and ${to} is beyond the last.`);
+  if (again || to < story.answer.at) {
+    const begun = await begin(story, options);
+    if (isProblem(begun)) return begun;
+  }
+  while (story.answer.at < to) await playScene(story);
+  return story.answer;
 }
 
 const waiting = ({ highlight }: Pick<Scene, "highlight">): SceneAnswer => ({

@@ -74,17 +74,7 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
         <div className="section-head">
           <h3>Signature</h3>
           <span className="grow" />
-          {isRight === null ? null : isRight ? (
-            <span className="state tone delivered strong">
-              <StateGlyph state="delivered" />
-              valid for these bytes
-            </span>
-          ) : (
-            <span className="state tone failed strong">
-              <StateGlyph state="failed" />
-              signed with another secret
-            </span>
-          )}
+          {isRight === null ? null : <Verdict isRight={isRight} />}
         </div>
         <ProblemText error={error} />
         {answer !== undefined && secret === null ? (
@@ -145,6 +135,16 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
         <ReceiverComparison key={attempt.id} body={body} secret={secret} expected={signature} />
       )}
     </>
+  );
+}
+
+function Verdict({ isRight }: { isRight: boolean }) {
+  const state = isRight ? "delivered" : "failed";
+  return (
+    <span className={`state tone ${state} strong`}>
+      <StateGlyph state={state} />
+      {isRight ? "valid for these bytes" : "signed with another secret"}
+    </span>
   );
 }
 

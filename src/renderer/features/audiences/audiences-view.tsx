@@ -9,7 +9,7 @@ import { Button, IconButton } from "../../kit/controls.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { count, span } from "../../kit/words.ts";
+import { count, some, span } from "../../kit/words.ts";
 import { newId, useDraftsOnlyOf } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { openOf, usePlace } from "../../stores/place.ts";
@@ -60,20 +60,16 @@ export function AudiencesView() {
   const unsaved = { detail: "not saved yet", inMenu: false };
 
   const entries: Entry[] = audiences.map((each) => ({
+    ...entryOf(each, each.size, drafts[each.id] !== undefined),
     path: [each.id],
-    label: each.name,
     hint: count(each.size),
-    aside: drafts[each.id] === undefined ? usersWord(each.size) : "unsaved",
-    detail: <SyncDetail synced={each} />,
   }));
   if (isNew && !showsTrait)
     entries.push({ ...unsaved, path: newPaths.audience, label: "New audience" });
   const traitEntries: Entry[] = traits.map((each) => ({
+    ...entryOf(each, each.users, traitDrafts[each.id] !== undefined),
     path: [traitsPath, each.id],
-    label: each.name,
     hint: "trait",
-    aside: traitDrafts[each.id] === undefined ? usersWord(each.users) : "unsaved",
-    detail: <SyncDetail synced={each} />,
   }));
   if (isNew && showsTrait)
     traitEntries.push({ ...unsaved, path: newPaths.trait, label: "New computed trait" });
@@ -95,29 +91,7 @@ export function AudiencesView() {
       }
       tools={<Menu trigger={<IconButton icon="add" label="New" />} items={additions} />}
       menu={additions}
-      empty={
-        isNew || shown !== undefined ? null : (
-          <EmptyState
-            label="No audience"
-            title={
-              openId === undefined
-                ? "Notify receivers when users enter and leave"
-                : "Audience not found"
-            }
-            action={{ label: "Create an audience", run: newAudience("audience") }}
-            more={
-              <Button icon="add" onClick={newAudience("trait")}>
-                Create a computed trait
-              </Button>
-            }
-          >
-            An audience is a rule over traits and events, such as “ordered twice within 7 days, each
-            time for more than 50”. Receivers get an identify with <code>true</code> for each user
-            who enters and <code>false</code> for each who leaves, whether an event or time alone
-            causes it.
-          </EmptyState>
-        )
-      }
+      empty={isNew || shown !== undefined ? null : <NoAudience isSearched={openId !== undefined} />}
       editor={
         showsTrait ? (
           <ComputedTraitPane key={trait?.id} saved={trait ?? null} {...pane} />
@@ -143,13 +117,35 @@ export function AudiencesView() {
   );
 }
 
-const usersWord = (n: number): string => `${count(n)} ${n === 1 ? "user" : "users"}`;
+/** `isSearched`: the address names one. */
+function NoAudience({ isSearched }: { isSearched: boolean }) {
+  return (
+    <EmptyState
+      label="No audience"
+      title={isSearched ? "Audience not found" : "Notify receivers when users enter and leave"}
+      action={{ label: "Create an audience", run: newAudience("audience") }}
+      more={
+        <Button icon="add" onClick={newAudience("trait")}>
+          Create a computed trait
+        </Button>
+      }
+    >
+      An audience is a rule over traits and events, such as “ordered twice within 7 days, each time
+      for more than 50”. Receivers get an identify with <code>true</code> for each user who enters
+      and <code>false</code> for each who leaves, whether an event or time alone causes it.
+    </EmptyState>
+  );
+}
 
-function SyncDetail({
-  synced: { key, sync, syncing },
-}: {
-  synced: Pick<ComputedTrait, "key" | "sync" | "syncing">;
-}) {
+const entryOf = (synced: Synced & { name: string }, users: number, isUnsaved: boolean) => ({
+  label: synced.name,
+  aside: isUnsaved ? "unsaved" : some(users, "user"),
+  detail: <SyncDetail synced={synced} />,
+});
+
+type Synced = Pick<ComputedTrait, "key" | "sync" | "syncing">;
+
+function SyncDetail({ synced: { key, sync, syncing } }: { synced: Synced }) {
   return (
     <>
       <code>{key}</code>{" "}

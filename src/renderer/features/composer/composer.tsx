@@ -105,23 +105,15 @@ function Form({
         <Choice label="Type" value={type} options={composedTypes} onChange={setType} />
         <span className="grow" />
         {sources !== undefined && source !== undefined ? (
-          <label className="composer-source">
-            <span className="muted">
-              {client === undefined ? "send directly as" : "send through"}
-            </span>
-            <SelectField
-              aria-label="Sent by"
-              value={client?.id ?? source.id}
-              options={[
-                ...sources.map(({ id, name }) => ({ value: id, label: name })),
-                ...(clients ?? []).map(({ id, name }) => ({ value: id, label: `client ${name}` })),
-              ]}
-              onChange={(id) => {
-                lastChosen = id;
-                setChosen(id);
-              }}
-            />
-          </label>
+          <SenderField
+            sources={sources}
+            clients={clients ?? []}
+            value={client?.id ?? source.id}
+            onChange={(id) => {
+              lastChosen = id;
+              setChosen(id);
+            }}
+          />
         ) : null}
       </div>
       <Labelled
@@ -158,6 +150,33 @@ function Form({
       <ProblemText error={problem} />
       <SameCall call={{ ingestUrl, writeKey, type, body }} />
     </form>
+  );
+}
+
+type Named = { id: string; name: string };
+
+type SenderFieldProps = {
+  sources: readonly Named[];
+  clients: readonly Named[];
+  value: string;
+  onChange: (id: string) => void;
+};
+
+function SenderField({ sources, clients, value, onChange }: SenderFieldProps) {
+  const isClient = clients.some(({ id }) => id === value);
+  return (
+    <label className="composer-source">
+      <span className="muted">{isClient ? "send through" : "send directly as"}</span>
+      <SelectField
+        aria-label="Sent by"
+        value={value}
+        options={[
+          ...sources.map(({ id, name }) => ({ value: id, label: name })),
+          ...clients.map(({ id, name }) => ({ value: id, label: `client ${name}` })),
+        ]}
+        onChange={onChange}
+      />
+    </label>
   );
 }
 

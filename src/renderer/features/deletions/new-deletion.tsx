@@ -8,7 +8,7 @@ import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button, CheckField } from "../../kit/controls.tsx";
 import { FieldNote } from "../../kit/commit-field.tsx";
 import { Step } from "../../kit/draft-form.tsx";
-import { count } from "../../kit/words.ts";
+import { count, some } from "../../kit/words.ts";
 import { useKept } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
@@ -28,7 +28,11 @@ export function NewDeletion() {
   const go = usePlace((place) => place.go);
   const userIds = userIdsIn(text);
   const wrong = wrongUserIds(userIds);
-  const users = userIds.length === 1 ? "1 user" : `${count(userIds.length)} users`;
+  const users = some(userIds.length, "user");
+  const leaveFor = (...path: string[]): void => {
+    setText(given);
+    go({ view: "deletions", path });
+  };
 
   return (
     <EditorPane label="Delete users" title="Delete users" others="Another request">
@@ -40,33 +44,7 @@ export function NewDeletion() {
         }}
       >
         <ol className="numbered">
-          <Step number={1} title="Users" isDone={false}>
-            <p>Enter userIds, one per line or separated by commas.</p>
-            <span className="field area mono user-ids">
-              <textarea
-                aria-label="Users"
-                aria-describedby="users-note"
-                aria-invalid={wrong !== null || undefined}
-                rows={4}
-                spellCheck={false}
-                value={text}
-                onChange={(event) => setText(event.currentTarget.value)}
-              />
-            </span>
-            <FieldNote
-              id="users-note"
-              error={wrong}
-              hint={userIds.length > 1 ? `${users} without duplicates` : undefined}
-            />
-            <ul className="known-users" aria-label="Known users">
-              {userIds.slice(0, shownUsers).map((userId) => (
-                <KnownUser key={userId} userId={userId} />
-              ))}
-              {userIds.length > shownUsers ? (
-                <li className="quiet">and {count(userIds.length - shownUsers)} more</li>
-              ) : null}
-            </ul>
-          </Step>
+          <UsersStep text={text} userIds={userIds} wrong={wrong} onText={setText} />
           <Step number={2} title="Later messages" isDone={false}>
             <CheckField
               label="Suppress: reject later messages of these users"
@@ -102,14 +80,7 @@ export function NewDeletion() {
           >
             {userIds.length === 0 ? "Delete" : `Delete ${users}`}
           </Button>
-          <Button
-            onClick={() => {
-              setText(given);
-              go({ view: "deletions" });
-            }}
-          >
-            Discard
-          </Button>
+          <Button onClick={() => leaveFor()}>Discard</Button>
         </footer>
       </form>
       <ConfirmDialog
@@ -119,8 +90,7 @@ export function NewDeletion() {
         action={`Delete ${users}`}
         onConfirm={async () => {
           const made = await call("deletions.create", { userIds, suppress, send });
-          setText(given);
-          go({ view: "deletions", path: [made.id] });
+          leaveFor(made.id);
         }}
       >
         {userIds.length === 1
@@ -132,6 +102,46 @@ export function NewDeletion() {
         Received messages stay on record.
       </ConfirmDialog>
     </EditorPane>
+  );
+}
+
+type UsersStepProps = {
+  text: string;
+  /** Those in the text. */
+  userIds: readonly string[];
+  wrong: string | null;
+  onText: (text: string) => void;
+};
+
+function UsersStep({ text, userIds, wrong, onText }: UsersStepProps) {
+  return (
+    <Step number={1} title="Users" isDone={false}>
+      <p>Enter userIds, one per line or separated by commas.</p>
+      <span className="field area mono user-ids">
+        <textarea
+          aria-label="Users"
+          aria-describedby="users-note"
+          aria-invalid={wrong !== null || undefined}
+          rows={4}
+          spellCheck={false}
+          value={text}
+          onChange={(event) => onText(event.currentTarget.value)}
+        />
+      </span>
+      <FieldNote
+        id="users-note"
+        error={wrong}
+        hint={userIds.length > 1 ? `${count(userIds.length)} users without duplicates` : undefined}
+      />
+      <ul className="known-users" aria-label="Known users">
+        {userIds.slice(0, shownUsers).map((userId) => (
+          <KnownUser key={userId} userId={userId} />
+        ))}
+        {userIds.length > shownUsers ? (
+          <li className="quiet">and {count(userIds.length - shownUsers)} more</li>
+        ) : null}
+      </ul>
+    </Step>
   );
 }
 

@@ -37,32 +37,11 @@ type DestinationStepsProps = {
 
 export function DestinationSteps(props: DestinationStepsProps) {
   const { draft, problems, showsAll, sources, destinationId, hasSharedSecret, onChange } = props;
-  const catalog = useOnce("catalog.list", {}).answer?.items ?? [];
-  const entry = catalog.find(({ kind }) => kind === draft.kind);
   const isMapped = draft.kind === "webhooks-actions";
   const isNew = destinationId === undefined;
   return (
     <ol className="numbered">
-      <Step number={1} title="Destination" isDone={problems.name === null}>
-        {isNew && catalog.length > 0 ? (
-          <Choice
-            label="Kind of destination"
-            value={draft.kind}
-            options={catalog.map(({ kind, title }) => ({ value: kind, label: title }))}
-            onChange={(kind) => onChange(ofKind(kind, draft))}
-          />
-        ) : null}
-        <p className="muted">
-          <b className="strong">{entry?.title ?? "Webhooks"}</b>, from the catalog.{" "}
-          {entry?.description} In the integrations object its name is{" "}
-          <code>{entry?.name ?? "Webhooks"}</code>.
-        </p>
-        <NameField
-          name={draft.name}
-          error={problems.name}
-          onChange={(name) => onChange({ name })}
-        />
-      </Step>
+      <KindStep {...props} />
       <Step number={2} title="Sources" isDone={draft.sourceIds.length > 0}>
         <SourcesField
           sources={sources}
@@ -135,6 +114,30 @@ export function DestinationSteps(props: DestinationStepsProps) {
         </Step>
       ) : null}
     </ol>
+  );
+}
+
+/** What it is, and its name. */
+function KindStep({ draft, problems, destinationId, onChange }: DestinationStepsProps) {
+  const catalog = useOnce("catalog.list", {}).answer?.items ?? [];
+  const entry = catalog.find(({ kind }) => kind === draft.kind);
+  return (
+    <Step number={1} title="Destination" isDone={problems.name === null}>
+      {destinationId === undefined && catalog.length > 0 ? (
+        <Choice
+          label="Kind of destination"
+          value={draft.kind}
+          options={catalog.map(({ kind, title }) => ({ value: kind, label: title }))}
+          onChange={(kind) => onChange(ofKind(kind, draft))}
+        />
+      ) : null}
+      <p className="muted">
+        <b className="strong">{entry?.title ?? "Webhooks"}</b>, from the catalog.{" "}
+        {entry?.description} In the integrations object its name is{" "}
+        <code>{entry?.name ?? "Webhooks"}</code>.
+      </p>
+      <NameField name={draft.name} error={problems.name} onChange={(name) => onChange({ name })} />
+    </Step>
   );
 }
 

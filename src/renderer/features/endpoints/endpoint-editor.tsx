@@ -46,6 +46,7 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
   );
   const user = users[0];
   const { id, name, steps, after, perMessage = false } = endpoint;
+  const connect = (): void => newDestinationAt(endpoint, sources);
 
   return (
     <EditorPane
@@ -69,7 +70,7 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
       tools={
         <>
           {user === undefined ? (
-            <Button small icon="destinations" onClick={() => newDestinationAt(endpoint, sources)}>
+            <Button small icon="destinations" onClick={connect}>
               Create a destination with this
             </Button>
           ) : null}
@@ -93,11 +94,7 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
                     createAndOpen({ name: `${name} copy`, steps, after, perMessage }),
                   ),
               },
-              {
-                label: "Create a destination with this",
-                icon: "destinations",
-                onSelect: () => newDestinationAt(endpoint, sources),
-              },
+              { label: "Create a destination with this", icon: "destinations", onSelect: connect },
               { label: "Change the path…", icon: "endpoints", onSelect: () => setAsksPath(true) },
               "line",
             ]}
@@ -124,21 +121,29 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
           profileName={user?.destination.retryProfile ?? documented.name}
         />
       </div>
-      <Dialog
-        open={asksPath}
-        onClose={() => setAsksPath(false)}
-        title="Change the path"
-        actions={<Button onClick={() => setAsksPath(false)}>Close</Button>}
-      >
-        <CommitField
-          label="Path"
-          mono
-          text={endpoint.path}
-          hint="Allowed: a-z, 0-9, - and _, separated by single slashes. Change the webhooks that use this path as well. Press Enter to save."
-          onCommit={(path) => call("endpoints.update", { id, path })}
-        />
-      </Dialog>
+      <PathDialog endpoint={endpoint} open={asksPath} onClose={() => setAsksPath(false)} />
     </EditorPane>
+  );
+}
+
+type PathDialogProps = { endpoint: Endpoint; open: boolean; onClose: () => void };
+
+function PathDialog({ endpoint: { id, path }, open, onClose }: PathDialogProps) {
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title="Change the path"
+      actions={<Button onClick={onClose}>Close</Button>}
+    >
+      <CommitField
+        label="Path"
+        mono
+        text={path}
+        hint="Allowed: a-z, 0-9, - and _, separated by single slashes. Change the webhooks that use this path as well. Press Enter to save."
+        onCommit={(next) => call("endpoints.update", { id, path: next })}
+      />
+    </Dialog>
   );
 }
 

@@ -167,21 +167,11 @@ function LastingField({
   );
 }
 
-type Change = (step: ProgramStep) => Promise<void>;
-
 /**
  * The rest of a step: its delay, its share, the messages it is for, the headers and body of its
  * answer.
  */
-export function StepDetails({
-  step,
-  number,
-  onChange,
-}: {
-  step: ProgramStep;
-  number: number;
-  onChange: Change;
-}) {
+export function StepDetails({ step, number, onChange }: FieldsProps) {
   const replaces = step.do === "forward" && step.status !== undefined;
   const hasHead = replaces || stepBehaviours[step.do].answers;
   return (
@@ -219,31 +209,7 @@ export function StepDetails({
           onChange(without(step, "chance", text.trim() === "" ? null : Number(text) / 100))
         }
       />
-      <div className="commit">
-        <label className="labelled-name" htmlFor={`step-${number}-type`}>
-          Only for type
-        </label>
-        <SelectField
-          id={`step-${number}-type`}
-          value={step.match?.type ?? ""}
-          options={[{ value: "", label: "any" }, ...messageTypes]}
-          onChange={(type) => onChange(matching(step, "type", type))}
-        />
-      </div>
-      <CommitField
-        label="Only for event"
-        small
-        text={step.match?.event ?? ""}
-        placeholder="any"
-        onCommit={(event) => onChange(matching(step, "event", event))}
-      />
-      <CommitField
-        label="Only for user"
-        small
-        text={step.match?.userId ?? ""}
-        placeholder="any"
-        onCommit={(userId) => onChange(matching(step, "userId", userId))}
-      />
+      <MatchFields step={step} number={number} onChange={onChange} />
       {hasHead ? (
         <CommitField
           label="Response headers"
@@ -278,6 +244,39 @@ export function StepDetails({
           onCommit={(text) => onChange(without(step, "body", text === "" ? null : text))}
         />
       ) : null}
+    </>
+  );
+}
+
+/** The messages that the step is for. */
+function MatchFields({ step, number, onChange }: FieldsProps) {
+  return (
+    <>
+      <div className="commit">
+        <label className="labelled-name" htmlFor={`step-${number}-type`}>
+          Only for type
+        </label>
+        <SelectField
+          id={`step-${number}-type`}
+          value={step.match?.type ?? ""}
+          options={[{ value: "", label: "any" }, ...messageTypes]}
+          onChange={(type) => onChange(matching(step, "type", type))}
+        />
+      </div>
+      <CommitField
+        label="Only for event"
+        small
+        text={step.match?.event ?? ""}
+        placeholder="any"
+        onCommit={(event) => onChange(matching(step, "event", event))}
+      />
+      <CommitField
+        label="Only for user"
+        small
+        text={step.match?.userId ?? ""}
+        placeholder="any"
+        onCommit={(userId) => onChange(matching(step, "userId", userId))}
+      />
     </>
   );
 }

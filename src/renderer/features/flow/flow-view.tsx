@@ -30,12 +30,8 @@ import "./flow-map.css";
 const shapeKey = "hookyard.flow.shape";
 
 export function FlowView() {
-  const { path, query, go, change } = usePlace();
+  const { path, query, change } = usePlace();
   const { flow, model, error } = useFlow();
-  const [shape, setShape] = useState<Shape>(() =>
-    window.localStorage.getItem(shapeKey) === "list" ? "list" : "map",
-  );
-  const [held, setHeld] = useState<string | null>(null);
   const marks = useRef<Marks | null>(null);
   const onMarks = useCallback((next: Marks | null) => {
     marks.current = next;
@@ -47,45 +43,8 @@ export function FlowView() {
   );
   const total = useLive("stats.get", {}).answer?.messages.total;
   const focus = query["focus"] ?? null;
-
-  const choose = (next: Shape): void => {
-    setShape(next);
-    window.localStorage.setItem(shapeKey, next);
-  };
-  const select = (id: string): void => go({ view: "flow", path: [id] });
-  const hold = (id: string): void => {
-    setHeld(id);
-    select(id);
-  };
-  const close = (): void => {
-    setHeld(null);
-    if (selected !== null) go({ view: "flow" });
-    else if (focus !== null) change({ query: { focus: null } });
-  };
-  const holdOne = (): void => {
-    if (held !== null) return setHeld(null);
-    if (selected !== null) return setHeld(selected);
-    const line = (document.activeElement as HTMLElement | null)?.dataset["line"];
-    const id = line === undefined || flow === undefined ? null : newestOn(flow, line);
-    if (id !== null) hold(id);
-  };
-  useKeys({ m: () => choose("map"), l: () => choose("list"), h: holdOne, Escape: close });
-  useOffer("Flow", [
-    {
-      id: "flow.map",
-      label: "Flow as a map",
-      icon: "flow",
-      shortcut: "m",
-      run: () => choose("map"),
-    },
-    {
-      id: "flow.list",
-      label: "Flow as a list",
-      icon: "list",
-      shortcut: "l",
-      run: () => choose("list"),
-    },
-  ]);
+  const { shape, choose } = useShape();
+  const { held, hold, holdOne, close } = useHeldMessage(flow);
 
   if (model === undefined || flow === undefined)
     return (
@@ -144,6 +103,48 @@ export function FlowView() {
       )}
     </section>
   );
+}
+
+function useShape() {
+  const [shape, setShape] = useState<Shape>(() =>
+    window.localStorage.getItem(shapeKey) === "list" ? "list" : "map",
+  );
+  const choose = (next: Shape): void => {
+    setShape(next);
+    window.localStorage.setItem(shapeKey, next);
+  };
+  const [toMap, toList] = [() => choose("map"), () => choose("list")];
+  useKeys({ m: toMap, l: toList });
+  useOffer("Flow", [
+    { id: "flow.map", label: "Flow as a map", icon: "flow", shortcut: "m", run: toMap },
+    { id: "flow.list", label: "Flow as a list", icon: "list", shortcut: "l", run: toList },
+  ]);
+  return { shape, choose };
+}
+
+/** The message whose marks stand still on the map, while others move. */
+function useHeldMessage(flow: FlowAnswer | undefined) {
+  const { path, query, go, change } = usePlace();
+  const [held, setHeld] = useState<string | null>(null);
+  const selected = path[0] ?? null;
+  const hold = (id: string): void => {
+    setHeld(id);
+    go({ view: "flow", path: [id] });
+  };
+  const close = (): void => {
+    setHeld(null);
+    if (selected !== null) go({ view: "flow" });
+    else if ((query["focus"] ?? null) !== null) change({ query: { focus: null } });
+  };
+  const holdOne = (): void => {
+    if (held !== null) return setHeld(null);
+    if (selected !== null) return setHeld(selected);
+    const line = (document.activeElement as HTMLElement | null)?.dataset["line"];
+    const id = line === undefined || flow === undefined ? null : newestOn(flow, line);
+    if (id !== null) hold(id);
+  };
+  useKeys({ h: holdOne, Escape: close });
+  return { held, hold, holdOne, close };
 }
 
 /** The lines that a message went along. */

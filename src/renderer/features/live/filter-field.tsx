@@ -128,29 +128,17 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
   /** Null: the arrows have not chosen. */
   const [chosen, setChosen] = useState<number | null>(null);
   const timer = useRef(0);
-  const ownText = useRef(filter.text);
   /** Enter was pressed before the store had answered. */
   const isEntered = useRef(false);
 
-  const seen = useRef(JSON.stringify(filter));
-  const isOwnChange = useRef(false);
-
-  useEffect(() => {
-    const now = JSON.stringify(filter);
-    if (now === seen.current) return;
-    seen.current = now;
-    if (!isOwnChange.current) {
+  const applyNow = useAppliedFilter(filter, onChange, (text, isOwn) => {
+    if (!isOwn) {
       // Somebody went to another filter: what was being written belongs to the one before.
       window.clearTimeout(timer.current);
       isEntered.current = false;
-      ownText.current = filter.text;
-      setDraft(filter.text);
-    } else if (filter.text !== ownText.current) {
-      ownText.current = filter.text;
-      setDraft(filter.text);
     }
-    isOwnChange.current = false;
-  }, [filter]);
+    setDraft(text);
+  });
   useEffect(() => () => window.clearTimeout(timer.current), []);
 
   const { known, forget, goesOn, word, undecided, suggestions, isAnswered } = useSuggestions({
@@ -163,10 +151,7 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
 
   const apply = (next: Filter): void => {
     window.clearTimeout(timer.current);
-    ownText.current = next.text;
-    if (JSON.stringify(next) === JSON.stringify(filter)) return;
-    isOwnChange.current = true;
-    onChange(next);
+    applyNow(next);
   };
   const write = (written: string, all: boolean): void => {
     const { filter: taken, rest } = extractChips(written, filter, { all, goesOn });
@@ -268,6 +253,37 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
       event.preventDefault();
       action();
     },
+  };
+}
+
+/**
+ * Applies a filter, and passes on the text of one that came from elsewhere, or that came back with
+ * another text than the field has.
+ */
+function useAppliedFilter(
+  filter: Filter,
+  onChange: (filter: Filter) => void,
+  onText: (text: string, isOwn: boolean) => void,
+): (next: Filter) => void {
+  const ownText = useRef(filter.text);
+  const seen = useRef(JSON.stringify(filter));
+  const isOwnChange = useRef(false);
+  useEffect(() => {
+    const now = JSON.stringify(filter);
+    if (now === seen.current) return;
+    seen.current = now;
+    const isOwn = isOwnChange.current;
+    isOwnChange.current = false;
+    if (isOwn && filter.text === ownText.current) return;
+    ownText.current = filter.text;
+    onText(filter.text, isOwn);
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- once for each filter
+  }, [filter]);
+  return (next) => {
+    ownText.current = next.text;
+    if (JSON.stringify(next) === JSON.stringify(filter)) return;
+    isOwnChange.current = true;
+    onChange(next);
   };
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
 import {
   type Filter,
   formatFilter,
@@ -14,7 +15,6 @@ import {
   withValue,
   withValues,
 } from "../../../domain/message-filter.ts";
-import type { MessageState } from "../../../domain/states.ts";
 import { Button } from "../../kit/controls.tsx";
 import { StateGlyph, type StateName } from "../../kit/glyph.tsx";
 import { SplitPane } from "../../kit/split-pane.tsx";
@@ -52,8 +52,8 @@ export function LiveView() {
   const { path, query } = usePlace();
   const [openId, part, attemptId, detail] = path;
   const filter = useMemo(() => filterOf(query), [query]);
-  const stats = useLive("stats.get", {}).answer;
-  const sources = useLive("sources.list", {}).answer?.items;
+  const messages = useLive("stats.get", {}).answer?.messages;
+  const sourceName = useSourceName();
   const { problem: refusal, run, attempt, clear } = useAction();
   const input = useRef<HTMLInputElement>(null);
   const grid = useRef<HTMLDivElement>(null);
@@ -61,20 +61,7 @@ export function LiveView() {
   const { selected, select, open, close } = useSelection(grid);
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
 
-  const problem = problemOf(filter);
-  const listFilter = problem === null ? listFilterOf(filter) : null;
-  const rows = useMessageRows(
-    listFilter === null
-      ? null
-      : {
-          filter: listFilter,
-          matchesLater: matchesLater(filter),
-          isTimed: (filter.values.last ?? filter.values["-last"]) !== undefined,
-        },
-    stats?.messages.total,
-  );
-  const names = useMemo(() => new Map(sources?.map(({ id, name }) => [id, name])), [sources]);
-  const sourceName = useCallback((id: string) => names.get(id) ?? id, [names]);
+  const { problem, listFilter, rows } = useMatches(filter, messages?.total);
   const setFilter = (next: Filter): void => {
     setMarked(new Set());
     showFilter(next, filter);
@@ -90,31 +77,14 @@ export function LiveView() {
           ...(marked.size === 0 ? {} : { Escape: () => setMarked(new Set()) }),
         },
   );
-  const focusFilter = (): number => window.requestAnimationFrame(() => input.current?.focus());
-  useOffer("Live", [
-    {
-      id: "live.filter",
-      label: "Filter messages",
-      icon: "search",
-      shortcut: "/",
-      run: focusFilter,
-    },
-    {
-      id: "live.follow",
-      label: "Follow new messages",
-      icon: "up",
-      shortcut: "f",
-      run: () => rows?.follow(),
-    },
-  ]);
-
+  useListCommands(input, rows);
   const place = selected === null ? null : (rows?.positionOf(selected) ?? null);
   const selectedRow = place === null ? undefined : rows?.rowAt(place);
   const selectedName = selectedRow?.event ?? selectedRow?.type ?? "";
   useSelectedCommands(openId === undefined ? selected : null, selectedName, open);
 
-  const isFirstRun = stats?.messages.total === 0 && isEmpty(filter) && openId === undefined;
-  useFirstMessage({ isFirstRun, isThere: (stats?.messages.total ?? 0) > 0, attempt });
+  const isFirstRun = messages?.total === 0 && isEmpty(filter) && openId === undefined;
+  useFirstMessage({ isFirstRun, isThere: (messages?.total ?? 0) > 0, attempt });
 
   if (isAttempt && detail === "what-if")
     return <WhatIfView messageId={openId} attemptId={attemptId} />;
@@ -124,12 +94,7 @@ export function LiveView() {
   return (
     <>
       {isFirstRun ? null : <h1 className="sr">Live</h1>}
-      <Strip
-        total={stats?.messages.total ?? 0}
-        byState={stats?.messages.byState ?? {}}
-        filter={filter}
-        onFilter={setFilter}
-      />
+      <Strip messages={messages} filter={filter} onFilter={setFilter} />
       {isFirstRun ? (
         <Welcome />
       ) : (
@@ -174,6 +139,52 @@ export function LiveView() {
       )}
     </>
   );
+}
+
+/** The names of the sources by their ids. */
+function useSourceName(): (id: string) => string {
+  const sources = useLive("sources.list", {}).answer?.items;
+  const names = useMemo(() => new Map(sources?.map(({ id, name }) => [id, name])), [sources]);
+  return useCallback((id) => names.get(id) ?? id, [names]);
+}
+
+/** The rows that match; without rows and list filter, it has a value that cannot be asked. */
+function useMatches(filter: Filter, total: number | undefined) {
+  const problem = problemOf(filter);
+  const listFilter = problem === null ? listFilterOf(filter) : null;
+  const rows = useMessageRows(
+    listFilter === null
+      ? null
+      : {
+          filter: listFilter,
+          matchesLater: matchesLater(filter),
+          isTimed: (filter.values.last ?? filter.values["-last"]) !== undefined,
+        },
+    total,
+  );
+  return { problem, listFilter, rows };
+}
+
+function useListCommands(
+  input: RefObject<HTMLInputElement | null>,
+  rows: ReturnType<typeof useMessageRows>,
+): void {
+  useOffer("Live", [
+    {
+      id: "live.filter",
+      label: "Filter messages",
+      icon: "search",
+      shortcut: "/",
+      run: () => window.requestAnimationFrame(() => input.current?.focus()),
+    },
+    {
+      id: "live.follow",
+      label: "Follow new messages",
+      icon: "up",
+      shortcut: "f",
+      run: () => rows?.follow(),
+    },
+  ]);
 }
 
 /** Goes to the place with the filter. */
@@ -371,8 +382,8 @@ const stages: readonly { state: StateName; isSiding: boolean; track: string }[] 
 ];
 
 type StripProps = {
-  total: number;
-  byState: Partial<Record<MessageState, number>>;
+  /** Undefined: not read yet. */
+  messages: AnswerOf<"stats.get">["messages"] | undefined;
   filter: Filter;
   onFilter: (filter: Filter) => void;
 };
@@ -380,7 +391,7 @@ type StripProps = {
 /**
  * The stages of the pipeline with how many messages are at each, drawn as a yard: each is a filter.
  */
-function Strip({ total, byState, filter, onFilter }: StripProps) {
+function Strip({ messages, filter, onFilter }: StripProps) {
   const pressed: readonly string[] = filter.values.state ?? [];
   const press = (state: StateName): void => {
     // Received: all of them.
@@ -395,7 +406,7 @@ function Strip({ total, byState, filter, onFilter }: StripProps) {
   return (
     <div className="strip" role="group" aria-label="Stages, each a filter">
       {stages.map(({ state, isSiding, track }) => {
-        const number = state === "received" ? total : (byState[state] ?? 0);
+        const number = (state === "received" ? messages?.total : messages?.byState[state]) ?? 0;
         const name = `stage ${isSiding ? "siding" : "through"} ${state}${number === 0 ? " zero" : ""}`;
         return (
           <button

@@ -49,7 +49,6 @@ export const MessageLine = memo(function MessageLine({
       />
     );
   const at = Date.parse(row.receivedAt);
-  const last = lastFailure(row);
   return (
     <div
       className={isCurrent ? "row current" : "row"}
@@ -84,26 +83,7 @@ export const MessageLine = memo(function MessageLine({
       <span role="gridcell" className="muted src">
         {source}
       </span>
-      <span role="gridcell" className="state-cell">
-        <State state={row.state} />
-        {last === null ? null : (
-          <span className={`last tone ${last.outcome}`} title={last.words}>
-            {last.outcome === "http_error" ? (
-              last.words
-            ) : (
-              <>
-                <OutcomeGlyph outcome={last.outcome} />
-                <span className="last-words">{last.words}</span>
-              </>
-            )}
-          </span>
-        )}
-        {row.plan === "violations" ? (
-          <span className="last tone waiting" title={violationWords(row.violations)}>
-            plan
-          </span>
-        ) : null}
-      </span>
+      <StateCell row={row} />
       <span role="gridcell" className="att-cell">
         {row.state === "filtered" ? (
           <code className="quiet">{row.reason}</code>
@@ -147,6 +127,32 @@ function What({ row }: { row: MessageRow }) {
           <bdi>{shortened(user)}</bdi>
         </code>
       )}
+    </span>
+  );
+}
+
+function StateCell({ row }: { row: MessageRow }) {
+  const last = lastFailure(row);
+  return (
+    <span role="gridcell" className="state-cell">
+      <State state={row.state} />
+      {last === null ? null : (
+        <span className={`last tone ${last.outcome}`} title={last.words}>
+          {last.outcome === "http_error" ? (
+            last.words
+          ) : (
+            <>
+              <OutcomeGlyph outcome={last.outcome} />
+              <span className="last-words">{last.words}</span>
+            </>
+          )}
+        </span>
+      )}
+      {row.plan === "violations" ? (
+        <span className="last tone waiting" title={violationWords(row.violations)}>
+          plan
+        </span>
+      ) : null}
     </span>
   );
 }

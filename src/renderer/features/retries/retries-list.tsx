@@ -59,28 +59,15 @@ export function RetriesList({
   const list = useRowList({ grid: body, count, rowPx, headPx });
   const { first, last } = list;
   const targets = useMemo(() => targetsOf(destinations, profiles), [destinations, profiles]);
-  const thisHour = Math.floor(now / hour) * hour;
-  const oldestAt = rows.oldestAt();
-  const axis = useMemo(
-    () => axisOf({ oldestAt, state, scale, width, now: thisHour, longest: targets.longest }),
-    [oldestAt, state, scale, width, thisHour, targets],
-  );
+  const { longest } = targets;
+  const axis = useAxis({ oldestAt: rows.oldestAt(), state, scale, width, now, longest });
 
   useEffect(() => rows.look(first, Math.max(first, last)), [rows, first, last]);
 
   useListFocus(() => body.current?.focus());
-  const { place, activeRow, activate, onKeyDown } = useActiveRow(rows, list);
-  const activeId = activeRow?.id ?? null;
-  useKeys({
-    Enter: () => {
-      if (activeRow !== undefined) onOpen(activeRow);
-    },
-    r: () => {
-      if (activeRow !== undefined) onRetry(activeRow);
-    },
-  });
+  const active = useActiveRow(rows, list, { Enter: onOpen, r: onRetry });
+  const { place, activeId } = active;
 
-  const middle = nowX(axis);
   const lines: ReactNode[] = [];
   for (let position = first; position <= last; position += 1) {
     const row = rows.rowAt(position);
@@ -121,8 +108,8 @@ export function RetriesList({
       aria-activedescendant={
         activeId === null || place < first || place > last ? undefined : `retry-${activeId}`
       }
-      onFocus={activate}
-      onKeyDown={onKeyDown}
+      onFocus={active.activate}
+      onKeyDown={active.onKeyDown}
       onScroll={list.onScroll}
     >
       <Head
@@ -131,21 +118,7 @@ export function RetriesList({
         axisCell={axisCell}
         now={now}
       />
-      <RowSpace
-        list={list}
-        over={
-          <div
-            className="retries-over retries-columns"
-            aria-hidden="true"
-            style={{ "--now": `${middle}px` } as CSSProperties}
-          >
-            <div className="retries-over-lane">
-              {axis.futureMs > 0 ? <div className="retries-future" /> : null}
-              <div className="retries-now" />
-            </div>
-          </div>
-        }
-      >
+      <RowSpace list={list} over={<NowLine axis={axis} />}>
         {lines}
       </RowSpace>
     </div>
@@ -156,7 +129,11 @@ export function RetriesList({
  * The row that the keys act on: it stays the same while rows come and go, and when it has left, the
  * one that took its place is next.
  */
-function useActiveRow(rows: DeliveryRows, list: ReturnType<typeof useRowList>) {
+function useActiveRow(
+  rows: DeliveryRows,
+  list: ReturnType<typeof useRowList>,
+  acts: Record<"Enter" | "r", (row: DeliveryRow) => void>,
+) {
   /** Without an id, the row of that place is still being read. */
   const [active, setActive] = useState<{ place: number; id: string | null } | null>(null);
   const count = rows.count();
@@ -180,10 +157,13 @@ function useActiveRow(rows: DeliveryRows, list: ReturnType<typeof useRowList>) {
     // The row has left: the one below it has taken its place.
     else move(place + (activeRow === undefined && active.id !== null && by > 0 ? by - 1 : by));
   };
-  useKeys({ j: () => moveBy(1), k: () => moveBy(-1) });
+  const actBy = (key: keyof typeof acts) => (): void => {
+    if (activeRow !== undefined) acts[key](activeRow);
+  };
+  useKeys({ j: () => moveBy(1), k: () => moveBy(-1), Enter: actBy("Enter"), r: actBy("r") });
   return {
     place,
-    activeRow,
+    activeId,
     activate: () => setActive((before) => before ?? at(list.first)),
     onKeyDown(event: KeyboardEvent): void {
       const by = rowsMovedBy(event, list.pageRows);
@@ -192,6 +172,21 @@ function useActiveRow(rows: DeliveryRows, list: ReturnType<typeof useRowList>) {
       moveBy(by);
     },
   };
+}
+
+function NowLine({ axis }: { axis: NowAxis }) {
+  return (
+    <div
+      className="retries-over retries-columns"
+      aria-hidden="true"
+      style={{ "--now": `${nowX(axis)}px` } as CSSProperties}
+    >
+      <div className="retries-over-lane">
+        {axis.futureMs > 0 ? <div className="retries-future" /> : null}
+        <div className="retries-now" />
+      </div>
+    </div>
+  );
 }
 
 type HeadProps = {
@@ -256,6 +251,15 @@ type AxisOptions = {
   now: number;
   longest: number;
 };
+
+/** It stays the same for an hour. */
+function useAxis({ oldestAt, state, scale, width, now, longest }: AxisOptions): NowAxis {
+  const thisHour = Math.floor(now / hour) * hour;
+  return useMemo(
+    () => axisOf({ oldestAt, state, scale, width, now: thisHour, longest }),
+    [oldestAt, state, scale, width, thisHour, longest],
+  );
+}
 
 /**
  * Waiting ones have a past and a future as long as the longest window; linear, the hour that

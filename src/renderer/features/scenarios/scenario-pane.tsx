@@ -45,33 +45,12 @@ type ScenarioPaneProps = {
 
 export function ScenarioPane({ collection, scenario, run, error, onCopy }: ScenarioPaneProps) {
   const { file, name, description, text, notes, own } = scenario;
-  const { problem: refusal, run: press } = useAction();
+  const { isRunning, start, stop, problem: refusal } = useRunning(scenario, run);
   const [pointed, setPointed] = useState<{ line: number } | null>(null);
   const checkedText = useDeferredValue(text);
   const checked = useOnce("scenarios.check", own === null ? null : { text: checkedText }).answer;
   const problems = checked?.problems ?? [];
   const report = run?.report;
-
-  const start = (): void => press(`start ${file}`, () => call("scenarios.run", { text, file }));
-  const stop = (): void =>
-    run === undefined
-      ? undefined
-      : press(`stop ${run.id}`, () => call("scenarioRuns.delete", { id: run.id }));
-  const isRunning = report?.state === "running";
-  useKeys({ r: isRunning ? stop : start });
-  useOffer(
-    "Scenario",
-    [
-      {
-        id: "scenario.run",
-        label: `Run the scenario ${name.slice(0, 60)}`,
-        icon: "scenarios",
-        shortcut: "r",
-        run: start,
-      },
-    ],
-    "thing",
-  );
   // What was pointed at in one run is elsewhere in the next.
   useEffect(() => setPointed(null), [run?.id]);
   const toLine = (line: number): void => setPointed({ line });
@@ -155,6 +134,32 @@ export function ScenarioPane({ collection, scenario, run, error, onCopy }: Scena
     </section>
   );
   return <Collection {...collection} editor={editor} evidence={{ label: "File", content }} />;
+}
+
+/** Starts the scenario and stops its run, also with `r` and from the palette. */
+function useRunning({ file, name, text }: Scenario, run: ScenarioRunAnswer | undefined) {
+  const { problem, run: press } = useAction();
+  const start = (): void => press(`start ${file}`, () => call("scenarios.run", { text, file }));
+  const stop = (): void =>
+    run === undefined
+      ? undefined
+      : press(`stop ${run.id}`, () => call("scenarioRuns.delete", { id: run.id }));
+  const isRunning = run?.report.state === "running";
+  useKeys({ r: isRunning ? stop : start });
+  useOffer(
+    "Scenario",
+    [
+      {
+        id: "scenario.run",
+        label: `Run the scenario ${name.slice(0, 60)}`,
+        icon: "scenarios",
+        shortcut: "r",
+        run: start,
+      },
+    ],
+    "thing",
+  );
+  return { isRunning, start, stop, problem };
 }
 
 function ScenarioMenu({

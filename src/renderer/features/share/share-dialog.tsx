@@ -56,23 +56,27 @@ const periods = [
 ] as const;
 const most = 10_000;
 
+type ShareChoice = {
+  as: "html" | "hookyard";
+  text: string;
+  period: (typeof periods)[number]["value"];
+  secrets: boolean;
+  paths: string;
+};
+
 function ShareForm({ onClose }: { onClose: () => void }) {
   const { filter: firstFilter, ids } = useChosen();
-  const [as, setAs] = useState<"html" | "hookyard">("html");
-  const [text, setText] = useState(firstFilter);
-  const [period, setPeriod] = useState("");
-  const [secrets, setSecrets] = useState(false);
-  const [paths, setPaths] = useState("");
+  const [choice, setChoice] = useState<ShareChoice>({
+    as: "html",
+    text: firstFilter,
+    period: "",
+    secrets: false,
+    paths: "",
+  });
+  const { as, text, period, secrets, paths } = choice;
   const [saved, setSaved] = useState<AnswerOf<"shares.write"> | null>(null);
   const { problem, isBusy, run } = useAction();
 
-  /** What was saved is not what is chosen now. */
-  const choosing =
-    <Value,>(set: (value: Value) => void) =>
-    (value: Value): void => {
-      setSaved(null);
-      set(value);
-    };
   const filter = [text.trim(), period === "" ? "" : `last:${period}`].filter(Boolean).join(" ");
   const wrong = ids === null ? problemOf(parseFilter(filter)) : null;
   const matching = useLive(
@@ -126,36 +130,15 @@ function ShareForm({ onClose }: { onClose: () => void }) {
       }
     >
       <div className="share-form">
-        <Choice label="Kind of file" value={as} options={kinds} onChange={choosing(setAs)} />
-        {ids === null ? (
-          <>
-            <Labelled
-              label="Messages"
-              hint="As in the filter of Live, such as state:failed. Empty: the newest 10,000."
-              error={wrong}
-            >
-              <TextField
-                mono
-                value={text}
-                onChange={({ target }) => choosing(setText)(target.value)}
-              />
-            </Labelled>
-            <Labelled label="Received in">
-              <SelectField value={period} options={periods} onChange={choosing(setPeriod)} />
-            </Labelled>
-          </>
-        ) : null}
-        <Labelled label="Leave out" hint="Members of messages, such as properties.email context.ip">
-          <TextField
-            mono
-            value={paths}
-            onChange={({ target }) => choosing(setPaths)(target.value)}
-          />
-        </Labelled>
-        <CheckField
-          label="Include shared secrets, write keys and credentials"
-          checked={secrets}
-          onChange={({ target }) => choosing(setSecrets)(target.checked)}
+        <ShareFields
+          choice={choice}
+          isFiltered={ids === null}
+          wrong={wrong}
+          onChange={(changes) => {
+            // What was saved is not what is chosen now.
+            setSaved(null);
+            setChoice((before) => ({ ...before, ...changes }));
+          }}
         />
         {isBusy ? (
           <p className="share-progress">
@@ -181,5 +164,62 @@ function ShareForm({ onClose }: { onClose: () => void }) {
         <ProblemText error={problem} />
       </div>
     </Dialog>
+  );
+}
+
+type ShareFieldsProps = {
+  choice: ShareChoice;
+  /** Otherwise the messages are given. */
+  isFiltered: boolean;
+  /** Why the filter cannot be asked. */
+  wrong: string | null;
+  onChange: (changes: Partial<ShareChoice>) => void;
+};
+
+function ShareFields({ choice, isFiltered, wrong, onChange }: ShareFieldsProps) {
+  const { as, text, period, secrets, paths } = choice;
+  return (
+    <>
+      <Choice
+        label="Kind of file"
+        value={as}
+        options={kinds}
+        onChange={(next) => onChange({ as: next })}
+      />
+      {isFiltered ? (
+        <>
+          <Labelled
+            label="Messages"
+            hint="As in the filter of Live, such as state:failed. Empty: the newest 10,000."
+            error={wrong}
+          >
+            <TextField
+              mono
+              value={text}
+              onChange={({ target }) => onChange({ text: target.value })}
+            />
+          </Labelled>
+          <Labelled label="Received in">
+            <SelectField
+              value={period}
+              options={periods}
+              onChange={(next) => onChange({ period: next })}
+            />
+          </Labelled>
+        </>
+      ) : null}
+      <Labelled label="Leave out" hint="Members of messages, such as properties.email context.ip">
+        <TextField
+          mono
+          value={paths}
+          onChange={({ target }) => onChange({ paths: target.value })}
+        />
+      </Labelled>
+      <CheckField
+        label="Include shared secrets, write keys and credentials"
+        checked={secrets}
+        onChange={({ target }) => onChange({ secrets: target.checked })}
+      />
+    </>
   );
 }

@@ -3,7 +3,7 @@
  * here.
  */
 
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { recognise } from "../../../domain/client-libraries.ts";
 import { sourceIds } from "../../../domain/ids.ts";
@@ -60,35 +60,16 @@ export function SourcesView() {
   const showsUnknown =
     openId === unknownPath || (openId === undefined && sources.length === 0 && unknown.length > 0);
   const current = openOf(sources, openId);
-  const entries = sources.map((source): Entry => {
-    const { id, name, kind } = source;
-    return {
-      path: [id],
-      label: name,
-      hint: kind,
-      aside: kind,
-      detail: <SourceDetail source={source} />,
-    };
-  });
+  const entries = sources.map((source) =>
+    entryOf(source.id, source.name, source.kind, <SourceDetail source={source} />),
+  );
   if (unknown.length > 0) {
-    const hint = count(unknown.length);
-    entries.push({
-      path: [unknownPath],
-      label: "Unknown write keys",
-      hint,
-      aside: hint,
-      detail: "requests that match no source",
-    });
+    const detail = "requests that match no source";
+    entries.push(entryOf(unknownPath, "Unknown write keys", count(unknown.length), detail));
   }
   if (refused > 0 || showsRefused) {
-    const hint = count(refused);
-    entries.push({
-      path: [refusedPath],
-      label: "Refused requests",
-      hint,
-      aside: hint,
-      detail: "with the line to change",
-    });
+    const detail = "with the line to change";
+    entries.push(entryOf(refusedPath, "Refused requests", count(refused), detail));
   }
   const isOwn = current !== undefined && current.kind !== "audience";
   return (
@@ -136,18 +117,20 @@ export function SourcesView() {
           ? undefined
           : {
               label: "Point a client here",
-              content: (
-                <ClientSnippetPane
-                  key={current?.id}
-                  sourceId={current?.id ?? null}
-                  writeKey={current?.writeKey ?? null}
-                />
-              ),
+              content: <ClientSnippetPane key={current?.id} source={current} />,
             }
       }
     />
   );
 }
+
+const entryOf = (id: string, label: string, hint: string, detail: ReactNode): Entry => ({
+  path: [id],
+  label,
+  hint,
+  aside: hint,
+  detail,
+});
 
 function SourceDetail({
   source: { kind, writeKey, mode, faults },
@@ -231,21 +214,15 @@ function useRecognisedKind(sourceId: string | null): ClientSnippetKind | null {
  * How a client is pointed at this source: the address, the key, and a whole program for each
  * library.
  */
-function ClientSnippetPane({
-  sourceId,
-  writeKey,
-}: {
-  sourceId: string | null;
-  writeKey: string | null;
-}) {
+function ClientSnippetPane({ source }: { source: AnswerOf<"sources.get"> | undefined }) {
   const about = useOnce("about.get", {}).answer;
-  const recognised = useRecognisedKind(sourceId);
+  const recognised = useRecognisedKind(source?.id ?? null);
   const [chosen, setKind] = useState<ClientSnippetKind | null>(null);
   const kind = chosen ?? recognised ?? "cURL";
   const kinds = new Set<ClientSnippetKind>([...usualSnippetKinds, recognised ?? "cURL"]);
   if (about === undefined) return <section className="pane" />;
   const { ingestUrl } = about;
-  const snippet = clientSnippet(kind, { ingestUrl, writeKey: writeKey ?? exampleKey });
+  const snippet = clientSnippet(kind, { ingestUrl, writeKey: source?.writeKey ?? exampleKey });
   return (
     <section className="pane" aria-label="Point a client here">
       <header className="pane-title">
@@ -259,7 +236,7 @@ function ClientSnippetPane({
         <div className="snippet-head">
           <h3>{kind === "cURL" ? "A call" : "A complete program"}</h3>
           <span className="muted clip">
-            {writeKey === null
+            {source === undefined
               ? "create a source to get a write key"
               : "with the write key of this source"}
           </span>

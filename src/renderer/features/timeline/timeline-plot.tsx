@@ -17,6 +17,7 @@ import {
 import { useWidth } from "../../kit/use-width.ts";
 import { dayAndTime, span } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
+import { useKeys } from "../../stores/keys.ts";
 import { markSentence } from "./mark-words.ts";
 import { type Axis, type Range, type ScaleName, ticksBetween } from "./timeline-axis.ts";
 import {
@@ -37,7 +38,7 @@ import {
   wholeRange,
 } from "./timeline-layout.ts";
 import type { Mark } from "./timeline-model.ts";
-import { useBrush, zoomed } from "./timeline-zoom.ts";
+import { useBrush, type ZoomKey, zoomed } from "./timeline-zoom.ts";
 
 /**
  * Of the lanes, at the left for their numbers and at the right for the window's end: `--gut` and
@@ -82,17 +83,22 @@ export function TimelinePlot({
   );
   const { axis } = layout;
   const whole = useMemo(() => wholeRange(parts), [parts]);
-  const brush = useBrush({ root, gutterPx, axis, onRange });
+  const brush = useBrush({ root, gutterPx, axis, whole, onRange });
   const marks = useMarks(layout, root, onOpenAttempt);
   const { shown, position, tabStop } = marks;
   const active = position === null ? null : markAt(layout.lanes, position);
   const onKeyDown = (event: KeyboardEvent): void => {
-    const next = zoomed(event, { whole, range, around: active?.at ?? null });
-    if (next === undefined) return marks.onKeyDown(event);
+    if (!zoomByKey(event)) return marks.onKeyDown(event);
     event.preventDefault();
     event.stopPropagation();
-    onRange(next);
   };
+  const zoomByKey = (event: ZoomKey): boolean => {
+    const next = zoomed(event, { whole, range, around: active?.at ?? null });
+    if (next !== undefined) onRange(next);
+    return next !== undefined;
+  };
+  // After a drag, the focus is elsewhere.
+  useKeys({ "+": zoomByKey, "=": zoomByKey, "-": zoomByKey, "0": zoomByKey });
 
   return (
     <div

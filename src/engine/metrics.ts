@@ -40,8 +40,7 @@ export function createMetrics({
 }): Metrics {
   let committed = 0;
   const byOutcome = new Map<Outcome, number>(outcomes.map((outcome) => [outcome, 0]));
-  const buckets = bounds.map(() => 0);
-  let seconds = 0;
+  const durations = createDurations();
 
   return {
     committed(messages) {
@@ -50,19 +49,14 @@ export function createMetrics({
     attempted(attempts) {
       for (const { outcome, durationMs } of attempts) {
         byOutcome.set(outcome, (byOutcome.get(outcome) ?? 0) + 1);
-        const took = durationMs / 1000;
-        seconds += took;
-        const bucket = bounds.findIndex((bound) => took <= bound);
-        if (bucket !== -1) buckets[bucket] = (buckets[bucket] ?? 0) + 1;
+        durations.add(durationMs / 1000);
       }
     },
     text() {
       const { messages, deliveries } = stats();
       const { now, mode, speed } = clock();
-      const attempts = [...byOutcome.values()].reduce((sum, count) => sum + count, 0);
       const labelled = (label: string, counts: Record<string, number>): Sample[] =>
         Object.entries(counts).map(([name, value]) => ({ labels: { [label]: name }, value }));
-      let upTo = 0;
       const { exported = 0, dropped = 0 } = traces?.() ?? {};
       const families = [
         family("build_info", "gauge", "The version that runs.", [
@@ -99,15 +93,7 @@ export function createMetrics({
           "attempt_duration_seconds",
           "histogram",
           "How long attempts took; by the clock, while a test endpoint held them.",
-          [
-            ...bounds.map((bound, at) => {
-              upTo += buckets[at] ?? 0;
-              return { suffix: "_bucket", labels: { le: String(bound) }, value: upTo };
-            }),
-            { suffix: "_bucket", labels: { le: "+Inf" }, value: attempts },
-            { suffix: "_sum", value: seconds },
-            { suffix: "_count", value: attempts },
-          ],
+          durations.samples(),
         ),
         family("clock_seconds", "gauge", "The time of the clock, in seconds since 1970.", [
           { value: now / 1000 },
@@ -134,6 +120,33 @@ export function createMetrics({
             ]),
       ];
       return families.join("");
+    },
+  };
+}
+
+/** A histogram of how long attempts took, in seconds. */
+function createDurations() {
+  const buckets = bounds.map(() => 0);
+  let sum = 0;
+  let count = 0;
+  return {
+    add(seconds: number): void {
+      sum += seconds;
+      count += 1;
+      const bucket = bounds.findIndex((bound) => seconds <= bound);
+      if (bucket !== -1) buckets[bucket] = (buckets[bucket] ?? 0) + 1;
+    },
+    samples(): Sample[] {
+      let upTo = 0;
+      return [
+        ...bounds.map((bound, at) => {
+          upTo += buckets[at] ?? 0;
+          return { suffix: "_bucket", labels: { le: String(bound) }, value: upTo };
+        }),
+        { suffix: "_bucket", labels: { le: "+Inf" }, value: count },
+        { suffix: "_sum", value: sum },
+        { suffix: "_count", value: count },
+      ];
     },
   };
 }

@@ -61,11 +61,6 @@ export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
     [number],
     Pick<DeliveryRow, "id" | "destination_id" | "state" | "reason">
   >(`SELECT id, destination_id, state, reason FROM (${deliveriesOfMessage}) ORDER BY state, id`);
-  const lastOutcome = db
-    .prepare<[number], number>(
-      `SELECT outcome FROM attempts WHERE delivery_id = ? ORDER BY round DESC, duration_ms DESC LIMIT 1`,
-    )
-    .pluck();
 
   const dueAt = db.prepare<[number, number, number, number], DeliveryRow>(
     `SELECT * FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at = ? AND id > ? ORDER BY id LIMIT ?`,
@@ -73,13 +68,7 @@ export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
   const dueAfter = db.prepare<[number, number, number], DeliveryRow>(
     `SELECT * FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at > ? ORDER BY next_attempt_at, id LIMIT ?`,
   );
-  const newestAttempts = db.prepare<
-    [number],
-    { webhookId: WebhookId; outcome: number; status: number | null; durationMs: number }
-  >(
-    `SELECT webhook_id AS webhookId, outcome, status, duration_ms AS durationMs FROM attempts
-     WHERE id > (SELECT max(id) FROM attempts) - ? ORDER BY id DESC`,
-  );
+
   function matching({ destinationId, state }: DeliveryFilter): Kind[] {
     const all = destinationId === undefined ? kinds.all() : kindsOf.all(destinationId);
     return state === undefined ? all : all.filter((kind) => kind.state === stateCode(state));
@@ -150,22 +139,41 @@ export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
         state: deliveryStateAt(state),
         reason,
       })),
-    lastOutcome(delivery) {
-      const outcome = lastOutcome.get(delivery);
-      return outcome === undefined ? null : outcomeAt(outcome);
-    },
 
     deliveryDetails: reader.delivery,
     attempt: reader.attempt,
 
+    ...outcomesOf(db),
+    ...listing(db),
+    ...counting(db, kinds),
+  };
+}
+
+/** How attempts ended. */
+function outcomesOf(db: Db): Pick<Queries, "lastOutcome" | "newestAttempts"> {
+  const lastOutcome = db
+    .prepare<[number], number>(
+      `SELECT outcome FROM attempts WHERE delivery_id = ? ORDER BY round DESC, duration_ms DESC LIMIT 1`,
+    )
+    .pluck();
+
+  const newestAttempts = db.prepare<
+    [number],
+    { webhookId: WebhookId; outcome: number; status: number | null; durationMs: number }
+  >(
+    `SELECT webhook_id AS webhookId, outcome, status, duration_ms AS durationMs FROM attempts
+     WHERE id > (SELECT max(id) FROM attempts) - ? ORDER BY id DESC`,
+  );
+  return {
+    lastOutcome(delivery) {
+      const outcome = lastOutcome.get(delivery);
+      return outcome === undefined ? null : outcomeAt(outcome);
+    },
     newestAttempts: (limit) =>
       newestAttempts.all(limit).map(({ outcome, ...attempt }) => ({
         ...attempt,
         outcome: outcomeAt(outcome),
       })),
-
-    ...listing(db),
-    ...counting(db, kinds),
   };
 }
 

@@ -113,15 +113,7 @@ export function createIngestStore({
     const duplicateOf =
       rejection === null && message.deduplicate ? duplicates.originalOf(request, message) : null;
     const routed = rejection === null && duplicateOf === null ? message.route() : null;
-    const goes = routed !== null && routed.decisions.some((decision) => decision.routed);
-    const state =
-      rejection !== null
-        ? rejected
-        : duplicateOf !== null
-          ? duplicate
-          : goes
-            ? firstStateOf(routed)
-            : filtered;
+    const { state, reason } = firstStateOf(rejection, routed);
     const type = typeCode(message.type);
     const plan = routed?.plan ?? null;
     const quotaBytes = routed === null ? message.size + rowBytes + frame.bytes : null;
@@ -129,13 +121,6 @@ export function createIngestStore({
       counts.rejected(quotaBytes);
       frame.bytes = 0;
     }
-    const reason =
-      rejection?.reason ??
-      (duplicateOf !== null
-        ? "duplicate"
-        : goes
-          ? null
-          : (routed?.plan?.reason ?? routed?.decisions[0]?.reason ?? "no_destination"));
     insert.message({
       id,
       requestId,
@@ -198,12 +183,21 @@ export function createIngestStore({
   };
 }
 
-/** A message that goes into batches alone waits for them. */
-function firstStateOf({ decisions }: Routed): number {
+/** Not rejected and not routed: a duplicate. A message that goes into batches alone waits for them. */
+function firstStateOf(
+  rejection: NewMessage["rejection"],
+  routed: Routed | null,
+): { state: number; reason: string | null } {
+  if (rejection !== null) return { state: rejected, reason: rejection.reason };
+  if (routed === null) return { state: duplicate, reason: "duplicate" };
+  const { decisions, plan } = routed;
+  if (!decisions.some((decision) => decision.routed))
+    return { state: filtered, reason: plan?.reason ?? decisions[0]?.reason ?? "no_destination" };
   const collects = decisions.every(
-    ({ routed, requests }) => !routed || requests?.every(({ batch }) => batch !== null) === true,
+    (decision) =>
+      !decision.routed || decision.requests?.every(({ batch }) => batch !== null) === true,
   );
-  return collects ? waiting : queued;
+  return { state: collects ? waiting : queued, reason: null };
 }
 
 /** The ids after those of the newest rows, and when the newest message was received. */

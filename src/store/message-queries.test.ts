@@ -7,8 +7,9 @@ import type {
   SourceId,
   WebhookId,
 } from "../domain/ids.ts";
-import type { MessageState, MessageType } from "../domain/states.ts";
+import type { MessageType } from "../domain/states.ts";
 import type { MessageDetails, MessageFilter, MessageSummary } from "../engine/ports.ts";
+import { nextTurn } from "../engine/real-time.ts";
 import type { Store } from "../engine/store-ports.ts";
 import { openDatabase } from "./open.ts";
 import { createStore } from "./sqlite-store.ts";
@@ -331,44 +332,6 @@ describe("a total", () => {
   );
 });
 
-describe("free text", () => {
-  const found = async (texts: string[], search: string): Promise<number[]> => {
-    const { store } = openTestStore();
-    store.commit([request(texts.map((text) => ({ text })))]);
-    return (await store.messages({ search }, 10, null)).items.map(({ id }) => id);
-  };
-
-  test("is looked for in the bytes of each message, not in its neighbours", async () => {
-    expect(await found(['{"a":"Apfel"}', '{"a":"Birne"}', '{"b":"apfelmus"}'], "APFEL")).toEqual([
-      3, 1,
-    ]);
-    expect(await found(['{"a":1}', '{"b":2}'], "},{")).toEqual([]);
-  });
-
-  test("may be anything", async () => {
-    expect(await found(['{"a":"100%"}', '{"a":"100_"}'], "100%")).toEqual([1]);
-    expect(await found(['{"a":"naïve 🌈"}', "{}"], "NAÏVE 🌈")).toEqual([1]);
-    expect(await found(['{"a":"\'; DROP TABLE messages"}'], "'; drop")).toEqual([1]);
-  });
-
-  test("is found ten thousand single calls back, with a turn of the event loop in between", async () => {
-    const { store } = openTestStore();
-    store.commit([request([{ text: '{"a":"needle"}' }])]);
-    store.commit(Array.from({ length: 10_000 }, () => request([{}])));
-    let turns = 0;
-    const count = (): void => {
-      turns += 1;
-      if (turns < 1000) setImmediate(count);
-    };
-    setImmediate(count);
-    expect(await store.messages({ search: "needle" }, 10, null)).toMatchObject({
-      items: [{ id: 1 }],
-      total: 1,
-    });
-    expect(turns).toBeGreaterThan(5);
-  });
-});
-
 test("a walk gives the event loop a turn at every fourth piece of what it reads", async () => {
   const { store } = openTestStore();
   store.commit([request(Array.from({ length: 5120 }, () => ({ userId: "ada", text: "{}" })))]);
@@ -388,105 +351,23 @@ test("a walk gives the event loop a turn at every fourth piece of what it reads"
   expect(turns).toBeLessThanOrEqual(14);
 });
 
-test("a message in full: what came, what was decided, what was sent, what was answered", () => {
+test("a page ends with the message that brings its attempts to 100,000, and the event loop has turns while it is read", async () => {
   const { store } = openTestStore();
-  store.commit([
-    request([
-      { text: '{"n":1}' },
-      { text: '{"é":2}', messageId: "a", userId: "ada", to: [1], notTo: [2], warnings: ["Odd."] },
-    ]),
-  ]);
-  store.claim(1 as DestinationId, startOfTime, 1);
-  store.record(
-    [attempt(1 as DeliveryId, { status: 503 })],
-    [moveTo(1 as DeliveryId, "waiting", startOfTime + 1000)],
-  );
-  expect(store.message(2 as MessageRowId)).toMatchObject({
-    messageId: "a",
-    state: "waiting" satisfies MessageState,
-    warnings: ["Odd."],
-    raw: Buffer.from('{"é":2}'),
-    request: { path: "/v1/batch", messages: 2 },
-    decisions: [
-      { destinationId: 1, routed: true, reason: "routed" },
-      { destinationId: 2, routed: false, reason: "disabled" },
-    ],
-    deliveries: [
-      {
-        payload: Buffer.from('{"é":2}'),
-        transitions: [{ state: "waiting", nextAttemptAt: startOfTime + 1000 }],
-        attempts: [{ ...attempt(1 as DeliveryId, { status: 503 }), id: 1 }],
-      },
-    ],
-  });
-  expect(store.message(3 as MessageRowId)).toBeNull();
-});
-
-test("a message without attempts has no marks; the lanes of the others are their webhooks", () => {
-  const { store } = openTestStore();
-  store.commit([request([{ to: [1, 2] }, { to: [1] }])]);
-  const made = (delivery: number, webhook: number, round: number, status: number) =>
-    attempt(delivery as DeliveryId, { webhookId: webhook as WebhookId, round, status });
-  store.record(
-    [made(1, 9, 2, 200), made(1, 9, 1, 503), made(2, 4, 1, 404)],
-    [
-      moveTo(1 as DeliveryId, "waiting", startOfTime + 9),
-      moveTo(2 as DeliveryId, "waiting", startOfTime + 5),
-    ],
-  );
-  expect(store.message(1 as MessageRowId)).toMatchObject({
-    nextAttemptAt: startOfTime + 5,
-    pinned: false,
-    marks: [
-      { lane: 1, round: 1, outcome: "http_error" },
-      { lane: 0, round: 1, outcome: "http_error" },
-      { lane: 1, round: 2, outcome: "success" },
-    ],
-  });
-  expect(store.message(2 as MessageRowId)).toMatchObject({ nextAttemptAt: null, marks: [] });
-  expect([store.pin(1 as MessageRowId, true), store.pin(9 as MessageRowId, true)]).toEqual([
-    true,
-    false,
-  ]);
-  expect(store.message(1 as MessageRowId)?.pinned).toBe(true);
-  expect(store.messageSource(2 as MessageRowId)).toEqual({
-    request: {
-      sourceId: 1,
-      receivedAt: startOfTime,
-      wallAt: startOfTime,
-      method: "POST",
-      path: "/v1/batch",
-      headers: [["Content-Type", "application/json"]],
-      ip: "127.0.0.1",
-      body: Buffer.from("[{},{}]"),
-    },
-    span: { offset: 4, size: 2 },
-  });
-  expect(store.messageSource(9 as MessageRowId)).toBeNull();
-});
-
-test("free text is found in message ids too, each message once, from any place on", async () => {
-  const { store } = openTestStore();
-  store.commit([
-    request([{ messageId: "needle", text: "{}" }, {}, { messageId: "a", text: '{"a":"needle"}' }]),
-  ]);
-  store.commit([
-    request([
-      { messageId: "needle", deduplicate: false, text: '{"a":"needle"}' },
-      { messageId: "Needle-2", text: '{"needle-2":1}' },
-    ]),
-  ]);
-  store.commit([request([{ messageId: "needle", deduplicate: false }])]);
-  const found = async (before: number | null) => {
-    const { items, total } = await store.messages(
-      { search: "needle" },
-      10,
-      before as MessageRowId | null,
+  store.commit([request(Array.from({ length: 60 }, () => ({ to: [1] })))]);
+  const rounds = Array.from({ length: 2000 }, (_, n) => n + 1);
+  for (let id = 1; id <= 60; id += 1)
+    store.record(
+      rounds.map((round) => attempt(id as DeliveryId, { round, status: 503 })),
+      [],
     );
-    return [items.map(({ id }) => Number(id)), total];
-  };
-  expect(await found(null)).toEqual([[6, 5, 4, 3, 1], 5]);
-  expect(await found(5)).toEqual([[4, 3, 1], 5]);
-  expect(await found(4)).toEqual([[3, 1], 5]);
-  expect(await found(1)).toEqual([[], 5]);
+  let turns = 0;
+  let isRead = false;
+  const reading = store.messages({}, 100, null).finally(() => (isRead = true));
+  for (; !isRead; turns += 1) await nextTurn();
+  const { items, nextCursor, total } = await reading;
+  expect([items.length, items[0]?.marks.length, total]).toEqual([50, 2000, 60]);
+  expect(turns).toBeGreaterThan(10);
+  const rest = await store.messages({}, 100, nextCursor);
+  expect(rest.items.map(({ id }) => id)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+  expect(rest.nextCursor).toBeNull();
 });

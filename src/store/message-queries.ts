@@ -72,15 +72,6 @@ export function createMessageQueries(sources: Sources): MessageQueries {
   const text = createTextSearch(sources);
   const walks = createWalks({ ...sources, text });
   const byId = db.prepare<[number], MessageRow>("SELECT * FROM messages WHERE id = ?");
-  const newest = db.prepare<[], number | null>("SELECT max(id) FROM messages").pluck();
-  const miscased = db.prepare<[number], MessageRow>(
-    `SELECT * FROM messages WHERE id IN (
-       SELECT message_id FROM decisions WHERE message_id > ? AND warnings LIKE '%case-sensitive%'
-     ) ORDER BY id DESC LIMIT 3`,
-  );
-  const longIds = db.prepare<[number, number], MessageRow>(
-    "SELECT * FROM messages WHERE id > ? AND length(message_id) >= ? ORDER BY id DESC LIMIT 3",
-  );
   const decision = db.prepare<[number, number], { reason: string }>(
     "SELECT reason FROM decisions WHERE message_id = ? AND destination_id = ?",
   );
@@ -140,35 +131,11 @@ export function createMessageQueries(sources: Sources): MessageQueries {
     return { counted, more: false };
   }
 
-  /** As the list shows them: all, unless they have very many attempts. */
-  async function summariesOf(rows: readonly MessageRow[]): Promise<MessageSummary[]> {
-    const items: MessageSummary[] = [];
-    let marks = 0;
-    let inTurn = 0;
-    for (const row of rows) {
-      if (inTurn >= marksPerTurn) {
-        await nextTurn();
-        inTurn = 0;
-      }
-      items.push(reader.summary(row));
-      marks += row.attempts;
-      inTurn += row.attempts;
-      if (marks >= maxMarksOfPage) break;
-    }
-    return items;
-  }
-
   return {
-    unlikeHosted(longId) {
-      const after = (newest.get() ?? 0) - lintedMessages;
-      return {
-        miscased: miscased.all(after).map(reader.summary),
-        longIds: longIds.all(after, longId).map(reader.summary),
-      };
-    },
+    unlikeHosted: lint(db, reader),
     async messages(filter, limit, before): Promise<Page<MessageSummary, MessageRowId>> {
       const { rows, more } = await page(filter, limit, before ?? Number.MAX_SAFE_INTEGER);
-      const items = await summariesOf(rows);
+      const items = await summariesOf(rows, reader);
       const all =
         before === null && !more
           ? { counted: rows.length, more: false }
@@ -198,6 +165,47 @@ export function createMessageQueries(sources: Sources): MessageQueries {
 
     pin: (id, pinned) =>
       db.prepare("UPDATE messages SET pinned = ? WHERE id = ?").run(pinned ? 1 : 0, id).changes > 0,
+  };
+}
+
+/** As the list shows them: all, unless they have very many attempts. */
+async function summariesOf(
+  rows: readonly MessageRow[],
+  reader: ReturnType<typeof createMessageReader>,
+): Promise<MessageSummary[]> {
+  const items: MessageSummary[] = [];
+  let marks = 0;
+  let inTurn = 0;
+  for (const row of rows) {
+    if (inTurn >= marksPerTurn) {
+      await nextTurn();
+      inTurn = 0;
+    }
+    items.push(reader.summary(row));
+    marks += row.attempts;
+    inTurn += row.attempts;
+    if (marks >= maxMarksOfPage) break;
+  }
+  return items;
+}
+
+/** Of the newest messages, those that the hosted service would treat differently. */
+function lint(db: Db, reader: ReturnType<typeof createMessageReader>): QueryStore["unlikeHosted"] {
+  const newest = db.prepare<[], number | null>("SELECT max(id) FROM messages").pluck();
+  const miscased = db.prepare<[number], MessageRow>(
+    `SELECT * FROM messages WHERE id IN (
+       SELECT message_id FROM decisions WHERE message_id > ? AND warnings LIKE '%case-sensitive%'
+     ) ORDER BY id DESC LIMIT 3`,
+  );
+  const longIds = db.prepare<[number, number], MessageRow>(
+    "SELECT * FROM messages WHERE id > ? AND length(message_id) >= ? ORDER BY id DESC LIMIT 3",
+  );
+  return (longId) => {
+    const after = (newest.get() ?? 0) - lintedMessages;
+    return {
+      miscased: miscased.all(after).map(reader.summary),
+      longIds: longIds.all(after, longId).map(reader.summary),
+    };
   };
 }
 

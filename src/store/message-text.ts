@@ -68,16 +68,7 @@ export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources
   const span = db.prepare<[number, number], MessageRow>(
     "SELECT * FROM messages WHERE id >= ? AND id < ? ORDER BY id DESC",
   );
-  const complete = createPayloadReader(db);
-  const storedPayloads = db.prepare<[number, number], Payload>(
-    "SELECT message_id, documented, full FROM payloads WHERE message_id >= ? AND message_id < ?",
-  );
-  const payloadsFrom = (first: number, end: number): Payload[] =>
-    storedPayloads.all(first, end).map(({ message_id: id, documented, full }) => ({
-      message_id: id,
-      documented: complete(id, documented),
-      full: complete(id, full),
-    }));
+  const payloadsFrom = readingPayloads(db);
   const isMapped = (id: number, wanted: RegExp): boolean =>
     mapped.bodiesOf(id).some((body) => wanted.test(body.toString("utf8")));
 
@@ -169,6 +160,20 @@ export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources
       );
     },
   };
+}
+
+/** The payloads of the messages from one id to before another. */
+function readingPayloads(db: Db): (first: number, end: number) => Payload[] {
+  const complete = createPayloadReader(db);
+  const stored = db.prepare<[number, number], Payload>(
+    "SELECT message_id, documented, full FROM payloads WHERE message_id >= ? AND message_id < ?",
+  );
+  return (first, end) =>
+    stored.all(first, end).map(({ message_id: id, documented, full }) => ({
+      message_id: id,
+      documented: complete(id, documented),
+      full: complete(id, full),
+    }));
 }
 
 /** A word is also found by the names of sources, states and outcomes, as lists show them. */

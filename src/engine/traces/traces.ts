@@ -19,7 +19,7 @@ import {
 } from "../../domain/ids.ts";
 import type { Webhook } from "../../domain/configuration.ts";
 import type { AttemptResult } from "../deliver/attempt.ts";
-import type { ClaimedDelivery, CommittedMessage, TraceStore } from "../ports.ts";
+import type { ClaimedDelivery, CommittedMessage, TracedMessage, TraceStore } from "../ports.ts";
 import { nextTurn, wallClockNow } from "../real-time.ts";
 import type { Collector } from "./collector.ts";
 import { SpanExporter, type Span } from "./exporter.ts";
@@ -73,50 +73,13 @@ export function createTraces({
   async function readArrivals(): Promise<void> {
     while (arrivals.length > 0) {
       await nextTurn();
-      for (const { id, committedAt } of arrivals.splice(0, arrivalsPerTurn))
-        for (const span of arrivalSpans(id, committedAt)) exporter.add(span);
+      for (const { id, committedAt } of arrivals.splice(0, arrivalsPerTurn)) {
+        const message = store.tracedMessage(id);
+        if (message === null) continue;
+        for (const span of arrivalSpans(id, message, committedAt)) exporter.add(span);
+      }
     }
     reading = null;
-  }
-
-  function arrivalSpans(id: MessageRowId, committedAt: number): Span[] {
-    const message = store.tracedMessage(id);
-    if (message === null) return [];
-    const { messageId, type, sourceId, wallAt, receivedAt, state, reason, decisions } = message;
-    const traceId = traceIdOf(messageId);
-    const root = rootOf(id);
-    return [
-      {
-        traceId,
-        spanId: root,
-        name: `ingest ${type ?? "unknown"}`,
-        kind: "server",
-        startedAt: wallAt,
-        endedAt: committedAt,
-        attributes: {
-          "hookyard.message.id": messageIds.format(id),
-          "hookyard.source.id": sourceIds.format(sourceId),
-          "hookyard.clock.time": timeText(receivedAt),
-          ...(reason === null ? {} : { "hookyard.reason": reason }),
-        },
-        error: state === "rejected" ? (reason ?? state) : null,
-      },
-      ...decisions.map(({ destinationId, reason: why }): Span => ({
-        traceId,
-        spanId: spanId(`decision ${id} ${destinationId}`),
-        parentSpanId: root,
-        name: "decision",
-        kind: "internal",
-        startedAt: committedAt,
-        endedAt: committedAt,
-        attributes: {
-          "hookyard.destination.id": destinationIds.format(destinationId),
-          "hookyard.routed": why === "routed",
-          "hookyard.reason": why,
-        },
-        error: null,
-      })),
-    ];
   }
 
   const traceOf = (row: MessageRowId): string => traceIdOf(store.messageIdOf(row) ?? String(row));
@@ -179,6 +142,45 @@ export function createTraces({
       await exporter.stop();
     },
   };
+}
+
+/** A message's own span, and one for each decision. */
+function arrivalSpans(id: MessageRowId, message: TracedMessage, committedAt: number): Span[] {
+  const { messageId, type, sourceId, wallAt, receivedAt, state, reason, decisions } = message;
+  const traceId = traceIdOf(messageId);
+  const root = rootOf(id);
+  return [
+    {
+      traceId,
+      spanId: root,
+      name: `ingest ${type ?? "unknown"}`,
+      kind: "server",
+      startedAt: wallAt,
+      endedAt: committedAt,
+      attributes: {
+        "hookyard.message.id": messageIds.format(id),
+        "hookyard.source.id": sourceIds.format(sourceId),
+        "hookyard.clock.time": timeText(receivedAt),
+        ...(reason === null ? {} : { "hookyard.reason": reason }),
+      },
+      error: state === "rejected" ? (reason ?? state) : null,
+    },
+    ...decisions.map(({ destinationId, reason: why }): Span => ({
+      traceId,
+      spanId: spanId(`decision ${id} ${destinationId}`),
+      parentSpanId: root,
+      name: "decision",
+      kind: "internal",
+      startedAt: committedAt,
+      endedAt: committedAt,
+      attributes: {
+        "hookyard.destination.id": destinationIds.format(destinationId),
+        "hookyard.routed": why === "routed",
+        "hookyard.reason": why,
+      },
+      error: null,
+    })),
+  ];
 }
 
 function attemptAttributes(

@@ -109,16 +109,20 @@ describe("a test event", () => {
 
   test("leaves its connection open for the next one, and none after a stop", async () => {
     const app = await startIngestApp();
+    let isReused = false;
     const receiver = await startRawReceiver({
-      onRequest: (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+      onRequest(socket, nth) {
+        isReused ||= nth > 0;
+        socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+      },
     });
     onTestFinished(() => receiver.stop());
     const { id } = await app.destination({
       sourceIds: [],
       webhooks: [{ url: `http://127.0.0.1:${receiver.port}` }],
     });
-    for (let nth = 0; nth < 2; nth += 1) await app.call("destinations.test", { id });
-    expect(receiver.sockets.map(({ closed }) => closed)).toEqual([false]);
+    // On a busy machine the next one may come too late for the connection.
+    while (!isReused) await app.call("destinations.test", { id });
     await app.stop();
     await until(() => receiver.sockets.every(({ closed }) => closed));
   });

@@ -64,9 +64,10 @@ function startFlow({
   return { flow, seeds: () => seeded };
 }
 
-test("of more than four thousand lines, those with the most messages are in an answer, and none without", () => {
-  const sources = Array.from({ length: 70 }, (_, n) => (n + 1) as SourceId);
-  const to = Array.from({ length: 70 }, (_, n) => (n + 1) as DestinationId);
+/** So many sources, each of which goes to so many destinations. */
+function startLarge(from: number, destinations: number) {
+  const sources = Array.from({ length: from }, (_, n) => (n + 1) as SourceId);
+  const to = Array.from({ length: destinations }, (_, n) => (n + 1) as DestinationId);
   const flow = new Flow({
     configuration: {
       sources: () => sources.map((id) => ({ id }) as Source),
@@ -82,7 +83,6 @@ test("of more than four thousand lines, those with the most messages are in an a
     monotonic: () => now,
     underWay: () => [],
   });
-  expect(flow.look().lines).toEqual([]);
   const committed = (source: SourceId, destinations: readonly DestinationId[]): void =>
     flow.committed([
       {
@@ -94,12 +94,28 @@ test("of more than four thousand lines, those with the most messages are in an a
         })),
       },
     ]);
+  return { flow, sources, to, committed };
+}
+
+test("of more than four thousand lines, those with the most messages are in an answer, and none without", () => {
+  const { flow, sources, to, committed } = startLarge(70, 70);
+  expect(flow.look().lines).toEqual([]);
   committed(sources[0]!, to);
   expect(flow.look().lines).toHaveLength(70);
   for (const source of sources) committed(source, to);
   for (const source of sources.slice(35)) committed(source, to);
   const { lines } = flow.look();
   expect([lines.length, lines.filter(({ count }) => count === 2).length]).toEqual([4000, 36 * 70]);
+});
+
+test("four thousand lines are in an answer with those that have no message, in the order of the destinations", () => {
+  const { flow, sources, to, committed } = startLarge(80, 50);
+  committed(sources[79]!, to.slice(49));
+  const { lines } = flow.look();
+  expect(lines.map((line) => [line.destinationId, line.sourceId])).toEqual(
+    to.flatMap((id) => sources.map((source) => [id, source])),
+  );
+  expect(lines.filter(({ count }) => count > 0)).toMatchObject([{ sourceId: 80, count: 1 }]);
 });
 
 describe("the flow", () => {

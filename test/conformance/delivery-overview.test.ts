@@ -101,3 +101,43 @@ test("a destination without sources has an empty funnel", async () => {
     oldestAt: null,
   });
 });
+
+test("of more than ten thousand messages the newest count, and the most frequent reason is first", async () => {
+  const app = await startIngestApp();
+  const { call, send, source } = app;
+  await call("clock.set", { mode: "paused" });
+  const { id } = await app.destination({ sourceIds: [source.id] });
+  const sendMany = (count: number, message: object) =>
+    send("/v1/batch", { batch: Array.from({ length: count }, () => message) });
+  const skipped = { ...order, integrations: { All: false } };
+  await sendMany(1, order);
+  await call("clock.advance", { byMs: 3_600_000 });
+  const since = (await call("clock.get", {})).now;
+  await sendMany(1, { type: "track", userId: "ada" });
+  for (let sent = 0; sent < 9_999; sent += 3_333) {
+    await sendMany(2_000, skipped);
+    await sendMany(1_333, skipped);
+  }
+  const whole = await call("destinations.funnel", { id, since });
+  expect(whole).toMatchObject({ received: 10_000, isWhole: true, oldestAt: since });
+  expect(await call("destinations.funnel", { id })).toMatchObject({
+    received: 10_000,
+    delivered: { count: 0 },
+    isWhole: false,
+    oldestAt: since,
+  });
+  await sendMany(3, { type: "track", userId: "ada" });
+  await sendMany(2, { ...order, messageId: "m-1" });
+  const { filteredAtSource } = await call("destinations.funnel", { id });
+  expect(filteredAtSource.reasons.map(({ reason, count }) => [reason, count])).toEqual([
+    ["missing_event", 3],
+    ["duplicate", 1],
+  ]);
+  const ever = { id, since: "2000-01-01T00:00:00.000Z", until: "2999-01-01T00:00:00.000Z" };
+  expect(await call("destinations.sendAgain", { ...ever, dryRun: true })).toEqual({
+    count: 10_000,
+  });
+  expect(await call("destinations.funnel", { id, since, until: since })).toMatchObject({
+    received: 0,
+  });
+});

@@ -139,3 +139,15 @@ test("what would not work there is found, with its place", async () => {
   ]);
   for (const { sentence } of findings) expect(sentence).toMatch(/^[A-Z0-9].*\.$/i);
 });
+
+test("a name in the wrong case is found with the event that has it, or with the type of a message without one", async () => {
+  const app = await startIngestApp();
+  await app.destination({ sourceIds: [app.source.id] });
+  await app.send("/v1/identify", { userId: "ada", integrations: { webhooks: false } });
+  await app.send("/v1/track", { ...track, integrations: { webhooks: false } });
+  const { findings } = await parityOf(app);
+  const sentences = findings.flatMap((one) => (one.code === "wrong_case" ? [one.sentence] : []));
+  expect(
+    sentences.map((sentence) => /^A name in the integrations of (.+) has/.exec(sentence)?.[1]),
+  ).toEqual([track.event, "identify"]);
+});

@@ -97,3 +97,19 @@ test("a disabled destination, a period that ends before it begins, and nobody's 
     body: { code: "disabled" },
   });
 });
+
+test("hundreds go again, and none of them twice", async () => {
+  const { call, send, source, destination } = await startIngestApp();
+  await call("clock.set", { mode: "paused" });
+  const warehouse = await destination({ sourceIds: [source.id] });
+  const ids = Array.from({ length: 250 }, (_, nth) => `m-${nth}`);
+  await send("/v1/batch", { batch: ids.map((messageId) => ({ ...order, messageId })) });
+  await call("pipeline.settle", {});
+  const { now } = await call("clock.get", {});
+  const period = { id: warehouse.id, since: now, until: "2999-01-01T00:00:00.000Z" };
+  const { id } = (await call("destinations.sendAgain", period)) as { id: string };
+  await call("pipeline.settle", {});
+  expect(await call("jobs.get", { id })).toMatchObject({ total: 250, done: 250, retried: 250 });
+  const again = (await warehouse.received()).map(({ messageId }) => messageId).toSorted();
+  expect(again).toEqual([...ids, ...ids].toSorted());
+});

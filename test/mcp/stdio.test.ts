@@ -1,14 +1,16 @@
 /** `hookyard mcp` as an agent's program starts it, with the official client. */
 
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { test as base, describe, expect } from "vitest";
-import { serveLines } from "../../src/headless/mcp-stdio.ts";
+import { answerElsewhere, serveLines } from "../../src/headless/mcp-stdio.ts";
 import type { Reply } from "../../src/mcp/protocol.ts";
 import { hookyard } from "../command-line/command-line.ts";
 import { starting, until } from "../support/running-app.ts";
@@ -138,21 +140,27 @@ describe("lines", () => {
   const result: Answer = async () => ({ jsonrpc: "2.0", id: 1, result: {} });
 
   test("that are no JSON or too long are refused, and empty ones are passed over", async () => {
-    const answers = await answersTo(["", "{", `"${"x".repeat(1_000_001)}"`, "  "], result);
-    expect(answers).toMatchObject([{ error: { code: -32700 } }, { error: { code: -32600 } }]);
+    const lineOf = (length: number): string => `"${"x".repeat(length - 2)}"`;
+    const lines = ["", "{", lineOf(1_000_001), "  ", lineOf(1_000_000)];
+    expect(await answersTo(lines, result)).toMatchObject([
+      { error: { code: -32700 } },
+      { error: { code: -32600 } },
+      { result: {} },
+    ]);
   });
 
   test("are answered as the answers come, and a cancelled request is not", async () => {
     const aborted: unknown[] = [];
     const waiting: Answer = (message, caller) => {
       const { id } = message as { id: number };
-      if (id === 2) return Promise.resolve({ jsonrpc: "2.0", id, result: {} });
-      return new Promise((resolve) =>
-        caller.addEventListener("abort", () => {
-          aborted.push(id);
-          resolve({ jsonrpc: "2.0", id, result: {} });
-        }),
-      );
+      const { promise, resolve } = Promise.withResolvers<Reply>();
+      const answer = (): void => resolve({ jsonrpc: "2.0", id, result: {} });
+      caller.addEventListener("abort", () => {
+        aborted.push(id);
+        answer();
+      });
+      if (id === 2) answer();
+      return promise;
     };
     const call = (id: number): string =>
       JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call" });
@@ -174,4 +182,26 @@ describe("lines", () => {
     expect(await answersTo([call(1), call(2), call(1), cancel, call(3)], waiting)).toHaveLength(1);
     expect(aborted).toEqual([1, 1, 3]);
   });
+});
+
+test("a Hookyard that does not answer is looked for once more, and then the request fails", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  let looked = 0;
+  const { answer } = answerElsewhere(async () => {
+    looked += 1;
+    return { uiUrl: `http://127.0.0.1:${port}`, token: "t" };
+  });
+  const { signal } = new AbortController();
+  const request = { jsonrpc: "2.0", id: 7, method: "tools/list" };
+  expect(await answer(request, signal)).toMatchObject({
+    id: 7,
+    error: { message: expect.stringContaining("ECONNREFUSED") },
+  });
+  expect(looked).toBe(2);
+  expect(await answer({ jsonrpc: "2.0", method: "notifications/initialized" }, signal)).toBe(null);
+  expect(looked).toBe(4);
 });

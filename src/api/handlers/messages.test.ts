@@ -199,3 +199,27 @@ test.each([
     });
   },
 );
+
+test("of the messages that match a filter, the newest ten thousand are retried", async () => {
+  const pages: number[] = [];
+  const pipeline = {
+    clock: { state: () => ({ now: 0 }) },
+    configuration: { sources: () => [], destinations: () => [] },
+    queries: {
+      async messages(_filter: unknown, limit: number, before: number | null) {
+        const newest = before ?? 1_000_000;
+        pages.push(newest);
+        const items = Array.from({ length: limit }, (_, nth) => ({ id: newest - nth }));
+        return { items, total: 1_000_000, nextCursor: newest - limit };
+      },
+    },
+    deliveries: { retryableOf: (id: MessageRowId) => [id] },
+  } as unknown as Pipeline;
+  const retryAll = messageHandlers(pipeline)["messages.retryAll"];
+  expect(await retryAll({ filter: "", dryRun: true })).toEqual({ count: 10_000 });
+  expect(pages).toEqual(Array.from({ length: 50 }, (_, nth) => 1_000_000 - nth * 200));
+  const ids = [1, 2, 1] as MessageRowId[];
+  expect(await retryAll({ ids, dryRun: true })).toEqual({ count: 2 });
+  for (const wrong of [{}, { filter: "", ids }, { filter: "state:failing" }])
+    expect(await retryAll({ ...wrong, dryRun: true })).toMatchObject({ code: "invalid" });
+});

@@ -253,3 +253,29 @@ test("a commit has the messages of fewer users when they go to many destinations
   ]);
   expect(Math.max(...inMessages.flat())).toBeLessThanOrEqual(26);
 });
+
+test("one that no longer follows each event stays as it is when what it depends on changes", async () => {
+  const identified = (userId: string) => ({
+    type: "identify" as const,
+    userId,
+    text: JSON.stringify({ type: "identify", userId, traits: { plan: "pro" } }),
+  });
+  const cases = [
+    [{ event: "Bought" }, bought],
+    [{ trait: "plan", op: "is", value: "pro" }, identified],
+    [{ not: { event: "Bought" } }, identified],
+  ] as const;
+  for (const [of, happens] of cases) {
+    const app = startFailing();
+    const { id } = (await app.audiences.create({ ...live, rule: of })) as AudienceView;
+    await app.send(["ada"], happens);
+    expect(sizeOf(app)).toBe(1);
+    await app.audiences.update(id, { sync: "manual" });
+    await app.send(["bob"], happens);
+    expect(sizeOf(app)).toBe(1);
+    await app.audiences.update(id, { sync: "each-event" });
+    await app.activity.whenQuiet();
+    await app.send(["carl"], happens);
+    expect(sizeOf(app)).toBe(3);
+  }
+});

@@ -120,27 +120,8 @@ export function createNotifier({
     if (sent.length > 0) internalMessages.commit(sent);
   }
 
-  /** By the connected destinations, which are the same list until the configuration changes. */
-  const stepsOfLists = new WeakMap<readonly Destination[], number>();
-
-  /** An estimate of what it takes to route and write the calls that send a user's value. */
-  function stepsOfUser(computed: Computed): number {
-    const connected = connectedTo(computed);
-    let steps = stepsOfLists.get(connected);
-    if (steps === undefined) {
-      const sent = calls.filter((call) => connected.some((destination) => gets(destination, call)));
-      const weigh = createWeigher({ id: computed.row.sourceId }, connected);
-      steps = Math.max(1, sent.length) * addressesOfUser * weigh(bytesOfCall);
-      stepsOfLists.set(connected, steps);
-    }
-    return steps;
-  }
-
   return {
-    stepsOfUser,
-    /** Users whose values one turn of the event loop sends. */
-    usersPerTurn: (computed: Computed, most: number): number =>
-      Math.max(1, Math.min(most, Math.floor(stepsPerTurn / stepsOfUser(computed)))),
+    ...weighingUsers(connectedTo),
     differs: (
       { row }: Computed,
       { userId, value }: Pick<CurrentValue, "userId" | "value">,
@@ -194,6 +175,32 @@ export function createNotifier({
       });
       commit([{ computed, messages }]);
     },
+  };
+}
+
+/** What it costs to notify receivers of a user's value. */
+function weighingUsers(connectedTo: (computed: Computed) => readonly Destination[]) {
+  /** By the connected destinations, which are the same list until the configuration changes. */
+  const stepsOfLists = new WeakMap<readonly Destination[], number>();
+
+  /** An estimate of what it takes to route and write the calls that send a user's value. */
+  function stepsOfUser(computed: Computed): number {
+    const connected = connectedTo(computed);
+    let steps = stepsOfLists.get(connected);
+    if (steps === undefined) {
+      const sent = calls.filter((call) => connected.some((destination) => gets(destination, call)));
+      const weigh = createWeigher({ id: computed.row.sourceId }, connected);
+      steps = Math.max(1, sent.length) * addressesOfUser * weigh(bytesOfCall);
+      stepsOfLists.set(connected, steps);
+    }
+    return steps;
+  }
+
+  return {
+    stepsOfUser,
+    /** Users whose values one turn of the event loop sends. */
+    usersPerTurn: (computed: Computed, most: number): number =>
+      Math.max(1, Math.min(most, Math.floor(stepsPerTurn / stepsOfUser(computed)))),
   };
 }
 

@@ -370,13 +370,8 @@ test("a start goes on with a sync that a kill interrupted, and after a stop noth
   expect(await app.audiences.sync(id)).toMatchObject({ code: "stopping" });
 });
 
-/** An audience with so many users, and a first sync of a destination that has reached some. */
-async function startFirstSync(count: number) {
-  const app = startFailing();
-  const live = { name: "Buyers", rule, sync: "each-event" as const };
-  const { id } = (await app.audiences.create(live)) as { id: AudienceId };
-  const users = usersOf(count);
-  await app.send(users);
+/** Connects a destination that did not exist when the audience was created. */
+function connectLate(app: App, id: AudienceId) {
   const late = app.configuration.createDestination({
     name: "Late",
     sourceIds: [],
@@ -384,6 +379,17 @@ async function startFirstSync(count: number) {
   });
   if (!("id" in late)) throw new Error(late.message);
   const connected = app.audiences.update(id, { destinationIds: [late.id] });
+  return { late, connected };
+}
+
+/** An audience with so many users, and a first sync of a destination that has reached some. */
+async function startFirstSync(count: number) {
+  const app = startFailing();
+  const live = { name: "Buyers", rule, sync: "each-event" as const };
+  const { id } = (await app.audiences.create(live)) as { id: AudienceId };
+  const users = usersOf(count);
+  await app.send(users);
+  const { late, connected } = connectLate(app, id);
   while ((app.audiences.list()[0]?.firstSyncs[0]?.sent ?? 0) === 0) await nextTurn();
   const reached = (): unknown[] =>
     app.db
@@ -423,13 +429,7 @@ test("a cancelled first sync of a later destination waits for the next manual sy
   const { id } = (await app.audiences.create({ name: "List", members: usersOf(120) })) as {
     id: AudienceId;
   };
-  const late = app.configuration.createDestination({
-    name: "Late",
-    sourceIds: [],
-    webhooks: [{ url: "http://127.0.0.1/", headers: {} }],
-  });
-  if (!("id" in late)) throw new Error(late.message);
-  const connected = app.audiences.update(id, { destinationIds: [late.id] });
+  const { late, connected } = connectLate(app, id);
   const firstSyncs = (): unknown => app.audiences.list()[0]?.firstSyncs;
   while (JSON.stringify(firstSyncs()).includes('"sent":0')) await nextTurn();
   app.audiences.cancelSync(id);

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { isProblem } from "../../domain/problem.ts";
 import {
+  addressOf,
   keyInBody,
   keyInHeader,
   parseBody,
@@ -233,4 +234,14 @@ test("any message is itself again, with another id", () => {
       },
     ),
   );
+});
+
+test.each([
+  ["127.0.0.1", "127.0.0.1"],
+  ["::ffff:10.0.0.1", "10.0.0.1"],
+  ["fe80::ffff:1", "fe80::ffff:1"],
+  // The client has gone.
+  [undefined, null],
+])("a client at %s has the address %s", (remoteAddress, address) => {
+  expect(addressOf({ socket: { remoteAddress } as never })).toBe(address);
 });

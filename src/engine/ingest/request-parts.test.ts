@@ -53,6 +53,7 @@ function startQueue(refuse: (commit: number) => void = () => {}) {
   const activity = new Activity();
   const queue = new CommitQueue({
     store: {
+      inWritingTurn: setImmediate,
       commit(requests) {
         refuse(commits.length + 1);
         const before = store.newestRows().delivery;
@@ -95,6 +96,20 @@ test("a request with more than 8,000 rows is committed in parts of 5,000, each a
     expect(Buffer.from(store.message(id)?.raw ?? []).toString()).toBe(items[place]);
   expectConsistent(db);
   await activity.whenQuiet();
+});
+
+test("a message that fills a part alone is not in the part of the one after it", async () => {
+  const items = seen(2);
+  const parts: [body: string, rest: string | null][] = [];
+  for await (const { body, rest } of partsOf(batchOf(items, 5000)))
+    parts.push([Buffer.from(body).toString(), rest && Buffer.from(rest).toString()]);
+  const [first = "", second = ""] = items.map(
+    (item) => `{"context":{"a":1},"batch":[ ${item} ],"sentAt":null}`,
+  );
+  expect(parts).toEqual([
+    [first, second],
+    [second, null],
+  ]);
 });
 
 test("requests that arrive meanwhile are committed between the parts, and large ones in order", async () => {

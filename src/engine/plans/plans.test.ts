@@ -6,7 +6,7 @@ import type { JsonObject } from "../../domain/json.ts";
 import { defaultPlanSettings } from "../../domain/tracking-plan.ts";
 import { isProblem } from "../../domain/problem.ts";
 import { nextTurn } from "../real-time.ts";
-import { checkPlan, planFrom, preparePlan, preparePlans } from "./plans.ts";
+import { checkPlan, planFrom, preparePlan, preparePlans, weightOfPlan } from "./plans.ts";
 
 const planOf = (event: string, rules: number) => ({
   schemas: Object.fromEntries(
@@ -82,6 +82,37 @@ test("what is compiled for a rule is released with it", async () => {
 test("a plan with a rule that cannot be checked is refused before it is given", async () => {
   const wrong = await preparePlan({ schemas: { Good: {}, Bad: { type: "any" } } });
   expect(wrong?.message).toContain("The rule for Bad is no valid JSON Schema");
+});
+
+test.each([
+  "http://json-schema.org/draft-07/schema#",
+  "https://json-schema.org/draft/2020-12/schema",
+])(
+  "a rule is refused that is no schema of %s, also where it could be compiled",
+  async ($schema) => {
+    const schema = (minLength: number) => ({ $schema, properties: { a: { minLength } } });
+    expect(await preparePlan({ schemas: { Bought: schema(1) } })).toBe(null);
+    const wrong = await preparePlan({ schemas: { Bought: schema(-1) } });
+    expect(wrong?.message).toContain("The rule for Bought is no valid JSON Schema");
+  },
+);
+
+test("a plan makes messages heavier by its size, its patterns and what it asks of each element", () => {
+  const weightOf = (schema: JsonObject, bytes: number): number => {
+    const plan = planFrom({ schemas: { Bought: schema } }, null);
+    if (plan === null || isProblem(plan)) throw new Error("no plan");
+    return weightOfPlan(plan, bytes);
+  };
+  const size = { allOf: Array.from({ length: 300 }, (_, nth) => ({ required: [`m${nth}`] })) };
+  const patterns = { properties: { a: { type: "string", pattern: "^[a-z]+$" } } };
+  const elements = { properties: { a: { items: { type: "number", minimum: 1, maximum: 9 } } } };
+  for (const schema of [{}, patterns, elements]) expect(weightOf(schema, 1000)).toBe(0);
+  expect(weightOf(size, 1000)).toBeGreaterThan(10);
+  for (const schema of [patterns, elements])
+    expect(weightOf(schema, 500_000)).toBeGreaterThan(weightOf(schema, 250_000));
+  expect(weightOf(elements, 500_000)).toBeGreaterThan(0);
+  // Checks are given up before they cost more than so many steps.
+  expect(weightOf(patterns, 1e12)).toBe(5_900);
 });
 
 const bought = (properties: JsonObject) =>

@@ -357,7 +357,8 @@ test("share leaves nothing behind but its file, and whoever opens that nothing a
 
   const opened = run(file);
   await expect.poll(() => opened.said.out).toMatch(/ {2}Inspector {2}http:\/\/127\.0\.0\.1:\d+\//);
-  expect(readdirSync(temporary)).toHaveLength(1);
+  // The page that passes the token on, written after the line.
+  await expect.poll(() => readdirSync(temporary)).toHaveLength(1);
   const [, port = ""] = /:(\d+)\//.exec(opened.said.out) ?? [];
   expect(await run(file, "--no-open", "--ui-port", port).ended).toMatchObject({
     code: 1,

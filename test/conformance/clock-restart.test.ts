@@ -151,7 +151,14 @@ describe("the wall clock", () => {
     const schedule = { kind: "list" as const, delaysMs: [60_000, 3_600_000] };
     await app.call("retryProfiles.create", { name: "soon", schedule, jitter: 0 });
     await app.destination([receiver.url], { retryProfile: "soon" });
+    // Its retry is due first, and wakes the clock.
+    const atOnce = { kind: "list" as const, delaysMs: [1000, 3_600_000] };
+    await app.call("retryProfiles.create", { name: "at-once", schedule: atOnce, jitter: 0 });
+    const other = await app.call("sources.create", { name: "Other" });
+    const waking = { sourceIds: [other.id], retryProfile: "at-once" };
+    await app.destination([receiver.url], waking);
     await app.sendMany(30);
+    await app.ingest("/v1/track", { userId: "u", event: "Waking" }, other.writeKey);
     await app.settle();
     await setWall(600_000, async () => {
       await until(async () => (await app.delivery("msg_000000001")).reason === "overdue");

@@ -302,8 +302,8 @@ describe("a held attempt", () => {
   });
 
   test.for([
-    ["are answered in time", [{ do: "answer", delayMs: 3000 }], "success", 3000],
-    ["drip in time", [{ do: "drip", body: "dripping", forMs: 3000 }], "success", 3000],
+    ["are answered in time", [{ do: "answer", delayMs: 1000 }], "success", 1000],
+    ["drip in time", [{ do: "drip", body: "dripping", forMs: 1000 }], "success", 1000],
     ["are answered too late", [{ do: "answer", delayMs: 5200 }], "timeout", 5000],
     ["drip for too long", [{ do: "drip", body: "dripping", forMs: 5200 }], "timeout", 5000],
   ] as const)(

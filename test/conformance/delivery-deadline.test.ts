@@ -5,7 +5,13 @@
 
 import type { ServerResponse } from "node:http";
 import { describe, expect, test as base } from "vitest";
-import { outcomeOf, outcomesByWebhook, starting, until } from "../support/running-app.ts";
+import {
+  outcomeOf,
+  outcomesByWebhook,
+  starting,
+  until,
+  type RunningApp,
+} from "../support/running-app.ts";
 import type { ReceivedRequest } from "../support/webhook-receiver.ts";
 
 const test = base.extend("start", starting);
@@ -30,15 +36,21 @@ const afterMessage =
     setTimeout(() => answerLate(response), Date.parse(timestamp) + ms - Date.now());
   };
 
+/** For a machine on which the next round may come before a test has looked. */
+async function tryingOnce({ call }: RunningApp): Promise<{ retryProfile: string }> {
+  const schedule = { kind: "list" as const, delaysMs: [3_600_000] };
+  return { retryProfile: (await call("retryProfiles.create", { name: "once", schedule })).name };
+}
+
 describe.concurrent("the five seconds", () => {
-  test("accept an answer after 3 s and end an attempt whose answer takes 5.5 s", async ({
+  test("accept an answer after 1 s and end an attempt whose answer takes 5.5 s", async ({
     start,
   }) => {
     const app = await start.app();
-    const late = await start.receiver(afterMessage(3000));
+    const late = await start.receiver(afterMessage(1000));
     const tooLate = await start.receiver(after(5500));
     await app.destination([late.url]);
-    await app.destination([tooLate.url]);
+    await app.destination([tooLate.url], await tryingOnce(app));
     const id = await app.send();
     await app.settle();
     const [accepted, timedOut] = (await app.message(id)).deliveries;
@@ -47,7 +59,7 @@ describe.concurrent("the five seconds", () => {
       state: "delivered",
       attempts: [{ outcome: "success", simulated: false, response: { body: "late" } }],
     });
-    expect(accepted?.attempts[0]?.durationMs).toBeGreaterThanOrEqual(2500);
+    expect(accepted?.attempts[0]?.durationMs).toBeGreaterThanOrEqual(500);
     expect(timedOut).toMatchObject({
       state: "waiting",
       attempts: [
@@ -75,7 +87,7 @@ describe.concurrent("the five seconds", () => {
       const drip = setInterval(() => response.write("."), 200);
       response.on("close", () => clearInterval(drip));
     });
-    await app.destination([receiver.url]);
+    await app.destination([receiver.url], await tryingOnce(app));
     const id = await app.send();
     await app.settle();
     const delivery = await app.delivery(id);
@@ -96,10 +108,10 @@ describe.concurrent("the five seconds", () => {
   test("are the same where nobody speaks", async ({ start }) => {
     const app = await start.app();
     const silent = await start.rawReceiver({ onConnection: (socket) => socket.pause() });
-    await app.destination([
-      `http://127.0.0.1:${silent.port}/`,
-      `https://127.0.0.1:${silent.port}/`,
-    ]);
+    await app.destination(
+      [`http://127.0.0.1:${silent.port}/`, `https://127.0.0.1:${silent.port}/`],
+      await tryingOnce(app),
+    );
     const id = await app.send();
     await app.settle();
     expect((await app.delivery(id)).attempts.map(outcomeOf)).toEqual(["1: timeout", "1: timeout"]);

@@ -24,6 +24,8 @@ export type Recorded = {
   /** Null when it has been deleted. */
   destination: DestinationAnswer | null;
   profile: RetryProfile;
+  /** Whether a test endpoint answers here by itself: how long it takes is in its program alone. */
+  isAnsweredHere: (url: string) => boolean;
   seed: number;
   jitter: boolean;
   vendor: string;
@@ -188,7 +190,7 @@ const slowMs = 100;
 const forever = 1_000_000;
 
 function programOf({
-  recorded: { delivery },
+  recorded: { delivery, isAnsweredHere },
   webhookId,
   about,
   answer,
@@ -205,6 +207,13 @@ function programOf({
   const own = delivery.attempts.filter((attempt) => attempt.webhookId === webhookId);
   const steps: (ProgramStep & { times: number })[] = [];
   let isApart = false;
+  const delayOf = ({ outcome, durationMs, simulated, webhookUrl }: AttemptAnswer) =>
+    outcome === "timeout" ||
+    outcome === "tls_error" ||
+    durationMs < slowMs ||
+    (!simulated && isAnsweredHere(webhookUrl))
+      ? {}
+      : { delay: formatDuration(Math.round(durationMs)) };
   for (const attempt of own) {
     const isChanged = attempt === about;
     const step: ProgramStep =
@@ -231,11 +240,6 @@ function programOf({
 
 function isSame({ times: _, ...one }: ProgramStep, other: ProgramStep): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
-}
-
-function delayOf({ outcome, durationMs }: AttemptAnswer): { delay?: string } {
-  if (outcome === "timeout" || outcome === "tls_error" || durationMs < slowMs) return {};
-  return { delay: formatDuration(Math.round(durationMs)) };
 }
 
 function stepsOf(recorded: Recorded, destination: string): Step[] {

@@ -152,6 +152,18 @@ describe("what if an attempt had been answered differently", () => {
     expect((await ask(message, 1, { status: 200 })).changedLine).toBeNull();
   });
 
+  test("leaves out the time that a busy machine takes", async () => {
+    await destinationAt({ billing: [{ do: "answer" }] });
+    const busy = setInterval(() => {
+      for (const end = performance.now() + 150; performance.now() < end;);
+    });
+    await send("A");
+    clearInterval(busy);
+    const message = await messageOf("A");
+    expect(message.deliveries[0]?.attempts[0]?.durationMs).toBeGreaterThan(150);
+    expect((await ask(message, 1, { status: 503 })).text).not.toContain("delay:");
+  });
+
   test("sends nothing to the webhooks, and changes nothing here", async () => {
     const { destination } = await destinationAt({
       billing: [{ do: "answer", status: 503, times: 2 }, { do: "answer" }],

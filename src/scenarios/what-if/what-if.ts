@@ -103,6 +103,9 @@ async function recordedOf(
   const profiles = (await own.call("retryProfiles.list", {})).items;
   const { seed, jitter, vendor } = await own.call("settings.get", {});
   const { now } = await own.call("clock.get", {});
+  const endpoints = (await own.call("endpoints.list", {})).items.filter(
+    ({ steps }) => !steps.some((step) => step.do === "forward"),
+  );
   const whole =
     delivery.payload === "" && delivery.payloadSize > 0
       ? await own.call("deliveries.get", { id: delivery.id })
@@ -118,6 +121,7 @@ async function recordedOf(
     },
     destination,
     profile: profileOf(profiles, destination?.retryProfile),
+    isAnsweredHere: (url) => endpoints.some((one) => one.url === url || one.tlsUrl === url),
     seed,
     jitter,
     vendor,

@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { program } from "../../test/support/program.ts";
 
-const cli = fileURLToPath(new URL("./cli.ts", import.meta.url));
 const { version } = JSON.parse(
   readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
 ) as { version: string };
@@ -24,7 +23,7 @@ function hookyardOn(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<Ended> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [...node, cli, ...args], { env });
+    const child = spawn(process.execPath, [...node, program, ...args], { env });
     let out = "";
     let err = "";
     child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
@@ -70,7 +69,7 @@ test.each([
   ["stdout", ["--help"], 0],
   ["stderr", ["dance"], 2],
 ] as const)("nobody who reads its %s is no reason to fail", async (stream, args, wanted) => {
-  const child = spawn(process.execPath, [cli, ...args]);
+  const child = spawn(process.execPath, [program, ...args]);
   child[stream].destroy();
   expect(await new Promise((resolve) => child.on("close", resolve))).toBe(wanted);
 });

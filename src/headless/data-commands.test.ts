@@ -15,13 +15,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { call, startHookyard, type Addresses } from "../../test/crash/hookyard-process.ts";
 import { startLoad } from "../../test/crash/load.ts";
-
-const cli = fileURLToPath(new URL("./cli.ts", import.meta.url));
+import { program } from "../../test/support/program.ts";
 
 function temporary(): string {
   const path = mkdtempSync(join(tmpdir(), "hookyard-doctor-"));
@@ -31,7 +29,7 @@ function temporary(): string {
 
 function hookyard(...args: string[]): Promise<{ code: number; out: string; err: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [cli, ...args], (error, out, err) =>
+    execFile(process.execPath, [program, ...args], (error, out, err) =>
       resolve({ code: error === null ? 0 : Number(error.code), out, err }),
     );
   });

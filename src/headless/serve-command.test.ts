@@ -19,8 +19,8 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { certificate } from "../../test/support/raw-receiver.ts";
 import { startReceiver } from "../../test/support/webhook-receiver.ts";
+import { program } from "../../test/support/program.ts";
 
-const cli = fileURLToPath(new URL("./cli.ts", import.meta.url));
 const freePorts = [
   "--ingest-port",
   "0",
@@ -45,7 +45,7 @@ afterEach(async () => {
 const serve = (...flags: string[]) => serveIn({}, ...flags);
 
 function serveIn(environment: Record<string, string>, ...flags: string[]) {
-  const child = spawn(process.execPath, [cli, "serve", ...flags], {
+  const child = spawn(process.execPath, [program, "serve", ...flags], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...environment },
   });

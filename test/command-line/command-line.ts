@@ -1,18 +1,16 @@
 /** `hookyard` as a program of its own, and what it must print with `--json`. */
 
 import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { z } from "zod";
 import { type verbAnswers, verbSchema } from "./answers.ts";
-
-const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
+import { program } from "../support/program.ts";
 
 type Ended = { code: number | null; out: string; err: string };
 type RunOptions = { env?: Record<string, string>; input?: string; cwd?: string };
 
 export function hookyard(args: readonly string[], { env, input, cwd }: RunOptions = {}) {
-  const child = spawn(process.execPath, [cli, ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     env: { ...process.env, ...env },
     ...(cwd === undefined ? {} : { cwd }),
   });

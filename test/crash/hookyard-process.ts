@@ -3,9 +3,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { program } from "../support/program.ts";
 
-const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
 const anyPorts = ["--ingest-port", "--ui-port", "--endpoints-port", "--endpoints-tls-port"].flatMap(
   (flag) => [flag, "0"],
 );
@@ -35,7 +34,7 @@ export function startHookyard(
   { ports = anyPorts, env = {}, cwd }: Surroundings = {},
 ): HookyardProcess {
   const all = ["serve", "--data", data, "--json", ...ports, ...flags];
-  const child = spawn(process.execPath, [cli, ...all], {
+  const child = spawn(process.execPath, [program, ...all], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },
     ...(cwd === undefined ? {} : { cwd }),

@@ -7,16 +7,15 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { createApp } from "../../src/app.ts";
 import type { AnswerOf, CallName, InputOf } from "../../src/contract/contract.ts";
 import { createControlPort } from "../../src/headless/http-api.ts";
 import { createStaticPages } from "../../src/headless/static-pages.ts";
+import { program } from "../support/program.ts";
 
 const token = "t".repeat(43);
-const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
 
 async function startProgram() {
   const reported: unknown[] = [];
@@ -50,7 +49,7 @@ async function startProgram() {
     [/http:\/\/127\.0\.0\.1:4701/g, uiUrl],
     [/http:\/\/127\.0\.0\.1:4702/g, addresses.endpointsUrl],
     [/~\/\.local\/share\/hookyard/g, folder],
-    [/npx hookyard/g, `"${process.execPath}" "${cli}"`],
+    [/npx hookyard/g, `"${process.execPath}" "${program}"`],
   ];
   return {
     /**

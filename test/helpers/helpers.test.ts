@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { program } from "../support/program.ts";
 
 const helpers = fileURLToPath(new URL("../../resources/helpers/", import.meta.url));
-const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
 
 /** Whether a language is here; if not, why its helper is not tried. */
 function isHere(name: string, command: string, args: string[]): boolean {
@@ -31,15 +31,15 @@ function projectWith(helper: string, path: string, files: Record<string, string>
 
 /** Like npx, it passes no signal on. `log` says which programs began and which ended by themselves. */
 function run(command: string, args: string[], cwd: string): Promise<{ code: number; out: string }> {
-  const program = join(cwd, "program");
+  const script = join(cwd, "program");
   writeFileSync(
-    program,
-    `#!/bin/sh\ntrap "" INT\necho began >> "${cwd}/log"\n"${process.execPath}" "${cli}" "$@"\necho ended $? >> "${cwd}/log"\n`,
+    script,
+    `#!/bin/sh\ntrap "" INT\necho began >> "${cwd}/log"\n"${process.execPath}" "${program}" "$@"\necho ended $? >> "${cwd}/log"\n`,
     { mode: 0o755 },
   );
   const env = {
     ...process.env,
-    HOOKYARD_COMMAND: program,
+    HOOKYARD_COMMAND: script,
     GOFLAGS: "-mod=mod",
     GOTOOLCHAIN: "local",
   };

@@ -7,7 +7,6 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { test as base, describe, expect } from "vitest";
 import { answerElsewhere, serveLines } from "../../src/headless/mcp-stdio.ts";
@@ -15,15 +14,15 @@ import type { Reply } from "../../src/mcp/protocol.ts";
 import { hookyard } from "../command-line/command-line.ts";
 import { starting, until } from "../support/running-app.ts";
 import { createClient, textOf } from "./agent.ts";
+import { program } from "../support/program.ts";
 
 const test = base.extend("start", starting);
-const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
 
 /** What the client starts, and what it says on standard error. */
 async function connected(revision: string, data: string, env: Record<string, string> = {}) {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [cli, "mcp", "--data", data],
+    args: [program, "mcp", "--data", data],
     env: { ...(process.env as Record<string, string>), ...env },
     stderr: "pipe",
   });
@@ -41,7 +40,7 @@ function serving(data: string, onTestFinished: (run: () => Promise<void>) => voi
     `--${of}-port`,
     "0",
   ]);
-  const child = spawn(process.execPath, [cli, "serve", "--json", "--data", data, ...ports], {
+  const child = spawn(process.execPath, [program, "serve", "--json", "--data", data, ...ports], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ready = new Promise<{ ingestUrl: string }>((resolve) =>

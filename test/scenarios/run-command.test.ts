@@ -6,7 +6,6 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -14,6 +13,7 @@ import type { ScenarioReport } from "../../src/contract/scenarios.ts";
 import { shareApi } from "../../src/share/share-file.ts";
 import { readXml, wrongWithJunit } from "./junit-schema.ts";
 import { runHookyard, startHookyard } from "./run-hookyard.ts";
+import { program } from "../support/program.ts";
 
 let directory: string;
 beforeEach(async () => {
@@ -384,10 +384,9 @@ steps:
       await readFile(new URL("../../resources/action/action.yml", import.meta.url), "utf8"),
     ) as { runs: { steps: { run: string; shell: string; env: Record<string, string> }[] } };
     const [step] = action.runs.steps;
-    const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
     await writeFile(
       join(directory, "npx"),
-      `#!/bin/sh\n[ "$1 $2" = "--no-install hookyard" ] || exit 9\nshift 2\nexec "${process.execPath}" "${cli}" "$@"\n`,
+      `#!/bin/sh\n[ "$1 $2" = "--no-install hookyard" ] || exit 9\nshift 2\nexec "${process.execPath}" "${program}" "$@"\n`,
       { mode: 0o755 },
     );
     expect(Object.values(step?.env ?? {})).toEqual(["${{ inputs.files }}", "${{ inputs.junit }}"]);

@@ -1,9 +1,7 @@
 /** The command line as a process of its own. */
 
 import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
-
-const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
+import { program } from "../support/program.ts";
 
 type Ended = { code: number | null; out: string; err: string };
 
@@ -23,7 +21,7 @@ export function startHookyard(
   said(): string;
   end(): void;
 } {
-  const child = spawn(process.execPath, [cli, ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     ...(cwd === undefined ? {} : { cwd }),
     env: { ...process.env, NO_COLOR: "1", GITHUB_ACTIONS: "", ...env },
   });

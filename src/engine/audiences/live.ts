@@ -73,7 +73,7 @@ export function createLive({ store, registry, notifier, causes, clock }: LiveOpt
             add(computed, { userId, ...valueOf(definition, facts, now) });
         }
       }
-      notifier.notify(values, causes.ofEvents(changes));
+      if (values.size > 0) notifier.notify(values, causes.ofEvents(changes));
       for (const change of joined) sendToNewEmails(change, before);
     },
   };

@@ -5,6 +5,7 @@ import type { DeliveryState } from "../../domain/states.ts";
 import { moveTo, openTestStore, request, startOfTime } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity } from "../clock/activity.ts";
+import { createConfiguration } from "../configuration.ts";
 import { nextTurn } from "../real-time.ts";
 import { createDeliveries } from "./deliveries.ts";
 
@@ -21,12 +22,17 @@ function startDeliveries(failed: number) {
   onTestFinished(() => changes.stop());
   const activity = new Activity();
   const seen = { kicks: 0, reported: [] as unknown[], noted: [] as string[] };
+  const clock = createSteppedClock(startOfTime);
+  const configuration = createConfiguration({
+    ...{ store, changes, now: () => clock.now() },
+    onChange: () => {},
+    onDestinationDeleted: () => {},
+  });
   const deliveries = createDeliveries({
-    store,
-    clock: createSteppedClock(startOfTime),
+    ...{ store, configuration, clock },
     activity,
     changes: { ...changes, note: (area, id) => void seen.noted.push(`${area} ${id}`) },
-    kick: () => void (seen.kicks += 1),
+    scheduler: { kick: () => void (seen.kicks += 1) },
     report: (error) => seen.reported.push(error),
   });
   const one = {

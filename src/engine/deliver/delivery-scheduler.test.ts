@@ -55,7 +55,7 @@ async function startScheduler(
     report: (error) => reported.push(error),
   });
   const deliveries = createDeliveries({
-    ...{ store, clock, activity, changes, kick: () => scheduler.kick() },
+    ...{ store, configuration, clock, activity, changes, scheduler },
     report: (error) => reported.push(error),
   });
   onTestFinished(async () => {

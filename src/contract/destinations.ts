@@ -4,8 +4,9 @@ import {
   batchKeys,
   destinationKinds,
   mappingMethods,
+  filterActions,
+  sampleBys,
 } from "../domain/configuration.ts";
-import { filterActions, sampleBys } from "../domain/destination-filter.ts";
 import { destinationIds, endpointIds, messageIds, sourceIds, webhookIds } from "../domain/ids.ts";
 import { defineCall } from "./call.ts";
 import { maxConditionLength } from "./conditions.ts";

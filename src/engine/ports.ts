@@ -19,9 +19,8 @@ import type {
   Outcome,
   PlanState,
 } from "../domain/states.ts";
-import type { PlanViolation } from "../domain/tracking-plan.ts";
 import type { ClockMode } from "./clock/clock.ts";
-import type { Decision, MappedRequest, RoutedMessage } from "./route/decision.ts";
+import type { Decision, MappedRequest, RoutedMessage, PlanViolation } from "./route/decision.ts";
 
 export type StoredClock = {
   now: number;

@@ -6,7 +6,7 @@ import {
   webhookWithoutCredentials,
 } from "../../domain/credentials.ts";
 import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
-import type { Destination, Step } from "../../domain/configuration.ts";
+import type { Destination, Step, SourcePlan } from "../../domain/configuration.ts";
 import type {
   Configuration,
   DestinationDraft,
@@ -15,7 +15,6 @@ import type {
 } from "../../engine/pipeline.ts";
 import { preparePlan, rulesOf } from "../../engine/plans/plans.ts";
 import { nextTurn } from "../../engine/real-time.ts";
-import type { SourcePlan } from "../../domain/tracking-plan.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import {
   audienceEntries,

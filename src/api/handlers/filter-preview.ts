@@ -1,7 +1,7 @@
 /** What filters of a destination would do with its last messages, by the routing of the pipeline. */
 
-import type { Destination } from "../../domain/configuration.ts";
-import { wrongFilter, type DestinationFilter } from "../../domain/destination-filter.ts";
+import type { Destination, DestinationFilter } from "../../domain/configuration.ts";
+import { wrongFilter } from "../../domain/destination-filter.ts";
 import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
 import type { MessageType } from "../../domain/states.ts";

@@ -16,8 +16,7 @@ import { nameWords, valueWords } from "../../domain/explain.ts";
 import type { DestinationId } from "../../domain/ids.ts";
 import type { Json } from "../../domain/json.ts";
 import type { ProfileChange, ProfileStore } from "../profile-ports.ts";
-import type { CauseOf, UserValue } from "./notifier.ts";
-import type { Computed } from "./registry.ts";
+import type { Computed, CauseOf, UserValue } from "./registry.ts";
 
 type CausesOptions = {
   store: Pick<ProfileStore, "facts" | "profileWithUser" | "user">;

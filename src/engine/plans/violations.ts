@@ -3,7 +3,7 @@
 import type { ErrorObject } from "ajv";
 import type { Json, JsonObject } from "../../domain/json.ts";
 import { memberAt, memberPath } from "../../domain/member-path.ts";
-import type { PlanViolation } from "../../domain/tracking-plan.ts";
+import type { PlanViolation } from "../route/decision.ts";
 
 /** More of one message nobody reads. */
 export const maxViolations = 20;

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { causeReasons } from "../domain/cause.ts";
 import {
   audienceIds,
   computedTraitIds,
@@ -9,7 +8,7 @@ import {
   sourceIds,
 } from "../domain/ids.ts";
 import { filterKeys } from "../domain/message-filter.ts";
-import { messageStates, outcomes, planStates } from "../domain/states.ts";
+import { messageStates, outcomes, planStates, causeReasons } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { deliveryDetails, job, mappingDecision } from "./deliveries.ts";
 import {

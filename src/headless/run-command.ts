@@ -192,8 +192,7 @@ async function shareRun(
   pipeline: Kept,
   { version, root, file }: { version: string; root: string; file: string },
 ): Promise<void> {
-  const { collectShare } = await import("../share/share-file.ts");
-  const { writeShare, writtenText } = await import("./share-command.ts");
+  const { collectShare, writeShare, writtenText } = await import("../share/share-file.ts");
   const lines = await collectShare({
     ...pipeline,
     version,

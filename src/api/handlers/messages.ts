@@ -13,7 +13,7 @@ import {
 import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
 import { explainMismatch } from "../../domain/signature-mismatch.ts";
 import { sign, signatureKey } from "../../domain/signature.ts";
-import type { Configuration, Pipeline, RetryJob } from "../../engine/pipeline.ts";
+import type { Configuration, Pipeline } from "../../engine/pipeline.ts";
 import type {
   AttemptRecord,
   DeliveryDetails,
@@ -27,6 +27,7 @@ import { causeIn } from "../../engine/ingest/internal-messages.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import { jsonSize, maxAnswerBytes, noBytes, withinAnswer, withinRoom } from "./answer-size.ts";
 import { messageFilterOf, suggestedValues } from "./message-filters.ts";
+import { jobAnswer } from "./delivery-overview.ts";
 
 /** Only what was rejected can be larger than a message may be. */
 const maxRawBytes = 65_536;
@@ -246,10 +247,6 @@ function explainedSignature(
     ? `The first element of the batch: ${signed.length} of ${payload.length} bytes, after the opening bracket.`
     : `The whole body: ${payload.length} bytes.`;
   return { signature, from: isBatch ? 1 : 0, length: signed.length, covers, cause, sentence };
-}
-
-export function jobAnswer(job: RetryJob) {
-  return { ...job, count: job.total };
 }
 
 /**

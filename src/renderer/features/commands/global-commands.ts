@@ -18,12 +18,12 @@ import { fiveMinutes, openStory } from "../../stores/story.ts";
 import { newAudience } from "../audiences/audiences-view.tsx";
 import { createClient } from "../clients/clients-view.tsx";
 import { deleteUsers } from "../deletions/deletions-view.tsx";
-import { newDestination } from "../destinations/destinations-view.tsx";
 import { createEndpoint } from "../endpoints/endpoint-editor.tsx";
 import { addScenario } from "../scenarios/scenarios-view.tsx";
 import { themeCommands } from "../settings/settings-view.tsx";
 import { openShareDialog } from "../share/share-dialog.tsx";
 import { createSource } from "../sources/sources-view.tsx";
+import { newDestination } from "../destinations/destination-draft.ts";
 
 const minuteMs = 60_000;
 

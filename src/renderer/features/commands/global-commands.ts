@@ -23,7 +23,7 @@ import { addScenario } from "../scenarios/scenarios-view.tsx";
 import { themeCommands } from "../settings/settings-view.tsx";
 import { openShareDialog } from "../share/share-dialog.tsx";
 import { createSource } from "../sources/sources-view.tsx";
-import { newDestination } from "../destinations/destination-draft.ts";
+import { newDestination } from "../destinations/destinations-view.tsx";
 
 const minuteMs = 60_000;
 

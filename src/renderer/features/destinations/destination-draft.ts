@@ -5,7 +5,7 @@
 
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { checkHeader, checkWebhookUrl } from "../../../domain/webhook-rules.ts";
-import { draftStore, newId } from "../../stores/drafts.ts";
+import { draftStore } from "../../stores/drafts.ts";
 import {
   type MappingDraft,
   mappingDraftOf,
@@ -14,10 +14,6 @@ import {
   newMapping,
   problemsOfMapping,
 } from "./mapping-draft.ts";
-import { usePlace } from "../../stores/place.ts";
-
-export const newDestination = (): void =>
-  usePlace.getState().go({ view: "destinations", path: [newId] });
 
 export type Destination = AnswerOf<"destinations.get">;
 

@@ -10,10 +10,13 @@ import { newId, useDraftsOnlyOf } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { openOf, usePlace } from "../../stores/place.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
-import { draftOf, newDraft, useDrafts, newDestination } from "./destination-draft.ts";
+import { draftOf, newDraft, useDrafts } from "./destination-draft.ts";
 import { DestinationEditor } from "./destination-editor.tsx";
 import { DestinationEvidence } from "./destination-evidence.tsx";
 import "./destinations.css";
+
+export const newDestination = (): void =>
+  usePlace.getState().go({ view: "destinations", path: [newId] });
 
 export function DestinationsView() {
   const { answer, error } = useLive("destinations.list", {});

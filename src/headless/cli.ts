@@ -6,13 +6,12 @@
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { Invocation } from "./flags.ts";
 
 const oldestNode = 24;
 
-type Options = { args: string[]; root: string; version: string };
-
 /** Each is loaded on first use. */
-const runs: Record<string, (options: Options) => Promise<number>> = {
+const runs: Record<string, (options: Invocation) => Promise<number>> = {
   serve: async (options) => (await import("./serve-command.ts")).serveCommand(options),
   run: async (options) => (await import("./run-command.ts")).runCommand(options),
   check: async (options) => (await import("./check-command.ts")).checkCommand(options),

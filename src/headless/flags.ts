@@ -37,6 +37,9 @@ export type Command<Of extends Flags = Flags> = {
   exits: Readonly<Record<number, string>>;
 };
 
+/** What a command is started with: what was typed after its name, where the program is, its version. */
+export type Invocation = { args: string[]; root: string; version: string };
+
 export function defineCommand<const Of extends Flags>(command: Command<Of>): Command<Of> {
   return command;
 }

@@ -12,12 +12,10 @@ import { isProblem } from "../domain/problem.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
 import { collectShare, shareApi, writeShare, writtenText } from "../share/share-file.ts";
 import { defaultDataDirectory, openShare, share } from "./commands.ts";
-import { endEarly, readFlags, wholeNumber } from "./flags.ts";
+import { endEarly, readFlags, wholeNumber, type Invocation } from "./flags.ts";
 import { openInspector } from "./open-inspector.ts";
 
-type Host = { args: string[]; root: string; version: string };
-
-export async function shareCommand({ args, root, version }: Host): Promise<number> {
+export async function shareCommand({ args, root, version }: Invocation): Promise<number> {
   const read = readFlags(share, args);
   if (read === "help" || "wrong" in read) return endEarly(read, share);
   const [file, ...more] = read.positionals;

@@ -5,9 +5,9 @@ import type { DeliveryState } from "../../domain/states.ts";
 import { moveTo, openTestStore, request, startOfTime } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity } from "../clock/activity.ts";
-import { createConfiguration } from "../configuration.ts";
 import { nextTurn } from "../real-time.ts";
 import { createDeliveries } from "./deliveries.ts";
+import { openConfiguration } from "../configuration.fixture.ts";
 
 /** Two destinations, and so many failed deliveries of the first. */
 function startDeliveries(failed: number) {
@@ -23,11 +23,7 @@ function startDeliveries(failed: number) {
   const activity = new Activity();
   const seen = { kicks: 0, reported: [] as unknown[], noted: [] as string[] };
   const clock = createSteppedClock(startOfTime);
-  const configuration = createConfiguration({
-    ...{ store, changes, now: () => clock.now() },
-    onChange: () => {},
-    onDestinationDeleted: () => {},
-  });
+  const configuration = openConfiguration({ store, clock, changes });
   const deliveries = createDeliveries({
     ...{ store, configuration, clock },
     activity,

@@ -9,7 +9,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { linearPattern } from "../../domain/linear-pattern.ts";
-import { sizeOfSchema, type SchemaSize } from "../../domain/schema-size.ts";
+import { sizeOfSchema, type SchemaSize, membersByName } from "../../domain/schema-size.ts";
 import { ruleName, type PlanRule } from "../../domain/tracking-plan.ts";
 
 /** Steps of patterns in one message: some 30 ms. */
@@ -147,14 +147,6 @@ export function compileRule(rule: PlanRule): CompiledRule | string {
   }
 }
 
-const byName: ReadonlySet<string> = new Set([
-  "properties",
-  "patternProperties",
-  "definitions",
-  "$defs",
-  "dependencies",
-  "dependentSchemas",
-]);
 const values: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
 /** Exports have ids that are none, such as `/properties/total`; references do not use them. */
 const dropped: ReadonlySet<string> = new Set(["$schema", "$id", "id", "$anchor", "$dynamicAnchor"]);
@@ -178,7 +170,7 @@ function cleaned(schema: JsonObject): JsonObject {
       }
     if (values.has(keyword)) return [[keyword, value]];
     if (value === null || (keyword === "nullable" && !isNullable(schema))) return [];
-    if (byName.has(keyword) && isObject(value))
+    if (membersByName.has(keyword) && isObject(value))
       return [
         [
           keyword,

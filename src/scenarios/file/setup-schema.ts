@@ -24,7 +24,7 @@ import {
 } from "../../domain/configuration.ts";
 import { audienceCalls, parities } from "../../domain/configuration.ts";
 import { highestStatus, lowestStatus } from "../../domain/http-status.ts";
-import { sourceKinds } from "../../domain/states.ts";
+import { sourceKinds, messageTypes } from "../../domain/states.ts";
 import { duration } from "./matcher.ts";
 import { members } from "./members.ts";
 
@@ -136,16 +136,7 @@ export const sourceMembers = {
 export const source = members(sourceMembers).meta({ id: "ScenarioSource" });
 
 const does = apiStep.shape.do.options;
-const messageTypeNames = [
-  "identify",
-  "track",
-  "page",
-  "screen",
-  "group",
-  "alias",
-  "delete",
-] as const;
-export const messageTypeName = oneOf(messageTypeNames);
+export const messageTypeName = oneOf(messageTypes);
 
 const programStep = members({
   do: oneOf(does).optional().describe("answer when left out."),

@@ -2,7 +2,7 @@
 
 import { startIngestApp } from "./ingest-app.ts";
 
-export const order = {
+const order = {
   type: "object",
   properties: {
     orderId: { type: "string", pattern: "^o_\\d+$" },

@@ -183,7 +183,7 @@ export type Messages = {
   ): Promise<{ status: number; body: string } | Problem>;
 };
 
-/** A request that the ingest port refused, with all equal ones, and how to mend its client. */
+/** A request that the ingest port refused, with all equal ones, and how to fix its client. */
 export type RefusedRequest = StoredRefusal & Advice;
 
 export type RefusedRequests = {
@@ -275,7 +275,7 @@ export type Deliveries = {
   cancelRetryJob(id: JobId): RetryJob | Problem;
 };
 
-/** One event to one destination, which is no message and on no record. */
+/** Sends one event to one destination, without a message and without a record. */
 export type TestEvents = {
   /**
    * To all webhooks of the destination, or what its mappings make of it, once each, also when it is

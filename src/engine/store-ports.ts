@@ -150,13 +150,13 @@ export type UpkeepStore = {
   /** What rejected and duplicate messages take. */
   rejectedBytes(): number;
   /**
-   * Removes the oldest of them beyond so many bytes, up to `limit`; returns how many. Pinned
+   * Removes the oldest of them beyond this many bytes, up to `limit`; returns how many. Pinned
    * messages stay, and the newest.
    */
   removeRejected(maxBytes: number, limit: number): number;
   /**
    * Shortens the file by up to `limit` of the pages that nothing uses; returns how many went. It
-   * begins when they are a quarter of the file, and goes on until they are an eighth.
+   * begins when they are a quarter of the file, and ends when they are an eighth.
    */
   giveBack(limit: number): number;
   /**

@@ -1,5 +1,5 @@
 /**
- * `hookyard check`: checks somebody's receiver, prints each result as it is there, writes reports,
+ * `hookyard check`: checks somebody's receiver, prints each result as it arrives, writes reports,
  * and sets the exit code.
  */
 

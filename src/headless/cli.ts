@@ -35,7 +35,7 @@ ${commands.map(({ name, summary }) => `  ${name.padEnd(12)} ${summary}`).join("\
   --help       This text. hookyard <command> --help lists the flags of a command.`;
 }
 
-// The reader of the output may stop reading; that is no reason to end.
+// The reader of the output may stop reading; that is no reason to exit.
 process.stdout.on("error", () => undefined);
 process.stderr.on("error", () => undefined);
 

@@ -78,7 +78,7 @@ export async function readConfigFile(
   };
 }
 
-/** At the start of a host, before its control API is there for others. */
+/** At the start of a host, before others can reach its control API. */
 export async function applyAtStart(
   { file, document }: ConfigFile,
   api: Pick<Api, "call">,
@@ -126,7 +126,7 @@ async function readValue(file: string, shown: string): Promise<PlacedValue> {
       if (typeof made !== "object" || made === null)
         throw new Error("it has no default export with the configuration");
       const start = () => ({ line: 1, column: 1 });
-      // Through JSON, which is what it will be.
+      // Through JSON, as it will be sent.
       return {
         value: JSON.parse(JSON.stringify(made)) as Json,
         placeOf: start,
@@ -180,7 +180,7 @@ function withVariables(
 
 type Named = { name?: string; key?: string; writeKey?: string; path?: string };
 
-/** What is there and not in the file: somebody created it elsewhere, and it stays. */
+/** What exists and is not in the file: somebody created it elsewhere, and it stays. */
 export function keptBeside(
   document: ConfigurationDocument,
   present: ConfigurationDocument,

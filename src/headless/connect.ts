@@ -143,7 +143,7 @@ async function* changesIn(response: IncomingMessage): AsyncIterable<ChangeAnswer
       yield event === "resync" ? "resync" : (JSON.parse(line.slice(6)) as ChangeAnswer);
     }
   } catch {
-    // It ended; whoever reads asks again and hears why.
+    // It ended; the reader asks again and learns why.
   } finally {
     response.destroy();
   }

@@ -18,7 +18,7 @@ import { run } from "./commands.ts";
 import { endEarly, readFlags, wholeNumber, type Invocation } from "./flags.ts";
 
 /**
- * A scenario mostly waits for its own sockets: a few beside each other fill that time, more would
+ * A scenario mostly waits for its own sockets: a few at the same time fill that time, more would
  * only compete.
  */
 const besideEachOther = 4;

@@ -80,9 +80,9 @@ async function filterOf({
 }
 
 /**
- * Names with spaces need no quotes, as in the inspector: a name goes on while one that is stored does.
- * An operand such as `event:Order Completed`, of which the shell has removed the quotes, is one name
- * also when nothing has it yet, unless its first word is a name.
+ * Names with spaces need no quotes, as in the inspector: a name extends as far as a stored name
+ * does. An operand such as `event:Order Completed`, of which the shell has removed the quotes, is
+ * one name also when nothing has it yet, unless its first word is a name.
  */
 async function namesIn(
   text: string,

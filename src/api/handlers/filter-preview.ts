@@ -49,7 +49,7 @@ export async function previewFilters(
     const routed = messages.routedAgain(id, [{ ...enabled, filters }]);
     if (isProblem(plain) || isProblem(routed)) continue;
     const [decision] = routed.decisions;
-    // What goes elsewhere, or nowhere, is no matter of filters.
+    // Filters have nothing to do with what goes elsewhere, or nowhere.
     if (decision === undefined || plain.decisions[0]?.routed !== true) continue;
     const before = plain.payloads[destination.payload] ?? new Uint8Array();
     const after = decision.routed ? (decision.filtered?.bodies?.after ?? before) : null;

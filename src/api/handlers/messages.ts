@@ -312,7 +312,7 @@ export function parseHead(head: string): Head {
   for (const line of lines) {
     const last = headers.at(-1);
     if (line === "") continue;
-    // A line that begins with white space goes on with the header above it.
+    // A line that begins with white space continues the header above it.
     if (/^[ \t]/.test(line) && last !== undefined) {
       last[1] = `${last[1]} ${line.trim()}`.trim();
       continue;

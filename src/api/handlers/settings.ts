@@ -6,7 +6,7 @@ import type { Pipeline } from "../../engine/pipeline.ts";
 import { findingsOfUrl, piecesOf, type Finding } from "../../domain/parity.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 
-/** The hosted service answers 429 above about so many requests a second. */
+/** The hosted service answers 429 above about this many requests a second. */
 const hostedRequestsPerSecond = 1000;
 /** A `messageId` there has fewer characters. */
 const longMessageId = 100;

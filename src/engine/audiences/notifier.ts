@@ -43,7 +43,7 @@ export type Notifier = ReturnType<typeof createNotifier>;
 
 type Call = Exclude<AudienceCalls, "both">;
 
-/** For an estimate: most users have one email address, and most calls less than so many bytes. */
+/** For an estimate: most users have one email address, and most calls are smaller than this. */
 const addressesOfUser = 2;
 const bytesOfCall = 600;
 

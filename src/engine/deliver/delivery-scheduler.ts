@@ -47,7 +47,8 @@ const maxClaimedMessages = 1000;
 const maxClaimedBytes = 8_000_000;
 
 /**
- * Only an attempt that takes longer has its claim in the data file: a start after a kill tells it.
+ * Only an attempt that takes longer has its claim in the data file, where a start after a kill
+ * finds it.
  */
 const claimWrittenAfterMs = 250;
 
@@ -93,7 +94,7 @@ export class DeliveryScheduler {
   #catchingUp = 0;
   /** Begins the next turn, where the last one had no room left for it. */
   #nextToClaim: DestinationId | null = null;
-  /** Of `maxRounds`, each destination with work has so many. */
+  /** How many of `maxRounds` each destination with work has. */
   #share = maxRounds;
   /** Webhooks may be gone whose lanes are still open. */
   #hasUnusedLanes = false;

@@ -303,9 +303,9 @@ export type LaneTask = {
 };
 
 /**
- * For each of its connections, the delivery thread gets so many more requests, which wait there: it
- * has work while the main thread commits. Only while the receiver is quick, because they count as
- * attempts in progress.
+ * For each of its connections, the delivery thread gets this many more requests, which wait there:
+ * it has work while the main thread commits. Only while the receiver is quick, because they count
+ * as attempts in progress.
  */
 const sentAhead = 2;
 

@@ -18,7 +18,10 @@ export type ToThread = {
     heads: string[];
     /** Negative without a deadline. */
     timeouts: number[];
-    /** As many of its carrier are carried at once, and the others wait for a connection. */
+    /**
+     * At most this many requests of its carrier are carried at once; the others wait for a
+     * connection.
+     */
     connections: number[];
     sizes: number[];
     /** One after the other. */
@@ -110,7 +113,7 @@ export function inColumns(ended: readonly Ended[], unsent: number[] = []): FromT
   return message;
 }
 
-/** What came of each, as its sender would have got it in process. */
+/** The result of each, as its sender would have got it in process. */
 export function* resultsOf(
   message: FromThread,
   headOf: (id: number) => string,

@@ -136,7 +136,7 @@ export class ReceivedRequests {
     return { items, nextCursor, total: this.#count, dropped: this.#dropped };
   }
 
-  /** As text, so much that a start stays quick; oldest first. */
+  /** As text, oldest first; few enough that a start stays quick. */
   newest(): StoredRequest[] {
     const kept: StoredRequest[] = [];
     let bytes = 0;

@@ -15,7 +15,7 @@ import { ruleName, type PlanRule } from "../../domain/tracking-plan.ts";
 /** Steps of patterns in one message: some 30 ms. */
 const maxSteps = 3_000_000;
 
-/** The patterns of a check were given up, because its texts are too long for them. */
+/** The patterns of a check are skipped, because its texts are too long for them. */
 class TooCostly extends Error {}
 
 let steps = 0;
@@ -63,7 +63,7 @@ const options: Options = {
 
 type Draft = "draft7" | "draft2020";
 
-/** They know whether a schema is one, and keep none. */
+/** They tell whether something is a valid schema, and keep none of them. */
 const validators: Partial<Record<Draft, Ajv>> = {};
 
 function throwIfNoSchema(draft: Draft, schema: JsonObject): void {
@@ -148,7 +148,9 @@ export function compileRule(rule: PlanRule): CompiledRule | string {
 }
 
 const values: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
-/** Exports have ids that are none, such as `/properties/total`; references do not use them. */
+/**
+ * Exports have ids that identify nothing, such as `/properties/total`; references do not use them.
+ */
 const dropped: ReadonlySet<string> = new Set(["$schema", "$id", "id", "$anchor", "$dynamicAnchor"]);
 
 /** Ajv refuses the keyword in all other schemas, where it says nothing. */

@@ -98,7 +98,7 @@ async function prepareRules(text: string): Promise<string | null> {
     await nextTurn();
     const compiled = rules.compiled(rule);
     if (typeof compiled === "string") return compiled;
-    // A function that was never run is translated by its first run, which takes as long again.
+    // The first run of a function compiles it, which takes as long again.
     for (const validate of [() => compiled.first, () => compiled.all()]) {
       await nextTurn();
       const run = validate();
@@ -164,9 +164,9 @@ export function checkPlan(
 }
 
 /**
- * How long the check of a message with so many bytes may take beyond the usual microseconds, in
- * steps of routing: a rule that is violated in hundreds of places, many patterns, or much that is
- * asked of each element.
+ * How long the check of a message of this size may take beyond the usual microseconds, in steps of
+ * routing: a rule that is violated in hundreds of places, many patterns, or much that is asked of
+ * each element.
  */
 export function weightOfPlan(plan: SourcePlan, bytes: number): number {
   const { all, repeated, patterns } = rulesOfPlan(plan).largest;

@@ -38,7 +38,7 @@ const anyUrl = "http://127.0.0.1/";
 const accepted = messageStates.filter((state) => state !== "rejected" && state !== "duplicate");
 
 export function createMappingPreview({ store, configuration }: PreviewOptions): PreviewMapping {
-  /** What the mapping makes of a message on record; null for what is no message any more. */
+  /** What the mapping makes of a message on record; null when that no longer is a message. */
   function make(message: MessageSummary, mapping: Mapping): Made | null {
     const origin = store.messageSource(message.id);
     const source = configuration.source(message.sourceId);

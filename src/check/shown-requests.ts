@@ -18,7 +18,7 @@ export function shownRequests(probe: Probe): CheckRequest[] {
   return chooseShown(probe).map(requestOf);
 }
 
-/** The wrong ones first. */
+/** Failed ones first. */
 export function effectsOf({ found }: Probe): { token: string; wanted: number; found: string[] }[] {
   const all = [...found];
   return [...all.filter(isWrong).toSorted(byCount), ...all.filter((one) => !isWrong(one))]

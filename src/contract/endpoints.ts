@@ -91,7 +91,7 @@ export const step = z
     hold: z
       .int()
       .optional()
-      .describe("`forward`: keeps so many requests, then releases them one after the other."),
+      .describe("`forward`: keeps this many requests, then releases them one after the other."),
     order: z
       .enum(holdOrders)
       .optional()

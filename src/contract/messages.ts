@@ -195,7 +195,7 @@ export const shareCalls = [
     name: "shares.progress",
     method: "GET",
     path: "/api/shares",
-    summary: "How far the share file is that is being written.",
+    summary: "The progress of the share file that is being written.",
     reads: ["shares"],
     answer: shareProgress,
   }),

@@ -19,7 +19,7 @@ export const ingestFault = z
     do: z
       .enum(ingestFaultActions)
       .describe(
-        "`lose-answer` commits the messages, then resets the connection. `limit` answers 429 above so many requests a second.",
+        "`lose-answer` commits the messages, then resets the connection. `limit` answers 429 above `perSecond` requests a second.",
       ),
     status: z.int().min(200).max(highestStatus).optional().describe("`answer`: 500 when left out."),
     retryAfter: z

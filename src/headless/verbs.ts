@@ -40,7 +40,7 @@ export async function messages(asked: Asked<typeof commands.messages>): Promise<
   const more =
     page.nextCursor === null
       ? ""
-      : `\n${page.totalCapped ? "More than " : ""}${page.total} in all. Go on with --cursor ${page.nextCursor}`;
+      : `\n${page.totalCapped ? "More than " : ""}${page.total} in all. Continue with --cursor ${page.nextCursor}`;
   print(
     page,
     page.items.length === 0 ? noneMatch(filter) : page.items.map(messageLine).join("\n") + more,

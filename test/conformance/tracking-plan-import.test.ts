@@ -214,7 +214,7 @@ describe("a plan is refused", () => {
     [
       "with an invalid schema",
       { Bought: { type: "any" } },
-      "The rule for Bought is no valid JSON Schema",
+      "The rule for Bought is not a valid JSON Schema",
     ],
     [
       "with a remote reference",

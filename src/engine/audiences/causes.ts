@@ -142,7 +142,7 @@ function changed({ kind, row }: Computed, { userId, value }: UserValue, before: 
   if (kind === "audience") return `${user} ${value === null ? "left" : "entered"} ${name}`;
   const was = before === null ? "" : `, and was ${valueWords(before)}`;
   return value === null
-    ? `${name} of ${user} has no value any more${was}`
+    ? `${name} of ${user} no longer has a value${was}`
     : `${name} of ${user} is ${valueWords(value)}${was}`;
 }
 

@@ -84,7 +84,7 @@ function withUnique(ajv: Ajv): Ajv {
     keyword: "uniqueItems",
     type: "array",
     schemaType: "boolean",
-    error: { message: "must have no two equal elements" },
+    error: { message: "must not have two equal elements" },
     validate: (wanted: boolean, elements: Json[]) => !wanted || isUnique(elements),
   });
   return ajv;
@@ -143,7 +143,7 @@ export function compileRule(rule: PlanRule): CompiledRule | string {
         (complete ??= createCompiler(draft, { allErrors: true, verbose: true }).compile(schema)),
     };
   } catch (error) {
-    return `The rule for ${ruleName(rule)} is no valid JSON Schema: ${(error as Error).message}`;
+    return `The rule for ${ruleName(rule)} is not a valid JSON Schema: ${(error as Error).message}`;
   }
 }
 

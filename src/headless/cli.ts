@@ -91,7 +91,7 @@ async function run([command, ...args]: string[]): Promise<number> {
       if (known !== undefined) return known({ args, root, version });
       if (command.endsWith(".hookyard"))
         return (await import("./share-command.ts")).openShareCommand({ file: command, args, root });
-      const { runVerbNamed } = await import("./all-verbs.ts");
+      const { runVerbNamed } = await import("./verbs.ts");
       const code = await runVerbNamed(command, args);
       if (code !== null) return code;
       process.stderr.write(`hookyard has no command ${command}. hookyard --help lists them.\n`);

@@ -7,16 +7,45 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { z } from "zod";
 import type { Api } from "../api/api.ts";
 import { Refusal } from "../app-errors.ts";
-import type { ConfigurationDocument } from "../contract/configuration.ts";
+import { type ConfigurationDocument, configurationDocument } from "../contract/configuration.ts";
 import { isObject, type Json } from "../domain/json.ts";
 import { unknownMembers } from "../scenarios/file/members.ts";
 import { problemsOf } from "../scenarios/file/sentences.ts";
 import { readYaml, type PlacedValue } from "../scenarios/file/yaml-places.ts";
-import { configFile } from "./config-schema.ts";
 import { variableOf } from "./flags.ts";
 import { portFlags } from "./serve-flags.ts";
+
+const port = z
+  .int({ error: "a number from 0 to 65535" })
+  .min(0, "a number from 0 to 65535")
+  .max(65_535, "a number from 0 to 65535")
+  .optional();
+const { version, ...shape } = configurationDocument.shape;
+
+/**
+ * What a file may say: what the contract imports, and the ports. `resources/config.schema.json` is
+ * generated from it.
+ */
+export const configFile = z
+  .strictObject({
+    $schema: z.string().optional().describe("The schema for editors."),
+    version: version.optional(),
+    ports: z
+      .strictObject({
+        ingest: port,
+        ingestTls: port,
+        ui: port,
+        endpoints: port,
+        endpointsTls: port,
+      })
+      .optional()
+      .describe("Where Hookyard listens, unless a flag or the environment says otherwise."),
+    ...shape,
+  })
+  .meta({ id: "HookyardConfig", title: "A configuration of Hookyard" });
 
 const names = ["yaml", "yml", "json", "ts", "mts", "js", "mjs"].map(
   (end) => `hookyard.config.${end}`,

@@ -46,10 +46,7 @@ const roundsOfEach = 16;
 const maxClaimedMessages = 1000;
 const maxClaimedBytes = 8_000_000;
 
-/**
- * Only an attempt that takes longer has its claim in the data file, where a start after a kill
- * finds it.
- */
+/** Only an attempt that takes longer has its claim in the data file, for a start after a kill. */
 const claimWrittenAfterMs = 250;
 
 /** Overdue deliveries start this far apart, all of them within a minute. */

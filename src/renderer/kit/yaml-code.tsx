@@ -86,9 +86,23 @@ export function YamlCode({
 /** The last line of a page is only there when another one follows. */
 const end = "\n";
 
-/** Browsers write a new line in several ways. */
-function textIn({ innerText }: HTMLElement): string {
-  return innerText.endsWith(end) ? innerText.slice(0, -end.length) : innerText;
+function textIn(element: HTMLElement): string {
+  const text = linesIn(element);
+  return element.textContent.endsWith(end) ? text.slice(0, -end.length) : text;
+}
+
+/** Browsers write a new line as one, as a `br` and as a block. */
+function linesIn(block: Node): string {
+  return [...block.childNodes]
+    .map((node) => {
+      const isBlock = node.nodeName === "DIV";
+      const startsLine = isBlock || node.previousSibling?.nodeName === "DIV";
+      const before = startsLine && node.previousSibling !== null ? "\n" : "";
+      if (isBlock) return before + linesIn(node);
+      if (node.nodeName !== "BR") return before + (node.textContent ?? "");
+      return node.nextSibling === null ? before : `${before}\n`;
+    })
+    .join("");
 }
 
 const classes = {

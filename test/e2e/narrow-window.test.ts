@@ -114,6 +114,41 @@ test("what is open is whole at 800 px and at 200 % zoom: its name, its answers, 
   }
 });
 
+test("a delivery whose next round is on another day keeps its buttons, at every width", async ({
+  open,
+  inspector,
+}) => {
+  const { source, endpoint } = await inspector.shop({ steps: [{ do: "answer", status: 503 }] });
+  await inspector.call("destinations.create", {
+    name: "Invoices",
+    sourceIds: [source.id],
+    webhooks: [{ url: endpoint.url }],
+  });
+  const { now } = await inspector.call("clock.set", { mode: "paused" });
+  await inspector.call("clock.advance", {
+    byMs: new Date(now).setHours(47, 59, 55, 0) - Date.parse(now),
+  });
+  await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+  await inspector.call("pipeline.settle", {});
+  const id = (await inspector.call("messages.list", {})).items[0]?.id ?? "";
+  const { page } = await open(`/live/${id}`);
+  const list = page.getByRole("list", { name: "Deliveries" });
+  const retry = list.getByRole("button", { name: "Retry now" }).last();
+  await list
+    .getByText(/round 2 at \w+ 00:00/)
+    .last()
+    .waitFor();
+  for (const width of [1440, 1100, 800, 720]) {
+    await page.setViewportSize({ width, height: 700 });
+    const beyond = async (): Promise<number> => {
+      const [inner, outer] = [await retry.boundingBox(), await list.boundingBox()];
+      const [right, edge] = [inner, outer].map((box) => (box?.x ?? 0) + (box?.width ?? 0));
+      return (right ?? 0) - (edge ?? 0);
+    };
+    await expect.poll(beyond, { message: `${width} px` }).toBeLessThanOrEqual(0);
+  }
+});
+
 test("the ingest address is whole while there is no source", async ({ open }) => {
   const { page } = await open("/sources", narrow);
   const address = page.getByRole("region", { name: "Ingest address" }).locator("code");

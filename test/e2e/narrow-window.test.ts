@@ -78,24 +78,25 @@ test("what is open is whole at 800 px and at 200 % zoom: its name, its answers, 
   open,
   inspector,
 }) => {
+  const [event, user] = ["Subscription Renewed", "user_1042"];
   const { endpoint, destination } = await inspector.shop({
     steps: [{ do: "answer", status: 503 }],
   });
   await inspector.call("clock.set", { mode: "paused" });
-  await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+  await inspector.send([{ userId: user, event }]);
   await inspector.call("pipeline.settle", {});
   const id = (await inspector.call("messages.list", {})).items[0]?.id ?? "";
   const attempt = (await inspector.call("messages.get", { id })).deliveries[0]?.attempts[0]?.id;
   const { page } = await open(`/live/${id}`, { viewport: { width: 800, height: 600 } });
-  const row = page.getByRole("row", { name: /^track Order Completed of u_1/ });
+  const row = page.getByRole("row", { name: `track ${event} of ${user}` });
   const details = page.getByRole("region", { name: "Message details" });
   const requests = page.getByRole("region", { name: "Received requests" });
   for (const [place, ...parts] of [
-    [`/live/${id}`, row.getByText("503"), details.getByText("u_1", { exact: true }).first()],
-    [`/live/${id}`, details.getByRole("heading", { name: "Order Completed" })],
+    [`/live/${id}`, row.getByText("503"), details.getByText(user, { exact: true }).first()],
+    [`/live/${id}`, details.getByRole("heading", { name: event })],
     [`/live/${id}/attempts/${attempt}`, page.getByText("round 1, webhook 1 of Billing")],
     [`/endpoints/${endpoint.id}`, page.getByRole("combobox", { name: "Status of step 1" })],
-    [`/endpoints/${endpoint.id}`, requests.getByText("round 1 of Order Completed")],
+    [`/endpoints/${endpoint.id}`, requests.getByText(`round 1 of ${event}`)],
     [`/destinations/${destination.id}`, page.getByRole("cell", { name: /^next \d/ })],
   ] as const) {
     await page.evaluate(`location.hash = ${JSON.stringify(`#${place}`)}`);

@@ -185,7 +185,7 @@ export function Notice({
   const problem = error ?? exportError;
   if (progress !== null && (progress.total > 1 || waiting > 0)) {
     return (
-      <div className="live-notice" role="status">
+      <div className="live-notice" role="status" aria-live="off">
         <span>
           {progress.does} {count(progress.done)} of {count(progress.total)} messages
           {waiting === 0 ? null : `, ${count(waiting)} more ${waiting === 1 ? "waits" : "wait"}`}

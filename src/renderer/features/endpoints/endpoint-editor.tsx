@@ -81,7 +81,9 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
             aria-label="Rewind to step 1"
             onClick={() => onRun(`rewind ${id}`, () => call("endpoints.rewind", { id }))}
           >
-            Rewind<span className="wide-only">&nbsp;to step 1</span>
+            <span>
+              Rewind<span className="wide-only"> to step 1</span>
+            </span>
           </Button>
           <DeleteMenu
             name={name}

@@ -70,7 +70,11 @@ export function Match({
               {profileId === null ? (
                 <span className="quiet">no profile</span>
               ) : (
-                <a className="link quiet" href={hrefTo("profiles", profileId)}>
+                <a
+                  className="link quiet"
+                  href={hrefTo("profiles", profileId)}
+                  aria-label={`profile of ${userId}`}
+                >
                   profile
                 </a>
               )}

@@ -148,7 +148,11 @@ function Values({
               <code className="clip isolate">
                 {traitKey}: {valueText(value)}
               </code>
-              <a className="link quiet" href={hrefTo("profiles", profileId)}>
+              <a
+                className="link quiet"
+                href={hrefTo("profiles", profileId)}
+                aria-label={`profile of ${userId}`}
+              >
                 profile
               </a>
             </li>

@@ -116,3 +116,36 @@ test("the suppressed users are listed, a part of the name finds them, and each i
   expect(await listed()).toEqual(["ada"]);
   expect(await app.refused("suppressions.lift", { userId: "bob" })).toMatchObject({ status: 404 });
 });
+
+test("a user with any amount of traits, events and groups is answered below 1 MB, and so is a list of such users", async ({
+  start,
+}) => {
+  const app = await start.app();
+  await app.source();
+  const large = "x".repeat(30_000);
+  const batch = ["u0", "u1", "u2"].flatMap((userId) => [
+    ...Array.from({ length: 12 }, (_, n) => ({
+      type: "identify",
+      userId,
+      traits: { [`a${n}`]: large },
+    })),
+    { type: "track", userId, event: `Bought by ${userId}`, properties: { large } },
+  ]);
+  for (let from = 0; from < batch.length; from += 13)
+    await app.ingest("/v1/batch", { batch: batch.slice(from, from + 13) });
+  const more = Array.from({ length: 12 }, (_, n) => ({
+    ...{ type: "group", userId: "u0", groupId: `g${n}`, traits: { large } },
+  }));
+  await app.ingest("/v1/batch", { batch: more });
+  await app.settle();
+  const first = await app.call("profiles.list", { limit: 1000 });
+  expect(first.items.map(({ userId }) => userId)).toEqual(["u0", "u2"]);
+  const { items } = await app.call("profiles.list", { cursor: first.nextCursor ?? "" });
+  expect(items.map(({ userId }) => userId)).toEqual(["u1"]);
+  const one = await app.call("profiles.get", { id: first.items[0]?.id ?? "" });
+  expect(JSON.stringify(one).length).toBeLessThan(1_000_000);
+  expect([one.traitList.length, Object.keys(one.traits).length, one.groups.length]).toEqual([
+    3, 3, 3,
+  ]);
+  expect(one.eventList.map(({ event }) => event)).toEqual(["Bought by u0"]);
+});

@@ -161,6 +161,18 @@ test("the spaces in the headers of a response are read as quickly as letters", (
   expect(cpuRatio(of(" "), of("x"))).toBeLessThan(50);
 });
 
+test("a delivery is not signed any more once its destination is deleted", async () => {
+  const pipeline = {
+    queries: { deliveryDetails: () => delivery },
+    configuration: { destination: () => undefined },
+  } as unknown as Pipeline;
+  const signature = deliveryHandlers(pipeline)["deliveries.signature"];
+  expect(await signature({ id: delivery.id })).toMatchObject({
+    signature: null,
+    covers: "The destination has no shared secret.",
+  });
+});
+
 test("other calls are answered while the spellings of a large body are tried", async () => {
   const text = JSON.stringify(Array.from({ length: 7000 }, (_, n) => `é<${n / 7}`));
   const pipeline = {

@@ -94,6 +94,12 @@ test("messages prints a page, and how to go on only when there is more", async (
   expect(await found({ state: "failed,filtered" }, "-user:c")).toBe("· b· a");
   expect(await found({ event: "Sold" })).toBe("");
   expect((await run(messages, ["event:", "zzz"])).text).toBe("No message matches zzz.");
+  for (const event of ["Order", "Order Completed"]) await app.send({ event });
+  // Its first word is a name, so the second one is text.
+  expect((await run(messages, ["event:order zzz"])).text).toBe(
+    "No message matches event:order zzz. “zzz” was searched as text.",
+  );
+  expect((await run(messages, ["event:ord zzz"])).text).toBe('No message matches event:"ord zzz".');
 });
 
 test("show finds a message by its id and by its messageId, to the letter", async ({ start }) => {

@@ -225,7 +225,11 @@ export const deliveryCalls = [
     params: byId(id),
     body: z.strictObject({
       digest: z.string().max(1000).optional().describe("What the receiver computed."),
-      body: z.string().optional().describe("The body that it computed the digest over."),
+      body: z
+        .string()
+        .max(1_000_000)
+        .optional()
+        .describe("The body that it computed the digest over."),
     }),
     answer: z.object({
       signature: z.string().nullable().describe("Null when it is not signed."),

@@ -214,6 +214,9 @@ export function withValues(filter: Filter, key: ChipKey, values: readonly string
   return { ...filter, values: rest };
 }
 
+/** Of free text: each is looked for in every message. */
+const maxWords = 50;
+
 /** The words of the free text: those that have to be found, and those that must not. */
 export function wordsOf(text: string): { all: string[]; none: string[] } {
   const words = { all: [] as string[], none: [] as string[] };
@@ -235,7 +238,10 @@ export function problemOf({ values, text }: Filter): string | null {
   }
   for (const key of ["last", "since", "until"] as const)
     if (values[`-${key}`] !== undefined) return `“${key}” cannot be left out. Use since or until.`;
-  const unknown = tokensOf(text).find((token) => token.unknown !== null);
+  const words = tokensOf(text);
+  if (words.length > maxWords)
+    return `A filter has at most ${maxWords} words of free text. Put a sentence in double quotes: it is one word.`;
+  const unknown = words.find((token) => token.unknown !== null);
   if (unknown === undefined) return null;
   return `Unknown key “${unknown.unknown}”. The keys are ${filterKeys.join(", ")}. To search for the text, write "${unknown.written.replaceAll('"', "")}" in quotes.`;
 }

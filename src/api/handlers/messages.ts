@@ -11,7 +11,7 @@ import {
   type MessageRowId,
 } from "../../domain/ids.ts";
 import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
-import { explainMismatch } from "../../domain/signature-mismatch.ts";
+import { explaining } from "../../domain/signature-mismatch.ts";
 import { sign, signatureKey } from "../../domain/signature.ts";
 import type { Configuration, Pipeline } from "../../engine/pipeline.ts";
 import type {
@@ -23,7 +23,9 @@ import type {
   MessageSummary,
   Page,
 } from "../../engine/ports.ts";
+import { trimBlanks } from "../../engine/deliver/response-head.ts";
 import { causeIn } from "../../engine/ingest/internal-messages.ts";
+import { createTurnBudget } from "../../engine/real-time.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import { jsonSize, maxAnswerBytes, noBytes, withinAnswer, withinRoom } from "./answer-size.ts";
 import { messageFilterOf, suggestedValues } from "./message-filters.ts";
@@ -218,8 +220,20 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
   };
 }
 
+/** Characters of spellings that are tried in a turn of the event loop: some 20 ms. */
+const spellingTurn = createTurnBudget(500_000);
+
+async function inTurns(question: Parameters<typeof explaining>[0]) {
+  const steps = explaining(question);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await spellingTurn(step.value);
+  }
+}
+
 /** What the newest attempt sent, or the next one would send. */
-function explainedSignature(
+async function explainedSignature(
   { payload, mapped, attempts }: DeliveryDetails,
   secret: string | null,
   { digest, body }: { digest?: string | undefined; body?: string | undefined },
@@ -235,7 +249,7 @@ function explainedSignature(
     .flatMap(({ requestHead }) => parseHead(requestHead).headers)
     .findLast(([name]) => name.toLowerCase() === "x-signature")?.[1];
   const signature = sent ?? sign(signatureKey(secret), signed);
-  const { cause, sentence } = explainMismatch({
+  const { cause, sentence } = await inTurns({
     body: payload,
     ...(isBatch ? { signed } : {}),
     secret,
@@ -314,13 +328,13 @@ export function parseHead(head: string): Head {
     if (line === "") continue;
     // A line that begins with white space continues the header above it.
     if (/^[ \t]/.test(line) && last !== undefined) {
-      last[1] = `${last[1]} ${line.trim()}`.trim();
+      const more = trimBlanks(line);
+      if (more !== "") last[1] += last[1] === "" ? more : ` ${more}`;
       continue;
     }
     const colon = line.indexOf(":");
     if (colon === -1) headers.push([line, ""]);
-    else
-      headers.push([line.slice(0, colon), line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, "")]);
+    else headers.push([line.slice(0, colon), trimBlanks(line, colon + 1)]);
   }
   return { startLine, headers };
 }

@@ -1,13 +1,17 @@
 /**
- * Event, reason, attempts and answers of every message, in memory, as numbers of the values that
- * were seen: a filter is asked once for each value, and a million messages are then a million looks
- * into a table. Blocks of 4,096 messages, each read when it is first asked for, which takes two
- * milliseconds; what changes is read again when it is next asked for.
+ * Source, type, state, event, reason, attempts and answers of every message, in memory, as numbers
+ * of the values that were seen: a filter is asked once for each value, and a million messages are
+ * then a million looks into a table. An index in the database would be moved at every change of a
+ * state, and answers more slowly. Blocks of 4,096 messages, each read when it is first asked for,
+ * which takes a millisecond. Writers set what they know; what else changes is read again when it
+ * is next asked for.
  */
 
 import type { PlanState } from "../domain/states.ts";
 import { blockSize } from "./posting-segments.ts";
 import type { Db, Transactions } from "./transactions.ts";
+
+export type MessageKind = { sourceId: number; type: number; state: number };
 
 /** What happened to a message, as its row says. */
 export type Course = {
@@ -21,233 +25,436 @@ export type Course = {
 };
 
 /** Null for what is not asked. */
-type WantedFacts = {
+export type WantedFacts = {
+  kind: ((kind: MessageKind) => boolean) | null;
   event: ((event: string | null) => boolean) | null;
   course: ((course: Course) => boolean) | null;
   since: number;
   until: number;
 };
 
-/** Of one block; null when none of its messages can match. Called with a place in the block. */
-export type FactsTest = (block: number) => ((place: number) => boolean) | null;
+export const anyMessage: WantedFacts = {
+  kind: null,
+  event: null,
+  course: null,
+  since: -Infinity,
+  until: Infinity,
+};
 
-/** 80 MB, for ten million messages. */
+/** 20 MB for each of three columns, for ten million messages. */
 const maxBlocks = 2500;
 
 /** Values beyond these are not told apart in memory; their rows are read. */
-const maxValues = 65_535;
-
-const beyond = maxValues;
+const beyond = 65_535;
 
 /** Changes of a block that are read one by one. */
 const maxStale = 512;
 
-type Row = { id: number; event: string | null; course: string; at: number };
+/** Blocks that a walk looks at before it gives its caller a turn: half a millisecond's work. */
+const blocksAtOnce = 64;
 
-type Block = {
-  events: Uint16Array;
-  courses: Uint16Array;
-  /** Those that were seen in it; some may be gone. */
-  eventCodes: Set<number>;
-  courseCodes: Set<number>;
-  /** Where messages were received: the earliest and the latest time. */
-  from: number;
-  to: number;
-  stale: Set<number>;
-};
+/** Messages that are found before the caller has a turn: more than a page. */
+const foundAtOnce = 128;
 
-/** The values that were seen, numbered from 1; 0 stands where there is no message. */
-class Values {
-  readonly texts: (string | null)[] = [null];
-  readonly #codes = new Map<string | null, number>();
-
-  codeOf(text: string | null): number {
-    const known = this.#codes.get(text);
-    if (known !== undefined) return known;
-    if (this.texts.length >= maxValues) return beyond;
-    this.texts.push(text);
-    this.#codes.set(text, this.texts.length - 1);
-    return this.texts.length - 1;
-  }
-
-  /** Asks for each value once, and each time for those that have no number. */
-  test(allows: (text: string | null) => boolean): ValueTest {
-    const table = new Uint8Array(maxValues + 1);
-    table[0] = no;
-    const ofCode = (code: number): boolean => {
-      if (code === beyond) return true;
-      if (table[code] === unasked)
-        table[code] = allows(this.texts[code] as string | null) ? yes : no;
-      return table[code] === yes;
-    };
-    return { table, ofCode, ofText: allows };
-  }
-}
-
-const unasked = 0;
+/** What a table says of a value, by its number; 0 for a value that was not asked. */
 const yes = 1;
 const no = 2;
 
-type ValueTest = {
-  /** By code, as far as they were asked. */
+/** What the messages of a block have to be asked: those pass whose number is `yes` in the table. */
+type Pass = {
+  numbers: Uint16Array;
   table: Uint8Array;
-  /** True for a code that many values share. */
-  ofCode: (code: number) => boolean;
-  ofText: (text: string | null) => boolean;
+  /** Where the table is not enough. */
+  exactly: ((place: number) => boolean) | null;
 };
 
-const columns = `id, event, received_at AS at,
-  coalesce(reason, '') || char(1) || attempts || char(1) || coalesce(last_status, '') || char(1) ||
-  coalesce(outcomes, '') || char(1) || coalesce(plan, '') AS course`;
+/** A block of which all messages pass. */
+const everyone: Pass = { numbers: new Uint16Array(), table: new Uint8Array(), exactly: null };
 
-export class MessageFacts {
-  readonly #transactions;
+/** `version`: what was asked of a block has to be asked again. `reads`: of blocks, so far. */
+type Memory = { version: number; reads: number };
+
+/** One question about the messages. */
+type Question = {
+  /** Null when no message of the block can pass, `everyone` when all do. */
+  passOf(block: number): Pass | null;
+  /** Whether the block is in memory and has messages. */
+  knows(block: number): boolean;
+};
+
+/** The values that were seen, numbered from 1; 0 stands where there is no message. */
+class Values<Value> {
+  readonly seen: (Value | undefined)[] = [undefined];
+  readonly #numbers = new Map<Value, number>();
+
+  numberOf(value: Value): number {
+    const known = this.#numbers.get(value);
+    if (known !== undefined) return known;
+    if (this.seen.length >= beyond) return beyond;
+    this.seen.push(value);
+    this.#numbers.set(value, this.seen.length - 1);
+    return this.seen.length - 1;
+  }
+}
+
+type Block = {
+  numbers: Uint16Array;
+  /** The numbers that were seen in it; some may be gone. */
+  seen: Set<number>;
+  stale: Set<number>;
+};
+
+/** One value of each message, which an expression over its row says. */
+class Column<Value extends string | number | null> {
   readonly #range;
   readonly #some;
   readonly #one;
-  readonly #within;
-  readonly #numbers;
+  readonly #memory;
   readonly #blocks = new Map<number, Block>();
-  #events = new Values();
-  #courses = new Values();
+  #values = new Values<Value>();
 
-  constructor(db: Db, transactions: Transactions) {
-    this.#transactions = transactions;
-    transactions.onReload(() => this.rollback());
-    this.#range = db.prepare<[number, number], Row>(
-      `SELECT ${columns} FROM messages WHERE id >= ? AND id < ?`,
-    );
-    this.#some = db.prepare<[string], Row>(
-      `SELECT ${columns} FROM messages WHERE id IN (SELECT value FROM json_each(?))`,
-    );
-    this.#one = db.prepare<[number], Row>(`SELECT ${columns} FROM messages WHERE id = ?`);
-    this.#within = db
-      .prepare<[number, number, number, number], number>(
-        "SELECT id FROM messages WHERE id >= ? AND id < ? AND received_at >= ? AND received_at < ?",
-      )
-      .pluck();
-    this.#numbers = db
-      .prepare<[number], number | null>("SELECT max(id) FROM messages WHERE id < ?")
+  constructor(db: Db, memory: Memory, expression: string) {
+    this.#memory = memory;
+    const select = `SELECT id, ${expression} FROM messages`;
+    this.#range = db
+      .prepare<[number, number], [number, Value]>(`${select} WHERE id >= ? AND id < ?`)
+      .raw();
+    this.#some = db
+      .prepare<[string], [number, Value]>(`${select} WHERE id IN (SELECT value FROM json_each(?))`)
+      .raw();
+    this.#one = db
+      .prepare<[number], Value>(`SELECT ${expression} FROM messages WHERE id = ?`)
       .pluck();
   }
 
-  /** In the transaction that writes the row, or removes it. */
+  /** Undefined for a message that is gone. */
+  set(id: number, value: Value | undefined): void {
+    const block = this.#blocks.get(blockOf(id));
+    if (block !== undefined) this.#keep(block, id, value);
+  }
+
+  /** Its row is to be read again. */
   changed(id: number): void {
-    const number = Math.floor(id / blockSize);
-    const block = this.#blocks.get(number);
+    const block = this.#blocks.get(blockOf(id));
     if (block === undefined) return;
-    this.#transactions.changes(this);
     block.stale.add(id);
-    if (block.stale.size > maxStale) this.#blocks.delete(number);
+    if (block.stale.size > maxStale) this.#blocks.delete(blockOf(id));
   }
 
   rollback(): void {
     this.#blocks.clear();
-    this.#events = new Values();
-    this.#courses = new Values();
+    this.#values = new Values();
   }
 
-  test({ event, course, since, until }: WantedFacts): FactsTest {
-    const ofEvent = event === null ? null : this.#events.test(event);
-    const ofCourse =
-      course === null ? null : this.#courses.test((text) => course(courseOf(text as string)));
-    return (number) => {
-      const block = this.#block(number);
-      if (block.to < since || block.from >= until) return null;
-      if (!mayHold(block.eventCodes, ofEvent) || !mayHold(block.courseCodes, ofCourse)) return null;
-      const { events, courses } = block;
-      const first = number * blockSize;
-      const row = (place: number): Row | undefined => this.#one.get(first + place);
-      const ofCourses = placeTest(courses, ofCourse, (place) => row(place)?.course ?? null);
-      const ofEvents = placeTest(events, ofEvent, (place) => row(place)?.event ?? null);
-      const within =
-        block.from >= since && block.to < until
-          ? null
-          : new Set(this.#within.all(first, first + blockSize, since, until));
-      if (within === null && ofEvents === null) return ofCourses ?? (() => true);
-      if (within === null && ofCourses === null) return ofEvents;
-      return (place) =>
-        (ofCourses === null || ofCourses(place)) &&
-        (ofEvents === null || ofEvents(place)) &&
-        (within === null || within.has(first + place));
+  /** Asks for each value once, and each time for those that have no number. */
+  question(allows: (value: Value) => boolean): Question {
+    let values = this.#values;
+    let table = new Uint8Array(0);
+    return {
+      knows: (number) => (this.#blocks.get(number)?.seen.size ?? 0) > 0,
+      passOf: (number) => {
+        const { numbers, seen } = this.#block(number);
+        if (values !== this.#values || table.length === 0) {
+          values = this.#values;
+          table = new Uint8Array(beyond + 1);
+        }
+        let may = false;
+        for (const each of seen) {
+          if (table[each] === 0)
+            table[each] = each === beyond || allows(values.seen[each] as Value) ? yes : no;
+          if (table[each] === yes) may = true;
+        }
+        if (!may) return null;
+        const first = number * blockSize;
+        const exactly = (place: number): boolean => {
+          if (numbers[place] !== beyond) return true;
+          const value = this.#one.get(first + place);
+          return value !== undefined && allows(value);
+        };
+        return { numbers, table, exactly: seen.has(beyond) ? exactly : null };
+      },
     };
   }
 
-  /** How many messages have each event, or each course; a block at a time, newest first. */
-  *counted(what: "events" | "courses"): Generator<Map<string | null, number>> {
-    const values = what === "events" ? this.#events : this.#courses;
-    let newest = this.#numbers.get(Number.MAX_SAFE_INTEGER) as number | null;
-    while (newest !== null) {
-      const number = Math.floor(newest / blockSize);
-      const codes = new Map<number, number>();
-      for (const code of this.#block(number)[what])
-        if (code !== 0) codes.set(code, (codes.get(code) ?? 0) + 1);
-      yield new Map(
-        [...codes].flatMap(([code, n]) =>
-          code === beyond ? [] : [[values.texts[code] ?? null, n]],
-        ),
-      );
-      newest = this.#numbers.get(number * blockSize) as number | null;
-    }
+  /** How many messages of a block have each value. */
+  counted(number: number): Map<Value, number> {
+    const counts = new Map<number, number>();
+    for (const each of this.#block(number).numbers)
+      if (each !== 0 && each !== beyond) counts.set(each, (counts.get(each) ?? 0) + 1);
+    return new Map([...counts].map(([each, n]) => [this.#values.seen[each] as Value, n]));
   }
 
   #block(number: number): Block {
     const first = number * blockSize;
     const known = this.#blocks.get(number);
     if (known === undefined) {
-      const block: Block = {
-        events: new Uint16Array(blockSize),
-        courses: new Uint16Array(blockSize),
-        eventCodes: new Set(),
-        courseCodes: new Set(),
-        from: Infinity,
-        to: -Infinity,
-        stale: new Set(),
+      this.#memory.reads += 1;
+      const block = {
+        numbers: new Uint16Array(blockSize),
+        seen: new Set<number>(),
+        stale: new Set<number>(),
       };
-      for (const row of this.#range.iterate(first, first + blockSize)) this.#keep(block, row);
+      for (const [id, value] of this.#range.all(first, first + blockSize))
+        this.#keep(block, id, value);
       if (this.#blocks.size >= maxBlocks)
         this.#blocks.delete(this.#blocks.keys().next().value as number);
       this.#blocks.set(number, block);
       return block;
     }
     if (known.stale.size > 0) {
-      for (const id of known.stale) known.events[id - first] = known.courses[id - first] = 0;
-      for (const row of this.#some.all(JSON.stringify([...known.stale]))) this.#keep(known, row);
+      for (const id of known.stale) known.numbers[id - first] = 0;
+      for (const [id, value] of this.#some.all(JSON.stringify([...known.stale])))
+        this.#keep(known, id, value);
       known.stale.clear();
     }
     return known;
   }
 
-  #keep(block: Block, { id, event, course, at }: Row): void {
-    const [ofEvent, ofCourse] = [this.#events.codeOf(event), this.#courses.codeOf(course)];
-    block.events[id % blockSize] = ofEvent;
-    block.courses[id % blockSize] = ofCourse;
-    block.eventCodes.add(ofEvent);
-    block.courseCodes.add(ofCourse);
-    block.from = Math.min(block.from, at);
-    block.to = Math.max(block.to, at);
+  #keep({ numbers, seen }: Block, id: number, value: Value | undefined): void {
+    const number = value === undefined ? 0 : this.#values.numberOf(value);
+    numbers[id % blockSize] = number;
+    if (number !== 0) seen.add(number);
   }
 }
 
-/** Whether any message of a block may pass; all values of the block have been asked then. */
-function mayHold(codes: ReadonlySet<number>, test: ValueTest | null): boolean {
-  if (test === null) return true;
-  let may = false;
-  for (const code of codes) if (test.ofCode(code)) may = true;
-  return may;
+const courseColumns = `coalesce(reason, '') || char(1) || attempts || char(1) || coalesce(last_status, '') || char(1) ||
+  coalesce(outcomes, '') || char(1) || coalesce(plan, '')`;
+
+export class MessageFacts {
+  readonly #transactions;
+  readonly #kinds;
+  readonly #events;
+  readonly #courses;
+  readonly #times;
+  readonly #newestBefore;
+  readonly #memory: Memory = { version: 0, reads: 0 };
+
+  constructor(db: Db, transactions: Transactions) {
+    this.#transactions = transactions;
+    transactions.onReload(() => this.rollback());
+    this.#kinds = new Column<number>(db, this.#memory, "source_id * 256 + type * 16 + state");
+    this.#events = new Column<string | null>(db, this.#memory, "event");
+    this.#courses = new Column<string>(db, this.#memory, courseColumns);
+    this.#times = new Times(db);
+    const newest = db
+      .prepare<[number], number | null>("SELECT max(id) FROM messages WHERE id < ?")
+      .pluck();
+    this.#newestBefore = (id: number): number | null => newest.get(id) as number | null;
+  }
+
+  /** In the transaction that writes the row; null before it was there, and when it is removed. */
+  set(id: number, before: MessageKind | null, after: MessageKind | null): void {
+    this.#changes();
+    this.#kinds.set(id, after === null ? undefined : kindNumber(after));
+    if (before === null || after === null)
+      for (const each of [this.#events, this.#courses, this.#times]) each.changed(id);
+  }
+
+  /** In the transaction that records attempts at it. */
+  attempted(id: number): void {
+    this.#changes();
+    this.#courses.changed(id);
+  }
+
+  rollback(): void {
+    this.#memory.version += 1;
+    for (const each of [this.#kinds, this.#events, this.#courses, this.#times]) each.rollback();
+  }
+
+  test({ kind, event, course, since, until }: WantedFacts): MessageTest {
+    const questions = [
+      ...(since === -Infinity && until === Infinity ? [] : [this.#times.question(since, until)]),
+      ...(kind === null ? [] : [this.#kinds.question((number) => kind(kindAt(number)))]),
+      ...(course === null ? [] : [this.#courses.question((text) => course(courseOf(text)))]),
+      ...(event === null ? [] : [this.#events.question(event)]),
+    ];
+    // Times do not say which messages there are.
+    if (kind === null && course === null && event === null)
+      questions.push(this.#kinds.question(() => true));
+    return new MessageTest(questions, this.#newestBefore, this.#memory);
+  }
+
+  /** How many messages have each event, or each course; a block at a time, newest first. */
+  *counted(what: "events" | "courses"): Generator<Map<string | null, number>> {
+    const column = what === "events" ? this.#events : this.#courses;
+    let newest = this.#newestBefore(Number.MAX_SAFE_INTEGER);
+    while (newest !== null) {
+      yield column.counted(blockOf(newest));
+      newest = this.#newestBefore(blockOf(newest) * blockSize);
+    }
+  }
+
+  #changes(): void {
+    this.#transactions.changes(this);
+    this.#memory.version += 1;
+  }
 }
 
-/** Of a block whose values have been asked. */
-function placeTest(
-  codes: Uint16Array,
-  test: ValueTest | null,
-  textAt: (place: number) => string | null,
-): ((place: number) => boolean) | null {
-  if (test === null) return null;
-  const { table, ofText } = test;
-  if (!codes.includes(beyond)) return (place) => table[codes[place] as number] === yes;
-  return (place) =>
-    codes[place] === beyond ? ofText(textAt(place)) : table[codes[place] as number] === yes;
+type Span = { earliest: number | null; latest: number | null };
+
+/** When messages were received: blocks that are wholly before or after a time are passed over. */
+class Times {
+  readonly #span;
+  readonly #within;
+  readonly #spans = new Map<number, Span>();
+
+  constructor(db: Db) {
+    this.#span = db.prepare<[number, number], Span>(
+      `SELECT min(received_at) AS earliest, max(received_at) AS latest FROM messages WHERE id >= ? AND id < ?`,
+    );
+    this.#within = db
+      .prepare<[number, number, number, number], number>(
+        "SELECT id FROM messages WHERE id >= ? AND id < ? AND received_at >= ? AND received_at < ?",
+      )
+      .pluck();
+  }
+
+  changed(id: number): void {
+    this.#spans.delete(blockOf(id));
+  }
+
+  rollback(): void {
+    this.#spans.clear();
+  }
+
+  question(since: number, until: number): Question {
+    return {
+      knows: (number) => (this.#spans.get(number)?.latest ?? null) !== null,
+      passOf: (number) => {
+        const first = number * blockSize;
+        const { earliest, latest } = this.#spanOf(number);
+        if (earliest === null || latest === null || latest < since || earliest >= until)
+          return null;
+        if (earliest >= since && latest < until) return everyone;
+        const table = new Uint8Array(blockSize);
+        for (const id of this.#within.all(first, first + blockSize, since, until))
+          table[id - first] = yes;
+        return { numbers: places, table, exactly: null };
+      },
+    };
+  }
+
+  #spanOf(number: number): Span {
+    const known = this.#spans.get(number);
+    if (known !== undefined) return known;
+    const span = this.#span.get(number * blockSize, (number + 1) * blockSize) as Span;
+    this.#spans.set(number, span);
+    return span;
+  }
+}
+
+const places = Uint16Array.from({ length: blockSize }, (_, place) => place);
+
+/** What a filter asks of what is in memory. It may be asked as long as its filter is used. */
+export class MessageTest {
+  readonly #questions;
+  readonly #newestBefore;
+  readonly #memory;
+  /** What was asked last. */
+  #block = -1;
+  #version = -1;
+  #passes: readonly Pass[] | null = null;
+
+  constructor(
+    questions: readonly Question[],
+    newestBefore: (id: number) => number | null,
+    memory: Readonly<Memory>,
+  ) {
+    this.#questions = questions;
+    this.#newestBefore = newestBefore;
+    this.#memory = memory;
+  }
+
+  holds(id: number): boolean {
+    const place = id % blockSize;
+    const passes = this.#passesOf(blockOf(id));
+    return passes !== null && passes.every((pass) => allows(pass, place));
+  }
+
+  /** Ids that pass, newest first, some at a time; nothing where a walk has gone far. */
+  *matching(before: number): Generator<number[]> {
+    let ids: number[] = [];
+    let blocks = 0;
+    for (let newest = this.#newestBefore(before); newest !== null;) {
+      const block = blockOf(newest);
+      const first = block * blockSize;
+      const { reads } = this.#memory;
+      const passes = this.#passesOf(block);
+      const n = passes === null ? 0 : findPlaces(passes, newest - first);
+      for (let i = 0; i < n; i += 1) ids.push(first + (found[i] as number));
+      blocks += 1;
+      if (reads !== this.#memory.reads || blocks === blocksAtOnce || ids.length >= foundAtOnce) {
+        yield ids;
+        ids = [];
+        blocks = 0;
+      }
+      newest = this.#questions.some((each) => each.knows(block - 1))
+        ? first - 1
+        : this.#newestBefore(first);
+    }
+    yield ids;
+  }
+
+  #passesOf(block: number): readonly Pass[] | null {
+    const { version } = this.#memory;
+    if (block === this.#block && version === this.#version) return this.#passes;
+    this.#block = block;
+    this.#version = version;
+    this.#passes = this.#ask(block);
+    return this.#passes;
+  }
+
+  #ask(block: number): readonly Pass[] | null {
+    const passes: Pass[] = [];
+    for (const question of this.#questions) {
+      const pass = question.passOf(block);
+      if (pass === null) return null;
+      if (pass !== everyone) passes.push(pass);
+    }
+    return passes;
+  }
+}
+
+/** The places that were found last, the highest first. */
+const found = new Uint16Array(blockSize);
+
+/**
+ * How many places up to one pass. A loop without branches for each pass: a million messages take a
+ * millisecond.
+ */
+function findPlaces(passes: readonly Pass[], newest: number): number {
+  let n = newest + 1;
+  for (let i = 0; i < n; i += 1) found[i] = newest - i;
+  for (const { numbers, table, exactly } of passes) {
+    const asked = n;
+    n = 0;
+    for (let i = 0; i < asked; i += 1) {
+      const place = found[i] as number;
+      found[n] = place;
+      n += (table[numbers[place] as number] as number) & yes;
+    }
+    if (exactly === null) continue;
+    const left = found.subarray(0, n).filter(exactly);
+    found.set(left);
+    n = left.length;
+  }
+  return n;
+}
+
+function allows({ numbers, table, exactly }: Pass, place: number): boolean {
+  return table[numbers[place] as number] === yes && (exactly === null || exactly(place));
+}
+
+function blockOf(id: number): number {
+  return Math.floor(id / blockSize);
+}
+
+export function kindNumber({ sourceId, type, state }: MessageKind): number {
+  return sourceId * 256 + type * 16 + state;
+}
+
+function kindAt(number: number): MessageKind {
+  return { sourceId: Math.floor(number / 256), type: (number >>> 4) & 15, state: number & 15 };
 }
 
 export function courseOf(text: string): Course {

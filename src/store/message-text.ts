@@ -6,11 +6,15 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { messageStates, messageTypes, outcomes } from "../domain/states.ts";
 import { stateCode, typeCode } from "./codes.ts";
-import type { KindTest, MessageKinds } from "./counts.ts";
 import type { MappedRequests } from "./mapped-requests.ts";
-import type { FactsTest, MessageFacts } from "./message-facts.ts";
+import {
+  anyMessage,
+  type Course,
+  type MessageFacts,
+  type MessageKind,
+  type MessageTest,
+} from "./message-facts.ts";
 import type { MessageRow } from "./message-rows.ts";
-import { blockSize } from "./posting-segments.ts";
 import type { Postings } from "./postings.ts";
 import { createPayloadReader } from "./shared-bytes.ts";
 import type { Db } from "./transactions.ts";
@@ -19,15 +23,17 @@ import type { Db } from "./transactions.ts";
 const requestsPerTurn = 1000;
 const bytesPerTurn = 4 * 1024 * 1024;
 
-type SearchedRequest = { id: number; first_message: number; messages: number; size: number };
+type SearchedRequest = { first: number; body: Buffer };
 
 /** A text that is looked for. */
 type Word = {
   text: string;
   pattern: RegExp;
-  kind: KindTest;
-  facts: FactsTest;
+  /** Of what a list shows of a message, any has to hold. */
+  shown: readonly MessageTest[];
 };
+
+type Search = { before: number; among: (ids: number[]) => number[]; spent: { bytes: number } };
 
 export type TextSearch = {
   words(texts: readonly string[]): Word[];
@@ -37,32 +43,27 @@ export type TextSearch = {
    */
   matching(
     words: readonly Word[],
-    among: (ids: number[]) => number[],
-    before: number,
-    spent: { bytes: number },
+    shown: Iterable<number[]>,
+    how: Search,
   ): AsyncGenerator<number[]>;
-  carries(row: MessageRow, word: Word): boolean;
+  /** Those of some rows, newest first, that carry every word and none of others. */
+  among(rows: MessageRow[], words: readonly Word[], without: readonly Word[]): MessageRow[];
 };
 
 type Sources = {
   db: Db;
   mapped: MappedRequests;
   postings: Postings;
-  kinds: MessageKinds;
   facts: MessageFacts;
 };
 
-export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources): TextSearch {
+export function createTextSearch({ db, mapped, postings, facts }: Sources): TextSearch {
   const messageIdOf = db
     .prepare<[number], string>("SELECT message_id FROM messages WHERE id = ?")
     .pluck();
-  const requestBefore = db
-    .prepare<[number], number>(
-      "SELECT request_id FROM messages WHERE id < ? ORDER BY id DESC LIMIT 1",
-    )
-    .pluck();
-  const requestsUpTo = db.prepare<[number], SearchedRequest>(
-    `SELECT id, first_message, messages, length(body) AS size FROM requests WHERE id <= ? ORDER BY id DESC LIMIT ${requestsPerTurn}`,
+  const requestOf = db.prepare<[number], SearchedRequest>(
+    `SELECT first_message AS first, body
+     FROM messages JOIN requests ON requests.id = request_id WHERE messages.id = ?`,
   );
   const bodyOf = db.prepare<[number], Buffer>("SELECT body FROM requests WHERE id = ?").pluck();
   const span = db.prepare<[number, number], MessageRow>(
@@ -73,8 +74,7 @@ export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources
     mapped.bodiesOf(id).some((body) => wanted.test(body.toString("utf8")));
 
   /** Whether a list shows the word in the row of the message. */
-  const isShown = ({ kind, facts: test }: Word, id: number): boolean =>
-    kind(kinds.of(id)) || test(Math.floor(id / blockSize))?.(id % blockSize) === true;
+  const isShown = ({ shown }: Word, id: number): boolean => shown.some((test) => test.holds(id));
 
   /** Those of some messages of one request that carry every word. */
   function carryAll(ids: number[], words: readonly Word[], body: string, bytes: Buffer): number[] {
@@ -109,7 +109,7 @@ export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources
   return {
     words: readingWords(db, facts),
 
-    async *matching(words, among, before, spent) {
+    async *matching(words, shown, { before, among, spent }) {
       // A message id is found at once, however far back.
       const named = [
         ...postings.candidates(
@@ -120,44 +120,58 @@ export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources
       ]
         .flat()
         .filter((id) => messageIdOf.get(id) === words[0]?.text && among([id]).length > 0);
+      let searched: SearchedRequest | undefined;
+      let requests = 0;
       let bytes = 0;
-      for (let from = requestBefore.get(before); from !== undefined;) {
-        const requests = requestsUpTo.all(from);
-        for (const { id, first_message, messages, size } of requests) {
-          from = id - 1;
-          const end = Math.min(before, first_message + messages);
-          const ids: number[] = [];
-          for (let each = end - 1; each >= first_message; each -= 1) ids.push(each);
-          const shown = among(ids);
-          const body = shown.length === 0 ? undefined : bodyOf.get(id);
-          if (body !== undefined) {
-            const carrying = carryAll(shown, words, body.toString("utf8"), body);
-            const upToHere = named.filter((each) => each >= first_message);
-            named.splice(0, upToHere.length);
-            if (carrying.length > 0 || upToHere.length > 0)
-              yield [...new Set([...upToHere, ...carrying])].sort((a, b) => b - a);
-            bytes += size;
-            spent.bytes += size;
+      for (const ids of shown) {
+        for (let at = 0; at < ids.length;) {
+          const start = at;
+          const newest = ids[start] as number;
+          if (searched === undefined || newest < searched.first) {
+            bytes += searched?.body.length ?? 0;
+            spent.bytes += searched?.body.length ?? 0;
+            searched = requestOf.get(newest);
+            requests += 1;
+            if (requests % requestsPerTurn === 0 || bytes > bytesPerTurn) {
+              bytes = 0;
+              await nextTurn();
+            }
           }
-          if (bytes > bytesPerTurn) {
-            bytes = 0;
-            await nextTurn();
+          // Retention may have removed it since.
+          if (searched === undefined) {
+            at += 1;
+            continue;
           }
+          const { first, body } = searched;
+          while (at < ids.length && (ids[at] as number) >= first) at += 1;
+          const ofRequest = ids.slice(start, at);
+          const carrying = carryAll(ofRequest, words, body.toString("utf8"), body);
+          const upToHere = named.filter((each) => each >= (ofRequest.at(-1) as number));
+          named.splice(0, upToHere.length);
+          if (carrying.length > 0 || upToHere.length > 0)
+            yield [...new Set([...upToHere, ...carrying])].sort((a, b) => b - a);
         }
-        if (requests.length < requestsPerTurn) break;
-        await nextTurn();
+        yield [];
       }
       yield named;
     },
 
-    carries(row, word) {
-      if (isShown(word, row.id)) return true;
-      const body = bodyOf.get(row.request_id);
-      if (body !== undefined && carriesText(row, body, word.pattern)) return true;
-      return (
-        payloadsFrom(row.id, row.id + 1).some((payload) => isSent(payload, word.pattern)) ||
-        isMapped(row.id, word.pattern)
-      );
+    among(rows, words, without) {
+      const kept = new Set<number>();
+      for (let at = 0; at < rows.length;) {
+        const { request_id: request } = rows[at] as MessageRow;
+        let ids: number[] = [];
+        for (; rows[at]?.request_id === request; at += 1) ids.push((rows[at] as MessageRow).id);
+        const bytes = bodyOf.get(request) ?? Buffer.alloc(0);
+        const body = bytes.toString("utf8");
+        if (words.length > 0) ids = carryAll(ids, words, body, bytes);
+        for (const word of without) {
+          const carrying = new Set(ids.length === 0 ? [] : carryAll(ids, [word], body, bytes));
+          ids = ids.filter((id) => !carrying.has(id));
+        }
+        for (const id of ids) kept.add(id);
+      }
+      return rows.filter(({ id }) => kept.has(id));
     },
   };
 }
@@ -181,7 +195,6 @@ function readingWords(db: Db, facts: MessageFacts): TextSearch["words"] {
   const sources = db.prepare<[], { id: number; name: string }>(
     "SELECT id, body ->> 'name' AS name FROM sources",
   );
-  const always = { since: -Infinity, until: Infinity };
   return (texts) => {
     const known = sources.all();
     return texts.map((text): Word => {
@@ -191,39 +204,25 @@ function readingWords(db: Db, facts: MessageFacts): TextSearch["words"] {
       const types = new Set(messageTypes.filter((each) => pattern.test(each)).map(typeCode));
       const ends = new Set(outcomes.flatMap((each, code) => (pattern.test(each) ? [code] : [])));
       const status = /^[1-9]\d\d$/.test(text) ? Number(text) : null;
-      const inKind = tableOf((kind) => types.has(kind >>> 4) || states.has(kind & 15));
-      const course = facts.test({
-        ...always,
-        event: null,
-        course: ({ reason, outcomes: made }) =>
-          (reason !== null && pattern.test(reason)) ||
-          made.some(
-            (each) => ends.has(each.outcome) || (status !== null && each.status === status),
-          ),
-      });
-      const event = facts.test({
-        ...always,
-        event: (name) => name !== null && pattern.test(name),
-        course: null,
-      });
-      return {
-        text,
-        pattern,
-        kind: (kind) => inKind[kind & 255] === true || from.has(kind >>> 8),
-        facts: (block) => {
-          const [ofCourse, ofEvent] = [course(block), event(block)];
-          return (place) => ofCourse?.(place) === true || ofEvent?.(place) === true;
-        },
-      };
+      const isNamed = ({ sourceId, type, state }: MessageKind): boolean =>
+        types.has(type) || states.has(state) || from.has(sourceId);
+      const isEnd = (of: Course["outcomes"][number]): boolean =>
+        ends.has(of.outcome) || (status !== null && of.status === status);
+      const shown = [
+        facts.test({ ...anyMessage, kind: isNamed }),
+        facts.test({
+          ...anyMessage,
+          course: ({ reason, outcomes: made }) =>
+            (reason !== null && pattern.test(reason)) || made.some(isEnd),
+        }),
+        facts.test({ ...anyMessage, event: (name) => name !== null && pattern.test(name) }),
+      ];
+      return { text, pattern, shown };
     });
   };
 }
 
 type Payload = { message_id: number; documented: Buffer | null; full: Buffer | null };
-
-function tableOf(test: (kind: number) => boolean): boolean[] {
-  return Array.from({ length: 256 }, (_, kind) => test(kind));
-}
 
 function isSent({ documented, full }: Payload, wanted: RegExp): boolean {
   return [documented, full].some(

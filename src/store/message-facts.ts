@@ -60,16 +60,30 @@ const foundAtOnce = 128;
 const yes = 1;
 const no = 2;
 
+/** Places of a block by their numbers: those of `numbers[i]` end at `ends[i]`, the highest first. */
+type Groups = { places: Uint16Array; numbers: number[]; ends: number[] };
+
 /** What the messages of a block have to be asked: those pass whose number is `yes` in the table. */
 type Pass = {
   numbers: Uint16Array;
   table: Uint8Array;
+  /** How many pass, and where those are: of each number from a start to an end in `places`. */
+  n: number;
+  places: Uint16Array;
+  spans: [number, number][];
   /** Where the table is not enough. */
   exactly: ((place: number) => boolean) | null;
 };
 
 /** A block of which all messages pass. */
-const everyone: Pass = { numbers: new Uint16Array(), table: new Uint8Array(), exactly: null };
+const everyone: Pass = {
+  numbers: new Uint16Array(),
+  table: new Uint8Array(),
+  n: blockSize,
+  places: new Uint16Array(),
+  spans: [],
+  exactly: null,
+};
 
 /** `version`: what was asked of a block has to be asked again. `reads`: of blocks, so far. */
 type Memory = { version: number; reads: number };
@@ -78,7 +92,7 @@ type Memory = { version: number; reads: number };
 type Question = {
   /** Null when no message of the block can pass, `everyone` when all do. */
   passOf(block: number): Pass | null;
-  /** Whether the block is in memory and has messages. */
+  /** Whether the block is in memory. */
   knows(block: number): boolean;
 };
 
@@ -99,9 +113,9 @@ class Values<Value> {
 
 type Block = {
   numbers: Uint16Array;
-  /** The numbers that were seen in it; some may be gone. */
-  seen: Set<number>;
   stale: Set<number>;
+  /** Null after a change. */
+  groups: Groups | null;
 };
 
 /** One value of each message, which an expression over its row says. */
@@ -151,37 +165,55 @@ class Column<Value extends string | number | null> {
     let values = this.#values;
     let table = new Uint8Array(0);
     return {
-      knows: (number) => (this.#blocks.get(number)?.seen.size ?? 0) > 0,
+      knows: (number) => this.#blocks.has(number),
       passOf: (number) => {
-        const { numbers, seen } = this.#block(number);
+        const block = this.#block(number);
+        const { numbers } = block;
         if (values !== this.#values || table.length === 0) {
           values = this.#values;
           table = new Uint8Array(beyond + 1);
         }
-        let may = false;
-        for (const each of seen) {
+        const { places, numbers: kinds, ends } = (block.groups ??= grouped(numbers));
+        const spans: Pass["spans"] = [];
+        let n = 0;
+        for (const [at, each] of kinds.entries()) {
           if (table[each] === 0)
             table[each] = each === beyond || allows(values.seen[each] as Value) ? yes : no;
-          if (table[each] === yes) may = true;
+          if (table[each] === no) continue;
+          const [start, end] = [ends[at - 1] ?? 0, ends[at] as number];
+          spans.push([start, end]);
+          n += end - start;
         }
-        if (!may) return null;
+        if (n === 0) return null;
         const first = number * blockSize;
         const exactly = (place: number): boolean => {
           if (numbers[place] !== beyond) return true;
           const value = this.#one.get(first + place);
           return value !== undefined && allows(value);
         };
-        return { numbers, table, exactly: seen.has(beyond) ? exactly : null };
+        return {
+          numbers,
+          table,
+          n,
+          places,
+          spans,
+          exactly: kinds.includes(beyond) ? exactly : null,
+        };
       },
     };
   }
 
   /** How many messages of a block have each value. */
   counted(number: number): Map<Value, number> {
-    const counts = new Map<number, number>();
-    for (const each of this.#block(number).numbers)
-      if (each !== 0 && each !== beyond) counts.set(each, (counts.get(each) ?? 0) + 1);
-    return new Map([...counts].map(([each, n]) => [this.#values.seen[each] as Value, n]));
+    const block = this.#block(number);
+    const { numbers, ends } = (block.groups ??= grouped(block.numbers));
+    return new Map(
+      numbers.flatMap((each, at): [Value, number][] =>
+        each === beyond
+          ? []
+          : [[this.#values.seen[each] as Value, (ends[at] as number) - (ends[at - 1] ?? 0)]],
+      ),
+    );
   }
 
   #block(number: number): Block {
@@ -189,11 +221,7 @@ class Column<Value extends string | number | null> {
     const known = this.#blocks.get(number);
     if (known === undefined) {
       this.#memory.reads += 1;
-      const block = {
-        numbers: new Uint16Array(blockSize),
-        seen: new Set<number>(),
-        stale: new Set<number>(),
-      };
+      const block: Block = { numbers: new Uint16Array(blockSize), stale: new Set(), groups: null };
       for (const [id, value] of this.#range.all(first, first + blockSize))
         this.#keep(block, id, value);
       if (this.#blocks.size >= maxBlocks)
@@ -202,7 +230,7 @@ class Column<Value extends string | number | null> {
       return block;
     }
     if (known.stale.size > 0) {
-      for (const id of known.stale) known.numbers[id - first] = 0;
+      for (const id of known.stale) this.#keep(known, id, undefined);
       for (const [id, value] of this.#some.all(JSON.stringify([...known.stale])))
         this.#keep(known, id, value);
       known.stale.clear();
@@ -210,11 +238,38 @@ class Column<Value extends string | number | null> {
     return known;
   }
 
-  #keep({ numbers, seen }: Block, id: number, value: Value | undefined): void {
-    const number = value === undefined ? 0 : this.#values.numberOf(value);
-    numbers[id % blockSize] = number;
-    if (number !== 0) seen.add(number);
+  #keep(block: Block, id: number, value: Value | undefined): void {
+    block.numbers[id % blockSize] = value === undefined ? 0 : this.#values.numberOf(value);
+    block.groups = null;
   }
+}
+
+/** How many there are of each number, and then where the next of it goes. Zero between calls. */
+const next = new Uint16Array(beyond + 1);
+
+function grouped(of: Uint16Array): Groups {
+  const numbers: number[] = [];
+  for (const number of of) {
+    if (next[number] === 0 && number !== 0) numbers.push(number);
+    next[number] = (next[number] as number) + 1;
+  }
+  let end = 0;
+  const ends = numbers.map((number) => {
+    const start = end;
+    end += next[number] as number;
+    next[number] = start;
+    return end;
+  });
+  const places = new Uint16Array(end);
+  for (let place = blockSize - 1; place >= 0; place -= 1) {
+    const number = of[place] as number;
+    if (number === 0) continue;
+    places[next[number] as number] = place;
+    next[number] = (next[number] as number) + 1;
+  }
+  for (const number of numbers) next[number] = 0;
+  next[0] = 0;
+  return { places, numbers, ends };
 }
 
 const courseColumns = `coalesce(reason, '') || char(1) || attempts || char(1) || coalesce(last_status, '') || char(1) ||
@@ -319,7 +374,7 @@ class Times {
 
   question(since: number, until: number): Question {
     return {
-      knows: (number) => (this.#spans.get(number)?.latest ?? null) !== null,
+      knows: (number) => this.#spans.has(number),
       passOf: (number) => {
         const first = number * blockSize;
         const { earliest, latest } = this.#spanOf(number);
@@ -329,7 +384,7 @@ class Times {
         const table = new Uint8Array(blockSize);
         for (const id of this.#within.all(first, first + blockSize, since, until))
           table[id - first] = yes;
-        return { numbers: places, table, exactly: null };
+        return { ...everyone, numbers: everyPlace, table };
       },
     };
   }
@@ -343,7 +398,7 @@ class Times {
   }
 }
 
-const places = Uint16Array.from({ length: blockSize }, (_, place) => place);
+const everyPlace = Uint16Array.from({ length: blockSize }, (_, place) => place);
 
 /** What a filter asks of what is in memory. It may be asked as long as its filter is used. */
 export class MessageTest {
@@ -418,14 +473,14 @@ export class MessageTest {
 /** The places that were found last, the highest first. */
 const found = new Uint16Array(blockSize);
 
-/**
- * How many places up to one pass. A loop without branches for each pass: a million messages take a
- * millisecond.
- */
+/** So few places cost less to sort than all places to look at. */
+const maxSorted = 128;
+
+/** How many places up to one pass. A loop without branches for each question. */
 function findPlaces(passes: readonly Pass[], newest: number): number {
-  let n = newest + 1;
-  for (let i = 0; i < n; i += 1) found[i] = newest - i;
-  for (const { numbers, table, exactly } of passes) {
+  const inOrder = passes.toSorted((a, b) => a.n - b.n);
+  let n = firstPlaces(inOrder[0] as Pass, newest);
+  for (const { numbers, table, exactly } of inOrder) {
     const asked = n;
     n = 0;
     for (let i = 0; i < asked; i += 1) {
@@ -438,6 +493,22 @@ function findPlaces(passes: readonly Pass[], newest: number): number {
     found.set(left);
     n = left.length;
   }
+  return n;
+}
+
+/** All that may pass, and all others too where that costs less. */
+function firstPlaces({ n: most, places, spans }: Pass, newest: number): number {
+  let n = 0;
+  const isFew = spans.length === 1 || (spans.length > 0 && most <= maxSorted);
+  if (newest < blockSize - 1 || !isFew) {
+    for (let place = newest; place >= 0; place -= 1) found[n++] = place;
+    return n;
+  }
+  for (const [start, end] of spans) {
+    found.set(places.subarray(start, end), n);
+    n += end - start;
+  }
+  if (spans.length > 1) found.subarray(0, n).sort().reverse();
   return n;
 }
 

@@ -18,7 +18,7 @@ import type {
 import type { MappedRequests } from "./mapped-requests.ts";
 import type { MessageFacts } from "./message-facts.ts";
 import { createMessageReader, type MessageRow } from "./message-rows.ts";
-import { createTextSearch } from "./message-text.ts";
+import { createTextSearch, searchedColumns, type SearchedRow } from "./message-text.ts";
 import { createWalks, type Walk } from "./message-walk.ts";
 import type { Db } from "./transactions.ts";
 import type { Postings } from "./postings.ts";
@@ -78,14 +78,25 @@ export function createMessageQueries(sources: Sources): MessageQueries {
     "SELECT reason FROM decisions WHERE message_id = ? AND destination_id = ?",
   );
 
-  /** Reads rows, newest first: those of them that match every condition. */
-  function rowsBy({ condition: { sql, values }, words, without }: Walk) {
-    const rows = db.prepare<unknown[], MessageRow>(
-      `SELECT * FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND ${sql}`,
-    );
-    return (ids: number[]): MessageRow[] => {
-      const found = rows.all(JSON.stringify(ids), ...values).sort((a, b) => b.id - a.id);
-      return words.length + without.length === 0 ? found : text.among(found, words, without);
+  /** Reads rows, those that match every condition, newest first; or counts them. */
+  function reading({ condition: { sql, values }, words, without }: Walk) {
+    const prepared = <Row>(columns: string) =>
+      db.prepare<unknown[], Row>(
+        `SELECT ${columns} FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND ${sql}`,
+      );
+    const found = prepared<MessageRow>("*");
+    const hasWords = words.length + without.length > 0;
+    const counted = hasWords ? null : prepared<number>("count(*)").pluck();
+    const searched = hasWords ? prepared<SearchedRow>(searchedColumns) : null;
+    const carrying = <Row extends SearchedRow>(rows: Row[]): Row[] => {
+      rows.sort((a, b) => b.id - a.id);
+      return hasWords ? text.among(rows, words, without) : rows;
+    };
+    return {
+      rows: (ids: number[]) => carrying(found.all(JSON.stringify(ids), ...values)),
+      count: (ids: number[]): number =>
+        counted?.get(JSON.stringify(ids), ...values) ??
+        carrying(searched?.all(JSON.stringify(ids), ...values) ?? []).length,
     };
   }
 
@@ -95,27 +106,27 @@ export function createMessageQueries(sources: Sources): MessageQueries {
    */
   async function look(filter: MessageFilter, { before, most, counts }: Look): Promise<Found> {
     const walk = walks(filter);
-    const matching = rowsBy(walk);
+    const matching = reading(walk);
     const rows: MessageRow[] = [];
     const spent = { bytes: 0 };
     let counted = 0;
     let read = 0;
     let isPartial = false;
     let isCounting = counts && walk.total === null;
-    const isOfRows = (): boolean => !walk.isExact || rows.length < most;
-    const maxPiece = (): number => (isOfRows() ? readAtOnce : Infinity);
+    const isFull = (): boolean => rows.length >= most;
+    const maxPiece = (): number => (walk.isExact && isFull() ? Infinity : readAtOnce);
     for await (const ids of inPieces(walk.from(before, spent), maxPiece)) {
-      const found = isOfRows() ? matching(ids) : [];
-      if (rows.length < most) rows.push(...found);
+      const found = isFull() ? null : matching.rows(ids);
+      rows.push(...(found ?? []));
       if (isCounting) {
-        counted += walk.isExact ? ids.length : found.length;
+        counted += walk.isExact ? ids.length : (found?.length ?? matching.count(ids));
         read += walk.isExact ? 0 : ids.length;
         isPartial = read > maxCountedRows || spent.bytes > maxCountedBytes;
         isCounting = counted <= totalCap && !isPartial;
       }
-      if (rows.length >= most && !isCounting) break;
+      if (isFull() && !isCounting) break;
     }
-    if (counts && rows.length < most) return { rows, counted: rows.length, isPartial: false };
+    if (counts && !isFull()) return { rows, counted: rows.length, isPartial: false };
     return { rows, counted: walk.total === null ? counted : walk.total(), isPartial };
   }
 

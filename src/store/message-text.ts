@@ -25,6 +25,16 @@ const bytesPerTurn = 4 * 1024 * 1024;
 
 type SearchedRequest = { first: number; body: Buffer };
 
+/** What is read of a message to look for text in it. */
+export type SearchedRow = Pick<
+  MessageRow,
+  "id" | "request_id" | "message_id" | "user_id" | "anonymous_id" | "offset" | "size"
+>;
+export const searchedColumns = "id, request_id, message_id, user_id, anonymous_id, offset, size";
+
+/** What messages of one request came in, and their rows where they have been read. */
+type Searched = { body: string; bytes: Buffer; rows?: readonly SearchedRow[] };
+
 /** A text that is looked for. */
 type Word = {
   text: string;
@@ -47,7 +57,11 @@ export type TextSearch = {
     how: Search,
   ): AsyncGenerator<number[]>;
   /** Those of some rows, newest first, that carry every word and none of others. */
-  among(rows: MessageRow[], words: readonly Word[], without: readonly Word[]): MessageRow[];
+  among<Row extends SearchedRow>(
+    rows: readonly Row[],
+    words: readonly Word[],
+    without: readonly Word[],
+  ): Row[];
 };
 
 type Sources = {
@@ -66,8 +80,8 @@ export function createTextSearch({ db, mapped, postings, facts }: Sources): Text
      FROM messages JOIN requests ON requests.id = request_id WHERE messages.id = ?`,
   );
   const bodyOf = db.prepare<[number], Buffer>("SELECT body FROM requests WHERE id = ?").pluck();
-  const span = db.prepare<[number, number], MessageRow>(
-    "SELECT * FROM messages WHERE id >= ? AND id < ? ORDER BY id DESC",
+  const rowsOf = db.prepare<[number, number], SearchedRow>(
+    `SELECT ${searchedColumns} FROM messages WHERE id >= ? AND id <= ?`,
   );
   const payloadsFrom = readingPayloads(db);
   const isMapped = (id: number, wanted: RegExp): boolean =>
@@ -76,34 +90,36 @@ export function createTextSearch({ db, mapped, postings, facts }: Sources): Text
   /** Whether a list shows the word in the row of the message. */
   const isShown = ({ shown }: Word, id: number): boolean => shown.some((test) => test.holds(id));
 
-  /** Those of some messages of one request that carry every word. */
-  function carryAll(ids: number[], words: readonly Word[], body: string, bytes: Buffer): number[] {
-    const open = ids
-      .map((id) => ({ id, missing: words.filter((word) => !isShown(word, id)) }))
-      .toReversed();
-    const [first, last] = [open[0]?.id ?? 0, open.at(-1)?.id ?? 0];
-    const rest = new Set(open.flatMap(({ missing }) => missing));
-    if ([...rest].some(({ pattern }) => pattern.test(body))) {
-      const rows = new Map(span.all(first, last + 1).map((row) => [row.id, row]));
-      for (const each of open) {
-        const row = rows.get(each.id);
-        if (row !== undefined)
-          each.missing = each.missing.filter(({ pattern }) => !carriesText(row, bytes, pattern));
-      }
+  /** Those of some messages of one request, newest first, that carry every word. */
+  function carryAll(
+    ids: readonly number[],
+    words: readonly Word[],
+    { body, bytes, rows }: Searched,
+  ): number[] {
+    const missing = new Map<number, readonly Word[]>(ids.map((id) => [id, words]));
+    const ask = (id: number, carries: (word: Word) => boolean): void => {
+      const left = missing.get(id)?.filter((word) => !carries(word));
+      if (left?.length === 0) missing.delete(id);
+      else if (left !== undefined) missing.set(id, left);
+    };
+    for (const id of ids) ask(id, (word) => isShown(word, id));
+    if (missing.size === 0) return [...ids];
+    const inBody = new Set(words.filter(({ pattern }) => pattern.test(body)));
+    const [newest, oldest] = [ids[0] as number, ids.at(-1) as number];
+    for (const row of rows ?? (inBody.size === 0 ? [] : rowsOf.all(oldest, newest))) {
+      const text = textOf(row, body, bytes);
+      const names = [row.message_id, row.user_id ?? "", row.anonymous_id ?? ""];
+      ask(
+        row.id,
+        (word) =>
+          (inBody.has(word) && word.pattern.test(text)) ||
+          names.some((name) => word.pattern.test(name)),
+      );
     }
-    if (open.some(({ missing }) => missing.length > 0)) {
-      const sent = new Map(payloadsFrom(first, last + 1).map((each) => [each.message_id, each]));
-      for (const each of open) {
-        const payload = sent.get(each.id);
-        if (payload !== undefined)
-          each.missing = each.missing.filter(({ pattern }) => !isSent(payload, pattern));
-        each.missing = each.missing.filter(({ pattern }) => !isMapped(each.id, pattern));
-      }
-    }
-    return open
-      .filter(({ missing }) => missing.length === 0)
-      .map(({ id }) => id)
-      .toReversed();
+    for (const [id, sent] of missing.size === 0 ? [] : payloadsFrom(oldest, newest))
+      ask(id, ({ pattern }) => sent.some((payload) => pattern.test(payload)));
+    for (const id of missing.keys()) ask(id, ({ pattern }) => isMapped(id, pattern));
+    return ids.filter((id) => !missing.has(id));
   }
 
   return {
@@ -145,7 +161,7 @@ export function createTextSearch({ db, mapped, postings, facts }: Sources): Text
           const { first, body } = searched;
           while (at < ids.length && (ids[at] as number) >= first) at += 1;
           const ofRequest = ids.slice(start, at);
-          const carrying = carryAll(ofRequest, words, body.toString("utf8"), body);
+          const carrying = carryAll(ofRequest, words, { body: body.toString("utf8"), bytes: body });
           const upToHere = named.filter((each) => each >= (ofRequest.at(-1) as number));
           named.splice(0, upToHere.length);
           if (carrying.length > 0 || upToHere.length > 0)
@@ -159,14 +175,19 @@ export function createTextSearch({ db, mapped, postings, facts }: Sources): Text
     among(rows, words, without) {
       const kept = new Set<number>();
       for (let at = 0; at < rows.length;) {
-        const { request_id: request } = rows[at] as MessageRow;
-        let ids: number[] = [];
-        for (; rows[at]?.request_id === request; at += 1) ids.push((rows[at] as MessageRow).id);
+        const start = at;
+        const { request_id: request } = rows[start] as SearchedRow;
+        while (rows[at]?.request_id === request) at += 1;
+        const ofRequest = rows.slice(start, at);
         const bytes = bodyOf.get(request) ?? Buffer.alloc(0);
-        const body = bytes.toString("utf8");
-        if (words.length > 0) ids = carryAll(ids, words, body, bytes);
+        const searched = { body: bytes.toString("utf8"), bytes, rows: ofRequest };
+        let ids = carryAll(
+          ofRequest.map(({ id }) => id),
+          words,
+          searched,
+        );
         for (const word of without) {
-          const carrying = new Set(ids.length === 0 ? [] : carryAll(ids, [word], body, bytes));
+          const carrying = new Set(carryAll(ids, [word], searched));
           ids = ids.filter((id) => !carrying.has(id));
         }
         for (const id of ids) kept.add(id);
@@ -176,18 +197,21 @@ export function createTextSearch({ db, mapped, postings, facts }: Sources): Text
   };
 }
 
-/** The payloads of the messages from one id to before another. */
-function readingPayloads(db: Db): (first: number, end: number) => Payload[] {
+/** The texts of the payloads of the messages from one id to another. */
+function readingPayloads(db: Db): (first: number, last: number) => [number, string[]][] {
   const complete = createPayloadReader(db);
-  const stored = db.prepare<[number, number], Payload>(
-    "SELECT message_id, documented, full FROM payloads WHERE message_id >= ? AND message_id < ?",
-  );
-  return (first, end) =>
-    stored.all(first, end).map(({ message_id: id, documented, full }) => ({
-      message_id: id,
-      documented: complete(id, documented),
-      full: complete(id, full),
-    }));
+  const stored = db
+    .prepare<[number, number], [number, Buffer | null, Buffer | null]>(
+      "SELECT message_id, documented, full FROM payloads WHERE message_id >= ? AND message_id <= ?",
+    )
+    .raw();
+  return (first, last) =>
+    stored
+      .all(first, last)
+      .map(([id, ...payloads]) => [
+        id,
+        payloads.flatMap((each) => complete(id, each)?.toString("utf8") ?? []),
+      ]);
 }
 
 /** A word is also found by the names of sources, states and outcomes, as lists show them. */
@@ -222,28 +246,14 @@ function readingWords(db: Db, facts: MessageFacts): TextSearch["words"] {
   };
 }
 
-type Payload = { message_id: number; documented: Buffer | null; full: Buffer | null };
-
-function isSent({ documented, full }: Payload, wanted: RegExp): boolean {
-  return [documented, full].some(
-    (payload) => payload !== null && wanted.test(payload.toString("utf8")),
-  );
-}
-
 /** Four times as fast as comparing in lower case. */
 function anyCase(text: string): RegExp {
   return new RegExp(RegExp.escape(text), "iu");
 }
 
-function carriesText(
-  { message_id, user_id, anonymous_id, offset, size }: MessageRow,
-  body: Buffer,
-  wanted: RegExp,
-): boolean {
-  return (
-    wanted.test(message_id) ||
-    wanted.test(body.toString("utf8", offset, offset + size)) ||
-    wanted.test(user_id ?? "") ||
-    wanted.test(anonymous_id ?? "")
-  );
+function textOf({ offset, size }: SearchedRow, body: string, bytes: Buffer): string {
+  // As many characters as bytes: each is one.
+  return body.length === bytes.length
+    ? body.slice(offset, offset + size)
+    : bytes.toString("utf8", offset, offset + size);
 }

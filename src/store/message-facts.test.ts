@@ -12,14 +12,15 @@ import type { Store } from "../engine/store-ports.ts";
 import type { MessageDraft } from "./store.fixture.ts";
 import { attempt, moveTo, openTestStore, request, startOfTime } from "./store.fixture.ts";
 
-const events = ["Bought", "bought", "Seen", null, ...Array.from({ length: 40 }, (_, n) => `E${n}`)];
+const events = ["Bought", "bought", "Seen", null, ...Array.from({ length: 64 }, (_, n) => `E${n}`)];
 
 type Test = (message: MessageSummary) => boolean;
 
 /** Each with the same question to a message as the list shows it. */
 const filters: [MessageFilter, Test][] = [
   [{ event: "BOUGHT" }, ({ event }) => event?.toLowerCase() === "bought"],
-  [{ event: "E7" }, ({ event }) => event === "E7"],
+  [{ event: ["E7", "E8"] }, ({ event }) => event === "E7" || event === "E8"],
+  [{ since: startOfTime + 9100 }, ({ receivedAt }) => receivedAt >= startOfTime + 9100],
   [
     { event: ["Seen", "E1", "E2"], state: "delivered" },
     ({ event, state }) => ["Seen", "E1", "E2"].includes(event ?? "") && state === "delivered",
@@ -152,7 +153,11 @@ test("more different events than have a number are told apart by their rows", as
     const { items, total } = await store.messages({ event: `event ${n}` }, 10, null);
     expect([items.map(({ event }) => event), total]).toEqual([[`Event ${n}`], 1]);
   }
-  const tried = await store.messages({ event: ["event 4000", "event 4002"], attempts: "1" }, 10, null);
+  const tried = await store.messages(
+    { event: ["event 4000", "event 4002"], attempts: "1" },
+    10,
+    null,
+  );
   expect(tried.items.map(({ id }) => Number(id))).toEqual([4001]);
   const counts = await store.messageValues("event");
   expect([counts.get("Event 65998"), counts.get("Event 4000")]).toEqual([1, undefined]);

@@ -100,6 +100,7 @@ test("a filter finds what a look at every message finds, whatever is committed, 
   await expectAll();
   commit(300);
   send(700);
+  await expectAll();
   expect(() =>
     store.atomically(() => {
       commit(200);

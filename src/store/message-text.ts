@@ -7,13 +7,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { messageStates, messageTypes, outcomes } from "../domain/states.ts";
 import { stateCode, typeCode } from "./codes.ts";
 import type { MappedRequests } from "./mapped-requests.ts";
-import {
-  anyMessage,
-  type Course,
-  type MessageFacts,
-  type MessageKind,
-  type MessageTest,
-} from "./message-facts.ts";
+import { anyMessage, type Course, type MessageFacts, type MessageKind } from "./message-facts.ts";
+import type { MessageTest } from "./message-columns.ts";
 import type { MessageRow } from "./message-rows.ts";
 import type { Postings } from "./postings.ts";
 import { createPayloadReader } from "./shared-bytes.ts";

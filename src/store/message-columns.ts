@@ -55,7 +55,7 @@ const everyone: Pass = {
 export type Memory = { version: number; reads: number };
 
 /** One question about the messages. */
-export type Question = {
+type Question = {
   /** Null when no message of the block can pass, `everyone` when all do. */
   passOf(block: number): Pass | null;
   /** Whether the block is in memory. */

@@ -26,18 +26,18 @@ type MemoryOptions = {
 
 type Area = "sources" | "destinations" | "retry-profiles" | "settings";
 
-type Stored = Pick<
-  ConfigurationMemory,
-  "sources" | "byWriteKey" | "destinations" | "byId" | "bySource" | "customProfiles" | "settings"
->;
+type Stored = Pick<ConfigurationMemory, "sources" | "destinations" | "customProfiles" | "settings">;
 
 export class ConfigurationMemory {
   readonly #options: MemoryOptions;
+  /** The store has the same object for what has not changed. */
+  #stored: Source[] = [];
+  readonly #sources = new Map<SourceId, Source>();
   sources: Source[] = [];
-  byWriteKey = new Map<string, Source>();
+  readonly byWriteKey = new Map<string, Source>();
   destinations: Destination[] = [];
-  byId = new Map<DestinationId, Destination>();
-  bySource = new Map<SourceId, Destination[]>();
+  readonly byId = new Map<DestinationId, Destination>();
+  readonly bySource = new Map<SourceId, Destination[]>();
   customProfiles: CustomRetryProfile[] = [];
   settings: Settings = defaultSettings;
 
@@ -47,41 +47,67 @@ export class ConfigurationMemory {
   }
 
   reload(): void {
-    Object.assign(this, this.#read());
+    this.#keep(this.#read());
+  }
+
+  #read(): Stored {
+    const { store } = this.#options;
+    return {
+      sources: store.sources(),
+      destinations: store.destinations(),
+      customProfiles: store.retryProfiles(),
+      settings: store.settings(),
+    };
+  }
+
+  /** Of a thousand sources and destinations, one has changed: all else stays as it is. */
+  #keep({ sources, destinations, customProfiles, settings }: Stored, rearmed?: SourceId): void {
+    this.#keepDestinations(differing(this.destinations, destinations), destinations);
+    this.#keepSources(differing(this.#stored, sources), rearmed);
+    this.#stored = sources;
+    this.sources = [...this.#sources.values()];
+    Object.assign(this, { destinations, customProfiles, settings });
   }
 
   /**
    * Faults keep their identity, and with it their counts, until the faults of their source are
    * changed.
    */
-  #read(rearmed?: SourceId): Stored {
-    const { store } = this.#options;
-    const faults = new Map(this.sources.map((source) => [source.id, source.faults]));
-    const sources = store
-      .sources()
-      .map((source) =>
-        source.id === rearmed
-          ? source
-          : { ...source, faults: faults.get(source.id) ?? source.faults },
-      );
-    const destinations = store.destinations();
-    const bySource = new Map<SourceId, Destination[]>(sources.map(({ id }) => [id, []]));
+  #keepSources(changed: readonly Changed<Source>[], rearmed: SourceId | undefined): void {
+    for (const { before } of changed) if (before !== null) this.byWriteKey.delete(before.writeKey);
+    for (const { before, after } of changed) {
+      if (after === null) {
+        this.#sources.delete((before as Source).id);
+        this.bySource.delete((before as Source).id);
+        continue;
+      }
+      const known = after.id === rearmed ? undefined : this.#sources.get(after.id);
+      const source = known === undefined ? after : { ...after, faults: known.faults };
+      this.#sources.set(after.id, source);
+      this.byWriteKey.set(after.writeKey, source);
+    }
+  }
+
+  #keepDestinations(
+    changed: readonly Changed<Destination>[],
+    destinations: readonly Destination[],
+  ): void {
+    const lists = new Map<SourceId, Destination[]>();
+    for (const { before, after } of changed) {
+      if (before !== null) this.byId.delete(before.id);
+      if (after !== null) this.byId.set(after.id, after);
+      for (const id of [...(before?.sourceIds ?? []), ...(after?.sourceIds ?? [])])
+        lists.set(id, []);
+    }
+    if (lists.size === 0) return;
     for (const destination of destinations)
-      for (const id of destination.sourceIds) bySource.get(id)?.push(destination);
-    return {
-      sources,
-      byWriteKey: new Map(sources.map((source) => [source.writeKey, source])),
-      destinations,
-      byId: new Map(destinations.map((destination) => [destination.id, destination])),
-      bySource,
-      customProfiles: store.retryProfiles(),
-      settings: store.settings(),
-    };
+      for (const id of destination.sourceIds) lists.get(id)?.push(destination);
+    for (const [id, list] of lists) this.bySource.set(id, list);
   }
 
   /**
-   * Writes, reads everything again, and announces the change of what `idOf` names. A failure leaves
-   * the file and this memory as they were.
+   * Writes, and announces the change of what `idOf` names. A failure leaves the file and this memory
+   * as they were.
    */
   change<Result>(
     area: Area,
@@ -92,9 +118,9 @@ export class ConfigurationMemory {
     const { store, onChange } = this.#options;
     const { result, stored } = store.atomically(() => {
       const result = write();
-      return { result, stored: this.#read(rearmed) };
+      return { result, stored: this.#read() };
     });
-    Object.assign(this, stored);
+    this.#keep(stored, rearmed);
     this.note(area, idOf(result));
     onChange();
     return result;
@@ -114,6 +140,26 @@ export class ConfigurationMemory {
   isProfile(name: string): boolean {
     return this.retryProfiles().some((profile) => profile.name === name);
   }
+}
+
+type Changed<Thing> = { before: Thing | null; after: Thing | null };
+
+/** What is another object in one of two lists in the order of ids, or is in one of them alone. */
+function differing<Thing extends { id: number }>(
+  before: readonly Thing[],
+  after: readonly Thing[],
+): Changed<Thing>[] {
+  const changed: Changed<Thing>[] = [];
+  let at = 0;
+  for (const thing of after) {
+    for (let old = before[at]; old !== undefined && old.id < thing.id; old = before[at]) {
+      changed.push({ before: old, after: null });
+      at += 1;
+    }
+    const old = before[at]?.id === thing.id ? (before[at++] as Thing) : null;
+    if (old !== thing) changed.push({ before: old, after: thing });
+  }
+  return [...changed, ...before.slice(at).map((old) => ({ before: old, after: null }))];
 }
 
 /** Without the members that are undefined. */

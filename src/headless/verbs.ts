@@ -55,7 +55,7 @@ export async function runVerbNamed(name: string, args: readonly string[]): Promi
   }
 }
 
-async function messages(asked: Asked<typeof commands.messages>): Promise<number> {
+export async function messages(asked: Asked<typeof commands.messages>): Promise<number> {
   const { hookyard, values, print } = asked;
   const limit = Number(values.limit);
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= 200))
@@ -146,7 +146,7 @@ async function namesIn(
 
 const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
-async function show({
+export async function show({
   hookyard,
   positionals,
   print,
@@ -167,7 +167,7 @@ async function rowIdOf(hookyard: Connection, wanted: string): Promise<string> {
   return items.find(({ messageId }) => messageId === wanted)?.id ?? wanted;
 }
 
-async function wait(asked: Asked<typeof commands.wait>): Promise<number> {
+export async function wait(asked: Asked<typeof commands.wait>): Promise<number> {
   const { hookyard, values, print, say } = asked;
   const count = Number(values.count);
   if (!(Number.isInteger(count) && count >= 1 && count <= 10_000))
@@ -211,7 +211,7 @@ async function nearMisses({ hookyard, values, positionals }: Asked<typeof comman
 
 const maxTailed = 200;
 
-async function tail(asked: Asked<typeof commands.tail>): Promise<number> {
+export async function tail(asked: Asked<typeof commands.tail>): Promise<number> {
   const { hookyard, values, positionals, print, say } = asked;
   const count = values.count === undefined ? Infinity : Number(values.count);
   if (!(count >= 1) || (count !== Infinity && !Number.isInteger(count)))
@@ -242,7 +242,7 @@ async function tail(asked: Asked<typeof commands.tail>): Promise<number> {
   return 0;
 }
 
-async function clock({
+export async function clock({
   hookyard,
   positionals: [action, value, ...more],
   print,
@@ -295,7 +295,7 @@ function moved(
   }
 }
 
-async function retry({
+export async function retry({
   hookyard,
   values,
   positionals,

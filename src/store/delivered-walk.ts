@@ -7,8 +7,8 @@ import { mappedShape } from "./codes.ts";
 import type { MappedRequests } from "./mapped-requests.ts";
 import type { Db } from "./transactions.ts";
 
-/** Deliveries of one state that are read at once. */
-const readAtOnce = 512;
+/** Deliveries of one state that are read at once: a page. */
+const readAtOnce = 128;
 
 /** Ids of messages that are looked through at once for parts of batches: some milliseconds' work. */
 const partsAtOnce = 2048;
@@ -20,6 +20,11 @@ export function deliveredTo(db: Db, mapped: MappedRequests) {
   const states = db.prepare<[], { destination: number; state: number }>(
     "SELECT destination_id AS destination, state FROM delivery_counts WHERE n > 0",
   );
+  const total = db
+    .prepare<[number], number>(
+      "SELECT coalesce(sum(n), 0) FROM delivery_counts WHERE destination_id = ?",
+    )
+    .pluck();
   const firstFrom = db
     .prepare<[number], number>(
       `SELECT id FROM deliveries WHERE message_id >= ? AND NOT (${isBatch}) ORDER BY message_id, id LIMIT 1`,
@@ -78,6 +83,7 @@ export function deliveredTo(db: Db, mapped: MappedRequests) {
   }
 
   return {
+    count: (destination: number) => total.get(destination) as number,
     /** Null when one of the webhooks is gone, and its destination with it. */
     destinationsOf(webhooks: readonly number[]): number[] | null {
       const ids = webhooks.flatMap((id) => destinationOf.get(id) ?? []);

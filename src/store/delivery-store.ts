@@ -22,9 +22,10 @@ import {
   type OfMessage,
   type RefreshMessage,
 } from "./claims.ts";
-import type { Counts, MessageKind } from "./counts.ts";
+import type { Counts } from "./counts.ts";
 import { deliverySummary, type DeliveryRow } from "./delivery-reader.ts";
 import { deliveriesOfMessage, type DeliveryKey, type MappedRequests } from "./mapped-requests.ts";
+import type { MessageKind } from "./message-facts.ts";
 import type { RequestBodies } from "./request-bodies.ts";
 import type { Transactions, Db } from "./transactions.ts";
 

@@ -2,9 +2,12 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { RecentIds } from "./duplicates.ts";
 
-/** Few hashes, so that many ids share one and many lie side by side. */
+/**
+ * Few hashes, so that many ids share one and many lie side by side; none that differ only in what a
+ * table leaves out.
+ */
 const entry = fc.record({
-  hash: fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 2 ** 40 - 1 })),
+  hash: fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 2 ** 20, max: 2 ** 38 - 1 })),
   id: fc.integer({ min: 1, max: 60 }),
 });
 
@@ -110,4 +113,18 @@ test("a table grows when it is half full, to twice to four times the places of w
   expect(found(20, 199, 275)).toEqual([true, true, true]);
   add(276, 276);
   expect(found(20, 199, 200, 276)).toEqual([false, false, true, true]);
+});
+
+test("ids beyond 32 bits are found, taken back and let go of as others are", () => {
+  let oldest = 0;
+  const recent = new RecentIds(() => oldest);
+  const first = 2 ** 32 - 500;
+  const ids = Array.from({ length: 1000 }, (_, n) => first + n);
+  for (const id of ids.toReversed()) recent.add(hashOf(id), id);
+  expect(ids.flatMap((id) => [...recent.find(hashOf(id))])).toEqual(ids);
+  for (const id of ids.slice(0, 700)) recent.remove(hashOf(id), id);
+  expect(ids.flatMap((id) => [...recent.find(hashOf(id))])).toEqual(ids.slice(700));
+  oldest = first + 900;
+  for (let n = 0; n < 20_000; n += 1) recent.add(hashOf(first + 1000 + n), first + 1000 + n);
+  expect(ids.flatMap((id) => [...recent.find(hashOf(id))])).toEqual(ids.slice(900));
 });

@@ -45,8 +45,8 @@ export class Duplicates {
 
   /** Forgets all, to read the ids again. */
   reload(): void {
-    this.#recent.clear();
     this.#newestToLoad = this.#newest.get() as number;
+    this.#recent.clear(this.#newestToLoad - this.#firstInWindow());
     this.#loading = this.#load();
   }
 
@@ -123,7 +123,7 @@ function firstMessageSince(db: Db): (at: number) => number {
 const tables = 64;
 /** Places of an empty table. */
 const smallest = 256;
-const emptyKey = -1;
+const emptyKey = 0;
 
 /**
  * `oldestRelevant` returns the first row that is still within the 24 hours; called when a table is
@@ -164,8 +164,10 @@ export class RecentIds {
     return this.#tableOf(hash).has(hash);
   }
 
-  clear(): void {
-    this.#tables = Array.from({ length: tables }, () => new Table(this.#oldestRelevant));
+  /** `expected`: how many are to be added soon, at once in their place instead of moved as it grows. */
+  clear(expected = 0): void {
+    const room = expected / tables;
+    this.#tables = Array.from({ length: tables }, () => new Table(this.#oldestRelevant, room));
   }
 
   #tableOf(hash: number): Table {
@@ -173,29 +175,39 @@ export class RecentIds {
   }
 }
 
-/** Open addressing over two flat arrays, a quarter to half full: 32 to 64 bytes an id. */
+/**
+ * Open addressing over two flat arrays, a quarter to half full: 16 to 32 bytes an id. Both have 32
+ * bits of what they stand for: others may have the same hash, and an id is the newest that is not
+ * above the newest of all and ends with these bits.
+ */
 class Table {
-  #keys = new Float64Array(smallest).fill(emptyKey);
-  #ids = new Float64Array(smallest);
+  #keys;
+  #ids;
   #size = 0;
+  #newest = 0;
   #oldestRelevant: OldestRelevant;
 
-  constructor(oldestRelevant: OldestRelevant) {
+  constructor(oldestRelevant: OldestRelevant, expected: number) {
     this.#oldestRelevant = oldestRelevant;
+    const capacity = capacityFor(expected);
+    this.#keys = new Uint32Array(capacity);
+    this.#ids = new Uint32Array(capacity);
   }
 
   add(hash: number, id: number): number {
     const isFull = this.#size * 2 >= this.#keys.length;
+    this.#newest = Math.max(this.#newest, id);
     if (isFull) this.#rebuild();
     const moved = isFull ? this.#size : 0;
-    this.#place(hash, id);
+    this.#place(keyOf(hash), id);
     return moved;
   }
 
   remove(hash: number, id: number): void {
+    const wanted = keyOf(hash);
     const mask = this.#keys.length - 1;
-    let gap = spread(hash) & mask;
-    while (this.#keys[gap] !== emptyKey && (this.#keys[gap] !== hash || this.#ids[gap] !== id))
+    let gap = spread(wanted) & mask;
+    while (this.#keys[gap] !== emptyKey && (this.#keys[gap] !== wanted || this.#idAt(gap) !== id))
       gap = (gap + 1) & mask;
     if (this.#keys[gap] === emptyKey) return;
     // What was placed behind it, because its own place was taken, moves up: a search ends at the
@@ -212,54 +224,62 @@ class Table {
   }
 
   *find(hash: number): Generator<number> {
+    const key = keyOf(hash);
     const mask = this.#keys.length - 1;
-    for (let at = spread(hash) & mask; this.#keys[at] !== emptyKey; at = (at + 1) & mask) {
-      if (this.#keys[at] === hash) yield this.#ids[at] as number;
+    for (let at = spread(key) & mask; this.#keys[at] !== emptyKey; at = (at + 1) & mask) {
+      if (this.#keys[at] === key) yield this.#idAt(at);
     }
   }
 
   has(hash: number): boolean {
+    const key = keyOf(hash);
     const mask = this.#keys.length - 1;
-    for (let at = spread(hash) & mask; this.#keys[at] !== emptyKey; at = (at + 1) & mask) {
-      if (this.#keys[at] === hash) return true;
+    for (let at = spread(key) & mask; this.#keys[at] !== emptyKey; at = (at + 1) & mask) {
+      if (this.#keys[at] === key) return true;
     }
     return false;
   }
 
-  #allocate(room: number): void {
-    let capacity = smallest;
-    while (capacity < room * 2) capacity *= 2;
-    this.#keys = new Float64Array(capacity).fill(emptyKey);
-    this.#ids = new Float64Array(capacity);
-    this.#size = 0;
+  #idAt(place: number): number {
+    return this.#newest - ((this.#newest - (this.#ids[place] as number)) >>> 0);
   }
 
-  #place(hash: number, id: number): void {
+  #place(key: number, id: number): void {
     const mask = this.#keys.length - 1;
-    let at = spread(hash) & mask;
+    let at = spread(key) & mask;
     while (this.#keys[at] !== emptyKey) at = (at + 1) & mask;
-    this.#keys[at] = hash;
+    this.#keys[at] = key;
     this.#ids[at] = id;
     this.#size += 1;
   }
 
   #rebuild(): void {
     const oldest = this.#oldestRelevant();
+    const kept: number[] = [];
+    for (let at = 0; at < this.#keys.length; at += 1)
+      if (this.#keys[at] !== emptyKey && this.#idAt(at) >= oldest) kept.push(at);
     const keys = this.#keys;
-    const ids = this.#ids;
-    let kept = 0;
-    for (let at = 0; at < keys.length; at += 1)
-      if (keys[at] !== emptyKey && (ids[at] as number) >= oldest) kept += 1;
-    this.#allocate(kept * 2);
-    for (let at = 0; at < keys.length; at += 1) {
-      const key = keys[at] as number;
-      const id = ids[at] as number;
-      if (key !== emptyKey && id >= oldest) this.#place(key, id);
-    }
+    const ids = kept.map((at) => this.#idAt(at));
+    const capacity = capacityFor(kept.length * 2);
+    this.#keys = new Uint32Array(capacity);
+    this.#ids = new Uint32Array(capacity);
+    this.#size = 0;
+    for (const [nth, at] of kept.entries()) this.#place(keys[at] as number, ids[nth] as number);
   }
 }
 
-/** The low bits of a 40-bit hash are those of one short hash; this brings all of them down. */
-function spread(hash: number): number {
-  return Math.imul((hash / 256) ^ hash, 0x9e3779b1) >>> 8;
+function capacityFor(room: number): number {
+  let capacity = smallest;
+  while (capacity < room * 2) capacity *= 2;
+  return capacity;
+}
+
+/** What all of a table have in common is left out, and the two highest of 40 bits. */
+function keyOf(hash: number): number {
+  return Math.floor(hash / tables) >>> 0 || 1;
+}
+
+/** The low bits of a key are those of one short hash; this brings all of them down. */
+function spread(key: number): number {
+  return Math.imul(key ^ (key >>> 15), 0x9e3779b1) >>> 8;
 }

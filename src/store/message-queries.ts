@@ -15,11 +15,10 @@ import type {
   Page,
   QueryStore,
 } from "../engine/ports.ts";
-import type { MessageKinds } from "./counts.ts";
 import type { MappedRequests } from "./mapped-requests.ts";
 import type { MessageFacts } from "./message-facts.ts";
 import { createMessageReader, type MessageRow } from "./message-rows.ts";
-import { createTextSearch } from "./message-text.ts";
+import { createTextSearch, searchedColumns, type SearchedRow } from "./message-text.ts";
 import { createWalks, type Walk } from "./message-walk.ts";
 import type { Db } from "./transactions.ts";
 import type { Postings } from "./postings.ts";
@@ -62,9 +61,12 @@ type Sources = {
   db: Db;
   mapped: MappedRequests;
   postings: Postings;
-  kinds: MessageKinds;
   facts: MessageFacts;
 };
+
+/** `most`: rows of a page. */
+type Look = { before: number; most: number; counts: boolean };
+type Found = { rows: MessageRow[]; counted: number; isPartial: boolean };
 
 export function createMessageQueries(sources: Sources): MessageQueries {
   const { db, mapped } = sources;
@@ -76,79 +78,75 @@ export function createMessageQueries(sources: Sources): MessageQueries {
     "SELECT reason FROM decisions WHERE message_id = ? AND destination_id = ?",
   );
 
-  /** Reads rows, newest first: those of them that match every condition. */
-  function rowsBy({ condition: { sql, values }, words, without }: Walk) {
-    const rows = db.prepare<unknown[], MessageRow>(
-      `SELECT * FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND ${sql}`,
-    );
-    return (ids: number[]): MessageRow[] => {
-      const carries = text.carrying([...words, ...without]);
-      return rows
-        .all(JSON.stringify(ids), ...values)
-        .filter(
-          (row) =>
-            words.every((word) => carries(row, word)) &&
-            !without.some((word) => carries(row, word)),
-        )
-        .sort((a, b) => b.id - a.id);
+  /** Reads rows, those that match every condition, newest first; or counts them. */
+  function reading({ condition: { sql, values }, words, without }: Walk) {
+    const prepared = <Row>(columns: string) =>
+      db.prepare<unknown[], Row>(
+        `SELECT ${columns} FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND ${sql}`,
+      );
+    const found = prepared<MessageRow>("*");
+    const hasWords = words.length + without.length > 0;
+    const counted = hasWords ? null : prepared<number>("count(*)").pluck();
+    const searched = hasWords ? prepared<SearchedRow>(searchedColumns) : null;
+    const carrying = <Row extends SearchedRow>(rows: Row[]): Row[] => {
+      rows.sort((a, b) => b.id - a.id);
+      return hasWords ? text.among(rows, words, without) : rows;
+    };
+    return {
+      rows: (ids: number[]) => carrying(found.all(JSON.stringify(ids), ...values)),
+      count: (ids: number[]): number =>
+        counted?.get(JSON.stringify(ids), ...values) ??
+        carrying(searched?.all(JSON.stringify(ids), ...values) ?? []).length,
     };
   }
 
-  async function page(
-    filter: MessageFilter,
-    limit: number,
-    before: number,
-  ): Promise<{ rows: MessageRow[]; more: boolean }> {
+  /**
+   * One walk finds the rows of a page, and one more where there are more, and counts: exactly up to
+   * one above the cap, unless too much would have to be read for it.
+   */
+  async function look(filter: MessageFilter, { before, most, counts }: Look): Promise<Found> {
     const walk = walks(filter);
-    const matching = rowsBy(walk);
+    const matching = reading(walk);
     const rows: MessageRow[] = [];
-    for await (const ids of inPieces(walk.from(before, { bytes: 0 }), readAtOnce)) {
-      rows.push(...matching(ids));
-      if (rows.length > limit) return { rows: rows.slice(0, limit), more: true };
-    }
-    return { rows, more: false };
-  }
-
-  /** Exact up to one above the cap, unless too much would have to be read for it. */
-  async function count(
-    filter: MessageFilter,
-    before: number,
-  ): Promise<{ counted: number; more: boolean }> {
-    const walk = walks(filter);
-    if (walk.total !== null && before === Number.MAX_SAFE_INTEGER)
-      return { counted: walk.total(), more: false };
-    const matching = rowsBy(walk);
     const spent = { bytes: 0 };
     let counted = 0;
     let read = 0;
-    for await (const ids of inPieces(
-      walk.from(before, spent),
-      walk.isExact ? Infinity : readAtOnce,
-    )) {
-      counted += walk.isExact ? ids.length : matching(ids).length;
-      read += walk.isExact ? 0 : ids.length;
-      if (counted > totalCap) break;
-      if (read > maxCountedRows || spent.bytes > maxCountedBytes) return { counted, more: true };
+    let isPartial = false;
+    let isCounting = counts && walk.total === null;
+    const isFull = (): boolean => rows.length >= most;
+    const maxPiece = (): number => (walk.isExact && isFull() ? Infinity : readAtOnce);
+    for await (const ids of inPieces(walk.from(before, spent), maxPiece)) {
+      const found = isFull() ? null : matching.rows(ids);
+      rows.push(...(found ?? []));
+      if (isCounting) {
+        counted += walk.isExact ? ids.length : (found?.length ?? matching.count(ids));
+        read += walk.isExact ? 0 : ids.length;
+        isPartial = read > maxCountedRows || spent.bytes > maxCountedBytes;
+        isCounting = counted <= totalCap && !isPartial;
+      }
+      if (isFull() && !isCounting) break;
     }
-    return { counted, more: false };
+    if (counts && !isFull()) return { rows, counted: rows.length, isPartial: false };
+    return { rows, counted: walk.total === null ? counted : walk.total(), isPartial };
   }
 
   return {
     unlikeHosted: lint(db, reader),
     async messages(filter, limit, before): Promise<Page<MessageSummary, MessageRowId>> {
-      const { rows, more } = await page(filter, limit, before ?? Number.MAX_SAFE_INTEGER);
+      const start = Number.MAX_SAFE_INTEGER;
+      const counts = before === null;
+      const page = await look(filter, { before: before ?? start, most: limit + 1, counts });
+      const rows = page.rows.slice(0, limit);
+      const more = page.rows.length > limit;
       const items = await summariesOf(rows, reader);
-      const all =
-        before === null && !more
-          ? { counted: rows.length, more: false }
-          : await count(filter, Number.MAX_SAFE_INTEGER);
+      const all = counts ? page : await look(filter, { before: start, most: 0, counts: true });
       // At least what is on the page, where counting ended early.
       const counted = Math.max(all.counted, rows.length);
       return {
         items,
         nextCursor: more || items.length < rows.length ? (items.at(-1)?.id ?? null) : null,
         total: Math.min(counted, totalCap),
-        totalCapped: all.more || counted > totalCap,
+        totalCapped: all.isPartial || counted > totalCap,
       };
     },
 
@@ -214,12 +212,14 @@ function lint(db: Db, reader: ReturnType<typeof createMessageReader>): QueryStor
 /** Pieces of so many ids at most, with a turn of the event loop now and then. */
 async function* inPieces(
   stretches: Iterable<number[]> | AsyncIterable<number[]>,
-  maxPiece: number,
+  maxPiece: () => number,
 ): AsyncGenerator<number[]> {
   let pieces = 0;
   for await (const ids of stretches) {
-    for (let from = 0; from === 0 || from < ids.length; from += maxPiece) {
-      yield ids.slice(from, from + maxPiece);
+    for (let from = 0; from === 0 || from < ids.length;) {
+      const piece = ids.slice(from, from + maxPiece());
+      yield piece;
+      from += piece.length === 0 ? 1 : piece.length;
       pieces += 1;
       if (pieces % piecesPerTurn === 0) await nextTurn();
     }

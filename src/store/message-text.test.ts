@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { MessageRowId } from "../domain/ids.ts";
+import type { MessageFilter } from "../engine/ports.ts";
 import { openTestStore, request } from "./store.fixture.ts";
 
 describe("free text", () => {
@@ -67,5 +68,22 @@ describe("free text", () => {
     expect(await found(5)).toEqual([[4, 3, 1], 5]);
     expect(await found(4)).toEqual([[3, 1], 5]);
     expect(await found(1)).toEqual([[], 5]);
+  });
+
+  test("is found in a message id that its body does not have, and left out by it", async () => {
+    const { store } = openTestStore();
+    store.commit([
+      request([
+        { messageId: "given-1", userId: "ada", text: "{}" },
+        { messageId: "given-2", userId: "ada", text: '{"é":"given-2"}' },
+        { userId: "ada", text: '{"é":"é"}' },
+      ]),
+    ]);
+    const ids = async (filter: MessageFilter) =>
+      (await store.messages(filter, 10, null)).items.map(({ id }) => Number(id));
+    expect(await ids({ userId: "ada", search: "given-1" })).toEqual([1]);
+    expect(await ids({ userId: "ada", search: ["given", "é"] })).toEqual([2]);
+    expect(await ids({ not: { search: "given-1" } })).toEqual([3, 2]);
+    expect(await ids({ not: { search: ["GIVEN", "nothing"] } })).toEqual([3]);
   });
 });

@@ -6,11 +6,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { messageStates, messageTypes, outcomes } from "../domain/states.ts";
 import { stateCode, typeCode } from "./codes.ts";
-import type { KindTest, MessageKinds } from "./counts.ts";
 import type { MappedRequests } from "./mapped-requests.ts";
-import type { FactsTest, MessageFacts } from "./message-facts.ts";
+import { anyMessage, type Course, type MessageFacts, type MessageKind } from "./message-facts.ts";
+import type { MessageTest } from "./message-columns.ts";
 import type { MessageRow } from "./message-rows.ts";
-import { blockSize } from "./posting-segments.ts";
 import type { Postings } from "./postings.ts";
 import { createPayloadReader } from "./shared-bytes.ts";
 import type { Db } from "./transactions.ts";
@@ -21,15 +20,27 @@ const bytesPerTurn = 4 * 1024 * 1024;
 /** Bytes that are searched in the time in which a message is asked for a word. */
 const bytesOfQuestion = 32;
 
-type SearchedRequest = { id: number; first_message: number; messages: number; size: number };
+type SearchedRequest = { first: number; body: Buffer };
+
+/** What is read of a message to look for text in it. */
+export type SearchedRow = Pick<
+  MessageRow,
+  "id" | "request_id" | "message_id" | "user_id" | "anonymous_id" | "offset" | "size"
+>;
+export const searchedColumns = "id, request_id, message_id, user_id, anonymous_id, offset, size";
+
+/** What messages of one request came in, and their rows where they have been read. */
+type Searched = { body: string; bytes: Buffer; rows?: readonly SearchedRow[] };
 
 /** A text that is looked for. */
 type Word = {
   text: string;
   pattern: RegExp;
-  kind: KindTest;
-  facts: FactsTest;
+  /** Of what a list shows of a message, any has to hold. */
+  shown: readonly MessageTest[];
 };
+
+type Search = { before: number; among: (ids: number[]) => number[]; spent: { bytes: number } };
 
 export type TextSearch = {
   words(texts: readonly string[]): Word[];
@@ -39,88 +50,79 @@ export type TextSearch = {
    */
   matching(
     words: readonly Word[],
-    among: (ids: number[]) => number[],
-    before: number,
-    spent: { bytes: number },
+    shown: Iterable<number[]>,
+    how: Search,
   ): AsyncGenerator<number[]>;
-  /** Whether a row carries one of these words; to be asked of rows that are read together. */
-  carrying(words: readonly Word[]): (row: MessageRow, word: Word) => boolean;
+  /** Those of some rows, newest first, that carry every word and none of others. */
+  among<Row extends SearchedRow>(
+    rows: readonly Row[],
+    words: readonly Word[],
+    without: readonly Word[],
+  ): Row[];
 };
 
 type Sources = {
   db: Db;
   mapped: MappedRequests;
   postings: Postings;
-  kinds: MessageKinds;
   facts: MessageFacts;
 };
 
-export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources): TextSearch {
+export function createTextSearch({ db, mapped, postings, facts }: Sources): TextSearch {
   const messageIdOf = db
     .prepare<[number], string>("SELECT message_id FROM messages WHERE id = ?")
     .pluck();
-  const requestBefore = db
-    .prepare<[number], number>(
-      "SELECT request_id FROM messages WHERE id < ? ORDER BY id DESC LIMIT 1",
-    )
-    .pluck();
-  const requestsUpTo = db.prepare<[number], SearchedRequest>(
-    `SELECT id, first_message, messages, length(body) AS size FROM requests WHERE id <= ? ORDER BY id DESC LIMIT ${requestsPerTurn}`,
+  const requestOf = db.prepare<[number], SearchedRequest>(
+    `SELECT first_message AS first, body
+     FROM messages JOIN requests ON requests.id = request_id WHERE messages.id = ?`,
   );
   const bodyOf = db.prepare<[number], Buffer>("SELECT body FROM requests WHERE id = ?").pluck();
-  const span = db.prepare<[number, number], MessageRow>(
-    "SELECT * FROM messages WHERE id >= ? AND id < ? ORDER BY id DESC",
+  const rowsOf = db.prepare<[number, number], SearchedRow>(
+    `SELECT ${searchedColumns} FROM messages WHERE id >= ? AND id <= ?`,
   );
   const payloadsFrom = readingPayloads(db);
   const isMapped = (id: number, wanted: RegExp): boolean =>
     mapped.bodiesOf(id).some((body) => wanted.test(body.toString("utf8")));
 
-  /** Whether a list shows the word in the row of a message. Each block is asked once. */
-  function showing(word: Word): (id: number) => boolean {
-    let block = -1;
-    let test: ReturnType<FactsTest> = null;
-    return (id) => {
-      const number = Math.floor(id / blockSize);
-      if (number !== block) [block, test] = [number, word.facts(number)];
-      return word.kind(kinds.of(id)) || test?.(id % blockSize) === true;
-    };
-  }
+  /** Whether a list shows the word in the row of the message. */
+  const isShown = ({ shown }: Word, id: number): boolean => shown.some((test) => test.holds(id));
 
-  /** Those of some messages of one request that carry every word. */
-  function carryAll(ids: number[], words: readonly Word[], body: string, bytes: Buffer): number[] {
-    const shown = words.map(showing);
-    const open = ids
-      .map((id) => ({ id, missing: words.filter((_, place) => shown[place]?.(id) !== true) }))
-      .toReversed();
-    const [first, last] = [open[0]?.id ?? 0, open.at(-1)?.id ?? 0];
-    const rest = new Set(open.flatMap(({ missing }) => missing));
-    if ([...rest].some(({ pattern }) => pattern.test(body))) {
-      const rows = new Map(span.all(first, last + 1).map((row) => [row.id, row]));
-      for (const each of open) {
-        const row = rows.get(each.id);
-        if (row !== undefined)
-          each.missing = each.missing.filter(({ pattern }) => !carriesText(row, bytes, pattern));
-      }
+  /** Those of some messages of one request, newest first, that carry every word. */
+  function carryAll(
+    ids: readonly number[],
+    words: readonly Word[],
+    { body, bytes, rows }: Searched,
+  ): number[] {
+    const missing = new Map<number, readonly Word[]>(ids.map((id) => [id, words]));
+    const ask = (id: number, carries: (word: Word) => boolean): void => {
+      const left = missing.get(id)?.filter((word) => !carries(word));
+      if (left?.length === 0) missing.delete(id);
+      else if (left !== undefined) missing.set(id, left);
+    };
+    for (const id of ids) ask(id, (word) => isShown(word, id));
+    if (missing.size === 0) return [...ids];
+    const inBody = new Set(words.filter(({ pattern }) => pattern.test(body)));
+    const [newest, oldest] = [ids[0] as number, ids.at(-1) as number];
+    for (const row of rows ?? (inBody.size === 0 ? [] : rowsOf.all(oldest, newest))) {
+      const text = textOf(row, body, bytes);
+      const names = [row.message_id, row.user_id ?? "", row.anonymous_id ?? ""];
+      ask(
+        row.id,
+        (word) =>
+          (inBody.has(word) && word.pattern.test(text)) ||
+          names.some((name) => word.pattern.test(name)),
+      );
     }
-    if (open.some(({ missing }) => missing.length > 0)) {
-      const sent = new Map(payloadsFrom(first, last + 1).map((each) => [each.message_id, each]));
-      for (const each of open) {
-        const payload = sent.get(each.id);
-        if (payload !== undefined)
-          each.missing = each.missing.filter(({ pattern }) => !isSent(payload, pattern));
-        each.missing = each.missing.filter(({ pattern }) => !isMapped(each.id, pattern));
-      }
-    }
-    return open
-      .filter(({ missing }) => missing.length === 0)
-      .map(({ id }) => id)
-      .toReversed();
+    for (const [id, sent] of missing.size === 0 ? [] : payloadsFrom(oldest, newest))
+      ask(id, ({ pattern }) => sent.some((payload) => pattern.test(payload)));
+    for (const id of missing.keys()) ask(id, ({ pattern }) => isMapped(id, pattern));
+    return ids.filter((id) => !missing.has(id));
   }
 
   return {
     words: readingWords(db, facts),
 
-    async *matching(words, among, before, spent) {
+    async *matching(words, shown, { before, among, spent }) {
       // A message id is found at once, however far back.
       const named = [
         ...postings.candidates(
@@ -131,66 +133,83 @@ export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources
       ]
         .flat()
         .filter((id) => messageIdOf.get(id) === words[0]?.text && among([id]).length > 0);
+      let searched: SearchedRequest | undefined;
+      let requests = 0;
       let bytes = 0;
-      for (let from = requestBefore.get(before); from !== undefined;) {
-        const requests = requestsUpTo.all(from);
-        for (const { id, first_message, messages, size } of requests) {
-          from = id - 1;
-          const end = Math.min(before, first_message + messages);
-          const ids: number[] = [];
-          for (let each = end - 1; each >= first_message; each -= 1) ids.push(each);
-          const shown = among(ids);
-          const body = shown.length === 0 ? undefined : bodyOf.get(id);
-          if (body !== undefined) {
-            const carrying = carryAll(shown, words, body.toString("utf8"), body);
-            const upToHere = named.filter((each) => each >= first_message);
-            named.splice(0, upToHere.length);
-            if (carrying.length > 0 || upToHere.length > 0)
-              yield [...new Set([...upToHere, ...carrying])].sort((a, b) => b - a);
-            bytes += size + shown.length * words.length * bytesOfQuestion;
-            spent.bytes += size;
+      for (const ids of shown) {
+        for (let at = 0; at < ids.length;) {
+          const start = at;
+          const newest = ids[start] as number;
+          if (searched === undefined || newest < searched.first) {
+            bytes += searched?.body.length ?? 0;
+            spent.bytes += searched?.body.length ?? 0;
+            searched = requestOf.get(newest);
+            requests += 1;
+            if (requests % requestsPerTurn === 0 || bytes > bytesPerTurn) {
+              bytes = 0;
+              await nextTurn();
+            }
           }
-          if (bytes > bytesPerTurn) {
-            bytes = 0;
-            await nextTurn();
+          // Retention may have removed it since.
+          if (searched === undefined) {
+            at += 1;
+            continue;
           }
+          const { first, body } = searched;
+          while (at < ids.length && (ids[at] as number) >= first) at += 1;
+          const ofRequest = ids.slice(start, at);
+          bytes += ofRequest.length * words.length * bytesOfQuestion;
+          const carrying = carryAll(ofRequest, words, { body: body.toString("utf8"), bytes: body });
+          const upToHere = named.filter((each) => each >= (ofRequest.at(-1) as number));
+          named.splice(0, upToHere.length);
+          if (carrying.length > 0 || upToHere.length > 0)
+            yield [...new Set([...upToHere, ...carrying])].sort((a, b) => b - a);
         }
-        if (requests.length < requestsPerTurn) break;
-        await nextTurn();
+        yield [];
       }
       yield named;
     },
 
-    carrying(words) {
-      const shown = new Map(words.map((word) => [word, showing(word)]));
-      let request = -1;
-      let body: Buffer | undefined;
-      return (row, word) => {
-        if (shown.get(word)?.(row.id) === true) return true;
-        if (row.request_id !== request)
-          [request, body] = [row.request_id, bodyOf.get(row.request_id)];
-        if (body !== undefined && carriesText(row, body, word.pattern)) return true;
-        return (
-          payloadsFrom(row.id, row.id + 1).some((payload) => isSent(payload, word.pattern)) ||
-          isMapped(row.id, word.pattern)
+    among(rows, words, without) {
+      const kept = new Set<number>();
+      for (let at = 0; at < rows.length;) {
+        const start = at;
+        const { request_id: request } = rows[start] as SearchedRow;
+        while (rows[at]?.request_id === request) at += 1;
+        const ofRequest = rows.slice(start, at);
+        const bytes = bodyOf.get(request) ?? Buffer.alloc(0);
+        const searched = { body: bytes.toString("utf8"), bytes, rows: ofRequest };
+        let ids = carryAll(
+          ofRequest.map(({ id }) => id),
+          words,
+          searched,
         );
-      };
+        for (const word of without) {
+          const carrying = new Set(carryAll(ids, [word], searched));
+          ids = ids.filter((id) => !carrying.has(id));
+        }
+        for (const id of ids) kept.add(id);
+      }
+      return rows.filter(({ id }) => kept.has(id));
     },
   };
 }
 
-/** The payloads of the messages from one id to before another. */
-function readingPayloads(db: Db): (first: number, end: number) => Payload[] {
+/** The texts of the payloads of the messages from one id to another. */
+function readingPayloads(db: Db): (first: number, last: number) => [number, string[]][] {
   const complete = createPayloadReader(db);
-  const stored = db.prepare<[number, number], Payload>(
-    "SELECT message_id, documented, full FROM payloads WHERE message_id >= ? AND message_id < ?",
-  );
-  return (first, end) =>
-    stored.all(first, end).map(({ message_id: id, documented, full }) => ({
-      message_id: id,
-      documented: complete(id, documented),
-      full: complete(id, full),
-    }));
+  const stored = db
+    .prepare<[number, number], [number, Buffer | null, Buffer | null]>(
+      "SELECT message_id, documented, full FROM payloads WHERE message_id >= ? AND message_id <= ?",
+    )
+    .raw();
+  return (first, last) =>
+    stored
+      .all(first, last)
+      .map(([id, ...payloads]) => [
+        id,
+        payloads.flatMap((each) => complete(id, each)?.toString("utf8") ?? []),
+      ]);
 }
 
 /** A word is also found by the names of sources, states and outcomes, as lists show them. */
@@ -198,7 +217,6 @@ function readingWords(db: Db, facts: MessageFacts): TextSearch["words"] {
   const sources = db.prepare<[], { id: number; name: string }>(
     "SELECT id, body ->> 'name' AS name FROM sources",
   );
-  const always = { since: -Infinity, until: Infinity };
   return (texts) => {
     const known = sources.all();
     return texts.map((text): Word => {
@@ -208,44 +226,22 @@ function readingWords(db: Db, facts: MessageFacts): TextSearch["words"] {
       const types = new Set(messageTypes.filter((each) => pattern.test(each)).map(typeCode));
       const ends = new Set(outcomes.flatMap((each, code) => (pattern.test(each) ? [code] : [])));
       const status = /^[1-9]\d\d$/.test(text) ? Number(text) : null;
-      const inKind = tableOf((kind) => types.has(kind >>> 4) || states.has(kind & 15));
-      const course = facts.test({
-        ...always,
-        event: null,
-        course: ({ reason, outcomes: made }) =>
-          (reason !== null && pattern.test(reason)) ||
-          made.some(
-            (each) => ends.has(each.outcome) || (status !== null && each.status === status),
-          ),
-      });
-      const event = facts.test({
-        ...always,
-        event: (name) => name !== null && pattern.test(name),
-        course: null,
-      });
-      return {
-        text,
-        pattern,
-        kind: (kind) => inKind[kind & 255] === true || from.has(kind >>> 8),
-        facts: (block) => {
-          const [ofCourse, ofEvent] = [course(block), event(block)];
-          return (place) => ofCourse?.(place) === true || ofEvent?.(place) === true;
-        },
-      };
+      const isNamed = ({ sourceId, type, state }: MessageKind): boolean =>
+        types.has(type) || states.has(state) || from.has(sourceId);
+      const isEnd = (of: Course["outcomes"][number]): boolean =>
+        ends.has(of.outcome) || (status !== null && of.status === status);
+      const shown = [
+        facts.test({ ...anyMessage, kind: isNamed }),
+        facts.test({
+          ...anyMessage,
+          course: ({ reason, outcomes: made }) =>
+            (reason !== null && pattern.test(reason)) || made.some(isEnd),
+        }),
+        facts.test({ ...anyMessage, event: (name) => name !== null && pattern.test(name) }),
+      ];
+      return { text, pattern, shown };
     });
   };
-}
-
-type Payload = { message_id: number; documented: Buffer | null; full: Buffer | null };
-
-function tableOf(test: (kind: number) => boolean): boolean[] {
-  return Array.from({ length: 256 }, (_, kind) => test(kind));
-}
-
-function isSent({ documented, full }: Payload, wanted: RegExp): boolean {
-  return [documented, full].some(
-    (payload) => payload !== null && wanted.test(payload.toString("utf8")),
-  );
 }
 
 /** Four times as fast as comparing in lower case. */
@@ -253,15 +249,9 @@ function anyCase(text: string): RegExp {
   return new RegExp(RegExp.escape(text), "iu");
 }
 
-function carriesText(
-  { message_id, user_id, anonymous_id, offset, size }: MessageRow,
-  body: Buffer,
-  wanted: RegExp,
-): boolean {
-  return (
-    wanted.test(message_id) ||
-    wanted.test(body.toString("utf8", offset, offset + size)) ||
-    wanted.test(user_id ?? "") ||
-    wanted.test(anonymous_id ?? "")
-  );
+function textOf({ offset, size }: SearchedRow, body: string, bytes: Buffer): string {
+  // As many characters as bytes: each is one.
+  return body.length === bytes.length
+    ? body.slice(offset, offset + size)
+    : bytes.toString("utf8", offset, offset + size);
 }

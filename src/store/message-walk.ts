@@ -6,10 +6,15 @@
 
 import type { MessageFilter, OneOrMany } from "../engine/ports.ts";
 import { outcomeCode, stateCode, typeCode } from "./codes.ts";
-import { anyKind, kindNumber, kindTest, type KindTest, type MessageKinds } from "./counts.ts";
 import { deliveredTo } from "./delivered-walk.ts";
 import type { MappedRequests } from "./mapped-requests.ts";
-import { planOf, type Course, type FactsTest, type MessageFacts } from "./message-facts.ts";
+import {
+  planOf,
+  type Course,
+  type MessageFacts,
+  type MessageKind,
+  type WantedFacts,
+} from "./message-facts.ts";
 import type { TextSearch } from "./message-text.ts";
 import type { Postings } from "./postings.ts";
 import type { Db } from "./transactions.ts";
@@ -39,13 +44,12 @@ type Sources = {
   db: Db;
   mapped: MappedRequests;
   postings: Postings;
-  kinds: MessageKinds;
   facts: MessageFacts;
   text: TextSearch;
 };
 
 export function createWalks(sources: Sources): (filter: MessageFilter) => Walk {
-  const { db, mapped: requests, postings, kinds, facts, text } = sources;
+  const { db, mapped: requests, postings, facts, text } = sources;
   const kindCounts = db.prepare<[], { sourceId: number; type: number; state: number; n: number }>(
     "SELECT source_id AS sourceId, type, state, n FROM message_counts WHERE n > 0",
   );
@@ -64,18 +68,21 @@ export function createWalks(sources: Sources): (filter: MessageFilter) => Walk {
   return (filter) => {
     const { userId, destinationId, webhookId, batch, search } = filter;
     const { not = {} } = filter;
-    const allows = kindTestOf(filter);
-    const courses = factsTestOf(filter, facts);
+    const wanted = wantedFacts(filter);
+    const test = facts.test(wanted);
     const words = text.words(search === undefined ? [] : valuesOf(search));
     const without = text.words(not.search === undefined ? [] : valuesOf(not.search));
     const outside = not.batch === undefined ? [] : rangesOf(not.batch);
     const within = batch === undefined ? null : rangesOf(batch);
-    const among = (ids: number[]): number[] => {
-      const inside = outside.length === 0 ? ids : ids.filter((id) => !outside.some(has(id)));
-      return allows === null && courses === null
-        ? inside
-        : kinds.among(inside, allows ?? anyKind, courses);
-    };
+    const { kind, event, course, since, until } = wanted;
+    const isTimed = since !== -Infinity || until !== Infinity;
+    const isOfKind = event === null && course === null && !isTimed && outside.length === 0;
+    const isOfAny = isOfKind && kind === null;
+    const isInside = (id: number): boolean => !outside.some(has(id));
+    const inside = (ids: number[]): number[] => (outside.length === 0 ? ids : ids.filter(isInside));
+    const among = (ids: number[]): number[] =>
+      isOfAny ? ids : inside(ids).filter((id) => test.holds(id));
+    const all = (before: number): Iterable<number[]> => mapped(test.matching(before), inside);
     const condition = rowCondition(filter, requests.hasBatches);
     // What a row has to be asked, of which a walk may go along one.
     const others = condition.members + without.length;
@@ -98,7 +105,7 @@ export function createWalks(sources: Sources): (filter: MessageFilter) => Walk {
       );
     if (words.length > 0)
       return walk(
-        (before, spent) => text.matching(words, among, before, spent),
+        (before, spent) => text.matching(words, all(before), { before, among, spent }),
         others === 0,
         null,
         [],
@@ -108,32 +115,20 @@ export function createWalks(sources: Sources): (filter: MessageFilter) => Walk {
         destinationId === undefined
           ? delivered.destinationsOf(valuesOf(webhookId as OneOrMany<number>))
           : valuesOf(destinationId);
-      if (ids !== null)
+      if (ids !== null) {
+        const isExact = others === 1 && webhookId === undefined;
+        // Without mappings, a message has one delivery to a destination.
+        const isCounted = isExact && isOfAny && ids.length === 1 && !requests.hasRequests;
         return walk(
           (before) => mapped(delivered.to(ids, before), among),
-          others === 1 && webhookId === undefined,
+          isExact,
+          isCounted ? () => delivered.count(ids[0] as number) : null,
         );
+      }
     }
-    const total =
-      courses === null && others === 0 && outside.length === 0
-        ? () =>
-            kindCounts
-              .all()
-              .reduce(
-                (sum, kind) => (allows === null || allows(kindNumber(kind)) ? sum + kind.n : sum),
-                0,
-              )
-        : null;
-    return walk(
-      (before) =>
-        outside.length === 0
-          ? kinds.matching(allows ?? anyKind, courses, before)
-          : mapped(kinds.matching(allows ?? anyKind, courses, before), (ids) =>
-              ids.filter((id) => !outside.some(has(id))),
-            ),
-      others === 0,
-      total,
-    );
+    const total = (): number =>
+      kindCounts.all().reduce((sum, each) => (kind === null || kind(each) ? sum + each.n : sum), 0);
+    return walk(all, others === 0, isOfKind && others === 0 ? total : null);
   };
 }
 
@@ -161,27 +156,22 @@ function* stretchesOf(
   yield among([...ids].sort((a, b) => b - a));
 }
 
-/** Null for a filter that names no source, type or state. */
-function kindTestOf(filter: MessageFilter): KindTest | null {
-  const { not = {} } = filter;
+function wantedFacts(filter: MessageFilter): WantedFacts {
+  const { since = -Infinity, until = Infinity, not = {} } = filter;
   const is = (value: number) => (code: number) => value === code;
   const source = asks(filter.sourceId, not.sourceId, is);
   const type = asks(filter.type, not.type, (value) => is(typeCode(value)));
   const state = asks(filter.state, not.state, (value) => is(stateCode(value)));
-  if (source === null && type === null && state === null) return null;
-  return kindTest({ source, type: type ?? any, state: state ?? any });
-}
-
-const any = (): boolean => true;
-
-/** Null for a filter that asks nothing of what is in memory beside the kinds. */
-function factsTestOf(filter: MessageFilter, facts: MessageFacts): FactsTest | null {
-  const { since = -Infinity, until = Infinity, not = {} } = filter;
+  const kinds = [
+    source && ((of: MessageKind) => source(of.sourceId)),
+    type && ((of: MessageKind) => type(of.type)),
+    state && ((of: MessageKind) => state(of.state)),
+  ];
   const event = asks(filter.event, not.event, (value) => {
     const wanted = value.toLowerCase();
     return (of: string | null) => of !== null && of.toLowerCase() === wanted;
   });
-  const tests = [
+  const courses = [
     asks(filter.reason, not.reason, (value) => (course: Course) => course.reason === value),
     asks(filter.status, not.status, statusIs),
     asks(filter.attempts, not.attempts, attemptsAre),
@@ -190,11 +180,14 @@ function factsTestOf(filter: MessageFilter, facts: MessageFacts): FactsTest | nu
       return (course: Course) => course.outcomes.some(({ outcome }) => outcome === code);
     }),
     asks(filter.plan, not.plan, (value) => (course: Course) => planOf(course) === value),
-  ].filter((test) => test !== null);
-  const isTimed = since !== -Infinity || until !== Infinity;
-  if (event === null && tests.length === 0 && !isTimed) return null;
-  const course = tests.length === 0 ? null : (of: Course) => tests.every((test) => test(of));
-  return facts.test({ event, course, since, until });
+  ];
+  return { kind: every(kinds), event, course: every(courses), since, until };
+}
+
+/** All of what is asked; null when nothing is. */
+function every<Of>(tests: readonly (((of: Of) => boolean) | null)[]): ((of: Of) => boolean) | null {
+  const asked = tests.filter((test) => test !== null);
+  return asked.length === 0 ? null : (of) => asked.every((test) => test(of));
 }
 
 /** Any of some values, and none of others. */

@@ -94,7 +94,7 @@ describe("a data file", () => {
     expect(db.pragma("journal_mode", { simple: true })).toBe("wal");
     for (const [name, value] of Object.entries({
       foreign_keys: 1,
-      cache_size: -32_000,
+      cache_size: -16_000,
       wal_autocheckpoint: 1000,
       busy_timeout: 1000,
     })) {

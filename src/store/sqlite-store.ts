@@ -9,7 +9,7 @@ import { seeing } from "./claims.ts";
 import { createClockStore } from "./configuration-store.ts";
 import { createComputedStore } from "./computed-store.ts";
 import { createConfigurationStore } from "./configuration-store.ts";
-import { Counts, MessageKinds } from "./counts.ts";
+import { Counts } from "./counts.ts";
 import { createDeletionStore } from "./deletion-store.ts";
 import { createDeliveryQueries } from "./delivery-queries.ts";
 import { createDeliveryStore } from "./delivery-store.ts";
@@ -47,9 +47,8 @@ export function openStore(data: string, inThread = false): Store {
 export function createStore({ db, health, close }: OpenedDatabase, inThread = false): Store {
   const checkpoints = inThread && !db.memory ? new Checkpoints(db) : null;
   const transactions = new Transactions(db, checkpoints);
-  const kinds = new MessageKinds(db, transactions);
   const facts = new MessageFacts(db, transactions);
-  const counts = new Counts(db, kinds, facts, transactions);
+  const counts = new Counts(db, facts, transactions);
   const postings = new Postings(db, transactions);
   const configuration = createConfigurationStore(db, transactions);
   db.pragma(`synchronous = ${configuration.settings().synchronous}`);
@@ -74,7 +73,7 @@ export function createStore({ db, health, close }: OpenedDatabase, inThread = fa
     ...createRuleStore(db),
     // They read states of deliveries and messages.
     ...seeing(seeClaims, {
-      ...createMessageQueries({ db, mapped, postings, kinds, facts }),
+      ...createMessageQueries({ db, mapped, postings, facts }),
       ...createMessageValues({ db, postings, facts }),
       ...createDeliveryQueries(db, mapped),
       ...createDeletionStore(db),

@@ -7,12 +7,13 @@
 import { deliveryStates, isSettled } from "../domain/states.ts";
 import type { UpkeepStore } from "../engine/store-ports.ts";
 import { deliveryStateAt, stateCode, typeCode } from "./codes.ts";
-import type { Counts, MessageKind } from "./counts.ts";
+import type { Counts } from "./counts.ts";
 import {
   deliveriesOfMessage,
   removingFromBatches,
   type MappedRequests,
 } from "./mapped-requests.ts";
+import type { MessageKind } from "./message-facts.ts";
 import type { Postings } from "./postings.ts";
 import type { Transactions, Db } from "./transactions.ts";
 

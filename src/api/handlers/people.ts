@@ -9,8 +9,8 @@ import { firstWithin, withinAnswer } from "./answer-size.ts";
 
 export function profileHandlers({ profiles }: Pipeline): HandlersOf<"profiles"> {
   return {
-    "profiles.list": ({ limit, cursor = null, ...filter }) => {
-      const page = profiles.list(filter, limit, cursor);
+    "profiles.list": async ({ limit, cursor = null, ...filter }) => {
+      const page = await profiles.list(filter, limit, cursor);
       return isProblem(page) ? page : { ...page, items: page.items.map(withAudiences) };
     },
     "profiles.get": ({ id }) => {

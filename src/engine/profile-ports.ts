@@ -34,7 +34,10 @@ export type FollowedMessage = {
   anonymousId: string | null;
   event: string | null;
   timestamp: number;
-  /** The message as received, with all its members; null when it cannot be parsed. */
+  /**
+   * The message as received, with all its members; null when it cannot be parsed. Empty for a page
+   * and a screen.
+   */
   members: JsonObject | null;
 };
 
@@ -100,20 +103,27 @@ export type ProfileStore = {
   /** The newest message that was followed, and the newest message. */
   followed(): { upTo: MessageRowId; newest: MessageRowId };
   /**
-   * The next messages in order, read one by one, and the last row. Rows that are not followed are
-   * skipped, and count towards `limit`.
+   * The next messages in order, read one by one. `rows` and `upTo` are how many rows were read so
+   * far, and the last of them. Rows that are not followed are skipped, and count towards `limit`.
    */
   nextToFollow(limit: number): {
     messages: Iterable<FollowedMessage>;
-    rows: number;
-    upTo: MessageRowId;
+    readonly rows: number;
+    readonly upTo: MessageRowId;
   };
   markFollowed(upTo: MessageRowId): void;
 
   profileOf(identity: IdentityValue): ProfileId | null;
   /** The profile of a userId, also when it was merged into another user's. */
   profileWithUser(userId: string): ProfileId | null;
-  createProfile(at: number, userId: string | null): ProfileId;
+  /** With what its first message adds. */
+  createProfile(
+    at: number,
+    userId: string | null,
+    first?: { sources: SourceId[]; events: number },
+  ): ProfileId;
+  /** Its current userId, and the sources that know it. */
+  knownAs(profile: ProfileId): { userId: string | null; sources: readonly SourceId[] };
   /** Extends the time in which it was seen, and adds to its number of events. */
   touch(profile: ProfileId, seen: { firstAt: number; lastAt: number; events: number }): void;
   /** An identity of another profile moves to this one. */
@@ -125,16 +135,14 @@ export type ProfileStore = {
   ): void;
   setUser(profile: ProfileId, userId: string): void;
   /**
-   * The value of the newest message wins, by timestamp, then by row. Returns whether the value
-   * changed.
+   * The value of the newest message wins, by timestamp, then by row. Returns the names of those whose
+   * value changed. `isFirst`: the profile has no traits yet.
    */
-  putTrait(
+  putTraits(
     profile: ProfileId,
-    name: string,
-    value: Json,
-    at: number,
-    messageId: MessageRowId,
-  ): boolean;
+    traits: readonly (readonly [name: string, value: Json])[],
+    by: { at: number; messageId: MessageRowId; isFirst?: boolean },
+  ): string[];
   /** Returns false when the profile has it already, or has as many as it may have. */
   addEmail(profile: ProfileId, email: string): boolean;
   /** Of the profile whose current userId this is. */
@@ -148,7 +156,7 @@ export type ProfileStore = {
     messageId: MessageRowId,
   ): void;
   putGroup(profile: ProfileId, groupId: string, traits: JsonObject, at: number): void;
-  addSource(profile: ProfileId, source: SourceId): void;
+  putSources(profile: ProfileId, sources: readonly SourceId[]): void;
   addHistory(
     profile: ProfileId,
     at: number,
@@ -174,7 +182,8 @@ export type ProfileStore = {
     limit: number,
     before: ProfileCursor | null,
   ): Page<ProfileSummary, ProfileCursor>;
-  sourcesThatKnow(profile: ProfileId): SourceId[];
+  /** Reads a part of what lists need; returns whether it has all of it. A list reads the rest. */
+  readForLists(): boolean;
   noteSeen(names: SeenNames): void;
   /** The most frequent first. */
   seenNames(): { traits: string[]; events: { event: string; properties: string[] }[] };

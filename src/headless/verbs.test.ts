@@ -79,7 +79,7 @@ test("messages prints a page, and how to go on only when there is more", async (
   expect(page.text.split("\n")).toEqual([
     expect.stringMatching(/ track Bought · c {2}no_destination$/),
     expect.stringMatching(/ track Bought · b {2}no_destination$/),
-    expect.stringMatching(/^3 in all\. Go on with --cursor /),
+    expect.stringMatching(/^3 in all\. Continue with --cursor /),
   ]);
   const cursor = page.text.split(" ").at(-1) ?? "";
   expect((await run(messages, [], { limit: "2", cursor })).text).toMatch(

@@ -14,11 +14,11 @@ function filled() {
     const profile = store.createProfile(at, name);
     store.addIdentity(profile, { kind: "userId", value: name }, at, row(at));
     store.addIdentity(profile, { kind: "anonymousId", value: `device of ${name}` }, at, row(at));
-    store.putTrait(profile, "plan", name, at, row(at));
+    store.putTraits(profile, [["plan", name]], { at, messageId: row(at) });
     store.addEvent(profile, "Bought", at, { by: name }, row(at));
     store.touch(profile, { firstAt: at, lastAt: at, events: 1 });
     store.putGroup(profile, "acme", { by: name }, at);
-    store.addSource(profile, source(at));
+    store.putSources(profile, [source(at)]);
     store.addHistory(profile, at, "created", name, row(at));
     return profile;
   };
@@ -31,7 +31,7 @@ test("a profile shows everything that was put into it, in order", () => {
   const bob = make("bob", 6);
   store.addIdentity(ada, { kind: "userId", value: "ada-2" }, 4, row(3));
   store.addIdentity(ada, { kind: "userId", value: "ada-0" }, 4, row(2));
-  store.putTrait(ada, "city", null, 7, row(7));
+  store.putTraits(ada, [["city", null]], { at: 7, messageId: row(7) });
   for (const [id, event, at] of [
     [1, "Bought", 3],
     [2, "Bought", 5],
@@ -94,10 +94,10 @@ test("a profile shows everything that was put into it, in order", () => {
   });
   store.touch(ada, { firstAt: 8, lastAt: 8, events: 0 });
   expect(store.profileDetails(ada)).toMatchObject({ firstSeenAt: 3, lastSeenAt: 9, events: 5 });
-  expect([store.user(ada), store.userIdsOf(ada).toSorted(), store.sourcesThatKnow(bob)]).toEqual([
+  expect([store.user(ada), store.userIdsOf(ada).toSorted(), store.knownAs(bob)]).toEqual([
     "ada",
     ["ada", "ada-0", "ada-2"],
-    [6],
+    { userId: "bob", sources: [6] },
   ]);
   expect(store.profileDetails(99 as ProfileId)).toBeNull();
   expectConsistent(one.db);
@@ -125,11 +125,55 @@ test("an identity is found by its kind, and belongs to the profile that had it l
   expect([store.user(bob), store.user(store.createProfile(1, null))]).toEqual(["robert", null]);
 });
 
+test("what was read last is as the rows are, also after a merge and after a transaction that failed", () => {
+  const { store, make } = filled();
+  const [ada, bob] = [make("ada", 1), make("bob", 2)];
+  const eve = { kind: "userId", value: "eve" } as const;
+  const look = () => [store.profileOf(eve), store.knownAs(ada)];
+  const before = [null, { userId: "ada", sources: [1] }];
+  expect(look()).toEqual(before);
+  expect(() =>
+    store.atomically(() => {
+      store.addIdentity(ada, eve, 5, row(5));
+      store.setUser(ada, "eve");
+      store.putSources(ada, [source(1), source(3)]);
+      expect(look()).toEqual([ada, { userId: "eve", sources: [1, 3] }]);
+      throw new Error("taken back");
+    }),
+  ).toThrow("taken back");
+  expect(look()).toEqual(before);
+  expect(store.profileWithUser("bob")).toBe(bob);
+  store.merge(bob, ada);
+  expect(store.profileWithUser("bob")).toBe(ada);
+  expect(store.knownAs(ada)).toEqual({ userId: "ada", sources: [1, 2] });
+  store.removeProfile(ada);
+  expect([store.profileWithUser("bob"), store.profileWithUser("ada")]).toEqual([null, null]);
+  make("ada", 3);
+  store.clearMessages();
+  expect(store.profileWithUser("ada")).toBeNull();
+});
+
+test("of so many profiles that not all stay in memory, each is found", () => {
+  const { store } = filled();
+  const ids = store.atomically(() =>
+    Array.from({ length: 20_010 }, (_, n) => {
+      const profile = store.createProfile(n, `u${n}`);
+      store.addIdentity(profile, { kind: "userId", value: `u${n}` }, n, row(1));
+      return profile;
+    }),
+  );
+  for (const n of [0, 9, 20_000, 20_009])
+    expect([store.profileWithUser(`u${n}`), store.knownAs(ids[n] as ProfileId).userId]).toEqual([
+      ids[n],
+      `u${n}`,
+    ]);
+});
+
 test("a trait is as the newest message says, and the newer row where two are as new; it says whether that is another value", () => {
   const { store } = filled();
   const ada = store.createProfile(1, null);
   const put = (value: string | null, at: number, id: number): unknown[] => [
-    store.putTrait(ada, "plan", value, at, row(id)),
+    store.putTraits(ada, [["plan", value]], { at, messageId: row(id) }).length > 0,
     store
       .profileDetails(ada)
       ?.traitList.map((trait) => [trait.value, trait.at, trait.messageId])[0],
@@ -141,6 +185,38 @@ test("a trait is as the newest message says, and the newer row where two are as 
   expect(put("b", 2, 5)).toEqual([true, ["b", 2, 5]]);
   expect(put("b", 2, 6)).toEqual([false, ["b", 2, 6]]);
   expect(put("c", 3, 2)).toEqual([true, ["c", 3, 2]]);
+});
+
+test("many traits at once are each as the newest message says", () => {
+  const { store } = filled();
+  const ada = store.createProfile(1, null);
+  const names = Array.from({ length: 19 }, (_, n) => `trait ${n + 10}`);
+  const put = (traits: [string, string][], at: number, isFirst?: boolean): string[] =>
+    store.putTraits(ada, traits, { at, messageId: row(at), ...(isFirst ? { isFirst } : {}) });
+  expect(
+    put(
+      names.map((name) => [name, "a"]),
+      5,
+      true,
+    ),
+  ).toEqual(names);
+  expect(put([[names[3] as string, "b"]], 7)).toEqual([names[3]]);
+  expect(
+    put(
+      names.map((name) => [name, "c"]),
+      6,
+    ),
+  ).toEqual(names.toSpliced(3, 1));
+  expect(
+    put(
+      names.map((name) => [name, "d"]),
+      4,
+    ),
+  ).toEqual([]);
+  const traits = store.profileDetails(ada)?.traitList;
+  expect(traits?.map(({ name, value, at }) => [name, value, at])).toEqual(
+    names.map((name, n) => (n === 3 ? [name, "b", 7] : [name, "c", 6])),
+  );
 });
 
 test("each trait of a group is as its newest message says, and gone with null", () => {
@@ -170,7 +246,8 @@ test("a profile is shown with its first thousand traits", () => {
   const { store } = filled();
   const ada = store.createProfile(1, null);
   const names = Array.from({ length: 1001 }, (_, n) => `trait${String(n).padStart(4, "0")}`);
-  for (const name of names) store.putTrait(ada, name, 1, 1, 1 as MessageRowId);
+  const values = names.map((name): [string, number] => [name, 1]);
+  store.putTraits(ada, values, { at: 1, messageId: row(1) });
   const { traits = {}, traitList = [] } = store.profileDetails(ada) ?? {};
   expect(traitList.map(({ name }) => name)).toEqual(names.slice(0, 1000));
   expect(Object.keys(traits)).toEqual(names.slice(0, 1000));
@@ -181,14 +258,14 @@ describe("two profiles merged", () => {
     const { one, store, make } = filled();
     const [ada, bob, eve] = [make("ada", 2), make("bob", 4), make("eve", 9)];
     const before = store.profileDetails(eve);
-    store.putTrait(ada, "newer", "ada", 5, row(1));
-    store.putTrait(bob, "newer", "bob", 4, row(9));
-    store.putTrait(ada, "same", "ada", 5, row(2));
-    store.putTrait(bob, "same", "bob", 5, row(1));
-    store.putTrait(ada, "equal", "ada", 5, row(1));
-    store.putTrait(bob, "equal", "bob", 5, row(1));
-    store.putTrait(ada, "own", "ada", 1, row(1));
-    store.addSource(ada, source(4));
+    store.putTraits(ada, [["newer", "ada"]], { at: 5, messageId: row(1) });
+    store.putTraits(bob, [["newer", "bob"]], { at: 4, messageId: row(9) });
+    store.putTraits(ada, [["same", "ada"]], { at: 5, messageId: row(2) });
+    store.putTraits(bob, [["same", "bob"]], { at: 5, messageId: row(1) });
+    store.putTraits(ada, [["equal", "ada"]], { at: 5, messageId: row(1) });
+    store.putTraits(bob, [["equal", "bob"]], { at: 5, messageId: row(1) });
+    store.putTraits(ada, [["own", "ada"]], { at: 1, messageId: row(1) });
+    store.putSources(ada, [source(2), source(4)]);
     expect(store.merge(ada, bob)).toEqual({ events: 1 });
     expect(store.profileDetails(ada)).toBeNull();
     expect(store.profileDetails(bob)).toMatchObject({
@@ -225,8 +302,8 @@ describe("facts", () => {
   test("are the traits and events that are asked for: of events those within the time, the newest so many", () => {
     const { store } = filled();
     const ada = store.createProfile(1, null);
-    store.putTrait(ada, "plan", "pro", 3, row(1));
-    store.putTrait(ada, "city", "Bonn", 4, row(1));
+    store.putTraits(ada, [["plan", "pro"]], { at: 3, messageId: row(1) });
+    store.putTraits(ada, [["city", "Bonn"]], { at: 4, messageId: row(1) });
     for (const [id, at] of [10, 20, 20, 30].entries())
       store.addEvent(ada, "Bought", at, { id: id + 1 }, row(id + 1));
     const ask = (withinMs: number | null, newest: number | null, properties = true) =>
@@ -294,7 +371,7 @@ describe("messages to follow", () => {
         4,
         8,
         [
-          [7, { n: 7 }],
+          [7, {}],
           [8, null],
         ],
       ],
@@ -334,7 +411,7 @@ test("a profile is shown with a thousand of each, in a list with a hundred trait
     for (let n = 1; n <= 1001; n += 1) {
       const name = String(n).padStart(4, "0");
       store.addIdentity(ada, { kind: "anonymousId", value: name }, n, row(n));
-      if (n <= 101) store.putTrait(ada, name, n, 1, row(1));
+      if (n <= 101) store.putTraits(ada, [[name, n]], { at: 1, messageId: row(1) });
       event.run(n, ada, name, n);
       store.putGroup(ada, name, {}, n);
       store.addHistory(ada, n, "identified", name, row(n));

@@ -13,12 +13,13 @@ import type {
   IdentityKind,
   IdentityValue,
   ProfileStore,
-  SeenNames,
 } from "../engine/profile-ports.ts";
 import { stateCode, typeAt, typeCode } from "./codes.ts";
+import type { LastSeen } from "./last-seen.ts";
+import { Recent } from "./recent.ts";
 import type { RequestBodies } from "./request-bodies.ts";
 import { placeOrText } from "./shared-bytes.ts";
-import type { Transactions, Db } from "./transactions.ts";
+import type { Db, Transactions } from "./transactions.ts";
 
 type Row = {
   id: number;
@@ -38,9 +39,11 @@ type Row = {
 const rejected = stateCode("rejected");
 const duplicate = stateCode("duplicate");
 const deletion = typeCode("delete");
+/** What these leave in a profile is in the row: they are not parsed. */
+const rowSuffices: ReadonlySet<number> = new Set([typeCode("page"), typeCode("screen")]);
 
 const identityKinds: readonly IdentityKind[] = ["userId", "anonymousId"];
-const identityCode = (kind: IdentityKind): number => identityKinds.indexOf(kind);
+const identityCode = (kind: IdentityKind): 0 | 1 => (kind === "userId" ? 0 : 1);
 export const identityKindAt = (code: number): IdentityKind => identityKinds[code] as IdentityKind;
 
 /** Audiences send a call for each: a user with a thousand of them would make a thousand. */
@@ -57,12 +60,13 @@ type Building = Pick<
   | "touch"
   | "addIdentity"
   | "setUser"
-  | "putTrait"
+  | "putTraits"
   | "addEmail"
   | "emailsOf"
   | "addEvent"
   | "putGroup"
-  | "addSource"
+  | "knownAs"
+  | "putSources"
   | "addHistory"
   | "merge"
   | "removeProfile"
@@ -70,14 +74,34 @@ type Building = Pick<
   | "userIdsOf"
 >;
 
-export function createProfileStore(db: Db, bodies: RequestBodies): Building {
+/** The id of the profile whose current userId it is: a former one is among its identities too. */
+export const profileOfUser = (userId: string): string =>
+  `SELECT id FROM profiles WHERE user_id = ${userId} AND id =
+     (SELECT profile_id FROM identities WHERE kind = 0 AND value = ${userId})`;
+
+/** Identities, and profiles, in memory: some 4 MB. */
+const maxRecent = 20_000;
+
+type ProfileStoreOptions = {
+  db: Db;
+  bodies: RequestBodies;
+  lastSeen: LastSeen;
+  transactions: Transactions;
+};
+
+export function createProfileStore({
+  db,
+  bodies,
+  lastSeen,
+  transactions,
+}: ProfileStoreOptions): Building {
   const identity = db
     .prepare<[number, string], number>(
       "SELECT profile_id FROM identities WHERE kind = ? AND value = ?",
     )
     .pluck();
-  const insertProfile = db.prepare<[string | null, number, number]>(
-    "INSERT INTO profiles (user_id, first_seen_at, last_seen_at) VALUES (?, ?, ?)",
+  const insertProfile = db.prepare<[string | null, number, number, number, string]>(
+    "INSERT INTO profiles (user_id, first_seen_at, last_seen_at, events, sources) VALUES (?, ?, ?, ?, ?)",
   );
   const touch = db.prepare<[number, number, number, number]>(
     "UPDATE profiles SET first_seen_at = min(first_seen_at, ?), last_seen_at = max(last_seen_at, ?), events = events + ? WHERE id = ?",
@@ -90,27 +114,21 @@ export function createProfileStore(db: Db, bodies: RequestBodies): Building {
   const user = db
     .prepare<[number], string | null>("SELECT user_id FROM profiles WHERE id = ?")
     .pluck();
+  const known = db.prepare<[number], { userId: string | null; sources: string }>(
+    "SELECT user_id AS userId, sources FROM profiles WHERE id = ?",
+  );
   const userIds = db
     .prepare<[number, number], string>(
       "SELECT value FROM identities WHERE profile_id = ? AND kind = ?",
     )
     .pluck();
-  const trait = db.prepare<[number, string], { value: string; at: number; message_id: number }>(
-    "SELECT value, at, message_id FROM profile_traits WHERE profile_id = ? AND name = ?",
-  );
-  const putTrait = db.prepare<[number, string, string, number, number]>(
-    "INSERT OR REPLACE INTO profile_traits VALUES (?, ?, ?, ?, ?)",
-  );
-  const countEmails = db
-    .prepare<[number], number>("SELECT count(*) FROM profile_emails WHERE profile_id = ?")
-    .pluck();
-  const putEmail = db.prepare<[number, string]>(
-    "INSERT OR IGNORE INTO profile_emails VALUES (?, ?)",
+  const putEmail = db.prepare<{ profile: number; email: string }>(
+    `INSERT OR IGNORE INTO profile_emails SELECT @profile, @email
+     WHERE (SELECT count(*) FROM profile_emails WHERE profile_id = @profile) < ${maxEmails}`,
   );
   const emails = db
-    .prepare<[string], string>(
-      `SELECT email FROM profile_emails
-       WHERE profile_id = (SELECT id FROM profiles WHERE user_id = ?) ORDER BY email`,
+    .prepare<{ userId: string }, string>(
+      `SELECT email FROM profile_emails WHERE profile_id = (${profileOfUser("@userId")}) ORDER BY email`,
     )
     .pluck();
   const insertEvent = db.prepare<[number, number, string, number, string]>(
@@ -125,54 +143,131 @@ export function createProfileStore(db: Db, bodies: RequestBodies): Building {
   const putGroup = db.prepare<[string, string, number]>(
     "INSERT INTO groups VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET traits = excluded.traits, at = max(at, excluded.at)",
   );
-  const insertSource = db.prepare<[number, number]>(
-    "INSERT OR IGNORE INTO profile_sources VALUES (?, ?)",
-  );
+  const putSources = db.prepare<[string, number]>("UPDATE profiles SET sources = ? WHERE id = ?");
   const insertHistory = db.prepare<[number, number, string, string, number]>(
     "INSERT INTO profile_history (profile_id, at, kind, body, message_id) VALUES (?, ?, ?, ?, ?)",
   );
 
+  const profilesOf = identityKinds.map(
+    (_, code) =>
+      new Recent(
+        transactions,
+        maxRecent,
+        (value: string) => (identity.get(code, value) ?? null) as ProfileId | null,
+      ),
+  ) as [userIds: Recent<string, ProfileId | null>, anonymousIds: Recent<string, ProfileId | null>];
+  const profileOf = ({ kind, value }: IdentityValue): ProfileId | null =>
+    profilesOf[identityCode(kind)].get(value);
+  const knownAs = new Recent(transactions, maxRecent, (profile: ProfileId) => {
+    const { userId, sources } = known.get(profile) as { userId: string | null; sources: string };
+    return { userId, sources: JSON.parse(sources) as SourceId[] };
+  });
+  /** Many identities lead to a profile that goes. */
+  const forgetAll = (): void => {
+    for (const recent of [...profilesOf, knownAs]) recent.rollback();
+  };
+
   const { textOf, ...followingMethods } = following(db, bodies);
+  const merge = merging(db, lastSeen);
+  const remove = removing(db, lastSeen);
   return {
     ...followingMethods,
-    profileOf: ({ kind, value }) =>
-      (identity.get(identityCode(kind), value) ?? null) as ProfileId | null,
-    profileWithUser: (userId) =>
-      (identity.get(identityCode("userId"), userId) ?? null) as ProfileId | null,
-    createProfile: (at, userId) =>
-      Number(insertProfile.run(userId, at, at).lastInsertRowid) as ProfileId,
-    touch: (profile, { firstAt, lastAt, events }) =>
-      void touch.run(firstAt, lastAt, events, profile),
-    addIdentity: (profile, { kind, value }: IdentityValue, at, messageId) =>
-      void putIdentity.run(identityCode(kind), value, profile, at, messageId),
-    setUser: (profile, userId) => void setUser.run(userId, profile),
+    profileOf,
+    profileWithUser: (userId) => profileOf({ kind: "userId", value: userId.toWellFormed() }),
+    createProfile(at, userId, { sources, events } = { sources: [], events: 0 }) {
+      const { lastInsertRowid } = insertProfile.run(
+        userId,
+        at,
+        at,
+        events,
+        JSON.stringify(sources),
+      );
+      const profile = Number(lastInsertRowid) as ProfileId;
+      lastSeen.note(profile, at);
+      knownAs.put(profile, { userId, sources });
+      return profile;
+    },
+    knownAs: (profile) => knownAs.get(profile),
+    touch(profile, { firstAt, lastAt, events }) {
+      touch.run(firstAt, lastAt, events, profile);
+      lastSeen.note(profile, lastAt);
+    },
+    addIdentity(profile, { kind, value }: IdentityValue, at, messageId) {
+      putIdentity.run(identityCode(kind), value, profile, at, messageId);
+      profilesOf[identityCode(kind)].put(value, profile);
+    },
+    setUser(profile, userId) {
+      setUser.run(userId, profile);
+      knownAs.forget(profile);
+    },
     user: (profile) => user.get(profile) as string | null,
     userIdsOf: (profile) => userIds.all(profile, identityCode("userId")),
-    putTrait(profile, name, value, at, messageId) {
-      const before = trait.get(profile, name);
-      if (
-        before !== undefined &&
-        (before.at > at || (before.at === at && before.message_id > messageId))
-      )
-        return false;
-      const text = JSON.stringify(value);
-      putTrait.run(profile, name, text, at, messageId);
-      return text !== (before?.value ?? "null");
-    },
-    addEmail: (profile, email) =>
-      (countEmails.get(profile) ?? 0) < maxEmails && putEmail.run(profile, email).changes > 0,
-    emailsOf: (userId) => emails.all(userId),
+    addEmail: (profile, email) => putEmail.run({ profile, email }).changes > 0,
+    emailsOf: (userId) => emails.all({ userId }),
     addEvent: (profile, event, at, properties, messageId) =>
       void insertEvent.run(messageId, profile, event, at, textOf(properties, messageId)),
     putGroup(profile, groupId, traits, at) {
       putMembership.run(profile, groupId, at);
       putGroup.run(groupId, mergedGroupTraits(group.get(groupId)?.traits, traits, at), at);
     },
-    addSource: (profile, source: SourceId) => void insertSource.run(profile, source),
+    putSources(profile, sources) {
+      putSources.run(JSON.stringify(sources), profile);
+      knownAs.forget(profile);
+    },
     addHistory: (profile, at, kind: HistoryKind, detail, messageId) =>
       void insertHistory.run(profile, at, kind, detail, messageId),
-    merge: merging(db),
-    removeProfile: removing(db),
+    putTraits: puttingTraits(db),
+    merge(from, into) {
+      forgetAll();
+      return merge(from, into);
+    },
+    removeProfile(profile) {
+      forgetAll();
+      remove(profile);
+    },
+  };
+}
+
+/** Traits that one statement reads or writes: an identify seldom has more. */
+const traitsAtOnce = 8;
+
+type StoredTrait = { name: string; value: string; at: number; message_id: number };
+
+function puttingTraits(db: Db): ProfileStore["putTraits"] {
+  const list = (item: string, length: number): string => Array(length).fill(item).join(", ");
+  const statements = Array.from({ length: traitsAtOnce }, (_, place) => ({
+    read: db.prepare<unknown[], StoredTrait>(
+      `SELECT name, value, at, message_id FROM profile_traits
+       WHERE profile_id = ? AND name IN (${list("?", place + 1)})`,
+    ),
+    put: db.prepare(
+      `INSERT OR REPLACE INTO profile_traits VALUES ${list("(?, ?, ?, ?, ?)", place + 1)}`,
+    ),
+  }));
+
+  return (profile, traits, { at, messageId, isFirst = false }) => {
+    const changed: string[] = [];
+    for (let from = 0; from < traits.length; from += traitsAtOnce) {
+      const some = traits.slice(from, from + traitsAtOnce);
+      const known = new Map<string, StoredTrait>();
+      const { read } = statements[some.length - 1] as (typeof statements)[number];
+      const before = isFirst ? [] : read.all(profile, ...some.map(([name]) => name));
+      for (const trait of before) known.set(trait.name, trait);
+      const newer: unknown[] = [];
+      for (const [name, value] of some) {
+        const stored = known.get(name);
+        if (
+          stored !== undefined &&
+          (stored.at > at || (stored.at === at && stored.message_id > messageId))
+        )
+          continue;
+        const text = JSON.stringify(value);
+        newer.push(profile, name, text, at, messageId);
+        if (text !== (stored?.value ?? "null")) changed.push(name);
+      }
+      statements[newer.length / 5 - 1]?.put.run(...newer);
+    }
+    return changed;
   };
 }
 
@@ -204,6 +299,9 @@ export function groupTraits(text: string): JsonObject {
     known.flatMap(([name, [value]]) => (value === null ? [] : [[name, value]])),
   );
 }
+
+/** Rows of messages: more only when the reader gets there. */
+const readAtOnce = 64;
 
 type Following = Pick<ProfileStore, "followed" | "nextToFollow" | "markFollowed"> & {
   /** As it is stored: the message that was read last has its large properties. */
@@ -250,12 +348,21 @@ function following(db: Db, bodies: RequestBodies): Following {
     },
     nextToFollow(limit) {
       const from = followedUpTo();
-      const rows = after.all(from, limit);
-      return {
-        messages: read(rows),
-        rows: rows.length,
-        upTo: (rows.at(-1)?.id ?? from) as MessageRowId,
-      };
+      let rows = after.all(from, Math.min(limit, readAtOnce));
+      const next = { messages: messages(), rows: rows.length, upTo: lastOf(from) };
+      return next;
+
+      function lastOf(before: number): MessageRowId {
+        return (rows.at(-1)?.id ?? before) as MessageRowId;
+      }
+      function* messages(): Generator<FollowedMessage> {
+        while (rows.length > 0) {
+          yield* read(rows);
+          rows = after.all(next.upTo, Math.min(limit - next.rows, readAtOnce));
+          next.rows += rows.length;
+          next.upTo = lastOf(next.upTo);
+        }
+      }
     },
     markFollowed: (row) => void mark.run(String(row)),
     textOf(properties, messageId) {
@@ -284,8 +391,11 @@ function isFollowed({ state, type, extra }: Row): boolean {
 
 function messageOf(row: Row, body: Buffer | undefined): FollowedMessage {
   const { dropped = [] } = row.extra === null ? {} : (JSON.parse(row.extra) as Extra);
-  const members =
-    body === undefined ? null : membersOf(body.subarray(row.offset, row.offset + row.size));
+  const members = rowSuffices.has(row.type)
+    ? {}
+    : body === undefined
+      ? null
+      : membersOf(body.subarray(row.offset, row.offset + row.size));
   return {
     id: row.id as MessageRowId,
     sourceId: row.source_id as SourceId,
@@ -314,7 +424,7 @@ function membersOf(bytes: Buffer): JsonObject | null {
   }
 }
 
-function merging(db: Db): ProfileStore["merge"] {
+function merging(db: Db, lastSeen: LastSeen): ProfileStore["merge"] {
   const events = db.prepare<[number, number]>(
     "UPDATE profile_events SET profile_id = ? WHERE profile_id = ?",
   );
@@ -328,30 +438,31 @@ function merging(db: Db): ProfileStore["merge"] {
     "DELETE FROM profile_groups WHERE profile_id = @from",
     "INSERT OR IGNORE INTO profile_emails SELECT @into, email FROM profile_emails WHERE profile_id = @from",
     "DELETE FROM profile_emails WHERE profile_id = @from",
-    "INSERT OR IGNORE INTO profile_sources SELECT @into, source_id FROM profile_sources WHERE profile_id = @from",
-    "DELETE FROM profile_sources WHERE profile_id = @from",
     "UPDATE identities SET profile_id = @into WHERE profile_id = @from",
     "UPDATE profile_history SET profile_id = @into WHERE profile_id = @from",
     `UPDATE profiles SET first_seen_at = min(profiles.first_seen_at, gone.first_seen_at),
-       last_seen_at = max(profiles.last_seen_at, gone.last_seen_at), events = profiles.events + gone.events
+       last_seen_at = max(profiles.last_seen_at, gone.last_seen_at), events = profiles.events + gone.events,
+       sources = (SELECT json_group_array(value) FROM (
+         SELECT value FROM json_each(profiles.sources) UNION SELECT value FROM json_each(gone.sources) ORDER BY value
+       ))
      FROM profiles AS gone WHERE profiles.id = @into AND gone.id = @from`,
     "DELETE FROM profiles WHERE id = @from",
   ].map((sql) => db.prepare<{ from: number; into: number }>(sql));
   return (from, into) => {
     const moved = events.run(into, from).changes;
     for (const move of moveAll) move.run({ from, into });
+    lastSeen.merge(from, into);
     return { events: moved };
   };
 }
 
-function removing(db: Db): ProfileStore["removeProfile"] {
+function removing(db: Db, lastSeen: LastSeen): ProfileStore["removeProfile"] {
   const tables = [
     "identities",
     "profile_traits",
     "profile_emails",
     "profile_events",
     "profile_groups",
-    "profile_sources",
     "profile_history",
   ];
   const removes = [
@@ -360,113 +471,6 @@ function removing(db: Db): ProfileStore["removeProfile"] {
   ];
   return (profile) => {
     for (const remove of removes) remove.run(profile);
-  };
-}
-
-const traitKind = 0;
-const eventKind = 1;
-const propertyKind = 2;
-
-/**
- * Names kept of traits, of events, and of the properties of one event: more than a person chooses
- * from.
- */
-const kept = 500;
-
-/** Seldom enough that clearing out costs nothing, also where every event has a name of its own. */
-const tooMany = 2 * kept;
-
-/** A name this long suggests nothing. */
-const maxLength = 200;
-
-type Seen = { kind: number; event: string; name: string };
-
-/**
- * The names for suggestions, with how often each was seen. Bounded: rare names are removed first.
- */
-export function createSeenNames(
-  db: Db,
-  transactions: Transactions,
-): Pick<ProfileStore, "noteSeen" | "seenNames"> {
-  const count = db.prepare<[number, string, string, number]>(
-    "INSERT INTO seen_names VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
-  );
-  const all = db.prepare<[], Seen>(
-    "SELECT kind, event, name FROM seen_names ORDER BY n DESC, kind, event, name",
-  );
-  const ofKind = db
-    .prepare<[number, string], number>(
-      "SELECT count(*) FROM seen_names WHERE kind = ? AND event = ?",
-    )
-    .pluck();
-  const seldom = db
-    .prepare<[number, string, number], string>(
-      "SELECT name FROM seen_names WHERE kind = ? AND event = ? ORDER BY n, name DESC LIMIT ?",
-    )
-    .pluck();
-  const remove = db.prepare<[number, string, string]>(
-    "DELETE FROM seen_names WHERE kind = ? AND event = ? AND name = ?",
-  );
-  const removeProperties = db.prepare<[number, string]>(
-    "DELETE FROM seen_names WHERE kind = ? AND event = ?",
-  );
-
-  /** Those that were counted before: only a name that may be new can make too many. */
-  const known = new Set<string>();
-  const cache = { rollback: () => known.clear() };
-  transactions.onReload(cache.rollback);
-
-  function note(kind: number, event: string, names: Iterable<readonly [string, number]>): void {
-    let fresh = false;
-    for (const [name, times] of names) {
-      if (name.length > maxLength) continue;
-      count.run(kind, event, name, times);
-      const key = `${kind} ${event} ${name}`;
-      if (known.has(key)) continue;
-      known.add(key);
-      fresh = true;
-    }
-    if (fresh) clearOut(kind, event);
-  }
-
-  function clearOut(kind: number, event: string): void {
-    // A name that is removed here is counted as new once more.
-    if (known.size > 10 * tooMany) known.clear();
-    const n = ofKind.get(kind, event) as number;
-    if (n <= tooMany) return;
-    for (const name of seldom.all(kind, event, n - kept)) {
-      remove.run(kind, event, name);
-      if (kind === eventKind) removeProperties.run(propertyKind, name);
-    }
-  }
-
-  return {
-    noteSeen: transactions.wrap(({ traits, events }: SeenNames) => {
-      transactions.changes(cache);
-      note(traitKind, "", traits);
-      // Before the events: those that go take their properties with them.
-      for (const [event, { properties }] of events)
-        if (event.length <= maxLength) note(propertyKind, event, properties);
-      note(
-        eventKind,
-        "",
-        [...events].map(([name, { times }]) => [name, times] as const),
-      );
-    }),
-    seenNames() {
-      const traits: string[] = [];
-      const events = new Map<string, string[]>();
-      const properties: Seen[] = [];
-      for (const seen of all.all()) {
-        if (seen.kind === traitKind) traits.push(seen.name);
-        else if (seen.kind === eventKind) events.set(seen.name, []);
-        else properties.push(seen);
-      }
-      for (const { event, name } of properties) events.get(event)?.push(name);
-      return {
-        traits,
-        events: [...events].map(([event, names]) => ({ event, properties: names })),
-      };
-    },
+    lastSeen.remove(profile);
   };
 }

@@ -15,6 +15,7 @@ import { createDeliveryQueries } from "./delivery-queries.ts";
 import { createDeliveryStore } from "./delivery-store.ts";
 import { createIngestStore } from "./ingest-store.ts";
 import { guarded } from "./health.ts";
+import { LastSeen } from "./last-seen.ts";
 import { MappedRequests } from "./mapped-requests.ts";
 import { MessageFacts } from "./message-facts.ts";
 import { createMessageQueries } from "./message-queries.ts";
@@ -23,9 +24,10 @@ import { openDatabase, openErrorOf } from "./open.ts";
 import type { OpenedDatabase } from "./open.ts";
 import { Postings } from "./postings.ts";
 import { createProfileQueries } from "./profile-queries.ts";
-import { createProfileStore, createSeenNames } from "./profile-store.ts";
+import { createProfileStore } from "./profile-store.ts";
 import { RequestBodies } from "./request-bodies.ts";
 import { createRuleStore } from "./rule-store.ts";
+import { createSeenNames } from "./seen-names.ts";
 import { createTraceQueries } from "./trace-queries.ts";
 import { Transactions } from "./transactions.ts";
 import { createUpkeepStore } from "./upkeep-store.ts";
@@ -54,6 +56,7 @@ export function createStore({ db, health, close }: OpenedDatabase, inThread = fa
   db.pragma(`synchronous = ${configuration.settings().synchronous}`);
   const mapped = new MappedRequests(db);
   const bodies = new RequestBodies(db, transactions);
+  const lastSeen = new LastSeen(db, transactions);
   const { seeClaims, ...deliveries } = createDeliveryStore(
     db,
     counts,
@@ -67,8 +70,8 @@ export function createStore({ db, health, close }: OpenedDatabase, inThread = fa
     ...createIngestStore({ db, bodies, mapped, counts, postings, transactions }),
     ...deliveries,
     ...createComputedStore(db),
-    ...createProfileStore(db, bodies),
-    ...createProfileQueries(db),
+    ...createProfileStore({ db, bodies, lastSeen, transactions }),
+    ...createProfileQueries(db, lastSeen),
     ...createSeenNames(db, transactions),
     ...createRuleStore(db),
     // They read states of deliveries and messages.

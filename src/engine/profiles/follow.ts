@@ -12,12 +12,10 @@ import type {
   ProfileEffects,
   ProfileStore,
 } from "../profile-ports.ts";
-import { createIdentities } from "./identity.ts";
+import { createIdentities, eventsIn } from "./identity.ts";
 
 export type Followed = {
   upTo: MessageRowId;
-  /** Why it ended: no row was left, the time was over, or `limit` was reached. */
-  end: "no more" | "time" | "limit";
   changes: ProfileChange[];
   /** Profiles of the messages. */
   profiles: ProfileId[];
@@ -42,38 +40,39 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
   const slice = new Slice(store);
   const identities = createIdentities({
     store,
-    onCreate: (profile) => slice.create(profile),
+    onCreate: (message, profile) => slice.create(message, profile),
     onMerge: (from, into) => slice.merge(from, into),
     onUser: (profile, userId, before) => slice.user(profile, userId, before),
   });
   const unreadable: MessageRowId[] = [];
   const next = store.nextToFollow(limit);
-  let upTo = next.upTo;
-  let end: Followed["end"] = next.rows < limit ? "no more" : "limit";
+  let stoppedAt: MessageRowId | null = null;
   for (const message of next.messages) {
     const profile = message.members === null ? null : apply(message, message.members);
     if (message.members === null) unreadable.push(message.id);
     if (!isTimeUp(slice.changed(profile))) continue;
-    upTo = message.id;
-    end = "time";
+    stoppedAt = message.id;
     break;
   }
+  const upTo = stoppedAt ?? next.upTo;
   const { changes, profiles } = slice.finish();
   store.markFollowed(upTo);
-  return { upTo, end, changes, profiles, unreadable };
+  return { upTo, changes, profiles, unreadable };
 
   function apply(message: FollowedMessage, members: JsonObject): ProfileId | null {
     const profile = identities.profileOf(message);
     if (profile === null) return null;
-    slice.see(profile, message.timestamp, message.sourceId);
+    slice.see(profile, message);
     switch (message.type) {
       case "identify": {
         const traits = Object.entries(objectOf(members["traits"])).map(
           ([name, value]) => [name.toWellFormed(), value] as const,
         );
+        const { timestamp: at, id: messageId } = message;
+        const isFirst = slice.isFirst(profile, message);
+        for (const name of store.putTraits(profile, traits, { at, messageId, isFirst }))
+          slice.traitChanged(profile, name);
         for (const [name, value] of traits) {
-          if (store.putTrait(profile, name, value, message.timestamp, message.id))
-            slice.traitChanged(profile, name);
           if (name === "email" && typeof value === "string" && value.trim() !== "")
             if (store.addEmail(profile, value.toWellFormed())) slice.emailAdded(profile, value);
         }
@@ -101,15 +100,27 @@ function objectOf(value: Json | undefined): JsonObject {
   return isObject(value) ? value : {};
 }
 
-type Seen = { firstAt: number; lastAt: number; events: number };
+/** A profile with messages in the slice. */
+type Seen = {
+  userId: string | null;
+  sources: readonly SourceId[];
+  /** The message that created it; null for one from before the slice. */
+  createdBy: MessageRowId | null;
+  /** Not written yet; null when nothing is. */
+  times: { firstAt: number; lastAt: number; events: number } | null;
+};
 
 type Change = {
+  profileId: ProfileId;
   traits: Set<string>;
   events: Set<string>;
   rejoined: boolean;
   formerUserIds: Set<string>;
   emails: NewEmail[];
+  isNew: boolean;
 };
+
+type SliceStore = Pick<ProfileStore, "touch" | "knownAs" | "putSources" | "noteSeen" | "emailsOf">;
 
 type SeenEvent = { times: number; properties: Map<string, number> };
 
@@ -124,35 +135,56 @@ const maxNames = 100;
  * written once.
  */
 class Slice {
-  readonly #store: Pick<ProfileStore, "touch" | "addSource" | "noteSeen" | "user" | "emailsOf">;
+  readonly #store: SliceStore;
   readonly #seen = new Map<ProfileId, Seen>();
-  readonly #sources = new Map<ProfileId, Set<SourceId>>();
   readonly #changes = new Map<ProfileId, Change>();
   /** Created in this slice, and merged only with profiles created in it. */
   readonly #created = new Set<ProfileId>();
   readonly #traits = new Map<string, number>();
   readonly #events = new Map<string, SeenEvent>();
 
-  constructor(store: Pick<ProfileStore, "touch" | "addSource" | "noteSeen" | "user" | "emailsOf">) {
+  constructor(store: SliceStore) {
     this.#store = store;
   }
 
-  create(profile: ProfileId): void {
+  create({ id, sourceId }: FollowedMessage, profile: ProfileId): void {
     this.#created.add(profile);
+    this.#seen.set(profile, {
+      userId: null,
+      sources: [sourceId],
+      createdBy: id,
+      times: null,
+    });
   }
 
-  see(profile: ProfileId, at: number, source: SourceId): void {
-    const seen = this.#seen.get(profile);
-    if (seen === undefined) this.#seen.set(profile, { firstAt: at, lastAt: at, events: 0 });
-    else {
-      seen.firstAt = Math.min(seen.firstAt, at);
-      seen.lastAt = Math.max(seen.lastAt, at);
+  see(profile: ProfileId, message: FollowedMessage): void {
+    const seen = this.#seenOf(profile);
+    // `createProfile` has written what it adds.
+    if (seen.createdBy === message.id) return;
+    const { timestamp, sourceId } = message;
+    const { firstAt = timestamp, lastAt = timestamp, events = 0 } = seen.times ?? {};
+    seen.times = {
+      firstAt: Math.min(firstAt, timestamp),
+      lastAt: Math.max(lastAt, timestamp),
+      events: events + eventsIn(message),
+    };
+    if (seen.sources.includes(sourceId)) return;
+    seen.sources = sourceSet([...seen.sources, sourceId]);
+    this.#store.putSources(profile, seen.sources);
+  }
+
+  #seenOf(profile: ProfileId): Seen {
+    let seen = this.#seen.get(profile);
+    if (seen === undefined) {
+      seen = { ...this.#store.knownAs(profile), createdBy: null, times: null };
+      this.#seen.set(profile, seen);
     }
-    const sources = this.#sources.get(profile);
-    if (sources?.has(source) === true) return;
-    this.#store.addSource(profile, source);
-    if (sources === undefined) this.#sources.set(profile, new Set([source]));
-    else sources.add(source);
+    return seen;
+  }
+
+  /** The message created it, so it has no traits. */
+  isFirst(profile: ProfileId, message: FollowedMessage): boolean {
+    return this.#seen.get(profile)?.createdBy === message.id;
   }
 
   traitChanged(profile: ProfileId, name: string): void {
@@ -167,10 +199,7 @@ class Slice {
     count(names, this.#traits);
   }
 
-  /** Called after `see`. */
   event(profile: ProfileId, event: string, properties: JsonObject): void {
-    const seen = this.#seen.get(profile);
-    if (seen !== undefined) seen.events += 1;
     this.#change(profile).events.add(event);
     let known = this.#events.get(event);
     if (known === undefined) {
@@ -187,33 +216,36 @@ class Slice {
     change.rejoined = true;
     change.formerUserIds.delete(userId);
     if (before !== null) change.formerUserIds.add(before);
+    this.#seenOf(profile).userId = userId;
   }
 
   /** Called before `from` is merged into `into`. */
   merge(from: ProfileId, into: ProfileId): void {
     const change = this.#change(into);
     change.rejoined = true;
-    const former = this.#store.user(from);
+    const { userId: former, sources } = this.#seenOf(from);
     if (former !== null) {
       change.formerUserIds.add(former);
       const moved = this.#store.emailsOf(former);
       change.emails.push(...moved.map((email) => ({ email, from: former })));
     }
+    const seen = this.#seen.get(into);
+    if (seen !== undefined) seen.sources = sourceSet([...seen.sources, ...sources]);
     const gone = this.#changes.get(from);
     for (const userId of gone?.formerUserIds ?? []) change.formerUserIds.add(userId);
     for (const name of gone?.traits ?? []) change.traits.add(name);
     for (const name of gone?.events ?? []) change.events.add(name);
-    if (!this.#created.has(from)) this.#created.delete(into);
+    if (!this.#created.has(from)) {
+      this.#created.delete(into);
+      change.isNew = false;
+    }
     this.#touch(from);
     this.#changes.delete(from);
     this.#seen.delete(from);
-    this.#sources.delete(from);
   }
 
   changed(profileId: ProfileId | null): ChangedProfile | null {
-    const change = profileId === null ? undefined : this.#changes.get(profileId);
-    if (profileId === null || change === undefined) return null;
-    return { ...change, profileId, isNew: this.#created.has(profileId) };
+    return profileId === null ? null : (this.#changes.get(profileId) ?? null);
   }
 
   /**
@@ -223,13 +255,11 @@ class Slice {
   finish(): { changes: ProfileChange[]; profiles: ProfileId[] } {
     for (const profile of this.#seen.keys()) this.#touch(profile);
     this.#store.noteSeen({ traits: this.#traits, events: this.#events });
-    const changes = [...this.#changes].map(([profileId, { formerUserIds, ...change }]) => {
-      const userId = this.#store.user(profileId);
+    const changes = [...this.#changes.values()].map(({ formerUserIds, ...change }) => {
+      const { userId } = this.#seenOf(change.profileId);
       return {
-        profileId,
         userId,
         ...change,
-        isNew: this.#created.has(profileId),
         formerUserIds: [...formerUserIds].filter((former) => former !== userId),
       };
     });
@@ -237,24 +267,30 @@ class Slice {
   }
 
   #touch(profile: ProfileId): void {
-    const seen = this.#seen.get(profile);
-    if (seen !== undefined) this.#store.touch(profile, seen);
+    const times = this.#seen.get(profile)?.times ?? null;
+    if (times !== null) this.#store.touch(profile, times);
   }
 
   #change(profile: ProfileId): Change {
     let change = this.#changes.get(profile);
     if (change === undefined) {
       change = {
+        profileId: profile,
         traits: new Set(),
         events: new Set(),
         rejoined: false,
         formerUserIds: new Set(),
         emails: [],
+        isNew: this.#created.has(profile),
       };
       this.#changes.set(profile, change);
     }
     return change;
   }
+}
+
+function sourceSet(sources: readonly SourceId[]): SourceId[] {
+  return [...new Set(sources)].sort((a, b) => a - b);
 }
 
 function count(names: readonly string[], counts: Map<string, number>): void {

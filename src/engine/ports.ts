@@ -217,6 +217,8 @@ export type DeliveryStore = {
    * the store keeps them in memory.
    */
   recordClaims(): void;
+  /** Of these, those that were there at the last call. Returns whether any are left. */
+  recordOlderClaims(): boolean;
   /** Attempts and changes of state, in order. */
   record(attempts: AttemptRecord[], transitions: Transition[]): void;
   /** The earliest time at which a waiting delivery of these destinations is due, or null. */

@@ -60,8 +60,10 @@ export const claimable =
   "SELECT id, message_id, destination_id, state, shape, rounds, window_round, first_attempt_at FROM deliveries";
 
 export class Claims {
-  /** Their rows, which nobody changes before the claim is written. */
+  /** Their rows, which nobody changes before the claim is written; the oldest is first. */
   readonly #unwritten = new Map<number, Claimable>();
+  /** Those that were not written at the last `writeOlder`. */
+  #older = new Set<number>();
   readonly #ofDestination = new Map<number, number>();
   readonly #claimedUpTo = new Map<number, number>();
   /** Of each destination, the newest that was ever claimed. */
@@ -156,6 +158,17 @@ export class Claims {
     this.#take.run(id);
     this.#counts.delivery(destination_id, state, -1);
     this.#counts.delivery(destination_id, sending, 1);
+  }
+
+  /** Writes those that were there at the last call. Returns whether any are left. */
+  writeOlder(refreshMessage: RefreshMessage): boolean {
+    const isNew = (id: number): boolean => !this.#older.has(id);
+    const ids = [...this.#unwritten.keys()];
+    const place = ids.findIndex(isNew);
+    const fresh = place < 0 ? [] : ids.slice(place);
+    this.write(refreshMessage, fresh.length);
+    this.#older = new Set(fresh);
+    return fresh.length > 0;
   }
 
   /** Writes the oldest, all but this many. */

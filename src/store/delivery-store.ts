@@ -63,6 +63,7 @@ export function createDeliveryStore(
   return {
     ...claiming(parts),
     recordClaims,
+    recordOlderClaims: () => claims.writeOlder(refreshMessage),
     record: transactions.wrap(recording(parts)),
     seeClaims,
     ...seeing(seeClaims, { ...atStart(parts), ...readers(db, mapped) }),

@@ -48,6 +48,7 @@ const maxClaimedBytes = 8_000_000;
 
 /**
  * Only an attempt that takes longer has its claim in the data file: a start after a kill tells it.
+ * Those that are older than half of it are looked for this often.
  */
 const claimWrittenAfterMs = 250;
 
@@ -293,7 +294,7 @@ export class DeliveryScheduler {
     }
     this.#recorder.stop();
     this.#recordClaims?.cancel();
-    this.#writeClaims();
+    this.#reporting(() => this.#options.store.recordClaims());
     this.#lanes.close();
     await this.#options.thread?.stop();
   }
@@ -363,20 +364,28 @@ export class DeliveryScheduler {
     const limit = this.#room(destination);
     if (limit <= 0) return;
     const { store, clock } = this.#options;
-    for (const delivery of store.claim(destination.id, clock.now(), limit, room)) {
-      room.messages -= Math.max(1, delivery.mapped?.messages.length ?? 0);
-      room.bytes -= delivery.payload.length;
-      this.#rounds.begin(delivery, destination);
-      this.#recordClaims ??= startTimer(claimWrittenAfterMs, () => {
-        this.#recordClaims = null;
-        this.#writeClaims();
-      });
+    const claimed = store.claim(destination.id, clock.now(), limit, room);
+    if (claimed.length === 0) return;
+    for (const { mapped, payload } of claimed) {
+      room.messages -= Math.max(1, mapped?.messages.length ?? 0);
+      room.bytes -= payload.length;
     }
+    this.#rounds.begin(claimed, destination);
+    this.#watchClaims();
   }
 
-  #writeClaims(): void {
+  #watchClaims(): void {
+    this.#recordClaims ??= startTimer(claimWrittenAfterMs / 2, () => {
+      this.#recordClaims = null;
+      this.#reporting(() => {
+        if (this.#options.store.recordOlderClaims()) this.#watchClaims();
+      });
+    });
+  }
+
+  #reporting(write: () => void): void {
     try {
-      this.#options.store.recordClaims();
+      write();
     } catch (error) {
       this.#options.report(error);
     }

@@ -5,18 +5,17 @@ import type { WebhookId } from "../../domain/ids.ts";
 import { nextTurn } from "../real-time.ts";
 import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
-import { createLanes, type LaneEnd, type LaneTask } from "./sender.ts";
+import { createLanes, type EndOfTask, type LaneEnd, type LaneTask } from "./sender.ts";
 
 const one = 1 as WebhookId;
 const other = 2 as WebhookId;
 
-type Ends = { resolve: (how: LaneEnd) => void; reject: (error: Error) => void };
 
 /** Only `http://127.0.0.1:9/` is a port of this process's. */
 function startLanes(connections: number) {
   const reported: unknown[] = [];
   const started: string[] = [];
-  const ends = new Map<string, Ends>();
+  const ends = new Map<string, EndOfTask>();
   const settings = { connections };
   const trust = createTrust();
   const lanes = createLanes({
@@ -38,24 +37,24 @@ function startLanes(connections: number) {
     add(id: WebhookId, name: string, port = 9): void {
       const task: LaneTask = {
         url: `http://127.0.0.1:${port}/`,
-        start() {
+        start(end) {
           started.push(name);
-          const { promise, resolve, reject } = Promise.withResolvers<LaneEnd>();
-          ends.set(name, {
-            resolve(how) {
+          ends.set(name, (howItEnds) =>
+            end(() => {
+              const how = howItEnds();
               if (how === "unsent") lanes.of(id).putBack(task);
-              resolve(how);
-            },
-            reject,
-          });
-          return promise;
+              return how;
+            }),
+          );
         },
       };
       lanes.of(id).add(task);
     },
     async end(name: string, how: LaneEnd | Error = "slow"): Promise<void> {
-      if (how instanceof Error) ends.get(name)?.reject(how);
-      else ends.get(name)?.resolve(how);
+      ends.get(name)?.(() => {
+        if (how instanceof Error) throw how;
+        return how;
+      });
       await nextTurn();
     },
   };

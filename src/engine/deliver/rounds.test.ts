@@ -68,7 +68,7 @@ function startRounds({ urls, waitMs }: { urls: string[]; waitMs?: number }) {
     begin(text = "{}"): void {
       store.commit([request([{ to: [destination.id], text }])]);
       for (const delivery of store.claim(destination.id, clock.now(), 1))
-        rounds.begin(delivery, destination);
+        rounds.begin([delivery], destination);
     },
   };
 }

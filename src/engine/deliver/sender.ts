@@ -9,7 +9,14 @@ import { monotonic, runAfterPoll, startIdleTimer, type RealTimer } from "../real
 import { Connection } from "./connection.ts";
 import { createTargets, type Target, type Trust } from "./dial.ts";
 import type { DeliveryThread } from "./delivery-thread.ts";
-import type { Carrier, Exchange, SendRequest } from "./exchange.ts";
+import { writeHead } from "./exchange.ts";
+import type {
+  Carrier,
+  Exchange,
+  RequestHead,
+  RequestHeaders,
+  SendRequest,
+} from "./exchange.ts";
 import type { WebhookId } from "../../domain/ids.ts";
 
 export type Sender = {
@@ -40,7 +47,7 @@ export function createCarrier({
     carry(target, request, head) {
       const connection =
         idle.take(target.origin) ?? new Connection({ target, trust, keeper: idle });
-      return connection.carry(request, head);
+      return connection.carry(request, writeHead(head, request.body));
     },
     close: () => idle.close(),
   };
@@ -64,19 +71,34 @@ export function createSender({
   const here = createCarrier(options);
   const there = thread?.createCarrier(connections);
   const isFor = (target: Target): boolean => thread?.isFor(target) === true;
+  /** Of the headers that are still in use. */
+  const heads = new WeakMap<RequestHeaders, Prepared>();
+
+  function prepare(request: SendRequest): Prepared {
+    const known = heads.get(request.headers);
+    if (known?.url === request.url && known.method === request.method) return known;
+    const { url, method, headers } = request;
+    const target = targets(url);
+    const wrong = target === null ? invalidUrl : headProblem(headers);
+    const prepared =
+      target === null || wrong !== null
+        ? { url, method, wrong: wrong ?? invalidUrl }
+        : { url, method, target, head: headOf(target, request), wrong: null };
+    heads.set(headers, prepared);
+    return prepared;
+  }
+
   return {
     isAway(url) {
       const target = targets(url);
       return target !== null && isFor(target);
     },
     send(request) {
-      const target = targets(request.url);
-      if (!target)
-        return refused("invalid_url", "The URL of the webhook is not a full http or https URL.");
-      const problem = headProblem(request.headers);
-      if (problem) return refused("invalid_header", problem);
+      const prepared = prepare(request);
+      if (prepared.wrong !== null) return refused(request, prepared.wrong);
+      const { target, head } = prepared;
       const carrier = there !== undefined && isFor(target) ? there : here;
-      return carrier.carry(target, request, writeRequestHead(target, request));
+      return carrier.carry(target, request, head);
     },
     close() {
       here.close();
@@ -85,18 +107,21 @@ export function createSender({
   };
 }
 
-function refused(code: string, message: string): Exchange {
-  return {
-    done: Promise.resolve({
-      outcome: "connection_error",
-      error: { code, message },
-      requestHead: "",
-      response: null,
-    }),
-    abort: () => {},
-    limit: () => {},
-    markReached: () => {},
-  };
+type Wrong = { code: string; message: string };
+
+type Prepared = Pick<SendRequest, "url" | "method"> &
+  ({ target: Target; head: RequestHead; wrong: null } | { wrong: Wrong });
+
+const invalidUrl: Wrong = {
+  code: "invalid_url",
+  message: "The URL of the webhook is not a full http or https URL.",
+};
+
+function refused({ onEnd }: SendRequest, error: Wrong): Exchange {
+  queueMicrotask(() =>
+    onEnd({ outcome: "connection_error", error, requestHead: "", response: null }),
+  );
+  return { abort: () => {}, limit: () => {}, markReached: () => {} };
 }
 
 const bodiless = new Set(["GET", "HEAD", "OPTIONS", "DELETE", "TRACE"]);
@@ -104,27 +129,38 @@ const legalName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const legalValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** What would break the framing of the request; null when there is nothing. */
-function headProblem(headers: [string, string][]): string | null {
+function headProblem(headers: RequestHeaders): Wrong | null {
+  const invalid = (message: string): Wrong => ({ code: "invalid_header", message });
   for (const [name, value] of headers) {
     if (!legalName.test(name))
-      return `The header name ${JSON.stringify(name)} is not legal in HTTP.`;
-    if (!legalValue.test(value))
-      return `The value of the header ${name} contains a character that is not legal in HTTP.`;
+      return invalid(`The header name ${JSON.stringify(name)} is not legal in HTTP.`);
+    if (typeof value === "string" && !legalValue.test(value))
+      return invalid(
+        `The value of the header ${name} contains a character that is not legal in HTTP.`,
+      );
   }
   return null;
 }
 
-function writeRequestHead(target: Target, { method = "POST", headers, body }: SendRequest): string {
-  let head = `${method} ${target.opening}`;
-  if (
-    target.authorization !== "" &&
-    !headers.some(([name]) => name.toLowerCase() === "authorization")
-  )
-    head += target.authorization;
-  for (const [name, value] of headers) head += `${name}: ${value}\r\n`;
-  // A GET without a body has no length either: some servers refuse one that has.
-  if (body.length > 0 || !bodiless.has(method)) head += `Content-Length: ${body.length}\r\n`;
-  return `${head}Connection: keep-alive\r\n\r\n`;
+function headOf(target: Target, { method = "POST", headers }: SendRequest): RequestHead {
+  const head: RequestHead = {
+    opening: `${method} ${target.opening}`,
+    secret: null,
+    closing: "",
+    isBodiless: bodiless.has(method),
+  };
+  if (!headers.some(([name]) => name.toLowerCase() === "authorization"))
+    head.opening += target.authorization;
+  for (const [name, value] of headers) {
+    const part = head.secret === null ? "opening" : "closing";
+    if (typeof value === "string") head[part] += `${name}: ${value}\r\n`;
+    else {
+      head.secret = value.secret;
+      head.opening += `${name}: `;
+      head.closing = "\r\n";
+    }
+  }
+  return head;
 }
 
 /**
@@ -292,9 +328,12 @@ export type LaneEnd = "unsent" | "quick" | "slow";
 
 export type LaneTask = {
   url: string;
-  /** Called when a connection is free; the promise resolves when it is free again. */
-  start(): Promise<LaneEnd>;
+  /** Called when a connection is free. Calls `end` when it is free again. */
+  start(end: EndOfTask): void;
 };
+
+/** Runs the function, which says how the attempt has ended. */
+export type EndOfTask = (howItEnds: () => LaneEnd) => void;
 
 /**
  * For each of its connections, the delivery thread gets so many more requests, which wait there: it
@@ -333,6 +372,7 @@ class Lane {
   /** Of these, carried in the main thread. */
   #here = 0;
   #isQuick = false;
+  #isStarting = false;
   /** At most a few thousand. One that has started is not kept, because it has its body. */
   #queue: LaneTask[] = [];
 
@@ -368,6 +408,14 @@ class Lane {
   }
 
   #next(): void {
+    // An attempt may end before it is sent.
+    if (this.#isStarting) return;
+    this.#isStarting = true;
+    this.#startAll();
+    this.#isStarting = false;
+  }
+
+  #startAll(): void {
     for (;;) {
       const [task] = this.#queue;
       if (task === undefined) return;
@@ -385,17 +433,29 @@ class Lane {
     this.#active += 1;
     this.#all.active += 1;
     this.#here += here;
-    const end = (how: LaneEnd): void => {
-      this.#isQuick = how === "quick";
+    const end: EndOfTask = (howItEnds) => {
+      this.#isQuick = this.#reporting(howItEnds) === "quick";
       this.#active -= 1;
       this.#all.active -= 1;
       this.#here -= here;
       this.#next();
     };
-    task.start().then(end, (error: unknown) => {
+    try {
+      task.start(end);
+    } catch (error) {
+      end(() => {
+        throw error;
+      });
+    }
+  }
+
+  #reporting(howItEnds: () => LaneEnd): LaneEnd {
+    try {
+      return howItEnds();
+    } catch (error) {
       this.#report(error);
-      end("slow");
-    });
+      return "slow";
+    }
   }
 }
 

@@ -102,8 +102,7 @@ test("a task that has started and ended is not kept while others wait", async ()
   const { lanes } = startLanes(1);
   const ends: (() => void)[] = [];
   const add = (): WeakRef<LaneTask> => {
-    const start = (): Promise<LaneEnd> =>
-      new Promise((resolve) => ends.push(() => resolve("slow")));
+    const start = (end: EndOfTask): void => void ends.push(() => end(() => "slow"));
     const task = { url: "http://127.0.0.1:9/", start };
     lanes.of(one).add(task);
     return new WeakRef<LaneTask>(task);
@@ -118,7 +117,7 @@ test("a task that has started and ended is not kept while others wait", async ()
   await nextTurn();
   collect();
   const isKept = tasks.map((task) => task.deref() !== undefined);
-  // Of the one that is under way, only its promise is known.
+  // Of the one that is under way, only its end is known.
   expect(isKept).toEqual([false, false, false, false, true]);
 });
 

@@ -135,7 +135,8 @@ export type ClaimedDelivery = {
   firstAttemptAt: number | null;
   /** Webhooks that failed in this window and are not retried. */
   finished: WebhookId[];
-  payload: Uint8Array;
+  /** A text for what it is in UTF-8. */
+  payload: Uint8Array | string;
   /** Set for a delivery that a mapping made. */
   mapped?: Pick<MappedRequest, "webhookId" | "url" | "method" | "headers"> & {
     /** What the signature covers: of a batch its first element; null for none. */

@@ -113,7 +113,13 @@ export function createTestEvents(options: TestEventsOptions): TestEvents & { sto
     const { vendor } = configuration.settings();
     if (payload !== null) {
       return destination.webhooks.map((webhook) => ({
-        ...{ webhookId: webhook.id, mapping: null, url: webhook.url, method: "POST", body: payload },
+        ...{
+          webhookId: webhook.id,
+          mapping: null,
+          url: webhook.url,
+          method: "POST",
+          body: payload,
+        },
         headers: headersFor(destination, webhook, vendor),
       }));
     }

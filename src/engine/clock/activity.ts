@@ -179,7 +179,10 @@ export class Activity {
    * The same for the advance's own work; `waits` says whether own work still waits behind arrivals.
    */
   whenOwnQuiet({ waits, signal }: { waits: () => boolean; signal: AbortSignal }): Promise<void> {
-    return this.#when(() => this.#all.running === (this.#arrivals?.running ?? 0) && !waits(), signal);
+    return this.#when(
+      () => this.#all.running === (this.#arrivals?.running ?? 0) && !waits(),
+      signal,
+    );
   }
 
   #when(isReady: () => boolean, signal: AbortSignal | undefined): Promise<void> {

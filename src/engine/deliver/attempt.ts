@@ -21,7 +21,7 @@ type AttemptOptions = {
   work: Work;
   url: string;
   headers: RequestHeaders;
-  body: Uint8Array;
+  body: Uint8Array | string;
   timeoutMs: number;
   method?: string;
   keepBody?: number;
@@ -189,7 +189,10 @@ class Attempt implements RunningAttempt {
       phases:
         phases ??
         Object.fromEntries(
-          this.#stamps.map((each) => [each.phase, toMicroseconds(simulated ? each.simulated : each.real)]),
+          this.#stamps.map((each) => [
+            each.phase,
+            toMicroseconds(simulated ? each.simulated : each.real),
+          ]),
         ),
       simulated,
       outcome: outcomeOf(result.outcome, response),
@@ -200,10 +203,7 @@ class Attempt implements RunningAttempt {
   }
 }
 
-function outcomeOf(
-  outcome: ExchangeResult["outcome"],
-  response: RecordedResponse | null,
-): Outcome {
+function outcomeOf(outcome: ExchangeResult["outcome"], response: RecordedResponse | null): Outcome {
   if (outcome !== "answered") return outcome;
   const status = response?.status ?? 0;
   return status >= 200 && status < 300 ? "success" : "http_error";

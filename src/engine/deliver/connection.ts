@@ -34,7 +34,7 @@ import type {
 import { ResponseParser } from "./response-parser.ts";
 
 /** Its head is written. */
-type CarriedRequest = Omit<SendRequest, "url" | "headers">;
+type CarriedRequest = Omit<SendRequest, "url" | "headers"> & { body: Uint8Array };
 
 /** Who keeps connections between exchanges. */
 type ConnectionKeeper = {

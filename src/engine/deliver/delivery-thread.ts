@@ -16,13 +16,7 @@ import { Worker } from "node:worker_threads";
 import { startTimer, type RealTimer } from "../real-time.ts";
 import type { Target, Trust } from "./dial.ts";
 import { connectionError } from "./exchange.ts";
-import type {
-  Carrier,
-  Exchange,
-  ExchangeResult,
-  RequestHead,
-  SendRequest,
-} from "./exchange.ts";
+import type { Carrier, Exchange, ExchangeResult, RequestHead, SendRequest } from "./exchange.ts";
 import { eachResult, type Common, type FromThread, type ToThread } from "./thread-messages.ts";
 
 /** A request that ends the thread must not keep a core busy with starting threads. */
@@ -68,7 +62,7 @@ export class DeliveryThread {
   #nextId = 1;
   #nextCarrier = 1;
   #outgoing = noMessage();
-  #bodies: Uint8Array[] = [];
+  #bodies: (Uint8Array | string)[] = [];
   #isScheduled = false;
   #knowsAuthority = false;
 
@@ -107,18 +101,13 @@ export class DeliveryThread {
     await this.#worker?.terminate();
   }
 
-  #carry(
-    carrier: FarCarrier,
-    target: Target,
-    request: SendRequest,
-    head: RequestHead,
-  ): Exchange {
+  #carry(carrier: FarCarrier, target: Target, request: SendRequest, head: RequestHead): Exchange {
     const id = this.#nextId++;
     const { sends } = this.#outgoing;
     sends.ids.push(id);
     sends.carriers.push(carrier.id);
     sends.common.push(this.#commonOf(carrier, request, head));
-    sends.sizes.push(request.body.length);
+    sends.sizes.push(Buffer.byteLength(request.body));
     this.#bodies.push(request.body);
     this.#underWay.set(id, request);
     if (target.secure && !this.#knowsAuthority) {
@@ -169,7 +158,7 @@ export class DeliveryThread {
     if (this.#isStopped || this.#state === "ended") return;
     this.#worker ??= this.#start();
     const message = this.#outgoing;
-    message.sends.bodies = joined(this.#bodies);
+    message.sends.bodies = joined(this.#bodies, message.sends.sizes);
     this.#outgoing = noMessage();
     this.#bodies = [];
     this.#worker.postMessage(message, [message.sends.bodies.buffer as ArrayBuffer]);
@@ -271,13 +260,14 @@ function noMessage(): ToThread {
   };
 }
 
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
+function joined(pieces: readonly (Uint8Array | string)[], sizes: readonly number[]): Uint8Array {
   // A buffer of its own, because it is transferred.
-  const all = Buffer.allocUnsafeSlow(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  const all = Buffer.allocUnsafeSlow(sizes.reduce((sum, size) => sum + size, 0));
   let offset = 0;
-  for (const piece of pieces) {
-    all.set(piece, offset);
-    offset += piece.length;
+  for (const [place, piece] of pieces.entries()) {
+    if (typeof piece === "string") all.write(piece, offset);
+    else all.set(piece, offset);
+    offset += sizes[place] as number;
   }
   return all;
 }

@@ -62,7 +62,8 @@ export type SendRequest = {
   url: string;
   /** What the sender makes of them is kept while the same array is used again. */
   headers: RequestHeaders;
-  body: Uint8Array;
+  /** A text is sent as UTF-8. */
+  body: Uint8Array | string;
   /** How much of the response's body is kept; 64 KB when left out. */
   keepBody?: number | undefined;
   /** Its deadline in real time; without one, the caller ends it. */

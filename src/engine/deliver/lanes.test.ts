@@ -10,7 +10,6 @@ import { createLanes, type EndOfTask, type LaneEnd, type LaneTask } from "./send
 const one = 1 as WebhookId;
 const other = 2 as WebhookId;
 
-
 /** Only `http://127.0.0.1:9/` is a port of this process's. */
 function startLanes(connections: number) {
   const reported: unknown[] = [];

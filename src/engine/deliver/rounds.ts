@@ -391,10 +391,7 @@ export class Rounds {
 }
 
 /** After all others, unless the webhook has a `traceparent` of its own. */
-function withTraceparent(
-  headers: RequestHeaders,
-  { traceparent }: AttemptTrace,
-): RequestHeaders {
+function withTraceparent(headers: RequestHeaders, { traceparent }: AttemptTrace): RequestHeaders {
   const hasOwn = headers.some(([name]) => name.toLowerCase() === "traceparent");
   return hasOwn ? headers : [...headers, ["traceparent", traceparent]];
 }

@@ -10,13 +10,7 @@ import { Connection } from "./connection.ts";
 import { createTargets, type Target, type Trust } from "./dial.ts";
 import type { DeliveryThread } from "./delivery-thread.ts";
 import { writeHead } from "./exchange.ts";
-import type {
-  Carrier,
-  Exchange,
-  RequestHead,
-  RequestHeaders,
-  SendRequest,
-} from "./exchange.ts";
+import type { Carrier, Exchange, RequestHead, RequestHeaders, SendRequest } from "./exchange.ts";
 import type { WebhookId } from "../../domain/ids.ts";
 
 export type Sender = {
@@ -45,9 +39,10 @@ export function createCarrier({
   const idle = new IdleConnections({ maxIdle, idleMs });
   return {
     carry(target, request, head) {
+      const body = typeof request.body === "string" ? Buffer.from(request.body) : request.body;
       const connection =
         idle.take(target.origin) ?? new Connection({ target, trust, keeper: idle });
-      return connection.carry(request, writeHead(head, request.body));
+      return connection.carry({ ...request, body }, writeHead(head, body));
     },
     close: () => idle.close(),
   };

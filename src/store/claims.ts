@@ -12,7 +12,7 @@ import type { Counts } from "./counts.ts";
 import { createRequestReader } from "./delivery-reader.ts";
 import type { DeliveryKey, MappedRequests } from "./mapped-requests.ts";
 import type { RequestBodies } from "./request-bodies.ts";
-import { minSharedBytes } from "./shared-bytes.ts";
+import { isSmallText } from "./shared-bytes.ts";
 import type { Db, Transactions } from "./transactions.ts";
 
 const sending = stateCode("sending");
@@ -63,18 +63,12 @@ export const claimable =
 /** With its payload, unless that is to be read by `createRequestReader`. */
 type Claimed = Claimable & { payload: string | null };
 
-/**
- * A text costs half of what a buffer does; large ones may have a part that is not text
- * (`shared-bytes.ts`).
- */
+/** A text costs half of what a buffer does. */
 const payloadText = shapeColumns
-  .map(
-    (column, shape) =>
-      `WHEN d.shape = ${shape} AND length(${column}) < ${minSharedBytes} THEN CAST(${column} AS TEXT)`,
-  )
+  .map((column, shape) => `WHEN d.shape = ${shape} AND ${isSmallText(column)} THEN ${column}`)
   .join(" ");
 const claimableWithPayload = `SELECT d.id, d.message_id, d.destination_id, d.state, d.shape, d.rounds, d.window_round, d.first_attempt_at,
-    CASE ${payloadText} END AS payload
+    CAST(CASE ${payloadText} END AS TEXT) AS payload
   FROM deliveries AS d LEFT JOIN payloads ON payloads.message_id = d.message_id`;
 
 export class Claims {

@@ -8,11 +8,15 @@
 import type { Db } from "./transactions.ts";
 
 /** Smaller ones share a page with others anyway. */
-export const minSharedBytes = 4096;
+const minBytes = 4096;
 
 /** The first byte of a payload without its shared part. JSON begins with none such. */
 const mark = 1;
 const headBytes = 13;
+
+/** Whether what is stored is a small payload as a whole: SQL of its column. */
+export const isSmallText = (column: string): string =>
+  `length(${column}) < ${minBytes} AND substr(${column}, 1, 1) <> x'0${mark}'`;
 
 /** Bytes that have to be found in the body, to look further from there. */
 const anchorBytes = 48;
@@ -26,7 +30,7 @@ const comparedPlaces = 8;
 type Span = { body: Uint8Array; offset: number; size: number };
 
 export function withoutSharedPart(payload: Uint8Array, { body, offset, size }: Span): Uint8Array {
-  if (payload.length < minSharedBytes || size < minSharedBytes) return payload;
+  if (payload.length < minBytes || size < minBytes) return payload;
   const bytes = bufferOf(payload);
   const message = bufferOf(body).subarray(offset, offset + size);
   for (const share of [0.5, 0.25, 0.75]) {
@@ -35,7 +39,7 @@ export function withoutSharedPart(payload: Uint8Array, { body, offset, size }: S
     if (found < 0) continue;
     const before = sameBefore(bytes.subarray(0, at), message.subarray(0, found));
     const length = before + sameFrom(bytes.subarray(at), message.subarray(found));
-    if (length < minSharedBytes / 2) continue;
+    if (length < minBytes / 2) continue;
     const start = at - before;
     const stored = Buffer.allocUnsafe(headBytes + bytes.length - length);
     stored[0] = mark;
@@ -82,7 +86,7 @@ function inFile(db: Db): PartOf {
 
 /** `@offset:size` for a JSON text that is in the message as it is. */
 export function placeOrText(text: string, { body, offset, size }: Span): string {
-  if (text.length < minSharedBytes) return text;
+  if (text.length < minBytes) return text;
   const bytes = Buffer.from(text);
   const message = bufferOf(body).subarray(offset, offset + size);
   // Searching for all of a large text costs more than looking where its first bytes are.

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import type { Worker } from "node:worker_threads";
@@ -17,7 +18,7 @@ import {
 import { nextTurn } from "../real-time.ts";
 import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
-import { connectionError } from "./exchange.ts";
+import { connectionError, type RequestHeaders } from "./exchange.ts";
 import { eachResult, inColumns, type Ended } from "./thread-messages.ts";
 
 afterEach(stopAll);
@@ -97,6 +98,49 @@ test("a request has the same result as in process", async () => {
     expect(far.phases.toSorted()).toEqual(here.phases.toSorted());
     expect(there.received[0]?.length).toBe(there.received[1]?.length);
   }
+});
+
+test("the body that is signed is the body that is sent, as bytes and as a text, here and there", async () => {
+  const { from } = startThread();
+  const there = await answering(ok);
+  const text = '{"name":"Zoë 🎈"}';
+  const signature = createHmac("sha1", "secret").update(text).digest("hex");
+  const headers: RequestHeaders = [
+    ["X-Signature", { secret: "secret" }],
+    ["X-After", "1"],
+  ];
+  const heads: string[] = [];
+  for (const sending of [sender(), from])
+    for (const body of [text, Buffer.from(text)])
+      heads.push((await post(sending, urlOf(there), { headers, body }).done).requestHead);
+  const head = `POST / HTTP/1.1\r\nHost: 127.0.0.1:${there.port}\r\nX-Signature: ${signature}\r\nX-After: 1\r\nContent-Length: 23\r\nConnection: keep-alive\r\n\r\n`;
+  expect(heads).toEqual([head, head, head, head]);
+  const sent = `${head}${Buffer.from(text).toString("latin1")}`;
+  expect(there.received.join("")).toBe(sent.repeat(4));
+});
+
+test("a request has the headers, the address and the deadline of its own, whatever came before it", async () => {
+  const { from } = startThread();
+  const [one, other] = [await answering(ok), await answering(ok)];
+  const a: RequestHeaders = [["X-Is", "a"]];
+  const b: RequestHeaders = [["X-Is", "b"]];
+  const heads = [
+    post(from, urlOf(one), { headers: a }),
+    post(from, urlOf(one), { headers: a }),
+    post(from, urlOf(one), { headers: b }),
+    post(from, urlOf(other), { headers: b }),
+    post(from, urlOf(one), { headers: b, method: "PUT" }),
+  ].map(async ({ done }) => (await done).requestHead.match(/^\w+|:\d+|(?<=Is: )\w/g));
+  expect(await Promise.all(heads)).toEqual([
+    ["POST", `:${one.port}`, "a"],
+    ["POST", `:${one.port}`, "a"],
+    ["POST", `:${one.port}`, "b"],
+    ["POST", `:${other.port}`, "b"],
+    ["PUT", `:${one.port}`, "b"],
+  ]);
+  const silent = await receiver({});
+  const late = post(from, urlOf(silent), { headers: b, timeoutMs: 20 });
+  expect(await late.done).toMatchObject({ outcome: "timeout" });
 });
 
 test("requests to the ports of the test endpoints are sent from this thread", async () => {

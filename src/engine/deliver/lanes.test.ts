@@ -5,7 +5,7 @@ import type { WebhookId } from "../../domain/ids.ts";
 import { nextTurn } from "../real-time.ts";
 import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
-import { createLanes, type EndOfTask, type LaneEnd, type LaneTask } from "./sender.ts";
+import { createLanes, type EndOfTask, type LaneEnd, type LaneTask } from "./lanes.ts";
 
 const one = 1 as WebhookId;
 const other = 2 as WebhookId;

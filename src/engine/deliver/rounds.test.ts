@@ -12,7 +12,7 @@ import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
 import { Recorder } from "./recorder.ts";
 import { Rounds } from "./rounds.ts";
-import { createLanes } from "./sender.ts";
+import { createLanes } from "./lanes.ts";
 
 afterEach(stopAll);
 

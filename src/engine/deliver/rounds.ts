@@ -30,7 +30,7 @@ import type { ClaimedDelivery, RecordedAttempt, UnderWay } from "../ports.ts";
 import { monotonic } from "../real-time.ts";
 import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";
 import type { RequestHeaders } from "./exchange.ts";
-import type { EndOfTask, LaneEnd, Lanes, LaneTask } from "./sender.ts";
+import type { EndOfTask, LaneEnd, Lanes, LaneTask } from "./lanes.ts";
 import type { Recorder } from "./recorder.ts";
 import type { AttemptTrace, DeliveryTraces } from "../traces/traces.ts";
 

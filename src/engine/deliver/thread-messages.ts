@@ -126,7 +126,7 @@ export function eachResult(
       requestHead: requestHeads[place] as string,
       response,
       phases: phasesAt(times, at),
-      durationMs: times[at + phaseOrder.length] as number,
+      durationMs: times[at + phaseOrder.length],
     });
   }
 }

@@ -210,7 +210,7 @@ test("three times as many are claimed as a lane has connections, and more as tho
   expect(one.scheduler.hasQueued()).toBe(true);
   kept.shift()?.();
   await until(() => one.count().delivered === 1);
-  await until(() => one.count().sending === 6);
+  await until(() => one.count().queued < 14);
   one.configuration.updateSettings({ laneConnections: 64 });
   one.receiver.answer = 200;
   one.scheduler.kick();

@@ -113,7 +113,7 @@ test("the body that is signed is the body that is sent, as bytes and as a text, 
   for (const sending of [sender(), from])
     for (const body of [text, Buffer.from(text)])
       heads.push((await post(sending, urlOf(there), { headers, body }).done).requestHead);
-  const head = `POST / HTTP/1.1\r\nHost: 127.0.0.1:${there.port}\r\nX-Signature: ${signature}\r\nX-After: 1\r\nContent-Length: 23\r\nConnection: keep-alive\r\n\r\n`;
+  const head = `POST / HTTP/1.1\r\nHost: 127.0.0.1:${there.port}\r\nX-Signature: ${signature}\r\nX-After: 1\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: keep-alive\r\n\r\n`;
   expect(heads).toEqual([head, head, head, head]);
   const sent = `${head}${Buffer.from(text).toString("latin1")}`;
   expect(there.received.join("")).toBe(sent.repeat(4));
@@ -284,16 +284,18 @@ test("requests that wait for the next thread can be stopped", async () => {
   expect(there.received.join().split("POST")).toHaveLength(2);
 });
 
-test("the local authority is trusted in the next thread too", async () => {
+test("the next thread trusts the local authority too, and knows what requests have in common", async () => {
   const { from } = startThread();
   const there = await answering(ok, { tls: certificate("valid") });
   const url = `https://valid.localhost:${there.port}/`;
+  const headers: RequestHeaders = [["X-Is", "a"]];
   const starting = nextWorker();
-  const first = post(from, url);
+  const first = post(from, url, { headers });
   const worker = await starting;
-  expect(await first.done).toMatchObject({ outcome: "answered" });
+  const { requestHead } = await first.done;
   await worker.terminate();
-  expect(await post(from, url).done).toMatchObject({ outcome: "answered" });
+  const next = await post(from, url, { headers }).done;
+  expect(next).toMatchObject({ outcome: "answered", requestHead });
 });
 
 /** How many threads have started since, up to the end of the test. */

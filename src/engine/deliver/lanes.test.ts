@@ -77,6 +77,33 @@ test("as many start as there are connections, the others in their order as those
   expect([lanes.load(one), lanes.load(other), lanes.load(9 as WebhookId)]).toEqual([0, 1, 0]);
 });
 
+test("a lane wants three for each connection, and seven while its receiver is quick", async () => {
+  const { lanes, add, end } = startLanes(2);
+  expect(lanes.wanted(one)).toBe(6);
+  for (const name of ["a", "b", "c"]) add(one, name);
+  expect(lanes.wanted(one)).toBe(6);
+  await end("a", "quick");
+  expect([lanes.wanted(one), lanes.wanted(other)]).toEqual([14, 6]);
+  await end("b");
+  expect(lanes.wanted(one)).toBe(6);
+});
+
+test("thousands that end at once when they are started are started one after the other", () => {
+  const { lanes } = startLanes(1);
+  const tasks = { isHeld: true, started: 0, free: (): void => {} };
+  const start = (end: EndOfTask): void => {
+    tasks.started += 1;
+    const free = (): void => end(() => "slow");
+    if (tasks.isHeld) tasks.free = free;
+    else free();
+  };
+  for (let nth = 0; nth < 20_000; nth += 1)
+    lanes.of(one).add({ url: "http://127.0.0.1:9/", start });
+  tasks.isHeld = false;
+  tasks.free();
+  expect([tasks.started, lanes.load(one)]).toEqual([20_000, 0]);
+});
+
 test("one that fails is reported, and its connection is free again", async () => {
   const { started, add, end, reported } = startLanes(1);
   add(one, "a");

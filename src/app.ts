@@ -8,6 +8,7 @@ import { createSwitchedApi } from "./api/switched-api.ts";
 import {
   createCore,
   createDelivery,
+  createObservers,
   createPeople,
   createPorts,
   type Addresses,
@@ -15,22 +16,17 @@ import {
   type Ports,
 } from "./assembly.ts";
 import { createChecks } from "./check/checks.ts";
-import { messageIds } from "./domain/ids.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
-import type { DeliveryScheduler } from "./engine/deliver/delivery-scheduler.ts";
 import { createMappingPreview } from "./engine/route/mapping-preview.ts";
-import { Flow } from "./engine/flow.ts";
 import { createMessages } from "./engine/messages.ts";
 import { createTestEvents } from "./engine/test-events.ts";
-import { createMetrics } from "./engine/metrics.ts";
 import { preparePlans } from "./engine/plans/plans.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
-import type { Follower } from "./engine/profiles/follower.ts";
-import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
-import { monotonic, startIdleTimer } from "./engine/real-time.ts";
+import { createReset, createSettle } from "./engine/whole-pipeline.ts";
+import { startIdleTimer } from "./engine/real-time.ts";
 import { createFaults } from "./engine/endpoints/faults.ts";
 import type { Collector } from "./engine/traces/collector.ts";
-import { createTraces, type Traces } from "./engine/traces/traces.ts";
+import { createTraces } from "./engine/traces/traces.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { typedCalls } from "./scenarios/run/pipeline.ts";
 import { createScenarios } from "./scenarios/scenarios.ts";
@@ -158,70 +154,13 @@ function createParts(options: AppOptions) {
   const people = createPeople(core, { accepted: () => ports.ingest.committed() });
   const workspaces = createWorkspaces({ ...core, ...people.computations, ...people, ...ports });
   core.signals.clockMoved.on(workspaces.followClock);
-  const observed = observe(core, {
-    traces,
-    version,
-    follower: people.follower,
-    scheduler: delivery.scheduler,
-  });
+  const observed = createObservers(core, { ...people, ...delivery, traces, version });
   const faults = createFaults({ store, configuration, endpoints });
   const testEvents = createTestEvents({ ...core, ...delivery });
   return { core, traces, delivery, ports, people, workspaces, observed, faults, testEvents };
 }
 
 type Parts = ReturnType<typeof createParts>;
-
-/** Counts what is committed and sent, and lets the profiles follow. */
-function observe(
-  core: Core,
-  {
-    traces,
-    version,
-    follower,
-    scheduler,
-  }: {
-    traces: Traces | null;
-    version: string;
-    follower: Follower;
-    scheduler: DeliveryScheduler;
-  },
-) {
-  const { store, signals, changes, clock } = core;
-  const ingested = createRate();
-  const attempted = createRate();
-  const metrics = createMetrics({
-    stats: () => store.stats(),
-    clock: () => clock.state(),
-    hasTrouble: () => store.trouble() !== null,
-    storeBytes: () => store.bytes(),
-    traces: traces?.counts ?? null,
-    version,
-  });
-  signals.committed.on((messages, origin) => {
-    changes.noteMany("messages", messages, ({ id }) => messageIds.format(id), true);
-    ingested.add(messages.length);
-    metrics.committed(messages.length);
-    traces?.committed(messages);
-    follower.kick(origin);
-  });
-  const flow = new Flow({
-    ...core,
-    // The rates of a story are the same each time.
-    monotonic: core.steady ? () => clock.now() : monotonic,
-    underWay: () => scheduler.underWay(),
-  });
-  signals.committed.on((messages) => flow.committed(messages));
-  signals.attemptsRecorded.on((attempts) => {
-    attempted.add(attempts.length);
-    flow.recorded(attempts);
-    metrics.attempted(attempts);
-  });
-  const rates = () => ({
-    ingestedPerSecond: ingested.perSecond(),
-    attemptsPerSecond: attempted.perSecond(),
-  });
-  return { flow, metrics, rates };
-}
 
 function pipelineOf(parts: Parts): Pipeline {
   const { core, delivery, ports, people, workspaces, observed, faults, testEvents } = parts;
@@ -252,7 +191,7 @@ function pipelineOf(parts: Parts): Pipeline {
     settle: createSettle({ ...core, ...delivery }),
     trouble: () => store.trouble() ?? clock.trouble,
     deliveryTrouble: () => delivery.thread?.trouble ?? null,
-    rates: observed.rates,
+    rates: observed.metrics.rates,
     reset: createReset({
       ...core,
       ...people,

@@ -11,10 +11,10 @@ import type { AdvanceWork } from "./engine/clock/advances.ts";
 import type { Clock, ClockMode } from "./engine/clock/clock.ts";
 import { PipelineClock } from "./engine/clock/pipeline-clock.ts";
 import { createSuppressions, createDeletions } from "./engine/deletions/deletions.ts";
-import { reportTo, storeFailure } from "./engine/store-failure.ts";
-import { wallClockNow } from "./engine/real-time.ts";
+import { reportTo } from "./engine/store-failure.ts";
+import { monotonic, wallClockNow } from "./engine/real-time.ts";
 import { openStore } from "./store/sqlite-store.ts";
-import type { DestinationId } from "./domain/ids.ts";
+import { messageIds, type DestinationId } from "./domain/ids.ts";
 import type { CommittedMessage, RecordedAttempt } from "./engine/ports.ts";
 import type { ProfileChange } from "./engine/profile-ports.ts";
 import { createDeliveries } from "./engine/deliver/deliveries.ts";
@@ -29,6 +29,8 @@ import { Follower } from "./engine/profiles/follower.ts";
 import { createProfiles } from "./engine/profiles/profiles.ts";
 import { PortTaken } from "./app-errors.ts";
 import { createClients } from "./engine/clients/clients.ts";
+import { Flow } from "./engine/flow.ts";
+import { createMetrics } from "./engine/metrics.ts";
 import { createEndpoints } from "./engine/endpoints/endpoints.ts";
 import { createIngestClient } from "./engine/messages.ts";
 import { Ingest } from "./engine/ingest/ingest.ts";
@@ -197,7 +199,7 @@ export function createDelivery(core: Core, { dataDir, inThread, traces }: Delive
     cancelOf: (destination) => deliveries.cancelOf(destination),
     onAttempts: signals.attemptsRecorded.emit,
   });
-  const deliveries = createDeliveries({ ...core, kick: () => scheduler.kick() });
+  const deliveries = createDeliveries({ ...core, scheduler });
 
   advanceWork.isPending = () => scheduler.hasOwnWork();
   advanceWork.isWaiting = () => scheduler.hasOwnWaiting();
@@ -234,7 +236,7 @@ export function createPeople(core: Core, { accepted }: { accepted: () => Promise
     caughtUp: () => accepted().then(caughtUp),
   });
 
-  advanceWork.trouble = () => store.trouble() ?? storeFailure(follower.failure);
+  advanceWork.trouble = () => store.trouble() ?? follower.trouble;
   signals.profilesChanged.on((changes) => computations.onApplied(changes));
   signals.configurationChanged.on(() => computations.onConfigurationChanged());
   signals.attemptsRecorded.on(() => follower.noteOthers());
@@ -363,6 +365,47 @@ export function createPorts(
       core.endpointPorts.push(...[url, tlsUrl].map((each) => Number(new URL(each).port)));
     },
   };
+}
+
+type ObserversOptions = {
+  follower: Follower;
+  scheduler: DeliveryScheduler;
+  traces: Traces | null;
+  version: string;
+};
+
+/** Count what is committed and sent, announce it, and let the profiles follow. */
+export function createObservers(
+  core: Core,
+  { follower, scheduler, traces, version }: ObserversOptions,
+) {
+  const { store, signals, changes, clock, steady } = core;
+  const metrics = createMetrics({
+    stats: () => store.stats(),
+    clock: () => clock.state(),
+    hasTrouble: () => store.trouble() !== null,
+    storeBytes: () => store.bytes(),
+    traces: traces?.counts ?? null,
+    version,
+  });
+  const flow = new Flow({
+    ...core,
+    // The rates of a story are the same each time.
+    monotonic: steady ? () => clock.now() : monotonic,
+    underWay: () => scheduler.underWay(),
+  });
+  signals.committed.on((messages, origin) => {
+    changes.noteMany("messages", messages, ({ id }) => messageIds.format(id), true);
+    metrics.committed(messages.length);
+    traces?.committed(messages);
+    follower.kick(origin);
+    flow.committed(messages);
+  });
+  signals.attemptsRecorded.on((attempts) => {
+    flow.recorded(attempts);
+    metrics.attempted(attempts);
+  });
+  return { flow, metrics };
 }
 
 function isAddressInUse(error: unknown): error is NodeJS.ErrnoException & { port?: number } {

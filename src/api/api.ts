@@ -35,10 +35,7 @@ import { openApiDocument } from "./openapi.ts";
 export type ApiAnswer = { status: number; body: unknown };
 
 export type Api = {
-  /**
-   * `caller` is aborted when nobody waits for the answer any more; an advance of the clock ends
-   * then.
-   */
+  /** `caller` is aborted when nobody waits for the answer; an advance of the clock then ends. */
   call(name: string, input: unknown, caller?: AbortSignal): Promise<ApiAnswer>;
   /** The API of a pipeline beside this one, such as that of an open story. */
   beside(id: string): Api | undefined;
@@ -65,7 +62,7 @@ export function createApi({
   /** Asked each time: the ports are known only once they listen. */
   about: () => AboutAnswer;
   metrics: () => string;
-  /** Told of everything unexpected. */
+  /** Gets every unexpected error. */
   report: (error: unknown) => void;
 }): Api {
   const handlers: Handlers = {

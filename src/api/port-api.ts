@@ -8,11 +8,11 @@ import type { MessageToHost, MessageToPage } from "../contract/port-messages.ts"
 import type { Api } from "./api.ts";
 
 type PortApi = {
-  /** Whatever came in; what is no message is dropped, because there is nobody to answer. */
+  /** Anything that arrives; what is not a message is dropped, because there is nobody to answer. */
   receive(data: unknown): void;
   /**
-   * The port is closed: nothing is sent any more, and an advance of the clock that was asked for
-   * over it ends.
+   * The port is closed: nothing more is sent, and an advance of the clock that was requested over
+   * it ends.
    */
   end(): void;
 };

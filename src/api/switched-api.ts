@@ -1,7 +1,7 @@
 /**
- * The control API of a pipeline that is exchanged for another one now and then: a story's, which is
- * started again for a step back. Calls wait until a pipeline is there, and whoever follows the
- * changes goes on following.
+ * The control API of a pipeline that is replaced from time to time: a story's, which is started
+ * again for a step back. Calls wait until a pipeline is there, and whoever follows the changes
+ * continues to.
  */
 
 import type { Change, ChangeFeed } from "../engine/pipeline.ts";

@@ -13,7 +13,7 @@ import { conflict, invalid, notFound, type Problem } from "../domain/problem.ts"
 import { urlWithoutCredentials } from "../domain/credentials.ts";
 import type { Trust } from "../engine/deliver/dial.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
-import type { CheckReport, CheckResult } from "./run-check.ts";
+import type { CheckReport, CheckResult } from "./outcome.ts";
 
 /** Two that run load the machine as a receiver under test should not be. */
 const maxRunning = 2;

@@ -1,8 +1,17 @@
 /** Checks of connections: kept, fresh, slow, many at once, and under load. */
 
 import { pause } from "../receiver/wire.ts";
-import { deadlineMs, tooSlow } from "./messages.ts";
-import { briefOf, did, fail, pass, warn, type Check, type Outcome } from "./outcome.ts";
+import {
+  briefOf,
+  did,
+  fail,
+  pass,
+  warn,
+  type Check,
+  type Outcome,
+  deadlineMs,
+  tooSlow,
+} from "./outcome.ts";
 import { isAccepted, isCrash } from "../receiver/request.ts";
 import { type Probe, type Recorded } from "./probe.ts";
 

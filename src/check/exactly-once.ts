@@ -4,7 +4,6 @@
  */
 
 import { pause } from "../receiver/wire.ts";
-import type { HangUpManner } from "../receiver/request.ts";
 import {
   briefOf,
   did,
@@ -18,6 +17,7 @@ import {
 } from "./outcome.ts";
 import { isAccepted } from "../receiver/request.ts";
 import { type Probe } from "./probe.ts";
+import type { HangUpManner } from "../receiver/request-spec.ts";
 
 const hour = 3_600_000;
 /** At most so many messages with a failed request are sent again. */

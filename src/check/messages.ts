@@ -11,12 +11,11 @@ import {
   warn,
   type Check,
   type Outcome,
+  deadlineMs,
+  tooSlow,
 } from "./outcome.ts";
 import { isAccepted } from "../receiver/request.ts";
 import { answerOf, type Probe, type Recorded } from "./probe.ts";
-
-/** The documented deadline of the hosted service. */
-export const deadlineMs = 5_000;
 
 export const answerChecks: Check[] = [
   {
@@ -57,17 +56,6 @@ export const answerChecks: Check[] = [
     },
   },
 ];
-
-export function tooSlow({ durationMs, outcome }: Recorded, when: string): Outcome {
-  const seconds = `${(durationMs / 1000).toFixed(1)} s`;
-  const took =
-    outcome === "timeout" ? `did not answer within ${seconds}` : `took ${seconds} to answer`;
-  return fail(
-    outcome === "timeout" ? `no answer in ${seconds}` : seconds,
-    `The receiver ${took}${when}. A sender waits 5 s, then it counts the attempt as failed and sends the message again. Store the message, answer, and do the work afterwards.`,
-    "answer-first",
-  );
-}
 
 function whyRefused(sent: Recorded): string {
   const { status, responseHead, spec } = sent;

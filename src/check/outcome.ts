@@ -36,6 +36,48 @@ export type Check = {
   run(probe: Probe): Promise<Outcome>;
 };
 
+/** A request and its answer, as text where the bytes are text. */
+export type CheckRequest = {
+  at: string;
+  head: string;
+  body: string;
+  sentAs: string | null;
+  outcome: Recorded["outcome"];
+  status: number | null;
+  durationMs: number;
+  answerHead: string;
+  answerBody: string;
+  error: string | null;
+};
+
+export type CheckResult = {
+  id: string;
+  title: string;
+  group: string;
+  verdict: Verdict;
+  brief: string;
+  detail: string;
+  advice: Advice | null;
+  /** What the receiver says it has done, for each token of the check. */
+  effects: { token: string; wanted: number; found: string[] }[];
+  requests: CheckRequest[];
+  /** A failed check as a scenario file. */
+  scenario: string | null;
+};
+
+export type CheckReport = {
+  url: string;
+  startedAt: string;
+  durationMs: number;
+  seed: number;
+  verdict: "pass" | "fail";
+  score: number;
+  checks: CheckResult[];
+};
+
+/** The documented deadline of the hosted service. */
+export const deadlineMs = 5_000;
+
 export function pass(brief: string, detail = ""): Outcome {
   return { verdict: "pass", brief, detail };
 }
@@ -50,6 +92,17 @@ export function warn(brief: string, detail: string, advice?: Advice): Outcome {
 
 export function skipped(reason: string): Outcome {
   return { verdict: "skipped", brief: "skipped", detail: reason };
+}
+
+export function tooSlow({ durationMs, outcome }: Recorded, when: string): Outcome {
+  const seconds = `${(durationMs / 1000).toFixed(1)} s`;
+  const took =
+    outcome === "timeout" ? `did not answer within ${seconds}` : `took ${seconds} to answer`;
+  return fail(
+    outcome === "timeout" ? `no answer in ${seconds}` : seconds,
+    `The receiver ${took}${when}. A sender waits 5 s, then it counts the attempt as failed and sends the message again. Store the message, answer, and do the work afterwards.`,
+    "answer-first",
+  );
 }
 
 /** `500 in 3 ms`, or `no answer`, short enough for a row. */

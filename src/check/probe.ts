@@ -6,8 +6,9 @@
 
 import type { JsonObject } from "../domain/json.ts";
 import { stableEffects, type Effects } from "../receiver/effects.ts";
-import { isRetried, performRequest, type RequestSpec, type Sent } from "../receiver/request.ts";
+import { isRetried, performRequest, type Sent } from "../receiver/request.ts";
 import { pause, type Wire } from "../receiver/wire.ts";
+import type { RequestSpec } from "../receiver/request-spec.ts";
 
 export type Receiver = {
   wire: Wire;

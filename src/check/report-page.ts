@@ -5,9 +5,7 @@
 
 import { escaped } from "../scenarios/report/junit.ts";
 import { adviceLanguages, languageNames, fixes } from "../domain/advice.ts";
-import type { Verdict } from "./outcome.ts";
-import type { CheckReport, CheckResult } from "./run-check.ts";
-import type { CheckRequest } from "./shown-requests.ts";
+import type { Verdict, CheckReport, CheckResult, CheckRequest } from "./outcome.ts";
 
 const glyphs: Record<Verdict, string> = { pass: "✓", fail: "✗", warn: "▲", skipped: "–" };
 

@@ -3,9 +3,7 @@
 import { element, escaped, seconds } from "../scenarios/report/junit.ts";
 import { plainPaint, shown, type Paint } from "../scenarios/report/text.ts";
 import { fixes } from "../domain/advice.ts";
-import type { Verdict } from "./outcome.ts";
-import type { CheckReport, CheckResult } from "./run-check.ts";
-import type { CheckRequest } from "./shown-requests.ts";
+import type { Verdict, CheckReport, CheckResult, CheckRequest } from "./outcome.ts";
 
 const marks: Record<Verdict, string> = { pass: "✓", fail: "✗", warn: "!", skipped: "–" };
 const width = 28;

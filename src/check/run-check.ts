@@ -7,7 +7,6 @@
  */
 
 import { randomBytes, randomInt } from "node:crypto";
-import type { Advice } from "../domain/advice.ts";
 import { urlWithoutCredentials } from "../domain/credentials.ts";
 import { drawUnit } from "../domain/random.ts";
 import { createTrust, parseTarget, type Trust } from "../engine/deliver/dial.ts";
@@ -18,11 +17,18 @@ import { badRequestChecks } from "./bad-requests.ts";
 import { connectionChecks } from "./connection-checks.ts";
 import { exactlyOnceChecks } from "./exactly-once.ts";
 import { answerChecks, messageChecks } from "./messages.ts";
-import { skipped, type Check, type Outcome, type Verdict } from "./outcome.ts";
+import {
+  skipped,
+  type Check,
+  type Outcome,
+  type Verdict,
+  type CheckReport,
+  type CheckResult,
+} from "./outcome.ts";
 import { isAccepted } from "../receiver/request.ts";
 import { Probe, type Receiver } from "./probe.ts";
 import { scenarioOf } from "./scenario.ts";
-import { effectsOf, shownRequests, type CheckRequest } from "./shown-requests.ts";
+import { effectsOf, shownRequests } from "./shown-requests.ts";
 import { signatureChecks } from "./signature-checks.ts";
 
 const groups = ["Answers", "Messages", "Signature", "Bad requests", "Exactly once", "Connections"];
@@ -49,31 +55,6 @@ export type CheckOptions = {
   signal?: AbortSignal | null;
   onStart?: (id: string) => void;
   onResult?: (result: CheckResult, done: number, of: number) => void;
-};
-
-export type CheckResult = {
-  id: string;
-  title: string;
-  group: string;
-  verdict: Verdict;
-  brief: string;
-  detail: string;
-  advice: Advice | null;
-  /** What the receiver says it has done, for each token of the check. */
-  effects: { token: string; wanted: number; found: string[] }[];
-  requests: CheckRequest[];
-  /** A failed check as a scenario file. */
-  scenario: string | null;
-};
-
-export type CheckReport = {
-  url: string;
-  startedAt: string;
-  durationMs: number;
-  seed: number;
-  verdict: "pass" | "fail";
-  score: number;
-  checks: CheckResult[];
 };
 
 /** The message is a sentence for the user. */

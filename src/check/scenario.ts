@@ -7,9 +7,9 @@
 import { stringify } from "yaml";
 import { urlWithoutCredentials } from "../domain/credentials.ts";
 import type { EffectsSource } from "../receiver/effects.ts";
-import type { RequestSpec } from "../receiver/request.ts";
 import type { Check } from "./outcome.ts";
 import type { Probe, Recorded } from "./probe.ts";
+import type { RequestSpec } from "../receiver/request-spec.ts";
 
 type Failed = {
   check: Pick<Check, "id" | "title" | "answers">;

@@ -6,20 +6,7 @@
 import { headerPairsWithoutCredentials, leftOut } from "../domain/credentials.ts";
 import { isAccepted } from "../receiver/request.ts";
 import type { Probe, Recorded } from "./probe.ts";
-
-/** A request and its answer, as text where the bytes are text. */
-export type CheckRequest = {
-  at: string;
-  head: string;
-  body: string;
-  sentAs: string | null;
-  outcome: Recorded["outcome"];
-  status: number | null;
-  durationMs: number;
-  answerHead: string;
-  answerBody: string;
-  error: string | null;
-};
+import type { CheckRequest } from "./outcome.ts";
 
 /** A report shows the first and the last requests of a check, not two hundred. */
 const maxRequests = 12;
@@ -31,7 +18,7 @@ export function shownRequests(probe: Probe): CheckRequest[] {
   return chooseShown(probe).map(requestOf);
 }
 
-/** The wrong ones first. */
+/** Failed ones first. */
 export function effectsOf({ found }: Probe): { token: string; wanted: number; found: string[] }[] {
   const all = [...found];
   return [...all.filter(isWrong).toSorted(byCount), ...all.filter((one) => !isWrong(one))]

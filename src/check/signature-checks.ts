@@ -3,10 +3,10 @@
  * accepted.
  */
 
-import type { SignatureManner } from "../receiver/request.ts";
 import { briefOf, did, fail, pass, warn, type Check, type Outcome } from "./outcome.ts";
 import { isAccepted, isCrash } from "../receiver/request.ts";
 import { type Probe, type Recorded } from "./probe.ts";
+import type { SignatureManner } from "../receiver/request-spec.ts";
 
 type Forgery = {
   id: string;

@@ -64,7 +64,7 @@ export type Call<
   body: B;
   answer: Answer;
   status: number;
-  /** Needs no token, because it tells nothing of what is stored. */
+  /** Needs no token, because it reveals nothing of what is stored. */
   isPublic: boolean;
   /** How many values its input may have. */
   maxValues: number;

@@ -44,7 +44,7 @@ const checkRequest = z
     at: timeText,
     head: z.string(),
     body: z.string(),
-    sentAs: z.string().nullable().describe("What is unusual about the way it was sent."),
+    sentAs: z.string().nullable().describe("What is unusual about how it was sent."),
     outcome: z.enum(["answered", "timeout", "connection_error", "tls_error", "hung_up"]),
     status: z.int().nullable(),
     durationMs: z.number(),
@@ -63,10 +63,10 @@ const checkResult = z
     verdict: z.enum(["pass", "fail", "warn", "skipped"]),
     brief: z.string(),
     detail: z.string().describe("What happened, and what follows from it."),
-    advice: z.enum(advices).nullable().describe("The usual mend."),
+    advice: z.enum(advices).nullable().describe("The usual fix."),
     effects: z
       .array(z.object({ token: z.string(), wanted: z.int(), found: z.array(z.string()) }))
-      .describe("The wrong ones first."),
+      .describe("Failed ones first."),
     requests: z
       .array(checkRequest)
       .describe("The first, the last, and those that explain the verdict."),
@@ -121,7 +121,7 @@ export const checkCalls = [
     name: "checks.get",
     method: "GET",
     path: "/api/checks/{id}",
-    summary: "One check, as far as it is.",
+    summary: "One check, with its results so far.",
     params: byId(z.string()),
     answer: check,
   }),
@@ -137,7 +137,7 @@ export const checkCalls = [
     name: "checks.report",
     method: "GET",
     path: "/api/checks/{id}/report",
-    summary: "The report of what is there, as `hookyard check` writes it, in pieces.",
+    summary: "The report of the results so far, as `hookyard check` writes it, in pieces.",
     params: byId(z.string()),
     query: z.object({
       as: z.enum(["html", "json", "junit"]),

@@ -25,7 +25,9 @@ export const conditionCalls = [
       error: remark.nullable().describe("Nothing matches a condition that cannot be read."),
       warnings: z
         .array(remark)
-        .describe("What it means here and on the hosted service, and probably should not."),
+        .describe(
+          "What it means here and on the hosted service, which is probably not what was meant.",
+        ),
       matches: z.boolean().nullable().describe("Null without an event."),
     }),
   }),

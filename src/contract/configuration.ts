@@ -107,7 +107,7 @@ export const configurationCalls = [
         .boolean()
         .default(false)
         .describe(
-          "With the shared secrets and with the credentials in webhooks' URLs and headers. Otherwise a shared secret is left out, and each credential is replaced by `left-out`.",
+          "With the shared secrets and the credentials in webhooks' URLs and headers. Otherwise a shared secret is left out, and each credential is replaced by `left-out`.",
         ),
     }),
     answer: configurationDocument,

@@ -19,8 +19,8 @@ import {
   listOf,
   page,
   pageOf,
-  recordedHeaders,
   time,
+  recordedExchange,
 } from "./shapes.ts";
 
 const deliveryState = z.enum(deliveryStates).meta({ id: "DeliveryState" });
@@ -75,30 +75,6 @@ const listedDelivery = z
       .describe("Its rounds, each with one attempt: the successful one, else the longest."),
   })
   .meta({ id: "ListedDelivery" });
-
-/** What was sent and what came back, as they were on the wire. */
-export const recordedExchange = {
-  error: z.object({ code: z.string(), message: z.string() }).nullable(),
-  request: z.object({
-    sent: z
-      .boolean()
-      .describe("False when no byte was sent; line, headers and body are then empty."),
-    method: z.string(),
-    url: z.string(),
-    startLine: z.string().describe("The request line exactly as it was sent."),
-    headers: recordedHeaders,
-    body: bytes,
-  }),
-  response: z
-    .object({
-      status: z.int(),
-      startLine: z.string().describe("The status line exactly as received."),
-      headers: recordedHeaders,
-      body: bytes.describe("The first 64 KB."),
-      bodyLength: z.int(),
-    })
-    .nullable(),
-};
 
 const phase = z.number().optional();
 
@@ -249,7 +225,11 @@ export const deliveryCalls = [
     params: byId(id),
     body: z.strictObject({
       digest: z.string().max(1000).optional().describe("What the receiver computed."),
-      body: z.string().optional().describe("The body that it computed the digest over."),
+      body: z
+        .string()
+        .max(1_000_000)
+        .optional()
+        .describe("The body that it computed the digest over."),
     }),
     answer: z.object({
       signature: z.string().nullable().describe("Null when it is not signed."),

@@ -4,8 +4,9 @@ import {
   batchKeys,
   destinationKinds,
   mappingMethods,
+  filterActions,
+  sampleBys,
 } from "../domain/configuration.ts";
-import { filterActions, sampleBys } from "../domain/destination-filter.ts";
 import { destinationIds, endpointIds, messageIds, sourceIds, webhookIds } from "../domain/ids.ts";
 import { defineCall } from "./call.ts";
 import { maxConditionLength } from "./conditions.ts";
@@ -38,7 +39,12 @@ export const destinationFilter = z
       .describe(
         "`drop` keeps the message from the destination, `sample` all but a share; `allow-properties` removes all others of the same object, `drop-properties` these.",
       ),
-    share: z.number().min(0).max(1).optional().describe("`sample`: what goes on, 0 to 1."),
+    share: z
+      .number()
+      .min(0)
+      .max(1)
+      .optional()
+      .describe("`sample`: the share that is delivered, 0 to 1."),
     by: z
       .enum(sampleBys)
       .optional()

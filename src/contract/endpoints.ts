@@ -3,7 +3,6 @@ import { destinationIds, endpointIds, receivedRequestIds, webhookIds } from "../
 import { holdOrders, losses, lossLooks, stepActions, tamperings } from "../domain/configuration.ts";
 import { outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
-import { recordedExchange } from "./deliveries.ts";
 import {
   byId,
   bytes,
@@ -17,6 +16,7 @@ import {
   recordedPageOf,
   time,
   messageType,
+  recordedExchange,
 } from "./shapes.ts";
 
 const after = z.enum(["repeat-last", "start-over"]);
@@ -91,7 +91,7 @@ export const step = z
     hold: z
       .int()
       .optional()
-      .describe("`forward`: keeps so many requests, then releases them one after the other."),
+      .describe("`forward`: keeps this many requests, then releases them one after the other."),
     order: z
       .enum(holdOrders)
       .optional()

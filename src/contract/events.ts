@@ -23,7 +23,7 @@ export const change = z
   .meta({ id: "Change" });
 export type ChangeAnswer = z.output<typeof change>;
 
-/** Sends a call, or the stream of changes, to a pipeline beside the own one: an open story's. */
+/** Sends a call, or the stream of changes, to a pipeline beside the user's own: an open story's. */
 export const besideHeader = "Hookyard-Pipeline";
 
 export const changeStream = {

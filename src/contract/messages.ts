@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { causeReasons } from "../domain/cause.ts";
 import {
   audienceIds,
   computedTraitIds,
@@ -9,7 +8,7 @@ import {
   sourceIds,
 } from "../domain/ids.ts";
 import { filterKeys } from "../domain/message-filter.ts";
-import { messageStates, outcomes, planStates } from "../domain/states.ts";
+import { messageStates, outcomes, planStates, causeReasons } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { deliveryDetails, job, mappingDecision } from "./deliveries.ts";
 import {
@@ -196,7 +195,7 @@ export const shareCalls = [
     name: "shares.progress",
     method: "GET",
     path: "/api/shares",
-    summary: "How far the share file is that is being written.",
+    summary: "The progress of the share file that is being written.",
     reads: ["shares"],
     answer: shareProgress,
   }),

@@ -7,7 +7,7 @@
 import type { ChangeAnswer } from "./events.ts";
 
 export type MessageToHost =
-  /** `beside` is a pipeline beside the own one, such as that of an open story. */
+  /** `beside` is a pipeline beside the user's own, such as that of an open story. */
   | { id: number; name: string; input: unknown; beside?: string }
   /** `after` is the sequence number that was seen last; null starts with what comes next. */
   | { watch: number; after: number | null; beside?: string }
@@ -16,8 +16,8 @@ export type MessageToHost =
 export type MessageToPage =
   | { id: number; status: number; body: unknown }
   /**
-   * `sequence` is where to go on later. Changes are null when some were missed and everything must
-   * be read again.
+   * `sequence` is where to resume. Changes are null when some were missed and everything must be
+   * read again.
    */
   | { watch: number; sequence: number; changes: ChangeAnswer[] | null };
 

@@ -54,7 +54,7 @@ const profileDetails = profileSummary
       .array(
         z.object({ name: z.string(), value: z.unknown(), at: time, messageId: idOf(messageIds) }),
       )
-      .describe("By name."),
+      .describe("By name: the first thousand, fewer where they are large."),
     groups: z.array(z.object({ groupId: z.string(), traits: anyMembers, at: time })),
     eventList: z
       .array(

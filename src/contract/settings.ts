@@ -63,7 +63,7 @@ export const settingsChanges = z.strictObject(members).partial().meta({ id: "Set
 const paritiesAnswer = z
   .object({
     parity: z.enum(parities),
-    isChanged: z.boolean().describe("Parity is `hosted`, and a piece is not as there."),
+    isChanged: z.boolean().describe("Parity is `hosted`, and a piece differs."),
     pieces: z.array(
       z.object({
         name: z.enum(hostedPieces),
@@ -85,7 +85,7 @@ const paritiesAnswer = z
           messageId: idOf(messageIds).nullable(),
         }),
       )
-      .describe("What works here and would not at the hosted service, or works otherwise there."),
+      .describe("What works here and would not at the hosted service, or works differently there."),
   })
   .meta({ id: "Parity" });
 

@@ -99,6 +99,30 @@ export const recordedHeaders = z
   .array(z.tuple([z.string(), z.string()]))
   .meta({ id: "RecordedHeaders", description: "In the order of the wire." });
 
+/** What was sent and what came back, as they were on the wire. */
+export const recordedExchange = {
+  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  request: z.object({
+    sent: z
+      .boolean()
+      .describe("False when no byte was sent; line, headers and body are then empty."),
+    method: z.string(),
+    url: z.string(),
+    startLine: z.string().describe("The request line exactly as it was sent."),
+    headers: recordedHeaders,
+    body: bytes,
+  }),
+  response: z
+    .object({
+      status: z.int(),
+      startLine: z.string().describe("The status line exactly as received."),
+      headers: recordedHeaders,
+      body: bytes.describe("The first 64 KB."),
+      bodyLength: z.int(),
+    })
+    .nullable(),
+};
+
 export const headers = z.record(z.string(), z.string()).meta({ id: "Headers" });
 
 /**

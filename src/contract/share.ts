@@ -83,7 +83,8 @@ export function readShare(text: string): Recorded | Problem {
       : foreign;
   }
   const answers = parsed(second);
-  if (typeof answers !== "object" || answers === null) return damaged("its second line is no JSON");
+  if (typeof answers !== "object" || answers === null)
+    return damaged("its second line is not JSON");
   const known = answers as Record<string, unknown>;
   for (const name of sharedCalls) {
     const schema = callNamed(name)?.answer;
@@ -99,7 +100,7 @@ export function readShare(text: string): Recorded | Problem {
   for (let place = 0; place < messages; place += 1) {
     const row = parsed(rest[2 * place] ?? "") as MessageSummaryAnswer | undefined;
     if (typeof row?.id !== "string" || !Array.isArray(row.marks))
-      return damaged(`message ${place + 1} is no JSON`);
+      return damaged(`message ${place + 1} is not JSON`);
     rows.push(row);
     lineOf.set(row.id, 2 * place + 1);
   }

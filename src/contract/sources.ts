@@ -2,14 +2,14 @@ import { z } from "zod";
 import { refusedRequestIds, sourceIds } from "../domain/ids.ts";
 import { highestStatus } from "../domain/http-status.ts";
 import { messageTypes, sourceKinds } from "../domain/states.ts";
-import { ingestFaultActions } from "../domain/configuration.ts";
-import { defineCall } from "./call.ts";
 import {
+  ingestFaultActions,
   planActions,
-  planRuleTypes,
   unplannedEventActions,
   unplannedPropertyActions,
-} from "../domain/tracking-plan.ts";
+} from "../domain/configuration.ts";
+import { defineCall } from "./call.ts";
+import { planRuleTypes } from "../domain/tracking-plan.ts";
 import { anyMembers, answerMode, byId, deleted, idOf, listOf, time } from "./shapes.ts";
 
 const sourceKind = z.enum(sourceKinds);
@@ -19,7 +19,7 @@ export const ingestFault = z
     do: z
       .enum(ingestFaultActions)
       .describe(
-        "`lose-answer` commits the messages, then resets the connection. `limit` answers 429 above so many requests a second.",
+        "`lose-answer` commits the messages, then resets the connection. `limit` answers 429 above `perSecond` requests a second.",
       ),
     status: z.int().min(200).max(highestStatus).optional().describe("`answer`: 500 when left out."),
     retryAfter: z

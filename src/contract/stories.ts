@@ -62,7 +62,7 @@ export const storyCalls = [
     method: "POST",
     path: "/api/stories",
     summary:
-      "Opens a scenario with captions as a story: its pipeline is started in memory beside the own one, which stays as it is.",
+      "Opens a scenario with captions as a story: its pipeline is started in memory beside the user's own, which stays as it is.",
     body: z.strictObject({
       text: z.string().max(1_000_000).optional().describe("A scenario file: YAML."),
       file: z

@@ -17,32 +17,7 @@ import {
 import type { DeletionId, DestinationId, MessageRowId } from "./ids.ts";
 import type { Json } from "./json.ts";
 import type { Computation, EventCondition, Rule } from "./rules.ts";
-
-/**
- * `first_sync`             the audience or trait is new
- * `sync`                   a sync manually or on a period found the difference
- * `event`                  a message changed the value
- * `time`                   an event left a window
- * `rule_changed`           the definition was changed
- * `members_changed`        the fixed list was changed
- * `destination_connected`  the destination was connected later
- * `new_identifier`         the user got another email address
- * `users_joined`           the user was joined to another one
- * `deletion`               a deletion request
- */
-export const causeReasons = [
-  "first_sync",
-  "sync",
-  "event",
-  "time",
-  "rule_changed",
-  "members_changed",
-  "destination_connected",
-  "new_identifier",
-  "users_joined",
-  "deletion",
-] as const;
-type CauseReason = (typeof causeReasons)[number];
+import type { CauseReason } from "./states.ts";
 
 export type Cause = {
   reason: CauseReason;

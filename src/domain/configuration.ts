@@ -11,9 +11,8 @@ import type {
   SourceId,
   WebhookId,
 } from "./ids.ts";
-import type { DestinationFilter } from "./destination-filter.ts";
 import type { MessageType, SourceKind } from "./states.ts";
-import type { SourcePlan } from "./tracking-plan.ts";
+import type { Json } from "./json.ts";
 
 type AnswerMode = "explain" | "production";
 
@@ -45,6 +44,28 @@ export type IngestFault = {
   times?: number;
   /** Serves this share of the requests, 0 to 1, drawn from the seed. */
   chance?: number;
+};
+
+export const planActions = ["record", "drop-properties", "block"] as const;
+export const unplannedEventActions = ["allow", "record", "block"] as const;
+export const unplannedPropertyActions = ["allow", "record", "drop"] as const;
+
+/** What a source does with messages that differ from its plan. */
+export type PlanSettings = {
+  onViolation: (typeof planActions)[number];
+  /** Tracks whose event has no rule. */
+  unplannedEvents: (typeof unplannedEventActions)[number];
+  /** Members of `properties` and `traits` that the rule does not name. */
+  unplannedProperties: (typeof unplannedPropertyActions)[number];
+};
+
+/** The plan of a source. The rules are kept as text, which is parsed when they are first used. */
+export type SourcePlan = PlanSettings & { name: string | null; rules: string };
+
+export type PlanDraft = Partial<Omit<SourcePlan, "name" | "rules">> & {
+  name?: string | null;
+  /** A plan of the hosted service, or schemas by event. */
+  schemas?: Json;
 };
 
 /**
@@ -100,6 +121,28 @@ export type Mapping = {
     /** Clock time from the first event of a batch until it is sent, if it is not full before. */
     waitMs: number;
   };
+};
+
+export type MappingDraft = Pick<Mapping, "name"> &
+  Partial<Omit<Mapping, "id" | "batch">> & {
+    batch?: Partial<Mapping["batch"]> & Pick<Mapping["batch"], "enabled">;
+  };
+
+export const filterActions = ["drop", "sample", "allow-properties", "drop-properties"] as const;
+export const sampleBys = ["user", "random"] as const;
+
+export type DestinationFilter = {
+  name: string;
+  enabled: boolean;
+  /** A condition; empty for all messages. */
+  if: string;
+  action: (typeof filterActions)[number];
+  /** `sample`: the share that goes on, 0 to 1. */
+  share?: number;
+  /** `sample`: all messages of a user or none, or each on its own. */
+  by?: (typeof sampleBys)[number];
+  /** Members such as `properties.email`. */
+  properties?: string[];
 };
 
 export const destinationKinds = ["webhooks", "webhooks-actions"] as const;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { wrongFilter, type DestinationFilter } from "./destination-filter.ts";
+import { wrongFilter } from "./destination-filter.ts";
+import type { DestinationFilter } from "./configuration.ts";
 
 const filter = (changes: Partial<DestinationFilter> = {}): DestinationFilter => ({
   ...{ name: "A", enabled: true, if: "", action: "drop" },

@@ -7,23 +7,7 @@ import { matchesCondition, parseCondition } from "./condition.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { memberPath, MemberRemoval, parseMemberPath } from "./member-path.ts";
 import { drawUnit } from "./random.ts";
-
-export const filterActions = ["drop", "sample", "allow-properties", "drop-properties"] as const;
-export const sampleBys = ["user", "random"] as const;
-
-export type DestinationFilter = {
-  name: string;
-  enabled: boolean;
-  /** A condition; empty for all messages. */
-  if: string;
-  action: (typeof filterActions)[number];
-  /** `sample`: the share that goes on, 0 to 1. */
-  share?: number;
-  /** `sample`: all messages of a user or none, or each on its own. */
-  by?: (typeof sampleBys)[number];
-  /** Members such as `properties.email`. */
-  properties?: string[];
-};
+import type { DestinationFilter } from "./configuration.ts";
 
 type AppliedFilter = Pick<DestinationFilter, "name" | "action">;
 

@@ -38,6 +38,9 @@ const layouts: [Pick<Style, "itemGap" | "keyGap" | "indent">, Aspect[]][] = [
   [{ itemGap: ",", keyGap: ": ", indent: "\t" }, ["spaces"]],
 ];
 
+/** Below this, indentation would be most of the text: nobody's receiver is looked for there. */
+const maxIndentedDepth = 16;
+
 const plainString = (value: string): string => JSON.stringify(value);
 const unicodeEscape = (unit: string): string =>
   `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
@@ -103,8 +106,10 @@ export function* spellings(value: Json): Generator<Spelling> {
   const usefulOrders = useful(orders, (sorted) => ({ ...plain, sorted }));
   const usefulStrings = useful(strings, (string) => ({ ...plain, string }));
   const usefulNumbers = useful(numbers, (number) => ({ ...plain, number }));
+  const isDeep = isDeeperThan(maxIndentedDepth, value);
+  const usefulLayouts = layouts.filter(([{ indent }]) => indent === null || !isDeep);
   const combined = usefulOrders.flatMap(([sorted, inOrder]) =>
-    layouts.flatMap(([layout, inLayout]) =>
+    usefulLayouts.flatMap(([layout, inLayout]) =>
       usefulStrings.flatMap(([string, inStrings]) =>
         usefulNumbers.flatMap(([number, inNumbers]) =>
           endings.map(([ending, inEnding]) => ({
@@ -119,6 +124,11 @@ export function* spellings(value: Json): Generator<Spelling> {
   combined.sort((a, b) => a.aspects.length - b.aspects.length);
   for (const { style, ending, aspects: changed } of combined)
     yield { text: write(value, style, "") + ending, aspects: changed };
+}
+
+function isDeeperThan(depth: number, value: Json): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === 0 || Object.values(value).some((inner) => isDeeperThan(depth - 1, inner));
 }
 
 function write(value: Json, style: Style, margin: string): string {

@@ -427,3 +427,11 @@ test("a mapping that would make more than 500,000 characters of an event stops t
   // The next event has all of it again.
   expect(resolveMapping({ "@path": "$.all" }, wide)).toHaveLength(10_000);
 });
+
+test("a replacement that puts in the whole value again and again is not even begun", () => {
+  const options = { pattern: "A", replacement: "$`$'$&", ignorecase: true, value: path("$.t") };
+  const made = (t: string) => resolveMapping({ a: { "@replace": options } }, { t });
+  expect(made("bab")).toEqual({ a: "bbbab" });
+  expect(() => made("a".repeat(32_000))).toThrow("more than 500,000 characters");
+  expect(() => made("a".repeat(600))).toThrow("more than 500,000 characters");
+});

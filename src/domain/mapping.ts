@@ -228,7 +228,11 @@ function replaceIn(value: string, pattern: string, replacement: string, flags: s
       `A pattern and a replacement of @replace have at most ${maxPatternLength} characters.`,
     );
   const literal = pattern.replace(/[-[\]{}()*+?.,\\^$|#\s]/g, "\\$&");
-  const text = value.replace(new RegExp(literal, flags), replacement);
+  const wanted = new RegExp(literal, flags);
+  // Each puts in up to the whole value, and the text is made before its length is known.
+  const copies = replacement.match(/\$[`']/g)?.length ?? 0;
+  if (copies > 0) count((value.match(wanted)?.length ?? 0) * copies * value.length);
+  const text = value.replace(wanted, replacement);
   count(value.length + text.length);
   return text;
 }

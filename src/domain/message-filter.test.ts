@@ -14,6 +14,8 @@ import {
 } from "./message-filter.ts";
 
 const single = /^-?(?:last|since|until)$/;
+/** Beginnings of these are completed. */
+const known = /^-?(?:type|state|outcome|plan)$/;
 
 const formatWord = (word: string): string => `"${word.replaceAll(/["\\]/g, "\\$&")}"`;
 
@@ -27,7 +29,14 @@ const filters: fc.Arbitrary<Filter> = fc
   })
   .map(({ values, words }) => ({
     values: Object.fromEntries(
-      Object.entries(values).map(([key, all]) => [key, single.test(key) ? all.slice(0, 1) : all]),
+      Object.entries(values).map(([key, all]) => [
+        key,
+        known.test(key)
+          ? all.map((value) => `${value}~`)
+          : single.test(key)
+            ? all.slice(0, 1)
+            : all,
+      ]),
     ),
     text: words.map(formatWord).join(" "),
   }));
@@ -57,6 +66,22 @@ describe("a filter as text", () => {
     ["keys are read in any case", "State:failed STATE:expired", "state", 2],
   ] as const)("%s", (_what, text, key, values) => {
     expect(parseFilter(text).values[key]).toHaveLength(values);
+  });
+
+  test("other words for a key, and an exclamation mark for the minus, are understood", () => {
+    expect(parseFilter("userId:ada from:web !to:crm url:hooks").values).toEqual({
+      user: ["ada"],
+      source: ["web"],
+      "-destination": ["crm"],
+      webhook: ["hooks"],
+    });
+  });
+
+  test("the beginning of a known value is enough, when no other one begins like it", () => {
+    expect(parseFilter("outcome:tls,conn state:Exp,f").values).toEqual({
+      outcome: ["tls_error", "connection_error"],
+      state: ["expired", "f"],
+    });
   });
 
   test("an address is free text, and so is what is quoted", () => {
@@ -146,6 +171,7 @@ describe("what cannot be asked", () => {
     ["-state:lost", "Unknown state “lost”."],
     ["outcome:fine", "Unknown outcome “fine”."],
     ["status:abc", "“abc” is not a status."],
+    ["status:timeout", "“timeout” is an outcome. Use outcome:timeout."],
     ["status:099", "“099” is not a status."],
     ["status:1000", "“1000” is not a status."],
     ["status:first=503", "“first=503” is not a status."],
@@ -156,6 +182,7 @@ describe("what cannot be asked", () => {
     ["batch:7", "“7” is not the id of a message."],
     ["-last:5m", "“last” cannot be left out."],
     ["colour:red", "Unknown key “colour”. The keys are event, user,"],
+    ["a ".repeat(51), "A filter has at most 50 words of free text."],
     ["cart -colour:red", 'To search for the text, write "-colour:red" in quotes.'],
   ])("%s is said in a sentence", (text, sentence) => {
     expect(problemOf(parseFilter(text))).toContain(sentence);
@@ -165,7 +192,9 @@ describe("what cannot be asked", () => {
     expect(
       problemOf(
         parseFilter(
-          "type:alias state:cancelled status:100,200,5xx,700,9XX,last=503 outcome:timeout attempts:<=2 user:x last:1h30m since:10:30 until:2026-11-21 batch:msg_00000000a -event:x anything",
+          "type:alias state:cancelled status:100,200,5xx,700,9XX,last=503 outcome:timeout attempts:<=2 user:x last:1h30m since:10:30 until:2026-11-21 batch:msg_00000000a -event:x anything".concat(
+            " more".repeat(49),
+          ),
         ),
       ),
     ).toBeNull();
@@ -173,12 +202,16 @@ describe("what cannot be asked", () => {
 });
 
 test("durations have units, several of them too", () => {
-  expect(["30s", "5m", "2h", "1d", "1h30m", "5", "m", ""].map(durationOf)).toEqual([
+  expect(
+    ["30s", "5m", "2h", "1d", "1h30m", "5min", "2hours", "5", "m", ""].map(durationOf),
+  ).toEqual([
     30_000,
     300_000,
     7_200_000,
     86_400_000,
     5_400_000,
+    300_000,
+    7_200_000,
     null,
     null,
     null,

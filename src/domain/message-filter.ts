@@ -78,7 +78,19 @@ type Token = {
  */
 export type GoesOn = (key: ChipKey, value: string) => boolean;
 
-const keyPattern = new RegExp(`^-?(?:${filterKeys.join("|")}):`, "i");
+/** What else people write for a key. */
+const aliases: Readonly<Record<string, FilterKey>> = {
+  userid: "user",
+  anonymousid: "user",
+  from: "source",
+  to: "destination",
+  url: "webhook",
+};
+
+const keyPattern = new RegExp(
+  `^([-!]?)(${[...filterKeys, ...Object.keys(aliases)].join("|")}):`,
+  "i",
+);
 /** Not an address, and not a time of day. */
 const unknownPattern = /^-?([a-z][\w.-]*):(?!\/\/)/i;
 
@@ -89,10 +101,10 @@ export function tokensOf(text: string, goesOn: GoesOn = () => false): Token[] {
     while (isSpace(text[at])) at += 1;
     if (at >= text.length) return tokens;
     const start = at;
-    const begin = keyPattern.exec(text.slice(start))?.[0] ?? null;
-    const key = begin === null ? null : (begin.slice(0, -1).toLowerCase() as ChipKey);
+    const begin = keyPattern.exec(text.slice(start));
+    const key = begin === null ? null : keyNamed(begin);
     const values: string[] = [];
-    if (begin !== null) at += begin.length;
+    if (begin !== null) at += begin[0].length;
     else if (text[at] === "-" && at + 1 < text.length && !isSpace(text[at + 1])) at += 1;
     for (;;) {
       const value = readValue(text, at, key, goesOn);
@@ -112,6 +124,11 @@ export function tokensOf(text: string, goesOn: GoesOn = () => false): Token[] {
       ended: at < text.length,
     });
   }
+}
+
+function keyNamed([, sign = "", name = ""]: RegExpExecArray): ChipKey {
+  const key = aliases[name.toLowerCase()] ?? (name.toLowerCase() as FilterKey);
+  return sign === "" ? key : `-${key}`;
 }
 
 function readValue(
@@ -171,7 +188,22 @@ export function isEmpty(filter: Filter): boolean {
   return filter.text === "" && chipKeys.every((key) => (filter.values[key] ?? []).length === 0);
 }
 
-export function withValue(filter: Filter, key: ChipKey, value: string): Filter {
+const knownValues: Partial<Record<FilterKey, readonly string[]>> = {
+  type: messageTypes,
+  state: messageStates,
+  outcome: outcomes,
+  plan: planStates,
+};
+
+/** Of a key with known values, the only one that begins like this. */
+function completed(key: FilterKey, written: string): string {
+  const begin = written.toLowerCase();
+  const found = knownValues[key]?.filter((known) => known.startsWith(begin)) ?? [];
+  return begin !== "" && found.length === 1 ? (found[0] ?? written) : written;
+}
+
+export function withValue(filter: Filter, key: ChipKey, written: string): Filter {
+  const value = completed(keyOf(key), written);
   const values = singleKeys.has(key) ? [] : (filter.values[key] ?? []);
   return values.includes(value) ? filter : withValues(filter, key, [...values, value]);
 }
@@ -181,6 +213,9 @@ export function withValues(filter: Filter, key: ChipKey, values: readonly string
   const { [key]: _, ...rest } = filter.values;
   return { ...filter, values: rest };
 }
+
+/** Of free text: each is looked for in every message. */
+const maxWords = 50;
 
 /** The words of the free text: those that have to be found, and those that must not. */
 export function wordsOf(text: string): { all: string[]; none: string[] } {
@@ -203,7 +238,10 @@ export function problemOf({ values, text }: Filter): string | null {
   }
   for (const key of ["last", "since", "until"] as const)
     if (values[`-${key}`] !== undefined) return `“${key}” cannot be left out. Use since or until.`;
-  const unknown = tokensOf(text).find((token) => token.unknown !== null);
+  const words = tokensOf(text);
+  if (words.length > maxWords)
+    return `A filter has at most ${maxWords} words of free text. Put a sentence in double quotes: it is one word.`;
+  const unknown = words.find((token) => token.unknown !== null);
   if (unknown === undefined) return null;
   return `Unknown key “${unknown.unknown}”. The keys are ${filterKeys.join(", ")}. To search for the text, write "${unknown.written.replaceAll('"', "")}" in quotes.`;
 }
@@ -227,6 +265,7 @@ function problemOfValue(key: FilterKey, value: string): string | null {
         ? null
         : `“${value}” says nothing of a plan. Use ok, violations, or none for messages that were not checked.`;
     case "status":
+      if (isOutcome(value)) return `“${value}” is an outcome. Use outcome:${value}.`;
       return statusPattern.test(value.toLowerCase().replace(/^last=/, ""))
         ? null
         : `“${value}” is not a status. Use a status such as 503, 5xx for the whole class, or last=503 for the newest.`;
@@ -254,9 +293,12 @@ function problemOfValue(key: FilterKey, value: string): string | null {
 
 const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `30s`, `5m`, `1h30m`, in milliseconds; null for anything else. */
+const units = "s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:ays?)?";
+const durationPattern = new RegExp(`^(?:\\d{1,6}(?:${units})){1,4}$`, "i");
+
+/** `30s`, `5m` or `5min`, `1h30m`, in milliseconds; null for anything else. */
 export function durationOf(text: string): number | null {
-  if (!/^(?:\d{1,6}[smhd]){1,4}$/i.test(text)) return null;
+  if (!durationPattern.test(text)) return null;
   return [...text.matchAll(/(\d+)([smhd])/gi)].reduce(
     (sum, [, n, unit = ""]) => sum + Number(n) * (unitMs[unit.toLowerCase()] ?? 0),
     0,

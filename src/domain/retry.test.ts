@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cpuRatio } from "../../test/support/cpu-ratio.ts";
 import type { RetryProfile } from "./configuration.ts";
 import {
   builtInProfiles,
@@ -276,9 +277,16 @@ describe("Retry-After", () => {
     [["Retry-After: 1e3"], null],
     [["Retry-After: 2026-11-21"], null],
     [["X-Retry-After: 5"], null],
+    [[`Retry-After: ${" ".repeat(60_000)}5${" ".repeat(60_000)}`], start + 5000],
     [[], null],
   ])("of %j", (lines, expected) => {
     expect(retryAfter(head(...lines), start)).toBe(expected);
+  });
+
+  test("with tens of thousands of spaces is read as quickly as one of as many letters", () => {
+    const of = (padding: string) => () =>
+      retryAfter(head(`Retry-After: a${padding.repeat(20_000)}b`), start);
+    expect(cpuRatio(of(" "), of("x"))).toBeLessThan(50);
   });
 
   test("moves the next round when it asks for more than the schedule, within the window", () => {

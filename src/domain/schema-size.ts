@@ -27,7 +27,7 @@ const repeating: ReadonlySet<string> = new Set([
 ]);
 
 /** Their members are names, which may be those of keywords. */
-const byName: ReadonlySet<string> = new Set([
+export const membersByName: ReadonlySet<string> = new Set([
   "properties",
   "patternProperties",
   "definitions",
@@ -96,7 +96,7 @@ export function sizeOfSchema(root: JsonObject): SchemaSize | string {
       return sizeOf(target, depth + 1);
     }
     if (data.has(keyword)) return { ...nothing, all: countOf(value) };
-    if (byName.has(keyword) && isObject(value)) {
+    if (membersByName.has(keyword) && isObject(value)) {
       const size = sum(Object.values(value), depth);
       const names = keyword === "patternProperties" ? Object.keys(value).join("") : "";
       return { ...size, patterns: size.patterns + names.length };

@@ -2,7 +2,7 @@ import { createHash, createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { differingAspects } from "./json-spellings.ts";
-import { explainMismatch, firstDifference } from "./signature-mismatch.ts";
+import { explainMismatch, explaining, firstDifference } from "./signature-mismatch.ts";
 
 const secret = "aGVsbG8gd29ybGQh";
 const value = {
@@ -277,4 +277,22 @@ test("a signature and a digest are read with the white space and the case in whi
     receiverDigest: ` ${expected}\n`,
   };
   expect(explainMismatch(question)).toMatchObject({ cause: "none" });
+});
+
+test("no step of an explanation writes much more than the body, however deep that is nested", () => {
+  let deep: unknown = Array.from({ length: 1000 }, () => 1.5);
+  for (let level = 0; level < 400; level += 1) deep = [deep];
+  const nested = Buffer.from(JSON.stringify({ deep }));
+  const steps = explaining({
+    ...{ body: nested, secret, expected: hmac(nested).toString("hex") },
+    receiverDigest: "a".repeat(40),
+  });
+  let step = steps.next();
+  let count = 0;
+  for (; step.done !== true; step = steps.next()) {
+    count += 1;
+    expect(step.value).toBeLessThan(2 * nested.length);
+  }
+  expect(count).toBe(6);
+  expect(step.value).toMatchObject({ cause: "wrong_secret" });
 });

@@ -49,6 +49,20 @@ const sentences: Record<Aspect, string> = {
 const advice = "Compute the digest over the bytes as received, before anything parses them.";
 
 export function explainMismatch(question: MismatchQuestion): MismatchExplanation {
+  return ended(explaining(question));
+}
+
+function ended<Value>(steps: Generator<number, Value>): Value {
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
+}
+
+/**
+ * The same in steps, for callers that others wait for: hundreds of spellings of the body are tried.
+ * Yields the characters of each.
+ */
+export function* explaining(question: MismatchQuestion): Generator<number, MismatchExplanation> {
   const { secret, receiverBody } = question;
   const body = question.signed ?? question.body;
   const expected = question.expected.trim().toLowerCase();
@@ -68,7 +82,8 @@ export function explainMismatch(question: MismatchQuestion): MismatchExplanation
   const difference = receiverBody === undefined ? null : firstDifference(body, receiverBody);
   if (receiverBody !== undefined && difference !== null) {
     const { cause, sentence } = explainBody(body, receiverBody);
-    const besides = given === undefined ? null : explainDigest(receiverBody, secret, given, true);
+    const besides =
+      given === undefined ? null : ended(explainDigest(receiverBody, secret, given, true));
     return {
       cause,
       sentence:
@@ -83,14 +98,14 @@ export function explainMismatch(question: MismatchQuestion): MismatchExplanation
       "none",
       "There is no difference: the signatures and the bodies given here are the same.",
     );
-  return explainDigest(body, secret, given, receiverBody !== undefined);
+  return yield* explainDigest(body, secret, given, receiverBody !== undefined);
 }
 
 /** Whether the receiver took the whole body of a batch. */
 function coversAll({ body, secret, receiverBody }: MismatchQuestion, given?: string): boolean {
   if (receiverBody !== undefined && firstDifference(body, receiverBody) === null) return true;
   if (given === undefined) return false;
-  return explainDigest(body, secret, given, true).cause === "none";
+  return ended(explainDigest(body, secret, given, true)).cause === "none";
 }
 
 function plain(cause: string, sentence: string): MismatchExplanation {
@@ -184,12 +199,12 @@ const forms: Record<Exclude<ReadDigest["form"], "hex">, string> = {
   prefix: "the digest starts with the name of its algorithm, which `X-Signature` does not",
 };
 
-function explainDigest(
+function* explainDigest(
   body: Uint8Array,
   secret: string,
   given: string,
   bodyIsKnown: boolean,
-): MismatchExplanation {
+): Generator<number, MismatchExplanation> {
   const digest = readDigest(given);
   if (digest === null)
     return plain(
@@ -230,6 +245,7 @@ function explainDigest(
     const parsed = parse(utf8Text(body) ?? "");
     const signKey = hmacKey(sha256 ? sha256Hash : sha1Hash, key);
     for (const spelling of parsed === undefined ? [] : spellings(parsed)) {
+      yield spelling.text.length;
       const bytes = utf8Bytes(spelling.text);
       if (hex(hmac(signKey, bytes)) !== digest.hex) continue;
       const besides = parts.length === 0 ? "" : ` Besides: ${sentenceOf(parts)}`;

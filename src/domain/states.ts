@@ -57,3 +57,31 @@ export function isSettled(state: DeliveryState): boolean {
 /** A deletion request follows its deliveries; without any it has a state of its own. */
 export const deletionStates = [...deliveryStates, "nothing_to_send"] as const;
 export type DeletionState = (typeof deletionStates)[number];
+
+/**
+ * Why an audience or a computed trait sent a message.
+ *
+ * `first_sync`             the audience or trait is new
+ * `sync`                   a sync manually or on a period found the difference
+ * `event`                  a message changed the value
+ * `time`                   an event left a window
+ * `rule_changed`           the definition was changed
+ * `members_changed`        the fixed list was changed
+ * `destination_connected`  the destination was connected later
+ * `new_identifier`         the user got another email address
+ * `users_joined`           the user was joined to another one
+ * `deletion`               a deletion request
+ */
+export const causeReasons = [
+  "first_sync",
+  "sync",
+  "event",
+  "time",
+  "rule_changed",
+  "members_changed",
+  "destination_connected",
+  "new_identifier",
+  "users_joined",
+  "deletion",
+] as const;
+export type CauseReason = (typeof causeReasons)[number];

@@ -6,6 +6,7 @@
 
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { sizeOfSchema } from "./schema-size.ts";
+import type { PlanSettings } from "./configuration.ts";
 
 export const planRuleTypes = ["track", "identify", "group", "page", "screen", "common"] as const;
 type PlanRuleType = (typeof planRuleTypes)[number];
@@ -23,38 +24,11 @@ const withoutKey: ReadonlySet<PlanRuleType> = new Set(["identify", "group", "com
 
 type TrackingPlan = { name: string | null; rules: PlanRule[] };
 
-export const planActions = ["record", "drop-properties", "block"] as const;
-export const unplannedEventActions = ["allow", "record", "block"] as const;
-export const unplannedPropertyActions = ["allow", "record", "drop"] as const;
-
-/** What a source does with messages that differ from its plan. */
-type PlanSettings = {
-  onViolation: (typeof planActions)[number];
-  /** Tracks whose event has no rule. */
-  unplannedEvents: (typeof unplannedEventActions)[number];
-  /** Members of `properties` and `traits` that the rule does not name. */
-  unplannedProperties: (typeof unplannedPropertyActions)[number];
-};
-
 /** The hosted service allows all of it, until its user chooses otherwise. */
 export const defaultPlanSettings: PlanSettings = {
   onViolation: "record",
   unplannedEvents: "allow",
   unplannedProperties: "allow",
-};
-
-/** The plan of a source. The rules are kept as text, which is parsed when they are first used. */
-export type SourcePlan = PlanSettings & { name: string | null; rules: string };
-
-export type PlanViolation = { path: string; message: string };
-
-/** How a message met its plan. */
-export type PlanResult = {
-  violations: PlanViolation[];
-  /** Where the members were that were removed from what is delivered. */
-  dropped: string[][];
-  /** It is not delivered. */
-  blocked: boolean;
 };
 
 /** A plan of forty events has a hundred of these; the whole of it is one call of the control API. */

@@ -22,7 +22,7 @@ import {
 } from "../domain/ids.ts";
 import { conflict, invalid, notFound, isProblem, type Problem } from "../domain/problem.ts";
 import { ConfigurationMemory, defined } from "./configuration-memory.ts";
-import { createSettings } from "./settings.ts";
+import { updateSettings } from "./settings.ts";
 import type {
   OwnSources,
   Changes,
@@ -65,7 +65,8 @@ export function createConfiguration(
     ...createSources({ ...options, memory }),
     ...createDestinations({ ...options, memory }),
     ...createRetryProfiles({ store, memory }),
-    ...createSettings({ store, memory }),
+    settings: () => memory.settings,
+    updateSettings: (changes) => updateSettings({ store, memory }, changes),
   };
 }
 

@@ -108,8 +108,8 @@ export type Faults = {
   undo(id: DestinationId, webhook: WebhookId): Destination | Problem;
   /** Deletes a test endpoint. A webhook behind it gets its own URL back. */
   deleteEndpoint(id: EndpointId): Problem | null;
-  /** Puts an endpoint that there is in front of a webhook. */
+  /** Puts an existing endpoint in front of a webhook. */
   link(id: EndpointId, inFrontOf: NonNullable<TestEndpoint["inFrontOf"]>): void;
-  /** Points webhooks at the present addresses of the endpoints in front of them. */
+  /** Points webhooks at the current addresses of the endpoints in front of them. */
   refresh(): void;
 };

@@ -1,8 +1,8 @@
 /**
  * What moves through the pipeline: how many messages went along each line between two of its parts
- * since Hookyard started or was reset, how many go now, how the attempts at each webhook ended, and
- * the newest messages one by one while somebody looks. `app.ts` feeds it with what is on record;
- * the API reads it. It keeps no rows, and never asks the store for messages.
+ * since Hookyard started or was reset, how many per second now, how the attempts at each webhook
+ * ended, and the newest messages one by one while somebody looks. `assembly.ts` feeds it with what
+ * is on record; the API reads it. It keeps no rows, and never asks the store for messages.
  *
  * Rates are per second of real time, like those of `stats.get`.
  */
@@ -12,7 +12,7 @@ import type { DestinationId, MessageRowId, SourceId, WebhookId } from "../domain
 import type { Outcome } from "../domain/states.ts";
 import type { CommittedMessage, QueryStore, RecordedAttempt, UnderWay } from "./ports.ts";
 
-/** Of the attempts at a webhook, the last ones that are shown one by one. */
+/** The last attempts at a webhook, which are shown one by one. */
 const lastShown = 10;
 
 /** Attempts of the record that the first look reads, so that a webhook's last ones are known. */

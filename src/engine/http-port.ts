@@ -50,7 +50,7 @@ type Pipeline = { handled: number; waiting: (() => void)[] };
 /**
  * Handles the server's requests. Of a connection that pipelines, `maxRequestsPerTurn` are handled
  * in a turn of the event loop; the others wait, and nothing more is read of it until they are
- * handled. So it keeps no other connection waiting.
+ * handled. So it does not delay other connections.
  */
 export function serveRequests(
   server: Server,

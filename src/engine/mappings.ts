@@ -1,10 +1,11 @@
 /** The webhooks and mappings of a destination: what a draft leaves out, and what cannot be one. */
 
-import type { Destination, Mapping } from "../domain/configuration.ts";
+import type { Destination, Mapping, MappingDraft } from "../domain/configuration.ts";
 import { parseCondition } from "../domain/condition.ts";
 import { mistakesOfMapping } from "../domain/mapping-check.ts";
 import { invalid, type Problem } from "../domain/problem.ts";
 import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain/webhook-rules.ts";
+import type { TargetsDraft } from "./pipeline.ts";
 import type { NewDestination } from "./store-ports.ts";
 
 const maxMappings = 5;
@@ -13,16 +14,6 @@ const maxBatchSize = 4000;
 /** Long enough for the messages of one request, and of clients that flush together. */
 const defaultWaitMs = 1000;
 const maxWaitMs = 3_600_000;
-
-export type MappingDraft = Pick<Mapping, "name"> &
-  Partial<Omit<Mapping, "id" | "batch">> & {
-    batch?: Partial<Mapping["batch"]> & Pick<Mapping["batch"], "enabled">;
-  };
-
-/** Where a destination sends, as far as a draft says: each kind has one of them. */
-export type TargetsDraft = Partial<Pick<NewDestination, "kind" | "webhooks">> & {
-  mappings?: MappingDraft[];
-};
 
 export function mappingOf(draft: MappingDraft): Omit<Mapping, "id"> {
   const { name, url, enabled, trigger, method, headers, data, batch } = draft;

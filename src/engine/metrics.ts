@@ -1,12 +1,14 @@
 /**
- * The numbers of the pipeline in Prometheus's text format, for `/metrics` of the control port.
- * `app.ts` passes on what was committed and recorded; everything else is read when somebody asks.
+ * The numbers of the pipeline: its rates, for the inspector, and all of them in Prometheus's text
+ * format, for `/metrics` of the control port. `assembly.ts` passes on what was committed and
+ * recorded; everything else is read when somebody asks.
  * No name or value comes from outside: labels are states, outcomes and types of ours.
  */
 
 import { outcomes, type Outcome } from "../domain/states.ts";
 import type { ClockState } from "./clock/clock.ts";
 import type { AttemptRecord, Stats } from "./ports.ts";
+import { monotonic } from "./real-time.ts";
 
 /** In seconds; an attempt has five unless its retry profile says otherwise. */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -18,6 +20,7 @@ type TraceCounts = { exported: number; dropped: number };
 type Metrics = {
   committed(messages: number): void;
   attempted(attempts: readonly AttemptRecord[]): void;
+  rates(): { ingestedPerSecond: number; attemptsPerSecond: number };
   /** In the text format, version 0.0.4. */
   text(): string;
 };
@@ -39,19 +42,27 @@ export function createMetrics({
   version: string;
 }): Metrics {
   let committed = 0;
+  const ingested = createRate();
+  const attempted = createRate();
   const byOutcome = new Map<Outcome, number>(outcomes.map((outcome) => [outcome, 0]));
   const durations = createDurations();
 
   return {
     committed(messages) {
       committed += messages;
+      ingested.add(messages);
     },
     attempted(attempts) {
+      attempted.add(attempts.length);
       for (const { outcome, durationMs } of attempts) {
         byOutcome.set(outcome, (byOutcome.get(outcome) ?? 0) + 1);
         durations.add(durationMs / 1000);
       }
     },
+    rates: () => ({
+      ingestedPerSecond: ingested.perSecond(),
+      attemptsPerSecond: attempted.perSecond(),
+    }),
     text() {
       const { messages, deliveries } = stats();
       const { now, mode, speed } = clock();
@@ -120,6 +131,32 @@ export function createMetrics({
             ]),
       ];
       return families.join("");
+    },
+  };
+}
+
+const windowSeconds = 5;
+
+type Rate = { add(n: number): void; perSecond(): number };
+
+/** How many of something there were per second, over the last few seconds. */
+function createRate(): Rate {
+  const slots = new Array<{ second: number; n: number }>(windowSeconds);
+  const now = (): number => Math.floor(monotonic() / 1000);
+  return {
+    add(n) {
+      const second = now();
+      const slot = slots[second % windowSeconds];
+      if (slot?.second === second) slot.n += n;
+      else slots[second % windowSeconds] = { second, n };
+    },
+    perSecond() {
+      const from = now() - windowSeconds;
+      const sum = slots.reduce(
+        (total, slot) => (slot !== undefined && slot.second > from ? total + slot.n : total),
+        0,
+      );
+      return Math.round((sum / windowSeconds) * 10) / 10;
     },
   };
 }

@@ -12,6 +12,8 @@ import type {
   Settings,
   SimulatedClient,
   Source,
+  PlanDraft,
+  MappingDraft,
 } from "../domain/configuration.ts";
 import type {
   ClientId,
@@ -42,12 +44,10 @@ import type {
   DeliverySummary,
   QueryStore,
   UnknownKey,
+  MessageSummary,
 } from "./ports.ts";
 import type { Decision, RoutedMessage } from "./route/decision.ts";
-import type { TargetsDraft } from "./mappings.ts";
-import type { PreviewMapping } from "./route/mapping-preview.ts";
-import type { PlanDraft } from "./plans/plans.ts";
-import type { StoredRefusal } from "./store-ports.ts";
+import type { StoredRefusal, NewDestination } from "./store-ports.ts";
 
 export type Pipeline = {
   clock: ClockControl;
@@ -98,6 +98,12 @@ export type SourceDraft = Pick<Source, "name"> &
     kind?: (typeof sourceKinds)[number];
     plan?: PlanDraft | null;
   };
+
+/** Where a destination sends, as far as a draft says: each kind has one of them. */
+export type TargetsDraft = Partial<Pick<NewDestination, "kind" | "webhooks">> & {
+  mappings?: MappingDraft[];
+};
+
 export type DestinationDraft = Pick<Destination, "name" | "sourceIds"> &
   TargetsDraft &
   Partial<
@@ -177,7 +183,7 @@ export type Messages = {
   ): Promise<{ status: number; body: string } | Problem>;
 };
 
-/** A request that the ingest port refused, with all equal ones, and how to mend its client. */
+/** A request that the ingest port refused, with all equal ones, and how to fix its client. */
 export type RefusedRequest = StoredRefusal & Advice;
 
 export type RefusedRequests = {
@@ -209,6 +215,39 @@ export type Workspace = {
   endpointId: EndpointId;
 };
 
+/** What a mapping that is being written would make of the messages that came last. */
+export type PreviewMapping = (asked: {
+  mapping: MappingDraft;
+  sourceIds: readonly SourceId[];
+  secret: string | null;
+  id?: MessageRowId | undefined;
+}) => Promise<MappingPreview>;
+
+export type MappingPreview = {
+  mistakes: Record<"trigger" | "url" | "headers" | "data" | "batch", string | null>;
+  looked: number;
+  matching: MessageSummary[];
+  failing: number;
+  shown: {
+    id: MessageRowId;
+    detail: string;
+    request: {
+      url: string | null;
+      method: string;
+      headers: [string, string][];
+      body: Uint8Array;
+      signature: string | null;
+    } | null;
+    batch: {
+      messages: MessageRowId[];
+      body: Uint8Array;
+      first: number;
+      signature: string | null;
+      wholeSignature: string | null;
+    } | null;
+  } | null;
+};
+
 export type RetryJob = {
   id: JobId;
   state: "running" | "done" | "cancelled";
@@ -236,7 +275,7 @@ export type Deliveries = {
   cancelRetryJob(id: JobId): RetryJob | Problem;
 };
 
-/** One event to one destination, which is no message and on no record. */
+/** Sends one event to one destination, without a message and without a record. */
 export type TestEvents = {
   /**
    * To all webhooks of the destination, or what its mappings make of it, once each, also when it is

@@ -19,9 +19,8 @@ import type {
   Outcome,
   PlanState,
 } from "../domain/states.ts";
-import type { PlanViolation } from "../domain/tracking-plan.ts";
 import type { ClockMode } from "./clock/clock.ts";
-import type { Decision, MappedRequest, RoutedMessage } from "./route/decision.ts";
+import type { Decision, MappedRequest, RoutedMessage, PlanViolation } from "./route/decision.ts";
 
 export type StoredClock = {
   now: number;
@@ -112,7 +111,7 @@ export type IngestStore = {
   /** All requests in one transaction; returns one list per request. */
   commit(requests: IncomingRequest[]): CommittedMessage[][];
 
-  /** Forgets the oldest beyond so many bytes. */
+  /** Forgets the oldest beyond this many bytes. */
   keepUnknownKeyRequest(request: Omit<UnknownKeyRequest, "id">, maxBytes: number): void;
   unknownKeys(): UnknownKey[];
   oldestUnknownKeyRequest(writeKey: string): UnknownKeyRequest | null;
@@ -227,8 +226,8 @@ export type DeliveryStore = {
   /** How many deliveries a claim at `now` would find, up to `limit`. */
   countRunnable(destinationId: DestinationId, now: number, limit: number): number;
   /**
-   * After a crash: what was being sent is queued again, until it has so many messages. Returns how
-   * many deliveries.
+   * After a crash: queues what was being sent again, up to this many messages. Returns how many
+   * deliveries.
    */
   requeueInterrupted(now: number, maxMessages?: number): number;
   /**
@@ -266,7 +265,7 @@ export type DeliveryStore = {
   unsettledOf(message: MessageRowId): { destinationId: DestinationId; state: DeliveryState }[];
   /**
    * Destinations that have deliveries which are queued, sending or waiting, also those that are no
-   * longer configured. Known without a look at the file.
+   * longer configured. Known without reading the file.
    */
   destinationsWithWork(): ReadonlySet<DestinationId>;
 };
@@ -397,7 +396,7 @@ export type DeliveryDetails = DeliverySummary & {
 
 export type RecordedAttemptDetails = AttemptRecord & {
   id: AttemptId;
-  /** The body that came back was not read: newer ones are as large as an answer may be. */
+  /** The response's body was not read, because newer ones fill an answer. */
   leftOut?: true;
 };
 
@@ -452,7 +451,7 @@ export type QueryStore = {
   message(id: MessageRowId): MessageDetails | null;
   /**
    * The newest of the last messages that have a name in the wrong case in their integrations, and
-   * that have a `messageId` of at least so many characters.
+   * that have a `messageId` of at least this many characters.
    */
   unlikeHosted(longId: number): { miscased: MessageSummary[]; longIds: MessageSummary[] };
   /** How many messages have each value. Asynchronous, as it looks at all of them the first time. */

@@ -239,14 +239,14 @@ type Computed<Id> = {
   /** The newest sync, when it was cancelled: how far it was and what it had sent. */
   cancelledSync?: CancelledSync | null;
   nextSyncAt: number | null;
-  /** Destinations that have got what was sent so far. Not there in rows of older versions. */
+  /** Destinations that have received what was sent so far. Missing in rows of older versions. */
   reached?: readonly DestinationId[];
   firstSyncs?: FirstSync[];
 };
 
 /**
- * A destination that was connected later has got the values of the users up to `after`, by userId:
- * an empty text before the first of them.
+ * A destination that was connected later has received the values of the users up to `after`, by
+ * userId: an empty text before the first of them.
  */
 export type FirstSync = {
   destinationId: DestinationId;

@@ -6,9 +6,8 @@
 import type { Settings } from "../domain/configuration.ts";
 import { destinationIds, sourceIds } from "../domain/ids.ts";
 import { pieceChanges } from "../domain/parity.ts";
-import { invalid } from "../domain/problem.ts";
+import { invalid, type Problem } from "../domain/problem.ts";
 import { defined, type ConfigurationMemory } from "./configuration-memory.ts";
-import type { Configuration } from "./pipeline.ts";
 import type { ConfigurationStore } from "./store-ports.ts";
 
 /** Every quota has room for one request. */
@@ -16,60 +15,55 @@ const leastBytes = 1_000_000;
 
 type SettingsOptions = { store: ConfigurationStore; memory: ConfigurationMemory };
 
-export function createSettings({
-  store,
-  memory,
-}: SettingsOptions): Pick<Configuration, "settings" | "updateSettings"> {
-  return {
-    settings: () => memory.settings,
-    updateSettings(changesOfSettings) {
-      const before = memory.settings;
-      const own = defined(changesOfSettings);
-      const updated: Settings = {
-        ...before,
-        ...(own.parity === undefined ? {} : pieceChanges(own.parity, before)),
-        ...own,
-      };
-      if (!memory.isProfile(updated.retryProfile))
-        return invalid(`There is no retry profile ${JSON.stringify(updated.retryProfile)}.`);
-      if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(updated.vendor))
-        return invalid("The vendor is a product token: letters, digits and -._ without spaces.");
-      if (!Number.isSafeInteger(updated.seed)) return invalid("The seed is a whole number.");
-      if (
-        !Number.isInteger(updated.laneConnections) ||
-        updated.laneConnections < 1 ||
-        updated.laneConnections > 1024
-      ) {
-        return invalid("A webhook's lane has between 1 and 1024 connections.");
-      }
-      if (
-        updated.maxMessages !== null &&
-        (!Number.isInteger(updated.maxMessages) || updated.maxMessages < 1)
-      ) {
-        return invalid("The number of messages kept is at least 1, or null to keep all.");
-      }
-      if (updated.maxAgeMs !== null && !(updated.maxAgeMs > 0))
-        return invalid("The maximum age of messages is more than 0, or null to keep all.");
-      const { maxBytes, maxRejectedBytes, maxUnknownKeyBytes } = updated;
-      if (
-        [maxBytes ?? leastBytes, maxRejectedBytes, maxUnknownKeyBytes].some(
-          (bytes) => !(bytes >= leastBytes),
-        )
-      ) {
-        return invalid(
-          `A limit in bytes is at least ${leastBytes}: one request may have half of that.`,
-        );
-      }
-      const write = (): Settings => {
-        store.saveSettings(updated);
-        applyToAll({ store, memory }, before, updated, own.parity !== undefined);
-        return updated;
-      };
-      memory.change("settings", () => null, write);
-      store.setSynchronous(updated.synchronous);
-      return updated;
-    },
+export function updateSettings(
+  { store, memory }: SettingsOptions,
+  changes: Partial<Settings>,
+): Settings | Problem {
+  const before = memory.settings;
+  const own = defined(changes);
+  const updated: Settings = {
+    ...before,
+    ...(own.parity === undefined ? {} : pieceChanges(own.parity, before)),
+    ...own,
   };
+  if (!memory.isProfile(updated.retryProfile))
+    return invalid(`There is no retry profile ${JSON.stringify(updated.retryProfile)}.`);
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(updated.vendor))
+    return invalid("The vendor is a product token: letters, digits and -._ without spaces.");
+  if (!Number.isSafeInteger(updated.seed)) return invalid("The seed is a whole number.");
+  if (
+    !Number.isInteger(updated.laneConnections) ||
+    updated.laneConnections < 1 ||
+    updated.laneConnections > 1024
+  ) {
+    return invalid("A webhook's lane has between 1 and 1024 connections.");
+  }
+  if (
+    updated.maxMessages !== null &&
+    (!Number.isInteger(updated.maxMessages) || updated.maxMessages < 1)
+  ) {
+    return invalid("The number of messages kept is at least 1, or null to keep all.");
+  }
+  if (updated.maxAgeMs !== null && !(updated.maxAgeMs > 0))
+    return invalid("The maximum age of messages is more than 0, or null to keep all.");
+  const { maxBytes, maxRejectedBytes, maxUnknownKeyBytes } = updated;
+  if (
+    [maxBytes ?? leastBytes, maxRejectedBytes, maxUnknownKeyBytes].some(
+      (bytes) => !(bytes >= leastBytes),
+    )
+  ) {
+    return invalid(
+      `A limit in bytes is at least ${leastBytes}: one request may have half of that.`,
+    );
+  }
+  const write = (): Settings => {
+    store.saveSettings(updated);
+    applyToAll({ store, memory }, before, updated, own.parity !== undefined);
+    return updated;
+  };
+  memory.change("settings", () => null, write);
+  store.setSynchronous(updated.synchronous);
+  return updated;
 }
 
 /**

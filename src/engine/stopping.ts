@@ -1,6 +1,6 @@
 /**
  * For calls that take several turns of the event loop: a stop in between is not a failure, and
- * stored work goes on at the next start.
+ * stored work continues at the next start.
  */
 
 import { conflict, type Problem } from "../domain/problem.ts";

@@ -25,7 +25,6 @@ import type {
 } from "../domain/ids.ts";
 import type { Problem } from "../domain/problem.ts";
 import type { ProgramState } from "../domain/program.ts";
-import type { StoredRequest } from "./endpoints/received-requests.ts";
 import type { ClockStore, DeliveryStore, IngestStore, QueryStore, TraceStore } from "./ports.ts";
 import type {
   Atomically,
@@ -35,6 +34,7 @@ import type {
   RuleStore,
   WritingTurns,
 } from "./profile-ports.ts";
+import type { ReceivedRequest } from "./endpoint-pipeline.ts";
 
 export type ConfigurationStore = {
   sources(): Source[];
@@ -85,6 +85,18 @@ export type StoredRefusal = {
 export type RefusedStore = {
   refusedRequests(): StoredRefusal[];
   saveRefusedRequests(all: readonly StoredRefusal[]): void;
+};
+
+/** A received request, without what a forward sent on, which is in the record of the receiver. */
+export type StoredRequest = Pick<
+  ReceivedRequest,
+  "id" | "receivedAt" | "tls" | "method" | "path" | "step" | "did" | "status"
+> & {
+  /** Names and values in turn, as received. */
+  rawHeaders: readonly string[];
+  body: string;
+  bodyLength: number;
+  read: Pick<ReceivedRequest, "message" | "signature"> | null;
 };
 
 /** Where a test endpoint stood, and what it had received, when Hookyard was stopped. */
@@ -138,13 +150,13 @@ export type UpkeepStore = {
   /** What rejected and duplicate messages take. */
   rejectedBytes(): number;
   /**
-   * Removes the oldest of them beyond so many bytes, up to `limit`; returns how many. Pinned
+   * Removes the oldest of them beyond this many bytes, up to `limit`; returns how many. Pinned
    * messages stay, and the newest.
    */
   removeRejected(maxBytes: number, limit: number): number;
   /**
    * Shortens the file by up to `limit` of the pages that nothing uses; returns how many went. It
-   * begins when they are a quarter of the file, and goes on until they are an eighth.
+   * begins when they are a quarter of the file, and ends when they are an eighth.
    */
   giveBack(limit: number): number;
   /**

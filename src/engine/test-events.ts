@@ -1,6 +1,6 @@
 /**
  * Sends one event to one destination and shows what happened: checked, filtered, signed and sent as
- * a message is, and on no record. It changes no counts, no profile and no delivery.
+ * a message is, but without a record. It changes no counts, no profile and no delivery.
  */
 
 import type { Destination, RetryProfile, Settings, Source } from "../domain/configuration.ts";

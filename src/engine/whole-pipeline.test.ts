@@ -4,7 +4,7 @@ import { createChangeFeed } from "./changes.ts";
 import { Activity } from "./clock/activity.ts";
 import { createSteppedClock } from "../../test/support/stepped-clock.ts";
 import { nextTurn } from "./real-time.ts";
-import { createRate, createSettle } from "./whole-pipeline.ts";
+import { createSettle } from "./whole-pipeline.ts";
 
 const test = base.extend("start", starting);
 
@@ -156,21 +156,4 @@ describe("whoever waits until all is settled", () => {
       expect(await settled).toMatchObject({ settled: true });
     }
   });
-});
-
-test("a rate is the mean of five seconds, which forgets what is older", () => {
-  const now = vi.spyOn(performance, "now").mockReturnValue(10_500);
-  const rate = createRate();
-  expect(rate.perSecond()).toBe(0);
-  rate.add(10);
-  rate.add(5);
-  expect(rate.perSecond()).toBe(3);
-  const rates = [11_000, 14_999, 15_000, 16_000].map((at) => {
-    now.mockReturnValue(at);
-    rate.add(1);
-    return rate.perSecond();
-  });
-  expect(rates).toEqual([3.2, 3.4, 0.6, 0.6]);
-  now.mockReturnValue(60_000);
-  expect(rate.perSecond()).toBe(0);
 });

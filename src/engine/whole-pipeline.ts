@@ -1,4 +1,4 @@
-/** What concerns the pipeline as a whole: settle, rates, reset, retention. Created by `app.ts`. */
+/** What concerns the pipeline as a whole: settle, reset, retention. Created by `app.ts`. */
 
 import type { Activity } from "./clock/activity.ts";
 import type { Clock } from "./clock/clock.ts";
@@ -8,7 +8,6 @@ import type { DeliveryStore } from "./ports.ts";
 import type { UpkeepStore } from "./store-ports.ts";
 import {
   createTurnBudget,
-  monotonic,
   startTimer,
   nextTurn,
   startIdleTimer,
@@ -81,32 +80,6 @@ function nextChange(changes: ChangeFeed, signal: AbortSignal): Promise<void> {
     if (signal.aborted) done();
     else signal.addEventListener("abort", done, { once: true });
   });
-}
-
-const windowSeconds = 5;
-
-type Rate = { add(n: number): void; perSecond(): number };
-
-/** How many of something there were per second, over the last few seconds. */
-export function createRate(): Rate {
-  const slots = new Array<{ second: number; n: number }>(windowSeconds);
-  const now = (): number => Math.floor(monotonic() / 1000);
-  return {
-    add(n) {
-      const second = now();
-      const slot = slots[second % windowSeconds];
-      if (slot?.second === second) slot.n += n;
-      else slots[second % windowSeconds] = { second, n };
-    },
-    perSecond() {
-      const from = now() - windowSeconds;
-      const sum = slots.reduce(
-        (total, slot) => (slot !== undefined && slot.second > from ? total + slot.n : total),
-        0,
-      );
-      return Math.round((sum / windowSeconds) * 10) / 10;
-    },
-  };
 }
 
 const ofMessages: Area[] = [

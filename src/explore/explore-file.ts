@@ -8,13 +8,13 @@ import { checkMessage } from "../domain/check.ts";
 import { isObject, type Json, type JsonObject } from "../domain/json.ts";
 import { makePayload } from "../domain/payload.ts";
 import type { EffectsSource } from "../receiver/effects.ts";
-import type { RequestSpec } from "../receiver/request.ts";
 import { duration, expectedNumber, type Range } from "../scenarios/file/matcher.ts";
 import { members } from "../scenarios/file/members.ts";
 import { callTypes, defaultStartAt } from "../scenarios/file/scenario-schema.ts";
 import { problemsOf } from "../scenarios/file/sentences.ts";
 import { name, oneOf, text, whole } from "../scenarios/file/setup-schema.ts";
 import { readYaml, type FileProblem, type PlacedValue } from "../scenarios/file/yaml-places.ts";
+import type { RequestSpec } from "../receiver/request-spec.ts";
 
 const flag = z.boolean({ error: "true or false" });
 const url = z.url({ protocol: /^https?$/, error: "a full http or https URL" });

@@ -4,8 +4,8 @@
  */
 
 import { drawUnit } from "../domain/random.ts";
-import type { RequestSpec } from "../receiver/request.ts";
 import type { Exploration, Limit } from "./explore-file.ts";
+import type { RequestSpec } from "../receiver/request-spec.ts";
 
 export type Step =
   | { do: "send"; message: number }

@@ -1,5 +1,5 @@
 /**
- * `hookyard check`: checks somebody's receiver, prints each result as it is there, writes reports,
+ * `hookyard check`: checks somebody's receiver, prints each result as it arrives, writes reports,
  * and sets the exit code.
  */
 
@@ -8,10 +8,11 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { checkPage } from "../check/report-page.ts";
 import { checkJunit, proofText, resultText, summaryText } from "../check/report.ts";
-import { CannotCheck, runCheck, type CheckOptions, type CheckReport } from "../check/run-check.ts";
+import { CannotCheck, runCheck, type CheckOptions } from "../check/run-check.ts";
 import { colourPaint, plainPaint } from "../scenarios/report/text.ts";
 import { check } from "./commands.ts";
 import { endEarly, readFlags, wholeNumber } from "./flags.ts";
+import type { CheckReport } from "../check/outcome.ts";
 
 type Flags = CheckOptions & {
   json: string | undefined;

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { program } from "../../test/support/program.ts";
+import { freePorts } from "../../test/support/free-ports.ts";
 
 const { version } = JSON.parse(
   readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
@@ -103,16 +104,13 @@ test.each([
 ])("serve says in a line why it cannot listen: %s", async (code, wanted) => {
   const system = `import dns from "node:dns";
     dns.lookup = (host, options, answer) => process.nextTick(answer, Object.assign(new Error("of the system"), { code: "${code}" }));`;
-  const ports = ["--ingest-port", "--ui-port", "--endpoints-port", "--endpoints-tls-port"].flatMap(
-    (flag) => [flag, "0"],
-  );
   const ended = await hookyardOn(after(system), [
     "serve",
     "--data",
     ":memory:",
     "--host",
     "box",
-    ...ports,
+    ...freePorts,
   ]);
   expect(ended).toEqual({ code: 1, out: "", err: expect.stringMatching(wanted) });
 });

@@ -6,13 +6,12 @@
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { Invocation } from "./flags.ts";
 
 const oldestNode = 24;
 
-type Options = { args: string[]; root: string; version: string };
-
 /** Each is loaded on first use. */
-const runs: Record<string, (options: Options) => Promise<number>> = {
+const runs: Record<string, (options: Invocation) => Promise<number>> = {
   serve: async (options) => (await import("./serve-command.ts")).serveCommand(options),
   run: async (options) => (await import("./run-command.ts")).runCommand(options),
   check: async (options) => (await import("./check-command.ts")).checkCommand(options),
@@ -36,7 +35,7 @@ ${commands.map(({ name, summary }) => `  ${name.padEnd(12)} ${summary}`).join("\
   --help       This text. hookyard <command> --help lists the flags of a command.`;
 }
 
-// The reader of the output may stop reading; that is no reason to end.
+// The reader of the output may stop reading; that is no reason to exit.
 process.stdout.on("error", () => undefined);
 process.stderr.on("error", () => undefined);
 
@@ -92,7 +91,7 @@ async function run([command, ...args]: string[]): Promise<number> {
       if (known !== undefined) return known({ args, root, version });
       if (command.endsWith(".hookyard"))
         return (await import("./share-command.ts")).openShareCommand({ file: command, args, root });
-      const { runVerbNamed } = await import("./all-verbs.ts");
+      const { runVerbNamed } = await import("./verbs.ts");
       const code = await runVerbNamed(command, args);
       if (code !== null) return code;
       process.stderr.write(`hookyard has no command ${command}. hookyard --help lists them.\n`);

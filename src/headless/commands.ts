@@ -24,11 +24,11 @@ export function defaultDataDirectory(
 
 /** What an exit code means, for every command. */
 export const exitCodes: Readonly<Record<number, string>> = {
-  0: "It is done; what was checked is right.",
+  0: "It is done, and what was checked is right.",
   1: "What was checked is not right, or Hookyard refused the request. Standard error says why.",
   2: "A flag or an argument is wrong, or there is nothing to work on. Nothing was done.",
   3: "No Hookyard runs with this data directory, or it does not answer.",
-  4: "The time is up before what was waited for.",
+  4: "The time was up before it happened.",
 };
 
 const wrongFlag = "when a flag is wrong";
@@ -177,10 +177,10 @@ export const wait = defineCommand({
   about: "Waits until messages match the flags and the filter, which is that of the inspector.",
   flags: {
     ...ofMessages,
-    count: { value: "N", text: "So many messages at least.", default: "1" },
+    count: { value: "N", text: "The number of messages to wait for.", default: "1" },
     timeout: {
       value: "DURATION",
-      text: "For so long at most, in real time: 500ms, 30s, 5m.",
+      text: "The longest wait, in real time: 500ms, 30s, 5m.",
       default: "30s",
       variable: "HOOKYARD_WAIT_TIMEOUT",
     },
@@ -197,8 +197,8 @@ export const messages = defineCommand({
   about: "Lists messages that match the flags and the filter, the newest first.",
   flags: {
     ...ofMessages,
-    limit: { value: "N", text: "So many at most, up to 200.", default: "20" },
-    cursor: { value: "CURSOR", text: "Go on where the last list ended." },
+    limit: { value: "N", text: "List at most this many, up to 200.", default: "20" },
+    cursor: { value: "CURSOR", text: "Continue where the last list ended." },
     data,
     json,
   },
@@ -341,8 +341,8 @@ export const explore = defineCommand({
   about:
     "Searches for the order of events that breaks a receiver. The explore section of the file says what may vary (order, duplicates, copies at the same time, lost answers, delays, restarts) and what must always hold. Draws schedules, runs them, and makes the first one that fails as small as it can be. Writes it as a scenario, which hookyard run shows again. HOOKYARD_SECRET in the environment is the shared secret of the receiver, to sign with.",
   flags: {
-    runs: { value: "N", text: "So many schedules at most.", default: "1000" },
-    minutes: { value: "M", text: "For so long at most.", default: "2" },
+    runs: { value: "N", text: "Run at most this many schedules.", default: "1000" },
+    minutes: { value: "M", text: "Stop after this many minutes.", default: "2" },
     seed: { value: "N", text: "What is drawn. Default: the file's, or 1." },
     out: {
       value: "DIR",

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { createApp } from "../app.ts";
-import { applyAtStart, keptBeside, readConfigFile } from "./config-file.ts";
-import { configFile } from "./config-schema.ts";
+import { applyAtStart, keptBeside, readConfigFile, configFile } from "./config-file.ts";
 
 function directoryWith(files: Record<string, string>): string {
   const path = mkdtempSync(join(tmpdir(), "hookyard-config-"));

@@ -7,16 +7,45 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { z } from "zod";
 import type { Api } from "../api/api.ts";
 import { Refusal } from "../app-errors.ts";
-import type { ConfigurationDocument } from "../contract/configuration.ts";
+import { type ConfigurationDocument, configurationDocument } from "../contract/configuration.ts";
 import { isObject, type Json } from "../domain/json.ts";
 import { unknownMembers } from "../scenarios/file/members.ts";
 import { problemsOf } from "../scenarios/file/sentences.ts";
 import { readYaml, type PlacedValue } from "../scenarios/file/yaml-places.ts";
-import { configFile } from "./config-schema.ts";
 import { variableOf } from "./flags.ts";
 import { portFlags } from "./serve-flags.ts";
+
+const port = z
+  .int({ error: "a number from 0 to 65535" })
+  .min(0, "a number from 0 to 65535")
+  .max(65_535, "a number from 0 to 65535")
+  .optional();
+const { version, ...shape } = configurationDocument.shape;
+
+/**
+ * What a file may say: what the contract imports, and the ports. `resources/config.schema.json` is
+ * generated from it.
+ */
+export const configFile = z
+  .strictObject({
+    $schema: z.string().optional().describe("The schema for editors."),
+    version: version.optional(),
+    ports: z
+      .strictObject({
+        ingest: port,
+        ingestTls: port,
+        ui: port,
+        endpoints: port,
+        endpointsTls: port,
+      })
+      .optional()
+      .describe("Where Hookyard listens, unless a flag or the environment says otherwise."),
+    ...shape,
+  })
+  .meta({ id: "HookyardConfig", title: "A configuration of Hookyard" });
 
 const names = ["yaml", "yml", "json", "ts", "mts", "js", "mjs"].map(
   (end) => `hookyard.config.${end}`,
@@ -78,7 +107,7 @@ export async function readConfigFile(
   };
 }
 
-/** At the start of a host, before its control API is there for others. */
+/** At the start of a host, before others can reach its control API. */
 export async function applyAtStart(
   { file, document }: ConfigFile,
   api: Pick<Api, "call">,
@@ -126,7 +155,7 @@ async function readValue(file: string, shown: string): Promise<PlacedValue> {
       if (typeof made !== "object" || made === null)
         throw new Error("it has no default export with the configuration");
       const start = () => ({ line: 1, column: 1 });
-      // Through JSON, which is what it will be.
+      // Through JSON, as it will be sent.
       return {
         value: JSON.parse(JSON.stringify(made)) as Json,
         placeOf: start,
@@ -180,7 +209,7 @@ function withVariables(
 
 type Named = { name?: string; key?: string; writeKey?: string; path?: string };
 
-/** What is there and not in the file: somebody created it elsewhere, and it stays. */
+/** What exists and is not in the file: somebody created it elsewhere, and it stays. */
 export function keptBeside(
   document: ConfigurationDocument,
   present: ConfigurationDocument,

@@ -10,7 +10,7 @@ import type { Call } from "../contract/call.ts";
 import { callNamed } from "../contract/contract.ts";
 import { changeStream, type ChangeAnswer } from "../contract/events.ts";
 import { typedCalls, type ScenarioPipeline } from "../scenarios/run/pipeline.ts";
-import { runningIn } from "./control.ts";
+import { runningIn } from "./running.ts";
 
 /** The message says what to do. */
 export class NoHookyard extends Error {
@@ -143,7 +143,7 @@ async function* changesIn(response: IncomingMessage): AsyncIterable<ChangeAnswer
       yield event === "resync" ? "resync" : (JSON.parse(line.slice(6)) as ChangeAnswer);
     }
   } catch {
-    // It ended; whoever reads asks again and hears why.
+    // It ended; the reader asks again and learns why.
   } finally {
     response.destroy();
   }

@@ -4,7 +4,7 @@
  * line and a second Hookyard find it.
  */
 
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Api } from "../api/api.ts";
 import type { DataInUse } from "../app-errors.ts";
@@ -12,11 +12,7 @@ import { createControlPort } from "./http-api.ts";
 import { openInspector, pageName } from "./open-inspector.ts";
 import { createStaticPages } from "./static-pages.ts";
 import { readOrMakeToken } from "./token.ts";
-
-const fileName = "hookyard.running.json";
-
-export type Host = "headless" | "desktop";
-export type Running = { pid: number; host: Host; version: string; uiUrl: string };
+import { runningFile, runningIn, writeRunning, type Host } from "./running.ts";
 
 type ControlOptions = {
   api: Api;
@@ -51,29 +47,10 @@ export async function startControl({
     token,
     async stop() {
       if (dataDir !== null)
-        for (const name of [fileName, pageName]) rmSync(join(dataDir, name), { force: true });
+        for (const name of [runningFile, pageName]) rmSync(join(dataDir, name), { force: true });
       await control.stop();
     },
   };
-}
-
-/** In one step, so that nobody reads half of it. */
-function writeRunning(dataDir: string, running: Running): void {
-  const file = join(dataDir, fileName);
-  const fresh = `${file}.new`;
-  rmSync(fresh, { force: true });
-  writeFileSync(fresh, `${JSON.stringify(running)}\n`, { mode: 0o600, flag: "wx" });
-  renameSync(fresh, file);
-}
-
-/** The Hookyard that said that it runs here; it may have been killed since. */
-export function runningIn(dataDir: string): (Running & { token: string }) | null {
-  try {
-    const running = JSON.parse(readFileSync(join(dataDir, fileName), "utf8")) as Running;
-    return { ...running, token: readFileSync(join(dataDir, "token"), "utf8").trim() };
-  } catch {
-    return null;
-  }
 }
 
 /** For whoever wanted to start a second one. */

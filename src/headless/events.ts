@@ -62,7 +62,7 @@ export function streamChanges({
   });
 }
 
-/** Null when they are not kept any more, or more than a reader may leave unread. */
+/** Null when they are no longer kept, or more than a reader may leave unread. */
 function missedAfter(changes: ChangeFeed, after: string): string | null {
   const sequence = /^\d{1,16}$/.test(after) ? Number(after) : Number.POSITIVE_INFINITY;
   const missed = sequence > changes.sequence() ? null : changes.since(sequence);

@@ -7,7 +7,7 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
 export type Flag = {
-  /** How the help calls its value. Without one it is a switch. */
+  /** What the help calls its value. Without one it is a switch. */
   value?: string;
   /** A sentence or two. */
   text: string;
@@ -15,7 +15,9 @@ export type Flag = {
   /** Its value when none follows it. */
   bare?: string;
   several?: true;
-  /** Of the environment, where `HOOKYARD_` and its own name would mean something else elsewhere. */
+  /**
+   * Its variable of the environment, where `HOOKYARD_` with its own name would mean something else.
+   */
   variable?: string;
   /** What a shell completes it with. */
   choices?: readonly string[] | "files" | "directories";
@@ -24,7 +26,7 @@ type Flags = Record<string, Flag>;
 
 export type Command<Of extends Flags = Flags> = {
   name: string;
-  /** How the help calls what stands beside the flags; none: nothing may. */
+  /** What the help calls the arguments beside the flags; without it, there are none. */
   operands?: string;
   /** What a shell completes them with. */
   choices?: readonly string[] | "files";
@@ -36,6 +38,9 @@ export type Command<Of extends Flags = Flags> = {
   /** What its exit codes mean, by code. */
   exits: Readonly<Record<number, string>>;
 };
+
+/** What a command is started with: what was typed after its name, where the program is, its version. */
+export type Invocation = { args: string[]; root: string; version: string };
 
 export function defineCommand<const Of extends Flags>(command: Command<Of>): Command<Of> {
   return command;
@@ -107,7 +112,7 @@ export function readFlags<const Of extends Flags>(
   };
 }
 
-/** `-state:delivered` is a part of a filter, and no flag. It is marked until the flags are read. */
+/** `-state:delivered` is part of a filter, not a flag. It is marked until the flags are read. */
 const leavesOut = /^-[a-z]+:/i;
 const asGiven = <Value>(value: Value): Value =>
   typeof value === "string" && value.startsWith("\0") ? (value.slice(1) as Value) : value;
@@ -122,7 +127,7 @@ function withBareValues(args: readonly string[], flags: Flags): string[] {
   });
 }
 
-/** A variable that is there and empty is as good as none, except for what must not be empty. */
+/** An empty variable counts as not set, except where a value must not be empty. */
 function fromEnvironment(
   name: string,
   flag: Flag,
@@ -197,7 +202,7 @@ export function endEarly(flags: "help" | Wrong, command: Command): 0 | 2 {
   return flags === "help" ? 0 : 2;
 }
 
-/** Undefined when it was not given, NaN when it is no whole number or out of the range. */
+/** Undefined when it was not given, NaN when it is not a whole number or out of range. */
 export function wholeNumber(
   text: string | undefined,
   from: number,

@@ -26,8 +26,7 @@ export function createGuard({ token, host }: { token: string; host: string }) {
     )
       return true;
     if (name === host.toLowerCase() || name === `[${host.toLowerCase()}]`) return true;
-    // A page of another origin can only get here by a name that it made point here; neither an
-    // address nor the name that this machine has among its neighbours can be made to.
+    // A page of another origin can only get here by a name that it points here; an address, or the name of this machine on its network, cannot be pointed anywhere.
     return listensEverywhere && (name === machine || isIP(name.replace(/^\[|\]$/g, "")) !== 0);
   };
 

@@ -4,8 +4,8 @@ import type { ServerResponse, IncomingMessage } from "node:http";
 import { type Problem, invalid, isProblem, problem } from "../domain/problem.ts";
 
 /**
- * On everything that this host answers: never sniffed, never framed, never read by another origin,
- * never kept.
+ * On every answer of this host: never sniffed, never framed, never read by another origin, never
+ * cached.
  */
 export const guardHeaders = {
   "X-Content-Type-Options": "nosniff",
@@ -60,8 +60,8 @@ export function answerProblem(
 /** An imported configuration with thousands of webhooks is far below this. */
 const maxBytes = 8 * 1024 * 1024;
 /**
- * A client that is still sending reads no answer, so what is too much is thrown away for this long
- * before the answer.
+ * A client that is still sending reads no answer, so the excess is discarded for this long before
+ * the answer.
  */
 const maxDiscardedBytes = 64 * 1024 * 1024;
 

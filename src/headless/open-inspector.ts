@@ -22,7 +22,7 @@ type OpenOptions = {
 /** `opened` resolves when the browser has been started, or could not be. */
 type Opened = { remove: () => void; opened: Promise<void> };
 
-/** If it cannot be opened, one sentence says so and everything goes on. */
+/** If it cannot be opened, one sentence says so and everything continues. */
 export function openInspector({ url, dataDir, say }: OpenOptions): Opened {
   const refuse = () => say("The browser could not be opened. Open the address above yourself.");
   // A directory of its own has mode 0700.

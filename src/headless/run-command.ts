@@ -15,23 +15,15 @@ import { annotations, stepSummary } from "../scenarios/report/github.ts";
 import { junitXml, type TimedReport } from "../scenarios/report/junit.ts";
 import { colourPaint, plainPaint, reportText, type Paint } from "../scenarios/report/text.ts";
 import { run } from "./commands.ts";
-import { endEarly, readFlags, wholeNumber } from "./flags.ts";
+import { endEarly, readFlags, wholeNumber, type Invocation } from "./flags.ts";
 
 /**
- * A scenario mostly waits for its own sockets: a few beside each other fill that time, more would
+ * A scenario mostly waits for its own sockets: a few at the same time fill that time, more would
  * only compete.
  */
 const besideEachOther = 4;
 
-export async function runCommand({
-  args,
-  root,
-  version,
-}: {
-  args: string[];
-  root: string;
-  version: string;
-}): Promise<number> {
+export async function runCommand({ args, root, version }: Invocation): Promise<number> {
   const flags = parseRunFlags(args);
   if (flags === "help" || "wrong" in flags) return endEarly(flags, run);
   const paint = hasColour() ? colourPaint : plainPaint;
@@ -192,8 +184,7 @@ async function shareRun(
   pipeline: Kept,
   { version, root, file }: { version: string; root: string; file: string },
 ): Promise<void> {
-  const { collectShare } = await import("../share/share-file.ts");
-  const { writeShare, writtenText } = await import("./share-command.ts");
+  const { collectShare, writeShare, writtenText } = await import("../share/share-file.ts");
   const lines = await collectShare({
     ...pipeline,
     version,

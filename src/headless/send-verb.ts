@@ -146,7 +146,7 @@ async function sourceFor(
   );
 }
 
-/** Of more than so many, the ids are not looked up. */
+/** With more messages than this, the ids are not looked up. */
 const maxLookedUp = 100;
 
 async function sentMessages(hookyard: Connection, drafts: readonly Draft[]) {

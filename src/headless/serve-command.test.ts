@@ -20,17 +20,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { certificate } from "../../test/support/raw-receiver.ts";
 import { startReceiver } from "../../test/support/webhook-receiver.ts";
 import { program } from "../../test/support/program.ts";
-
-const freePorts = [
-  "--ingest-port",
-  "0",
-  "--ui-port",
-  "0",
-  "--endpoints-port",
-  "0",
-  "--endpoints-tls-port",
-  "0",
-];
+import { freePorts } from "../../test/support/free-ports.ts";
 
 let directory: string;
 const children: ChildProcess[] = [];

@@ -10,7 +10,7 @@ import { shownLines } from "../scenarios/report/text.ts";
 import { serve } from "./commands.ts";
 import { applyAtStart, readConfigFile, WrongConfig, type ConfigFile } from "./config-file.ts";
 import { joinRunning, startControl, whoHasData } from "./control.ts";
-import { endEarly } from "./flags.ts";
+import { endEarly, type Invocation } from "./flags.ts";
 import { openInspector } from "./open-inspector.ts";
 import {
   isLoopback,
@@ -21,15 +21,7 @@ import {
 } from "./serve-flags.ts";
 
 /** Returns the exit code. */
-export async function serveCommand({
-  args,
-  root,
-  version,
-}: {
-  args: string[];
-  root: string;
-  version: string;
-}): Promise<number> {
+export async function serveCommand({ args, root, version }: Invocation): Promise<number> {
   const first = parseServeFlags(args);
   if (first === "help" || "wrong" in first) return endEarly(first, serve);
   let config: ConfigFile | null;

@@ -4,20 +4,18 @@
  * the user, which it never touches.
  */
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { OpenError, PortTaken } from "../app-errors.ts";
 import { isProblem } from "../domain/problem.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
-import { collectShare, messagesIn, shareApi, shareBytes } from "../share/share-file.ts";
+import { collectShare, shareApi, writeShare, writtenText } from "../share/share-file.ts";
 import { defaultDataDirectory, openShare, share } from "./commands.ts";
-import { endEarly, readFlags, wholeNumber } from "./flags.ts";
+import { endEarly, readFlags, wholeNumber, type Invocation } from "./flags.ts";
 import { openInspector } from "./open-inspector.ts";
 
-type Host = { args: string[]; root: string; version: string };
-
-export async function shareCommand({ args, root, version }: Host): Promise<number> {
+export async function shareCommand({ args, root, version }: Invocation): Promise<number> {
   const read = readFlags(share, args);
   if (read === "help" || "wrong" in read) return endEarly(read, share);
   const [file, ...more] = read.positionals;
@@ -64,41 +62,6 @@ export async function shareCommand({ args, root, version }: Host): Promise<numbe
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-}
-
-type Written = { file: string; bytes: number; messages: number };
-
-/** Only its owner can read it: it holds what users sent. */
-export async function writeShare({
-  file,
-  lines,
-  root,
-  force,
-}: {
-  file: string;
-  lines: readonly string[];
-  root: string;
-  force: boolean;
-}): Promise<Written | { wrong: string }> {
-  const as = file.endsWith(".html") ? "html" : "hookyard";
-  const content = await shareBytes(lines, as, join(root, "out", "renderer"));
-  try {
-    writeFileSync(file, content, { mode: 0o600, flag: force ? "w" : "wx" });
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    return {
-      wrong:
-        code === "EEXIST"
-          ? `${file} already exists. --force replaces it.`
-          : `${file} cannot be written: ${message}`,
-    };
-  }
-  return { file, bytes: content.length, messages: messagesIn(lines) };
-}
-
-export function writtenText({ file, bytes, messages }: Written): string {
-  const count = (n: number): string => n.toLocaleString("en");
-  return `${file}: ${count(messages)} messages, ${count(bytes)} bytes.`;
 }
 
 /** Until a signal comes. */

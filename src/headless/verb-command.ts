@@ -59,7 +59,7 @@ function codeOf(error: unknown): number | null {
   return error instanceof CallRefused ? 1 : null;
 }
 
-/** From a terminal there is nothing to read: whoever sits there would wonder what it waits for. */
+/** Nothing is read from a terminal: its user would wonder what the command waits for. */
 async function readInput(): Promise<string> {
   if (process.stdin.isTTY) return "";
   const chunks: Buffer[] = [];

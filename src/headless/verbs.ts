@@ -1,5 +1,5 @@
 /**
- * The commands that ask the running Hookyard, and what they print. Each answers with its exit code;
+ * The commands that talk to the running Hookyard, and what they print. Each returns its exit code;
  * `verb-command.ts` runs them.
  */
 
@@ -19,14 +19,43 @@ import {
   type GoesOn,
 } from "../domain/message-filter.ts";
 import { startTimer } from "../engine/real-time.ts";
-import type * as commands from "./commands.ts";
+import * as commands from "./commands.ts";
 import { keptBeside, readConfigFile, WrongConfig } from "./config-file.ts";
 import type { Connection } from "./connect.ts";
 import { openInspector } from "./open-inspector.ts";
-import { WrongInput, type Asked } from "./verb-command.ts";
-import { detailsText, messageLine } from "./verb-texts.ts";
+import { WrongInput, type Asked, runVerb } from "./verb-command.ts";
+import { send } from "./send-verb.ts";
+import { inOneLine } from "../scenarios/file/members.ts";
 
-export async function messages(asked: Asked<typeof commands.messages>): Promise<number> {
+/** Null when no command has this name. */
+export async function runVerbNamed(name: string, args: readonly string[]): Promise<number | null> {
+  switch (name) {
+    case "apply":
+      return runVerb(commands.apply, args, apply);
+    case "send":
+      return runVerb(commands.send, args, send);
+    case "tail":
+      return runVerb(commands.tail, args, tail);
+    case "wait":
+      return runVerb(commands.wait, args, wait);
+    case "messages":
+      return runVerb(commands.messages, args, messages);
+    case "show":
+      return runVerb(commands.show, args, show);
+    case "clock":
+      return runVerb(commands.clock, args, clock);
+    case "retry":
+      return runVerb(commands.retry, args, retry);
+    case "reset":
+      return runVerb(commands.reset, args, reset);
+    case "open":
+      return runVerb(commands.open, args, open);
+    default:
+      return null;
+  }
+}
+
+async function messages(asked: Asked<typeof commands.messages>): Promise<number> {
   const { hookyard, values, print } = asked;
   const limit = Number(values.limit);
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= 200))
@@ -40,7 +69,7 @@ export async function messages(asked: Asked<typeof commands.messages>): Promise<
   const more =
     page.nextCursor === null
       ? ""
-      : `\n${page.totalCapped ? "More than " : ""}${page.total} in all. Go on with --cursor ${page.nextCursor}`;
+      : `\n${page.totalCapped ? "More than " : ""}${page.total} in all. Continue with --cursor ${page.nextCursor}`;
   print(
     page,
     page.items.length === 0 ? noneMatch(filter) : page.items.map(messageLine).join("\n") + more,
@@ -80,9 +109,9 @@ async function filterOf({
 }
 
 /**
- * Names with spaces need no quotes, as in the inspector: a name goes on while one that is stored does.
- * An operand such as `event:Order Completed`, of which the shell has removed the quotes, is one name
- * also when nothing has it yet, unless its first word is a name.
+ * Names with spaces need no quotes, as in the inspector: a name extends as far as a stored name
+ * does. An operand such as `event:Order Completed`, of which the shell has removed the quotes, is
+ * one name also when nothing has it yet, unless its first word is a name.
  */
 async function namesIn(
   text: string,
@@ -117,7 +146,7 @@ async function namesIn(
 
 const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
-export async function show({
+async function show({
   hookyard,
   positionals,
   print,
@@ -138,7 +167,7 @@ async function rowIdOf(hookyard: Connection, wanted: string): Promise<string> {
   return items.find(({ messageId }) => messageId === wanted)?.id ?? wanted;
 }
 
-export async function wait(asked: Asked<typeof commands.wait>): Promise<number> {
+async function wait(asked: Asked<typeof commands.wait>): Promise<number> {
   const { hookyard, values, print, say } = asked;
   const count = Number(values.count);
   if (!(Number.isInteger(count) && count >= 1 && count <= 10_000))
@@ -182,7 +211,7 @@ async function nearMisses({ hookyard, values, positionals }: Asked<typeof comman
 
 const maxTailed = 200;
 
-export async function tail(asked: Asked<typeof commands.tail>): Promise<number> {
+async function tail(asked: Asked<typeof commands.tail>): Promise<number> {
   const { hookyard, values, positionals, print, say } = asked;
   const count = values.count === undefined ? Infinity : Number(values.count);
   if (!(count >= 1) || (count !== Infinity && !Number.isInteger(count)))
@@ -213,7 +242,7 @@ export async function tail(asked: Asked<typeof commands.tail>): Promise<number> 
   return 0;
 }
 
-export async function clock({
+async function clock({
   hookyard,
   positionals: [action, value, ...more],
   print,
@@ -266,7 +295,7 @@ function moved(
   }
 }
 
-export async function retry({
+async function retry({
   hookyard,
   values,
   positionals,
@@ -296,11 +325,7 @@ export async function retry({
   return 0;
 }
 
-export async function reset({
-  hookyard,
-  values,
-  print,
-}: Asked<typeof commands.reset>): Promise<number> {
+async function reset({ hookyard, values, print }: Asked<typeof commands.reset>): Promise<number> {
   const what = values.everything ? "everything" : "messages";
   print(
     await hookyard.call("pipeline.reset", { what }),
@@ -309,7 +334,7 @@ export async function reset({
   return 0;
 }
 
-export async function apply({
+async function apply({
   hookyard,
   values,
   print,
@@ -338,7 +363,7 @@ export async function apply({
   return 0;
 }
 
-export async function open({
+async function open({
   hookyard: { uiUrl, token, ...hookyard },
   print,
   say,
@@ -349,3 +374,65 @@ export async function open({
   print({ url: uiUrl }, `${uiUrl} is open in the browser.`);
   return 0;
 }
+
+// Messages as lines for a terminal. Names, ids and bodies come from outside: what could move the
+// cursor or colour the text is written as an escape.
+
+type Details = AnswerOf<"messages.get">;
+type Summary = Pick<
+  Details,
+  | "id"
+  | "state"
+  | "type"
+  | "event"
+  | "userId"
+  | "anonymousId"
+  | "receivedAt"
+  | "reason"
+  | "attempts"
+>;
+
+function messageLine(message: Summary): string {
+  const { id, state, receivedAt, reason, attempts } = message;
+  const made = attempts === 0 ? "" : `  ${attempts} ${attempts === 1 ? "attempt" : "attempts"}`;
+  const why = reason === null ? "" : `  ${inOneLine(reason)}`;
+  return `${receivedAt}  ${id}  ${state.padEnd(9)}  ${nameOf(message)}${made}${why}`;
+}
+
+function nameOf({ type, event, userId, anonymousId }: Summary): string {
+  const user = userId ?? anonymousId;
+  const name = event === null ? "" : ` ${inOneLine(event)}`;
+  return `${type ?? "unknown"}${name}${user === null ? "" : ` · ${inOneLine(user)}`}`;
+}
+
+const shownBody = 200;
+
+function detailsText(message: Details, names: ReadonlyMap<string, string>): string {
+  const name = (id: string): string => inOneLine(names.get(id) ?? id);
+  const lines = [messageLine(message), `  messageId  ${inOneLine(message.messageId)}`];
+  if (message.detail !== null) lines.push(`  why        ${inOneLine(message.detail)}`);
+  for (const warning of message.warnings) lines.push(`  warning    ${inOneLine(warning)}`);
+  for (const { destinationId, routed, detail } of message.decisions)
+    lines.push(
+      `  ${routed ? "routed to " : "not sent to"} ${name(destinationId)}: ${plain(detail)}`,
+    );
+  for (const { id, destinationId, state, attempts, nextAttemptAt } of message.deliveries) {
+    const next = nextAttemptAt === null ? "" : `, next round at ${nextAttemptAt}`;
+    lines.push(`  ${id} → ${name(destinationId)}: ${state}${next}`);
+    for (const { round, webhookUrl, startedAt, durationMs, outcome, error, response } of attempts) {
+      const result = response === null ? outcome : String(response.status);
+      lines.push(
+        `    ${startedAt}  round ${round}  ${result}  ${Math.round(durationMs)} ms  ${inOneLine(webhookUrl)}`,
+      );
+      if (error !== null) lines.push(`      ${plain(error.message)}`);
+      const body = response?.body;
+      if (typeof body === "string" && body !== "" && outcome !== "success")
+        lines.push(`      answered ${JSON.stringify(body.slice(0, shownBody))}`);
+    }
+  }
+  return lines.join("\n");
+}
+
+/** Sentences of our own, which may name things from outside. */
+const plain = (text: string): string =>
+  text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (character) => JSON.stringify(character).slice(1, -1));

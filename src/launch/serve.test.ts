@@ -4,17 +4,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, expect, test } from "vitest";
 import { root } from "./build.ts";
-
-const freePorts = [
-  "--ingest-port",
-  "0",
-  "--ui-port",
-  "0",
-  "--endpoints-port",
-  "0",
-  "--endpoints-tls-port",
-  "0",
-];
+import { freePorts } from "../../test/support/free-ports.ts";
 
 const groups: number[] = [];
 afterEach(() => {

@@ -9,19 +9,9 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { freePorts } from "../../test/support/free-ports.ts";
 
 const start = fileURLToPath(new URL("./start.ts", import.meta.url));
-const freePorts = [
-  "--ingest-port",
-  "0",
-  "--ui-port",
-  "0",
-  "--endpoints-port",
-  "0",
-  "--endpoints-tls-port",
-  "0",
-];
-
 /** In a group of its own, which ends with the test, whatever comes of it. */
 function spawnStart(
   flags: string[],

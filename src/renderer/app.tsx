@@ -34,7 +34,8 @@ import { usePlace, type View } from "./stores/place.ts";
 import { usePresenter } from "./stores/presenter.ts";
 import { fiveMinutes, openStory, useStory } from "./stores/story.ts";
 import { useUndoKeys } from "./stores/undo.ts";
-import { type CallError, listenToRefusals } from "./transport/transport.ts";
+import { listenToRefusals } from "./transport/transport.ts";
+import type { CallError } from "./transport/call-error.ts";
 
 const viewsOf: Record<View, () => ReactNode> = {
   live: LiveView,

@@ -28,13 +28,7 @@ type Scenarios = {
 
 type Run = ScenarioRunAnswer & { end: AbortController; ended: Promise<void> };
 
-export function createScenarios({
-  directory,
-  own,
-  start,
-  onChange,
-  report,
-}: {
+type Options = {
   /** Of those that come with Hookyard; null when there are none. */
   directory: string | null;
   /** The pipeline that messages are recorded from. */
@@ -42,26 +36,16 @@ export function createScenarios({
   start: StartPipeline;
   onChange: (runId: string) => void;
   report: (error: unknown) => void;
-}): Scenarios {
-  /** Oldest first. */
-  const runs = new Map<string, Run>();
-  let next = 1;
+};
 
+export function createScenarios(options: Options): Scenarios {
+  const { directory, own, start } = options;
+  const runs = createRuns(options);
   /** Pipelines that answer a call, beside those of runs. */
   let answering = 0;
 
-  const answer = ({ id, report }: Run): ScenarioRunAnswer => ({ id, report });
-  const underWay = (): Run[] => [...runs.values()].filter((run) => run.report.state === "running");
-
-  function forgetOld(): void {
-    for (const { id, report } of runs.values()) {
-      if (runs.size < maxKept) return;
-      if (report.state !== "running") runs.delete(id);
-    }
-  }
-
   const tooMany = (): Problem | null =>
-    underWay().length + answering < maxRunning
+    runs.countRunning() + answering < maxRunning
       ? null
       : conflict(
           "too_many_runs",
@@ -80,46 +64,15 @@ export function createScenarios({
   }
 
   const handlers: Scenarios["handlers"] = {
+    ...runs.handlers,
     "scenarios.list": async () => ({ items: directory === null ? [] : await readyIn(directory) }),
     "scenarios.check": ({ text }) => check(text),
 
     "scenarios.run": async ({ text, file, seed }) => {
       const { forServing, readScenario } = await import("./file/read-scenario.ts");
-      const { runRead, reportToBe } = await import("./run/run-scenario.ts");
-      const refused = tooMany();
-      if (refused !== null) return refused;
-      forgetOld();
-      const read = readScenario(text, forServing);
-      const id = `run_${String(next).padStart(9, "0")}`;
-      next += 1;
-      const end = new AbortController();
-      const run: Run = {
-        id,
-        report: reportToBe({ read, file, seed }),
-        end,
-        ended: Promise.resolve(),
-      };
-      const onReport = (report: Run["report"]): void => {
-        run.report = report;
-        onChange(id);
-      };
-      run.ended = runRead({ read, file, seed, start, signal: end.signal, onReport }).then(
-        onReport,
-        (error: unknown) => {
-          if (end.signal.aborted) return;
-          report(error);
-          onReport({
-            ...run.report,
-            state: "unusable",
-            problems: [
-              { line: 1, column: 1, message: `The scenario could not be run: ${String(error)}` },
-            ],
-          });
-        },
-      );
-      runs.set(id, run);
-      onChange(id);
-      return answer(run);
+      const runner = await import("./run/run-scenario.ts");
+      // Counted and started in one turn of the event loop.
+      return tooMany() ?? runs.add({ read: readScenario(text, forServing), file, seed }, runner);
     },
 
     "scenarios.record": (input) =>
@@ -139,7 +92,36 @@ export function createScenarios({
         const { whatIf } = await import("./what-if/what-if.ts");
         return whatIf({ ...input, own, start });
       }),
+  };
 
+  return {
+    handlers,
+    async text(file) {
+      const all = directory === null ? [] : await readyIn(directory);
+      return all.find((each) => each.file === file)?.text ?? null;
+    },
+    stop: runs.stop,
+  };
+}
+
+type Runner = typeof import("./run/run-scenario.ts");
+
+/** The runs that can still be read: those in progress, and the newest that have ended. */
+function createRuns({ start, onChange, report }: Pick<Options, "start" | "onChange" | "report">) {
+  /** Oldest first. */
+  const runs = new Map<string, Run>();
+  let next = 1;
+
+  const answer = ({ id, report }: Run): ScenarioRunAnswer => ({ id, report });
+
+  function forgetOld(): void {
+    for (const { id, report } of runs.values()) {
+      if (runs.size < maxKept) return;
+      if (report.state !== "running") runs.delete(id);
+    }
+  }
+
+  const handlers: HandlersOf<"scenarioRuns"> = {
     "scenarioRuns.list": () => ({ items: [...runs.values()].map(answer).toReversed() }),
     "scenarioRuns.get": ({ id }) => {
       const run = runs.get(id);
@@ -157,11 +139,37 @@ export function createScenarios({
 
   return {
     handlers,
-    async text(file) {
-      const all = directory === null ? [] : await readyIn(directory);
-      return all.find((each) => each.file === file)?.text ?? null;
+    countRunning: (): number =>
+      [...runs.values()].filter(({ report }) => report.state === "running").length,
+    /** Starts one. */
+    add(
+      of: Pick<Parameters<Runner["runRead"]>[0], "read" | "file" | "seed">,
+      { runRead, reportToBe }: Pick<Runner, "runRead" | "reportToBe">,
+    ): ScenarioRunAnswer {
+      forgetOld();
+      const id = `run_${String(next).padStart(9, "0")}`;
+      next += 1;
+      const end = new AbortController();
+      const run: Run = { id, report: reportToBe(of), end, ended: Promise.resolve() };
+      const onReport = (report: Run["report"]): void => {
+        run.report = report;
+        onChange(id);
+      };
+      run.ended = runRead({ ...of, start, signal: end.signal, onReport }).then(
+        onReport,
+        (error: unknown) => {
+          if (end.signal.aborted) return;
+          report(error);
+          const message = `The scenario could not be run: ${String(error)}`;
+          const problems = [{ line: 1, column: 1, message }];
+          onReport({ ...run.report, state: "unusable", problems });
+        },
+      );
+      runs.set(id, run);
+      onChange(id);
+      return answer(run);
     },
-    async stop() {
+    async stop(): Promise<void> {
       for (const { end } of runs.values()) end.abort();
       await Promise.all([...runs.values()].map(({ ended }) => ended));
     },

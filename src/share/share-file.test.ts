@@ -418,7 +418,7 @@ describe("a share file", () => {
       [[head, "{}", row, details], "it has no about.get"],
       [[head, `{"__proto__":{"about.get":{}}}`, row, details], "it has no about.get"],
       [[head, answers.replace('"deliveries":', '"x":'), row, details], "stats.get is wrong"],
-      [[head, answers, '{"id":"msg_000000001"}', details], "message 1 is no JSON"],
+      [[head, answers, '{"id":"msg_000000001"}', details], "message 1 is not JSON"],
       [[head.replace('"messages":1', '"messages":1e9'), answers, row, details], "it ends before"],
     ] as const)
       expect(stranger([...lines]), why).toMatchObject({

@@ -5,7 +5,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
@@ -306,4 +306,39 @@ function sharePage(compressed: Uint8Array, directory: string): string {
 </body>
 </html>
 `;
+}
+
+type Written = { file: string; bytes: number; messages: number };
+
+/** Only its owner can read it: it holds what users sent. */
+export async function writeShare({
+  file,
+  lines,
+  root,
+  force,
+}: {
+  file: string;
+  lines: readonly string[];
+  root: string;
+  force: boolean;
+}): Promise<Written | { wrong: string }> {
+  const as = file.endsWith(".html") ? "html" : "hookyard";
+  const content = await shareBytes(lines, as, join(root, "out", "renderer"));
+  try {
+    writeFileSync(file, content, { mode: 0o600, flag: force ? "w" : "wx" });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return {
+      wrong:
+        code === "EEXIST"
+          ? `${file} already exists. --force replaces it.`
+          : `${file} cannot be written: ${message}`,
+    };
+  }
+  return { file, bytes: content.length, messages: messagesIn(lines) };
+}
+
+export function writtenText({ file, bytes, messages }: Written): string {
+  const count = (n: number): string => n.toLocaleString("en");
+  return `${file}: ${count(messages)} messages, ${count(bytes)} bytes.`;
 }

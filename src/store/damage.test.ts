@@ -15,13 +15,12 @@ import {
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { OpenError } from "../app-errors.ts";
 import type { Store } from "../engine/store-ports.ts";
 import { checkOf, faultsIn, startCheck } from "./integrity.ts";
 import { markerName, readMarker, removeMarker, writeMarker } from "./marker.ts";
 import { dataFileName } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
-import { openFilesIn, openTestStore, request, temporaryDirectory } from "./store.fixture.ts";
+import { openTestStore, request, temporaryDirectory, refusal } from "./store.fixture.ts";
 
 const pageSize = 4096;
 
@@ -56,22 +55,6 @@ function killed(): string {
   const data = temporaryDirectory();
   for (const name of readdirSync(running)) copyFileSync(join(running, name), join(data, name));
   return data;
-}
-
-/**
- * A refusal leaves nothing open. SQLite keeps a file open for as long as others of the process have
- * locks on it.
- */
-function refusal(data: string): string {
-  const before = openFilesIn(data);
-  try {
-    openStore(data).close();
-  } catch (error) {
-    expect(error).toBeInstanceOf(OpenError);
-    if (before.length === 0) expect(openFilesIn(data)).toEqual([]);
-    return (error as Error).message;
-  }
-  throw new Error("it was opened");
 }
 
 const fileOf = (data: string): string => join(data, dataFileName);

@@ -95,7 +95,8 @@ export class StoreHealth {
   }
 
   get trouble(): Problem | null {
-    return storeFailure(this.#moved ?? this.#damage ?? this.#failing);
+    const error = this.#moved ?? this.#damage ?? this.#failing;
+    return error === null ? null : storeFailure(error);
   }
 
   note(error: unknown): void {

@@ -81,15 +81,17 @@ export function createMessageQueries(sources: Sources): MessageQueries {
     const rows = db.prepare<unknown[], MessageRow>(
       `SELECT * FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND ${sql}`,
     );
-    return (ids: number[]): MessageRow[] =>
-      rows
+    return (ids: number[]): MessageRow[] => {
+      const carries = text.carrying([...words, ...without]);
+      return rows
         .all(JSON.stringify(ids), ...values)
         .filter(
           (row) =>
-            words.every((word) => text.carries(row, word)) &&
-            !without.some((word) => text.carries(row, word)),
+            words.every((word) => carries(row, word)) &&
+            !without.some((word) => carries(row, word)),
         )
         .sort((a, b) => b.id - a.id);
+    };
   }
 
   async function page(

@@ -7,12 +7,16 @@ import type {
   MessageDetails,
   MessageSummary,
 } from "../engine/ports.ts";
-import type { Decision, FilteredDecision, MappingDecision } from "../engine/route/decision.ts";
+import type {
+  Decision,
+  FilteredDecision,
+  MappingDecision,
+  PlanViolation,
+} from "../engine/route/decision.ts";
 import { messageStateAt, outcomeAt, shapeAt, stateCode, typeAt } from "./codes.ts";
 import { createDeliveryReader } from "./delivery-reader.ts";
 import { deliveriesOfMessage, type MappedRequests } from "./mapped-requests.ts";
 import { memberPath } from "../domain/member-path.ts";
-import type { PlanViolation } from "../domain/tracking-plan.ts";
 import type { Db } from "./transactions.ts";
 
 export type MessageRow = {

@@ -18,6 +18,8 @@ import type { Db } from "./transactions.ts";
 /** Requests, and bytes of requests, that are searched between two turns of the event loop. */
 const requestsPerTurn = 1000;
 const bytesPerTurn = 4 * 1024 * 1024;
+/** Bytes that are searched in the time in which a message is asked for a word. */
+const bytesOfQuestion = 32;
 
 type SearchedRequest = { id: number; first_message: number; messages: number; size: number };
 
@@ -41,7 +43,8 @@ export type TextSearch = {
     before: number,
     spent: { bytes: number },
   ): AsyncGenerator<number[]>;
-  carries(row: MessageRow, word: Word): boolean;
+  /** Whether a row carries one of these words; to be asked of rows that are read together. */
+  carrying(words: readonly Word[]): (row: MessageRow, word: Word) => boolean;
 };
 
 type Sources = {
@@ -72,14 +75,22 @@ export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources
   const isMapped = (id: number, wanted: RegExp): boolean =>
     mapped.bodiesOf(id).some((body) => wanted.test(body.toString("utf8")));
 
-  /** Whether a list shows the word in the row of the message. */
-  const isShown = ({ kind, facts: test }: Word, id: number): boolean =>
-    kind(kinds.of(id)) || test(Math.floor(id / blockSize))?.(id % blockSize) === true;
+  /** Whether a list shows the word in the row of a message. Each block is asked once. */
+  function showing(word: Word): (id: number) => boolean {
+    let block = -1;
+    let test: ReturnType<FactsTest> = null;
+    return (id) => {
+      const number = Math.floor(id / blockSize);
+      if (number !== block) [block, test] = [number, word.facts(number)];
+      return word.kind(kinds.of(id)) || test?.(id % blockSize) === true;
+    };
+  }
 
   /** Those of some messages of one request that carry every word. */
   function carryAll(ids: number[], words: readonly Word[], body: string, bytes: Buffer): number[] {
+    const shown = words.map(showing);
     const open = ids
-      .map((id) => ({ id, missing: words.filter((word) => !isShown(word, id)) }))
+      .map((id) => ({ id, missing: words.filter((_, place) => shown[place]?.(id) !== true) }))
       .toReversed();
     const [first, last] = [open[0]?.id ?? 0, open.at(-1)?.id ?? 0];
     const rest = new Set(open.flatMap(({ missing }) => missing));
@@ -136,7 +147,7 @@ export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources
             named.splice(0, upToHere.length);
             if (carrying.length > 0 || upToHere.length > 0)
               yield [...new Set([...upToHere, ...carrying])].sort((a, b) => b - a);
-            bytes += size;
+            bytes += size + shown.length * words.length * bytesOfQuestion;
             spent.bytes += size;
           }
           if (bytes > bytesPerTurn) {
@@ -150,14 +161,20 @@ export function createTextSearch({ db, mapped, postings, kinds, facts }: Sources
       yield named;
     },
 
-    carries(row, word) {
-      if (isShown(word, row.id)) return true;
-      const body = bodyOf.get(row.request_id);
-      if (body !== undefined && carriesText(row, body, word.pattern)) return true;
-      return (
-        payloadsFrom(row.id, row.id + 1).some((payload) => isSent(payload, word.pattern)) ||
-        isMapped(row.id, word.pattern)
-      );
+    carrying(words) {
+      const shown = new Map(words.map((word) => [word, showing(word)]));
+      let request = -1;
+      let body: Buffer | undefined;
+      return (row, word) => {
+        if (shown.get(word)?.(row.id) === true) return true;
+        if (row.request_id !== request)
+          [request, body] = [row.request_id, bodyOf.get(row.request_id)];
+        if (body !== undefined && carriesText(row, body, word.pattern)) return true;
+        return (
+          payloadsFrom(row.id, row.id + 1).some((payload) => isSent(payload, word.pattern)) ||
+          isMapped(row.id, word.pattern)
+        );
+      };
     },
   };
 }

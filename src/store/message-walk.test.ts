@@ -160,3 +160,30 @@ test("a destination's messages are found alone and in batches, newest first, wha
   expect(left).toBeLessThan(3000);
   await expectAll(5001 - left);
 });
+
+test("words are looked for among two thousand event names almost as quickly as among one", async () => {
+  const stored = (eventOf: (n: number) => string) => {
+    const { store } = openTestStore();
+    store.commit([
+      request(Array.from({ length: 2000 }, (_, n) => ({ event: eventOf(n), text: "{}" }))),
+    ]);
+    return store;
+  };
+  const [many, one] = [stored((n) => `Event ${n}`), stored(() => "Event")];
+  const cpuOf = async (store: typeof many, filter: MessageFilter): Promise<number> => {
+    const before = process.cpuUsage();
+    await store.messages(filter, 10, null);
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  const words = ["zero", "one", "two", "three"];
+  for (const filter of [{ search: words }, { not: { search: words } }]) {
+    const ratios: number[] = [];
+    for (let pair = 0; pair < 3; pair += 1)
+      ratios.push((await cpuOf(many, filter)) / (await cpuOf(one, filter)));
+    expect(Math.min(...ratios)).toBeLessThan(4);
+  }
+  expect((await many.messages({ search: ["event", "1999"] }, 10, null)).items).toMatchObject([
+    { event: "Event 1999" },
+  ]);
+});

@@ -19,7 +19,7 @@ type Condition = { sql: string; values: (string | number)[] };
 /** `members`: of how many members of the filter it is made. */
 type RowCondition = Condition & { members: number };
 
-type Word = Parameters<TextSearch["carries"]>[1];
+type Word = ReturnType<TextSearch["words"]>[number];
 
 export type Walk = {
   /** Ids before one, newest first. `spent` grows with the bytes that were searched. */

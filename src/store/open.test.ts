@@ -25,6 +25,7 @@ import {
   request,
   temporaryDirectory,
   type TestStore,
+  refusal,
 } from "./store.fixture.ts";
 
 const ourId = 0x484b5944;
@@ -55,22 +56,6 @@ function bytesIn(directory: string): Record<string, string> {
   return Object.fromEntries(
     contents.map(([name, bytes]) => [name, createHash("sha256").update(bytes).digest("hex")]),
   );
-}
-
-/**
- * A refusal leaves nothing open. SQLite keeps a file open for as long as others of the process have
- * locks on it.
- */
-function refusal(data: string): string {
-  const before = openFilesIn(data);
-  try {
-    openStore(data).close();
-  } catch (error) {
-    expect(error).toBeInstanceOf(OpenError);
-    if (before.length === 0) expect(openFilesIn(data)).toEqual([]);
-    return (error as Error).message;
-  }
-  throw new Error("it was opened");
 }
 
 /** root becomes another user below, who may have no way into root's own temporary directory. */

@@ -19,7 +19,7 @@ import { groupTraits, identityKindAt } from "./profile-store.ts";
 import type { Page } from "../engine/ports.ts";
 
 /**
- * Identities, steps of the history and the like that one profile is shown with: more than anybody
+ * Identities, traits, steps of the history and the like that one profile is shown with: more than anybody
  * reads.
  */
 const shown = 1000;
@@ -33,7 +33,7 @@ type Reading = Pick<ProfileStore, "facts" | "profileDetails" | "profiles" | "sou
 
 export function createProfileQueries(db: Db): Reading {
   const traitsOf = db.prepare<[number], TraitRow>(
-    "SELECT name, value, at, message_id AS messageId FROM profile_traits WHERE profile_id = ? ORDER BY name",
+    `SELECT name, value, at, message_id AS messageId FROM profile_traits WHERE profile_id = ? ORDER BY name LIMIT ${shown}`,
   );
   const firstTraits = db.prepare<[number], TraitRow>(
     `SELECT name, value, at, message_id AS messageId FROM profile_traits WHERE profile_id = ? ORDER BY name LIMIT ${listedTraits}`,

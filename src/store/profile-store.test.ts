@@ -157,6 +157,25 @@ test("each trait of a group is as its newest message says, and gone with null", 
   expect([group(ada)?.map(({ at }) => at), group(bob)?.map(({ at }) => at)]).toEqual([[6, 6], [5]]);
 });
 
+test("of a group's traits, 131,072 characters are kept: those that were sent last", () => {
+  const { store } = filled();
+  const ada = store.createProfile(1, null);
+  for (const [place, name] of ["a", "b", "c"].entries())
+    store.putGroup(ada, "acme", { [name]: "x".repeat(60_000), [`${name}2`]: 1 }, 5 + place);
+  const [group] = store.profileDetails(ada)?.groups ?? [];
+  expect(Object.keys(group?.traits ?? {}).toSorted()).toEqual(["b", "b2", "c", "c2"]);
+});
+
+test("a profile is shown with its first thousand traits", () => {
+  const { store } = filled();
+  const ada = store.createProfile(1, null);
+  const names = Array.from({ length: 1001 }, (_, n) => `trait${String(n).padStart(4, "0")}`);
+  for (const name of names) store.putTrait(ada, name, 1, 1, 1 as MessageRowId);
+  const { traits = {}, traitList = [] } = store.profileDetails(ada) ?? {};
+  expect(traitList.map(({ name }) => name)).toEqual(names.slice(0, 1000));
+  expect(Object.keys(traits)).toEqual(names.slice(0, 1000));
+});
+
 describe("two profiles merged", () => {
   test("are one with everything of both, and of each trait the newer value", () => {
     const { one, store, make } = filled();

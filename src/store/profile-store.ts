@@ -179,13 +179,23 @@ export function createProfileStore(db: Db, bodies: RequestBodies): Building {
 /** Each member with its own time, so that an older message does not bring back an older value. */
 type GroupTraits = Record<string, [value: Json, at: number]>;
 
+/** Each call of a group writes all of its traits again. */
+const maxGroupTraits = 131_072;
+
 function mergedGroupTraits(before: string | undefined, traits: JsonObject, at: number): string {
   const known = new Map(
     Object.entries(before === undefined ? {} : (JSON.parse(before) as GroupTraits)),
   );
   for (const [name, value] of Object.entries(traits))
     if (at >= (known.get(name)?.[1] ?? -Infinity)) known.set(name, [value, at]);
-  return JSON.stringify(Object.fromEntries(known));
+  const text = JSON.stringify(Object.fromEntries(known));
+  if (text.length <= maxGroupTraits) return text;
+  // Those that were sent last stay.
+  let length = 0;
+  const kept = [...known]
+    .toSorted(([, [, a]], [, [, b]]) => b - a)
+    .filter((member) => (length += JSON.stringify(member).length) <= maxGroupTraits);
+  return JSON.stringify(Object.fromEntries(kept));
 }
 
 export function groupTraits(text: string): JsonObject {

@@ -46,7 +46,7 @@ export function openStore(data: string, inThread = false): Store {
 
 export function createStore({ db, health, close }: OpenedDatabase, inThread = false): Store {
   const checkpoints = inThread && !db.memory ? new Checkpoints(db) : null;
-  const transactions = new Transactions(db, () => checkpoints?.begin());
+  const transactions = new Transactions(db, checkpoints);
   const kinds = new MessageKinds(db, transactions);
   const facts = new MessageFacts(db, transactions);
   const counts = new Counts(db, kinds, facts, transactions);

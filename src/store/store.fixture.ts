@@ -17,7 +17,8 @@ import type { StoreHealth } from "./health.ts";
 import { openDatabase } from "./open.ts";
 import type { OpenedDatabase } from "./open.ts";
 import type { Db } from "./transactions.ts";
-import { createStore } from "./sqlite-store.ts";
+import { createStore, openStore } from "./sqlite-store.ts";
+import { OpenError } from "../app-errors.ts";
 
 export function temporaryDirectory(parent = tmpdir()): string {
   const path = mkdtempSync(join(parent, "hookyard-store-"));
@@ -218,4 +219,20 @@ export function tables({ db }: TestStore): Record<string, unknown[]> {
 /** Counts are those of the rows, and no row belongs to something that is not there. */
 export function expectConsistent(db: Db): void {
   expect(inconsistenciesIn(db)).toEqual([]);
+}
+
+/**
+ * A refusal leaves nothing open. SQLite keeps a file open for as long as others of the process have
+ * locks on it.
+ */
+export function refusal(data: string): string {
+  const before = openFilesIn(data);
+  try {
+    openStore(data).close();
+  } catch (error) {
+    expect(error).toBeInstanceOf(OpenError);
+    if (before.length === 0) expect(openFilesIn(data)).toEqual([]);
+    return (error as Error).message;
+  }
+  throw new Error("it was opened");
 }

@@ -18,14 +18,14 @@ export type Cache = {
 
 export class Transactions {
   readonly #inTransaction;
-  readonly #onEnd;
+  readonly #checkpoints;
   readonly #reloads: (() => void)[] = [];
   /** What changed in the innermost open transaction, in this order; null when none is open. */
   #changed: Set<Cache> | null = null;
 
-  /** `onEnd` is called after each transaction. */
-  constructor(db: Db, onEnd: () => void = () => {}) {
-    this.#onEnd = onEnd;
+  /** A checkpoint may begin after each transaction. */
+  constructor(db: Db, checkpoints: { begin(): void } | null = null) {
+    this.#checkpoints = checkpoints;
     this.#inTransaction = db.transaction((write: () => unknown) => write());
   }
 
@@ -47,7 +47,7 @@ export class Transactions {
       throw error;
     } finally {
       this.#changed = outer;
-      if (outer === null) this.#onEnd();
+      if (outer === null) this.#checkpoints?.begin();
     }
   }
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { AnswerOf, CallName, InputOf } from "../contract/contract.ts";
 import type { ScenarioExpectationResult, ScenarioReport } from "../contract/scenarios.ts";
 import type { Json } from "../domain/json.ts";
-import { checkScenario, type ReadScenario, readScenario } from "../scenarios/file/read-scenario.ts";
+import { checkScenario, readScenario } from "../scenarios/file/read-scenario.ts";
 import type {
   AdvanceInput,
   ChangeInput,
@@ -14,6 +14,7 @@ import type {
   PostInput,
   ScenarioInput,
   SendInput,
+  ReadScenario,
 } from "../scenarios/file/scenario-schema.ts";
 import type { Path } from "../scenarios/file/yaml-places.ts";
 import { failureLines } from "../scenarios/report/text.ts";

@@ -298,7 +298,9 @@ describe("what comes from outside is data", () => {
     );
   });
 
-  test("10,000 traits are one user's, and the list stays small", async ({ start }) => {
+  test("of a user with 10,000 traits the first thousand are shown, and the list stays small", async ({
+    start,
+  }) => {
     const app = await shop(start);
     // As many as fit into a message, five times.
     for (const part of "abcde") {
@@ -306,8 +308,8 @@ describe("what comes from outside is data", () => {
       await app.ingest("/v1/identify", { userId: "ada", traits });
     }
     const profile = await profileOf(app, "ada");
-    expect(profile.traitList).toHaveLength(10_000);
-    expect(Object.keys(profile.traits)).toHaveLength(10_000);
+    expect(profile.traitList).toHaveLength(1000);
+    expect(Object.keys(profile.traits)).toHaveLength(1000);
     const listed = (await app.call("profiles.list", {})).items[0];
     expect(Object.keys(listed?.traits ?? {})).toHaveLength(100);
     expect((await app.call("profiles.seen", {})).traits.length).toBeLessThanOrEqual(1000);

@@ -2,41 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { startIngestApp } from "../support/ingest-app.ts";
-
-const order = {
-  type: "object",
-  properties: {
-    orderId: { type: "string", pattern: "^o_\\d+$" },
-    total: { type: "number", minimum: 0 },
-    currency: { enum: ["EUR", "USD"] },
-    items: { type: "array", items: { type: "object", properties: { sku: { type: "string" } } } },
-  },
-  required: ["orderId", "total"],
-};
-const schemas = {
-  "Order Completed": order,
-  identify: { properties: { email: { format: "email" } } },
-};
-
-const bought = (properties: object, more: object = {}) => ({
-  type: "track" as const,
-  userId: "ada",
-  event: "Order Completed",
-  properties,
-  ...more,
-});
-
-async function withPlan(plan: object) {
-  const app = await startIngestApp({ source: { plan } });
-  return {
-    ...app,
-    async outcome(message: object) {
-      await app.send("/v1/batch", { batch: [message] });
-      const { items } = await app.call("messages.list", { limit: 1 });
-      return app.call("messages.get", { id: items[0]?.id ?? "" });
-    },
-  };
-}
+import { schemas, bought, withPlan } from "../support/tracking-plan.ts";
 
 describe("a plan is read from", () => {
   const rule = (properties: object) => ({
@@ -248,7 +214,7 @@ describe("a plan is refused", () => {
     [
       "with an invalid schema",
       { Bought: { type: "any" } },
-      "The rule for Bought is no valid JSON Schema",
+      "The rule for Bought is not a valid JSON Schema",
     ],
     [
       "with a remote reference",

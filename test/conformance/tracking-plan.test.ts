@@ -2,45 +2,11 @@
 
 import { describe, expect, test } from "vitest";
 import { start as startTesting } from "../../src/testing/testing.ts";
-import { startIngestApp } from "../support/ingest-app.ts";
+import { schemas, bought, withPlan } from "../support/tracking-plan.ts";
 
-const order = {
-  type: "object",
-  properties: {
-    orderId: { type: "string", pattern: "^o_\\d+$" },
-    total: { type: "number", minimum: 0 },
-    currency: { enum: ["EUR", "USD"] },
-    items: { type: "array", items: { type: "object", properties: { sku: { type: "string" } } } },
-  },
-  required: ["orderId", "total"],
-};
-const schemas = {
-  "Order Completed": order,
-  identify: { properties: { email: { format: "email" } } },
-};
-
-const bought = (properties: object, more: object = {}) => ({
-  type: "track" as const,
-  userId: "ada",
-  event: "Order Completed",
-  properties,
-  ...more,
-});
 const properties = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, { type: "string" }]));
 const good = { orderId: "o_1", total: 12.5, currency: "EUR", items: [{ sku: "a" }] };
-
-async function withPlan(plan: object) {
-  const app = await startIngestApp({ source: { plan } });
-  return {
-    ...app,
-    async outcome(message: object) {
-      await app.send("/v1/batch", { batch: [message] });
-      const { items } = await app.call("messages.list", { limit: 1 });
-      return app.call("messages.get", { id: items[0]?.id ?? "" });
-    },
-  };
-}
 
 describe("a message is checked against the rule for its event", () => {
   test.each<[string, object, [string, string][]]>([

@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
-import { checks, runCheck, type CheckReport } from "../../src/check/run-check.ts";
+import { checks, runCheck } from "../../src/check/run-check.ts";
+import type { CheckReport } from "../../src/check/outcome.ts";
 
 const page = readFileSync(new URL("../../docs/check.md", import.meta.url), "utf8");
 

@@ -103,6 +103,7 @@ describe("the clock bar", () => {
     expect(await page.locator(":focus").textContent()).toBe("Cancel");
     await page.keyboard.press("Enter");
     await frame.advancing.waitFor({ state: "detached" });
+    expect(await page.locator(":focus").getAttribute("title")).toBe("Advance the clock by 4 h");
     expect(await inspector.call("clock.get", {})).toMatchObject({ advance: null });
     await expect.poll(() => frame.now()).toBe(stands);
     await receiver.stop();
@@ -131,6 +132,8 @@ describe("the clock bar", () => {
     await expect.poll(() => frame.now()).toBe(before + 60 * minute);
     await frame.advance.filter({ hasText: "1 h" }).click();
     await expect.poll(() => frame.now()).toBe(before + 120 * minute);
+    await palettePage(page).run("Advance the clock 1 m");
+    await expect.poll(() => frame.now()).toBe(before + 121 * minute);
     await palettePage(page).run("Run until nothing is due");
     await live.row(/expired/).waitFor();
     await frame.step.filter({ hasText: "Nothing is due" }).waitFor();

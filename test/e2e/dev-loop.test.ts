@@ -21,17 +21,7 @@ import { composerPage } from "./pages/composer.ts";
 import { framePage } from "./pages/frame.ts";
 import { openGuarded } from "./support/guarded-page.ts";
 import { test } from "./support/inspector-test.ts";
-
-const freePorts = [
-  "--ingest-port",
-  "0",
-  "--ui-port",
-  "0",
-  "--endpoints-port",
-  "0",
-  "--endpoints-tls-port",
-  "0",
-];
+import { freePorts } from "../support/free-ports.ts";
 
 const copies: string[] = [];
 const running: ChildProcess[] = [];

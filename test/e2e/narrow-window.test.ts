@@ -74,6 +74,82 @@ describe("in a narrow window", () => {
   });
 });
 
+test("what is open is whole at 800 px and at 200 % zoom: its name, its answers, its fields", async ({
+  open,
+  inspector,
+}) => {
+  const [event, user] = ["Subscription Renewed", "user_1042"];
+  const { endpoint, destination } = await inspector.shop({
+    steps: [{ do: "answer", status: 503 }],
+  });
+  await inspector.call("clock.set", { mode: "paused" });
+  await inspector.send([{ userId: user, event }]);
+  await inspector.call("pipeline.settle", {});
+  const id = (await inspector.call("messages.list", {})).items[0]?.id ?? "";
+  const attempt = (await inspector.call("messages.get", { id })).deliveries[0]?.attempts[0]?.id;
+  const { page } = await open(`/live/${id}`, { viewport: { width: 800, height: 600 } });
+  const row = page.getByRole("row", { name: `track ${event} of ${user}` });
+  const details = page.getByRole("region", { name: "Message details" });
+  const requests = page.getByRole("region", { name: "Received requests" });
+  for (const [place, ...parts] of [
+    [`/live/${id}`, row.getByText("503"), details.getByText(user, { exact: true }).first()],
+    [`/live/${id}`, details.getByRole("heading", { name: event })],
+    [`/live/${id}/attempts/${attempt}`, page.getByText("round 1, webhook 1 of Billing")],
+    [`/endpoints/${endpoint.id}`, page.getByRole("combobox", { name: "Status of step 1" })],
+    [`/endpoints/${endpoint.id}`, requests.getByText(`round 1 of ${event}`)],
+    [`/destinations/${destination.id}`, page.getByRole("cell", { name: /^next \d/ })],
+  ] as const) {
+    await page.evaluate(`location.hash = ${JSON.stringify(`#${place}`)}`);
+    for (const viewport of [
+      { width: 800, height: 600 },
+      { width: 720, height: 450 },
+    ]) {
+      await page.setViewportSize(viewport);
+      for (const part of parts) {
+        await part.waitFor();
+        const cut = (): Promise<number> =>
+          part.evaluate((element) => element.scrollWidth - element.clientWidth);
+        await expect.poll(cut, { message: `${place} at ${viewport.width} px` }).toBeLessThan(1);
+      }
+    }
+  }
+});
+
+test("a delivery whose next round is on another day keeps its buttons, at every width", async ({
+  open,
+  inspector,
+}) => {
+  const { source, endpoint } = await inspector.shop({ steps: [{ do: "answer", status: 503 }] });
+  await inspector.call("destinations.create", {
+    name: "Invoices",
+    sourceIds: [source.id],
+    webhooks: [{ url: endpoint.url }],
+  });
+  const { now } = await inspector.call("clock.set", { mode: "paused" });
+  await inspector.call("clock.advance", {
+    byMs: new Date(now).setHours(47, 59, 55, 0) - Date.parse(now),
+  });
+  await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+  await inspector.call("pipeline.settle", {});
+  const id = (await inspector.call("messages.list", {})).items[0]?.id ?? "";
+  const { page } = await open(`/live/${id}`);
+  const list = page.getByRole("list", { name: "Deliveries" });
+  const retry = list.getByRole("button", { name: "Retry now" }).last();
+  await list
+    .getByText(/round 2 at \w+ 00:00/)
+    .last()
+    .waitFor();
+  for (const width of [1440, 1100, 800, 720]) {
+    await page.setViewportSize({ width, height: 700 });
+    const beyond = async (): Promise<number> => {
+      const [inner, outer] = [await retry.boundingBox(), await list.boundingBox()];
+      const [right, edge] = [inner, outer].map((box) => (box?.x ?? 0) + (box?.width ?? 0));
+      return (right ?? 0) - (edge ?? 0);
+    };
+    await expect.poll(beyond, { message: `${width} px` }).toBeLessThanOrEqual(0);
+  }
+});
+
 test("the ingest address is whole while there is no source", async ({ open }) => {
   const { page } = await open("/sources", narrow);
   const address = page.getByRole("region", { name: "Ingest address" }).locator("code");

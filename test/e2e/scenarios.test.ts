@@ -15,7 +15,7 @@ describe("a scenario that comes with Hookyard", () => {
     const { page } = await open("/scenarios/outage.yaml");
     const scenarios = scenariosPage(page);
     await scenarios.title.filter({ hasText: "An outage of 90 minutes" }).waitFor();
-    expect(await scenarios.file.getAttribute("readonly")).not.toBeNull();
+    expect(await scenarios.file.getAttribute("aria-readonly")).toBe("true");
     await page.keyboard.press("r");
     await scenarios.result.filter({ hasText: "passed" }).waitFor();
     expect(await scenarios.result.textContent()).toContain("6 of 6 steps, 1 h 59 m of clock time");
@@ -28,6 +28,36 @@ describe("a scenario that comes with Hookyard", () => {
 });
 
 describe("a scenario of one's own", () => {
+  test("wraps its lines as they are coloured, and continues them away from the edge", async ({
+    open,
+  }) => {
+    const { page } = await open("/scenarios/outage.yaml", {
+      viewport: { width: 800, height: 600 },
+    });
+    const scenarios = scenariosPage(page);
+    await scenarios.editCopy.click();
+    await page.waitForURL(/scenarios\/own\/own-1/);
+    await scenarios.file.waitFor();
+    const shape = await page.locator(".yaml-code").evaluate((pane) => {
+      const field = pane.querySelector("[role=textbox]");
+      const lines = [...pane.querySelectorAll(".yaml-line > code")];
+      const heights = lines.reduce((sum, line) => sum + line.getBoundingClientRect().height, 0);
+      const continued = lines.flatMap((line) => {
+        const { left } = line.getBoundingClientRect();
+        const range = line.ownerDocument.createRange();
+        range.selectNodeContents(line);
+        const rects = [...range.getClientRects()];
+        return rects
+          .filter(({ top }) => top > (rects[0]?.bottom ?? 0))
+          .map((rect) => rect.left - left);
+      });
+      return { typed: field?.scrollHeight, coloured: heights, least: Math.min(...continued) };
+    });
+    expect(shape.typed).toBe(shape.coloured);
+    expect(shape.least).toBeGreaterThan(30);
+    expect(shape.least).toBeLessThan(100);
+  });
+
   test("fails with expected against actual, the attempts behind it, and the line of the file", async ({
     open,
   }) => {
@@ -35,7 +65,7 @@ describe("a scenario of one's own", () => {
     const scenarios = scenariosPage(page);
     await scenarios.editCopy.click();
     await page.waitForURL(/scenarios\/own\/own-1/);
-    const text = (await scenarios.file.inputValue()).replace(
+    const text = (await scenarios.text()).replace(
       "count: 20, state: delivered, within: 33m",
       "count: 21, state: delivered, within: 33m",
     );
@@ -78,7 +108,7 @@ describe("a scenario of one's own", () => {
       ]);
     await page.reload();
     await scenarios.title.filter({ hasText: "Broken" }).waitFor();
-    expect(await scenarios.file.inputValue()).toContain("jump: 1");
+    expect(await scenarios.text()).toContain("jump: 1");
     await scenarios.more.click();
     await scenarios.menuItem("Delete…").click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
@@ -122,7 +152,7 @@ describe("a recorded scenario", () => {
     await page.getByRole("button", { name: "Export messages" }).click();
     await scenarios.menuItem(/A scenario of matching messages/).click();
     await page.waitForURL(/scenarios\/own\/own-1/);
-    const text = await scenarios.file.inputValue();
+    const text = await scenarios.text();
     expect(text).toContain("Order Completed");
     expect(text).not.toContain("Cart Viewed");
     await scenarios.run.click();

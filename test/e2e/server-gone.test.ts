@@ -32,6 +32,7 @@ describe("when the program is gone", () => {
     await inspector.stopServing();
     await frame.lost.waitFor();
     await live.row(/Before/).waitFor();
+    await live.tail.filter({ hasText: "Waiting" }).waitFor();
     await page.keyboard.press("n");
     await composer.send.click();
     await composer.dialog
@@ -45,6 +46,7 @@ describe("when the program is gone", () => {
 
     await inspector.serveAgain();
     await live.row(/Meanwhile/).waitFor();
+    await live.tail.filter({ hasText: "Following" }).waitFor();
     await expect.poll(() => frame.lost.count()).toBe(0);
     await expect.poll(() => frame.toast.count()).toBe(0);
     await inspector.send([{ userId: "u_3", event: "After" }]);

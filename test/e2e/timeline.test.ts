@@ -45,6 +45,32 @@ describe("the retry timeline", () => {
     await details.timeline.getByText(/^(9|10|11) s$/).waitFor();
   });
 
+  test("shows first, of deliveries in the same state, the one that took the most attempts", async ({
+    open,
+    inspector,
+  }) => {
+    const { source } = await inspector.shop();
+    const flaky = await inspector.call("endpoints.create", {
+      name: "flaky",
+      steps: [{ do: "answer", status: 503 }, { do: "answer" }],
+    });
+    await inspector.call("destinations.create", {
+      name: "Archive",
+      sourceIds: [source.id],
+      webhooks: [{ url: flaky.url }],
+    });
+    await inspector.call("clock.set", { mode: "paused" });
+    await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+    await inspector.call("pipeline.settle", {});
+    await inspector.call("clock.advance", { byMs: 60_000 });
+    const id = (await inspector.call("messages.list", {})).items[0]?.id ?? "";
+    const { deliveries } = await inspector.call("messages.get", { id });
+    expect(deliveries.map(({ attempts }) => attempts.length)).toEqual([1, 2]);
+    const { page } = await open(`/live/${id}`);
+    const details = detailsPage(page);
+    await details.mark(/^Round 2: success 200/).waitFor();
+  });
+
   test("draws the deliveries of a message over one axis, and opens an attempt of each", async ({
     open,
     inspector,

@@ -45,6 +45,7 @@ describe("what if", () => {
     await whatIf.open.waitFor();
     await page.keyboard.press("w");
     await whatIf.part(/^As it was delivered in round 5/).waitFor();
+    expect(await whatIf.pane.evaluate((pane) => pane.matches(":focus"))).toBe(true);
     await whatIf.part(/^If round 3 had answered 200 delivered in round 3/).waitFor();
     await whatIf
       .mark(/^Round 5: does not happen/)

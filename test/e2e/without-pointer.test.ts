@@ -116,7 +116,7 @@ test("live regions keep silent while messages come and go", async ({ open, inspe
   await page.getByRole("row", { name: /First/ }).waitFor();
   await page.evaluate(`(() => {
     window.spoken = [];
-    const live = "[role=status],[role=alert],[aria-live]";
+    const live = ":is([role=status],[role=alert],[aria-live]):not([aria-live=off])";
     new MutationObserver((records) => {
       for (const { target } of records) {
         const region = (target.closest ? target : target.parentElement)?.closest(live);
@@ -127,5 +127,14 @@ test("live regions keep silent while messages come and go", async ({ open, inspe
   for (let n = 1; n <= 20; n += 1) await inspector.send([{ userId: `u_${n}`, event: "More" }]);
   await inspector.call("pipeline.settle", {});
   await page.getByRole("row", { name: /u_20.*delivered/ }).waitFor();
+  expect(await page.evaluate<string[]>("window.spoken")).toEqual([]);
+
+  await page.evaluate(`location.hash = "#/profiles"`);
+  const profile = (name: RegExp) =>
+    page.getByRole("navigation", { name: "Profiles" }).getByRole("link", { name });
+  await profile(/^u_20/).waitFor();
+  await page.evaluate("window.spoken = []");
+  await inspector.send([{ userId: "u_40", event: "More" }]);
+  await profile(/^u_40/).waitFor();
   expect(await page.evaluate<string[]>("window.spoken")).toEqual([]);
 });

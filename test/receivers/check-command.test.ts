@@ -9,10 +9,11 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { runCheck, type CheckReport } from "../../src/check/run-check.ts";
+import { runCheck } from "../../src/check/run-check.ts";
 import { runHookyard } from "../scenarios/run-hookyard.ts";
 import { startRawReceiver } from "../support/raw-receiver.ts";
 import { receivers, startReceiver, type RunningReceiver } from "./receivers.ts";
+import type { CheckReport } from "../../src/check/outcome.ts";
 
 async function started(name: string): Promise<RunningReceiver> {
   const entry = receivers.find((one) => one.name === name);

@@ -4,12 +4,7 @@
  */
 
 import { afterAll, describe, expect, test } from "vitest";
-import {
-  runCheck,
-  scoreOf,
-  type CheckOptions,
-  type CheckReport,
-} from "../../src/check/run-check.ts";
+import { runCheck, scoreOf, type CheckOptions } from "../../src/check/run-check.ts";
 import {
   languages,
   missing,
@@ -18,6 +13,7 @@ import {
   startReceiver,
   type ReceiverEntry,
 } from "./receivers.ts";
+import type { CheckReport } from "../../src/check/outcome.ts";
 
 const isWhole = process.env["CHECK_WHOLE"] === "1";
 

@@ -51,7 +51,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "page-files.ts": { rooms: [], packages: ["node:*"] },
   "assembly.ts": { rooms: ["store", "engine", "domain", "app-errors.ts"], packages: ["node:*"] },
   "app.ts": {
-    rooms: ["assembly.ts", "api", "check", "scenarios", "share", "store", "engine", "domain"],
+    rooms: ["assembly.ts", "api", "check", "scenarios", "share", "store", "engine"],
     packages: [],
   },
   headless: {

@@ -27,9 +27,10 @@ export function withinAnswer<Item, Cursor, Rest extends object>(
 export function firstWithin<Item>(
   items: readonly Item[],
   sizeOf: (item: Item) => number = (item) => Buffer.byteLength(JSON.stringify(item)),
+  room = maxAnswerBytes,
 ): Item[] {
   let bytes = 0;
-  const end = items.findIndex((item) => (bytes += sizeOf(item)) > maxAnswerBytes);
+  const end = items.findIndex((item) => (bytes += sizeOf(item)) > room);
   return items.slice(0, end === -1 ? items.length : end);
 }
 

@@ -6,7 +6,7 @@ import {
   webhookWithoutCredentials,
 } from "../../domain/credentials.ts";
 import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
-import type { Destination, Step } from "../../domain/configuration.ts";
+import type { Destination, Step, SourcePlan } from "../../domain/configuration.ts";
 import type {
   Configuration,
   DestinationDraft,
@@ -15,7 +15,6 @@ import type {
 } from "../../engine/pipeline.ts";
 import { preparePlan, rulesOf } from "../../engine/plans/plans.ts";
 import { nextTurn } from "../../engine/real-time.ts";
-import type { SourcePlan } from "../../domain/tracking-plan.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import {
   audienceEntries,
@@ -46,7 +45,7 @@ export function configurationHandlers(
     return wrong ?? importEntries({ pipeline, document, endpointsUrl });
   }
 
-  /** One at a time, so that none finds half of another. */
+  /** One at a time, so that none sees another half done. */
   let last: Promise<unknown> = Promise.resolve();
   return {
     "configuration.export": ({ secrets }) =>
@@ -59,9 +58,7 @@ export function configurationHandlers(
   };
 }
 
-/**
- * All of it or nothing: a document with anything wrong in it is found out where it changes nothing.
- */
+/** All or nothing: whatever is wrong in a document is found where it changes nothing. */
 async function rehearseImport({
   pipeline,
   rehearsal,
@@ -158,9 +155,9 @@ function exportedPlan({ rules: _, ...plan }: SourcePlan) {
 type Entry = { what: string; exists: boolean; missing?: string[]; apply: () => unknown };
 
 /**
- * Every change reads the configuration again: an import gives the event loop a turn when it has
- * read so many sources, destinations and connections, some 30 ms. A small document never does, and
- * is there as a whole.
+ * Every change reads the configuration again: an import gives the event loop a turn after reading
+ * this many sources, destinations and connections, some 30 ms. A small document never needs one,
+ * and applies at once.
  */
 const readPerTurn = 100_000;
 
@@ -453,7 +450,7 @@ function clientEntries(
 ): Entry[] {
   return drafts.map((draft, index) => {
     const existing = clients.list().find((client) => client.name === draft.name);
-    // What was left out of it is what is there.
+    // What it leaves out stays as it is.
     const isSame =
       typeof existing?.endpoint === "string" &&
       draft.endpoint === urlWithoutCredentials(existing.endpoint);

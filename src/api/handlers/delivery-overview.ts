@@ -5,9 +5,8 @@ import { conflict, invalid } from "../../domain/problem.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
 import type { DeliveryState } from "../../domain/states.ts";
 import type { MessageSummary, Page, QueryStore } from "../../engine/ports.ts";
-import type { JobSlice, Pipeline } from "../../engine/pipeline.ts";
+import type { JobSlice, Pipeline, RetryJob } from "../../engine/pipeline.ts";
 import { nextTurn } from "../../engine/real-time.ts";
-import { jobAnswer } from "./messages.ts";
 
 /** Messages that are looked at: the newest of the period. */
 const maxLookedAt = 10_000;
@@ -174,4 +173,8 @@ export async function sendAgain(
     }
   }
   return jobAnswer(deliveries.startJob(chosen.length, slices()));
+}
+
+export function jobAnswer(job: RetryJob) {
+  return { ...job, count: job.total };
 }

@@ -1,7 +1,7 @@
 /** What filters of a destination would do with its last messages, by the routing of the pipeline. */
 
-import type { Destination } from "../../domain/configuration.ts";
-import { wrongFilter, type DestinationFilter } from "../../domain/destination-filter.ts";
+import type { Destination, DestinationFilter } from "../../domain/configuration.ts";
+import { wrongFilter } from "../../domain/destination-filter.ts";
 import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
 import type { MessageType } from "../../domain/states.ts";
@@ -49,7 +49,7 @@ export async function previewFilters(
     const routed = messages.routedAgain(id, [{ ...enabled, filters }]);
     if (isProblem(plain) || isProblem(routed)) continue;
     const [decision] = routed.decisions;
-    // What goes elsewhere, or nowhere, is no matter of filters.
+    // Filters have nothing to do with what goes elsewhere, or nowhere.
     if (decision === undefined || plain.decisions[0]?.routed !== true) continue;
     const before = plain.payloads[destination.payload] ?? new Uint8Array();
     const after = decision.routed ? (decision.filtered?.bodies?.after ?? before) : null;

@@ -10,7 +10,9 @@ import type {
 } from "../../domain/ids.ts";
 import type { Pipeline } from "../../engine/pipeline.ts";
 import type { DeliveryDetails } from "../../engine/ports.ts";
-import { deliveryShapes, messageHandlers, parseHead } from "./messages.ts";
+import { nextTurn } from "../../engine/real-time.ts";
+import { cpuRatio } from "../../../test/support/cpu-ratio.ts";
+import { deliveryHandlers, deliveryShapes, messageHandlers, parseHead } from "./messages.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -151,6 +153,44 @@ test.each([
   ],
 ])("reads the head %j", (head, expected) => {
   expect(parseHead(head)).toEqual(expected);
+});
+
+test("the spaces in the headers of a response are read as quickly as letters", () => {
+  const of = (padding: string) => () =>
+    parseHead(`HTTP/1.1 200 OK\r\nA: a${padding.repeat(20_000)}b\r\n`);
+  expect(cpuRatio(of(" "), of("x"))).toBeLessThan(50);
+});
+
+test("a delivery is not signed any more once its destination is deleted", async () => {
+  const pipeline = {
+    queries: { deliveryDetails: () => delivery },
+    configuration: { destination: () => undefined },
+  } as unknown as Pipeline;
+  const signature = deliveryHandlers(pipeline)["deliveries.signature"];
+  expect(await signature({ id: delivery.id })).toMatchObject({
+    signature: null,
+    covers: "The destination has no shared secret.",
+  });
+});
+
+test("other calls are answered while the spellings of a large body are tried", async () => {
+  const text = JSON.stringify(Array.from({ length: 7000 }, (_, n) => `é<${n / 7}`));
+  const pipeline = {
+    queries: { deliveryDetails: () => ({ ...delivery, payload: bytes(text), attempts: [] }) },
+    configuration: { destination: () => ({ sharedSecret: "s" }) },
+  } as unknown as Pipeline;
+  let isDone = false;
+  let turns = 0;
+  const counting = async (): Promise<void> => {
+    for (; !isDone; turns += 1) await nextTurn();
+  };
+  const counted = counting();
+  const signature = deliveryHandlers(pipeline)["deliveries.signature"];
+  const answer = await signature({ id: delivery.id, digest: "a".repeat(40) });
+  isDone = true;
+  await counted;
+  expect(answer).toMatchObject({ cause: "wrong_secret" });
+  expect(turns).toBeGreaterThan(5);
 });
 
 test.each([

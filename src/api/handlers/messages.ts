@@ -11,9 +11,9 @@ import {
   type MessageRowId,
 } from "../../domain/ids.ts";
 import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
-import { explainMismatch } from "../../domain/signature-mismatch.ts";
+import { explaining } from "../../domain/signature-mismatch.ts";
 import { sign, signatureKey } from "../../domain/signature.ts";
-import type { Configuration, Pipeline, RetryJob } from "../../engine/pipeline.ts";
+import type { Configuration, Pipeline } from "../../engine/pipeline.ts";
 import type {
   AttemptRecord,
   DeliveryDetails,
@@ -23,10 +23,13 @@ import type {
   MessageSummary,
   Page,
 } from "../../engine/ports.ts";
+import { trimBlanks } from "../../engine/deliver/response-head.ts";
 import { causeIn } from "../../engine/ingest/internal-messages.ts";
+import { createTurnBudget } from "../../engine/real-time.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import { jsonSize, maxAnswerBytes, noBytes, withinAnswer, withinRoom } from "./answer-size.ts";
 import { messageFilterOf, suggestedValues } from "./message-filters.ts";
+import { jobAnswer } from "./delivery-overview.ts";
 
 /** Only what was rejected can be larger than a message may be. */
 const maxRawBytes = 65_536;
@@ -217,8 +220,20 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
   };
 }
 
+/** Characters of spellings that are tried in a turn of the event loop: some 20 ms. */
+const spellingTurn = createTurnBudget(500_000);
+
+async function inTurns(question: Parameters<typeof explaining>[0]) {
+  const steps = explaining(question);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await spellingTurn(step.value);
+  }
+}
+
 /** What the newest attempt sent, or the next one would send. */
-function explainedSignature(
+async function explainedSignature(
   { payload, mapped, attempts }: DeliveryDetails,
   secret: string | null,
   { digest, body }: { digest?: string | undefined; body?: string | undefined },
@@ -234,7 +249,7 @@ function explainedSignature(
     .flatMap(({ requestHead }) => parseHead(requestHead).headers)
     .findLast(([name]) => name.toLowerCase() === "x-signature")?.[1];
   const signature = sent ?? sign(signatureKey(secret), signed);
-  const { cause, sentence } = explainMismatch({
+  const { cause, sentence } = await inTurns({
     body: payload,
     ...(isBatch ? { signed } : {}),
     secret,
@@ -246,10 +261,6 @@ function explainedSignature(
     ? `The first element of the batch: ${signed.length} of ${payload.length} bytes, after the opening bracket.`
     : `The whole body: ${payload.length} bytes.`;
   return { signature, from: isBatch ? 1 : 0, length: signed.length, covers, cause, sentence };
-}
-
-export function jobAnswer(job: RetryJob) {
-  return { ...job, count: job.total };
 }
 
 /**
@@ -315,15 +326,15 @@ export function parseHead(head: string): Head {
   for (const line of lines) {
     const last = headers.at(-1);
     if (line === "") continue;
-    // A line that begins with white space goes on with the header above it.
+    // A line that begins with white space continues the header above it.
     if (/^[ \t]/.test(line) && last !== undefined) {
-      last[1] = `${last[1]} ${line.trim()}`.trim();
+      const more = trimBlanks(line);
+      if (more !== "") last[1] += last[1] === "" ? more : ` ${more}`;
       continue;
     }
     const colon = line.indexOf(":");
     if (colon === -1) headers.push([line, ""]);
-    else
-      headers.push([line.slice(0, colon), line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, "")]);
+    else headers.push([line.slice(0, colon), trimBlanks(line, colon + 1)]);
   }
   return { startLine, headers };
 }

@@ -54,31 +54,36 @@ test("a deletion that is still carried out says so of each user", async ({ start
   expect(await app.call("deletions.delete", { id: made.id })).toEqual({ id: made.id });
 });
 
-test("answers about users with long names stay below 1 MB, and say how many there are", async ({
-  start,
-}) => {
-  const app = await start.app();
-  const userIds = Array.from({ length: 2000 }, (_, n) => `${n}`.padEnd(1000, "é"));
-  const bytesOf = (answer: unknown): number => Buffer.byteLength(JSON.stringify(answer));
-  const made = await app.call("deletions.create", { userIds, suppress: false });
-  const listed = await app.call("deletions.list", {});
-  const suppressed = await app.call("suppressions.create", { userIds });
-  const page = await app.call("suppressions.list", { limit: 1000 });
-  for (const answer of [made, listed, suppressed, page]) {
-    expect(bytesOf(answer)).toBeLessThan(1_000_000);
-    expect(bytesOf(answer)).toBeGreaterThan(800_000);
-  }
-  expect([made.userCount, made.users[0]?.userId, listed.items[0]?.userCount]).toEqual([
-    2000,
-    userIds[0],
-    2000,
-  ]);
-  expect(suppressed.items.map(({ userId }) => userId)).toEqual(
-    userIds.slice(0, suppressed.items.length),
-  );
-  const rest = await app.call("suppressions.list", { limit: 1, cursor: page.nextCursor ?? "" });
-  expect([rest.items.length, rest.total]).toEqual([1, 2000]);
-});
+test.for([
+  [2000, 1000],
+  [5000, 120],
+] as const)(
+  "answers about %i users with names of %i characters stay below 1 MB, and say how many there are",
+  async ([users, length], { start }) => {
+    const app = await start.app();
+    const userIds = Array.from({ length: users }, (_, n) => `${n}`.padEnd(length, "é"));
+    const bytesOf = (answer: unknown): number => Buffer.byteLength(JSON.stringify(answer));
+    const made = await app.call("deletions.create", { userIds, suppress: false });
+    const listed = await app.call("deletions.list", {});
+    const suppressed = await app.call("suppressions.create", { userIds });
+    const page = await app.call("suppressions.list", { limit: 1000 });
+    const answers = [made, listed, suppressed, ...(length === 1000 ? [page] : [])];
+    for (const answer of answers) {
+      expect(bytesOf(answer)).toBeLessThan(1_000_000);
+      expect(bytesOf(answer)).toBeGreaterThan(800_000);
+    }
+    expect([made.userCount, made.users[0]?.userId, listed.items[0]?.userCount]).toEqual([
+      users,
+      userIds[0],
+      users,
+    ]);
+    expect(suppressed.items.map(({ userId }) => userId)).toEqual(
+      userIds.slice(0, suppressed.items.length),
+    );
+    const rest = await app.call("suppressions.list", { limit: 1, cursor: page.nextCursor ?? "" });
+    expect([rest.items.length, rest.total]).toEqual([1, users]);
+  },
+);
 
 test("a retry profile that is not there can be neither changed nor deleted", async ({ start }) => {
   const app = await start.app();
@@ -115,4 +120,37 @@ test("the suppressed users are listed, a part of the name finds them, and each i
   expect(await app.call("suppressions.lift", { userId: "bob" })).toEqual({ userId: "bob" });
   expect(await listed()).toEqual(["ada"]);
   expect(await app.refused("suppressions.lift", { userId: "bob" })).toMatchObject({ status: 404 });
+});
+
+test("a user with any amount of traits, events and groups is answered below 1 MB, and so is a list of such users", async ({
+  start,
+}) => {
+  const app = await start.app();
+  await app.source();
+  const large = "x".repeat(30_000);
+  const batch = ["u0", "u1", "u2"].flatMap((userId) => [
+    ...Array.from({ length: 12 }, (_, n) => ({
+      type: "identify",
+      userId,
+      traits: { [`a${n}`]: large },
+    })),
+    { type: "track", userId, event: `Bought by ${userId}`, properties: { large } },
+  ]);
+  for (let from = 0; from < batch.length; from += 13)
+    await app.ingest("/v1/batch", { batch: batch.slice(from, from + 13) });
+  const more = Array.from({ length: 12 }, (_, n) => ({
+    ...{ type: "group", userId: "u0", groupId: `g${n}`, traits: { large } },
+  }));
+  await app.ingest("/v1/batch", { batch: more });
+  await app.settle();
+  const first = await app.call("profiles.list", { limit: 1000 });
+  expect(first.items.map(({ userId }) => userId)).toEqual(["u0", "u2"]);
+  const { items } = await app.call("profiles.list", { cursor: first.nextCursor ?? "" });
+  expect(items.map(({ userId }) => userId)).toEqual(["u1"]);
+  const one = await app.call("profiles.get", { id: first.items[0]?.id ?? "" });
+  expect(JSON.stringify(one).length).toBeLessThan(1_000_000);
+  expect([one.traitList.length, Object.keys(one.traits).length, one.groups.length]).toEqual([
+    3, 3, 3,
+  ]);
+  expect(one.eventList.map(({ event }) => event)).toEqual(["Bought by u0"]);
 });

@@ -4,6 +4,7 @@ import { deletionIds, profileIds } from "../../domain/ids.ts";
 import { isProblem, notFound } from "../../domain/problem.ts";
 import type { Pipeline } from "../../engine/pipeline.ts";
 import type { DeletionView, ProfileView } from "../../engine/profile-pipeline.ts";
+import type { ProfileDetails } from "../../engine/profile-ports.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import { firstWithin, withinAnswer } from "./answer-size.ts";
 
@@ -11,15 +12,39 @@ export function profileHandlers({ profiles }: Pipeline): HandlersOf<"profiles"> 
   return {
     "profiles.list": ({ limit, cursor = null, ...filter }) => {
       const page = profiles.list(filter, limit, cursor);
-      return isProblem(page) ? page : { ...page, items: page.items.map(withAudiences) };
+      if (isProblem(page)) return page;
+      const items = page.items.map(withAudiences);
+      return withinAnswer({ ...page, items }, ({ id, lastSeenAt }) => ({ id, lastSeenAt }));
     },
     "profiles.get": ({ id }) => {
       const profile = profiles.get(id);
       return profile === undefined
         ? notFound("profile", profileIds.format(id))
-        : withAudiences(profile);
+        : profileWithin(withAudiences(profile));
     },
     "profiles.seen": () => profiles.seenNames(),
+  };
+}
+
+/** Of each list of a profile: clients choose how much a user has. Six of them are an answer. */
+const bytesOfList = 120_000;
+
+type Lists = Pick<
+  ProfileDetails,
+  "traits" | "traitList" | "eventList" | "groups" | "identities" | "history"
+>;
+
+function profileWithin<Profile extends Lists>(profile: Profile): Profile {
+  const first = <Item>(items: readonly Item[]): Item[] =>
+    firstWithin(items, undefined, bytesOfList);
+  return {
+    ...profile,
+    traits: Object.fromEntries(first(Object.entries(profile.traits))),
+    traitList: first(profile.traitList),
+    eventList: first(profile.eventList),
+    groups: first(profile.groups),
+    identities: first(profile.identities),
+    history: first(profile.history.toReversed()).toReversed(),
   };
 }
 

@@ -6,7 +6,7 @@ import type { Pipeline } from "../../engine/pipeline.ts";
 import { findingsOfUrl, piecesOf, type Finding } from "../../domain/parity.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 
-/** The hosted service answers 429 above about so many requests a second. */
+/** The hosted service answers 429 above about this many requests a second. */
 const hostedRequestsPerSecond = 1000;
 /** A `messageId` there has fewer characters. */
 const longMessageId = 100;
@@ -70,7 +70,7 @@ async function findingsOfMessages({ queries }: Pipeline): Promise<Finding[]> {
       "wrong_case",
       miscased,
       ({ event, type }) =>
-        `A name in the integrations of ${event ?? type ?? "a message"} has the wrong case, so it changes nothing, here and there.`,
+        `A name in the integrations of ${event ?? type ?? "a message"} has the wrong case, so it changes nothing, neither here nor there.`,
     ),
     ...about(
       "too_large",
@@ -88,7 +88,7 @@ async function findingsOfMessages({ queries }: Pipeline): Promise<Finding[]> {
       "long_message_id",
       longIds,
       ({ messageId }) =>
-        `A messageId has ${messageId.length} characters; the hosted service takes fewer than 100.`,
+        `A messageId has ${messageId.length} characters; the hosted service accepts fewer than 100.`,
     ),
   ];
 }
@@ -96,6 +96,6 @@ async function findingsOfMessages({ queries }: Pipeline): Promise<Finding[]> {
 function findingsOfRate({ peakRequests }: Pipeline): Finding[] {
   const peak = peakRequests();
   if (peak <= hostedRequestsPerSecond) return [];
-  const sentence = `${peak} requests came within a second. Above about 1,000 the hosted service answers 429 with Retry-After and X-RateLimit-Reset; a fault of the source with \`limit\` shows whether the client can deal with that.`;
+  const sentence = `${peak} requests arrived within a second. Above about 1,000 the hosted service answers 429 with Retry-After and X-RateLimit-Reset; a fault of the source with \`limit\` shows whether the client handles that.`;
   return [{ code: "too_fast", sentence }];
 }

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { conditionHandlers } from "./setup.ts";
+import type { SourceId } from "../../domain/ids.ts";
+import type { Pipeline } from "../../engine/pipeline.ts";
+import { conditionHandlers, mappingHandlers, sourceHandlers } from "./setup.ts";
 
 test("reads a condition, and matches it against an event", () => {
   const check = conditionHandlers["conditions.check"];
@@ -17,4 +19,35 @@ test("reads a condition, and matches it against an event", () => {
     warnings: [],
     matches: false,
   });
+});
+
+test("the plan of a source has its rules with their schemas; one without a plan, and none, say so", () => {
+  const rules = [{ type: "track", key: "Bought", version: 1, schema: { type: "object" } }];
+  const sources = new Map<number, object>([
+    [1, { plan: null }],
+    [2, { plan: { name: "Shop", rules: JSON.stringify(rules) } }],
+  ]);
+  const configuration = { source: (id: number) => sources.get(id) };
+  const handlers = sourceHandlers({ configuration } as unknown as Pipeline);
+  const planOf = (id: number): unknown => handlers["sources.plan"]({ id: id as SourceId });
+  expect(planOf(1)).toEqual({ plan: null });
+  expect(planOf(3)).toMatchObject({ code: "not_found" });
+  const [{ schema: jsonSchema, ...rule } = { schema: {} }] = rules;
+  expect(planOf(2)).toEqual({ plan: { name: "Shop", rules: [{ ...rule, jsonSchema }] } });
+});
+
+test.each([
+  ["the saved secret when it is left out", undefined, 7, "saved"],
+  ["none when there is no destination yet", undefined, undefined, null],
+  ["none when it is empty", "", 7, null],
+  ["the given one", "given", 7, "given"],
+])("a mapping is previewed with %s", async (_, sharedSecret, destinationId, secret) => {
+  const asked: unknown[] = [];
+  const pipeline = {
+    previewMapping: (options: unknown) => void asked.push(options),
+    configuration: { destination: () => ({ sharedSecret: "saved" }) },
+  } as unknown as Pipeline;
+  const preview = mappingHandlers(pipeline)["mappings.preview"] as (input: unknown) => unknown;
+  await preview({ mapping: {}, sourceIds: [3], sharedSecret, destinationId, id: 5 });
+  expect(asked).toEqual([{ mapping: {}, sourceIds: [3], secret, id: 5 }]);
 });

@@ -16,8 +16,7 @@ import { nameWords, valueWords } from "../../domain/explain.ts";
 import type { DestinationId } from "../../domain/ids.ts";
 import type { Json } from "../../domain/json.ts";
 import type { ProfileChange, ProfileStore } from "../profile-ports.ts";
-import type { CauseOf, UserValue } from "./notifier.ts";
-import type { Computed } from "./registry.ts";
+import type { Computed, CauseOf, UserValue } from "./registry.ts";
 
 type CausesOptions = {
   store: Pick<ProfileStore, "facts" | "profileWithUser" | "user">;
@@ -143,7 +142,7 @@ function changed({ kind, row }: Computed, { userId, value }: UserValue, before: 
   if (kind === "audience") return `${user} ${value === null ? "left" : "entered"} ${name}`;
   const was = before === null ? "" : `, and was ${valueWords(before)}`;
   return value === null
-    ? `${name} of ${user} has no value any more${was}`
+    ? `${name} of ${user} no longer has a value${was}`
     : `${name} of ${user} is ${valueWords(value)}${was}`;
 }
 

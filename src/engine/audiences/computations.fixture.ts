@@ -8,11 +8,11 @@ import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import { openTestStore, request, type MessageDraft } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity } from "../clock/activity.ts";
-import { createConfiguration } from "../configuration.ts";
 import { createInternalMessages } from "../ingest/internal-messages.ts";
 import type { Audience } from "../profile-ports.ts";
 import { Follower } from "../profiles/follower.ts";
 import { createComputations } from "./computations.ts";
+import { openConfiguration } from "../configuration.fixture.ts";
 
 export const rule = { event: "Bought" };
 
@@ -63,12 +63,7 @@ export function startFailing() {
     isSuppressed: () => false,
     report: (error: unknown) => void reported.push(error),
   };
-  const configuration = createConfiguration({
-    ...parts,
-    now: () => clock.now(),
-    onChange: () => {},
-    onDestinationDeleted: () => {},
-  });
+  const configuration = openConfiguration(parts);
   configuration.createSource({ name: "Shop" });
   const internalMessages = createInternalMessages({
     ...parts,

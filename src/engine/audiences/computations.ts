@@ -105,7 +105,6 @@ export function createComputations(options: ComputationsOptions): Computations {
   const rechecks: Rechecks = new Rechecks(sending);
   const lateDestinations = new LateDestinations(sending);
   const periods = createPeriods({ registry, syncs, clock, report });
-  const live = createLive(sending);
   const editor = createEditor({ ...options, registry, syncs, onChange: arm, lateDestinations });
   const stopping = createStopping();
   const parts = { ...options, registry, editor, syncs, lateDestinations, walker, notifier };
@@ -136,8 +135,7 @@ export function createComputations(options: ComputationsOptions): Computations {
       sync: stopping.guard(computedTraits.sync),
       preview: stopping.guard(computedTraits.preview),
     },
-    onApplied: (profiles) => live.onApplied(profiles),
-    stepsOf: (effects) => live.stepsOf(effects),
+    ...createLive(sending),
     onFailed: () => void syncs.reload(),
     onConfigurationChanged: () => lateDestinations.note(),
     sourceOf: (audience) => registry.audience(audience)?.row.sourceId,

@@ -17,9 +17,9 @@ import type {
   ProfileStore,
 } from "../profile-ports.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
-import { needsOfAll, valueOf, type Computed, type Registry } from "./registry.ts";
+import { needsOfAll, valueOf, type Computed, type Registry, type UserValue } from "./registry.ts";
 import type { Causes } from "./causes.ts";
-import type { AddedEmail, Notifier, UserValue } from "./notifier.ts";
+import type { AddedEmail, Notifier } from "./notifier.ts";
 import type { Walker } from "./walk.ts";
 
 /** Users rechecked between two turns of the event loop, at most. */
@@ -73,7 +73,7 @@ export function createLive({ store, registry, notifier, causes, clock }: LiveOpt
             add(computed, { userId, ...valueOf(definition, facts, now) });
         }
       }
-      notifier.notify(values, causes.ofEvents(changes));
+      if (values.size > 0) notifier.notify(values, causes.ofEvents(changes));
       for (const change of joined) sendToNewEmails(change, before);
     },
   };

@@ -17,7 +17,7 @@ import type {
 } from "../ingest/internal-messages.ts";
 import { createWeigher, integrationsFor, stepsPerTurn } from "../route/route.ts";
 import type { ComputedStore, LastSent, ProfileStore } from "../profile-ports.ts";
-import type { Computed, CurrentValue } from "./registry.ts";
+import type { Computed, CurrentValue, UserValue, CauseOf } from "./registry.ts";
 
 type NotifierOptions = {
   store: ComputedStore & Pick<ProfileStore, "emailsOf">;
@@ -34,11 +34,6 @@ type NotifierOptions = {
   onNotified: (computed: Computed, counts: SyncCounts) => void;
 };
 
-export type UserValue = Pick<CurrentValue, "userId" | "value" | "until">;
-
-/** Called only for a value that is sent. */
-export type CauseOf = (computed: Computed, user: UserValue, before: Json) => Cause;
-
 /** A value to send again, to one more address of the user. */
 export type AddedEmail = { userId: string; email: string; value: Json };
 
@@ -48,7 +43,7 @@ export type Notifier = ReturnType<typeof createNotifier>;
 
 type Call = Exclude<AudienceCalls, "both">;
 
-/** For an estimate: most users have one email address, and most calls less than so many bytes. */
+/** For an estimate: most users have one email address, and most calls are smaller than this. */
 const addressesOfUser = 2;
 const bytesOfCall = 600;
 

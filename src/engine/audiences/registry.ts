@@ -18,6 +18,7 @@ import { compute } from "../../domain/compute.ts";
 import { needsOf, type Needs, type ProfileFacts } from "../../domain/facts.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Computation, Rule } from "../../domain/rules.ts";
+import type { Cause } from "../../domain/cause.ts";
 
 /** What a running sync records, and what a user may change. */
 type Changed = Partial<Omit<Audience, "id" | "ruleBefore"> & Omit<ComputedTrait, "id">> & {
@@ -154,6 +155,11 @@ export type CurrentValue = {
   value: Json;
   until: number | null;
 };
+
+export type UserValue = Pick<CurrentValue, "userId" | "value" | "until">;
+
+/** Called only for a value that is sent. */
+export type CauseOf = (computed: Computed, user: UserValue, before: Json) => Cause;
 
 function audienceOf(row: Audience, before?: AudienceComputed): AudienceComputed {
   const same = before?.row.rule === row.rule && before.row.members === row.members;

@@ -107,7 +107,7 @@ export function createWalker({
   }
 
   /**
-   * Users who have a last sent value but no value any more: they were merged into another, or were
+   * Users who have a last sent value but no longer a value: they were merged into another, or were
    * removed from the list.
    */
   function* ofStranded(

@@ -236,7 +236,7 @@ export type Holdable = {
   /** The endpoint holds the request, since this time of the clock. */
   hold(since: number): void;
   /**
-   * The endpoint goes on with it, as of this time: when its wait ended, not when its timer fired.
+   * The endpoint continues with it as of this time: when its wait ended, not when its timer fired.
    */
   release(at: number): void;
 };

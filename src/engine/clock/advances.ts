@@ -25,12 +25,12 @@ const latestTime = Date.UTC(3000, 0);
 const reportEveryMs = 100;
 
 export type AdvanceWork = {
-  /** Whether anything is queued, sending or waiting that the advance would bring to its end. */
+  /** Whether anything is queued, sending or waiting that the advance would finish. */
   isPending(): boolean;
   /** Whether own work waits for a place behind other work. */
   isWaiting(): boolean;
   attemptsMade(): number;
-  /** Why the store does not take what has to be written; null when it does. */
+  /** Why the store refuses writes; null when it accepts them. */
   trouble(): Problem | null;
 };
 

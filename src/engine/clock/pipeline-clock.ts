@@ -202,7 +202,7 @@ export class PipelineClock implements Clock {
   }
 
   /**
-   * Shows real time and runs. The clock may go back by that, so `empty` removes everything that has
+   * Shows real time and runs. That may turn the clock back, so `empty` removes everything that has
    * a time.
    */
   toRealTime(empty: () => void): void {

@@ -7,6 +7,7 @@ import { createChangeFeed } from "../changes.ts";
 import { Activity } from "../clock/activity.ts";
 import { nextTurn } from "../real-time.ts";
 import { createDeliveries } from "./deliveries.ts";
+import { openConfiguration } from "../configuration.fixture.ts";
 
 /** Two destinations, and so many failed deliveries of the first. */
 function startDeliveries(failed: number) {
@@ -21,12 +22,13 @@ function startDeliveries(failed: number) {
   onTestFinished(() => changes.stop());
   const activity = new Activity();
   const seen = { kicks: 0, reported: [] as unknown[], noted: [] as string[] };
+  const clock = createSteppedClock(startOfTime);
+  const configuration = openConfiguration({ store, clock, changes });
   const deliveries = createDeliveries({
-    store,
-    clock: createSteppedClock(startOfTime),
+    ...{ store, configuration, clock },
     activity,
     changes: { ...changes, note: (area, id) => void seen.noted.push(`${area} ${id}`) },
-    kick: () => void (seen.kicks += 1),
+    scheduler: { kick: () => void (seen.kicks += 1) },
     report: (error) => seen.reported.push(error),
   });
   const one = {

@@ -12,7 +12,7 @@ import { conflict, notFound, type Problem } from "../../domain/problem.ts";
 import type { DeliveryState } from "../../domain/states.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
-import type { Changes, Deliveries, JobSlice, RetryJob } from "../pipeline.ts";
+import type { Changes, Configuration, Deliveries, JobSlice, RetryJob } from "../pipeline.ts";
 import type {
   DeliveryFilter,
   DeliveryStore,
@@ -20,7 +20,6 @@ import type {
   QueryStore,
   Transition,
 } from "../ports.ts";
-import type { ConfigurationStore } from "../store-ports.ts";
 import { nextTurn } from "../real-time.ts";
 
 const retryableStates: readonly DeliveryState[] = ["waiting", "failed", "expired", "cancelled"];
@@ -36,13 +35,12 @@ const maxSliceMessages = 2000;
 const maxEndedJobs = 100;
 
 type DeliveriesOptions = {
-  store: DeliveryStore &
-    Pick<QueryStore, "deliveries" | "deliveriesOf"> &
-    Pick<ConfigurationStore, "destinations">;
+  store: DeliveryStore & Pick<QueryStore, "deliveries" | "deliveriesOf">;
+  configuration: Pick<Configuration, "destinations" | "destination">;
   clock: Clock;
   activity: Activity;
   changes: Changes;
-  kick: () => void;
+  scheduler: { kick(): void };
   report: (error: unknown) => void;
 };
 
@@ -67,7 +65,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
   /** Ends the running retry jobs before the store closes. */
   stop(): void;
 } {
-  const { store } = options;
+  const { store, configuration } = options;
   return {
     ...createRetryJobs(options),
     retry(id) {
@@ -83,7 +81,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
           "already_delivered",
           "The delivery has been delivered. Replay its message to send it again.",
         );
-      if (destinationsOf(store, delivery).length === 0)
+      if (configuration.destination(delivery.destinationId) === undefined)
         return conflict(
           "destination_deleted",
           "The destination has been deleted, so this delivery cannot be sent.",
@@ -123,7 +121,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
 
 /** Jobs that requeue many deliveries, in slices. They are kept in memory. */
 function createRetryJobs(options: DeliveriesOptions): RetryJobs {
-  const { store, changes } = options;
+  const { store, configuration, changes } = options;
   const jobs = new Map<JobId, RetryJob>();
   let nextJob = 1;
 
@@ -134,7 +132,7 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
 
   function* matching(filter: DeliveryFilter): Generator<DeliverySummary[]> {
     for (const state of statesOf(filter))
-      for (const destinationId of destinationsOf(store, filter))
+      for (const destinationId of destinationsOf(configuration, filter))
         yield* pages(store, { destinationId }, state);
   }
 
@@ -197,7 +195,7 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
     countRetryable: (filter) =>
       statesOf(filter)
         .flatMap((state) =>
-          destinationsOf(store, filter).map(
+          destinationsOf(configuration, filter).map(
             (destinationId) => store.deliveries({ destinationId, state }, 1, null).total,
           ),
         )
@@ -205,16 +203,15 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
     retryAll(filter) {
       return start(this.countRetryable(filter), retrying(matching(filter)));
     },
-    retryableOf(message) {
-      const known = store.destinations();
-      return store
+    retryableOf: (message) =>
+      store
         .deliveriesOf(message)
         .filter(
           ({ state, destinationId }) =>
-            retryableStates.includes(state) && known.some(({ id }) => id === destinationId),
+            retryableStates.includes(state) &&
+            configuration.destination(destinationId) !== undefined,
         )
-        .map(({ id }) => id);
-    },
+        .map(({ id }) => id),
     retryThese: (ids) => start(ids.length, retrying(inSlices(ids))),
     startJob: start,
     retryJobs: () => [...jobs.values()].reverse(),
@@ -236,7 +233,7 @@ function record(
   moved: DeliverySummary[],
   state: DeliveryState,
   reason: string,
-  { store, clock, changes, kick }: DeliveriesOptions,
+  { store, clock, changes, scheduler }: DeliveriesOptions,
 ): void {
   const at = clock.now();
   const transitions = moved.map(({ id }): Transition => ({
@@ -250,7 +247,7 @@ function record(
   changes.noteMany("deliveries", moved, ({ id }) => deliveryIds.format(id), false);
   const rows = moved.flatMap(({ messageRow, messages = [messageRow] }) => messages);
   changes.noteMany("messages", rows, (id) => messageIds.format(id), false);
-  kick();
+  scheduler.kick();
 }
 
 function statesOf({ state }: DeliveryFilter): readonly DeliveryState[] {
@@ -259,10 +256,10 @@ function statesOf({ state }: DeliveryFilter): readonly DeliveryState[] {
 
 /** Deliveries of a deleted destination cannot be retried. */
 function destinationsOf(
-  store: DeliveriesOptions["store"],
+  configuration: DeliveriesOptions["configuration"],
   { destinationId }: DeliveryFilter,
 ): DestinationId[] {
-  const ids = store.destinations().map(({ id }) => id);
+  const ids = configuration.destinations().map(({ id }) => id);
   return destinationId === undefined ? ids : ids.filter((id) => id === destinationId);
 }
 

@@ -14,11 +14,11 @@ import {
 } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity, Holds } from "../clock/activity.ts";
-import { createConfiguration } from "../configuration.ts";
 import { nextTurn } from "../real-time.ts";
 import { createDeliveries } from "./deliveries.ts";
 import { DeliveryScheduler } from "./delivery-scheduler.ts";
 import { createTrust } from "./dial.ts";
+import { openConfiguration } from "../configuration.fixture.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -30,13 +30,7 @@ async function startScheduler(
   const { db, store } = openTestStore();
   const clock = createSteppedClock(startOfTime);
   const changes = createChangeFeed();
-  const configuration = createConfiguration({
-    store,
-    now: () => clock.now(),
-    changes,
-    onChange: () => {},
-    onDestinationDeleted: () => {},
-  });
+  const configuration = openConfiguration({ store, clock, changes });
   configuration.updateSettings(settings);
   const receiver = await startReceiver(answer);
   const destination = configuration.createDestination({
@@ -55,7 +49,7 @@ async function startScheduler(
     report: (error) => reported.push(error),
   });
   const deliveries = createDeliveries({
-    ...{ store, clock, activity, changes, kick: () => scheduler.kick() },
+    ...{ store, configuration, clock, activity, changes, scheduler },
     report: (error) => reported.push(error),
   });
   onTestFinished(async () => {

@@ -95,7 +95,7 @@ export class DeliveryScheduler {
   #catchingUp = 0;
   /** Begins the next turn, where the last one had no room left for it. */
   #nextToClaim: DestinationId | null = null;
-  /** Of `maxRounds`, each destination with work has so many. */
+  /** How many of `maxRounds` each destination with work has. */
   #share = maxRounds;
   /** Webhooks may be gone whose lanes are still open. */
   #hasUnusedLanes = false;

@@ -22,7 +22,7 @@ import { eachResult, type Common, type FromThread, type ToThread } from "./threa
 /** A request that ends the thread must not keep a core busy with starting threads. */
 const restartMs = 1_000;
 
-/** What it makes lives as long as a request. Three times Node's own limit costs 40 MB more. */
+/** Its objects live as long as a request. Three times Node's own limit costs 40 MB more. */
 const maxYoungGenerationSizeMb = 16;
 
 type DeliveryThreadOptions = {

@@ -48,7 +48,7 @@ export function parseTarget(text: string): Target | null {
   };
 }
 
-// A lane has one URL, and a few more in its life when the user changes it.
+// A lane has one URL at a time, and a few over its lifetime, when the user changes it.
 const knownTargets = 100;
 
 /** Parses each URL once. */
@@ -102,7 +102,7 @@ function decode(text: string): string {
 }
 
 /**
- * The authorities that deliveries over TLS trust: those that Node brings along, those of
+ * The authorities that deliveries over TLS trust: those that come with Node, those of
  * `NODE_EXTRA_CA_CERTS`, those of the system, and the local authority behind the test endpoints.
  * There are no exceptions for single certificates.
  */

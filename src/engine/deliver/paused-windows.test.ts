@@ -12,10 +12,10 @@ import {
 } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity, Holds } from "../clock/activity.ts";
-import { createConfiguration } from "../configuration.ts";
 import { nextTurn } from "../real-time.ts";
 import { DeliveryScheduler } from "./delivery-scheduler.ts";
 import { createTrust } from "./dial.ts";
+import { openConfiguration } from "../configuration.fixture.ts";
 
 /**
  * A scheduler with two disabled destinations, each of which holds a delivery whose first attempt
@@ -25,13 +25,7 @@ function startWithHeld() {
   const { db, store } = openTestStore();
   const clock = createSteppedClock(startOfTime);
   const changes = createChangeFeed();
-  const configuration = createConfiguration({
-    store,
-    now: () => clock.now(),
-    changes,
-    onChange: () => {},
-    onDestinationDeleted: () => {},
-  });
+  const configuration = openConfiguration({ store, clock, changes });
   for (const name of ["One", "Other"]) {
     const made = configuration.createDestination({
       name,

@@ -7,12 +7,12 @@ import { isProblem } from "../../domain/problem.ts";
 import { openTestStore, request, startOfTime } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity, Holds } from "../clock/activity.ts";
-import { createConfiguration } from "../configuration.ts";
 import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
 import { Recorder } from "./recorder.ts";
 import { Rounds } from "./rounds.ts";
 import { createLanes } from "./lanes.ts";
+import { openConfiguration } from "../configuration.fixture.ts";
 
 afterEach(stopAll);
 
@@ -21,13 +21,7 @@ function startRounds({ urls, waitMs }: { urls: string[]; waitMs?: number }) {
   const { store } = openTestStore();
   const clock = createSteppedClock(startOfTime);
   const changes = createChangeFeed();
-  const configuration = createConfiguration({
-    store,
-    now: () => clock.now(),
-    changes,
-    onChange: () => {},
-    onDestinationDeleted: () => {},
-  });
+  const configuration = openConfiguration({ store, clock, changes });
   configuration.updateSettings({ jitter: false });
   const destination = configuration.createDestination({
     name: "One",

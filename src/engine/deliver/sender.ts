@@ -8,7 +8,6 @@
 import { monotonic, runAfterPoll, startIdleTimer, type RealTimer } from "../real-time.ts";
 import { Connection } from "./connection.ts";
 import { createTargets, type Target, type Trust } from "./dial.ts";
-import type { DeliveryThread } from "./delivery-thread.ts";
 import { writeHead } from "./exchange.ts";
 import type { Carrier, Exchange, RequestHead, RequestHeaders, SendRequest } from "./exchange.ts";
 
@@ -47,6 +46,13 @@ export function createCarrier({
   };
 }
 
+/** A delivery thread, as the senders see it. */
+type CarrierThread = {
+  /** Whether requests to this target are carried there. */
+  isFor(target: Target): boolean;
+  createCarrier(connections: () => number): Carrier;
+};
+
 /**
  * A lane has one sender, which keeps the lane's idle connections. With a delivery thread, requests
  * are carried there, except those to the ports of this process's test endpoints: they may be held
@@ -57,7 +63,7 @@ export function createSender({
   connections = () => Infinity,
   ...options
 }: CarrierOptions & {
-  thread?: DeliveryThread | undefined;
+  thread?: CarrierThread | undefined;
   /** That the thread opens at most; in process, the caller counts. */
   connections?: () => number;
 }): Sender {

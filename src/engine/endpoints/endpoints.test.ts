@@ -109,6 +109,7 @@ describe("a test endpoint", () => {
     expect(statuses).toEqual([503, 503, 503, 503, 200, 503, 200, 503, 503, 200]);
     unwrap(endpoints.rewind(id));
     expect(await send("a")).toBe(503);
+    expect(unwrap(endpoints.update(id, { name: "Other" })).perMessage).toBe(true);
     unwrap(endpoints.update(id, { perMessage: false }));
     expect([await send("x"), await send("y"), await send("z")]).toEqual([503, 503, 200]);
   });

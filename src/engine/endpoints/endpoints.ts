@@ -223,7 +223,7 @@ function createRuntimes({
     add,
     remove,
     change,
-    /** Of what was received, so much that a start stays quick. */
+    /** How much of what was received is kept, so that a start stays quick. */
     save(): void {
       try {
         store.saveEndpointStates(

@@ -110,7 +110,7 @@ export function createForwarding(options: ForwardingOptions) {
         });
       return forward;
     },
-    /** Resolves when no receiver is working any more, or when they have had their time. */
+    /** Resolves when no receiver is still working, or when they have had their time. */
     async drain(): Promise<void> {
       const limit = new AbortController();
       const timer = startTimer(drainMs, () => limit.abort());

@@ -10,6 +10,7 @@ import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import type { MessageFacts } from "../../domain/program.ts";
 import { messageTypes } from "../../domain/states.ts";
 import type { ForwardedExchange, ReceivedRequest } from "../endpoint-pipeline.ts";
+import type { StoredRequest } from "../store-ports.ts";
 
 /** Enough to look back over a run; longer histories are searched by message. */
 const maxRequests = 1_000;
@@ -26,21 +27,12 @@ const maxStored = 512 * 1024;
 
 export type KnownSecret = { destinationId: DestinationId; name: string; secret: string };
 
-export type NewReceivedRequest = Pick<
-  ReceivedRequest,
-  "id" | "receivedAt" | "tls" | "method" | "path" | "step" | "did" | "status"
-> & {
-  /** Names and values in turn, as received. */
-  rawHeaders: readonly string[];
+export type NewReceivedRequest = Omit<StoredRequest, "body" | "read"> & {
   /** The whole body; `add` cuts it. */
   body: Uint8Array;
-  bodyLength: number;
 };
 
-/** Without what a forward sent on, which is in the record of the receiver. */
-export type StoredRequest = Omit<NewReceivedRequest, "body"> & { body: string; read: Read | null };
-
-type Read = Pick<ReceivedRequest, "message" | "signature">;
+type Read = NonNullable<StoredRequest["read"]>;
 
 export type ReceivedEntry = {
   /** Set when the head of the answer is sent. */
@@ -144,7 +136,7 @@ export class ReceivedRequests {
     return { items, nextCursor, total: this.#count, dropped: this.#dropped };
   }
 
-  /** As text, so much that a start stays quick; oldest first. */
+  /** As text, oldest first; few enough that a start stays quick. */
   newest(): StoredRequest[] {
     const kept: StoredRequest[] = [];
     let bytes = 0;

@@ -84,7 +84,7 @@ export async function sendBrowserFile({
   const message =
     file.part === ""
       ? `${path} would be a device-mode destination. Only cloud mode exists: the library sends to Hookyard, and Hookyard to the destinations.`
-      : `${path} is no part of the browser library that Hookyard serves.`;
+      : `${path} is not part of the browser library that Hookyard serves.`;
   return refuse(problem(404, "unknown_path", message));
 }
 

@@ -65,7 +65,7 @@ const ofAnswers = new WeakMap<ServerResponse, AnswerFault>();
 
 /**
  * Delays the request, and notes what happens to its answer. Returns how a fault ends the request:
- * with an answer, or with a cut; null when it goes on.
+ * with an answer, or with a cut; null when it continues.
  */
 export async function applyFault(
   source: Source,

@@ -13,8 +13,8 @@ import {
 } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity } from "../clock/activity.ts";
-import { createConfiguration } from "../configuration.ts";
 import { Ingest } from "./ingest.ts";
+import { openConfiguration } from "../configuration.fixture.ts";
 
 const bodies = [
   `{"userId":"u","event":"first"}`,
@@ -45,13 +45,7 @@ function startOn({ store }: TestStore) {
   const clock = createSteppedClock(startOfTime);
   const changes = createChangeFeed();
   const activity = new Activity();
-  const configuration = createConfiguration({
-    store,
-    now: () => clock.now(),
-    changes,
-    onChange: () => {},
-    onDestinationDeleted: () => {},
-  });
+  const configuration = openConfiguration({ store, clock, changes });
   const created =
     configuration.sourceByWriteKey("lost") ??
     configuration.createSource({ name: "Found", writeKey: "lost" });

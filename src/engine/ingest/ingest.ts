@@ -352,8 +352,7 @@ export class Ingest {
   }
 
   /**
-   * Keeps the request for the user to adopt. The client is told so, or gets the hosted service's
-   * answer.
+   * Keeps the request for the user to adopt. The answer says so, or is that of the hosted service.
    */
   #unknownKey(writeKey: string | null, { request, response, body }: Received): void {
     const { store, clock, changes, configuration } = this.#options;

@@ -4,9 +4,9 @@ import { expect, test } from "vitest";
 import { openTestStore, request, startOfTime } from "../../store/store.fixture.ts";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import { createChangeFeed } from "../changes.ts";
-import { createConfiguration } from "../configuration.ts";
 import type { Cause } from "../../domain/cause.ts";
 import { causeIn, createInternalMessages, internalPayload } from "./internal-messages.ts";
+import { openConfiguration } from "../configuration.fixture.ts";
 
 const causeOf = (userId: string): Cause => ({ reason: "deletion", sentence: `${userId} left.` });
 
@@ -14,13 +14,7 @@ function start() {
   const { db, store } = openTestStore();
   const clock = createSteppedClock(startOfTime);
   const changes = createChangeFeed();
-  const configuration = createConfiguration({
-    store,
-    now: () => clock.now(),
-    changes,
-    onChange: () => {},
-    onDestinationDeleted: () => {},
-  });
+  const configuration = openConfiguration({ store, clock, changes });
   const source = configuration.createOwnSource("Big");
   configuration.createDestination({
     name: "Out",

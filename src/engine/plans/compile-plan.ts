@@ -9,13 +9,13 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { linearPattern } from "../../domain/linear-pattern.ts";
-import { sizeOfSchema, type SchemaSize } from "../../domain/schema-size.ts";
+import { sizeOfSchema, type SchemaSize, membersByName } from "../../domain/schema-size.ts";
 import { ruleName, type PlanRule } from "../../domain/tracking-plan.ts";
 
 /** Steps of patterns in one message: some 30 ms. */
 const maxSteps = 3_000_000;
 
-/** The patterns of a check were given up, because its texts are too long for them. */
+/** The patterns of a check are skipped, because its texts are too long for them. */
 class TooCostly extends Error {}
 
 let steps = 0;
@@ -63,7 +63,7 @@ const options: Options = {
 
 type Draft = "draft7" | "draft2020";
 
-/** They know whether a schema is one, and keep none. */
+/** They tell whether something is a valid schema, and keep none of them. */
 const validators: Partial<Record<Draft, Ajv>> = {};
 
 function throwIfNoSchema(draft: Draft, schema: JsonObject): void {
@@ -84,7 +84,7 @@ function withUnique(ajv: Ajv): Ajv {
     keyword: "uniqueItems",
     type: "array",
     schemaType: "boolean",
-    error: { message: "must have no two equal elements" },
+    error: { message: "must not have two equal elements" },
     validate: (wanted: boolean, elements: Json[]) => !wanted || isUnique(elements),
   });
   return ajv;
@@ -143,20 +143,14 @@ export function compileRule(rule: PlanRule): CompiledRule | string {
         (complete ??= createCompiler(draft, { allErrors: true, verbose: true }).compile(schema)),
     };
   } catch (error) {
-    return `The rule for ${ruleName(rule)} is no valid JSON Schema: ${(error as Error).message}`;
+    return `The rule for ${ruleName(rule)} is not a valid JSON Schema: ${(error as Error).message}`;
   }
 }
 
-const byName: ReadonlySet<string> = new Set([
-  "properties",
-  "patternProperties",
-  "definitions",
-  "$defs",
-  "dependencies",
-  "dependentSchemas",
-]);
 const values: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
-/** Exports have ids that are none, such as `/properties/total`; references do not use them. */
+/**
+ * Exports have ids that identify nothing, such as `/properties/total`; references do not use them.
+ */
 const dropped: ReadonlySet<string> = new Set(["$schema", "$id", "id", "$anchor", "$dynamicAnchor"]);
 
 /** Ajv refuses the keyword in all other schemas, where it says nothing. */
@@ -178,7 +172,7 @@ function cleaned(schema: JsonObject): JsonObject {
       }
     if (values.has(keyword)) return [[keyword, value]];
     if (value === null || (keyword === "nullable" && !isNullable(schema))) return [];
-    if (byName.has(keyword) && isObject(value))
+    if (membersByName.has(keyword) && isObject(value))
       return [
         [
           keyword,

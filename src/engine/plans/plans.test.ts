@@ -81,7 +81,7 @@ test("what is compiled for a rule is released with it", async () => {
 
 test("a plan with a rule that cannot be checked is refused before it is given", async () => {
   const wrong = await preparePlan({ schemas: { Good: {}, Bad: { type: "any" } } });
-  expect(wrong?.message).toContain("The rule for Bad is no valid JSON Schema");
+  expect(wrong?.message).toContain("The rule for Bad is not a valid JSON Schema");
 });
 
 test.each([
@@ -93,7 +93,7 @@ test.each([
     const schema = (minLength: number) => ({ $schema, properties: { a: { minLength } } });
     expect(await preparePlan({ schemas: { Bought: schema(1) } })).toBe(null);
     const wrong = await preparePlan({ schemas: { Bought: schema(-1) } });
-    expect(wrong?.message).toContain("The rule for Bought is no valid JSON Schema");
+    expect(wrong?.message).toContain("The rule for Bought is not a valid JSON Schema");
   },
 );
 

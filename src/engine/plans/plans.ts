@@ -4,22 +4,20 @@
  */
 
 import type { CheckedMessage } from "../../domain/check.ts";
-import type { Source } from "../../domain/configuration.ts";
+import type { Source, SourcePlan, PlanDraft } from "../../domain/configuration.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { MemberRemoval } from "../../domain/member-path.ts";
 import { invalid, type Problem } from "../../domain/problem.ts";
 import {
   defaultPlanSettings,
   readTrackingPlan,
-  type PlanResult,
   type PlanRule,
-  type PlanViolation,
-  type SourcePlan,
 } from "../../domain/tracking-plan.ts";
 import type { SchemaSize } from "../../domain/schema-size.ts";
 import { nextTurn } from "../real-time.ts";
 import type { CompiledRule } from "./compile-plan.ts";
 import { maxViolations, violationsOf } from "./violations.ts";
+import type { PlanResult, PlanViolation } from "../route/decision.ts";
 
 type Compiler = typeof import("./compile-plan.ts");
 
@@ -36,12 +34,6 @@ function compiler(): Compiler {
 }
 
 /** What a user says of a plan: what is left out stays as it is. */
-export type PlanDraft = Partial<Omit<SourcePlan, "name" | "rules">> & {
-  name?: string | null;
-  /** A plan of the hosted service, or schemas by event. */
-  schemas?: Json;
-};
-
 type PlanCheck = PlanResult & {
   /** Without what the plan drops. */
   message: CheckedMessage;
@@ -106,7 +98,7 @@ async function prepareRules(text: string): Promise<string | null> {
     await nextTurn();
     const compiled = rules.compiled(rule);
     if (typeof compiled === "string") return compiled;
-    // A function that was never run is translated by its first run, which takes as long again.
+    // The first run of a function compiles it, which takes as long again.
     for (const validate of [() => compiled.first, () => compiled.all()]) {
       await nextTurn();
       const run = validate();
@@ -172,9 +164,9 @@ export function checkPlan(
 }
 
 /**
- * How long the check of a message with so many bytes may take beyond the usual microseconds, in
- * steps of routing: a rule that is violated in hundreds of places, many patterns, or much that is
- * asked of each element.
+ * How long the check of a message of this size may take beyond the usual microseconds, in steps of
+ * routing: a rule that is violated in hundreds of places, many patterns, or much that is asked of
+ * each element.
  */
 export function weightOfPlan(plan: SourcePlan, bytes: number): number {
   const { all, repeated, patterns } = rulesOfPlan(plan).largest;

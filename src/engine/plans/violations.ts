@@ -3,16 +3,16 @@
 import type { ErrorObject } from "ajv";
 import type { Json, JsonObject } from "../../domain/json.ts";
 import { memberAt, memberPath } from "../../domain/member-path.ts";
-import type { PlanViolation } from "../../domain/tracking-plan.ts";
+import type { PlanViolation } from "../route/decision.ts";
 
-/** More of one message nobody reads. */
+/** Nobody reads more of one message. */
 export const maxViolations = 20;
 
 const maxText = 300;
 
 type Found = {
   violation: PlanViolation;
-  /** The member to remove for it, where removing one can mend it. */
+  /** The member to remove, where that fixes the violation. */
   remove: string[] | null;
 };
 
@@ -40,7 +40,7 @@ export function violationsOf(errors: readonly ErrorObject[], message: JsonObject
   return found;
 }
 
-/** Of `anyOf` and `oneOf`, what each alternative wants says less than that none fits. */
+/** For `anyOf` and `oneOf`, that no alternative fits says more than what each of them wants. */
 function isOfAlternative({ schemaPath }: ErrorObject): boolean {
   return /\/(?:anyOf|oneOf)\/\d/.test(schemaPath);
 }

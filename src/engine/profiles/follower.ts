@@ -14,6 +14,7 @@
  */
 
 import { profileIds, type MessageRowId, type ProfileId } from "../../domain/ids.ts";
+import type { Problem } from "../../domain/problem.ts";
 import type { Activity, Origin, Work } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
@@ -332,7 +333,7 @@ export class Follower {
   }
 
   /** Why the store refused the last slice, which is being retried; null when it did not. */
-  get failure(): unknown {
-    return this.#failing;
+  get trouble(): Problem | null {
+    return this.#failing === null ? null : storeFailure(this.#failing);
   }
 }

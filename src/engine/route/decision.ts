@@ -2,7 +2,6 @@
 
 import type { PayloadShape } from "../../domain/configuration.ts";
 import type { DestinationId, WebhookId } from "../../domain/ids.ts";
-import type { PlanResult } from "../../domain/tracking-plan.ts";
 
 export type RoutedMessage = {
   decisions: Decision[];
@@ -30,6 +29,17 @@ export type MappingDecision = {
   /** `routed`, `mapping_disabled`, `trigger_not_met` or `payload_error`. */
   reason: string;
   detail: string;
+};
+
+export type PlanViolation = { path: string; message: string };
+
+/** How a message met its plan. */
+export type PlanResult = {
+  violations: PlanViolation[];
+  /** Where the members were that were removed from what is delivered. */
+  dropped: string[][];
+  /** It is not delivered. */
+  blocked: boolean;
 };
 
 /** How a message met its source's tracking plan; with a reason it is blocked. */

@@ -4,16 +4,17 @@
  */
 
 import { createHmac } from "node:crypto";
-import type { Destination, Mapping, Source } from "../../domain/configuration.ts";
-import type { DestinationId, MessageRowId, SourceId, WebhookId } from "../../domain/ids.ts";
+import type { Destination, Mapping, Source, MappingDraft } from "../../domain/configuration.ts";
+import type { DestinationId, SourceId, WebhookId } from "../../domain/ids.ts";
 import { isProblem } from "../../domain/problem.ts";
 import { messageStates } from "../../domain/states.ts";
 import { acceptRequest } from "../ingest/accept.ts";
 import { parseBody, parsePath, replayBody, splitTarget } from "../ingest/read-request.ts";
-import { checkMappings, mappingOf, type MappingDraft } from "../mappings.ts";
+import { checkMappings, mappingOf } from "../mappings.ts";
 import type { MessageSummary, QueryStore } from "../ports.ts";
 import type { MappedRequest, MappingDecision } from "./decision.ts";
 import { nextTurn } from "../real-time.ts";
+import type { PreviewMapping, MappingPreview } from "../pipeline.ts";
 
 /** As many messages as are looked at. */
 const maxMessages = 100;
@@ -24,43 +25,7 @@ const maxShared = 3;
 /** Messages between turns of the event loop: a message's whole request is read for it. */
 const perTurn = 10;
 
-type Place = "trigger" | "url" | "headers" | "data" | "batch";
-
 type Made = { message: MessageSummary; decision: MappingDecision; request: MappedRequest | null };
-
-type PreviewedRequest = {
-  url: string | null;
-  method: string;
-  headers: [string, string][];
-  body: Uint8Array;
-  signature: string | null;
-};
-
-type MappingPreview = {
-  mistakes: Record<Place, string | null>;
-  looked: number;
-  matching: MessageSummary[];
-  failing: number;
-  shown: {
-    id: MessageRowId;
-    detail: string;
-    request: PreviewedRequest | null;
-    batch: {
-      messages: MessageRowId[];
-      body: Uint8Array;
-      first: number;
-      signature: string | null;
-      wholeSignature: string | null;
-    } | null;
-  } | null;
-};
-
-export type PreviewMapping = (asked: {
-  mapping: MappingDraft;
-  sourceIds: readonly SourceId[];
-  secret: string | null;
-  id?: MessageRowId | undefined;
-}) => Promise<MappingPreview>;
 
 type PreviewOptions = {
   store: Pick<QueryStore, "messages" | "messageSource">;
@@ -73,7 +38,7 @@ const anyUrl = "http://127.0.0.1/";
 const accepted = messageStates.filter((state) => state !== "rejected" && state !== "duplicate");
 
 export function createMappingPreview({ store, configuration }: PreviewOptions): PreviewMapping {
-  /** What the mapping makes of a message on record; null for what is no message any more. */
+  /** What the mapping makes of a message on record; null when that no longer is a message. */
   function make(message: MessageSummary, mapping: Mapping): Made | null {
     const origin = store.messageSource(message.id);
     const source = configuration.source(message.sourceId);
@@ -138,7 +103,7 @@ export function createMappingPreview({ store, configuration }: PreviewOptions): 
 }
 
 function mistakesIn(draft: MappingDraft): MappingPreview["mistakes"] {
-  const mistakeOf = (place: Place): string | null => {
+  const mistakeOf = (place: keyof MappingPreview["mistakes"]): string | null => {
     const only = {
       name: "x",
       url: anyUrl,

@@ -133,7 +133,7 @@ function* decisionOf(
   return { ...after, ...(yield* toMappings(destination.mappings)) };
 }
 
-/** A step at a filter with so many properties takes as long as one at a destination. */
+/** A step at a filter with this many properties takes as long as one at a destination. */
 const pathsPerStep = 16;
 
 function weightOfFilters({ filters }: Destination): number {
@@ -375,7 +375,7 @@ export function answerForWebhooks(
   };
 }
 
-/** Names of more than this are none of ours. */
+/** Longer names are not ours. */
 const maxNameLength = 20;
 
 function meantBy(name: string, kind: DestinationKind): string | null {

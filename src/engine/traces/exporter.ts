@@ -39,14 +39,14 @@ const gatherMs = 500;
 const timeoutMs = 5_000;
 /** Of a batch. One that makes the collector fail must not keep the others back. */
 const maxTries = 5;
-/** After a failure nothing is sent for so long, twice as long after each further one. */
+/** Nothing is sent for this long after a failure, twice as long after each further one. */
 const firstPauseMs = 1_000;
 const maxPauseMs = 30_000;
 /** The collector may ask for another pause, as long as this. */
 const maxRetryAfterMs = 300_000;
 /** OTLP's list: a request with another status must not be repeated. */
 const passingStatuses = new Set([429, 502, 503, 504]);
-/** A stop waits so long for what is left. */
+/** How long a stop waits for what is left. */
 const stopMs = 1_000;
 /** Of the collector's answer, which is a few words. */
 const maxAnswerBytes = 64 * 1024;

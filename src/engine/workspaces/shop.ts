@@ -115,7 +115,7 @@ const totalWeight = events.reduce((sum, { weight }) => sum + weight, 0);
 /** Separates the draws of the shop from other draws with the same seed. */
 const drawsOfShop = 0x5b;
 
-/** All stories of the shop happen once among so many messages. */
+/** All stories of the shop happen once among this many messages. */
 export const roundOfStories = 20;
 
 export function shopMessages({

@@ -53,7 +53,7 @@ const fastestPace = 10;
  */
 const everyOfAdvanceMs = 2.5 * 60 * 60 * 1000;
 const phoneName = "Yard Coffee on a phone";
-/** One visitor in so many asks for deletion. */
+/** One visitor in this many asks for deletion. */
 const roundsPerDeletion = 50;
 
 type WorkspacesOptions = {
@@ -268,7 +268,7 @@ const loyaltySteps: Step[] = [
 /** Its window closes before a second round: what fails expires. */
 const impatient: RetryProfile = { ...documented, name: "one-try", windowMs: 5000 };
 
-/** Each of these returns what is there already, and else creates it. */
+/** Each of these returns what is there already, or creates it. */
 function createSetup({
   configuration,
   endpoints,

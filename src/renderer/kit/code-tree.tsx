@@ -74,7 +74,7 @@ export function CodeTree({
             type="button"
             className="code-fold"
             aria-expanded={!folded}
-            aria-label={`${name || "value"}, ${sizeWords(text, line)}`}
+            aria-label={`${name || (line.depth === 0 ? "value" : `value in line ${at + 1}`)}, ${sizeWords(text, line)}`}
             onClick={() => toggle(at)}
           >
             <Icon name={folded ? "forward" : "down"} small />

@@ -12,8 +12,8 @@ import {
   type KeyboardEvent,
   type ReactNode,
 } from "react";
-import { isNoConnection } from "../transport/transport.ts";
 import { errorOf, useAction, useReturns } from "./use-action.ts";
+import { isNoConnection } from "../transport/call-error.ts";
 
 type CommitOptions = {
   /** As it is saved now. */

@@ -2,10 +2,10 @@
 
 import { useEffect } from "react";
 import { create } from "zustand";
-import { noConnection } from "../transport/transport.ts";
 import { Button, IconButton } from "./controls.tsx";
 import { Icon } from "./icon.tsx";
 import { useReturns } from "./use-action.ts";
+import { noConnection } from "../transport/call-error.ts";
 
 /** Long enough to be read, short enough not to be in the way; longer with something to press. */
 const toastMs = 4000;

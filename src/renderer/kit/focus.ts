@@ -2,7 +2,8 @@
 
 import { useEffect } from "react";
 
-const typed = ":is(input,textarea,select):not([type=checkbox],[type=radio],[type=file],:disabled)";
+const typed =
+  ":is(input,textarea,select,[contenteditable=plaintext-only]):not([type=checkbox],[type=radio],[type=file],:disabled)";
 
 const fieldsIn = (part: ParentNode): HTMLElement[] => [
   ...part.querySelectorAll<HTMLElement>(typed),

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "react";
 import { create, type StoreApi, type UseBoundStore } from "zustand";
-import { isNoConnection } from "../transport/transport.ts";
+import { isNoConnection } from "../transport/call-error.ts";
 
 export type Action = {
   /** Until the next one begins. */

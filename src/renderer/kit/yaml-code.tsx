@@ -1,9 +1,10 @@
 /**
  * A YAML file with its line numbers and colours, to read or to edit. Lines wrap, and each number
- * stays with its line: the textarea lies over the coloured lines, with the same face and width.
+ * stays with its line: what is typed lies over the coloured lines, with the same face and width.
+ * It is not a textarea, because Chromium does not indent where a line of a textarea continues.
  */
 
-import { memo, useEffect, useRef, type ReactNode } from "react";
+import { memo, useEffect, useLayoutEffect, useRef, type ReactNode } from "react";
 import { yamlTokens } from "./yaml-tokens.ts";
 import "./yaml-code.css";
 
@@ -31,6 +32,11 @@ export function YamlCode({
   onChange,
 }: Props) {
   const pane = useRef<HTMLDivElement>(null);
+  const typed = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const { current } = typed;
+    if (current !== null && textIn(current) !== text) current.textContent = text + end;
+  }, [text]);
   const line = pointed?.line ?? changed?.line ?? null;
   useEffect(() => {
     if (line === null) return;
@@ -59,18 +65,44 @@ export function YamlCode({
           );
         })}
       </div>
-      <textarea
+      <div
+        ref={typed}
+        className="yaml-typed"
+        role="textbox"
         aria-label={label}
-        value={text}
-        wrap="soft"
-        spellCheck={false}
-        autoComplete="off"
-        readOnly={onChange === null}
+        aria-multiline
+        aria-readonly={onChange === null}
         aria-invalid={wrong.size > 0}
-        onChange={(event) => onChange?.(event.currentTarget.value)}
+        tabIndex={0}
+        spellCheck={false}
+        contentEditable={onChange === null ? false : "plaintext-only"}
+        suppressContentEditableWarning
+        onInput={(event) => onChange?.(textIn(event.currentTarget))}
       />
     </div>
   );
+}
+
+/** The last line of a page is only there when another one follows. */
+const end = "\n";
+
+function textIn(element: HTMLElement): string {
+  const text = linesIn(element);
+  return element.textContent.endsWith(end) ? text.slice(0, -end.length) : text;
+}
+
+/** Browsers write a new line as one, as a `br` and as a block. */
+function linesIn(block: Node): string {
+  return [...block.childNodes]
+    .map((node) => {
+      const isBlock = node.nodeName === "DIV";
+      const startsLine = isBlock || node.previousSibling?.nodeName === "DIV";
+      const before = startsLine && node.previousSibling !== null ? "\n" : "";
+      if (isBlock) return before + linesIn(node);
+      if (node.nodeName !== "BR") return before + (node.textContent ?? "");
+      return node.nextSibling === null ? before : `${before}\n`;
+    })
+    .join("");
 }
 
 const classes = {

@@ -80,6 +80,19 @@ export const stepClock = (): Promise<void> =>
   command(() => call("clock.advance", { to: "next-due" }));
 export const advanceClock = (byMs: number): Promise<void> =>
   command(() => call("clock.advance", { byMs }));
+
+const minuteMs = 60_000;
+
+/** Offered by the clock bar and by the palette. */
+export const advanceDurations = [
+  { label: "1 m", ms: minuteMs },
+  { label: "10 m", ms: 10 * minuteMs },
+  { label: "1 h", ms: 60 * minuteMs },
+  { label: "4 h", ms: 240 * minuteMs },
+  { label: "24 h", ms: 1440 * minuteMs },
+] as const;
+export type AdvanceDuration = (typeof advanceDurations)[number];
+
 /** Whoever asked for it. */
 export const cancelAdvance = (): Promise<void> => command(() => call("clock.cancelAdvance", {}));
 export const advanceToIdle = (): Promise<void> =>

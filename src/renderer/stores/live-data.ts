@@ -11,12 +11,12 @@ import type { ChangeArea } from "../../contract/call.ts";
 import { useReturns } from "../kit/use-action.ts";
 import {
   call,
-  CallError,
   type Change,
   type Connection,
   pipelineFor,
   transport,
 } from "../transport/transport.ts";
+import { CallError } from "../transport/call-error.ts";
 
 type Live<Answer> = { answer: Answer | undefined; error: CallError | null };
 

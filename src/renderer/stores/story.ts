@@ -8,11 +8,12 @@ import { create } from "zustand";
 import type { StoryAnswer } from "../../contract/stories.ts";
 import { useToast } from "../kit/copy.tsx";
 import { errorOf } from "../kit/use-action.ts";
-import { call, CallError, showPipeline, whenAnswered } from "../transport/transport.ts";
+import { call, showPipeline, whenAnswered } from "../transport/transport.ts";
 import { setDraftsAside } from "./drafts.ts";
 import { holdReads, whenFresh } from "./live-data.ts";
 import { usePlace, type View } from "./place.ts";
 import { usePresenter } from "./presenter.ts";
+import { CallError } from "../transport/call-error.ts";
 
 /** At speed 1 a scene stays until its caption was read aloud and its picture looked at. */
 const leastSceneMs = 9000;

@@ -38,7 +38,9 @@ function change(thing: string, next: Edits): void {
 }
 
 const typedIn = (): Element | null =>
-  document.activeElement?.matches("input:not([type=checkbox]),textarea") === true
+  document.activeElement?.matches(
+    "input:not([type=checkbox]),textarea,[contenteditable=plaintext-only]",
+  ) === true
     ? document.activeElement
     : null;
 

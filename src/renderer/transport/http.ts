@@ -5,14 +5,8 @@
 
 import { callNamed, type AnswerOf, type CallName, type InputOf } from "../../contract/contract.ts";
 import { besideHeader } from "../../contract/events.ts";
-import {
-  CallError,
-  type Change,
-  noConnection,
-  pipelineFor,
-  type Transport,
-  type Watcher,
-} from "./transport.ts";
+import { type Change, pipelineFor, type Transport, type Watcher } from "./transport.ts";
+import { CallError, noConnection } from "./call-error.ts";
 
 /** First pause before the stream is opened again, and the longest. */
 const firstPauseMs = 250;

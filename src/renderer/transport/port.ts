@@ -2,7 +2,8 @@
 
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
 import type { MessageToHost, MessageToPage } from "../../contract/port-messages.ts";
-import { CallError, noConnection, pipelineFor, type Transport, type Watcher } from "./transport.ts";
+import { pipelineFor, type Transport, type Watcher } from "./transport.ts";
+import { CallError, noConnection } from "./call-error.ts";
 
 /** What is used of a MessagePort. */
 export type Port = {

@@ -9,7 +9,8 @@ import {
 } from "../../contract/share.ts";
 import { isProblem, type Problem } from "../../domain/problem.ts";
 import { useToast } from "../kit/copy.tsx";
-import { CallError, type Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
+import { CallError } from "./call-error.ts";
 
 /** The share file that this page holds, or null in every other page. */
 export function embeddedShare(): Promise<string> | null {

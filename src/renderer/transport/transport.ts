@@ -7,6 +7,7 @@
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
 import { masked, unmasked } from "./secrets.ts";
 import type { ChangeAnswer } from "../../contract/events.ts";
+import { CallError } from "./call-error.ts";
 
 export type Change = ChangeAnswer;
 
@@ -26,45 +27,6 @@ export type Transport = {
   /** Until the answer is called. */
   watch(watcher: Watcher): () => void;
 };
-
-/**
- * A refusal of the API, or no answer at all (`code` is then `no_connection`). The message is a
- * sentence for the user.
- */
-export class CallError extends Error {
-  readonly status: number;
-  readonly code: string;
-  readonly data: unknown;
-
-  constructor({
-    status,
-    code,
-    message,
-    data,
-  }: {
-    status: number;
-    code: string;
-    message: string;
-    data?: unknown;
-  }) {
-    super(message);
-    this.name = "CallError";
-    this.status = status;
-    this.code = code;
-    this.data = data;
-  }
-}
-
-export const noConnection = (): CallError =>
-  new CallError({
-    status: 0,
-    code: "no_connection",
-    message:
-      "Hookyard does not respond. It may have been stopped; this page updates when it is back.",
-  });
-
-export const isNoConnection = (error: Error | null): boolean =>
-  error instanceof CallError && error.code === "no_connection";
 
 /** Gets each refusal of the API, besides the part of the page that made the call. */
 type RefusalListener = (name: CallName, input: object, refusal: CallError) => void;

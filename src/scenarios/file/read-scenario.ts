@@ -5,11 +5,9 @@
 
 import { isObject } from "../../domain/json.ts";
 import { findWrongReferences } from "./references.ts";
-import { scenarioFile, type Scenario } from "./scenario-schema.ts";
+import { scenarioFile, type ReadScenario } from "./scenario-schema.ts";
 import { problemsOf } from "./sentences.ts";
 import { readYaml, type FileLimits, type FileProblem, type PlacedValue } from "./yaml-places.ts";
-
-export type ReadScenario = { scenario: Scenario; file: PlacedValue };
 
 /** Enough to mend a file by; a file that is no scenario at all has thousands. */
 const maxProblems = 20;

@@ -4,9 +4,9 @@
  */
 
 import { z } from "zod";
-import { hangUps, signatures } from "../../receiver/request.ts";
 import { members } from "./members.ts";
 import { everyStep, name, oneOf, text, whole } from "./setup-schema.ts";
+import { hangUps, signatures } from "../../receiver/request-spec.ts";
 
 const url = z.url({ protocol: /^https?$/, error: "a full http or https URL" });
 

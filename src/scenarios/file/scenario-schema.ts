@@ -21,6 +21,7 @@ import {
 } from "./setup-schema.ts";
 import { audience, computedTrait, userIds, change, creation } from "./change-schema.ts";
 import { commandStep, requestStep } from "./request-schema.ts";
+import type { PlacedValue } from "./yaml-places.ts";
 
 export const callTypes = ["identify", "track", "page", "screen", "group", "alias"] as const;
 
@@ -214,6 +215,9 @@ export const scenarioFile = members({
 }).meta({ id: "Scenario", title: "A scenario of Hookyard" });
 
 export type Scenario = z.output<typeof scenarioFile>;
+
+/** A checked scenario with the places of its parts. */
+export type ReadScenario = { scenario: Scenario; file: PlacedValue };
 export type ScenarioStep = z.output<typeof step>;
 /** As they are written. */
 export type ScenarioInput = z.input<typeof scenarioFile>;

@@ -16,16 +16,15 @@ import {
   lossLooks,
   mappingMethods,
   tamperings,
-} from "../../domain/configuration.ts";
-import { audienceCalls, parities } from "../../domain/configuration.ts";
-import { filterActions, sampleBys } from "../../domain/destination-filter.ts";
-import { highestStatus, lowestStatus } from "../../domain/http-status.ts";
-import { sourceKinds } from "../../domain/states.ts";
-import {
+  filterActions,
+  sampleBys,
   planActions,
   unplannedEventActions,
   unplannedPropertyActions,
-} from "../../domain/tracking-plan.ts";
+} from "../../domain/configuration.ts";
+import { audienceCalls, parities } from "../../domain/configuration.ts";
+import { highestStatus, lowestStatus } from "../../domain/http-status.ts";
+import { sourceKinds, messageTypes } from "../../domain/states.ts";
 import { duration } from "./matcher.ts";
 import { members } from "./members.ts";
 
@@ -137,16 +136,7 @@ export const sourceMembers = {
 export const source = members(sourceMembers).meta({ id: "ScenarioSource" });
 
 const does = apiStep.shape.do.options;
-const messageTypeNames = [
-  "identify",
-  "track",
-  "page",
-  "screen",
-  "group",
-  "alias",
-  "delete",
-] as const;
-export const messageTypeName = oneOf(messageTypeNames);
+export const messageTypeName = oneOf(messageTypes);
 
 const programStep = members({
   do: oneOf(does).optional().describe("answer when left out."),

@@ -5,9 +5,9 @@
  */
 
 import { connect } from "node:net";
-import type { ReadScenario } from "../file/read-scenario.ts";
 import { isUrl, stepsOf, type FileEndpoint, type FileWebhook } from "../file/setup-schema.ts";
 import type { FileProblem, Path } from "../file/yaml-places.ts";
+import type { ReadScenario } from "../file/scenario-schema.ts";
 
 /** A port of this machine answers at once; one far away gets as long as an attempt has. */
 const patienceMs = 5000;

@@ -2,16 +2,11 @@
 
 import { randomBytes } from "node:crypto";
 import { createTrust } from "../../engine/deliver/dial.ts";
-import {
-  isAccepted,
-  isCrash,
-  deliverRequest,
-  type RequestSpec,
-  type Sent,
-} from "../../receiver/request.ts";
+import { isAccepted, isCrash, deliverRequest, type Sent } from "../../receiver/request.ts";
 import { restart } from "../../receiver/restart.ts";
 import { createWire, type Wire } from "../../receiver/wire.ts";
 import type { CommandStep, RequestStep } from "../file/request-schema.ts";
+import type { RequestSpec } from "../../receiver/request-spec.ts";
 
 /** As long as the pipeline waits for a webhook. */
 const timeoutMs = 5_000;

@@ -14,8 +14,13 @@ import type {
   ScenarioExpectationResult,
 } from "../../contract/scenarios.ts";
 import type { JsonObject } from "../../domain/json.ts";
-import type { ReadScenario } from "../file/read-scenario.ts";
-import { defaultSeed, defaultStartAt, verbs, type Scenario } from "../file/scenario-schema.ts";
+import {
+  defaultSeed,
+  defaultStartAt,
+  verbs,
+  type Scenario,
+  type ReadScenario,
+} from "../file/scenario-schema.ts";
 import { rawAt, type FileProblem, type Path } from "../file/yaml-places.ts";
 import { stepPhrase, claimPhrase } from "../report/phrases.ts";
 import type { ScenarioPipeline, RunningPipeline, StartPipeline } from "./pipeline.ts";

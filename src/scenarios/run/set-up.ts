@@ -4,11 +4,11 @@
  */
 
 import type { ScenarioProblem } from "../../contract/scenarios.ts";
-import type { ReadScenario } from "../file/read-scenario.ts";
 import { sourcesOf } from "../file/references.ts";
 import type { Path } from "../file/yaml-places.ts";
 import { CallRefused } from "./pipeline.ts";
 import type { Session } from "./session.ts";
+import type { ReadScenario } from "../file/scenario-schema.ts";
 
 /** Null when all is there. */
 export async function setUp(

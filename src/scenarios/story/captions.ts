@@ -7,14 +7,10 @@
 
 import { isObject, type Json } from "../../domain/json.ts";
 import { membersOf, type History, type SeenAttempt } from "../run/history.ts";
+import type { StoryNames } from "./scenes.ts";
 
 /** A value is something that was read from the pipeline. */
 type CaptionPart = { text: string; value: boolean };
-
-export type StoryNames = Record<
-  "audience" | "destination" | "endpoint" | "user",
-  readonly string[]
->;
 
 const valuesOf = {
   audience: ["size", "entered", "left"],

@@ -5,7 +5,6 @@
 
 import { isObject } from "../../domain/json.ts";
 import type { Scenario } from "../file/scenario-schema.ts";
-import type { StoryNames } from "./captions.ts";
 
 export type Scene = {
   /** Of its steps: the first one, and the one after the last. */
@@ -34,6 +33,11 @@ export function scenesOf({ steps }: Pick<Scenario, "steps">): Scene[] {
   }
   return scenes;
 }
+
+export type StoryNames = Record<
+  "audience" | "destination" | "endpoint" | "user",
+  readonly string[]
+>;
 
 export function storyNames(scenario: Scenario): StoryNames {
   const users = new Set<string>();

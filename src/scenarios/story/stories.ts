@@ -7,11 +7,11 @@
 import type { HandlersOf } from "../../contract/contract.ts";
 import type { SceneAnswer, StoryAnswer } from "../../contract/stories.ts";
 import { conflict, invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
-import type { ReadScenario } from "../file/read-scenario.ts";
 import type { ScenarioPipeline } from "../run/pipeline.ts";
 import type { Session } from "../run/session.ts";
 import { fillCaption, type StoryMoment } from "./captions.ts";
 import { scenesOf, splitOpen, storyNames, type Scene } from "./scenes.ts";
+import type { ReadScenario } from "../file/scenario-schema.ts";
 
 /** Each is a whole pipeline with its own ports. */
 const maxOpen = 4;

@@ -14,19 +14,9 @@ import type { Browser } from "playwright-core";
 import { root } from "../../../src/launch/build.ts";
 import { openChromiumPage, type ChromiumPage } from "./electron-stand-in/page-in-chromium.ts";
 import type { FromStandIn, Question, ToStandIn } from "./electron-stand-in/wire.ts";
+import { freePorts } from "../../support/free-ports.ts";
 
 const register = fileURLToPath(new URL("electron-stand-in/register.ts", import.meta.url));
-export const freePorts = [
-  "--ingest-port",
-  "0",
-  "--ui-port",
-  "0",
-  "--endpoints-port",
-  "0",
-  "--endpoints-tls-port",
-  "0",
-];
-
 export type DesktopProcess = ReturnType<typeof startDesktop>;
 
 /** A message of the page or of the host, as `contract/port-messages.ts` has them. */

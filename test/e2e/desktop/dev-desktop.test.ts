@@ -13,7 +13,8 @@ import { expect, onTestFinished } from "vitest";
 import { root } from "../../../src/launch/build.ts";
 import { framePage } from "../pages/frame.ts";
 import { test } from "../support/inspector-test.ts";
-import { freePorts, startDesktop } from "./desktop-process.ts";
+import { startDesktop } from "./desktop-process.ts";
+import { freePorts } from "../../support/free-ports.ts";
 
 const register = fileURLToPath(new URL("electron-stand-in/register.ts", import.meta.url));
 

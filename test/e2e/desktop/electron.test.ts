@@ -12,8 +12,9 @@ import { root } from "../../../src/launch/build.ts";
 import { chooseHost, hasDisplay } from "../../../src/launch/choose-host.ts";
 import { findRuntime } from "../../../src/launch/electron-runtime.ts";
 import { framePage } from "../pages/frame.ts";
-import { buildDesktop, freePorts } from "./desktop-process.ts";
+import { buildDesktop } from "./desktop-process.ts";
 import { windowSuite } from "./window.suite.ts";
+import { freePorts } from "../../support/free-ports.ts";
 
 const runtime = findRuntime();
 const isRoot = process.getuid?.() === 0;

@@ -12,9 +12,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { portRequest } from "../../../src/contract/port-messages.ts";
 import { launchBrowser } from "../../support/browser.ts";
-import { buildDesktop, freePorts, startDesktop, type DesktopProcess } from "./desktop-process.ts";
+import { buildDesktop, startDesktop, type DesktopProcess } from "./desktop-process.ts";
 import type { PageAnswer } from "./electron-stand-in/wire.ts";
 import { ingestOf, windowSuite } from "./window.suite.ts";
+import { freePorts } from "../../support/free-ports.ts";
 
 let browser: Browser;
 let directory: string | null = null;

@@ -10,7 +10,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { framePage } from "../pages/frame.ts";
-import { buildDesktop, freePorts, startDesktop } from "./desktop-process.ts";
+import { buildDesktop, startDesktop } from "./desktop-process.ts";
+import { freePorts } from "../../support/free-ports.ts";
 
 let browser: Browser;
 beforeAll(async () => {

@@ -22,8 +22,8 @@ function ruleOf(rule: Locator) {
     value: rule.getByRole("textbox", { name: "Value" }),
     howOften: rule.getByRole("textbox", { name: "How often" }),
     withinDays: rule.getByRole("textbox", { name: "Within days; empty for no limit" }),
-    not: rule.getByRole("button", { name: "not", exact: true }),
-    remove: rule.getByRole("button", { name: "Remove this condition" }),
+    not: rule.getByRole("button", { name: /^not: / }),
+    remove: rule.getByRole("button", { name: /^Remove condition/ }),
   };
 }
 

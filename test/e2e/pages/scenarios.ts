@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 
 export function scenariosPage(page: Page) {
   const pane = page.getByRole("region", { name: "Scenario", exact: true });
+  const file = page.getByRole("textbox", { name: "The scenario's file" });
   return {
     entry: (name: string | RegExp) =>
       page.getByRole("navigation", { name: "Scenarios" }).getByRole("link", { name }),
@@ -20,7 +21,8 @@ export function scenariosPage(page: Page) {
     expectations: (number: number) =>
       pane.getByRole("list", { name: `Expectations of step ${number}` }).locator(":scope > li"),
     problems: page.getByRole("list", { name: "Problems in the file" }).getByRole("listitem"),
-    file: page.getByRole("textbox", { name: "The scenario's file" }),
+    file,
+    text: async (): Promise<string> => (await file.innerText()).replace(/\n$/, ""),
     editCopy: page.getByRole("button", { name: "Edit a copy" }),
     chooser: page.locator("input[type=file]"),
     more: pane.getByRole("button", { name: /^More/ }),

@@ -307,7 +307,7 @@ export function fullScreens({
         const scenarios = scenariosPage(page);
         await scenarios.editCopy.click();
         await page.waitForFunction("location.hash.includes('own')");
-        const text = await scenarios.file.inputValue();
+        const text = await scenarios.text();
         await scenarios.file.fill(
           text
             .replace("name: An", "name: A failing")

@@ -69,7 +69,7 @@ function AttemptRow({
   attempt: Attempt;
   row: React.Ref<HTMLAnchorElement> | null;
 }) {
-  const { id, outcome, webhookUrl, durationMs, simulated } = attempt;
+  const { id, round, outcome, webhookUrl, durationMs, simulated } = attempt;
   const { name, rest } = hostOf(webhookUrl);
   const isCurrent = row !== null;
   return (
@@ -82,7 +82,9 @@ function AttemptRow({
     >
       <span className={`tone ${outcome}`}>
         <OutcomeGlyph outcome={outcome} />
-        <span className="sr">{outcome}</span>
+        <span className="sr">
+          round {round}: {outcome}
+        </span>
       </span>
       <span className="where">
         {name}

@@ -4,7 +4,7 @@
  * `#/live/<message>/attempts/<attempt>/what-if`.
  */
 
-import { type CSSProperties, useEffect, useMemo, useState } from "react";
+import { type CSSProperties, useEffect, useMemo, useRef, useState } from "react";
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { Button, IconButton, SelectField } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
@@ -122,6 +122,8 @@ function Compared({ message, delivery, attempt }: ComparedProps) {
     usePlace.getState().go({ view: "scenarios", path: ["own", id] });
   };
   useKeys({ r: again, s: keep });
+  const pane = useRef<HTMLElement>(null);
+  useEffect(() => pane.current?.focus({ preventScroll: true }), []);
   return (
     <>
       <header className="attempt-crumb">
@@ -150,7 +152,7 @@ function Compared({ message, delivery, attempt }: ComparedProps) {
         min={240}
         max={640}
         first={
-          <section className="pane" aria-label="Both timelines">
+          <section className="pane what-if" aria-label="Both timelines" ref={pane} tabIndex={-1}>
             <Question message={message} delivery={delivery} attempt={attempt} answer={answer} />
             <div className="pane-body">
               <p className="sr" role="status">

@@ -1,6 +1,6 @@
 /** Who matches: the count while the rule is typed, some of them, and for one user why. */
 
-import { useEffect, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import type { Rule } from "../../../domain/rules.ts";
 import { TextField } from "../../kit/controls.tsx";
@@ -11,6 +11,7 @@ import { useLive } from "../../stores/live-data.ts";
 import { hrefTo } from "../../stores/place.ts";
 import { Until } from "../details/until.tsx";
 import { valueText } from "../profiles/profile-words.ts";
+import { useDebounced } from "../../kit/use-debounced.ts";
 
 export function Match({
   rule,
@@ -69,7 +70,11 @@ export function Match({
               {profileId === null ? (
                 <span className="quiet">no profile</span>
               ) : (
-                <a className="link quiet" href={hrefTo("profiles", profileId)}>
+                <a
+                  className="link quiet"
+                  href={hrefTo("profiles", profileId)}
+                  aria-label={`profile of ${userId}`}
+                >
                   profile
                 </a>
               )}
@@ -151,20 +156,4 @@ export function usePreview(asked: InputOf<"audiences.preview"> | null): Preview 
   if (answer !== undefined) last.current = answer;
   if (asked === null) return { answer: undefined, error: null, isOld: false };
   return { answer: answer ?? last.current, error, isOld: isOld || answer === undefined };
-}
-
-const debounceMs = 150;
-
-/**
- * A value once it has not changed for a moment, so that not every key that is typed asks the API.
- */
-export function useDebounced<Value>(value: Value): { value: Value; isOld: boolean } {
-  const key = JSON.stringify(value);
-  const [debounced, setDebounced] = useState({ key, value });
-  useEffect(() => {
-    const timer = window.setTimeout(() => setDebounced({ key, value }), debounceMs);
-    return () => window.clearTimeout(timer);
-    // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the value
-  }, [key]);
-  return { value: debounced.value, isOld: debounced.key !== key };
 }

@@ -57,7 +57,7 @@ export function SyncStep({
   );
   return (
     <Step number={4} title="Send" isDone={isDone && syncing === null}>
-      <p className="match-count" role="status">
+      <p className="match-count" role="status" aria-live="off">
         <b>{count(sent.users)}</b> <span className="muted">{sent.words}</span>
       </p>
       {syncing === null ? null : (

@@ -12,11 +12,11 @@ import { useLive } from "../../stores/live-data.ts";
 import { hrefTo } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { valueText } from "../profiles/profile-words.ts";
-import { useDebounced } from "./audience-match.tsx";
 import { SyncStep } from "./audience-sync.tsx";
 import { aggregateWords, type ComputedTrait, traitKind, withAggregate } from "./computed-draft.ts";
 import { ComputedFrame, type PaneProps, useComputedDraft } from "./computed-frame.tsx";
 import { EventFields, SuggestedField, useSeenNames } from "./condition-fields.tsx";
+import { useDebounced } from "../../kit/use-debounced.ts";
 
 export function ComputedTraitPane(props: PaneProps<ComputedTrait>) {
   const { saved: trait } = props;
@@ -148,7 +148,11 @@ function Values({
               <code className="clip isolate">
                 {traitKey}: {valueText(value)}
               </code>
-              <a className="link quiet" href={hrefTo("profiles", profileId)}>
+              <a
+                className="link quiet"
+                href={hrefTo("profiles", profileId)}
+                aria-label={`profile of ${userId}`}
+              >
                 profile
               </a>
             </li>

@@ -22,7 +22,7 @@ import {
 export function RuleEditor({ rule, onChange }: { rule: Rule; onChange: (rule: Rule) => void }) {
   return (
     <div className="rule-editor" role="group" aria-label="Rule">
-      <GroupEditor group={asGroup(rule)} depth={1} onChange={onChange} />
+      <GroupEditor group={asGroup(rule)} depth={1} number="" onChange={onChange} />
     </div>
   );
 }
@@ -32,21 +32,25 @@ const joinOptions = ["all", "any"] as const;
 function GroupEditor({
   group,
   depth,
+  number,
   onChange,
 }: {
   group: Group;
   depth: number;
+  /** `2.1`: the first part of the second part; empty for the rule itself. */
+  number: string;
   onChange: (group: Rule) => void;
 }) {
   const join = joinOf(group);
   const parts = partsOf(group);
   const set = (next: Rule[]): void => onChange(joined(join, next));
+  const inGroup = number === "" ? "" : ` in group ${number}`;
   return (
     <div className="rule-group">
       <p className="rule-join">
         <Choice
           small
-          label="Join"
+          label={`Join${inGroup}`}
           value={join}
           options={joinOptions}
           onChange={(next) => onChange(joined(next, parts))}
@@ -60,6 +64,7 @@ function GroupEditor({
             <PartEditor
               part={part}
               depth={depth}
+              number={number === "" ? String(place + 1) : `${number}.${place + 1}`}
               onChange={(next) => set(parts.with(place, next))}
               onRemove={() => {
                 set(parts.toSpliced(place, 1));
@@ -70,32 +75,38 @@ function GroupEditor({
         ))}
       </ul>
       <p className="rule-add">
-        <Button small icon="add" onClick={() => set([...parts, newTrait()])}>
-          trait
-        </Button>
-        <Button small icon="add" onClick={() => set([...parts, newEvent()])}>
-          event
-        </Button>
-        {depth < maxRuleDepth - 1 ? (
-          <Button small icon="add" onClick={() => set([...parts, newGroup()])}>
-            group
-          </Button>
-        ) : null}
+        {(["trait", "event", "group"] as const).map((kind) =>
+          kind === "group" && depth >= maxRuleDepth - 1 ? null : (
+            <Button
+              key={kind}
+              small
+              icon="add"
+              aria-label={`${kind}${inGroup}`}
+              onClick={() => set([...parts, newParts[kind]()])}
+            >
+              {kind}
+            </Button>
+          ),
+        )}
       </p>
     </div>
   );
 }
 
+const newParts = { trait: newTrait, event: newEvent, group: newGroup };
+
 type PartProps = {
   part: Rule;
   depth: number;
+  number: string;
   onChange: (part: Rule) => void;
   onRemove: () => void;
 };
 
-function PartEditor({ part, depth, onChange, onRemove }: PartProps) {
+function PartEditor({ part, depth, number, onChange, onRemove }: PartProps) {
   const isDenied = "not" in part;
   const inner = isDenied ? part.not : part;
+  const name = `${isGroup(inner) ? "group" : "condition"} ${number}`;
   const change = (next: Rule): void => onChange(isDenied ? { not: next } : next);
   return (
     <div className="rule-part">
@@ -103,13 +114,14 @@ function PartEditor({ part, depth, onChange, onRemove }: PartProps) {
         type="button"
         className="rule-not"
         aria-pressed={isDenied}
+        aria-label={`not: ${name}`}
         title={isDenied ? "This must not hold" : "Negate: this must not hold"}
         onClick={() => onChange(isDenied ? inner : { not: inner })}
       >
         not
       </button>
       {"not" in inner || isGroup(inner) ? (
-        <GroupEditor group={asGroup(inner)} depth={depth + 1} onChange={change} />
+        <GroupEditor group={asGroup(inner)} depth={depth + 1} number={number} onChange={change} />
       ) : (
         <div className="rule-fields">
           {"trait" in inner ? (
@@ -119,12 +131,7 @@ function PartEditor({ part, depth, onChange, onRemove }: PartProps) {
           )}
         </div>
       )}
-      <IconButton
-        small
-        icon="close"
-        label={isGroup(inner) ? "Remove this group" : "Remove this condition"}
-        onClick={onRemove}
-      />
+      <IconButton small icon="close" label={`Remove ${name}`} onClick={onRemove} />
     </div>
   );
 }

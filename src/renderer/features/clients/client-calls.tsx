@@ -95,7 +95,7 @@ export function ClientCalls({ client: { id, state, generating } }: { client: Cli
             >
               Stop
             </Button>
-            <span className="muted" role="status">
+            <span className="muted">
               {count(generating.made)} of {count(generating.count)} generated
             </span>
           </>

@@ -4,6 +4,7 @@ import { wantList } from "../../kit/focus.ts";
 import type { IconName } from "../../kit/icon.tsx";
 import {
   advanceClock,
+  advanceDurations,
   advanceToIdle,
   cancelAdvance,
   pauseOrRun,
@@ -18,14 +19,12 @@ import { fiveMinutes, openStory } from "../../stores/story.ts";
 import { newAudience } from "../audiences/audiences-view.tsx";
 import { createClient } from "../clients/clients-view.tsx";
 import { deleteUsers } from "../deletions/deletions-view.tsx";
-import { newDestination } from "../destinations/destinations-view.tsx";
 import { createEndpoint } from "../endpoints/endpoint-editor.tsx";
 import { addScenario } from "../scenarios/scenarios-view.tsx";
 import { themeCommands } from "../settings/settings-view.tsx";
 import { openShareDialog } from "../share/share-dialog.tsx";
 import { createSource } from "../sources/sources-view.tsx";
-
-const minuteMs = 60_000;
+import { newDestination } from "../destinations/destinations-view.tsx";
 
 const clockCommands: readonly Command[] = [
   {
@@ -66,17 +65,11 @@ const clockCommands: readonly Command[] = [
     icon: "advance",
     run: () => void setClock("faster", speed),
   })),
-  ...(
-    [
-      ["10 m", 10],
-      ["1 h", 60],
-      ["4 h", 240],
-    ] as const
-  ).map(([words, minutes]): Command => ({
-    id: `clock.advance.${minutes}`,
-    label: `Advance the clock ${words}`,
+  ...advanceDurations.map(({ label, ms }): Command => ({
+    id: `clock.advance.${ms}`,
+    label: `Advance the clock ${label}`,
     icon: "advance",
-    run: () => void advanceClock(minutes * minuteMs),
+    run: () => void advanceClock(ms),
   })),
 ];
 

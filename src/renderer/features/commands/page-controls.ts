@@ -12,7 +12,8 @@ const left =
   ":is([role=grid],[role=listbox],.tl-section,.entry,.code,[draggable],[aria-disabled=true])";
 const pressed =
   ":is(button,a.btn,td a[aria-label],[role=switch],[type=checkbox],[role=radio],[role=tab])";
-const typed = ":is(input,textarea,select):not([type=checkbox],[type=file])";
+const typed =
+  ":is(input,textarea,select,[contenteditable=plaintext-only]):not([type=checkbox],[type=file])";
 
 /** A view with more has lists of equal controls. */
 const maxControls = 300;

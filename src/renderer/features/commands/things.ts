@@ -4,12 +4,12 @@ import { useMemo } from "react";
 import type { Command } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace, type View } from "../../stores/place.ts";
-import { useDebounced } from "../audiences/audience-match.tsx";
 import { traitsPath } from "../audiences/computed-draft.ts";
 import { profileName } from "../profiles/profile-words.ts";
 import { useOwnScenarios } from "../scenarios/own-scenarios.ts";
 import { nameIn } from "../scenarios/scenario-words.ts";
 import { settingsSections } from "../settings/settings-view.tsx";
+import { useDebounced } from "../../kit/use-debounced.ts";
 
 type Thing = {
   label: string;

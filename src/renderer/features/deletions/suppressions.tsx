@@ -57,7 +57,11 @@ export function Suppressions() {
                   {deletionId === null ? null : (
                     <>
                       {", by "}
-                      <a className="link" href={hrefTo("deletions", deletionId)}>
+                      <a
+                        className="link"
+                        href={hrefTo("deletions", deletionId)}
+                        aria-label={`its deletion: ${userId}`}
+                      >
                         its deletion
                       </a>
                     </>

@@ -4,7 +4,6 @@
 
 import { useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { filterActions } from "../../../domain/destination-filter.ts";
 import { CodeView } from "../../kit/code-view.tsx";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { Button, CheckField, IconButton, SelectField } from "../../kit/controls.tsx";
@@ -16,6 +15,7 @@ import { offerUndo, recordSaved } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { messageHref } from "../details/places.ts";
 import type { Destination } from "./destination-draft.ts";
+import { filterActions } from "../../../domain/configuration.ts";
 
 type Filter = Destination["filters"][number];
 type Previewed = AnswerOf<"destinations.previewFilters">["items"][number];

@@ -4,9 +4,9 @@ import { useRef, useSyncExternalStore } from "react";
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
-import { useDebounced } from "../audiences/audience-match.tsx";
 import type { DestinationDraft } from "./destination-draft.ts";
 import { mappingInput } from "./mapping-draft.ts";
+import { useDebounced } from "../../kit/use-debounced.ts";
 
 export type Preview = AnswerOf<"mappings.preview">;
 

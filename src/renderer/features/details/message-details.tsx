@@ -130,9 +130,12 @@ export function MessageDetails({ id, onClose, leavesRetry }: MessageDetailsProps
   );
 }
 
-/** The delivery that gives the message its state. */
+/** Of those that give the message its state, the one that took the most attempts. */
 function decisiveDelivery({ deliveries, state }: Message): Delivery | undefined {
-  return deliveries.find((delivery) => delivery.state === state) ?? deliveries[0];
+  const [first = deliveries[0]] = deliveries
+    .filter((delivery) => delivery.state === state)
+    .toSorted((a, b) => b.attempts.length - a.attempts.length);
+  return first;
 }
 
 type DetailsProps = {

@@ -56,7 +56,7 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
       others="Another test endpoint"
       facts={
         user === undefined ? (
-          <span className="muted clip">no webhook uses it</span>
+          <span className="muted clip">unused</span>
         ) : (
           <span className="muted clip">
             webhook {user.place + 1} of{" "}
@@ -78,9 +78,12 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
             small
             icon="rewind"
             title="Restart the program at its first step"
+            aria-label="Rewind to step 1"
             onClick={() => onRun(`rewind ${id}`, () => call("endpoints.rewind", { id }))}
           >
-            Rewind to step 1
+            <span>
+              Rewind<span className="wide-only"> to step 1</span>
+            </span>
           </Button>
           <DeleteMenu
             name={name}

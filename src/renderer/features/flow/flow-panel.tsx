@@ -3,13 +3,13 @@
 import { useMemo } from "react";
 import { IconButton, Button } from "../../kit/controls.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import type { CallError } from "../../transport/transport.ts";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { DeliveryLines, MessageTitle, useDeliveryActions } from "../details/message-head.tsx";
 import { canRetry } from "../details/state-words.ts";
 import { Trace } from "../details/trace.tsx";
 import { useKeys } from "../../stores/keys.ts";
 import { usePlace } from "../../stores/place.ts";
+import type { CallError } from "../../transport/call-error.ts";
 
 type Message = AnswerOf<"messages.get">;
 

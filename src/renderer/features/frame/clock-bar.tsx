@@ -3,13 +3,14 @@
  * real time.
  */
 
-import { useEffect, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Choice } from "../../kit/controls.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { calendarDate, clockTime, dayAndTime, count, span } from "../../kit/words.ts";
 import {
   advanceClock,
+  advanceDurations,
   advanceToIdle,
   cancelAdvance,
   nowOf,
@@ -18,22 +19,12 @@ import {
   useClock,
   useNow,
   type AdvanceAnswer,
+  type AdvanceDuration,
 } from "../../stores/clock.ts";
 import { useStory } from "../../stores/story.ts";
 
-const minute = 60_000;
-
-const durations: readonly { label: string; ms: number }[] = [
-  { label: "1 m", ms: minute },
-  { label: "10 m", ms: 10 * minute },
-  { label: "1 h", ms: 60 * minute },
-  { label: "4 h", ms: 240 * minute },
-  { label: "24 h", ms: 1440 * minute },
-];
-
 /**
- * Closer to the wall than this is real time; two clocks in one machine are never the same to the
- * millisecond.
+ * Less is real time: two clocks in one machine are never the same to the millisecond.
  */
 const sameMs = 1500;
 
@@ -131,7 +122,7 @@ function StepButton({ clock }: { clock: NonNullable<ReturnType<typeof useClock>>
 
 /** Advances by the duration that was chosen last. */
 function AdvanceButtons() {
-  const [by, setBy] = useState(durations[1] ?? { label: "10 m", ms: 10 * minute });
+  const [by, setBy] = useState<AdvanceDuration>(advanceDurations[1]);
   return (
     <span className="split-btn">
       <button
@@ -154,7 +145,7 @@ function AdvanceButtons() {
           </button>
         }
         items={[
-          ...durations.map((each) => ({
+          ...advanceDurations.map((each) => ({
             label: `Advance ${each.label}`,
             icon: "advance" as const,
             onSelect: () => {
@@ -184,6 +175,15 @@ function Advancing({
     const timer = window.setTimeout(() => setLasts(true), momentMs);
     return () => window.clearTimeout(timer);
   }, []);
+  const panel = useRef<HTMLDivElement>(null);
+  // Its button goes with it, and the focus back to what started it.
+  useLayoutEffect(() => {
+    const { current } = panel;
+    return () => {
+      if (current?.contains(document.activeElement) === true)
+        current.parentElement?.querySelector<HTMLElement>(".split-btn button")?.focus();
+    };
+  }, [lasts]);
   if (!lasts) return null;
   const target = to === "idle" || to === "next-due" ? null : Date.parse(to);
   const gone = Date.parse(now) - Date.parse(from);
@@ -195,7 +195,7 @@ function Advancing({
         : "Stepping to the next due"
       : `Advancing to ${dayAndTime(target, Date.parse(from))}`;
   return (
-    <div className="advancing" role="group" aria-label="Advance of the clock">
+    <div className="advancing" role="group" aria-label="Advance of the clock" ref={panel}>
       <p role="status">{words}</p>
       <p className="quiet">
         {gone > 0 ? `${span(gone)} so far` : "Waiting for requests to end"}, {count(attempts)}{" "}

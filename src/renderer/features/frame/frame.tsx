@@ -259,11 +259,11 @@ function StatusBar() {
         </span>
       )}
       <span className="grow" />
-      <span>
+      <span className="ports">
         Test endpoints <code>{port(about?.endpointsUrl)}</code> TLS{" "}
         <code>{port(about?.endpointsTlsUrl)}</code>
       </span>
-      <span>
+      <span className="seed">
         jitter seed <code>{settings?.seed ?? ""}</code>
       </span>
       <span>{some(stats?.messages.total ?? 0, "message")}</span>

@@ -9,10 +9,11 @@ import { ingestHeadersWithoutCredentials } from "../../../domain/credentials.ts"
 import type { MenuItem } from "../../kit/floats.tsx";
 import { errorOf, useReturns } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
-import { call, CallError, isNoConnection } from "../../transport/transport.ts";
+import { call } from "../../transport/transport.ts";
 import { attemptWithoutCredentials, harOfAttempts } from "../details/copy-as.ts";
 import { withAllBytes } from "../details/left-out.ts";
 import type { ListFilter } from "./filter-text.ts";
+import { CallError, isNoConnection } from "../../transport/call-error.ts";
 
 type Progress = { does: "Exporting" | "Replaying"; done: number; total: number };
 

@@ -15,6 +15,7 @@ import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count } from "../../kit/words.ts";
+import { useFeed } from "../../stores/live-data.ts";
 import { useExport } from "./export.ts";
 import { FilterField } from "./filter-field.tsx";
 import type { MessageRows } from "./message-rows.ts";
@@ -143,6 +144,7 @@ function SavedFilters({
 /** It says that the list follows, or how many are new; a press returns to them. */
 function Tail({ rows }: { rows: MessageRows | null }) {
   const isFollowing = rows?.following() ?? true;
+  const isLost = useFeed((feed) => feed.lostAt !== null);
   const fresh = rows?.fresh() ?? { count: 0, more: false };
   const words = fresh.count === 0 ? "Follow" : `${count(fresh.count)}${fresh.more ? "+" : ""} new`;
   return (
@@ -162,7 +164,7 @@ function Tail({ rows }: { rows: MessageRows | null }) {
         onClick={() => rows?.follow()}
       >
         {isFollowing ? <OutcomeGlyph outcome="success" /> : <Icon name="up" small />}
-        {isFollowing ? "Following" : words}
+        {isFollowing ? (isLost ? "Waiting" : "Following") : words}
       </button>
       <span className="sr" role="status">
         {isFollowing
@@ -185,7 +187,7 @@ export function Notice({
   const problem = error ?? exportError;
   if (progress !== null && (progress.total > 1 || waiting > 0)) {
     return (
-      <div className="live-notice" role="status">
+      <div className="live-notice" role="status" aria-live="off">
         <span>
           {progress.does} {count(progress.done)} of {count(progress.total)} messages
           {waiting === 0 ? null : `, ${count(waiting)} more ${waiting === 1 ? "waits" : "wait"}`}

@@ -25,7 +25,11 @@ const filters: fc.Arbitrary<Filter> = fc
   .record({
     values: fc.dictionary(
       fc.constantFrom(...chipKeys.filter((key) => !/last|since|until/.test(key))),
-      fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 3 }),
+      // The beginning of a known value would be completed.
+      fc.uniqueArray(
+        fc.string().map((value) => `${value}~`),
+        { minLength: 1, maxLength: 3 },
+      ),
     ),
     words: fc.array(fc.string({ minLength: 1 }), { maxLength: 3 }),
   })

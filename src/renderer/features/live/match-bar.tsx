@@ -40,8 +40,8 @@ export function MatchBar({ filter, rows, marked, onClear, onRecord }: Props) {
         small
         disabled={total === 0}
       >
-        The deliveries of the newest 10,000 messages that match <code>{text}</code>, where they are
-        waiting, failed, expired or cancelled. Each gets one round now.
+        The waiting, failed, expired and cancelled deliveries of the messages that match{" "}
+        <code>{text}</code>, up to the newest 10,000 messages. Each gets one round now.
       </RetryAll>
     </div>
   );

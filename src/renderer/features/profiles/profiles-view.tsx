@@ -70,7 +70,7 @@ export function ProfilesView() {
       current={current === undefined ? undefined : [current]}
       query={audienceId === undefined ? {} : { audience: audienceId }}
       tools={
-        <span className="quiet" role="status">
+        <span className="quiet" role={search === "" ? undefined : "status"}>
           {count(answer.total)}
           {answer.totalCapped ? "+" : ""}
         </span>

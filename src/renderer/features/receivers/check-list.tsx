@@ -73,7 +73,12 @@ export function ScoreLine({
         ))}
       </div>
       <span className="grow" />
-      <span className="muted" role="status" title={`Seed ${seed}`}>
+      <span
+        className="muted"
+        role="status"
+        aria-live={state === "running" ? "off" : "polite"}
+        title={`Seed ${seed}`}
+      >
         {state === "done"
           ? `${checks.length} checks`
           : `${state === "running" ? "" : "stopped, "}${over} of ${checks.length}`}

@@ -171,7 +171,11 @@ function Progress({ job: { done, total, retried, state }, words }: { job: Job; w
       >
         <i style={{ "--p": `${part}%` } as React.CSSProperties} />
       </div>
-      <p className="retries-progress" role="status">
+      <p
+        className="retries-progress"
+        role="status"
+        aria-live={state === "running" ? "off" : "polite"}
+      >
         {words.result(retried, done - retried)}
         {state === "cancelled" ? ". The rest are unchanged." : "."}
       </p>

@@ -215,7 +215,11 @@ function Result({ report, problems, toLine }: ResultProps) {
   }
   return (
     <>
-      <p className="scenario-result" role="status">
+      <p
+        className="scenario-result"
+        role="status"
+        aria-live={report.state === "running" ? "off" : "polite"}
+      >
         <span className={`state ${glyphs[report.state]}`}>
           <StateGlyph state={glyphs[report.state]} />
           {report.state}

@@ -158,6 +158,7 @@ export function Findings({
   labelledBy: string;
   isLinked?: boolean;
 }) {
+  const destinations = useLive("destinations.list", isLinked ? {} : null).answer?.items;
   return (
     <ul className="parity-findings" aria-labelledby={labelledBy}>
       {findings.map(({ code, sentence, destinationId, messageId, webhookId }) => (
@@ -165,7 +166,7 @@ export function Findings({
           <Sentence text={sentence} />{" "}
           {isLinked && destinationId !== null ? (
             <a className="link" href={hrefTo("destinations", destinationId)}>
-              open the destination
+              open {destinations?.find(({ id }) => id === destinationId)?.name ?? "the destination"}
             </a>
           ) : null}
           {isLinked && messageId !== null ? (

@@ -1,0 +1,256 @@
+/** What the commands ask and print, without a process; test/command-line has them in a shell. */
+
+import { expect, test as base } from "vitest";
+import { starting, type RunningApp } from "../../test/support/running-app.ts";
+import type { Change } from "../engine/pipeline.ts";
+import { send } from "./send-verb.ts";
+import { clock, messages, retry, show, tail, wait } from "./verbs.ts";
+
+const test = base.extend("start", starting);
+
+type Values = Record<string, string | boolean | undefined>;
+const defaults = { limit: "20", count: "1", timeout: "0ms", "dry-run": false };
+
+/** Each returns the exit code, what was printed as text and as JSON, and what was said. */
+function commandsOf(app: RunningApp) {
+  async function* changes(): AsyncGenerator<Change> {
+    const queue: Change[] = [];
+    let wake = Promise.withResolvers<void>();
+    const unsubscribe = app.changes.subscribe((list) => {
+      queue.push(...list);
+      wake.resolve();
+    });
+    try {
+      for (;;) {
+        await wake.promise;
+        wake = Promise.withResolvers();
+        yield* queue.splice(0);
+      }
+    } finally {
+      unsubscribe();
+    }
+  }
+  const hookyard = {
+    ...{ call: app.call, uiUrl: "http://127.0.0.1:1", token: "t" },
+    async changes() {
+      const list = changes();
+      const first = list.next();
+      return { [Symbol.asyncIterator]: () => ({ next: once(first, () => list.next()) }) };
+    },
+  };
+  return async (
+    verb: (asked: never) => Promise<number>,
+    positionals: readonly string[] = [],
+    values: Values = {},
+    input = "",
+    said: string[] = [],
+  ) => {
+    const printed: { value: unknown; text: string }[] = [];
+    const asked = {
+      ...{ hookyard, positionals, values: { ...defaults, ...values } },
+      print: (value: unknown, text: string) => void printed.push({ value, text }),
+      say: (sentence: string) => void said.push(sentence),
+      input: async () => input,
+    };
+    const code = await verb(asked as never);
+    return { code, said, text: printed.map(({ text }) => text).join("\n"), printed };
+  };
+}
+
+/** It subscribes when the first is asked for, before anything else can happen. */
+function once<Value>(first: Promise<Value>, next: () => Promise<Value>): () => Promise<Value> {
+  let isFirst = true;
+  return () => {
+    if (!isFirst) return next();
+    isFirst = false;
+    return first;
+  };
+}
+
+const wrong = { name: "WrongInput" };
+
+test("messages prints a page, and how to go on only when there is more", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  const run = commandsOf(app);
+  await app.source();
+  expect((await run(messages)).text).toBe("No messages.");
+  for (const userId of ["a", "b", "c"]) await app.send({ userId });
+  const page = await run(messages, [], { limit: "2" });
+  expect(page.text.split("\n")).toEqual([
+    expect.stringMatching(/ track Bought · c {2}no_destination$/),
+    expect.stringMatching(/ track Bought · b {2}no_destination$/),
+    expect.stringMatching(/^3 in all\. Go on with --cursor /),
+  ]);
+  const cursor = page.text.split(" ").at(-1) ?? "";
+  expect((await run(messages, [], { limit: "2", cursor })).text).toMatch(
+    /^\S+ {2}\S+ .+· a {2}\w+$/,
+  );
+  for (const limit of ["1", "200"]) expect((await run(messages, [], { limit })).code).toBe(0);
+  for (const limit of ["0", "201", "1.5", "x"])
+    await expect(run(messages, [], { limit })).rejects.toMatchObject(wrong);
+  const found = async (values: Values, ...filter: string[]) =>
+    (await run(messages, filter, values)).text.match(/· \w/g)?.join("") ?? "";
+  expect(await found({ user: "b" })).toBe("· b");
+  expect(await found({ state: "failed,filtered" }, "-user:c")).toBe("· b· a");
+  expect(await found({ event: "Sold" })).toBe("");
+  expect((await run(messages, ["event:", "zzz"])).text).toBe("No message matches zzz.");
+  for (const event of ["Order", "Order Completed"]) await app.send({ event });
+  // Its first word is a name, so the second one is text.
+  expect((await run(messages, ["event:order zzz"])).text).toBe(
+    "No message matches event:order zzz. “zzz” was searched as text.",
+  );
+  expect((await run(messages, ["event:ord zzz"])).text).toBe('No message matches event:"ord zzz".');
+});
+
+test("show finds a message by its id and by its messageId, to the letter", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  const run = commandsOf(app);
+  await app.source();
+  const id = await app.send({ messageId: "order-1" });
+  await app.send({ messageId: "order-10" });
+  for (const wanted of [id, "order-1"])
+    expect((await run(show, [wanted])).printed[0]?.value).toMatchObject({ id });
+  await app.send({ messageId: id, userId: "named like another" });
+  expect((await run(show, [id])).printed[0]?.value).toMatchObject({ messageId: "order-1" });
+  for (const ids of [[], [id, id]]) await expect(run(show, ids)).rejects.toMatchObject(wrong);
+});
+
+test("wait ends when enough match, and else says what matches but for its state", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  const run = commandsOf(app);
+  await app.source();
+  await app.send({ userId: "ada" });
+  for (const values of [
+    ...[{ count: "0" }, { count: "10001" }, { count: "1.5" }],
+    ...[{ timeout: "soon" }, { timeout: "5" }],
+  ])
+    await expect(run(wait, [], values)).rejects.toMatchObject(wrong);
+  expect(await run(wait, [], { user: "ada" })).toMatchObject({ code: 0, said: [] });
+  const state = await run(wait, [], { user: "ada", state: "delivered" });
+  expect([state.code, state.text]).toEqual([4, "No message matches."]);
+  expect(state.said.join()).toMatch(
+    /^After 0ms, 0 of 1 messages match user:ada state:delivered\. In another state:\n.+filtered.+\nhookyard show msg_/,
+  );
+  expect((await run(wait, [], { count: "2" })).said).toEqual(["After 0ms, 1 of 2 messages match"]);
+  expect((await run(wait, [], { user: "bob", state: "sending" })).said.join()).toContain(
+    "No message matches the rest either",
+  );
+  const waiting = run(wait, [], { count: "2", timeout: "5m" });
+  await app.send({ userId: "bob" });
+  expect(await waiting).toMatchObject({ code: 0, printed: [{ value: { met: true, total: 2 } }] });
+});
+
+test("tail prints what arrives and what changes its state, and nothing that was there", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  const run = commandsOf(app);
+  const receiver = await start.receiver(503);
+  await app.destination([receiver.url]);
+  await app.send({ userId: "before" });
+  await app.settle();
+  for (const count of ["0", "1.5", "x"])
+    await expect(run(tail, [], { count })).rejects.toMatchObject(wrong);
+  const tailing = async (change: () => Promise<unknown>) => {
+    const said: string[] = [];
+    const tailed = run(tail, ["-user:other"], { count: "1" }, "", said);
+    await expect.poll(() => said).toEqual(["Waiting for messages. Ctrl+C ends it."]);
+    await change();
+    return (await tailed).printed.map(({ value }) => value);
+  };
+  await app.send({ userId: "other" });
+  expect(await tailing(() => app.send({ userId: "ada" }))).toMatchObject([{ userId: "ada" }]);
+  await app.settle();
+  const [ada] = (await app.call("messages.list", { userId: "ada" })).items;
+  const { id } = await app.delivery(ada?.id ?? "");
+  expect(await tailing(() => app.call("deliveries.cancel", { id }))).toMatchObject([
+    { userId: "ada", state: "cancelled" },
+  ]);
+});
+
+test("clock shows, sets and moves the clock", async ({ start }) => {
+  const app = await start.app();
+  const run = commandsOf(app);
+  const runs = async (...words: string[]) => (await run(clock, words)).text.slice(26);
+  expect(await runs("pause")).toBe("paused; next due: nothing");
+  expect(await runs()).toBe("paused; next due: nothing");
+  expect(await runs("faster")).toBe("10 times faster; next due: nothing");
+  expect(await runs("faster", "600")).toBe("600 times faster; next due: nothing");
+  expect(await runs("real")).toBe("real time; next due: nothing");
+  for (const words of [["idle"], ["next"], ["advance", "1s"]])
+    expect(await runs(...words)).toBe("real time; 0 attempts made; next due: nothing");
+  for (const words of [
+    ...[["later"], ["pause", "1s"], ["advance"], ["advance", "1"], ["advance", "1s", "2s"]],
+    ...[
+      ["faster", "20"],
+      ["faster", "x"],
+      ["idle", "x"],
+    ],
+  ])
+    await expect(run(clock, words)).rejects.toMatchObject(wrong);
+});
+
+test("retry takes ids of messages and deliveries, or a filter", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  const run = commandsOf(app);
+  const receiver = await start.receiver(400);
+  await app.destination([receiver.url]);
+  const ids = [await app.send({ messageId: "one" }), await app.send()];
+  await app.settle();
+  const delivery = (await app.delivery(ids[1] ?? "")).id;
+  const dry = { "dry-run": true };
+  expect((await run(retry, [], { ...dry, filter: "state:failed" })).text).toBe(
+    "2 deliveries can be retried.",
+  );
+  expect((await run(retry, ["one", delivery], dry)).printed[0]?.value).toEqual({ count: 2 });
+  expect((await run(retry, [delivery])).text).toBe("1 delivery retried.");
+  await app.settle();
+  expect((await app.delivery(ids[1] ?? "")).attempts).toHaveLength(2);
+  expect((await app.delivery(ids[0] ?? "")).attempts).toHaveLength(1);
+  await expect(run(retry)).rejects.toMatchObject(wrong);
+  await expect(run(retry, ["one"], { filter: "x" })).rejects.toMatchObject(wrong);
+  await expect(run(retry, ["unknown"])).rejects.toThrow("unknown");
+});
+
+test("send takes one call from flags, or messages in any of four forms", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  const run = commandsOf(app);
+  const first = await run(send, ["track"], { event: "Bought", user: "ada" });
+  expect(first).toMatchObject({ code: 0, said: [expect.stringContaining("There was no source")] });
+  const raw = async (): Promise<unknown> => {
+    const [newest] = (await app.call("messages.list", { limit: 1 })).items;
+    return JSON.parse((await app.message(newest?.id ?? "")).raw as string);
+  };
+  const flags = { user: "ada", traits: '{"a":1}', integrations: '{"All":false}', group: "g" };
+  expect((await run(send, ["group"], flags)).said).toEqual([]);
+  expect(await raw()).toMatchObject({
+    ...{ type: "group", userId: "ada", groupId: "g" },
+    ...{ traits: { a: 1 }, integrations: { All: false } },
+  });
+  await run(send, ["track"], { event: "E", anonymous: "x", properties: "[1]" });
+  expect(await raw()).toMatchObject({ anonymousId: "x", properties: [1] });
+  const call = '{"type":"track","event":"E","userId":"bob"}';
+  const forms = [call, `{"batch":[${call},${call}]}`, `[${call}]`, `${call}\n\n${call}\r\n${call}`];
+  const counts = [];
+  for (const input of forms) {
+    const { value } = (await run(send, [], {}, input)).printed[0] ?? {};
+    counts.push((value as { messages: unknown[] }).messages.length);
+  }
+  expect(counts).toEqual([1, 2, 1, 3]);
+  const rejected = await run(send, [], {}, '{"type":"track","messageId":"m"}');
+  expect([rejected.code, rejected.said.join()]).toEqual([1, expect.stringMatching(/^m was rej/)]);
+  const mistakes: [string[], Values, string, string][] = [
+    [["track", "page"], {}, "", "takes one type, not page as well"],
+    [["track"], { properties: "{" }, "", "--properties is not valid JSON"],
+    [["track"], { source: "none" }, "", "There is no source none. There are "],
+    [[], { user: "ada" }, "", "Say which call"],
+    [[], {}, " ", "needs a type such as track"],
+    [[], {}, "{", "Standard input is not valid JSON"],
+    [[], {}, `${call}\n{`, "Line 2 of standard input is not valid JSON"],
+    [[], {}, `[${call},[]]`, "Message 2 of standard input is not a JSON object"],
+  ];
+  for (const [positionals, values, input, sentence] of mistakes)
+    await expect(run(send, positionals, values, input)).rejects.toThrow(sentence);
+});

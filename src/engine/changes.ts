@@ -26,7 +26,12 @@ const maxIds = 100;
  */
 const maxGathered = 20 * maxIds;
 
-type Gathered = Pick<Change, "count" | "added" | "advance"> & { ids: Set<string> };
+/** `ids` may have some twice. */
+type Gathered = Pick<Change, "count" | "added" | "advance"> & { ids: string[] };
+
+/** Each once, in the order of their last changes: the feed names the last ones. */
+const lastOf = (ids: readonly string[]): string[] =>
+  [...new Set(ids.toReversed())].slice(0, maxIds).reverse();
 
 type ClockChanges = {
   /** The clock was set or moved, or an advance is in progress. */
@@ -45,7 +50,7 @@ export function createChangeFeed(): ChangeFeed & Changes & ClockChanges & { stop
     timer = null;
     const fresh = [...gathered].map(([area, { ids, ...more }]): Change => {
       sequence += 1;
-      return { sequence, area, ids: [...ids].slice(-maxIds), ...more };
+      return { sequence, area, ids: lastOf(ids), ...more };
     });
     gathered = new Map();
     lines.push(...fresh);
@@ -56,15 +61,11 @@ export function createChangeFeed(): ChangeFeed & Changes & ClockChanges & { stop
   function gather(area: Area, ids: readonly string[], count: number, added: number): Gathered {
     let entry = gathered.get(area);
     if (entry === undefined) {
-      entry = { ids: new Set(), count: 0, added: 0 };
+      entry = { ids: [], count: 0, added: 0 };
       gathered.set(area, entry);
     }
-    for (const id of ids) {
-      // Moved to the end if it was there already: the feed names the last ones.
-      entry.ids.delete(id);
-      entry.ids.add(id);
-    }
-    if (entry.ids.size > maxGathered) entry.ids = new Set([...entry.ids].slice(-maxIds));
+    entry.ids.push(...ids);
+    if (entry.ids.length > maxGathered) entry.ids = lastOf(entry.ids);
     entry.count += count;
     entry.added += added;
     timer ??= startIdleTimer(gatherMs, publish);

@@ -134,7 +134,8 @@ export type ClaimedDelivery = {
   firstAttemptAt: number | null;
   /** Webhooks that failed in this window and are not retried. */
   finished: WebhookId[];
-  payload: Uint8Array;
+  /** A text for what it is in UTF-8. */
+  payload: Uint8Array | string;
   /** Set for a delivery that a mapping made. */
   mapped?: Pick<MappedRequest, "webhookId" | "url" | "method" | "headers"> & {
     /** What the signature covers: of a batch its first element; null for none. */
@@ -216,6 +217,8 @@ export type DeliveryStore = {
    * the store keeps them in memory.
    */
   recordClaims(): void;
+  /** Of these, those that were there at the last call. Returns whether any are left. */
+  recordOlderClaims(): boolean;
   /** Attempts and changes of state, in order. */
   record(attempts: AttemptRecord[], transitions: Transition[]): void;
   /** The earliest time at which a waiting delivery of these destinations is due, or null. */

@@ -15,6 +15,10 @@ export function monotonic(): number {
   return performance.now();
 }
 
+export function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}
+
 /** Keeps the process alive until it fires or is cancelled. */
 export function startTimer(ms: number, run: () => void): RealTimer {
   const timer = setTimeout(run, ms);

@@ -15,6 +15,7 @@ import { isRetryable } from "../domain/retry.ts";
 import type { Activity, Holds } from "./clock/activity.ts";
 import type { Clock } from "./clock/clock.ts";
 import { startAttempt, type RunningAttempt } from "./deliver/attempt.ts";
+import type { RequestHeaders } from "./deliver/exchange.ts";
 import type { DeliveryThread } from "./deliver/delivery-thread.ts";
 import type { Trust } from "./deliver/dial.ts";
 import { headersFor, mappedHeaders } from "./deliver/rounds.ts";
@@ -67,7 +68,7 @@ type TestRequest = {
   mapping: string | null;
   url: string;
   method: string;
-  headers: [string, string][];
+  headers: RequestHeaders;
   body: Uint8Array;
 };
 
@@ -111,10 +112,15 @@ export function createTestEvents(options: TestEventsOptions): TestEvents & { sto
   function requestsOf(destination: Destination, { decision, payload }: Routed): TestRequest[] {
     const { vendor } = configuration.settings();
     if (payload !== null) {
-      const own = headersFor(destination, vendor, payload);
-      return destination.webhooks.map(({ id: webhookId, url, headers }) => ({
-        ...{ webhookId, mapping: null, url, method: "POST", body: payload },
-        headers: [...own, ...Object.entries(headers)],
+      return destination.webhooks.map((webhook) => ({
+        ...{
+          webhookId: webhook.id,
+          mapping: null,
+          url: webhook.url,
+          method: "POST",
+          body: payload,
+        },
+        headers: headersFor(destination, webhook, vendor),
       }));
     }
     return (decision.requests ?? []).map((request) => {

@@ -13,6 +13,7 @@ import {
   type Failure,
   type Stage,
 } from "../engine/deliver/exchange.ts";
+import type { ExchangeResult } from "../engine/deliver/exchange.ts";
 import { ResponseParser } from "../engine/deliver/response-parser.ts";
 import { createSender, type Sender } from "../engine/deliver/sender.ts";
 import { monotonic, startDeadline, startTimer, wallClockNow } from "../engine/real-time.ts";
@@ -113,15 +114,17 @@ async function post(
 ): Promise<WireResult> {
   const startedAt = wallClockNow();
   const began = monotonic();
+  const done = Promise.withResolvers<ExchangeResult>();
   const exchange = sender.send({
     url,
     headers,
     body,
     onPhase: () => undefined,
     onSocket: () => undefined,
+    onEnd: done.resolve,
   });
   const deadline = startDeadline(timeoutMs, () => exchange.abort({ timeoutMs }));
-  const { outcome, error, requestHead, response } = await exchange.done;
+  const { outcome, error, requestHead, response } = await done.promise;
   deadline.cancel();
   return {
     startedAt,

@@ -145,6 +145,26 @@ test.each([
   },
 );
 
+test("of the claims whose attempts have not ended, those are written that were there at the last look", () => {
+  const one = openTestStore();
+  queue(one, 4);
+  claim(one, 2);
+  expect(one.store.recordOlderClaims()).toBe(true);
+  expect(rows(one).map(([state]) => state)).toEqual([queued, queued, queued, queued]);
+  claim(one, 1);
+  one.store.record([], [moveTo(1 as DeliveryId, "delivered")]);
+  expect(one.store.recordOlderClaims()).toBe(true);
+  expect(rows(one)).toEqual([
+    [6, 1],
+    [sending, 1],
+    [queued, 0],
+    [queued, 0],
+  ]);
+  expect(one.store.recordOlderClaims()).toBe(false);
+  expect(rows(one).map(([state]) => state)).toEqual([6, sending, sending, queued]);
+  expectConsistent(one.db);
+});
+
 test("while claims cannot be written, reading works, and nothing is claimed twice", () => {
   const one = openTestStore();
   queue(one, 2);

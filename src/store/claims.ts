@@ -7,11 +7,12 @@
 
 import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
 import type { ClaimedDelivery, DeliveryStore } from "../engine/ports.ts";
-import { stateCode } from "./codes.ts";
+import { shapeColumns, stateCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import { createRequestReader } from "./delivery-reader.ts";
 import type { DeliveryKey, MappedRequests } from "./mapped-requests.ts";
 import type { RequestBodies } from "./request-bodies.ts";
+import { isSmallText } from "./shared-bytes.ts";
 import type { Db, Transactions } from "./transactions.ts";
 
 const sending = stateCode("sending");
@@ -59,9 +60,22 @@ export type Claimable = DeliveryKey & {
 export const claimable =
   "SELECT id, message_id, destination_id, state, shape, rounds, window_round, first_attempt_at FROM deliveries";
 
+/** With its payload, unless that is to be read by `createRequestReader`. */
+type Claimed = Claimable & { payload: string | null };
+
+/** A text costs half of what a buffer does. */
+const payloadText = shapeColumns
+  .map((column, shape) => `WHEN d.shape = ${shape} AND ${isSmallText(column)} THEN ${column}`)
+  .join(" ");
+const claimableWithPayload = `SELECT d.id, d.message_id, d.destination_id, d.state, d.shape, d.rounds, d.window_round, d.first_attempt_at,
+    CAST(CASE ${payloadText} END AS TEXT) AS payload
+  FROM deliveries AS d LEFT JOIN payloads ON payloads.message_id = d.message_id`;
+
 export class Claims {
-  /** Their rows, which nobody changes before the claim is written. */
+  /** Their rows, which nobody changes before the claim is written; the oldest is first. */
   readonly #unwritten = new Map<number, Claimable>();
+  /** Those that were not written at the last `writeOlder`. */
+  #older = new Set<number>();
   readonly #ofDestination = new Map<number, number>();
   readonly #claimedUpTo = new Map<number, number>();
   /** Of each destination, the newest that was ever claimed. */
@@ -158,6 +172,17 @@ export class Claims {
     this.#counts.delivery(destination_id, sending, 1);
   }
 
+  /** Writes those that were there at the last call. Returns whether any are left. */
+  writeOlder(refreshMessage: RefreshMessage): boolean {
+    const isNew = (id: number): boolean => !this.#older.has(id);
+    const ids = [...this.#unwritten.keys()];
+    const place = ids.findIndex(isNew);
+    const fresh = place < 0 ? [] : ids.slice(place);
+    this.write(refreshMessage, fresh.length);
+    this.#older = new Set(fresh);
+    return fresh.length > 0;
+  }
+
   /** Writes the oldest, all but this many. */
   write(refreshMessage: RefreshMessage, left = 0): void {
     const count = this.#unwritten.size - left;
@@ -205,11 +230,11 @@ export function claiming({
   claims,
   refreshMessage,
 }: ClaimingParts): Pick<DeliveryStore, "claim" | "countRunnable"> {
-  const due = db.prepare<[number, number, number], Claimable>(
-    `${claimable} WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ?`,
+  const due = db.prepare<[number, number, number], Claimed>(
+    `${claimableWithPayload} WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ?`,
   );
-  const inQueue = db.prepare<[number, number, number], Claimable>(
-    `${claimable} WHERE destination_id = ? AND state = ${queued} AND id > ? ORDER BY id LIMIT ?`,
+  const inQueue = db.prepare<[number, number, number], Claimed>(
+    `${claimableWithPayload} WHERE destination_id = ? AND state = ${queued} AND id > ? ORDER BY id LIMIT ?`,
   );
   const countDue = db
     .prepare<[number, number, number]>(
@@ -240,7 +265,7 @@ export function claiming({
   const isAnyQueued = (id: DestinationId): boolean =>
     counts.deliveriesIn(id, queued) > claims.count(id);
 
-  function oldestQueued(destinationId: DestinationId, limit: number): Claimable[] {
+  function oldestQueued(destinationId: DestinationId, limit: number): Claimed[] {
     if (limit <= 0 || !isAnyQueued(destinationId)) return [];
     const after = claims.claimedUpTo(destinationId);
     return inQueue
@@ -249,7 +274,7 @@ export function claiming({
       .slice(0, limit);
   }
 
-  const claimed = (row: Claimable): ClaimedDelivery => ({
+  const claimed = (row: Claimed): ClaimedDelivery => ({
     id: row.id as DeliveryId,
     messageRow: row.message_id as MessageRowId,
     destinationId: row.destination_id as DestinationId,
@@ -260,7 +285,7 @@ export function claiming({
       row.rounds + 1 > row.window_round
         ? (finished.all(row.id, row.window_round) as WebhookId[])
         : [],
-    ...requestOf(row),
+    ...(row.payload === null ? requestOf(row) : { payload: row.payload }),
   });
 
   return {

@@ -26,10 +26,11 @@ export const typeAt = (code: number): MessageType | null => messageTypes[code] ?
 export const outcomeCode = (outcome: Outcome): number => outcomes.indexOf(outcome);
 export const outcomeAt = (code: number): Outcome => outcomes[code] as Outcome;
 
-const shapes: readonly PayloadShape[] = ["documented", "full"];
+/** The columns of `payloads`, in the order of their shapes. */
+export const shapeColumns: readonly PayloadShape[] = ["documented", "full"];
 /** Of a delivery whose bytes a mapping made. */
-export const mappedShape = shapes.length;
-export const shapeCode = (shape: PayloadShape): number => shapes.indexOf(shape);
+export const mappedShape = shapeColumns.length;
+export const shapeCode = (shape: PayloadShape): number => shapeColumns.indexOf(shape);
 /** Of a delivery whose payload the filters of its destination changed. */
 export const filteredShape = 3;
-export const shapeAt = (code: number): PayloadShape => shapes[code] as PayloadShape;
+export const shapeAt = (code: number): PayloadShape => shapeColumns[code] as PayloadShape;

@@ -140,7 +140,7 @@ export function createRequestReader(
   bodies?: RequestBodies,
 ): (
   row: DeliveryKey & Pick<DeliveryRow, "destination_id">,
-) => Pick<ClaimedDelivery, "payload" | "mapped"> {
+) => Pick<ClaimedDelivery, "mapped"> & { payload: Uint8Array } {
   const payloadIn = (shape: PayloadShape) =>
     db
       .prepare<[number], Buffer | null>(`SELECT ${shape} FROM payloads WHERE message_id = ?`)

@@ -65,7 +65,7 @@ describe("a claim", () => {
         windowRound: 1,
         firstAttemptAt: null,
         finished: [],
-        payload: Buffer.from('{"n":1}'),
+        payload: `{"n":1}`,
       },
     ]);
     one.store.record(

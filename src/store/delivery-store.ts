@@ -64,6 +64,7 @@ export function createDeliveryStore(
   return {
     ...claiming(parts),
     recordClaims,
+    recordOlderClaims: () => claims.writeOlder(refreshMessage),
     record: transactions.wrap(recording(parts)),
     seeClaims,
     ...seeing(seeClaims, { ...atStart(parts), ...readers(db, mapped) }),

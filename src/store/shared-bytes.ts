@@ -14,6 +14,10 @@ const minBytes = 4096;
 const mark = 1;
 const headBytes = 13;
 
+/** Whether what is stored is a small payload as a whole: SQL of its column. */
+export const isSmallText = (column: string): string =>
+  `length(${column}) < ${minBytes} AND substr(${column}, 1, 1) <> x'0${mark}'`;
+
 /** Bytes that have to be found in the body, to look further from there. */
 const anchorBytes = 48;
 

@@ -6,7 +6,7 @@
 import type { Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { createTrust } from "../../src/engine/deliver/dial.ts";
-import type { Exchange, SendRequest } from "../../src/engine/deliver/exchange.ts";
+import type { Exchange, ExchangeResult, SendRequest } from "../../src/engine/deliver/exchange.ts";
 import { createSender, type Sender } from "../../src/engine/deliver/sender.ts";
 import { startRawReceiver } from "./raw-receiver.ts";
 import type { RawReceiver, RawReceiverOptions } from "./raw-receiver.ts";
@@ -49,21 +49,30 @@ export function sender({
   return created;
 }
 
-export type Sent = Exchange & { phases: string[]; sockets: string[] };
+export type Sent = Exchange & {
+  done: Promise<ExchangeResult>;
+  phases: string[];
+  sockets: string[];
+};
 
 export function post(from: Sender, url: string, request: Partial<SendRequest> = {}): Sent {
   const phases: string[] = [];
   const sockets: string[] = [];
+  const { promise: done, resolve } = Promise.withResolvers<ExchangeResult>();
   const exchange = from.send({
     url,
     headers: [],
     body: Buffer.from('{"a":1}'),
     onPhase: (phase) => phases.push(phase),
     onSocket: (address, port) => sockets.push(`${address} ${port}`),
+    onEnd(result) {
+      phases.push(...Object.keys(result.phases ?? {}));
+      resolve(result);
+    },
     ...request,
   });
   return {
-    done: exchange.done,
+    done,
     abort: (reason) => exchange.abort(reason),
     limit: (ms) => exchange.limit(ms),
     markReached: () => exchange.markReached(),

@@ -27,15 +27,62 @@ export type Work = {
 
 type Waiter = { isReady: () => boolean; resolve: () => void; reject: (error: unknown) => void };
 type Tally = { running: number };
+/** `changed` is called when something has ended, or only the clock can move it on. */
+type AllWork = Tally & { held: number; changed: () => void };
+
+class RunningWork implements Work {
+  readonly origin: Origin;
+  readonly #all: AllWork;
+  /** Counts it too, while it runs. */
+  readonly #some: Tally | null;
+  #state: "running" | "held" | "over" = "running";
+
+  constructor(origin: Origin, all: AllWork, some: Tally | null) {
+    this.origin = origin;
+    this.#all = all;
+    this.#some = some;
+    this.#run(1);
+  }
+
+  get isHeld(): boolean {
+    return this.#state === "held";
+  }
+
+  hold(): void {
+    if (this.#state !== "running") return;
+    this.#state = "held";
+    this.#run(-1);
+    this.#all.held += 1;
+    this.#all.changed();
+  }
+
+  release(): void {
+    if (this.#state !== "held") return;
+    this.#state = "running";
+    this.#all.held -= 1;
+    this.#run(1);
+  }
+
+  end(): void {
+    if (this.#state === "running") this.#run(-1);
+    if (this.#state === "held") this.#all.held -= 1;
+    this.#state = "over";
+    this.#all.changed();
+  }
+
+  #run(by: 1 | -1): void {
+    this.#all.running += by;
+    if (this.#some !== null) this.#some.running += by;
+  }
+}
 
 export class Activity {
-  #running = 0;
-  #held = 0;
+  readonly #all: AllWork = { running: 0, held: 0, changed: () => this.#check() };
   /**
    * Requests in progress to the ingest port from the pipeline itself: simulated clients and the
    * demo shop.
    */
-  #sending = 0;
+  readonly #sending: Tally = { running: 0 };
   /**
    * Running arrivals of the advance under way; a fresh one for each advance, so that older arrivals
    * count as own.
@@ -50,9 +97,7 @@ export class Activity {
 
   begin(origin: Origin = "own"): Work {
     const arrivals = origin === "arrival" ? this.#arrivals : null;
-    return this.#begin(arrivals === null ? "own" : "arrival", (by) => {
-      if (arrivals !== null) arrivals.running += by;
-    });
+    return new RunningWork(arrivals === null ? "own" : "arrival", this.#all, arrivals);
   }
 
   /**
@@ -60,43 +105,7 @@ export class Activity {
    * is not an arrival.
    */
   beginSending(): Work {
-    return this.#begin("own", (by) => {
-      this.#sending += by;
-    });
-  }
-
-  #begin(origin: Origin, count: (by: 1 | -1) => void): Work {
-    let state: "running" | "held" | "over" = "running";
-    const run = (by: 1 | -1): void => {
-      this.#running += by;
-      count(by);
-    };
-    run(1);
-    return {
-      origin,
-      get isHeld() {
-        return state === "held";
-      },
-      hold: () => {
-        if (state !== "running") return;
-        state = "held";
-        run(-1);
-        this.#held += 1;
-        this.#check();
-      },
-      release: () => {
-        if (state !== "held") return;
-        state = "running";
-        this.#held -= 1;
-        run(1);
-      },
-      end: () => {
-        if (state === "running") run(-1);
-        if (state === "held") this.#held -= 1;
-        state = "over";
-        this.#check();
-      },
-    };
+    return new RunningWork("own", this.#all, this.#sending);
   }
 
   get isAdvancing(): boolean {
@@ -105,7 +114,7 @@ export class Activity {
 
   /** The origin of a request that arrives at the ingest port now. */
   get ingestOrigin(): Origin {
-    return this.#arrivals !== null && this.#sending === 0 ? "arrival" : "own";
+    return this.#arrivals !== null && this.#sending.running === 0 ? "arrival" : "own";
   }
 
   /** The origin of the code that runs now, within `as`. */
@@ -139,7 +148,7 @@ export class Activity {
   }
 
   isQuiet(includeHeld: boolean): boolean {
-    return this.#running === 0 && (!includeHeld || this.#held === 0);
+    return this.#all.running === 0 && (!includeHeld || this.#all.held === 0);
   }
 
   /** Somebody waits until nothing runs, so slow work should wait. */
@@ -170,7 +179,10 @@ export class Activity {
    * The same for the advance's own work; `waits` says whether own work still waits behind arrivals.
    */
   whenOwnQuiet({ waits, signal }: { waits: () => boolean; signal: AbortSignal }): Promise<void> {
-    return this.#when(() => this.#running === (this.#arrivals?.running ?? 0) && !waits(), signal);
+    return this.#when(
+      () => this.#all.running === (this.#arrivals?.running ?? 0) && !waits(),
+      signal,
+    );
   }
 
   #when(isReady: () => boolean, signal: AbortSignal | undefined): Promise<void> {

@@ -9,7 +9,8 @@ import type { EndpointId } from "../../domain/ids.ts";
 import type { Holdable, Work, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Phase, RecordedResponse } from "../ports.ts";
-import type { Exchange, ExchangeResult } from "./exchange.ts";
+import { toMicroseconds } from "../real-time.ts";
+import type { Exchange, ExchangeResult, RequestHeaders } from "./exchange.ts";
 import type { Sender } from "./sender.ts";
 
 type AttemptOptions = {
@@ -19,8 +20,8 @@ type AttemptOptions = {
   /** Ended by the caller once the result is recorded. */
   work: Work;
   url: string;
-  headers: [string, string][];
-  body: Uint8Array;
+  headers: RequestHeaders;
+  body: Uint8Array | string;
   timeoutMs: number;
   method?: string;
   keepBody?: number;
@@ -31,6 +32,8 @@ type AttemptOptions = {
   through?: Holdable | null;
   /** The test endpoints that the request has come through. */
   via?: readonly EndpointId[];
+  /** Called once; `done` has the same result. */
+  onEnd?: (result: AttemptResult | null) => void;
 };
 
 export type AttemptResult = {
@@ -49,119 +52,161 @@ export type RunningAttempt = {
    * Null when it was stopped or not sent, or when the thread that sent it has ended: such an
    * attempt is not recorded.
    */
-  done: Promise<AttemptResult | null>;
+  readonly done: Promise<AttemptResult | null>;
   /** No connection became free for it in the thread that was to send it. */
   readonly isUnsent: boolean;
   stop(): void;
 };
 
 export function startAttempt(options: AttemptOptions): RunningAttempt {
-  const { sender, clock, holds, work, timeoutMs, through, method, url, headers, body, keepBody } =
-    options;
-  const startedAt = clock.now();
-  const started = clock.monotonic();
-  const time = new AttemptTime(clock, startedAt);
-  const stamps: { phase: Phase; real: number; simulated: number }[] = [];
-  let simulated = false;
-  let heldUntilAtMost = 0;
-  let stopped = false;
-  let isUnsent = false;
-  let ended = false;
-  let unregister = (): void => undefined;
-  let heldDeadline: ClockTimer | null = null;
-
-  const stamp = (phase: Phase, afterMs?: number): void =>
-    void stamps.push(
-      afterMs === undefined
-        ? { phase, real: clock.monotonic() - started, simulated: time.elapsed() }
-        : { phase, real: afterMs, simulated: afterMs },
-    );
-  const abort = (): void => exchange.abort({ timeoutMs });
-
-  const exchange: Exchange = sender.send({
-    method,
-    url,
-    headers,
-    body,
-    keepBody,
-    timeoutMs,
-    onPhase: stamp,
-    onSocket(address, port) {
-      unregister();
-      unregister = holds.register(address, port, {
-        origin: work.origin,
-        via: options.via,
-        received: () => exchange.markReached(),
-        hold(since) {
-          if (ended) return;
-          simulated = true;
-          heldUntilAtMost = Math.ceil(since + timeoutMs - time.hold(since));
-          exchange.limit(null);
-          heldDeadline?.cancel();
-          heldDeadline = clock.schedule(heldUntilAtMost, () => {
-            time.release(heldUntilAtMost);
-            abort();
-          });
-          work.hold();
-          through?.hold(since);
-        },
-        release(at) {
-          if (ended) return;
-          time.release(Math.min(at, heldUntilAtMost));
-          heldDeadline?.cancel();
-          if (at < heldUntilAtMost) exchange.limit(timeoutMs - time.elapsed());
-          else abort();
-          work.release();
-          through?.release(at);
-        },
-      });
-    },
-  });
-
-  const done = exchange.done.then((result): AttemptResult | null => {
-    ended = true;
-    heldDeadline?.cancel();
-    unregister();
-    work.release();
-    isUnsent = result.isUnsent === true;
-    if (stopped || isUnsent || result.isInterrupted) return null;
-    return {
-      startedAt,
-      durationMs: rounded(
-        simulated ? time.elapsed() : (result.durationMs ?? clock.monotonic() - started),
-      ),
-      phases: Object.fromEntries(
-        stamps.map((each) => [each.phase, rounded(simulated ? each.simulated : each.real)]),
-      ),
-      simulated,
-      outcome: outcomeOf(result),
-      error: result.error,
-      requestHead: result.requestHead,
-      response: result.response,
-    };
-  });
-
-  return {
-    done,
-    get isUnsent() {
-      return isUnsent;
-    },
-    stop() {
-      stopped = true;
-      exchange.abort("stopped");
-    },
-  };
+  return new Attempt(options);
 }
 
-function outcomeOf({ outcome, response }: ExchangeResult): Outcome {
+type Stamp = { phase: Phase; real: number; simulated: number };
+
+class Attempt implements RunningAttempt {
+  readonly #options: AttemptOptions;
+  readonly #startedAt: number;
+  readonly #started: number;
+  readonly #exchange: Exchange;
+  /** Of one that is sent in this thread. */
+  readonly #stamps: Stamp[] = [];
+  #time: AttemptTime | null = null;
+  #simulated = false;
+  #heldUntilAtMost = 0;
+  #heldDeadline: ClockTimer | null = null;
+  #unregister: (() => void) | null = null;
+  #isStopped = false;
+  #isEnded = false;
+  #result: AttemptResult | null = null;
+  #waiting: ((result: AttemptResult | null) => void)[] | null = null;
+  isUnsent = false;
+
+  constructor(options: AttemptOptions) {
+    const { sender, clock, timeoutMs, method, url, headers, body, keepBody } = options;
+    this.#options = options;
+    this.#startedAt = clock.now();
+    this.#started = clock.monotonic();
+    this.#exchange = sender.send({
+      method,
+      url,
+      headers,
+      body,
+      keepBody,
+      timeoutMs,
+      onPhase: (phase) => this.#reach(phase),
+      onSocket: (address, port) => this.#register(address, port),
+      onEnd: (result) => this.#end(result),
+    });
+  }
+
+  get done(): Promise<AttemptResult | null> {
+    if (this.#isEnded) return Promise.resolve(this.#result);
+    return new Promise((resolve) => (this.#waiting ??= []).push(resolve));
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#exchange.abort("stopped");
+  }
+
+  #timeOf(): AttemptTime {
+    this.#time ??= new AttemptTime(this.#options.clock, this.#startedAt, this.#started);
+    return this.#time;
+  }
+
+  #reach(phase: Phase): void {
+    const real = this.#options.clock.monotonic() - this.#started;
+    this.#stamps.push({ phase, real, simulated: this.#timeOf().elapsed() });
+  }
+
+  #abort(): void {
+    this.#exchange.abort({ timeoutMs: this.#options.timeoutMs });
+  }
+
+  /** A test endpoint finds it by its address and port. */
+  #register(address: string, port: number): void {
+    const { holds, work, via } = this.#options;
+    this.#unregister?.();
+    this.#unregister = holds.register(address, port, {
+      origin: work.origin,
+      via,
+      received: () => this.#exchange.markReached(),
+      hold: (since) => this.#hold(since),
+      release: (at) => this.#release(at),
+    });
+  }
+
+  #hold(since: number): void {
+    if (this.#isEnded) return;
+    const { clock, timeoutMs, work, through } = this.#options;
+    const time = this.#timeOf();
+    this.#simulated = true;
+    const heldUntilAtMost = Math.ceil(since + timeoutMs - time.hold(since));
+    this.#heldUntilAtMost = heldUntilAtMost;
+    this.#exchange.limit(null);
+    this.#heldDeadline?.cancel();
+    this.#heldDeadline = clock.schedule(heldUntilAtMost, () => {
+      time.release(heldUntilAtMost);
+      this.#abort();
+    });
+    work.hold();
+    through?.hold(since);
+  }
+
+  #release(at: number): void {
+    if (this.#isEnded) return;
+    const { timeoutMs, work, through } = this.#options;
+    const time = this.#timeOf();
+    time.release(Math.min(at, this.#heldUntilAtMost));
+    this.#heldDeadline?.cancel();
+    if (at < this.#heldUntilAtMost) this.#exchange.limit(timeoutMs - time.elapsed());
+    else this.#abort();
+    work.release();
+    through?.release(at);
+  }
+
+  #end(result: ExchangeResult): void {
+    this.#isEnded = true;
+    this.#heldDeadline?.cancel();
+    this.#unregister?.();
+    this.#options.work.release();
+    this.isUnsent = result.isUnsent === true;
+    if (!this.#isStopped && !this.isUnsent && !result.isInterrupted)
+      this.#result = this.#resultOf(result);
+    this.#options.onEnd?.(this.#result);
+    for (const resolve of this.#waiting ?? []) resolve(this.#result);
+  }
+
+  #resultOf({ durationMs, phases, error, requestHead, response, ...result }: ExchangeResult) {
+    const { clock } = this.#options;
+    const simulated = this.#simulated;
+    return {
+      startedAt: this.#startedAt,
+      durationMs: toMicroseconds(
+        simulated ? this.#timeOf().elapsed() : (durationMs ?? clock.monotonic() - this.#started),
+      ),
+      phases:
+        phases ??
+        Object.fromEntries(
+          this.#stamps.map((each) => [
+            each.phase,
+            toMicroseconds(simulated ? each.simulated : each.real),
+          ]),
+        ),
+      simulated,
+      outcome: outcomeOf(result.outcome, response),
+      error,
+      requestHead,
+      response,
+    };
+  }
+}
+
+function outcomeOf(outcome: ExchangeResult["outcome"], response: RecordedResponse | null): Outcome {
   if (outcome !== "answered") return outcome;
   const status = response?.status ?? 0;
   return status >= 200 && status < 300 ? "success" : "http_error";
-}
-
-/** To the microsecond. */
-function rounded(ms: number): number {
-  return Math.round(ms * 1000) / 1000;
 }
 
 /**
@@ -178,9 +223,9 @@ class AttemptTime {
   /** When the current time on the network began, by both clocks. */
   #onNetworkSince: { real: number; clock: number };
 
-  constructor(clock: Clock, startedAt: number) {
+  constructor(clock: Clock, startedAt: number, started: number) {
     this.#clock = clock;
-    this.#onNetworkSince = { real: clock.monotonic(), clock: startedAt };
+    this.#onNetworkSince = { real: started, clock: startedAt };
   }
 
   elapsed(): number {

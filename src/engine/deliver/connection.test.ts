@@ -11,7 +11,7 @@ import {
   sender,
   stopAll,
 } from "../../../test/support/sending.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, ExchangeResult } from "./exchange.ts";
 
 afterEach(stopAll);
 
@@ -115,10 +115,11 @@ describe("connections", () => {
       import { createTrust } from ${fileOf("./dial.ts")};
       import { DeliveryThread } from ${fileOf("./delivery-thread.ts")};
       const request = { url: "http://127.0.0.1:${there.port}/", headers: [], body: new Uint8Array(0), onPhase() {}, onSocket() {} };
+      const sending = (sender) => new Promise((onEnd) => sender.send({ ...request, onEnd }));
       const shared = { trust: createTrust(), idleMs: 3_600_000 };
       const thread = new DeliveryThread({ ...shared, ownPorts: [], onTrouble() {}, report() {} });
-      await createSender(shared).send(request).done;
-      const sent = createSender({ ...shared, thread }).send(request).done;
+      await sending(createSender(shared));
+      const sent = sending(createSender({ ...shared, thread }));
       const alive = setInterval(() => {}, 1000);
       await sent;
       clearInterval(alive);`;
@@ -189,14 +190,14 @@ describe("abort", () => {
     const there = await receiver({
       onRequest: (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"),
     });
-    const exchange: Exchange = sender().send({
-      url: `http://127.0.0.1:${there.port}/`,
-      headers: [],
-      body: new Uint8Array(0),
-      onPhase: (phase) =>
-        phase === "firstByte" && setImmediate(() => exchange.abort({ timeoutMs: 5000 })),
-      onSocket: () => {},
-    });
+    const exchange: Exchange & { done: Promise<ExchangeResult> } = post(
+      sender(),
+      `http://127.0.0.1:${there.port}/`,
+      {
+        onPhase: (phase) =>
+          phase === "firstByte" && setImmediate(() => exchange.abort({ timeoutMs: 5000 })),
+      },
+    );
     const result = await exchange.done;
     expect(result).toMatchObject({
       outcome: "timeout",

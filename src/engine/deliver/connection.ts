@@ -33,6 +33,9 @@ import type {
 } from "./exchange.ts";
 import { ResponseParser } from "./response-parser.ts";
 
+/** Its head is written. */
+type CarriedRequest = Omit<SendRequest, "url" | "headers"> & { body: Uint8Array };
+
 /** Who keeps connections between exchanges. */
 type ConnectionKeeper = {
   /** Returns false when it does not keep the connection. */
@@ -108,7 +111,7 @@ export class Connection {
   }
 
   /** Starts an exchange on a new or an idle connection. */
-  carry(request: SendRequest, head: string): Exchange {
+  carry(request: CarriedRequest, head: string): Exchange {
     const exchange = new RunningExchange(this, request, head);
     this.#exchange = exchange;
     this.#parser = new ResponseParser(request);
@@ -251,7 +254,7 @@ export class Connection {
     } else {
       this.destroy();
     }
-    exchange.resolve({
+    exchange.end({
       outcome: "answered",
       error: null,
       requestHead: exchange.head,
@@ -295,7 +298,7 @@ export class Connection {
     const exchange = this.#exchange;
     this.#exchange = null;
     this.destroy();
-    exchange?.resolve({
+    exchange?.end({
       outcome,
       error,
       requestHead: exchange.written ? exchange.head : "",
@@ -309,27 +312,24 @@ export class Connection {
 }
 
 class RunningExchange implements Exchange {
-  readonly done: Promise<ExchangeResult>;
-  readonly request: SendRequest;
+  readonly request: CarriedRequest;
   readonly head: string;
-  resolve: (result: ExchangeResult) => void = () => {};
   written = false;
   firstByte = false;
   reached = false;
   connection: Connection;
   #deadline: RealTimer | null = null;
 
-  constructor(connection: Connection, request: SendRequest, head: string) {
+  constructor(connection: Connection, request: CarriedRequest, head: string) {
     this.connection = connection;
     this.request = request;
     this.head = head;
-    this.done = new Promise((resolve) => {
-      this.resolve = (result) => {
-        this.#deadline?.cancel();
-        resolve(result);
-      };
-    });
     if (request.timeoutMs !== undefined) this.limit(request.timeoutMs);
+  }
+
+  end(result: ExchangeResult): void {
+    this.#deadline?.cancel();
+    this.request.onEnd(result);
   }
 
   limit(ms: number | null): void {

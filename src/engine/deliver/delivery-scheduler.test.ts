@@ -193,7 +193,7 @@ test("kicks of one turn look once, and are work until then; an arrival's adds no
   expect([looks, one.activity.isQuiet(true), isOver]).toEqual([1, true, true]);
 });
 
-test("three times as many are claimed as a lane has connections, 128 at once, and more as those end", async () => {
+test("three times as many are claimed as a lane has connections, and more as those end", async () => {
   const kept: (() => void)[] = [];
   const one = await startScheduler((response) => void kept.push(() => response.end()), {
     laneConnections: 2,
@@ -204,7 +204,7 @@ test("three times as many are claimed as a lane has connections, 128 at once, an
   expect(one.scheduler.hasQueued()).toBe(true);
   kept.shift()?.();
   await until(() => one.count().delivered === 1);
-  await until(() => one.count().sending === 6);
+  await until(() => one.count().queued < 14);
   one.configuration.updateSettings({ laneConnections: 64 });
   one.receiver.answer = 200;
   one.scheduler.kick();
@@ -226,11 +226,11 @@ test("three times as many are claimed as a lane has connections, 128 at once, an
   };
   many.commit(300);
   await until(() => kept.length === 64);
-  expect([claims.slice(0, 2), many.count().sending]).toEqual([[128, 64], 192]);
+  expect([claims[0], many.count().sending]).toEqual([192, 192]);
 });
 
 test.each([
-  [1, 128],
+  [1, 192],
   [100, 40],
   [300, 16],
 ])("each of %i destinations with work has room for %i rounds", async (count, room) => {

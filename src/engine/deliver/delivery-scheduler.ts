@@ -16,7 +16,8 @@ import type { WritingTurns } from "../profile-ports.ts";
 import type { CommittedMessage, DeliveryStore, RecordedAttempt, UnderWay } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
-import { createLanes, type Lanes } from "./sender.ts";
+import { createLanes, type Lanes } from "./lanes.ts";
+import { OwnDeliveries } from "./own-deliveries.ts";
 import { maxRecordedMessages, Recorder } from "./recorder.ts";
 import { Rounds, type RoundsOptions } from "./rounds.ts";
 import type { DeliveryThread } from "./delivery-thread.ts";
@@ -30,7 +31,7 @@ const maxBytesUnderWay = 32 * 1024 * 1024;
 const maxBytesOfAll = 8 * maxBytesUnderWay;
 
 /** Claimed at once: enough to keep the lanes busy, few enough for the event loop. */
-const claimAtOnce = 128;
+const claimAtOnce = 256;
 
 /**
  * Rounds of all destinations together: many destinations share them, so that two hundred hold some
@@ -46,7 +47,10 @@ const roundsOfEach = 16;
 const maxClaimedMessages = 1000;
 const maxClaimedBytes = 8_000_000;
 
-/** Only an attempt that takes longer has its claim in the data file, for a start after a kill. */
+/**
+ * Only an attempt that takes longer has its claim in the data file: a start after a kill tells it.
+ * Those that are older than half of it are looked for this often.
+ */
 const claimWrittenAfterMs = 250;
 
 /** Overdue deliveries start this far apart, all of them within a minute. */
@@ -291,7 +295,7 @@ export class DeliveryScheduler {
     }
     this.#recorder.stop();
     this.#recordClaims?.cancel();
-    this.#writeClaims();
+    this.#reporting(() => this.#options.store.recordClaims());
     this.#lanes.close();
     await this.#options.thread?.stop();
   }
@@ -361,20 +365,28 @@ export class DeliveryScheduler {
     const limit = this.#room(destination);
     if (limit <= 0) return;
     const { store, clock } = this.#options;
-    for (const delivery of store.claim(destination.id, clock.now(), limit, room)) {
-      room.messages -= Math.max(1, delivery.mapped?.messages.length ?? 0);
-      room.bytes -= delivery.payload.length;
-      this.#rounds.begin(delivery, destination);
-      this.#recordClaims ??= startTimer(claimWrittenAfterMs, () => {
-        this.#recordClaims = null;
-        this.#writeClaims();
-      });
+    const claimed = store.claim(destination.id, clock.now(), limit, room);
+    if (claimed.length === 0) return;
+    for (const { mapped, payload } of claimed) {
+      room.messages -= Math.max(1, mapped?.messages.length ?? 0);
+      room.bytes -= payload.length;
     }
+    this.#rounds.begin(claimed, destination);
+    this.#watchClaims();
   }
 
-  #writeClaims(): void {
+  #watchClaims(): void {
+    this.#recordClaims ??= startTimer(claimWrittenAfterMs / 2, () => {
+      this.#recordClaims = null;
+      this.#reporting(() => {
+        if (this.#options.store.recordOlderClaims()) this.#watchClaims();
+      });
+    });
+  }
+
+  #reporting(write: () => void): void {
     try {
-      this.#options.store.recordClaims();
+      write();
     } catch (error) {
       this.#options.report(error);
     }
@@ -386,10 +398,11 @@ export class DeliveryScheduler {
     if (this.#recorder.failure !== null || this.#catchingUp > 0) return 0;
     const maxBytes = this.#rounds.bytesOfAll > maxBytesOfAll ? 0 : maxBytesUnderWay;
     if (this.#rounds.bytesUnderWay(destination.id) > maxBytes) return 0;
-    const { laneConnections } = this.#options.configuration.settings();
-    const wanted = Math.min(laneConnections * 3, Math.max(this.#share, roundsOfEach));
-    const loads = destination.webhooks.map((webhook) => this.#lanes.load(webhook.id));
-    return Math.min(claimAtOnce, wanted - Math.min(wanted, ...loads));
+    const most = Math.max(this.#share, roundsOfEach);
+    const wanted = destination.webhooks.map(
+      ({ id }) => Math.min(this.#lanes.wanted(id), most) - this.#lanes.load(id),
+    );
+    return Math.min(claimAtOnce, Math.max(0, ...wanted));
   }
 
   /**
@@ -423,76 +436,5 @@ export class DeliveryScheduler {
       this.kick();
     });
     this.#dueTimer = { at, timer };
-  }
-}
-
-type OwnDeliveriesOptions = {
-  store: Pick<DeliveryStore, "newestRows" | "hasRunnableUpTo" | "hasUnsettledUpTo" | "unsettledOf">;
-  destinations: () => Destination[];
-  clock: Pick<Clock, "now">;
-  activity: Activity;
-};
-
-const noAdvance = { message: Infinity, delivery: Infinity };
-
-/**
- * Which deliveries an advance of the clock waits for: its own, which are those that existed when it
- * began and those that the pipeline created since. Deliveries of messages that arrived meanwhile
- * are arrivals: they are sent and retried like any other, but the advance does not wait for them.
- * Without an advance all deliveries are own.
- */
-class OwnDeliveries {
-  readonly #options: OwnDeliveriesOptions;
-  /** The newest rows when the advance began. */
-  #newest = noAdvance;
-  /** The newest of the advance's own deliveries: up to here, deliveries are claimed in order. */
-  #upTo = Infinity;
-  /** The advance's own messages since, oldest first, without settled ones at the front. */
-  readonly #later = new Set<MessageRowId>();
-
-  constructor(options: OwnDeliveriesOptions) {
-    this.#options = options;
-    options.activity.onAdvance((isUnderWay) => {
-      this.#newest = isUnderWay ? options.store.newestRows() : noAdvance;
-      this.#upTo = this.#newest.delivery;
-      this.#later.clear();
-    });
-  }
-
-  /** Messages were committed. Arrivals need no entry. */
-  add(messages: readonly CommittedMessage[], origin: Origin): void {
-    if (origin === "arrival" || messages.length === 0 || this.#newest === noAdvance) return;
-    for (const { id } of messages) this.#later.add(id);
-    this.#upTo = this.#options.store.newestRows().delivery;
-  }
-
-  originOf(message: MessageRowId): Origin {
-    return message <= this.#newest.message || this.#later.has(message) ? "own" : "arrival";
-  }
-
-  /** Whether one is queued or due and not claimed yet. */
-  isRunnable(destination: DestinationId): boolean {
-    return this.#options.store.hasRunnableUpTo(destination, this.#options.clock.now(), this.#upTo);
-  }
-
-  /** Whether one is queued, sending or waiting that can still move. */
-  areUnsettled(): boolean {
-    const { store, destinations } = this.#options;
-    const enabled = new Set<DestinationId>();
-    for (const { id, enabled: isEnabled } of destinations()) {
-      if (isEnabled) enabled.add(id);
-      if (store.hasUnsettledUpTo(id, isEnabled, this.#newest.delivery)) return true;
-    }
-    for (const message of this.#later) {
-      const unsettled = store.unsettledOf(message);
-      if (unsettled.length === 0) this.#later.delete(message);
-      if (
-        unsettled.some(
-          ({ destinationId, state }) => state !== "queued" || enabled.has(destinationId),
-        )
-      )
-        return true;
-    }
-    return false;
   }
 }

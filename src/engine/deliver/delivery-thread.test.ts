@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import type { Worker } from "node:worker_threads";
@@ -17,8 +18,8 @@ import {
 import { nextTurn } from "../real-time.ts";
 import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
-import { connectionError } from "./exchange.ts";
-import { inColumns, resultsOf, type Ended } from "./thread-messages.ts";
+import { connectionError, type RequestHeaders } from "./exchange.ts";
+import { eachResult, inColumns, type Ended } from "./thread-messages.ts";
 
 afterEach(stopAll);
 
@@ -61,14 +62,16 @@ test("what crosses is the results as they were, in no more bytes than they have"
   const ended = results.map((result, id) => ({ id, result, times: [0, 1, -1, 3, 4, 5, id + 0.5] }));
   const message = inColumns(ended);
   expect(message.bodies.length).toBe(10);
-  const crossed = [...resultsOf(message, () => "POST")];
-  expect(crossed.map(({ id, times }) => [id, ...times])).toEqual(
-    ended.map(({ id, times }) => [id, ...times]),
-  );
-  for (const [id, { result }] of crossed.entries()) {
-    const { response: came, ...rest } = result;
+  const crossed: Ended["result"][] = [];
+  eachResult(message, (id, result) => {
+    expect(id).toBe(crossed.length);
+    crossed.push(result);
+  });
+  expect(crossed.length).toBe(results.length);
+  const phases = { dns: 0, connect: 1, sent: 3, firstByte: 4, done: 5 };
+  for (const [id, { response: came, ...rest }] of crossed.entries()) {
     const { response: sent, ...expected } = results[id] as Ended["result"];
-    expect(rest).toEqual({ ...expected, durationMs: id + 0.5 });
+    expect(rest).toEqual({ ...expected, phases, durationMs: id + 0.5 });
     expect(came && { ...came, body: Buffer.from(came.body) }).toEqual(sent);
   }
 });
@@ -89,12 +92,55 @@ test("a request has the same result as in process", async () => {
       post(sender(), urlOf(there), { body }),
       post(from, urlOf(there), { body }),
     ];
-    const { durationMs, ...result } = await far.done;
+    const { durationMs, phases: _, ...result } = await far.done;
     expect(result).toEqual(await here.done);
     expect(durationMs).toBeGreaterThan(0);
     expect(far.phases.toSorted()).toEqual(here.phases.toSorted());
     expect(there.received[0]?.length).toBe(there.received[1]?.length);
   }
+});
+
+test("the body that is signed is the body that is sent, as bytes and as a text, here and there", async () => {
+  const { from } = startThread();
+  const there = await answering(ok);
+  const text = '{"name":"Zoë 🎈"}';
+  const signature = createHmac("sha1", "secret").update(text).digest("hex");
+  const headers: RequestHeaders = [
+    ["X-Signature", { secret: "secret" }],
+    ["X-After", "1"],
+  ];
+  const heads: string[] = [];
+  for (const sending of [sender(), from])
+    for (const body of [text, Buffer.from(text)])
+      heads.push((await post(sending, urlOf(there), { headers, body }).done).requestHead);
+  const head = `POST / HTTP/1.1\r\nHost: 127.0.0.1:${there.port}\r\nX-Signature: ${signature}\r\nX-After: 1\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: keep-alive\r\n\r\n`;
+  expect(heads).toEqual([head, head, head, head]);
+  const sent = `${head}${Buffer.from(text).toString("latin1")}`;
+  expect(there.received.join("")).toBe(sent.repeat(4));
+});
+
+test("a request has the headers, the address and the deadline of its own, whatever came before it", async () => {
+  const { from } = startThread();
+  const [one, other] = [await answering(ok), await answering(ok)];
+  const a: RequestHeaders = [["X-Is", "a"]];
+  const b: RequestHeaders = [["X-Is", "b"]];
+  const heads = [
+    post(from, urlOf(one), { headers: a }),
+    post(from, urlOf(one), { headers: a }),
+    post(from, urlOf(one), { headers: b }),
+    post(from, urlOf(other), { headers: b }),
+    post(from, urlOf(one), { headers: b, method: "PUT" }),
+  ].map(async ({ done }) => (await done).requestHead.match(/^\w+|:\d+|(?<=Is: )\w/g));
+  expect(await Promise.all(heads)).toEqual([
+    ["POST", `:${one.port}`, "a"],
+    ["POST", `:${one.port}`, "a"],
+    ["POST", `:${one.port}`, "b"],
+    ["POST", `:${other.port}`, "b"],
+    ["PUT", `:${one.port}`, "b"],
+  ]);
+  const silent = await receiver({});
+  const late = post(from, urlOf(silent), { headers: b, timeoutMs: 20 });
+  expect(await late.done).toMatchObject({ outcome: "timeout" });
 });
 
 test("requests to the ports of the test endpoints are sent from this thread", async () => {
@@ -238,16 +284,18 @@ test("requests that wait for the next thread can be stopped", async () => {
   expect(there.received.join().split("POST")).toHaveLength(2);
 });
 
-test("the local authority is trusted in the next thread too", async () => {
+test("the next thread trusts the local authority too, and knows what requests have in common", async () => {
   const { from } = startThread();
   const there = await answering(ok, { tls: certificate("valid") });
   const url = `https://valid.localhost:${there.port}/`;
+  const headers: RequestHeaders = [["X-Is", "a"]];
   const starting = nextWorker();
-  const first = post(from, url);
+  const first = post(from, url, { headers });
   const worker = await starting;
-  expect(await first.done).toMatchObject({ outcome: "answered" });
+  const { requestHead } = await first.done;
   await worker.terminate();
-  expect(await post(from, url).done).toMatchObject({ outcome: "answered" });
+  const next = await post(from, url, { headers }).done;
+  expect(next).toMatchObject({ outcome: "answered", requestHead });
 });
 
 /** How many threads have started since, up to the end of the test. */

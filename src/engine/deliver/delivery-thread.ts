@@ -16,8 +16,8 @@ import { Worker } from "node:worker_threads";
 import { startTimer, type RealTimer } from "../real-time.ts";
 import type { Target, Trust } from "./dial.ts";
 import { connectionError } from "./exchange.ts";
-import type { Carrier, Exchange, ExchangeResult, SendRequest } from "./exchange.ts";
-import { phaseOrder, resultsOf, type FromThread, type ToThread } from "./thread-messages.ts";
+import type { Carrier, Exchange, ExchangeResult, RequestHead, SendRequest } from "./exchange.ts";
+import { eachResult, type Common, type FromThread, type ToThread } from "./thread-messages.ts";
 
 /** A request that ends the thread must not keep a core busy with starting threads. */
 const restartMs = 1_000;
@@ -38,7 +38,14 @@ type DeliveryThreadOptions = {
   report: (error: unknown) => void;
 };
 
-type UnderWay = { request: SendRequest; head: string; resolve: (result: ExchangeResult) => void };
+type FarCarrier = {
+  id: number;
+  connections: () => number;
+  /** What the worker knows of it; null before its first request. */
+  common: Common | null;
+  /** Of the worker that knows it. */
+  generation: number;
+};
 
 export class DeliveryThread {
   readonly #options: DeliveryThreadOptions;
@@ -49,11 +56,13 @@ export class DeliveryThread {
   #isStopped = false;
   /** One of its threads was ready. */
   #isProven = false;
-  readonly #underWay = new Map<number, UnderWay>();
+  /** How many have ended. */
+  #generation = 0;
+  readonly #underWay = new Map<number, SendRequest>();
   #nextId = 1;
   #nextCarrier = 1;
   #outgoing = noMessage();
-  #bodies: Uint8Array[] = [];
+  #bodies: (Uint8Array | string)[] = [];
   #isScheduled = false;
   #knowsAuthority = false;
 
@@ -72,10 +81,12 @@ export class DeliveryThread {
   }
 
   createCarrier(connections: () => number): Carrier {
-    const carrier = { id: this.#nextCarrier++, connections };
+    const id = this.#nextCarrier++;
+    const carrier: FarCarrier = { id, connections, common: null, generation: 0 };
     return {
       carry: (target, request, head) => this.#carry(carrier, target, request, head),
       close: () => {
+        carrier.common = null;
         if (this.#worker === null) return;
         this.#outgoing.closedCarriers.push(carrier.id);
         this.#schedule();
@@ -90,39 +101,26 @@ export class DeliveryThread {
     await this.#worker?.terminate();
   }
 
-  #carry(
-    carrier: { id: number; connections: () => number },
-    target: Target,
-    request: SendRequest,
-    head: string,
-  ): Exchange {
+  #carry(carrier: FarCarrier, target: Target, request: SendRequest, head: RequestHead): Exchange {
     const id = this.#nextId++;
     const { sends } = this.#outgoing;
     sends.ids.push(id);
     sends.carriers.push(carrier.id);
-    sends.connections.push(carrier.connections());
-    sends.urls.push(request.url);
-    sends.heads.push(head);
-    sends.timeouts.push(request.timeoutMs ?? -1);
-    sends.sizes.push(request.body.length);
+    sends.common.push(this.#commonOf(carrier, request, head));
+    sends.sizes.push(Buffer.byteLength(request.body));
     this.#bodies.push(request.body);
+    this.#underWay.set(id, request);
     if (target.secure && !this.#knowsAuthority) {
       this.#outgoing.localAuthority = this.#options.trust.localAuthority();
       this.#knowsAuthority = true;
     }
     this.#schedule();
-    const done = new Promise<ExchangeResult>((resolve) => {
-      this.#underWay.set(id, { request, head, resolve });
-    });
     return {
-      done,
       abort: () => {
-        const exchange = this.#underWay.get(id);
-        if (exchange === undefined) return;
-        this.#underWay.delete(id);
+        if (!this.#underWay.delete(id)) return;
         this.#outgoing.aborts.push(id);
         this.#schedule();
-        exchange.resolve(interrupted);
+        request.onEnd(interrupted);
       },
       // Only a test endpoint of this process holds a request, or says that it has it.
       limit: () => {},
@@ -130,11 +128,29 @@ export class DeliveryThread {
     };
   }
 
-  /** After this turn's callbacks and promises, so that all of them share a message. */
+  /** Null when it is as for the last request of the carrier. */
+  #commonOf(carrier: FarCarrier, request: SendRequest, head: RequestHead): Common | null {
+    const { url, method, timeoutMs } = request;
+    const connections = carrier.connections();
+    const { common } = carrier;
+    if (
+      common !== null &&
+      carrier.generation === this.#generation &&
+      common.head === head &&
+      common.timeoutMs === timeoutMs &&
+      common.connections === connections
+    )
+      return null;
+    carrier.common = { url, method, head, timeoutMs, connections };
+    carrier.generation = this.#generation;
+    return carrier.common;
+  }
+
+  /** After all callbacks of this turn, so that all of them share a message. */
   #schedule(): void {
     if (this.#isScheduled || this.#state === "ended") return;
     this.#isScheduled = true;
-    process.nextTick(() => this.#flush());
+    setImmediate(() => this.#flush());
   }
 
   #flush(): void {
@@ -142,7 +158,7 @@ export class DeliveryThread {
     if (this.#isStopped || this.#state === "ended") return;
     this.#worker ??= this.#start();
     const message = this.#outgoing;
-    message.sends.bodies = joined(this.#bodies);
+    message.sends.bodies = joined(this.#bodies, message.sends.sizes);
     this.#outgoing = noMessage();
     this.#bodies = [];
     this.#worker.postMessage(message, [message.sends.bodies.buffer as ArrayBuffer]);
@@ -181,27 +197,20 @@ export class DeliveryThread {
   }
 
   #answered(message: FromThread): void {
-    for (const { id, result, times } of resultsOf(
-      message,
-      (id) => this.#underWay.get(id)?.head ?? "",
-    )) {
-      const exchange = this.#underWay.get(id);
-      if (exchange === undefined) continue;
-      this.#underWay.delete(id);
-      for (const [place, phase] of phaseOrder.entries()) {
-        const at = times[place] as number;
-        if (at >= 0) exchange.request.onPhase(phase, at);
-      }
-      exchange.resolve(result);
-    }
-    for (const id of message.unsent) {
-      this.#underWay.get(id)?.resolve(unsent);
-      this.#underWay.delete(id);
-    }
+    eachResult(message, (id, result) => this.#end(id, result));
+    for (const id of message.unsent) this.#end(id, unsent);
+  }
+
+  #end(id: number, result: ExchangeResult): void {
+    const request = this.#underWay.get(id);
+    if (request === undefined) return;
+    this.#underWay.delete(id);
+    request.onEnd(result);
   }
 
   #ended(reason: unknown): void {
     this.#worker = null;
+    this.#generation += 1;
     this.#knowsAuthority = false;
     if (this.#isStopped) return;
     this.#options.report(new Error("The delivery thread has ended.", { cause: reason }));
@@ -211,7 +220,7 @@ export class DeliveryThread {
     this.#bodies = [];
     const lost = [...this.#underWay.values()];
     this.#underWay.clear();
-    for (const { resolve } of lost) resolve(interrupted);
+    for (const { onEnd } of lost) onEnd(interrupted);
     if (!this.#isProven) return;
     this.#restart = startTimer(restartMs, () => {
       this.#worker = this.#start();
@@ -240,30 +249,25 @@ const unsent: ExchangeResult = {
   response: null,
 };
 
+const noBytes = new Uint8Array(0);
+
 function noMessage(): ToThread {
   return {
-    sends: {
-      ids: [],
-      carriers: [],
-      urls: [],
-      heads: [],
-      timeouts: [],
-      connections: [],
-      sizes: [],
-      bodies: new Uint8Array(0),
-    },
+    sends: { ids: [], carriers: [], common: [], sizes: [], bodies: noBytes },
     aborts: [],
     closedCarriers: [],
     localAuthority: null,
   };
 }
 
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+function joined(pieces: readonly (Uint8Array | string)[], sizes: readonly number[]): Uint8Array {
+  // A buffer of its own, because it is transferred.
+  const all = Buffer.allocUnsafeSlow(sizes.reduce((sum, size) => sum + size, 0));
   let offset = 0;
-  for (const piece of pieces) {
-    all.set(piece, offset);
-    offset += piece.length;
+  for (const [place, piece] of pieces.entries()) {
+    if (typeof piece === "string") all.write(piece, offset);
+    else all.set(piece, offset);
+    offset += sizes[place] as number;
   }
   return all;
 }

@@ -3,12 +3,11 @@
  * sentence for the person who looks at the attempt. The sender starts it, a connection carries it.
  */
 
+import { createHmac } from "node:crypto";
 import type { Phase, RecordedResponse } from "../ports.ts";
 import type { Target } from "./dial.ts";
 
 export type Exchange = {
-  /** Always resolves, exactly once. */
-  done: Promise<ExchangeResult>;
   /**
    * Ends it now: destroys the socket. The outcome is `timeout`, or `connection_error` for
    * `stopped`.
@@ -37,39 +36,70 @@ export type ExchangeResult = {
   requestHead: string;
   /** Present once the head was complete, also when the exchange then failed. */
   response: RecordedResponse | null;
-  /** As the thread that sent it measured it; left out by one that was sent in this thread. */
+  /**
+   * As the thread that sent it measured them, with milliseconds since the start; left out by one
+   * that was sent in this thread.
+   */
   durationMs?: number;
+  phases?: Partial<Record<Phase, number>>;
   /** The thread that sent it has ended: nobody knows whether the receiver has the request. */
   isInterrupted?: true;
   /** It has waited for a connection in the other thread, and comes back without having been sent. */
   isUnsent?: true;
 };
 
+/** A header whose value is the signature of the body. */
+type SignedHeader = [name: string, value: { secret: string }];
+
+/**
+ * Sent unchanged, in this order. The configuration refuses those that the sender writes itself.
+ */
+export type RequestHeaders = readonly ([name: string, value: string] | SignedHeader)[];
+
 export type SendRequest = {
   /** `POST` when left out. */
   method?: string | undefined;
   url: string;
-  /**
-   * Sent unchanged, in this order. The configuration refuses those that the sender writes itself.
-   */
-  headers: [string, string][];
-  body: Uint8Array;
+  /** What the sender makes of them is kept while the same array is used again. */
+  headers: RequestHeaders;
+  /** A text is sent as UTF-8. */
+  body: Uint8Array | string;
   /** How much of the response's body is kept; 64 KB when left out. */
   keepBody?: number | undefined;
   /** Its deadline in real time; without one, the caller ends it. */
   timeoutMs?: number | undefined;
-  /**
-   * On a reused connection the first calls happen before `send` returns. From another thread they
-   * come together at the end, with the time since the start.
-   */
-  onPhase(phase: Phase, afterMs?: number): void;
+  /** Not called from another thread: its phases are in the result. */
+  onPhase(phase: Phase): void;
   /** Called with our end of the connection, before the first byte of the request is written. */
   onSocket(address: string, port: number): void;
+  /** Always called, exactly once, after `send` has returned. */
+  onEnd(result: ExchangeResult): void;
 };
+
+/** The line and headers of requests that differ in their bodies. */
+export type RequestHead = {
+  /** Up to the signature, or all of it where nothing is signed. */
+  opening: string;
+  secret: string | null;
+  /** From after the signature. */
+  closing: string;
+  /** A GET without a body has no length either: some servers refuse one that has. */
+  isBodiless: boolean;
+};
+
+export function writeHead(
+  { opening, secret, closing, isBodiless }: RequestHead,
+  body: Uint8Array,
+): string {
+  const signature =
+    secret === null ? "" : createHmac("sha1", secret).update(body).digest("hex") + closing;
+  const length = isBodiless && body.length === 0 ? "" : `Content-Length: ${body.length}\r\n`;
+  return `${opening}${signature}${length}Connection: keep-alive\r\n\r\n`;
+}
 
 /** Carries requests to their receivers over connections that it keeps. */
 export type Carrier = {
-  carry(target: Target, request: SendRequest, head: string): Exchange;
+  carry(target: Target, request: SendRequest, head: RequestHead): Exchange;
   close(): void;
 };
 

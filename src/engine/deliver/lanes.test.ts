@@ -5,18 +5,16 @@ import type { WebhookId } from "../../domain/ids.ts";
 import { nextTurn } from "../real-time.ts";
 import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
-import { createLanes, type LaneEnd, type LaneTask } from "./sender.ts";
+import { createLanes, type EndOfTask, type LaneEnd, type LaneTask } from "./lanes.ts";
 
 const one = 1 as WebhookId;
 const other = 2 as WebhookId;
-
-type Ends = { resolve: (how: LaneEnd) => void; reject: (error: Error) => void };
 
 /** Only `http://127.0.0.1:9/` is a port of this process's. */
 function startLanes(connections: number) {
   const reported: unknown[] = [];
   const started: string[] = [];
-  const ends = new Map<string, Ends>();
+  const ends = new Map<string, EndOfTask>();
   const settings = { connections };
   const trust = createTrust();
   const lanes = createLanes({
@@ -38,24 +36,24 @@ function startLanes(connections: number) {
     add(id: WebhookId, name: string, port = 9): void {
       const task: LaneTask = {
         url: `http://127.0.0.1:${port}/`,
-        start() {
+        start(end) {
           started.push(name);
-          const { promise, resolve, reject } = Promise.withResolvers<LaneEnd>();
-          ends.set(name, {
-            resolve(how) {
+          ends.set(name, (howItEnds) =>
+            end(() => {
+              const how = howItEnds();
               if (how === "unsent") lanes.of(id).putBack(task);
-              resolve(how);
-            },
-            reject,
-          });
-          return promise;
+              return how;
+            }),
+          );
         },
       };
       lanes.of(id).add(task);
     },
     async end(name: string, how: LaneEnd | Error = "slow"): Promise<void> {
-      if (how instanceof Error) ends.get(name)?.reject(how);
-      else ends.get(name)?.resolve(how);
+      ends.get(name)?.(() => {
+        if (how instanceof Error) throw how;
+        return how;
+      });
       await nextTurn();
     },
   };
@@ -77,6 +75,33 @@ test("as many start as there are connections, the others in their order as those
   expect([started.at(-1), lanes.load(one), lanes.hasWaiting()]).toEqual(["d", 1, false]);
   await end("d");
   expect([lanes.load(one), lanes.load(other), lanes.load(9 as WebhookId)]).toEqual([0, 1, 0]);
+});
+
+test("a lane wants three for each connection, and seven while its receiver is quick", async () => {
+  const { lanes, add, end } = startLanes(2);
+  expect(lanes.wanted(one)).toBe(6);
+  for (const name of ["a", "b", "c"]) add(one, name);
+  expect(lanes.wanted(one)).toBe(6);
+  await end("a", "quick");
+  expect([lanes.wanted(one), lanes.wanted(other)]).toEqual([14, 6]);
+  await end("b");
+  expect(lanes.wanted(one)).toBe(6);
+});
+
+test("thousands that end at once when they are started are started one after the other", () => {
+  const { lanes } = startLanes(1);
+  const tasks = { isHeld: true, started: 0, free: (): void => {} };
+  const start = (end: EndOfTask): void => {
+    tasks.started += 1;
+    const free = (): void => end(() => "slow");
+    if (tasks.isHeld) tasks.free = free;
+    else free();
+  };
+  for (let nth = 0; nth < 20_000; nth += 1)
+    lanes.of(one).add({ url: "http://127.0.0.1:9/", start });
+  tasks.isHeld = false;
+  tasks.free();
+  expect([tasks.started, lanes.load(one)]).toEqual([20_000, 0]);
 });
 
 test("one that fails is reported, and its connection is free again", async () => {
@@ -103,8 +128,7 @@ test("a task that has started and ended is not kept while others wait", async ()
   const { lanes } = startLanes(1);
   const ends: (() => void)[] = [];
   const add = (): WeakRef<LaneTask> => {
-    const start = (): Promise<LaneEnd> =>
-      new Promise((resolve) => ends.push(() => resolve("slow")));
+    const start = (end: EndOfTask): void => void ends.push(() => end(() => "slow"));
     const task = { url: "http://127.0.0.1:9/", start };
     lanes.of(one).add(task);
     return new WeakRef<LaneTask>(task);
@@ -119,7 +143,7 @@ test("a task that has started and ended is not kept while others wait", async ()
   await nextTurn();
   collect();
   const isKept = tasks.map((task) => task.deref() !== undefined);
-  // Of the one that is under way, only its promise is known.
+  // Of the one that is under way, only its end is known.
   expect(isKept).toEqual([false, false, false, false, true]);
 });
 

@@ -53,7 +53,7 @@ function startRecorder({ underWay = 1 } = {}) {
   };
 }
 
-test("a record waits three milliseconds for others, and not at all when nothing is under way or 64 wait", () => {
+test("a record waits three milliseconds for others, and not at all when nothing is under way or 256 wait", () => {
   const { recorder, seen } = startRecorder();
   recorder.attempt(ended(id), [row]);
   recorder.attempt(ended(id, { round: 2 }), [row]);
@@ -62,13 +62,13 @@ test("a record waits three milliseconds for others, and not at all when nothing 
   vi.advanceTimersByTime(1);
   expect(seen.ready).toBe(1);
   recorder.flush();
-  for (let round = 3; round < 66; round += 1) recorder.attempt(ended(id, { round }), [row]);
+  for (let round = 3; round < 258; round += 1) recorder.attempt(ended(id, { round }), [row]);
   expect(seen.ready).toBe(1);
-  recorder.attempt(ended(id, { round: 66 }), [row]);
+  recorder.attempt(ended(id, { round: 258 }), [row]);
   expect(seen.ready).toBe(2);
   recorder.flush();
   vi.advanceTimersByTime(100);
-  expect([seen.ready, recorder.attempts, seen.recorded]).toEqual([2, 66, [2, 64]]);
+  expect([seen.ready, recorder.attempts, seen.recorded]).toEqual([2, 258, [2, 256]]);
   const idle = startRecorder({ underWay: 0 });
   idle.recorder.transition(moveTo(id, "delivered"), []);
   expect(idle.seen.ready).toBe(1);

@@ -10,8 +10,11 @@ import type { Changes } from "../pipeline.ts";
 import type { DeliveryStore, RecordedAttempt, Transition } from "../ports.ts";
 import { startTimer, type RealTimer } from "../real-time.ts";
 
-/** This many records are written at once without waiting for more. */
-const enough = 64;
+/**
+ * This many records are written at once without waiting for more. A commit has costs of its own
+ * (SQLite looks at each page of its cache), and rows that share a page are written once.
+ */
+const enough = 256;
 
 /** How long a record waits for others to share its transaction. */
 const gatherMs = 3;

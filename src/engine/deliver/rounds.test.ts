@@ -11,7 +11,7 @@ import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
 import { Recorder } from "./recorder.ts";
 import { Rounds } from "./rounds.ts";
-import { createLanes } from "./sender.ts";
+import { createLanes } from "./lanes.ts";
 import { openConfiguration } from "../configuration.fixture.ts";
 
 afterEach(stopAll);
@@ -62,7 +62,7 @@ function startRounds({ urls, waitMs }: { urls: string[]; waitMs?: number }) {
     begin(text = "{}"): void {
       store.commit([request([{ to: [destination.id], text }])]);
       for (const delivery of store.claim(destination.id, clock.now(), 1))
-        rounds.begin(delivery, destination);
+        rounds.begin([delivery], destination);
     },
   };
 }

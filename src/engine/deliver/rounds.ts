@@ -29,7 +29,8 @@ import type { Changes } from "../pipeline.ts";
 import type { ClaimedDelivery, RecordedAttempt, UnderWay } from "../ports.ts";
 import { monotonic } from "../real-time.ts";
 import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";
-import type { LaneEnd, Lanes, LaneTask } from "./sender.ts";
+import type { RequestHeaders } from "./exchange.ts";
+import type { EndOfTask, LaneEnd, Lanes, LaneTask } from "./lanes.ts";
 import type { Recorder } from "./recorder.ts";
 import type { AttemptTrace, DeliveryTraces } from "../traces/traces.ts";
 
@@ -70,13 +71,32 @@ type Round = {
   notBefore: number | null;
 };
 
+/** An attempt that has a connection, or is to get the next. */
+type Trying = {
+  round: Round;
+  webhook: Webhook;
+  task: LaneTask;
+  work: Work;
+  trace: AttemptTrace | undefined;
+  /** By the monotonic clock. */
+  startedAt: number;
+};
+
+type Starting = Pick<Trying, "round" | "webhook" | "task"> & {
+  headers: RequestHeaders;
+  end: EndOfTask;
+};
+
+type KnownHeaders = { destination: Destination; vendor: string; headers: RequestHeaders };
+
 export class Rounds {
   readonly #options: RoundsOptions;
   readonly #underWay = new Map<DeliveryId, Round>();
   readonly #bytes = new Map<DestinationId, number>();
   /** Bodies in memory of all destinations. */
   bytesOfAll = 0;
-  readonly #attempts = new Map<RunningAttempt, UnderWay & { work: Work }>();
+  readonly #attempts = new Map<RunningAttempt, Trying>();
+  readonly #headers = new WeakMap<Webhook, KnownHeaders>();
   readonly #abandoned = new WeakSet<RunningAttempt>();
   /** Rounds whose attempt at a webhook waits for a connection. */
   readonly #inLane = new Map<WebhookId, Set<Round>>();
@@ -90,7 +110,13 @@ export class Rounds {
   }
 
   underWay(): UnderWay[] {
-    return [...this.#attempts.values()].map(({ work: _, ...attempt }) => attempt);
+    return [...this.#attempts.values()].map(({ round: { delivery }, webhook, startedAt }) => ({
+      messageId: delivery.messageRow,
+      destinationId: delivery.destinationId,
+      webhookId: webhook.id,
+      round: delivery.round,
+      startedAt,
+    }));
   }
 
   /** Bodies in memory. */
@@ -126,12 +152,20 @@ export class Rounds {
   /** Whether an attempt at this webhook will end without the clock. */
   isMoving(id: WebhookId): boolean {
     return [...this.#attempts.values()].some(
-      ({ webhookId, work }) => webhookId === id && !work.isHeld,
+      ({ webhook, work }) => webhook.id === id && !work.isHeld,
     );
   }
 
-  begin(delivery: ClaimedDelivery, destination: Destination): void {
-    const { configuration, activity, originOf, changes, lanes, recorder } = this.#options;
+  /** Deliveries that were claimed together. */
+  begin(claimed: readonly ClaimedDelivery[], destination: Destination): void {
+    const { changes } = this.#options;
+    changes.noteMany("deliveries", claimed, ({ id }) => deliveryIds.format(id), false);
+    changes.noteMany("messages", claimed.flatMap(messagesOf), messageIds.format, false);
+    for (const delivery of claimed) this.#begin(delivery, destination);
+  }
+
+  #begin(delivery: ClaimedDelivery, destination: Destination): void {
+    const { configuration, activity, originOf, lanes, recorder } = this.#options;
     const finished = new Set(delivery.finished);
     const webhooks = webhooksOf(delivery, destination).filter(({ id }) => !finished.has(id));
     const profile = configuration.retryProfileOf(destination);
@@ -147,8 +181,6 @@ export class Rounds {
       interrupted: false,
       notBefore: null,
     };
-    changes.note("deliveries", deliveryIds.format(delivery.id));
-    for (const id of messagesOf(delivery)) changes.note("messages", messageIds.format(id));
     if (webhooks.length === 0) {
       this.#change(delivery, "failed", "no_webhook_left");
       recorder.endWhenRecorded(activity.begin(originOf(delivery.messageRow)));
@@ -157,20 +189,27 @@ export class Rounds {
     this.#underWay.set(delivery.id, round);
     this.#addBytes(destination.id, delivery.payload.length);
     const { vendor } = configuration.settings();
-    const own =
-      delivery.mapped === undefined ? headersFor(destination, vendor, delivery.payload) : [];
     for (const webhook of webhooks) {
       this.#inLaneOf(webhook).add(round);
       const headers =
         delivery.mapped === undefined
-          ? [...own, ...Object.entries(webhook.headers)]
+          ? this.#headersOf(webhook, destination, vendor)
           : mappedHeaders(delivery.mapped, destination, vendor, delivery.payload.length > 0);
       const task: LaneTask = {
         url: webhook.url,
-        start: () => this.#attempt(round, webhook, headers, task),
+        start: (end) => this.#attempt({ round, webhook, headers, task, end }),
       };
       lanes.of(webhook.id).add(task);
     }
+  }
+
+  /** The same array for all deliveries, because the sender keeps what it makes of it. */
+  #headersOf(webhook: Webhook, destination: Destination, vendor: string): RequestHeaders {
+    const known = this.#headers.get(webhook);
+    if (known?.destination === destination && known.vendor === vendor) return known.headers;
+    const headers = headersFor(destination, webhook, vendor);
+    this.#headers.set(webhook, { destination, vendor, headers });
+    return headers;
   }
 
   #inLaneOf({ id }: Webhook): Set<Round> {
@@ -202,26 +241,23 @@ export class Rounds {
     this.#options.traces?.forget();
   }
 
-  async #attempt(
-    round: Round,
-    webhook: Webhook,
-    headers: [string, string][],
-    task: LaneTask,
-  ): Promise<LaneEnd> {
+  #attempt({ round, webhook, headers, task, end }: Starting): void {
     const { clock, holds, activity, lanes, recorder, traces } = this.#options;
     const { delivery, profile } = round;
     const now = clock.now();
     const windowEnd = (delivery.firstAttemptAt ?? round.startedAt ?? now) + profile.windowMs;
     const work = activity.begin(this.#originOf(round));
-    this.#inLaneOf(webhook).delete(round);
-    if (now > windowEnd) {
-      this.#endAttempt(round, webhook, null);
-      recorder.endWhenRecorded(work);
-      return "slow";
-    }
+    this.#inLane.get(webhook.id)?.delete(round);
+    if (now > windowEnd)
+      return end(() => {
+        this.#endAttempt(round, webhook, null);
+        recorder.endWhenRecorded(work);
+        return "slow";
+      });
     round.startedAt ??= now;
     round.started += 1;
     const trace = traces?.begin(delivery, webhook);
+    const trying: Trying = { round, webhook, task, work, trace, startedAt: monotonic() };
     const running = startAttempt({
       sender: lanes.of(webhook.id).sender,
       clock,
@@ -232,16 +268,18 @@ export class Rounds {
       headers: trace === undefined ? headers : withTraceparent(headers, trace),
       body: delivery.payload,
       timeoutMs: profile.timeoutMs,
+      onEnd: (result) => end(() => this.#ended(running, trying, result)),
     });
-    this.#attempts.set(running, {
-      messageId: delivery.messageRow,
-      destinationId: delivery.destinationId,
-      webhookId: webhook.id,
-      round: delivery.round,
-      startedAt: monotonic(),
-      work,
-    });
-    const result = await running.done;
+    this.#attempts.set(running, trying);
+  }
+
+  #ended(
+    running: RunningAttempt,
+    { round, webhook, task, work, trace }: Trying,
+    result: AttemptResult | null,
+  ): LaneEnd {
+    const { lanes, recorder } = this.#options;
+    const { delivery, profile } = round;
     this.#attempts.delete(running);
     if (running.isUnsent) {
       round.started -= 1;
@@ -260,25 +298,30 @@ export class Rounds {
       this.#endAttempt(round, webhook, null);
       recorder.endWhenRecorded(work);
       return "slow";
-    } else {
-      trace?.end(result);
-      const status = result.outcome === "http_error" ? (result.response?.status ?? null) : null;
-      const retryable = isRetryable(profile, result.outcome, status);
-      const attempt: RecordedAttempt = {
-        ...result,
-        deliveryId: delivery.id,
-        messageRow: delivery.messageRow,
-        destinationId: delivery.destinationId,
-        round: delivery.round,
-        webhookId: webhook.id,
-        webhookUrl: webhook.url,
-        retryable,
-      };
-      recorder.attempt(attempt, messagesOf(delivery));
-      recorder.endWhenRecorded(work);
-      this.#endAttempt(round, webhook, attempt);
-      return attempt.durationMs < quickMs ? "quick" : "slow";
     }
+    trace?.end(result);
+    const status = result.outcome === "http_error" ? (result.response?.status ?? null) : null;
+    const attempt: RecordedAttempt = {
+      startedAt: result.startedAt,
+      durationMs: result.durationMs,
+      phases: result.phases,
+      simulated: result.simulated,
+      outcome: result.outcome,
+      error: result.error,
+      requestHead: result.requestHead,
+      response: result.response,
+      deliveryId: delivery.id,
+      messageRow: delivery.messageRow,
+      destinationId: delivery.destinationId,
+      round: delivery.round,
+      webhookId: webhook.id,
+      webhookUrl: webhook.url,
+      retryable: isRetryable(profile, result.outcome, status),
+    };
+    recorder.attempt(attempt, messagesOf(delivery));
+    recorder.endWhenRecorded(work);
+    this.#endAttempt(round, webhook, attempt);
+    return attempt.durationMs < quickMs ? "quick" : "slow";
   }
 
   #endAttempt(
@@ -348,29 +391,22 @@ export class Rounds {
 }
 
 /** After all others, unless the webhook has a `traceparent` of its own. */
-function withTraceparent(
-  headers: [string, string][],
-  { traceparent }: AttemptTrace,
-): [string, string][] {
+function withTraceparent(headers: RequestHeaders, { traceparent }: AttemptTrace): RequestHeaders {
   const hasOwn = headers.some(([name]) => name.toLowerCase() === "traceparent");
   return hasOwn ? headers : [...headers, ["traceparent", traceparent]];
 }
 
-/**
- * The headers that every webhook of a destination gets; those of the webhook itself follow them.
- */
 export function headersFor(
   { sharedSecret }: Destination,
+  webhook: Pick<Webhook, "headers">,
   vendor: string,
-  body: Uint8Array,
-): [string, string][] {
-  const headers: [string, string][] = [
+): RequestHeaders {
+  return [
     ["User-Agent", `${vendor}/1.0`],
     ["Content-Type", "application/json"],
-  ];
-  if (sharedSecret !== null)
-    headers.push(["X-Signature", createHmac("sha1", sharedSecret).update(body).digest("hex")]);
-  return headers;
+    ...(sharedSecret === null ? [] : [["X-Signature", { secret: sharedSecret }] as const]),
+    ...Object.entries(webhook.headers),
+  ] as RequestHeaders;
 }
 
 /** A mapping's request has one URL, which the event gave it; it goes through its mapping's lane. */

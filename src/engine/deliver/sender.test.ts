@@ -217,14 +217,10 @@ describe("an exchange without a whole answer", () => {
       onRequest: (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"),
     });
     const { port } = there;
-    const exchange = sender().send({
-      url: `http://127.0.0.1:${port}/`,
-      headers: [],
-      body: new Uint8Array(0),
+    const { done } = post(sender(), `http://127.0.0.1:${port}/`, {
       onPhase: (phase) => phase === "firstByte" && there.sockets[0]?.resetAndDestroy(),
-      onSocket: () => {},
     });
-    expect(await exchange.done).toMatchObject({
+    expect(await done).toMatchObject({
       outcome: "connection_error",
       error: { code: "ECONNRESET" },
       response: { status: 200, bodyLength: 3 },

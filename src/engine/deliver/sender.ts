@@ -8,8 +8,8 @@
 import { monotonic, runAfterPoll, startIdleTimer, type RealTimer } from "../real-time.ts";
 import { Connection } from "./connection.ts";
 import { createTargets, type Target, type Trust } from "./dial.ts";
-import type { Carrier, Exchange, SendRequest } from "./exchange.ts";
-import type { WebhookId } from "../../domain/ids.ts";
+import { writeHead } from "./exchange.ts";
+import type { Carrier, Exchange, RequestHead, RequestHeaders, SendRequest } from "./exchange.ts";
 
 export type Sender = {
   send(request: SendRequest): Exchange;
@@ -37,9 +37,10 @@ export function createCarrier({
   const idle = new IdleConnections({ maxIdle, idleMs });
   return {
     carry(target, request, head) {
+      const body = typeof request.body === "string" ? Buffer.from(request.body) : request.body;
       const connection =
         idle.take(target.origin) ?? new Connection({ target, trust, keeper: idle });
-      return connection.carry(request, head);
+      return connection.carry({ ...request, body }, writeHead(head, body));
     },
     close: () => idle.close(),
   };
@@ -70,19 +71,34 @@ export function createSender({
   const here = createCarrier(options);
   const there = thread?.createCarrier(connections);
   const isFor = (target: Target): boolean => thread?.isFor(target) === true;
+  /** Of the headers that are still in use. */
+  const heads = new WeakMap<RequestHeaders, Prepared>();
+
+  function prepare(request: SendRequest): Prepared {
+    const known = heads.get(request.headers);
+    if (known?.url === request.url && known.method === request.method) return known;
+    const { url, method, headers } = request;
+    const target = targets(url);
+    const wrong = target === null ? invalidUrl : headProblem(headers);
+    const prepared =
+      target === null || wrong !== null
+        ? { url, method, wrong: wrong ?? invalidUrl }
+        : { url, method, target, head: headOf(target, request), wrong: null };
+    heads.set(headers, prepared);
+    return prepared;
+  }
+
   return {
     isAway(url) {
       const target = targets(url);
       return target !== null && isFor(target);
     },
     send(request) {
-      const target = targets(request.url);
-      if (!target)
-        return refused("invalid_url", "The URL of the webhook is not a full http or https URL.");
-      const problem = headProblem(request.headers);
-      if (problem) return refused("invalid_header", problem);
+      const prepared = prepare(request);
+      if (prepared.wrong !== null) return refused(request, prepared.wrong);
+      const { target, head } = prepared;
       const carrier = there !== undefined && isFor(target) ? there : here;
-      return carrier.carry(target, request, writeRequestHead(target, request));
+      return carrier.carry(target, request, head);
     },
     close() {
       here.close();
@@ -91,18 +107,21 @@ export function createSender({
   };
 }
 
-function refused(code: string, message: string): Exchange {
-  return {
-    done: Promise.resolve({
-      outcome: "connection_error",
-      error: { code, message },
-      requestHead: "",
-      response: null,
-    }),
-    abort: () => {},
-    limit: () => {},
-    markReached: () => {},
-  };
+type Wrong = { code: string; message: string };
+
+type Prepared = Pick<SendRequest, "url" | "method"> &
+  ({ target: Target; head: RequestHead; wrong: null } | { wrong: Wrong });
+
+const invalidUrl: Wrong = {
+  code: "invalid_url",
+  message: "The URL of the webhook is not a full http or https URL.",
+};
+
+function refused({ onEnd }: SendRequest, error: Wrong): Exchange {
+  queueMicrotask(() =>
+    onEnd({ outcome: "connection_error", error, requestHead: "", response: null }),
+  );
+  return { abort: () => {}, limit: () => {}, markReached: () => {} };
 }
 
 const bodiless = new Set(["GET", "HEAD", "OPTIONS", "DELETE", "TRACE"]);
@@ -110,27 +129,38 @@ const legalName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const legalValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** What would break the framing of the request; null when there is nothing. */
-function headProblem(headers: [string, string][]): string | null {
+function headProblem(headers: RequestHeaders): Wrong | null {
+  const invalid = (message: string): Wrong => ({ code: "invalid_header", message });
   for (const [name, value] of headers) {
     if (!legalName.test(name))
-      return `The header name ${JSON.stringify(name)} is not legal in HTTP.`;
-    if (!legalValue.test(value))
-      return `The value of the header ${name} contains a character that is not legal in HTTP.`;
+      return invalid(`The header name ${JSON.stringify(name)} is not legal in HTTP.`);
+    if (typeof value === "string" && !legalValue.test(value))
+      return invalid(
+        `The value of the header ${name} contains a character that is not legal in HTTP.`,
+      );
   }
   return null;
 }
 
-function writeRequestHead(target: Target, { method = "POST", headers, body }: SendRequest): string {
-  let head = `${method} ${target.opening}`;
-  if (
-    target.authorization !== "" &&
-    !headers.some(([name]) => name.toLowerCase() === "authorization")
-  )
-    head += target.authorization;
-  for (const [name, value] of headers) head += `${name}: ${value}\r\n`;
-  // A GET without a body has no length either: some servers refuse one that has.
-  if (body.length > 0 || !bodiless.has(method)) head += `Content-Length: ${body.length}\r\n`;
-  return `${head}Connection: keep-alive\r\n\r\n`;
+function headOf(target: Target, { method = "POST", headers }: SendRequest): RequestHead {
+  const head: RequestHead = {
+    opening: `${method} ${target.opening}`,
+    secret: null,
+    closing: "",
+    isBodiless: bodiless.has(method),
+  };
+  if (!headers.some(([name]) => name.toLowerCase() === "authorization"))
+    head.opening += target.authorization;
+  for (const [name, value] of headers) {
+    const part = head.secret === null ? "opening" : "closing";
+    if (typeof value === "string") head[part] += `${name}: ${value}\r\n`;
+    else {
+      head.secret = value.secret;
+      head.opening += `${name}: `;
+      head.closing = "\r\n";
+    }
+  }
+  return head;
 }
 
 /**
@@ -288,172 +318,4 @@ class IdleConnections {
 
 function prove(origin: Origin, idleForMs: number): void {
   origin.safeMs = Math.max(origin.safeMs, idleForMs * provenShare);
-}
-
-/**
- * How an attempt leaves its lane: `unsent`, when no connection became free for it in the delivery
- * thread, and `quick`, when its response came so soon that others may be sent ahead.
- */
-export type LaneEnd = "unsent" | "quick" | "slow";
-
-export type LaneTask = {
-  url: string;
-  /** Called when a connection is free; the promise resolves when it is free again. */
-  start(): Promise<LaneEnd>;
-};
-
-/**
- * For each of its connections, the delivery thread gets this many more requests, which wait there:
- * it has work while the main thread commits. Only while the receiver is quick, because they count
- * as attempts in progress.
- */
-const sentAhead = 2;
-
-/**
- * Attempts in progress in all lanes together, beyond which a lane has only so many connections:
- * two hundred webhooks with all of theirs would be 12,800 sockets, and three times as many bodies.
- * A lane that is left with these is never kept waiting by others.
- */
-const maxInAllLanes = 2048;
-const alwaysInOneLane = 8;
-
-type LaneOptions = {
-  sender: Sender;
-  connections: () => number;
-  /** Attempts in progress in all lanes. */
-  all: { active: number };
-  report: (error: unknown) => void;
-};
-
-/**
- * The lane of one webhook: its connections, and the attempts that wait for one. A webhook that
- * hangs fills its own lane and delays nothing else. A lane exists while its webhook is configured
- * or has attempts.
- */
-class Lane {
-  readonly sender: Sender;
-  readonly #connections: () => number;
-  readonly #all: LaneOptions["all"];
-  readonly #report: (error: unknown) => void;
-  #active = 0;
-  /** Of these, carried in the main thread. */
-  #here = 0;
-  #isQuick = false;
-  /** At most a few thousand. One that has started is not kept, because it has its body. */
-  #queue: LaneTask[] = [];
-
-  constructor({ sender, connections, all, report }: LaneOptions) {
-    this.sender = sender;
-    this.#connections = connections;
-    this.#all = all;
-    this.#report = report;
-  }
-
-  /** Attempts in progress or waiting for a connection. */
-  get load(): number {
-    return this.#active + this.waiting;
-  }
-
-  get waiting(): number {
-    return this.#queue.length;
-  }
-
-  add(task: LaneTask): void {
-    this.#queue.push(task);
-    this.#next();
-  }
-
-  /** One that has started comes back. It is the next to start. */
-  putBack(task: LaneTask): void {
-    this.#queue.unshift(task);
-  }
-
-  /** Removes what has not started. */
-  clear(): void {
-    this.#queue = [];
-  }
-
-  #next(): void {
-    for (;;) {
-      const [task] = this.#queue;
-      if (task === undefined) return;
-      const isAway = this.sender.isAway(task.url);
-      const isAhead = this.#isQuick && isAway && this.#here === 0;
-      if (this.#active >= this.#connections() * (isAhead ? 1 + sentAhead : 1)) return;
-      if (this.#active >= alwaysInOneLane && this.#all.active >= maxInAllLanes) return;
-      this.#queue.shift();
-      this.#start(task, isAway);
-    }
-  }
-
-  #start(task: LaneTask, isAway: boolean): void {
-    const here = isAway ? 0 : 1;
-    this.#active += 1;
-    this.#all.active += 1;
-    this.#here += here;
-    const end = (how: LaneEnd): void => {
-      this.#isQuick = how === "quick";
-      this.#active -= 1;
-      this.#all.active -= 1;
-      this.#here -= here;
-      this.#next();
-    };
-    task.start().then(end, (error: unknown) => {
-      this.#report(error);
-      end("slow");
-    });
-  }
-}
-
-type LanesOptions = {
-  trust: Trust;
-  thread?: CarrierThread | undefined;
-  idleMs?: number | undefined;
-  connections: () => number;
-  report: (error: unknown) => void;
-};
-
-export type Lanes = ReturnType<typeof createLanes>;
-
-/** The lanes of all webhooks, one each. Created and used by the delivery scheduler. */
-export function createLanes({ trust, thread, idleMs, connections, report }: LanesOptions) {
-  const lanes = new Map<WebhookId, Lane>();
-  const all = { active: 0 };
-  return {
-    /** Created when it is first needed. */
-    of(id: WebhookId): Lane {
-      let lane = lanes.get(id);
-      if (lane === undefined) {
-        const sender = createSender({ trust, thread, connections, idleMs });
-        lane = new Lane({ sender, connections, all, report });
-        lanes.set(id, lane);
-      }
-      return lane;
-    },
-    load: (id: WebhookId): number => lanes.get(id)?.load ?? 0,
-    hasWaiting: (): boolean => [...lanes.values()].some((lane) => lane.waiting > 0),
-    /** Removes what has not started. */
-    clear(): void {
-      for (const lane of lanes.values()) lane.clear();
-    },
-    /**
-     * Closes the lanes of webhooks that are no longer configured, once they are empty. Returns
-     * whether none of them is left.
-     */
-    closeUnused(configured: ReadonlySet<WebhookId>): boolean {
-      let areClosed = true;
-      for (const [id, lane] of lanes) {
-        if (configured.has(id)) continue;
-        if (lane.load > 0) areClosed = false;
-        else {
-          lane.sender.close();
-          lanes.delete(id);
-        }
-      }
-      return areClosed;
-    },
-    close(): void {
-      for (const lane of lanes.values()) lane.sender.close();
-    },
-  };
 }

@@ -1,23 +1,22 @@
 /**
  * The delivery thread's own program: carries the requests that the main thread sends it, with the
- * code that carries them in process. `delivery-thread.ts` starts it. It knows no clock, no store
- * and no shared secret.
+ * code that carries them in process. `delivery-thread.ts` starts it. It knows no clock and no
+ * store.
  */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { monotonic, startTimer, type RealTimer } from "../real-time.ts";
+import { monotonic, startTimer, toMicroseconds, type RealTimer } from "../real-time.ts";
 import { createTargets, createTrust } from "./dial.ts";
 import type { Phase } from "../ports.ts";
-import type { Carrier, Exchange } from "./exchange.ts";
+import type { Carrier, Exchange, ExchangeResult } from "./exchange.ts";
 import { createCarrier } from "./sender.ts";
 import {
   inColumns,
   phaseOrder,
-  requestsOf,
   timesOfEach,
+  type Common,
   type Ended,
   type FromThread,
-  type Sent,
   type ToThread,
 } from "./thread-messages.ts";
 
@@ -30,11 +29,14 @@ const defaultWaitMs = 50;
 type HostOptions = { idleMs: number | undefined; waitMs: number | undefined };
 
 /** The requests of one lane. Those that wait for a connection are in the order of their arrival. */
+type Waiting = { id: number; since: number; common: Common; body: Uint8Array };
+
 type Lane = {
   carrier: Carrier;
   carried: number;
-  connections: number;
-  waiting: { id: number; since: number; carry: () => void }[];
+  /** Of its last request. */
+  common: Common | null;
+  waiting: Waiting[];
   /** Looks for those that have waited for too long. */
   timer: RealTimer | null;
 };
@@ -56,7 +58,7 @@ function serve(
       lane = {
         carrier: createCarrier({ trust, idleMs }),
         carried: 0,
-        connections: 1,
+        common: null,
         waiting: [],
         timer: null,
       };
@@ -65,46 +67,56 @@ function serve(
     return lane;
   }
 
-  function send(sends: ToThread["sends"]): void {
+  function send({ ids, carriers, common: all, sizes, bodies }: ToThread["sends"]): void {
     const since = monotonic();
-    for (const { id, carrier, connections, request } of requestsOf(sends)) {
-      const lane = laneOf(carrier);
-      lane.connections = connections;
-      lane.waiting.push({ id, since, carry: () => carry(lane, id, request) });
+    let end = 0;
+    for (const [place, id] of ids.entries()) {
+      const lane = laneOf(carriers[place] as number);
+      const common = all[place] ?? lane.common;
+      const start = end;
+      end += sizes[place] as number;
+      // The first request of a lane says.
+      if (common === null) continue;
+      lane.common = common;
+      lane.waiting.push({ id, since, common, body: bodies.subarray(start, end) });
       carryNext(lane);
       if (lane.waiting.length > 0) lane.timer ??= startTimer(waitMs, () => handBack(lane));
     }
   }
 
   function carryNext(lane: Lane): void {
-    while (lane.carried < lane.connections && lane.waiting.length > 0)
-      lane.waiting.shift()?.carry();
+    while (lane.carried < (lane.common?.connections ?? 1)) {
+      const next = lane.waiting.shift();
+      if (next === undefined) return;
+      carry(lane, next);
+    }
   }
 
-  function carry(lane: Lane, id: number, { head, ...request }: Sent["request"]): void {
+  function carry(lane: Lane, { id, common, body }: Waiting): void {
+    const { url, method, head, timeoutMs } = common;
     const times = Array.from({ length: timesOfEach }, () => -1);
     const startedAt = monotonic();
-    const target = targets(request.url);
+    const elapsed = (): number => toMicroseconds(monotonic() - startedAt);
+    const target = targets(url);
     // The main thread has parsed it.
     if (target === null) return;
     const onPhase = (phase: Phase): void => {
-      times[phaseOrder.indexOf(phase)] = monotonic() - startedAt;
+      times[phaseOrder.indexOf(phase)] = elapsed();
     };
-    const exchange = lane.carrier.carry(
-      target,
-      { ...request, headers: [], onPhase, onSocket: () => {} },
-      head,
-    );
-    lane.carried += 1;
-    underWay.set(id, exchange);
-    void exchange.done.then((result) => {
+    const onEnd = (result: ExchangeResult): void => {
       underWay.delete(id);
-      times[timesOfEach - 1] = monotonic() - startedAt;
+      times[timesOfEach - 1] = elapsed();
       if (ended.length === 0) setImmediate(answer);
       ended.push({ id, result, times });
       lane.carried -= 1;
       carryNext(lane);
-    });
+    };
+    const request = { url, method, headers: [], body, timeoutMs };
+    lane.carried += 1;
+    underWay.set(
+      id,
+      lane.carrier.carry(target, { ...request, onPhase, onSocket: () => {}, onEnd }, head),
+    );
   }
 
   /** What has waited for too long, so that nothing seems to be in progress that is not. */
@@ -127,7 +139,9 @@ function serve(
   }
 
   function post(message: FromThread): void {
-    port.postMessage(message, [message.bodies.buffer, message.times.buffer] as ArrayBuffer[]);
+    const { bodies, times } = message;
+    const all = bodies.length === 0 ? [times.buffer] : [times.buffer, bodies.buffer];
+    port.postMessage(message, all as ArrayBuffer[]);
   }
 
   function abort(ids: ReadonlySet<number>): void {

@@ -5,24 +5,29 @@
  */
 
 import type { Phase, RecordedResponse } from "../ports.ts";
-import type { ExchangeResult } from "./exchange.ts";
+import type { ExchangeResult, RequestHead } from "./exchange.ts";
 
 /** In the order in which they usually happen. */
 export const phaseOrder: readonly Phase[] = ["dns", "connect", "tls", "sent", "firstByte", "done"];
+
+const noBytes = new Uint8Array(0);
+
+/** What the requests of a carrier have in common, until it says otherwise. */
+export type Common = {
+  url: string;
+  method: string | undefined;
+  head: RequestHead;
+  timeoutMs: number | undefined;
+  /** So many of its carrier are carried at once, and the others wait for a connection. */
+  connections: number;
+};
 
 export type ToThread = {
   sends: {
     ids: number[];
     carriers: number[];
-    urls: string[];
-    heads: string[];
-    /** Negative without a deadline. */
-    timeouts: number[];
-    /**
-     * At most this many requests of its carrier are carried at once; the others wait for a
-     * connection.
-     */
-    connections: number[];
+    /** Null when it is as for the last request of the carrier. */
+    common: (Common | null)[];
     sizes: number[];
     /** One after the other. */
     bodies: Uint8Array;
@@ -33,41 +38,13 @@ export type ToThread = {
   localAuthority: string | null;
 };
 
-/** A request as it arrives in the thread. */
-export type Sent = {
-  id: number;
-  carrier: number;
-  connections: number;
-  request: { url: string; head: string; body: Uint8Array; timeoutMs: number | undefined };
-};
-
-export function* requestsOf(sends: ToThread["sends"]): Generator<Sent> {
-  let offset = 0;
-  for (const [place, id] of sends.ids.entries()) {
-    const size = sends.sizes[place] as number;
-    const timeoutMs = sends.timeouts[place] as number;
-    yield {
-      id,
-      carrier: sends.carriers[place] as number,
-      connections: sends.connections[place] as number,
-      request: {
-        url: sends.urls[place] as string,
-        head: sends.heads[place] as string,
-        body: sends.bodies.subarray(offset, offset + size),
-        timeoutMs: timeoutMs < 0 ? undefined : timeoutMs,
-      },
-    };
-    offset += size;
-  }
-}
-
 export type FromThread = {
   ids: number[];
-  outcomes: ExchangeResult["outcome"][];
+  /** Places in `outcomeOrder`. */
+  outcomes: number[];
   /** By place. */
   errors: [place: number, code: string, message: string][];
-  /** Places of those that wrote no byte of their request. */
-  unwritten: number[];
+  requestHeads: string[];
   /** 0 without a response. */
   statuses: number[];
   heads: string[];
@@ -80,6 +57,13 @@ export type FromThread = {
   unsent: number[];
 };
 
+const outcomeOrder: readonly ExchangeResult["outcome"][] = [
+  "answered",
+  "timeout",
+  "connection_error",
+  "tls_error",
+];
+
 export const timesOfEach = phaseOrder.length + 1;
 
 /** A request that has ended in the thread, and when its phases were. */
@@ -90,14 +74,14 @@ export function inColumns(ended: readonly Ended[], unsent: number[] = []): FromT
   const size = responses.reduce((sum, response) => sum + (response?.body.length ?? 0), 0);
   const message: FromThread = {
     ids: ended.map(({ id }) => id),
-    outcomes: ended.map(({ result }) => result.outcome),
+    outcomes: ended.map(({ result }) => outcomeOrder.indexOf(result.outcome)),
     errors: [],
-    unwritten: [],
+    requestHeads: ended.map(({ result }) => result.requestHead),
     statuses: responses.map((response) => response?.status ?? 0),
     heads: responses.map((response) => response?.head ?? ""),
     sizes: responses.map((response) => response?.body.length ?? 0),
     lengths: responses.map((response) => response?.bodyLength ?? 0),
-    bodies: new Uint8Array(size),
+    bodies: size === 0 ? noBytes : new Uint8Array(size),
     times: new Float64Array(ended.length * timesOfEach),
     unsent,
   };
@@ -105,48 +89,53 @@ export function inColumns(ended: readonly Ended[], unsent: number[] = []): FromT
   for (const [place, { result, times }] of ended.entries()) {
     if (result.error !== null)
       message.errors.push([place, result.error.code, result.error.message]);
-    if (result.requestHead === "") message.unwritten.push(place);
-    if (result.response !== null) message.bodies.set(result.response.body, offset);
+    if (size > 0 && result.response !== null) message.bodies.set(result.response.body, offset);
     offset += result.response?.body.length ?? 0;
     message.times.set(times, place * timesOfEach);
   }
   return message;
 }
 
-/** The result of each, as its sender would have got it in process. */
-export function* resultsOf(
+/** What came of each, as its sender would have got it in process. */
+export function eachResult(
   message: FromThread,
-  headOf: (id: number) => string,
-): Generator<{ id: number; result: ExchangeResult; times: Float64Array }> {
+  take: (id: number, result: ExchangeResult) => void,
+): void {
+  const { ids, outcomes, requestHeads, statuses, heads, sizes, lengths, bodies, times } = message;
   const errors = new Map(
     message.errors.map(([place, code, text]) => [place, { code, message: text }]),
   );
-  const unwritten = new Set(message.unwritten);
   let offset = 0;
-  for (const [place, id] of message.ids.entries()) {
-    const size = message.sizes[place] as number;
-    const times = message.times.subarray(place * timesOfEach, (place + 1) * timesOfEach);
-    const status = message.statuses[place] as number;
+  for (let place = 0; place < ids.length; place += 1) {
+    const size = sizes[place] as number;
+    const status = statuses[place] as number;
     const response: RecordedResponse | null =
       status === 0
         ? null
         : {
             status,
-            head: message.heads[place] as string,
-            body: message.bodies.subarray(offset, offset + size),
-            bodyLength: message.lengths[place] as number,
+            head: heads[place] as string,
+            body: size === 0 ? noBytes : bodies.subarray(offset, offset + size),
+            bodyLength: lengths[place] as number,
           };
     offset += size;
-    yield {
-      id,
-      times,
-      result: {
-        outcome: message.outcomes[place] as FromThread["outcomes"][number],
-        error: errors.get(place) ?? null,
-        requestHead: unwritten.has(place) ? "" : headOf(id),
-        response,
-        durationMs: times[timesOfEach - 1],
-      },
-    };
+    const at = place * timesOfEach;
+    take(ids[place] as number, {
+      outcome: outcomeOrder[outcomes[place] as number] as ExchangeResult["outcome"],
+      error: errors.get(place) ?? null,
+      requestHead: requestHeads[place] as string,
+      response,
+      phases: phasesAt(times, at),
+      durationMs: times[at + phaseOrder.length],
+    });
   }
+}
+
+function phasesAt(times: Float64Array, at: number): Partial<Record<Phase, number>> {
+  const phases: Partial<Record<Phase, number>> = {};
+  for (let place = 0; place < phaseOrder.length; place += 1) {
+    const time = times[at + place] as number;
+    if (time >= 0) phases[phaseOrder[place] as Phase] = time;
+  }
+  return phases;
 }

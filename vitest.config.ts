@@ -64,8 +64,8 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     // Every file has its own real sockets, stores and processes, and waits for them half of its time:
-    // with three at a time, two cores are idle for 40 % of it.
-    maxWorkers: 4,
+    // with four at a time, two cores are idle for a quarter of it.
+    maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -34,7 +34,10 @@ export type FollowedMessage = {
   anonymousId: string | null;
   event: string | null;
   timestamp: number;
-  /** The message as received, with all its members; null when it cannot be parsed. */
+  /**
+   * The message as received, with all its members; null when it cannot be parsed. Empty for a page
+   * and a screen.
+   */
   members: JsonObject | null;
 };
 
@@ -113,7 +116,14 @@ export type ProfileStore = {
   profileOf(identity: IdentityValue): ProfileId | null;
   /** The profile of a userId, also when it was merged into another user's. */
   profileWithUser(userId: string): ProfileId | null;
-  createProfile(at: number, userId: string | null): ProfileId;
+  /** With what its first message adds. */
+  createProfile(
+    at: number,
+    userId: string | null,
+    first?: { sources: SourceId[]; events: number },
+  ): ProfileId;
+  /** Its current userId, and the sources that know it. */
+  knownAs(profile: ProfileId): { userId: string | null; sources: SourceId[] };
   /** Extends the time in which it was seen, and adds to its number of events. */
   touch(profile: ProfileId, seen: { firstAt: number; lastAt: number; events: number }): void;
   /** An identity of another profile moves to this one. */
@@ -126,7 +136,7 @@ export type ProfileStore = {
   setUser(profile: ProfileId, userId: string): void;
   /**
    * The value of the newest message wins, by timestamp, then by row. Returns whether the value
-   * changed.
+   * changed. `isFirst`: the profile has no value yet.
    */
   putTrait(
     profile: ProfileId,
@@ -134,6 +144,7 @@ export type ProfileStore = {
     value: Json,
     at: number,
     messageId: MessageRowId,
+    isFirst?: boolean,
   ): boolean;
   /** Returns false when the profile has it already, or has as many as it may have. */
   addEmail(profile: ProfileId, email: string): boolean;
@@ -148,7 +159,7 @@ export type ProfileStore = {
     messageId: MessageRowId,
   ): void;
   putGroup(profile: ProfileId, groupId: string, traits: JsonObject, at: number): void;
-  addSource(profile: ProfileId, source: SourceId): void;
+  putSources(profile: ProfileId, sources: readonly SourceId[]): void;
   addHistory(
     profile: ProfileId,
     at: number,
@@ -174,7 +185,8 @@ export type ProfileStore = {
     limit: number,
     before: ProfileCursor | null,
   ): Page<ProfileSummary, ProfileCursor>;
-  sourcesThatKnow(profile: ProfileId): SourceId[];
+  /** Reads a part of what lists need; returns whether it has all of it. A list reads the rest. */
+  readForLists(): boolean;
   noteSeen(names: SeenNames): void;
   /** The most frequent first. */
   seenNames(): { traits: string[]; events: { event: string; properties: string[] }[] };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { SourceId } from "../domain/ids.ts";
+import type { MessageRowId, SourceId } from "../domain/ids.ts";
 import type { Json } from "../domain/json.ts";
 import type { Audience, ComputedTrait, LastSent } from "../engine/profile-ports.ts";
 import { openTestStore, startOfTime } from "./store.fixture.ts";
@@ -166,10 +166,12 @@ describe("what was last sent to receivers", () => {
   test("shows who is no profile's user any more, a slice at a time", () => {
     const one = openTestStore();
     for (const userId of ["a", "b", "c", "d", "e"]) putSent(one, userId, true);
-    for (const userId of ["a", "d"])
-      one.db
-        .prepare("INSERT INTO profiles (user_id, first_seen_at, last_seen_at) VALUES (?, 0, 0)")
-        .run(userId);
+    for (const userId of ["a", "d"]) {
+      const profile = one.store.createProfile(0, userId);
+      one.store.addIdentity(profile, { kind: "userId", value: userId }, 0, 1 as MessageRowId);
+      // One that it had before.
+      one.store.addIdentity(profile, { kind: "userId", value: "b" }, 0, 1 as MessageRowId);
+    }
     const found: string[] = [];
     for (let upTo: string | null = ""; upTo !== null;) {
       const slice: ReturnType<typeof one.store.strandedAfter> = one.store.strandedAfter(

@@ -3,6 +3,7 @@
 import type { AudienceId, ComputedTraitId, SourceId } from "../domain/ids.ts";
 import type { Json } from "../domain/json.ts";
 import type { Audience, ComputedStore, ComputedTrait, LastSent } from "../engine/profile-ports.ts";
+import { profileOfUser } from "./profile-store.ts";
 import type { Db } from "./transactions.ts";
 
 type LastSentRow = {
@@ -136,9 +137,7 @@ function lastSentQueries(db: Db) {
   const after = db.prepare<[number, string, number], LastSentRow>(
     "SELECT * FROM computed_values WHERE source_id = ? AND user_id > ? ORDER BY user_id LIMIT ?",
   );
-  const hasProfile = db
-    .prepare<[string], number>("SELECT 1 FROM profiles WHERE user_id = ?")
-    .pluck();
+  const hasProfile = db.prepare<{ userId: string }, number>(profileOfUser("@userId")).pluck();
   const nextRecheck = db
     .prepare<[number], number>(
       "SELECT recheck_at FROM computed_values WHERE source_id = ? AND recheck_at IS NOT NULL ORDER BY recheck_at LIMIT 1",
@@ -171,7 +170,7 @@ function lastSentQueries(db: Db) {
       return {
         upTo: rows.at(-1)?.user_id ?? null,
         stranded: rows
-          .filter(({ user_id }) => hasProfile.get(user_id) === undefined)
+          .filter(({ user_id }) => hasProfile.get({ userId: user_id }) === undefined)
           .map(lastSentOfRow),
       };
     },

@@ -209,7 +209,6 @@ const queries: Record<string, string> = {
       "profile_emails",
       "profile_events",
       "profile_groups",
-      "profile_sources",
       "profile_history",
     ].map((table) => [
       `${table} without their profile`,

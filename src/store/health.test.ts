@@ -295,7 +295,8 @@ test("a full disk has room again when a quarter of a megabyte can be written", (
   let changes = 0;
   store.watch(() => (changes += 1));
   store.noteFailure(failing("SQLITE_FULL"));
-  const pages = Number(db.pragma("page_count", { simple: true }));
+  const count = (of: string): number => Number(db.pragma(`${of}_count`, { simple: true }));
+  const pages = count("page") - count("freelist");
   const troubleWith = (more: number): boolean => {
     db.pragma(`max_page_count = ${pages + more}`);
     health.tick();

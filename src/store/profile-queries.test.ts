@@ -28,7 +28,7 @@ function fill(count: number): void {
       const userId = n % 10 === 0 ? null : n % 7 === 0 ? `few-${n}` : `many-${n}`;
       const anonymousId = n % 5 === 0 ? `many-device-${n}` : null;
       const lastSeenAt = (n * 7919) % 500;
-      db.prepare("INSERT INTO profiles VALUES (?, ?, 0, ?, 0)").run(n, userId, lastSeenAt);
+      db.prepare("INSERT INTO profiles VALUES (?, ?, 0, ?, 0, '[]')").run(n, userId, lastSeenAt);
       if (userId !== null) identity.run(0, userId, n);
       if (anonymousId !== null) identity.run(1, anonymousId, n);
       const isMember = userId !== null && n % 3 === 0;
@@ -148,7 +148,7 @@ test("a search begins with its text and ends behind it, and another source's mem
   one = openTestStore();
   const { store, db } = one;
   const add = (id: number, userId: string, sourceId: number): void => {
-    db.prepare("INSERT INTO profiles VALUES (?, ?, 0, ?, 0)").run(id, userId, id % 2);
+    db.prepare("INSERT INTO profiles VALUES (?, ?, 0, ?, 0, '[]')").run(id, userId, id % 2);
     db.prepare("INSERT INTO identities VALUES (0, ?, ?, 0, 1)").run(userId, id);
     store.putLastSent({
       sourceId: sourceId as SourceId,

@@ -16,6 +16,7 @@ import type {
 import { eventProperties } from "./shared-bytes.ts";
 import type { Db } from "./transactions.ts";
 import { groupTraits, identityKindAt } from "./profile-store.ts";
+import type { LastSeen } from "./last-seen.ts";
 import type { Page } from "../engine/ports.ts";
 
 /**
@@ -29,9 +30,12 @@ const listedTraits = 100;
 
 type TraitRow = { name: string; value: string; at: number; messageId: MessageRowId };
 
-type Reading = Pick<ProfileStore, "facts" | "profileDetails" | "profiles" | "sourcesThatKnow">;
+/** Profiles that are read in a few milliseconds, before the first list. */
+const readAtOnce = 10_000;
 
-export function createProfileQueries(db: Db): Reading {
+type Reading = Pick<ProfileStore, "facts" | "profileDetails" | "profiles" | "readForLists">;
+
+export function createProfileQueries(db: Db, lastSeen: LastSeen): Reading {
   const traitsOf = db.prepare<[number], TraitRow>(
     `SELECT name, value, at, message_id AS messageId FROM profile_traits WHERE profile_id = ? ORDER BY name LIMIT ${shown}`,
   );
@@ -41,11 +45,6 @@ export function createProfileQueries(db: Db): Reading {
   const anonymousId = db
     .prepare<[number], string>(
       "SELECT value FROM identities WHERE profile_id = ? AND kind = 1 LIMIT 1",
-    )
-    .pluck();
-  const sourcesOf = db
-    .prepare<[number], SourceId>(
-      "SELECT source_id FROM profile_sources WHERE profile_id = ? ORDER BY source_id",
     )
     .pluck();
 
@@ -67,13 +66,11 @@ export function createProfileQueries(db: Db): Reading {
     };
   }
 
-  const sourcesThatKnow = (profile: ProfileId): SourceId[] => sourcesOf.all(profile);
-
   return {
-    sourcesThatKnow,
+    readForLists: () => lastSeen.read(readAtOnce),
     facts: facts(db),
-    profiles: createProfileList(db, (row) => summary(row)),
-    profileDetails: details(db, { summary, traitsOf: (id) => traitsOf.all(id), sourcesThatKnow }),
+    profiles: createProfileList(db, lastSeen, (row) => summary(row)),
+    profileDetails: details(db, { summary, traitsOf: (id) => traitsOf.all(id) }),
   };
 }
 
@@ -118,13 +115,9 @@ function facts(db: Db): ProfileStore["facts"] {
 type Parts = {
   summary: (row: ProfileRow, traits: readonly TraitRow[]) => ProfileSummary;
   traitsOf: (id: ProfileId) => TraitRow[];
-  sourcesThatKnow: (id: ProfileId) => SourceId[];
 };
 
-function details(
-  db: Db,
-  { summary, traitsOf, sourcesThatKnow }: Parts,
-): ProfileStore["profileDetails"] {
+function details(db: Db, { summary, traitsOf }: Parts): ProfileStore["profileDetails"] {
   const one = db.prepare<[number], ProfileRow>("SELECT * FROM profiles WHERE id = ?");
   const identities = db.prepare<
     [number],
@@ -183,7 +176,7 @@ function details(
           lastMessageId: last.id,
         };
       }),
-      sourceIds: sourcesThatKnow(id),
+      sourceIds: JSON.parse(row.sources) as SourceId[],
       history: history.all(id).reverse(),
     };
   };
@@ -207,32 +200,24 @@ type ProfileRow = {
   first_seen_at: number;
   last_seen_at: number;
   events: number;
+  sources: string;
 };
 
 /** The profiles that a filter leaves, as far as they were looked for. */
 type Found = { ids: readonly number[]; capped: boolean };
 
-const inOrder = "(last_seen_at, id) < (@at, @id)";
-const page = "ORDER BY last_seen_at DESC, id DESC LIMIT @limit";
-const isNamed =
-  "EXISTS (SELECT 1 FROM identities WHERE profile_id = profiles.id AND value >= @low AND value < @high)";
-const isMember =
-  "EXISTS (SELECT 1 FROM computed_values WHERE source_id = @source AND computed_values.user_id = profiles.user_id AND value = 'true')";
-
 type From = { at: number; id: number; limit: number };
-type Named = { low: string; high: string };
-type Member = { source: SourceId };
 
 /** The list of profiles: those that were seen last come first. */
 function createProfileList(
   db: Db,
+  lastSeen: LastSeen,
   summary: (row: ProfileRow) => ProfileSummary,
 ): ProfileStore["profiles"] {
   const one = db.prepare<[number], ProfileRow>("SELECT * FROM profiles WHERE id = ?");
   const withUser = db
     .prepare<[string], number>("SELECT profile_id FROM identities WHERE kind = 0 AND value = ?")
     .pluck();
-  const all = db.prepare<[From], ProfileRow>(`SELECT * FROM profiles WHERE ${inOrder} ${page}`);
   const countAll = db
     .prepare<[number], number>("SELECT count(*) FROM (SELECT 1 FROM profiles LIMIT ?)")
     .pluck();
@@ -246,26 +231,20 @@ function createProfileList(
       "SELECT 1 FROM identities WHERE profile_id = ? AND value >= ? AND value < ? LIMIT 1",
     )
     .pluck();
-  const allNamed = db.prepare<[From & Named], ProfileRow>(
-    `SELECT * FROM profiles WHERE ${inOrder} AND ${isNamed} ${page}`,
-  );
   const members = db
     .prepare<[number, number], number>(
-      `SELECT profiles.id FROM computed_values JOIN profiles ON profiles.user_id = computed_values.user_id
-       WHERE source_id = ? AND value = 'true' LIMIT ?`,
+      `SELECT profiles.id FROM computed_values
+       JOIN identities ON kind = 0 AND identities.value = computed_values.user_id
+       JOIN profiles ON profiles.id = profile_id AND profiles.user_id = computed_values.user_id
+       WHERE source_id = ? AND computed_values.value = 'true' LIMIT ?`,
     )
     .pluck();
   const member = db
-    .prepare<[{ profile: number } & Member], number>(
-      `SELECT 1 FROM profiles WHERE id = @profile AND ${isMember}`,
+    .prepare<[number, SourceId], number>(
+      `SELECT 1 FROM profiles JOIN computed_values ON computed_values.user_id = profiles.user_id
+       WHERE id = ? AND source_id = ? AND value = 'true'`,
     )
     .pluck();
-  const allMembers = db.prepare<[From & Member], ProfileRow>(
-    `SELECT * FROM profiles WHERE ${inOrder} AND ${isMember} ${page}`,
-  );
-  const allNamedMembers = db.prepare<[From & Named & Member], ProfileRow>(
-    `SELECT * FROM profiles WHERE ${inOrder} AND ${isNamed} AND ${isMember} ${page}`,
-  );
 
   function find({ userId, search = "", members: source }: ProfileFilter): Found | null {
     const narrowed = search !== "" || userId !== undefined;
@@ -289,7 +268,7 @@ function createProfileList(
     const found = capped(ids);
     if (source === undefined) return found;
     return {
-      ids: found.ids.filter((id) => member.get({ profile: id, source }) !== undefined),
+      ids: found.ids.filter((id) => member.get(id, source) !== undefined),
       capped: found.capped,
     };
   }
@@ -302,13 +281,16 @@ function createProfileList(
       .slice(0, limit);
   }
 
+  /** Through all profiles, from the one seen last. */
   function walk({ search = "", members: source }: ProfileFilter, from: From): ProfileRow[] {
-    const names = { low: search, high: search + highest };
-    if (source === undefined)
-      return search === "" ? all.all(from) : allNamed.all({ ...from, ...names });
-    return search === ""
-      ? allMembers.all({ ...from, source })
-      : allNamedMembers.all({ ...from, ...names, source });
+    const rows: ProfileRow[] = [];
+    for (const id of lastSeen.before(from)) {
+      if (search !== "" && ofProfile.get(id, search, search + highest) === undefined) continue;
+      if (source !== undefined && member.get(id, source) === undefined) continue;
+      rows.push(one.get(id) as ProfileRow);
+      if (rows.length === from.limit) break;
+    }
+    return rows;
   }
 
   return (filter, limit, before): Page<ProfileSummary, ProfileCursor> => {

@@ -18,7 +18,7 @@ function filled() {
     store.addEvent(profile, "Bought", at, { by: name }, row(at));
     store.touch(profile, { firstAt: at, lastAt: at, events: 1 });
     store.putGroup(profile, "acme", { by: name }, at);
-    store.addSource(profile, source(at));
+    store.putSources(profile, [source(at)]);
     store.addHistory(profile, at, "created", name, row(at));
     return profile;
   };
@@ -94,10 +94,10 @@ test("a profile shows everything that was put into it, in order", () => {
   });
   store.touch(ada, { firstAt: 8, lastAt: 8, events: 0 });
   expect(store.profileDetails(ada)).toMatchObject({ firstSeenAt: 3, lastSeenAt: 9, events: 5 });
-  expect([store.user(ada), store.userIdsOf(ada).toSorted(), store.sourcesThatKnow(bob)]).toEqual([
+  expect([store.user(ada), store.userIdsOf(ada).toSorted(), store.knownAs(bob)]).toEqual([
     "ada",
     ["ada", "ada-0", "ada-2"],
-    [6],
+    { userId: "bob", sources: [6] },
   ]);
   expect(store.profileDetails(99 as ProfileId)).toBeNull();
   expectConsistent(one.db);
@@ -188,7 +188,7 @@ describe("two profiles merged", () => {
     store.putTrait(ada, "equal", "ada", 5, row(1));
     store.putTrait(bob, "equal", "bob", 5, row(1));
     store.putTrait(ada, "own", "ada", 1, row(1));
-    store.addSource(ada, source(4));
+    store.putSources(ada, [source(2), source(4)]);
     expect(store.merge(ada, bob)).toEqual({ events: 1 });
     expect(store.profileDetails(ada)).toBeNull();
     expect(store.profileDetails(bob)).toMatchObject({
@@ -294,7 +294,7 @@ describe("messages to follow", () => {
         4,
         8,
         [
-          [7, { n: 7 }],
+          [7, {}],
           [8, null],
         ],
       ],

@@ -16,6 +16,7 @@ import type {
   SeenNames,
 } from "../engine/profile-ports.ts";
 import { stateCode, typeAt, typeCode } from "./codes.ts";
+import type { LastSeen } from "./last-seen.ts";
 import type { RequestBodies } from "./request-bodies.ts";
 import { placeOrText } from "./shared-bytes.ts";
 import type { Transactions, Db } from "./transactions.ts";
@@ -38,6 +39,8 @@ type Row = {
 const rejected = stateCode("rejected");
 const duplicate = stateCode("duplicate");
 const deletion = typeCode("delete");
+/** What these leave in a profile is in the row: they are not parsed. */
+const rowSuffices: ReadonlySet<number> = new Set([typeCode("page"), typeCode("screen")]);
 
 const identityKinds: readonly IdentityKind[] = ["userId", "anonymousId"];
 const identityCode = (kind: IdentityKind): number => identityKinds.indexOf(kind);
@@ -62,7 +65,8 @@ type Building = Pick<
   | "emailsOf"
   | "addEvent"
   | "putGroup"
-  | "addSource"
+  | "knownAs"
+  | "putSources"
   | "addHistory"
   | "merge"
   | "removeProfile"
@@ -70,14 +74,19 @@ type Building = Pick<
   | "userIdsOf"
 >;
 
-export function createProfileStore(db: Db, bodies: RequestBodies): Building {
+/** The id of the profile whose current userId it is: a former one is among its identities too. */
+export const profileOfUser = (userId: string): string =>
+  `SELECT id FROM profiles WHERE user_id = ${userId} AND id =
+     (SELECT profile_id FROM identities WHERE kind = 0 AND value = ${userId})`;
+
+export function createProfileStore(db: Db, bodies: RequestBodies, lastSeen: LastSeen): Building {
   const identity = db
     .prepare<[number, string], number>(
       "SELECT profile_id FROM identities WHERE kind = ? AND value = ?",
     )
     .pluck();
-  const insertProfile = db.prepare<[string | null, number, number]>(
-    "INSERT INTO profiles (user_id, first_seen_at, last_seen_at) VALUES (?, ?, ?)",
+  const insertProfile = db.prepare<[string | null, number, number, number, string]>(
+    "INSERT INTO profiles (user_id, first_seen_at, last_seen_at, events, sources) VALUES (?, ?, ?, ?, ?)",
   );
   const touch = db.prepare<[number, number, number, number]>(
     "UPDATE profiles SET first_seen_at = min(first_seen_at, ?), last_seen_at = max(last_seen_at, ?), events = events + ? WHERE id = ?",
@@ -90,6 +99,9 @@ export function createProfileStore(db: Db, bodies: RequestBodies): Building {
   const user = db
     .prepare<[number], string | null>("SELECT user_id FROM profiles WHERE id = ?")
     .pluck();
+  const known = db.prepare<[number], { userId: string | null; sources: string }>(
+    "SELECT user_id AS userId, sources FROM profiles WHERE id = ?",
+  );
   const userIds = db
     .prepare<[number, number], string>(
       "SELECT value FROM identities WHERE profile_id = ? AND kind = ?",
@@ -101,16 +113,13 @@ export function createProfileStore(db: Db, bodies: RequestBodies): Building {
   const putTrait = db.prepare<[number, string, string, number, number]>(
     "INSERT OR REPLACE INTO profile_traits VALUES (?, ?, ?, ?, ?)",
   );
-  const countEmails = db
-    .prepare<[number], number>("SELECT count(*) FROM profile_emails WHERE profile_id = ?")
-    .pluck();
-  const putEmail = db.prepare<[number, string]>(
-    "INSERT OR IGNORE INTO profile_emails VALUES (?, ?)",
+  const putEmail = db.prepare<{ profile: number; email: string }>(
+    `INSERT OR IGNORE INTO profile_emails SELECT @profile, @email
+     WHERE (SELECT count(*) FROM profile_emails WHERE profile_id = @profile) < ${maxEmails}`,
   );
   const emails = db
-    .prepare<[string], string>(
-      `SELECT email FROM profile_emails
-       WHERE profile_id = (SELECT id FROM profiles WHERE user_id = ?) ORDER BY email`,
+    .prepare<{ userId: string }, string>(
+      `SELECT email FROM profile_emails WHERE profile_id = (${profileOfUser("@userId")}) ORDER BY email`,
     )
     .pluck();
   const insertEvent = db.prepare<[number, number, string, number, string]>(
@@ -125,9 +134,7 @@ export function createProfileStore(db: Db, bodies: RequestBodies): Building {
   const putGroup = db.prepare<[string, string, number]>(
     "INSERT INTO groups VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET traits = excluded.traits, at = max(at, excluded.at)",
   );
-  const insertSource = db.prepare<[number, number]>(
-    "INSERT OR IGNORE INTO profile_sources VALUES (?, ?)",
-  );
+  const putSources = db.prepare<[string, number]>("UPDATE profiles SET sources = ? WHERE id = ?");
   const insertHistory = db.prepare<[number, number, string, string, number]>(
     "INSERT INTO profile_history (profile_id, at, kind, body, message_id) VALUES (?, ?, ?, ?, ?)",
   );
@@ -139,17 +146,32 @@ export function createProfileStore(db: Db, bodies: RequestBodies): Building {
       (identity.get(identityCode(kind), value) ?? null) as ProfileId | null,
     profileWithUser: (userId) =>
       (identity.get(identityCode("userId"), userId) ?? null) as ProfileId | null,
-    createProfile: (at, userId) =>
-      Number(insertProfile.run(userId, at, at).lastInsertRowid) as ProfileId,
-    touch: (profile, { firstAt, lastAt, events }) =>
-      void touch.run(firstAt, lastAt, events, profile),
+    createProfile(at, userId, { sources, events } = { sources: [], events: 0 }) {
+      const { lastInsertRowid } = insertProfile.run(
+        userId,
+        at,
+        at,
+        events,
+        JSON.stringify(sources),
+      );
+      lastSeen.note(Number(lastInsertRowid), at);
+      return Number(lastInsertRowid) as ProfileId;
+    },
+    knownAs(profile) {
+      const { userId, sources } = known.get(profile) as { userId: string | null; sources: string };
+      return { userId, sources: JSON.parse(sources) as SourceId[] };
+    },
+    touch(profile, { firstAt, lastAt, events }) {
+      touch.run(firstAt, lastAt, events, profile);
+      lastSeen.note(profile, lastAt);
+    },
     addIdentity: (profile, { kind, value }: IdentityValue, at, messageId) =>
       void putIdentity.run(identityCode(kind), value, profile, at, messageId),
     setUser: (profile, userId) => void setUser.run(userId, profile),
     user: (profile) => user.get(profile) as string | null,
     userIdsOf: (profile) => userIds.all(profile, identityCode("userId")),
-    putTrait(profile, name, value, at, messageId) {
-      const before = trait.get(profile, name);
+    putTrait(profile, name, value, at, messageId, isFirst = false) {
+      const before = isFirst ? undefined : trait.get(profile, name);
       if (
         before !== undefined &&
         (before.at > at || (before.at === at && before.message_id > messageId))
@@ -159,20 +181,19 @@ export function createProfileStore(db: Db, bodies: RequestBodies): Building {
       putTrait.run(profile, name, text, at, messageId);
       return text !== (before?.value ?? "null");
     },
-    addEmail: (profile, email) =>
-      (countEmails.get(profile) ?? 0) < maxEmails && putEmail.run(profile, email).changes > 0,
-    emailsOf: (userId) => emails.all(userId),
+    addEmail: (profile, email) => putEmail.run({ profile, email }).changes > 0,
+    emailsOf: (userId) => emails.all({ userId }),
     addEvent: (profile, event, at, properties, messageId) =>
       void insertEvent.run(messageId, profile, event, at, textOf(properties, messageId)),
     putGroup(profile, groupId, traits, at) {
       putMembership.run(profile, groupId, at);
       putGroup.run(groupId, mergedGroupTraits(group.get(groupId)?.traits, traits, at), at);
     },
-    addSource: (profile, source: SourceId) => void insertSource.run(profile, source),
+    putSources: (profile, sources) => void putSources.run(JSON.stringify(sources), profile),
     addHistory: (profile, at, kind: HistoryKind, detail, messageId) =>
       void insertHistory.run(profile, at, kind, detail, messageId),
-    merge: merging(db),
-    removeProfile: removing(db),
+    merge: merging(db, lastSeen),
+    removeProfile: removing(db, lastSeen),
   };
 }
 
@@ -284,8 +305,11 @@ function isFollowed({ state, type, extra }: Row): boolean {
 
 function messageOf(row: Row, body: Buffer | undefined): FollowedMessage {
   const { dropped = [] } = row.extra === null ? {} : (JSON.parse(row.extra) as Extra);
-  const members =
-    body === undefined ? null : membersOf(body.subarray(row.offset, row.offset + row.size));
+  const members = rowSuffices.has(row.type)
+    ? {}
+    : body === undefined
+      ? null
+      : membersOf(body.subarray(row.offset, row.offset + row.size));
   return {
     id: row.id as MessageRowId,
     sourceId: row.source_id as SourceId,
@@ -314,7 +338,7 @@ function membersOf(bytes: Buffer): JsonObject | null {
   }
 }
 
-function merging(db: Db): ProfileStore["merge"] {
+function merging(db: Db, lastSeen: LastSeen): ProfileStore["merge"] {
   const events = db.prepare<[number, number]>(
     "UPDATE profile_events SET profile_id = ? WHERE profile_id = ?",
   );
@@ -328,30 +352,31 @@ function merging(db: Db): ProfileStore["merge"] {
     "DELETE FROM profile_groups WHERE profile_id = @from",
     "INSERT OR IGNORE INTO profile_emails SELECT @into, email FROM profile_emails WHERE profile_id = @from",
     "DELETE FROM profile_emails WHERE profile_id = @from",
-    "INSERT OR IGNORE INTO profile_sources SELECT @into, source_id FROM profile_sources WHERE profile_id = @from",
-    "DELETE FROM profile_sources WHERE profile_id = @from",
     "UPDATE identities SET profile_id = @into WHERE profile_id = @from",
     "UPDATE profile_history SET profile_id = @into WHERE profile_id = @from",
     `UPDATE profiles SET first_seen_at = min(profiles.first_seen_at, gone.first_seen_at),
-       last_seen_at = max(profiles.last_seen_at, gone.last_seen_at), events = profiles.events + gone.events
+       last_seen_at = max(profiles.last_seen_at, gone.last_seen_at), events = profiles.events + gone.events,
+       sources = (SELECT json_group_array(value) FROM (
+         SELECT value FROM json_each(profiles.sources) UNION SELECT value FROM json_each(gone.sources) ORDER BY value
+       ))
      FROM profiles AS gone WHERE profiles.id = @into AND gone.id = @from`,
     "DELETE FROM profiles WHERE id = @from",
   ].map((sql) => db.prepare<{ from: number; into: number }>(sql));
   return (from, into) => {
     const moved = events.run(into, from).changes;
     for (const move of moveAll) move.run({ from, into });
+    lastSeen.merge(from, into);
     return { events: moved };
   };
 }
 
-function removing(db: Db): ProfileStore["removeProfile"] {
+function removing(db: Db, lastSeen: LastSeen): ProfileStore["removeProfile"] {
   const tables = [
     "identities",
     "profile_traits",
     "profile_emails",
     "profile_events",
     "profile_groups",
-    "profile_sources",
     "profile_history",
   ];
   const removes = [
@@ -360,6 +385,7 @@ function removing(db: Db): ProfileStore["removeProfile"] {
   ];
   return (profile) => {
     for (const remove of removes) remove.run(profile);
+    lastSeen.remove(profile);
   };
 }
 
@@ -379,7 +405,10 @@ const tooMany = 2 * kept;
 /** A name this long suggests nothing. */
 const maxLength = 200;
 
-type Seen = { kind: number; event: string; name: string };
+/** Names in memory, of all kinds and events together: 20 MB at most. */
+const maxKnown = 100_000;
+
+type Counts = Map<string, number>;
 
 /**
  * The names for suggestions, with how often each was seen. Bounded: rare names are removed first.
@@ -388,55 +417,64 @@ export function createSeenNames(
   db: Db,
   transactions: Transactions,
 ): Pick<ProfileStore, "noteSeen" | "seenNames"> {
-  const count = db.prepare<[number, string, string, number]>(
-    "INSERT INTO seen_names VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
+  const put = db.prepare<[number, string, string]>(
+    "INSERT INTO seen_names VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET names = excluded.names",
   );
-  const all = db.prepare<[], Seen>(
-    "SELECT kind, event, name FROM seen_names ORDER BY n DESC, kind, event, name",
-  );
-  const ofKind = db
-    .prepare<[number, string], number>(
-      "SELECT count(*) FROM seen_names WHERE kind = ? AND event = ?",
-    )
+  const one = db
+    .prepare<[number, string], string>("SELECT names FROM seen_names WHERE kind = ? AND event = ?")
     .pluck();
-  const seldom = db
-    .prepare<[number, string, number], string>(
-      "SELECT name FROM seen_names WHERE kind = ? AND event = ? ORDER BY n, name DESC LIMIT ?",
-    )
-    .pluck();
-  const remove = db.prepare<[number, string, string]>(
-    "DELETE FROM seen_names WHERE kind = ? AND event = ? AND name = ?",
+  const ofKind = db.prepare<[number], { event: string; names: string }>(
+    "SELECT event, names FROM seen_names WHERE kind = ?",
   );
-  const removeProperties = db.prepare<[number, string]>(
+  const remove = db.prepare<[number, string]>(
     "DELETE FROM seen_names WHERE kind = ? AND event = ?",
   );
 
-  /** Those that were counted before: only a name that may be new can make too many. */
-  const known = new Set<string>();
-  const cache = { rollback: () => known.clear() };
-  transactions.onReload(cache.rollback);
+  /** As in the rows. */
+  const known = new Map<string, Counts>();
+  let size = 0;
+  const forget = (): void => {
+    known.clear();
+    size = 0;
+  };
+  const cache = { rollback: forget };
+  transactions.onReload(forget);
 
-  function note(kind: number, event: string, names: Iterable<readonly [string, number]>): void {
-    let fresh = false;
-    for (const [name, times] of names) {
-      if (name.length > maxLength) continue;
-      count.run(kind, event, name, times);
-      const key = `${kind} ${event} ${name}`;
-      if (known.has(key)) continue;
-      known.add(key);
-      fresh = true;
+  function countsOf(kind: number, event: string): Counts {
+    const key = `${kind} ${event}`;
+    let counts = known.get(key);
+    if (counts === undefined) {
+      counts = countsIn(one.get(kind, event));
+      if (size > maxKnown) forget();
+      known.set(key, counts);
+      size += counts.size;
     }
-    if (fresh) clearOut(kind, event);
+    return counts;
   }
 
-  function clearOut(kind: number, event: string): void {
-    // A name that is removed here is counted as new once more.
-    if (known.size > 10 * tooMany) known.clear();
-    const n = ofKind.get(kind, event) as number;
-    if (n <= tooMany) return;
-    for (const name of seldom.all(kind, event, n - kept)) {
-      remove.run(kind, event, name);
-      if (kind === eventKind) removeProperties.run(propertyKind, name);
+  function note(kind: number, event: string, names: Iterable<readonly [string, number]>): void {
+    const counts = countsOf(kind, event);
+    const before = counts.size;
+    let isChanged = false;
+    for (const [name, times] of names) {
+      if (name.length > maxLength) continue;
+      const stored = name.toWellFormed();
+      counts.set(stored, (counts.get(stored) ?? 0) + times);
+      isChanged = true;
+    }
+    if (!isChanged) return;
+    if (counts.size > tooMany) clearOut(kind, counts);
+    size += counts.size - before;
+    put.run(kind, event, JSON.stringify([...counts]));
+  }
+
+  function clearOut(kind: number, counts: Counts): void {
+    for (const name of mostFrequent(counts).slice(kept)) {
+      counts.delete(name);
+      if (kind !== eventKind) continue;
+      size -= known.get(`${propertyKind} ${name}`)?.size ?? 0;
+      known.delete(`${propertyKind} ${name}`);
+      remove.run(propertyKind, name);
     }
   }
 
@@ -446,7 +484,7 @@ export function createSeenNames(
       note(traitKind, "", traits);
       // Before the events: those that go take their properties with them.
       for (const [event, { properties }] of events)
-        if (event.length <= maxLength) note(propertyKind, event, properties);
+        if (event.length <= maxLength) note(propertyKind, event.toWellFormed(), properties);
       note(
         eventKind,
         "",
@@ -454,19 +492,24 @@ export function createSeenNames(
       );
     }),
     seenNames() {
-      const traits: string[] = [];
-      const events = new Map<string, string[]>();
-      const properties: Seen[] = [];
-      for (const seen of all.all()) {
-        if (seen.kind === traitKind) traits.push(seen.name);
-        else if (seen.kind === eventKind) events.set(seen.name, []);
-        else properties.push(seen);
-      }
-      for (const { event, name } of properties) events.get(event)?.push(name);
+      const ofEvents = new Map(
+        ofKind.all(propertyKind).map(({ event, names }) => [event, countsIn(names)]),
+      );
       return {
-        traits,
-        events: [...events].map(([event, names]) => ({ event, properties: names })),
+        traits: mostFrequent(countsIn(one.get(traitKind, ""))),
+        events: mostFrequent(countsIn(one.get(eventKind, ""))).map((event) => ({
+          event,
+          properties: mostFrequent(ofEvents.get(event) ?? new Map()),
+        })),
       };
     },
   };
+}
+
+function countsIn(names: string | undefined): Counts {
+  return new Map(names === undefined ? [] : (JSON.parse(names) as [string, number][]));
+}
+
+function mostFrequent(counts: Counts): string[] {
+  return [...counts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).map(([name]) => name);
 }

@@ -218,7 +218,7 @@ describe("a slice", () => {
     insert(db, crowdOf(1, 1, 1));
     const walk = store.walkRule({ event: "Bought" }, now, { source: null, which: "present" });
     expect(walk.next(2).evaluated.map(({ userId }) => userId)).toEqual(["user 0", "user 1"]);
-    db.exec("INSERT INTO profiles VALUES (100, 'late', 0, 0, 0)");
+    db.exec("INSERT INTO profiles VALUES (100, 'late', 0, 0, 0, '[]')");
     db.exec(`INSERT INTO profile_events VALUES (1000000, 100, 'Bought', ${now}, '{}')`);
     db.exec("DELETE FROM profiles WHERE user_id = 'user 2'");
     expect(walk.next(2).evaluated.map(({ userId }) => userId)).toEqual(["late"]);

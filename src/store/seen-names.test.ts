@@ -10,7 +10,10 @@ const events = (all: Record<string, string[]>, times = 1) =>
     ]),
   );
 const rows = ({ db }: TestStore): number =>
-  db.prepare("SELECT count(*) FROM seen_names").pluck().get() as number;
+  db
+    .prepare("SELECT coalesce(sum(json_array_length(names)), 0) FROM seen_names")
+    .pluck()
+    .get() as number;
 
 test("names are suggested with the most frequent first, also after a start", () => {
   const one = openTestStore();
@@ -90,7 +93,7 @@ test("of a thousand and one names five hundred stay, and properties go with thei
   const { traits, events: left } = one.store.seenNames();
   expect(traits).toEqual(["n0999", ...names.slice(0, 499)]);
   expect(left.map(({ event }) => event)).toEqual(traits);
-  expect(one.db.prepare("SELECT count(*) FROM seen_names").pluck().get()).toBe(1500);
+  expect(rows(one)).toBe(1500);
 });
 
 test("names that a failed transaction took back make too many again", () => {

@@ -15,6 +15,7 @@ import { createDeliveryQueries } from "./delivery-queries.ts";
 import { createDeliveryStore } from "./delivery-store.ts";
 import { createIngestStore } from "./ingest-store.ts";
 import { guarded } from "./health.ts";
+import { LastSeen } from "./last-seen.ts";
 import { MappedRequests } from "./mapped-requests.ts";
 import { MessageFacts } from "./message-facts.ts";
 import { createMessageQueries } from "./message-queries.ts";
@@ -54,6 +55,7 @@ export function createStore({ db, health, close }: OpenedDatabase, inThread = fa
   db.pragma(`synchronous = ${configuration.settings().synchronous}`);
   const mapped = new MappedRequests(db);
   const bodies = new RequestBodies(db, transactions);
+  const lastSeen = new LastSeen(db, transactions);
   const { seeClaims, ...deliveries } = createDeliveryStore(
     db,
     counts,
@@ -67,8 +69,8 @@ export function createStore({ db, health, close }: OpenedDatabase, inThread = fa
     ...createIngestStore({ db, bodies, mapped, counts, postings, transactions }),
     ...deliveries,
     ...createComputedStore(db),
-    ...createProfileStore(db, bodies),
-    ...createProfileQueries(db),
+    ...createProfileStore(db, bodies, lastSeen),
+    ...createProfileQueries(db, lastSeen),
     ...createSeenNames(db, transactions),
     ...createRuleStore(db),
     // They read states of deliveries and messages.

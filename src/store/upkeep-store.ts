@@ -75,7 +75,6 @@ const profileTables = [
   "profile_events",
   "groups",
   "profile_groups",
-  "profile_sources",
   "profile_history",
   "seen_names",
 ];

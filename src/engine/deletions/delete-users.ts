@@ -19,7 +19,7 @@ import type { ComputedStore, DeletedUser, ProfileStore } from "../profile-ports.
 import { createWeigher } from "../route/route.ts";
 
 export type DeleteUsersOptions = {
-  store: Pick<ProfileStore, "profileWithUser" | "userIdsOf" | "sourcesThatKnow" | "removeProfile"> &
+  store: Pick<ProfileStore, "profileWithUser" | "userIdsOf" | "knownAs" | "removeProfile"> &
     Pick<ComputedStore, "lastSentFor" | "removeLastSentFor">;
   internalMessages: InternalMessages;
   configuration: Pick<Configuration, "source" | "destinationsOf">;
@@ -46,7 +46,7 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
 
   function find(userId: string): FoundUser {
     const profile = store.profileWithUser(userId);
-    const sources = (profile === null ? [] : store.sourcesThatKnow(profile))
+    const sources = (profile === null ? [] : store.knownAs(profile).sources)
       .flatMap((id) => configuration.source(id) ?? [])
       .filter(({ kind }) => kind !== "audience");
     const others =

@@ -12,7 +12,7 @@ import type {
   ProfileEffects,
   ProfileStore,
 } from "../profile-ports.ts";
-import { createIdentities } from "./identity.ts";
+import { createIdentities, eventsIn } from "./identity.ts";
 
 export type Followed = {
   upTo: MessageRowId;
@@ -42,7 +42,7 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
   const slice = new Slice(store);
   const identities = createIdentities({
     store,
-    onCreate: (profile) => slice.create(profile),
+    onCreate: (message, profile) => slice.create(message, profile),
     onMerge: (from, into) => slice.merge(from, into),
     onUser: (profile, userId, before) => slice.user(profile, userId, before),
   });
@@ -65,14 +65,15 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
   function apply(message: FollowedMessage, members: JsonObject): ProfileId | null {
     const profile = identities.profileOf(message);
     if (profile === null) return null;
-    slice.see(profile, message.timestamp, message.sourceId);
+    slice.see(profile, message);
     switch (message.type) {
       case "identify": {
         const traits = Object.entries(objectOf(members["traits"])).map(
           ([name, value]) => [name.toWellFormed(), value] as const,
         );
+        const isFirst = slice.isFirst(profile, message);
         for (const [name, value] of traits) {
-          if (store.putTrait(profile, name, value, message.timestamp, message.id))
+          if (store.putTrait(profile, name, value, message.timestamp, message.id, isFirst))
             slice.traitChanged(profile, name);
           if (name === "email" && typeof value === "string" && value.trim() !== "")
             if (store.addEmail(profile, value.toWellFormed())) slice.emailAdded(profile, value);
@@ -101,7 +102,15 @@ function objectOf(value: Json | undefined): JsonObject {
   return isObject(value) ? value : {};
 }
 
-type Seen = { firstAt: number; lastAt: number; events: number };
+/** A profile with messages in the slice. */
+type Seen = {
+  userId: string | null;
+  sources: SourceId[];
+  /** The message that created it; null for one from before the slice. */
+  createdBy: MessageRowId | null;
+  /** Not written yet; null when nothing is. */
+  times: { firstAt: number; lastAt: number; events: number } | null;
+};
 
 type Change = {
   traits: Set<string>;
@@ -110,6 +119,8 @@ type Change = {
   formerUserIds: Set<string>;
   emails: NewEmail[];
 };
+
+type SliceStore = Pick<ProfileStore, "touch" | "knownAs" | "putSources" | "noteSeen" | "emailsOf">;
 
 type SeenEvent = { times: number; properties: Map<string, number> };
 
@@ -124,35 +135,56 @@ const maxNames = 100;
  * written once.
  */
 class Slice {
-  readonly #store: Pick<ProfileStore, "touch" | "addSource" | "noteSeen" | "user" | "emailsOf">;
+  readonly #store: SliceStore;
   readonly #seen = new Map<ProfileId, Seen>();
-  readonly #sources = new Map<ProfileId, Set<SourceId>>();
   readonly #changes = new Map<ProfileId, Change>();
   /** Created in this slice, and merged only with profiles created in it. */
   readonly #created = new Set<ProfileId>();
   readonly #traits = new Map<string, number>();
   readonly #events = new Map<string, SeenEvent>();
 
-  constructor(store: Pick<ProfileStore, "touch" | "addSource" | "noteSeen" | "user" | "emailsOf">) {
+  constructor(store: SliceStore) {
     this.#store = store;
   }
 
-  create(profile: ProfileId): void {
+  create({ id, sourceId }: FollowedMessage, profile: ProfileId): void {
     this.#created.add(profile);
+    this.#seen.set(profile, {
+      userId: null,
+      sources: [sourceId],
+      createdBy: id,
+      times: null,
+    });
   }
 
-  see(profile: ProfileId, at: number, source: SourceId): void {
-    const seen = this.#seen.get(profile);
-    if (seen === undefined) this.#seen.set(profile, { firstAt: at, lastAt: at, events: 0 });
-    else {
-      seen.firstAt = Math.min(seen.firstAt, at);
-      seen.lastAt = Math.max(seen.lastAt, at);
+  see(profile: ProfileId, message: FollowedMessage): void {
+    const seen = this.#seenOf(profile);
+    // `createProfile` has written what it adds.
+    if (seen.createdBy === message.id) return;
+    const { timestamp, sourceId } = message;
+    const { firstAt = timestamp, lastAt = timestamp, events = 0 } = seen.times ?? {};
+    seen.times = {
+      firstAt: Math.min(firstAt, timestamp),
+      lastAt: Math.max(lastAt, timestamp),
+      events: events + eventsIn(message),
+    };
+    if (seen.sources.includes(sourceId)) return;
+    seen.sources = sourceSet([...seen.sources, sourceId]);
+    this.#store.putSources(profile, seen.sources);
+  }
+
+  #seenOf(profile: ProfileId): Seen {
+    let seen = this.#seen.get(profile);
+    if (seen === undefined) {
+      seen = { ...this.#store.knownAs(profile), createdBy: null, times: null };
+      this.#seen.set(profile, seen);
     }
-    const sources = this.#sources.get(profile);
-    if (sources?.has(source) === true) return;
-    this.#store.addSource(profile, source);
-    if (sources === undefined) this.#sources.set(profile, new Set([source]));
-    else sources.add(source);
+    return seen;
+  }
+
+  /** The message created it, so it has no traits. */
+  isFirst(profile: ProfileId, message: FollowedMessage): boolean {
+    return this.#seen.get(profile)?.createdBy === message.id;
   }
 
   traitChanged(profile: ProfileId, name: string): void {
@@ -167,10 +199,7 @@ class Slice {
     count(names, this.#traits);
   }
 
-  /** Called after `see`. */
   event(profile: ProfileId, event: string, properties: JsonObject): void {
-    const seen = this.#seen.get(profile);
-    if (seen !== undefined) seen.events += 1;
     this.#change(profile).events.add(event);
     let known = this.#events.get(event);
     if (known === undefined) {
@@ -187,18 +216,21 @@ class Slice {
     change.rejoined = true;
     change.formerUserIds.delete(userId);
     if (before !== null) change.formerUserIds.add(before);
+    this.#seenOf(profile).userId = userId;
   }
 
   /** Called before `from` is merged into `into`. */
   merge(from: ProfileId, into: ProfileId): void {
     const change = this.#change(into);
     change.rejoined = true;
-    const former = this.#store.user(from);
+    const { userId: former, sources } = this.#seenOf(from);
     if (former !== null) {
       change.formerUserIds.add(former);
       const moved = this.#store.emailsOf(former);
       change.emails.push(...moved.map((email) => ({ email, from: former })));
     }
+    const seen = this.#seen.get(into);
+    if (seen !== undefined) seen.sources = sourceSet([...seen.sources, ...sources]);
     const gone = this.#changes.get(from);
     for (const userId of gone?.formerUserIds ?? []) change.formerUserIds.add(userId);
     for (const name of gone?.traits ?? []) change.traits.add(name);
@@ -207,7 +239,6 @@ class Slice {
     this.#touch(from);
     this.#changes.delete(from);
     this.#seen.delete(from);
-    this.#sources.delete(from);
   }
 
   changed(profileId: ProfileId | null): ChangedProfile | null {
@@ -224,7 +255,7 @@ class Slice {
     for (const profile of this.#seen.keys()) this.#touch(profile);
     this.#store.noteSeen({ traits: this.#traits, events: this.#events });
     const changes = [...this.#changes].map(([profileId, { formerUserIds, ...change }]) => {
-      const userId = this.#store.user(profileId);
+      const { userId } = this.#seenOf(profileId);
       return {
         profileId,
         userId,
@@ -237,8 +268,8 @@ class Slice {
   }
 
   #touch(profile: ProfileId): void {
-    const seen = this.#seen.get(profile);
-    if (seen !== undefined) this.#store.touch(profile, seen);
+    const times = this.#seen.get(profile)?.times ?? null;
+    if (times !== null) this.#store.touch(profile, times);
   }
 
   #change(profile: ProfileId): Change {
@@ -255,6 +286,10 @@ class Slice {
     }
     return change;
   }
+}
+
+function sourceSet(sources: readonly SourceId[]): SourceId[] {
+  return [...new Set(sources)].sort((a, b) => a - b);
 }
 
 function count(names: readonly string[], counts: Map<string, number>): void {

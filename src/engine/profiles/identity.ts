@@ -26,7 +26,7 @@ type IdentitiesOptions = {
     ProfileStore,
     "profileOf" | "createProfile" | "addIdentity" | "setUser" | "user" | "addHistory" | "merge"
   >;
-  onCreate: (profile: ProfileId) => void;
+  onCreate: (message: FollowedMessage, profile: ProfileId) => void;
   /** Called before `from` is removed. */
   onMerge: (from: ProfileId, into: ProfileId) => void;
   onUser: (profile: ProfileId, userId: string, before: string | null) => void;
@@ -34,6 +34,10 @@ type IdentitiesOptions = {
 
 const user = (value: string): IdentityValue => ({ kind: "userId", value });
 const anonymous = (value: string): IdentityValue => ({ kind: "anonymousId", value });
+
+/** How many events it adds to a profile. */
+export const eventsIn = ({ type, event }: FollowedMessage): number =>
+  type === "track" && event !== null ? 1 : 0;
 
 export function createIdentities(options: IdentitiesOptions): Identities {
   const { store } = options;
@@ -127,8 +131,11 @@ export function createIdentities(options: IdentitiesOptions): Identities {
 function createWrites({ store, onCreate, onMerge, onUser }: IdentitiesOptions) {
   function create(message: FollowedMessage, identities: readonly IdentityValue[]): ProfileId {
     const userId = identities.find(({ kind }) => kind === "userId")?.value ?? null;
-    const profile = store.createProfile(message.timestamp, userId);
-    onCreate(profile);
+    const profile = store.createProfile(message.timestamp, userId, {
+      sources: [message.sourceId],
+      events: eventsIn(message),
+    });
+    onCreate(message, profile);
     for (const identity of identities) add(message, profile, identity);
     addHistory(message, profile, "created", createdDetail(message, identities));
     if (userId !== null) onUser(profile, userId, null);

@@ -9,6 +9,7 @@ import { mappedRequests } from "./0008-mapped-requests.ts";
 import { plans } from "./0009-plans.ts";
 import { hosted } from "./0010-hosted.ts";
 import { postingSegments } from "./0011-posting-segments.ts";
+import { following } from "./0012-following.ts";
 
 /** In order; the place in the list, from 1, is the version that `user_version` holds afterwards. */
 export const migrations: readonly string[] = [
@@ -23,4 +24,5 @@ export const migrations: readonly string[] = [
   plans,
   hosted,
   postingSegments,
+  following,
 ];

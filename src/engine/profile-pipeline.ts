@@ -34,7 +34,7 @@ export type Profiles = {
     filter: { search?: string; userId?: string; audienceId?: AudienceId },
     limit: number,
     before: ProfileCursor | null,
-  ): Page<ProfileView, ProfileCursor> | Problem;
+  ): Promise<Page<ProfileView, ProfileCursor> | Problem>;
   get(id: ProfileId): (ProfileDetails & ProfileValues & { suppressed: boolean }) | undefined;
   seenNames(): { traits: string[]; events: { event: string; properties: string[] }[] };
 };

@@ -103,13 +103,13 @@ export type ProfileStore = {
   /** The newest message that was followed, and the newest message. */
   followed(): { upTo: MessageRowId; newest: MessageRowId };
   /**
-   * The next messages in order, read one by one, and the last row. Rows that are not followed are
-   * skipped, and count towards `limit`.
+   * The next messages in order, read one by one. `rows` and `upTo` are how many rows were read so
+   * far, and the last of them. Rows that are not followed are skipped, and count towards `limit`.
    */
   nextToFollow(limit: number): {
     messages: Iterable<FollowedMessage>;
-    rows: number;
-    upTo: MessageRowId;
+    readonly rows: number;
+    readonly upTo: MessageRowId;
   };
   markFollowed(upTo: MessageRowId): void;
 
@@ -135,17 +135,14 @@ export type ProfileStore = {
   ): void;
   setUser(profile: ProfileId, userId: string): void;
   /**
-   * The value of the newest message wins, by timestamp, then by row. Returns whether the value
-   * changed. `isFirst`: the profile has no value yet.
+   * The value of the newest message wins, by timestamp, then by row. Returns the names of those whose
+   * value changed. `isFirst`: the profile has no traits yet.
    */
-  putTrait(
+  putTraits(
     profile: ProfileId,
-    name: string,
-    value: Json,
-    at: number,
-    messageId: MessageRowId,
-    isFirst?: boolean,
-  ): boolean;
+    traits: readonly (readonly [name: string, value: Json])[],
+    by: { at: number; messageId: MessageRowId; isFirst?: boolean },
+  ): string[];
   /** Returns false when the profile has it already, or has as many as it may have. */
   addEmail(profile: ProfileId, email: string): boolean;
   /** Of the profile whose current userId this is. */

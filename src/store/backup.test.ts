@@ -173,7 +173,11 @@ test("an examination counts, changes nothing and keeps nothing open", () => {
   const { findings, rows, sizes, inUse, format, newestFormat } = examineData(data);
   expect([findings, inUse, format]).toEqual([[], false, newestFormat]);
   expect(rows).toMatchObject({ requests: 1, messages: 3, deliveries: 1, attempts: 0 });
-  expect(sizes).toEqual({ data: statSync(join(data, dataFileName)).size, log: null, free: expect.any(Number) });
+  expect(sizes).toEqual({
+    data: statSync(join(data, dataFileName)).size,
+    log: null,
+    free: expect.any(Number),
+  });
   expect([openFilesIn(data), [readdirSync(data), readingCopies()]]).toEqual([[], before]);
 });
 

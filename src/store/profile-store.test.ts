@@ -14,7 +14,7 @@ function filled() {
     const profile = store.createProfile(at, name);
     store.addIdentity(profile, { kind: "userId", value: name }, at, row(at));
     store.addIdentity(profile, { kind: "anonymousId", value: `device of ${name}` }, at, row(at));
-    store.putTrait(profile, "plan", name, at, row(at));
+    store.putTraits(profile, [["plan", name]], { at, messageId: row(at) });
     store.addEvent(profile, "Bought", at, { by: name }, row(at));
     store.touch(profile, { firstAt: at, lastAt: at, events: 1 });
     store.putGroup(profile, "acme", { by: name }, at);
@@ -31,7 +31,7 @@ test("a profile shows everything that was put into it, in order", () => {
   const bob = make("bob", 6);
   store.addIdentity(ada, { kind: "userId", value: "ada-2" }, 4, row(3));
   store.addIdentity(ada, { kind: "userId", value: "ada-0" }, 4, row(2));
-  store.putTrait(ada, "city", null, 7, row(7));
+  store.putTraits(ada, [["city", null]], { at: 7, messageId: row(7) });
   for (const [id, event, at] of [
     [1, "Bought", 3],
     [2, "Bought", 5],
@@ -129,7 +129,7 @@ test("a trait is as the newest message says, and the newer row where two are as 
   const { store } = filled();
   const ada = store.createProfile(1, null);
   const put = (value: string | null, at: number, id: number): unknown[] => [
-    store.putTrait(ada, "plan", value, at, row(id)),
+    store.putTraits(ada, [["plan", value]], { at, messageId: row(id) }).length > 0,
     store
       .profileDetails(ada)
       ?.traitList.map((trait) => [trait.value, trait.at, trait.messageId])[0],
@@ -181,13 +181,13 @@ describe("two profiles merged", () => {
     const { one, store, make } = filled();
     const [ada, bob, eve] = [make("ada", 2), make("bob", 4), make("eve", 9)];
     const before = store.profileDetails(eve);
-    store.putTrait(ada, "newer", "ada", 5, row(1));
-    store.putTrait(bob, "newer", "bob", 4, row(9));
-    store.putTrait(ada, "same", "ada", 5, row(2));
-    store.putTrait(bob, "same", "bob", 5, row(1));
-    store.putTrait(ada, "equal", "ada", 5, row(1));
-    store.putTrait(bob, "equal", "bob", 5, row(1));
-    store.putTrait(ada, "own", "ada", 1, row(1));
+    store.putTraits(ada, [["newer", "ada"]], { at: 5, messageId: row(1) });
+    store.putTraits(bob, [["newer", "bob"]], { at: 4, messageId: row(9) });
+    store.putTraits(ada, [["same", "ada"]], { at: 5, messageId: row(2) });
+    store.putTraits(bob, [["same", "bob"]], { at: 5, messageId: row(1) });
+    store.putTraits(ada, [["equal", "ada"]], { at: 5, messageId: row(1) });
+    store.putTraits(bob, [["equal", "bob"]], { at: 5, messageId: row(1) });
+    store.putTraits(ada, [["own", "ada"]], { at: 1, messageId: row(1) });
     store.putSources(ada, [source(2), source(4)]);
     expect(store.merge(ada, bob)).toEqual({ events: 1 });
     expect(store.profileDetails(ada)).toBeNull();
@@ -225,8 +225,8 @@ describe("facts", () => {
   test("are the traits and events that are asked for: of events those within the time, the newest so many", () => {
     const { store } = filled();
     const ada = store.createProfile(1, null);
-    store.putTrait(ada, "plan", "pro", 3, row(1));
-    store.putTrait(ada, "city", "Bonn", 4, row(1));
+    store.putTraits(ada, [["plan", "pro"]], { at: 3, messageId: row(1) });
+    store.putTraits(ada, [["city", "Bonn"]], { at: 4, messageId: row(1) });
     for (const [id, at] of [10, 20, 20, 30].entries())
       store.addEvent(ada, "Bought", at, { id: id + 1 }, row(id + 1));
     const ask = (withinMs: number | null, newest: number | null, properties = true) =>
@@ -334,7 +334,7 @@ test("a profile is shown with a thousand of each, in a list with a hundred trait
     for (let n = 1; n <= 1001; n += 1) {
       const name = String(n).padStart(4, "0");
       store.addIdentity(ada, { kind: "anonymousId", value: name }, n, row(n));
-      if (n <= 101) store.putTrait(ada, name, n, 1, row(1));
+      if (n <= 101) store.putTraits(ada, [[name, n]], { at: 1, messageId: row(1) });
       event.run(n, ada, name, n);
       store.putGroup(ada, name, {}, n);
       store.addHistory(ada, n, "identified", name, row(n));

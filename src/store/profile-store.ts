@@ -60,7 +60,7 @@ type Building = Pick<
   | "touch"
   | "addIdentity"
   | "setUser"
-  | "putTrait"
+  | "putTraits"
   | "addEmail"
   | "emailsOf"
   | "addEvent"
@@ -107,12 +107,6 @@ export function createProfileStore(db: Db, bodies: RequestBodies, lastSeen: Last
       "SELECT value FROM identities WHERE profile_id = ? AND kind = ?",
     )
     .pluck();
-  const trait = db.prepare<[number, string], { value: string; at: number; message_id: number }>(
-    "SELECT value, at, message_id FROM profile_traits WHERE profile_id = ? AND name = ?",
-  );
-  const putTrait = db.prepare<[number, string, string, number, number]>(
-    "INSERT OR REPLACE INTO profile_traits VALUES (?, ?, ?, ?, ?)",
-  );
   const putEmail = db.prepare<{ profile: number; email: string }>(
     `INSERT OR IGNORE INTO profile_emails SELECT @profile, @email
      WHERE (SELECT count(*) FROM profile_emails WHERE profile_id = @profile) < ${maxEmails}`,
@@ -170,17 +164,6 @@ export function createProfileStore(db: Db, bodies: RequestBodies, lastSeen: Last
     setUser: (profile, userId) => void setUser.run(userId, profile),
     user: (profile) => user.get(profile) as string | null,
     userIdsOf: (profile) => userIds.all(profile, identityCode("userId")),
-    putTrait(profile, name, value, at, messageId, isFirst = false) {
-      const before = isFirst ? undefined : trait.get(profile, name);
-      if (
-        before !== undefined &&
-        (before.at > at || (before.at === at && before.message_id > messageId))
-      )
-        return false;
-      const text = JSON.stringify(value);
-      putTrait.run(profile, name, text, at, messageId);
-      return text !== (before?.value ?? "null");
-    },
     addEmail: (profile, email) => putEmail.run({ profile, email }).changes > 0,
     emailsOf: (userId) => emails.all({ userId }),
     addEvent: (profile, event, at, properties, messageId) =>
@@ -192,8 +175,52 @@ export function createProfileStore(db: Db, bodies: RequestBodies, lastSeen: Last
     putSources: (profile, sources) => void putSources.run(JSON.stringify(sources), profile),
     addHistory: (profile, at, kind: HistoryKind, detail, messageId) =>
       void insertHistory.run(profile, at, kind, detail, messageId),
+    putTraits: puttingTraits(db),
     merge: merging(db, lastSeen),
     removeProfile: removing(db, lastSeen),
+  };
+}
+
+/** Traits that one statement reads or writes: an identify seldom has more. */
+const traitsAtOnce = 8;
+
+type StoredTrait = { name: string; value: string; at: number; message_id: number };
+
+function puttingTraits(db: Db): ProfileStore["putTraits"] {
+  const list = (item: string, length: number): string => Array(length).fill(item).join(", ");
+  const statements = Array.from({ length: traitsAtOnce }, (_, place) => ({
+    read: db.prepare<unknown[], StoredTrait>(
+      `SELECT name, value, at, message_id FROM profile_traits
+       WHERE profile_id = ? AND name IN (${list("?", place + 1)})`,
+    ),
+    put: db.prepare<unknown[]>(
+      `INSERT OR REPLACE INTO profile_traits VALUES ${list("(?, ?, ?, ?, ?)", place + 1)}`,
+    ),
+  }));
+
+  return (profile, traits, { at, messageId, isFirst = false }) => {
+    const changed: string[] = [];
+    for (let from = 0; from < traits.length; from += traitsAtOnce) {
+      const some = traits.slice(from, from + traitsAtOnce);
+      const known = new Map<string, StoredTrait>();
+      const { read } = statements[some.length - 1] as (typeof statements)[number];
+      const before = isFirst ? [] : read.all(profile, ...some.map(([name]) => name));
+      for (const trait of before) known.set(trait.name, trait);
+      const newer: unknown[] = [];
+      for (const [name, value] of some) {
+        const stored = known.get(name);
+        if (
+          stored !== undefined &&
+          (stored.at > at || (stored.at === at && stored.message_id > messageId))
+        )
+          continue;
+        const text = JSON.stringify(value);
+        newer.push(profile, name, text, at, messageId);
+        if (text !== (stored?.value ?? "null")) changed.push(name);
+      }
+      statements[newer.length / 5 - 1]?.put.run(...newer);
+    }
+    return changed;
   };
 }
 
@@ -225,6 +252,9 @@ export function groupTraits(text: string): JsonObject {
     known.flatMap(([name, [value]]) => (value === null ? [] : [[name, value]])),
   );
 }
+
+/** Rows of messages: more only when the reader gets there. */
+const readAtOnce = 64;
 
 type Following = Pick<ProfileStore, "followed" | "nextToFollow" | "markFollowed"> & {
   /** As it is stored: the message that was read last has its large properties. */
@@ -271,12 +301,21 @@ function following(db: Db, bodies: RequestBodies): Following {
     },
     nextToFollow(limit) {
       const from = followedUpTo();
-      const rows = after.all(from, limit);
-      return {
-        messages: read(rows),
-        rows: rows.length,
-        upTo: (rows.at(-1)?.id ?? from) as MessageRowId,
-      };
+      let rows = after.all(from, Math.min(limit, readAtOnce));
+      const next = { messages: messages(), rows: rows.length, upTo: lastOf(from) };
+      return next;
+
+      function lastOf(before: number): MessageRowId {
+        return (rows.at(-1)?.id ?? before) as MessageRowId;
+      }
+      function* messages(): Generator<FollowedMessage> {
+        while (rows.length > 0) {
+          yield* read(rows);
+          rows = after.all(next.upTo, Math.min(limit - next.rows, readAtOnce));
+          next.rows += rows.length;
+          next.upTo = lastOf(next.upTo);
+        }
+      }
     },
     markFollowed: (row) => void mark.run(String(row)),
     textOf(properties, messageId) {

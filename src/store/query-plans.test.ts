@@ -178,7 +178,7 @@ function follow(store: Store): void {
   store.profileOf({ kind: "userId", value: "ada" });
   store.setUser(profile, "ada");
   store.user(profile);
-  store.putTrait(profile, "plan", "pro", startOfTime, row);
+  store.putTraits(profile, [["plan", "pro"]], { at: startOfTime, messageId: row });
   store.putGroup(profile, "acme", {}, startOfTime);
   store.putSources(profile, [1 as SourceId]);
   store.addHistory(profile, startOfTime, "created", "It is new.", row);

@@ -10,8 +10,8 @@ import { firstWithin, withinAnswer } from "./answer-size.ts";
 
 export function profileHandlers({ profiles }: Pipeline): HandlersOf<"profiles"> {
   return {
-    "profiles.list": ({ limit, cursor = null, ...filter }) => {
-      const page = profiles.list(filter, limit, cursor);
+    "profiles.list": async ({ limit, cursor = null, ...filter }) => {
+      const page = await profiles.list(filter, limit, cursor);
       if (isProblem(page)) return page;
       const items = page.items.map(withAudiences);
       return withinAnswer({ ...page, items }, ({ id, lastSeenAt }) => ({ id, lastSeenAt }));

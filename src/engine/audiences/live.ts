@@ -48,7 +48,8 @@ export function createLive({ store, registry, notifier, causes, clock }: LiveOpt
     },
     onApplied(changes) {
       const now = clock.now();
-      const joined = changes.filter(({ emails }) => emails.length > 0);
+      const isAny = registry.all().length > 0;
+      const joined = isAny ? changes.filter(({ emails }) => emails.length > 0) : [];
       const before = valuesBefore(joined);
       const values = new Map<Computed, UserValue[]>();
       const add = (computed: Computed, value: UserValue): void => {

@@ -16,8 +16,6 @@ import { createIdentities, eventsIn } from "./identity.ts";
 
 export type Followed = {
   upTo: MessageRowId;
-  /** Why it ended: no row was left, the time was over, or `limit` was reached. */
-  end: "no more" | "time" | "limit";
   changes: ProfileChange[];
   /** Profiles of the messages. */
   profiles: ProfileId[];
@@ -48,19 +46,18 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
   });
   const unreadable: MessageRowId[] = [];
   const next = store.nextToFollow(limit);
-  let upTo = next.upTo;
-  let end: Followed["end"] = next.rows < limit ? "no more" : "limit";
+  let stoppedAt: MessageRowId | null = null;
   for (const message of next.messages) {
     const profile = message.members === null ? null : apply(message, message.members);
     if (message.members === null) unreadable.push(message.id);
     if (!isTimeUp(slice.changed(profile))) continue;
-    upTo = message.id;
-    end = "time";
+    stoppedAt = message.id;
     break;
   }
+  const upTo = stoppedAt ?? next.upTo;
   const { changes, profiles } = slice.finish();
   store.markFollowed(upTo);
-  return { upTo, end, changes, profiles, unreadable };
+  return { upTo, changes, profiles, unreadable };
 
   function apply(message: FollowedMessage, members: JsonObject): ProfileId | null {
     const profile = identities.profileOf(message);
@@ -71,10 +68,11 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
         const traits = Object.entries(objectOf(members["traits"])).map(
           ([name, value]) => [name.toWellFormed(), value] as const,
         );
+        const { timestamp: at, id: messageId } = message;
         const isFirst = slice.isFirst(profile, message);
+        for (const name of store.putTraits(profile, traits, { at, messageId, isFirst }))
+          slice.traitChanged(profile, name);
         for (const [name, value] of traits) {
-          if (store.putTrait(profile, name, value, message.timestamp, message.id, isFirst))
-            slice.traitChanged(profile, name);
           if (name === "email" && typeof value === "string" && value.trim() !== "")
             if (store.addEmail(profile, value.toWellFormed())) slice.emailAdded(profile, value);
         }
@@ -113,11 +111,13 @@ type Seen = {
 };
 
 type Change = {
+  profileId: ProfileId;
   traits: Set<string>;
   events: Set<string>;
   rejoined: boolean;
   formerUserIds: Set<string>;
   emails: NewEmail[];
+  isNew: boolean;
 };
 
 type SliceStore = Pick<ProfileStore, "touch" | "knownAs" | "putSources" | "noteSeen" | "emailsOf">;
@@ -235,16 +235,17 @@ class Slice {
     for (const userId of gone?.formerUserIds ?? []) change.formerUserIds.add(userId);
     for (const name of gone?.traits ?? []) change.traits.add(name);
     for (const name of gone?.events ?? []) change.events.add(name);
-    if (!this.#created.has(from)) this.#created.delete(into);
+    if (!this.#created.has(from)) {
+      this.#created.delete(into);
+      change.isNew = false;
+    }
     this.#touch(from);
     this.#changes.delete(from);
     this.#seen.delete(from);
   }
 
   changed(profileId: ProfileId | null): ChangedProfile | null {
-    const change = profileId === null ? undefined : this.#changes.get(profileId);
-    if (profileId === null || change === undefined) return null;
-    return { ...change, profileId, isNew: this.#created.has(profileId) };
+    return profileId === null ? null : (this.#changes.get(profileId) ?? null);
   }
 
   /**
@@ -254,13 +255,11 @@ class Slice {
   finish(): { changes: ProfileChange[]; profiles: ProfileId[] } {
     for (const profile of this.#seen.keys()) this.#touch(profile);
     this.#store.noteSeen({ traits: this.#traits, events: this.#events });
-    const changes = [...this.#changes].map(([profileId, { formerUserIds, ...change }]) => {
-      const { userId } = this.#seenOf(profileId);
+    const changes = [...this.#changes.values()].map(({ formerUserIds, ...change }) => {
+      const { userId } = this.#seenOf(change.profileId);
       return {
-        profileId,
         userId,
         ...change,
-        isNew: this.#created.has(profileId),
         formerUserIds: [...formerUserIds].filter((former) => former !== userId),
       };
     });
@@ -276,11 +275,13 @@ class Slice {
     let change = this.#changes.get(profile);
     if (change === undefined) {
       change = {
+        profileId: profile,
         traits: new Set(),
         events: new Set(),
         rejoined: false,
         formerUserIds: new Set(),
         emails: [],
+        isNew: this.#created.has(profile),
       };
       this.#changes.set(profile, change);
     }

@@ -33,9 +33,10 @@ import { follow, type ChangedProfile, type Followed } from "./follow.ts";
 /**
  * The duration of a slice: short compared with the 50 ms for which the event loop may be blocked,
  * and long enough for a few hundred messages. Their users' rows share pages: a transaction of 250
- * messages writes half as much for each as one of 50.
+ * messages writes half as much for each as one of 50. While nobody else is busy, it may be longer.
  */
 const sliceMs = 5;
+const aloneMs = 10;
 
 /** The part of it that is always left for reading messages. */
 const minReadingMs = 0.5;
@@ -55,9 +56,11 @@ const restFactor = 2;
 /** The longest time for which profiles may fall behind. */
 const maxRestMs = 400;
 
-/** Bounds of the rows to read for one slice, which adapt to be somewhat more than it can apply. */
-const minRows = 32;
+/** Rows of one slice: those that are not followed take time too. */
 const maxRows = 2048;
+
+/** Slices of one row after one that failed: about as many as it had. */
+const rowsToIsolate = 256;
 
 const retryMs = 500;
 
@@ -95,7 +98,6 @@ export class Follower {
   #scheduled = false;
   #timer: RealTimer | null = null;
   #failing: unknown = null;
-  #rows = minRows;
   /** The part of a slice for applying messages: less than all of it when listeners take long. */
   #readingMs = sliceMs;
   /**
@@ -227,7 +229,7 @@ export class Follower {
     } catch (error) {
       report(error);
     }
-    this.#pace(startedAt, followed);
+    this.#pace(startedAt);
     this.#continue(followed);
   }
 
@@ -235,7 +237,9 @@ export class Follower {
     const { store, clock, activity, onApplied, stepsOf } = this.#options;
     const workedMs = (): number => clock.monotonic() - startedAt;
     const slice = (): Reached => {
-      const limit = this.#oneByOne > 0 ? 1 : this.#rows;
+      const limit = this.#oneByOne > 0 ? 1 : maxRows;
+      const maxMs = this.#othersAreBusy(startedAt) ? sliceMs : aloneMs;
+      const readingMs = Math.min(maxMs, this.#readingMs);
       const steps = new Map<ProfileId, number>();
       let sum = 0;
       const isTimeUp = (changed: ChangedProfile | null): boolean => {
@@ -245,12 +249,12 @@ export class Follower {
           steps.set(changed.profileId, now);
           sum += now - before;
         }
-        return sum >= stepsPerTurn || workedMs() > this.#readingMs;
+        return sum >= stepsPerTurn || workedMs() > readingMs;
       };
       const followed = follow({ store, limit, isTimeUp });
       if (followed.changes.length > 0) onApplied(followed.changes);
-      const fitting = this.#readingMs * Math.min(2, sliceMs / workedMs());
-      this.#readingMs = Math.min(sliceMs, Math.max(minReadingMs, fitting));
+      const fitting = readingMs * Math.min(2, maxMs / workedMs());
+      this.#readingMs = Math.min(maxMs, Math.max(minReadingMs, fitting));
       // Listeners may have committed messages of their own, and marked them as followed.
       return { ...followed, ...store.followed() };
     };
@@ -267,14 +271,16 @@ export class Follower {
       this.#options.changes.noteMany("profiles", profiles, profileIds.format, false);
   }
 
-  #pace(startedAt: number, { end }: Followed): void {
-    if (end === "limit") this.#rows = Math.min(maxRows, this.#rows * 2);
-    if (end === "time") this.#rows = Math.max(minRows, Math.round(this.#rows / 1.25));
+  #othersAreBusy(at: number): boolean {
+    return at - this.#othersAt < busyMs;
+  }
+
+  #pace(startedAt: number): void {
     const { clock, activity } = this.#options;
     this.#endedAt = clock.monotonic();
     this.#tookMs = this.#endedAt - startedAt;
     this.#rests =
-      startedAt - this.#othersAt < busyMs &&
+      this.#othersAreBusy(startedAt) &&
       this.#waiters.length === 0 &&
       this.#own === null &&
       !activity.isAwaited;
@@ -295,7 +301,7 @@ export class Follower {
     const { store, report, onFailed } = this.#options;
     onFailed?.();
     if (storeFailure(error) === null && this.#oneByOne === 0) {
-      this.#oneByOne = this.#rows;
+      this.#oneByOne = rowsToIsolate;
       this.#wake();
       return;
     }

@@ -4,6 +4,7 @@ import { audienceIds, type AudienceId, type SourceId } from "../../domain/ids.ts
 import { notFound } from "../../domain/problem.ts";
 import type { Profiles, ProfileValues } from "../profile-pipeline.ts";
 import type { ProfileStore } from "../profile-ports.ts";
+import { nextTurn } from "../real-time.ts";
 import type { Follower } from "./follower.ts";
 
 type ProfilesOptions = {
@@ -29,10 +30,11 @@ export function createProfiles({
 
   return {
     caughtUp: () => follower.caughtUp(),
-    list({ audienceId, ...filter }, limit, before) {
+    async list({ audienceId, ...filter }, limit, before) {
       const members = audienceId === undefined ? undefined : computed.sourceOf(audienceId);
       if (audienceId !== undefined && members === undefined)
         return notFound("audience", audienceIds.format(audienceId));
+      if (filter.userId === undefined) while (!store.readForLists()) await nextTurn();
       const { items, ...page } = store.profiles(
         { ...filter, ...(members === undefined ? {} : { members }) },
         limit,

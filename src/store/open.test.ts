@@ -139,6 +139,33 @@ describe("a data file", () => {
     },
   );
 
+  test("keeps the sources of its profiles, and the names that were seen", () => {
+    const data = fileOfAnother((db) => {
+      for (const sql of migrations.slice(0, 11)) db.exec(sql);
+      db.pragma("user_version = 11");
+      db.pragma(`application_id = ${ourId}`);
+      db.exec(`
+        INSERT INTO profiles VALUES (1, 'ada', 1, 2, 0), (2, NULL, 1, 3, 0);
+        INSERT INTO identities VALUES (0, 'ada', 1, 1, 1);
+        INSERT INTO profile_emails VALUES (1, 'ada@example.com');
+        INSERT INTO profile_sources VALUES (1, 5), (1, 3);
+        INSERT INTO seen_names VALUES (0, '', 'city', 1), (0, '', 'plan', 2), (1, '', 'Bought', 4),
+          (2, 'Bought', 'sku', 3), (2, 'Bought', 'total', 4)`);
+    });
+    const { db, store } = openTestStore(data);
+    const [ada, other] = store.profiles({}, 2, null).items.toReversed();
+    expect([ada, other]).toMatchObject([{ userId: "ada" }, { userId: null }]);
+    if (ada !== undefined)
+      expect(store.knownAs(ada.id)).toEqual({ userId: "ada", sources: [3, 5] });
+    if (other !== undefined) expect(store.knownAs(other.id).sources).toEqual([]);
+    expect(store.emailsOf("ada")).toEqual(["ada@example.com"]);
+    expect(store.seenNames()).toEqual({
+      traits: ["plan", "city"],
+      events: [{ event: "Bought", properties: ["total", "sku"] }],
+    });
+    expectConsistent(db);
+  });
+
   test.each([true, false])(
     "left behind by a crash in its very first moment is created again (a journal beside it: %s)",
     (journal) => {

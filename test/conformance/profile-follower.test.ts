@@ -158,7 +158,7 @@ test("while others need the event loop, profiles take little of it; when they do
     await new Promise((resolve) => setImmediate(resolve));
   };
   const commitMany = (): void => {
-    for (let n = 0; n < 10; n += 1)
+    for (let n = 0; n < 15; n += 1)
       commit(...Array.from({ length: 1000 }, (_, user) => bought(`user ${n} ${user}`)));
   };
 
@@ -182,7 +182,7 @@ test("while others need the event loop, profiles take little of it; when they do
   nowMs += 100;
   vi.advanceTimersByTime(100);
   const alone = slices.length;
-  while (one.store.followed().upTo < 20_000) await nextTurn();
+  while (one.store.followed().upTo < 30_000) await nextTurn();
   const taken = slices.slice(alone).map(({ turn }) => turn);
   expect(taken.length).toBeGreaterThan(2);
   expect(taken).toEqual(taken.map((_, n) => (taken[0] ?? 0) + n));

@@ -104,72 +104,66 @@ function startFollower({ busy = 0, messageMs = 0 } = {}) {
 
 const full = (): Error => Object.assign(new Error("full"), { code: "SQLITE_FULL" });
 
-test("as long as slices end before their time, each reads twice as many rows as the one before, up to 2,048", async () => {
-  const { follower, commit, turns, limits, activity } = startFollower();
+test("a slice reads at most 2,048 rows", async () => {
+  const { follower, commit, turns, limits, slices, activity } = startFollower();
   commit(5000);
   follower.start();
-  await turns(10);
-  expect(limits).toEqual([32, 64, 128, 256, 512, 1024, 2048, 2048]);
+  await turns(4);
+  expect([limits, slices]).toEqual([
+    [2048, 2048, 2048],
+    [2048, 2048, 904],
+  ]);
   expect(activity.isQuiet(true)).toBe(true);
 });
 
-test("when the time of a slice is over, the next one reads fewer rows, and never fewer than 32", async () => {
-  const { follower, commit, turns, limits, cost } = startFollower();
-  commit(700);
-  follower.start();
-  await turns(3);
-  cost.messageMs = 6;
-  await turns(12);
-  expect(limits.slice(0, 12)).toEqual([32, 64, 128, 256, 205, 164, 131, 105, 84, 67, 54, 43]);
-  await turns(4);
-  expect(limits.slice(12, 15)).toEqual([34, 32, 32]);
-});
-
-test("a slice takes five milliseconds together with what follows from it, and at least half of one to read", async () => {
+test("a slice takes ten milliseconds together with what follows from it, and at least half of one to read", async () => {
   const { follower, commit, turns, slices, cost } = startFollower({ messageMs: 1 });
   commit(100);
-  cost.appliedMs = 10;
+  cost.appliedMs = 20;
   follower.start();
   await turns(4);
   expect(slices).toEqual([6, 2, 1, 1]);
   cost.appliedMs = 0;
   await turns(6);
-  expect(slices.slice(4)).toEqual([1, 2, 3, 4, 5, 5]);
+  expect(slices.slice(4)).toEqual([1, 2, 3, 5, 9, 9]);
   cost.messageMs = 0;
   cost.appliedMs = 1000;
   await turns(1);
   cost.appliedMs = 0;
   cost.messageMs = 0.4;
+  commit(10);
+  // A second start is a kick without others.
+  follower.start();
   await turns(1);
   expect(slices.at(-1)).toBe(2);
 });
 
 test("while others are busy the next slice comes 100 ms later, and right away once they have been quiet for 50", async () => {
-  const { follower, commit, turns, pass, followed } = startFollower();
+  const { follower, commit, turns, pass, followed } = startFollower({ messageMs: 1 });
   follower.start();
   await turns(2);
-  commit(100);
+  commit(50);
   follower.kick();
   await turns(2);
-  expect(followed()).toBe(32);
+  expect(followed()).toBe(6);
   await pass(99);
-  expect(followed()).toBe(32);
+  expect(followed()).toBe(6);
   await pass(1);
-  await turns(2);
-  expect(followed()).toBe(100);
+  await turns(6);
+  expect(followed()).toBe(50);
 });
 
 test("others count as busy for 50 ms after their work, and no longer", async () => {
   for (const [since, upTo] of [
-    [49, 556],
-    [50, 600],
+    [49, 36],
+    [50, 60],
   ] as const) {
-    const { follower, commit, turns, pass, followed } = startFollower();
-    commit(300);
+    const { follower, commit, turns, pass, followed } = startFollower({ messageMs: 1 });
+    commit(30);
     follower.start();
     await turns(6);
-    expect(followed()).toBe(300);
-    commit(300);
+    expect(followed()).toBe(30);
+    commit(30);
     follower.noteOthers();
     await pass(since);
     // A second start is a kick without others.
@@ -188,11 +182,11 @@ test.for([
 ] as const)(
   "it rests longer the busier the event loop is, up to 400 ms: %d",
   async ([busy, rested]) => {
-    const { follower, commit, turns, pass, followed, cost } = startFollower({ busy });
+    const { follower, commit, turns, pass, followed, cost } = startFollower({ busy, messageMs: 1 });
     follower.start();
     await turns(2);
     commit(100);
-    cost.appliedMs = 10;
+    cost.appliedMs = 4;
     follower.kick();
     await turns(2);
     const before = followed();
@@ -213,13 +207,13 @@ test("whoever waits, for the profiles or for all work, ends the rest", async () 
     ({ follower }: ReturnType<typeof startFollower>) => follower.caughtUp(),
     ({ activity }: ReturnType<typeof startFollower>) => activity.whenQuiet(),
   ]) {
-    const one = startFollower();
+    const one = startFollower({ messageMs: 1 });
     one.follower.start();
     await one.turns(2);
     one.commit(500);
     one.follower.kick();
     await one.turns(3);
-    expect(one.followed()).toBe(32);
+    expect(one.followed()).toBe(6);
     await wait(one);
     expect([one.followed(), one.activity.isQuiet(true)]).toEqual([500, true]);
   }
@@ -271,13 +265,13 @@ test("a store that refuses is reported once, told to whoever waits, and asked ag
 
 test("a slice that fails, though the store does not refuse, is applied row by row, and then in slices again", async () => {
   const one = startFollower();
-  one.commit(40);
+  one.commit(300);
   one.refusals.push(new Error("odd"));
   one.follower.start();
-  await one.turns(40);
-  expect(one.limits).toHaveLength(33);
-  expect(one.limits.findIndex((limit) => limit > 1)).toBe(32);
-  expect([one.followed(), one.reported, one.follower.trouble]).toEqual([40, [], null]);
+  await one.turns(260);
+  expect(one.limits).toHaveLength(257);
+  expect(one.limits.findIndex((limit) => limit > 1)).toBe(256);
+  expect([one.followed(), one.reported, one.follower.trouble]).toEqual([300, [], null]);
 });
 
 test("a message that fails alone is skipped; when the store refuses that too, it is asked again later", async () => {
@@ -352,7 +346,7 @@ test("nothing is followed before the start, and nothing after the stop", async (
 });
 
 test("a stop in the middle of a rest, or of a wait for the store, leaves no timer and no work", async () => {
-  const resting = startFollower();
+  const resting = startFollower({ messageMs: 1 });
   resting.follower.start();
   await resting.turns(2);
   resting.commit(100);

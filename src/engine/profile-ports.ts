@@ -123,7 +123,7 @@ export type ProfileStore = {
     first?: { sources: SourceId[]; events: number },
   ): ProfileId;
   /** Its current userId, and the sources that know it. */
-  knownAs(profile: ProfileId): { userId: string | null; sources: SourceId[] };
+  knownAs(profile: ProfileId): { userId: string | null; sources: readonly SourceId[] };
   /** Extends the time in which it was seen, and adds to its number of events. */
   touch(profile: ProfileId, seen: { firstAt: number; lastAt: number; events: number }): void;
   /** An identity of another profile moves to this one. */

@@ -21,11 +21,6 @@ export class LastSeen {
   /** Those with higher ids are not read yet. */
   #readUpTo = 0;
 
-  readonly #forget = (): void => {
-    this.#times = new Float64Array(0);
-    this.#readUpTo = 0;
-  };
-
   constructor(db: Db, transactions: Transactions) {
     this.#transactions = transactions;
     this.#after = db
@@ -33,7 +28,7 @@ export class LastSeen {
         "SELECT id, last_seen_at FROM profiles WHERE id > ? ORDER BY id LIMIT ?",
       )
       .raw();
-    transactions.onReload(this.#forget);
+    transactions.onReload(() => this.rollback());
   }
 
   /** Reads at most so many more; returns whether none is left. */
@@ -47,7 +42,7 @@ export class LastSeen {
 
   note(id: number, at: number): void {
     if (id > this.#readUpTo) return;
-    this.#transactions.onRollback(this.#forget);
+    this.#transactions.onRollback(this);
     this.#set(id, Math.max(at, this.#times[id] ?? -Infinity));
   }
 
@@ -58,8 +53,13 @@ export class LastSeen {
 
   remove(id: number): void {
     if (id > this.#readUpTo) return;
-    this.#transactions.onRollback(this.#forget);
+    this.#transactions.onRollback(this);
     this.#times[id] = -Infinity;
+  }
+
+  rollback(): void {
+    this.#times = new Float64Array(0);
+    this.#readUpTo = 0;
   }
 
   /** The ids of the profiles seen before this, the latest first, and of those as late the newest. */

@@ -13,13 +13,13 @@ import type {
   IdentityKind,
   IdentityValue,
   ProfileStore,
-  SeenNames,
 } from "../engine/profile-ports.ts";
 import { stateCode, typeAt, typeCode } from "./codes.ts";
 import type { LastSeen } from "./last-seen.ts";
+import { Recent } from "./recent.ts";
 import type { RequestBodies } from "./request-bodies.ts";
 import { placeOrText } from "./shared-bytes.ts";
-import type { Transactions, Db } from "./transactions.ts";
+import type { Db, Transactions } from "./transactions.ts";
 
 type Row = {
   id: number;
@@ -43,7 +43,7 @@ const deletion = typeCode("delete");
 const rowSuffices: ReadonlySet<number> = new Set([typeCode("page"), typeCode("screen")]);
 
 const identityKinds: readonly IdentityKind[] = ["userId", "anonymousId"];
-const identityCode = (kind: IdentityKind): number => identityKinds.indexOf(kind);
+const identityCode = (kind: IdentityKind): 0 | 1 => (kind === "userId" ? 0 : 1);
 export const identityKindAt = (code: number): IdentityKind => identityKinds[code] as IdentityKind;
 
 /** Audiences send a call for each: a user with a thousand of them would make a thousand. */
@@ -79,7 +79,22 @@ export const profileOfUser = (userId: string): string =>
   `SELECT id FROM profiles WHERE user_id = ${userId} AND id =
      (SELECT profile_id FROM identities WHERE kind = 0 AND value = ${userId})`;
 
-export function createProfileStore(db: Db, bodies: RequestBodies, lastSeen: LastSeen): Building {
+/** Identities, and profiles, in memory: some 4 MB. */
+const maxRecent = 20_000;
+
+type ProfileStoreOptions = {
+  db: Db;
+  bodies: RequestBodies;
+  lastSeen: LastSeen;
+  transactions: Transactions;
+};
+
+export function createProfileStore({
+  db,
+  bodies,
+  lastSeen,
+  transactions,
+}: ProfileStoreOptions): Building {
   const identity = db
     .prepare<[number, string], number>(
       "SELECT profile_id FROM identities WHERE kind = ? AND value = ?",
@@ -133,13 +148,32 @@ export function createProfileStore(db: Db, bodies: RequestBodies, lastSeen: Last
     "INSERT INTO profile_history (profile_id, at, kind, body, message_id) VALUES (?, ?, ?, ?, ?)",
   );
 
+  const profilesOf = identityKinds.map(
+    (_, code) =>
+      new Recent(
+        transactions,
+        maxRecent,
+        (value: string) => (identity.get(code, value) ?? null) as ProfileId | null,
+      ),
+  ) as [userIds: Recent<string, ProfileId | null>, anonymousIds: Recent<string, ProfileId | null>];
+  const profileOf = ({ kind, value }: IdentityValue): ProfileId | null =>
+    profilesOf[identityCode(kind)].get(value);
+  const knownAs = new Recent(transactions, maxRecent, (profile: ProfileId) => {
+    const { userId, sources } = known.get(profile) as { userId: string | null; sources: string };
+    return { userId, sources: JSON.parse(sources) as SourceId[] };
+  });
+  /** Many identities lead to a profile that goes. */
+  const forgetAll = (): void => {
+    for (const recent of [...profilesOf, knownAs]) recent.rollback();
+  };
+
   const { textOf, ...followingMethods } = following(db, bodies);
+  const merge = merging(db, lastSeen);
+  const remove = removing(db, lastSeen);
   return {
     ...followingMethods,
-    profileOf: ({ kind, value }) =>
-      (identity.get(identityCode(kind), value) ?? null) as ProfileId | null,
-    profileWithUser: (userId) =>
-      (identity.get(identityCode("userId"), userId) ?? null) as ProfileId | null,
+    profileOf,
+    profileWithUser: (userId) => profileOf({ kind: "userId", value: userId.toWellFormed() }),
     createProfile(at, userId, { sources, events } = { sources: [], events: 0 }) {
       const { lastInsertRowid } = insertProfile.run(
         userId,
@@ -148,20 +182,24 @@ export function createProfileStore(db: Db, bodies: RequestBodies, lastSeen: Last
         events,
         JSON.stringify(sources),
       );
-      lastSeen.note(Number(lastInsertRowid), at);
-      return Number(lastInsertRowid) as ProfileId;
+      const profile = Number(lastInsertRowid) as ProfileId;
+      lastSeen.note(profile, at);
+      knownAs.put(profile, { userId, sources });
+      return profile;
     },
-    knownAs(profile) {
-      const { userId, sources } = known.get(profile) as { userId: string | null; sources: string };
-      return { userId, sources: JSON.parse(sources) as SourceId[] };
-    },
+    knownAs: (profile) => knownAs.get(profile),
     touch(profile, { firstAt, lastAt, events }) {
       touch.run(firstAt, lastAt, events, profile);
       lastSeen.note(profile, lastAt);
     },
-    addIdentity: (profile, { kind, value }: IdentityValue, at, messageId) =>
-      void putIdentity.run(identityCode(kind), value, profile, at, messageId),
-    setUser: (profile, userId) => void setUser.run(userId, profile),
+    addIdentity(profile, { kind, value }: IdentityValue, at, messageId) {
+      putIdentity.run(identityCode(kind), value, profile, at, messageId);
+      profilesOf[identityCode(kind)].put(value, profile);
+    },
+    setUser(profile, userId) {
+      setUser.run(userId, profile);
+      knownAs.forget(profile);
+    },
     user: (profile) => user.get(profile) as string | null,
     userIdsOf: (profile) => userIds.all(profile, identityCode("userId")),
     addEmail: (profile, email) => putEmail.run({ profile, email }).changes > 0,
@@ -172,12 +210,21 @@ export function createProfileStore(db: Db, bodies: RequestBodies, lastSeen: Last
       putMembership.run(profile, groupId, at);
       putGroup.run(groupId, mergedGroupTraits(group.get(groupId)?.traits, traits, at), at);
     },
-    putSources: (profile, sources) => void putSources.run(JSON.stringify(sources), profile),
+    putSources(profile, sources) {
+      putSources.run(JSON.stringify(sources), profile);
+      knownAs.forget(profile);
+    },
     addHistory: (profile, at, kind: HistoryKind, detail, messageId) =>
       void insertHistory.run(profile, at, kind, detail, messageId),
     putTraits: puttingTraits(db),
-    merge: merging(db, lastSeen),
-    removeProfile: removing(db, lastSeen),
+    merge(from, into) {
+      forgetAll();
+      return merge(from, into);
+    },
+    removeProfile(profile) {
+      forgetAll();
+      remove(profile);
+    },
   };
 }
 
@@ -426,129 +473,4 @@ function removing(db: Db, lastSeen: LastSeen): ProfileStore["removeProfile"] {
     for (const remove of removes) remove.run(profile);
     lastSeen.remove(profile);
   };
-}
-
-const traitKind = 0;
-const eventKind = 1;
-const propertyKind = 2;
-
-/**
- * Names kept of traits, of events, and of the properties of one event: more than a person chooses
- * from.
- */
-const kept = 500;
-
-/** Seldom enough that clearing out costs nothing, also where every event has a name of its own. */
-const tooMany = 2 * kept;
-
-/** A name this long suggests nothing. */
-const maxLength = 200;
-
-/** Names in memory, of all kinds and events together: 20 MB at most. */
-const maxKnown = 100_000;
-
-type Counts = Map<string, number>;
-
-/**
- * The names for suggestions, with how often each was seen. Bounded: rare names are removed first.
- */
-export function createSeenNames(
-  db: Db,
-  transactions: Transactions,
-): Pick<ProfileStore, "noteSeen" | "seenNames"> {
-  const put = db.prepare<[number, string, string]>(
-    "INSERT INTO seen_names VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET names = excluded.names",
-  );
-  const one = db
-    .prepare<[number, string], string>("SELECT names FROM seen_names WHERE kind = ? AND event = ?")
-    .pluck();
-  const ofKind = db.prepare<[number], { event: string; names: string }>(
-    "SELECT event, names FROM seen_names WHERE kind = ?",
-  );
-  const remove = db.prepare<[number, string]>(
-    "DELETE FROM seen_names WHERE kind = ? AND event = ?",
-  );
-
-  /** As in the rows. */
-  const known = new Map<string, Counts>();
-  let size = 0;
-  const forget = (): void => {
-    known.clear();
-    size = 0;
-  };
-  const cache = { rollback: forget };
-  transactions.onReload(forget);
-
-  function countsOf(kind: number, event: string): Counts {
-    const key = `${kind} ${event}`;
-    let counts = known.get(key);
-    if (counts === undefined) {
-      counts = countsIn(one.get(kind, event));
-      if (size > maxKnown) forget();
-      known.set(key, counts);
-      size += counts.size;
-    }
-    return counts;
-  }
-
-  function note(kind: number, event: string, names: Iterable<readonly [string, number]>): void {
-    const counts = countsOf(kind, event);
-    const before = counts.size;
-    let isChanged = false;
-    for (const [name, times] of names) {
-      if (name.length > maxLength) continue;
-      const stored = name.toWellFormed();
-      counts.set(stored, (counts.get(stored) ?? 0) + times);
-      isChanged = true;
-    }
-    if (!isChanged) return;
-    if (counts.size > tooMany) clearOut(kind, counts);
-    size += counts.size - before;
-    put.run(kind, event, JSON.stringify([...counts]));
-  }
-
-  function clearOut(kind: number, counts: Counts): void {
-    for (const name of mostFrequent(counts).slice(kept)) {
-      counts.delete(name);
-      if (kind !== eventKind) continue;
-      size -= known.get(`${propertyKind} ${name}`)?.size ?? 0;
-      known.delete(`${propertyKind} ${name}`);
-      remove.run(propertyKind, name);
-    }
-  }
-
-  return {
-    noteSeen: transactions.wrap(({ traits, events }: SeenNames) => {
-      transactions.changes(cache);
-      note(traitKind, "", traits);
-      // Before the events: those that go take their properties with them.
-      for (const [event, { properties }] of events)
-        if (event.length <= maxLength) note(propertyKind, event.toWellFormed(), properties);
-      note(
-        eventKind,
-        "",
-        [...events].map(([name, { times }]) => [name, times] as const),
-      );
-    }),
-    seenNames() {
-      const ofEvents = new Map(
-        ofKind.all(propertyKind).map(({ event, names }) => [event, countsIn(names)]),
-      );
-      return {
-        traits: mostFrequent(countsIn(one.get(traitKind, ""))),
-        events: mostFrequent(countsIn(one.get(eventKind, ""))).map((event) => ({
-          event,
-          properties: mostFrequent(ofEvents.get(event) ?? new Map()),
-        })),
-      };
-    },
-  };
-}
-
-function countsIn(names: string | undefined): Counts {
-  return new Map(names === undefined ? [] : (JSON.parse(names) as [string, number][]));
-}
-
-function mostFrequent(counts: Counts): string[] {
-  return [...counts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).map(([name]) => name);
 }

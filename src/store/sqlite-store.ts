@@ -24,9 +24,10 @@ import { openDatabase, openErrorOf } from "./open.ts";
 import type { OpenedDatabase } from "./open.ts";
 import { Postings } from "./postings.ts";
 import { createProfileQueries } from "./profile-queries.ts";
-import { createProfileStore, createSeenNames } from "./profile-store.ts";
+import { createProfileStore } from "./profile-store.ts";
 import { RequestBodies } from "./request-bodies.ts";
 import { createRuleStore } from "./rule-store.ts";
+import { createSeenNames } from "./seen-names.ts";
 import { createTraceQueries } from "./trace-queries.ts";
 import { Transactions } from "./transactions.ts";
 import { createUpkeepStore } from "./upkeep-store.ts";
@@ -69,7 +70,7 @@ export function createStore({ db, health, close }: OpenedDatabase, inThread = fa
     ...createIngestStore({ db, bodies, mapped, counts, postings, transactions }),
     ...deliveries,
     ...createComputedStore(db),
-    ...createProfileStore(db, bodies, lastSeen),
+    ...createProfileStore({ db, bodies, lastSeen, transactions }),
     ...createProfileQueries(db, lastSeen),
     ...createSeenNames(db, transactions),
     ...createRuleStore(db),

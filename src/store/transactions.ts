@@ -66,8 +66,8 @@ export class Transactions {
   }
 
   /** Undoes a change of memory that may happen outside of a transaction too. */
-  onRollback(rollback: () => void): void {
-    this.#changed?.add({ rollback });
+  onRollback(undo: (() => void) | Cache): void {
+    this.#changed?.add(typeof undo === "function" ? { rollback: undo } : undo);
   }
 
   /** Called by `reload`, and when that is rolled back; in the order of these calls. */

@@ -61,7 +61,7 @@ function formatHash(): string {
   for (const file of [
     ...migrations,
     "../../src/store/postings.ts",
-    "../../src/store/postings.ts",
+    "../../src/store/seen-names.ts",
     "../../src/store/codes.ts",
     "../../src/store/profile-store.ts",
     "../../src/engine/profiles/follow.ts",

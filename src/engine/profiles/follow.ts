@@ -103,7 +103,7 @@ function objectOf(value: Json | undefined): JsonObject {
 /** A profile with messages in the slice. */
 type Seen = {
   userId: string | null;
-  sources: SourceId[];
+  sources: readonly SourceId[];
   /** The message that created it; null for one from before the slice. */
   createdBy: MessageRowId | null;
   /** Not written yet; null when nothing is. */

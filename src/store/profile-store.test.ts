@@ -125,6 +125,50 @@ test("an identity is found by its kind, and belongs to the profile that had it l
   expect([store.user(bob), store.user(store.createProfile(1, null))]).toEqual(["robert", null]);
 });
 
+test("what was read last is as the rows are, also after a merge and after a transaction that failed", () => {
+  const { store, make } = filled();
+  const [ada, bob] = [make("ada", 1), make("bob", 2)];
+  const eve = { kind: "userId", value: "eve" } as const;
+  const look = () => [store.profileOf(eve), store.knownAs(ada)];
+  const before = [null, { userId: "ada", sources: [1] }];
+  expect(look()).toEqual(before);
+  expect(() =>
+    store.atomically(() => {
+      store.addIdentity(ada, eve, 5, row(5));
+      store.setUser(ada, "eve");
+      store.putSources(ada, [source(1), source(3)]);
+      expect(look()).toEqual([ada, { userId: "eve", sources: [1, 3] }]);
+      throw new Error("taken back");
+    }),
+  ).toThrow("taken back");
+  expect(look()).toEqual(before);
+  expect(store.profileWithUser("bob")).toBe(bob);
+  store.merge(bob, ada);
+  expect(store.profileWithUser("bob")).toBe(ada);
+  expect(store.knownAs(ada)).toEqual({ userId: "ada", sources: [1, 2] });
+  store.removeProfile(ada);
+  expect([store.profileWithUser("bob"), store.profileWithUser("ada")]).toEqual([null, null]);
+  make("ada", 3);
+  store.clearMessages();
+  expect(store.profileWithUser("ada")).toBeNull();
+});
+
+test("of so many profiles that not all stay in memory, each is found", () => {
+  const { store } = filled();
+  const ids = store.atomically(() =>
+    Array.from({ length: 20_010 }, (_, n) => {
+      const profile = store.createProfile(n, `u${n}`);
+      store.addIdentity(profile, { kind: "userId", value: `u${n}` }, n, row(1));
+      return profile;
+    }),
+  );
+  for (const n of [0, 9, 20_000, 20_009])
+    expect([store.profileWithUser(`u${n}`), store.knownAs(ids[n] as ProfileId).userId]).toEqual([
+      ids[n],
+      `u${n}`,
+    ]);
+});
+
 test("a trait is as the newest message says, and the newer row where two are as new; it says whether that is another value", () => {
   const { store } = filled();
   const ada = store.createProfile(1, null);
@@ -141,6 +185,38 @@ test("a trait is as the newest message says, and the newer row where two are as 
   expect(put("b", 2, 5)).toEqual([true, ["b", 2, 5]]);
   expect(put("b", 2, 6)).toEqual([false, ["b", 2, 6]]);
   expect(put("c", 3, 2)).toEqual([true, ["c", 3, 2]]);
+});
+
+test("many traits at once are each as the newest message says", () => {
+  const { store } = filled();
+  const ada = store.createProfile(1, null);
+  const names = Array.from({ length: 19 }, (_, n) => `trait ${n + 10}`);
+  const put = (traits: [string, string][], at: number, isFirst?: boolean): string[] =>
+    store.putTraits(ada, traits, { at, messageId: row(at), ...(isFirst ? { isFirst } : {}) });
+  expect(
+    put(
+      names.map((name) => [name, "a"]),
+      5,
+      true,
+    ),
+  ).toEqual(names);
+  expect(put([[names[3] as string, "b"]], 7)).toEqual([names[3]]);
+  expect(
+    put(
+      names.map((name) => [name, "c"]),
+      6,
+    ),
+  ).toEqual(names.toSpliced(3, 1));
+  expect(
+    put(
+      names.map((name) => [name, "d"]),
+      4,
+    ),
+  ).toEqual([]);
+  const traits = store.profileDetails(ada)?.traitList;
+  expect(traits?.map(({ name, value, at }) => [name, value, at])).toEqual(
+    names.map((name, n) => (n === 3 ? [name, "b", 7] : [name, "c", 6])),
+  );
 });
 
 test("each trait of a group is as its newest message says, and gone with null", () => {
@@ -170,7 +246,11 @@ test("a profile is shown with its first thousand traits", () => {
   const { store } = filled();
   const ada = store.createProfile(1, null);
   const names = Array.from({ length: 1001 }, (_, n) => `trait${String(n).padStart(4, "0")}`);
-  for (const name of names) store.putTrait(ada, name, 1, 1, 1 as MessageRowId);
+  store.putTraits(
+    ada,
+    names.map((name) => [name, 1]),
+    { at: 1, messageId: row(1) },
+  );
   const { traits = {}, traitList = [] } = store.profileDetails(ada) ?? {};
   expect(traitList.map(({ name }) => name)).toEqual(names.slice(0, 1000));
   expect(Object.keys(traits)).toEqual(names.slice(0, 1000));

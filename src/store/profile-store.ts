@@ -240,7 +240,7 @@ function puttingTraits(db: Db): ProfileStore["putTraits"] {
       `SELECT name, value, at, message_id FROM profile_traits
        WHERE profile_id = ? AND name IN (${list("?", place + 1)})`,
     ),
-    put: db.prepare<unknown[]>(
+    put: db.prepare(
       `INSERT OR REPLACE INTO profile_traits VALUES ${list("(?, ?, ?, ?, ?)", place + 1)}`,
     ),
   }));

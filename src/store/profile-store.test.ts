@@ -246,8 +246,11 @@ test("a profile is shown with its first thousand traits", () => {
   const { store } = filled();
   const ada = store.createProfile(1, null);
   const names = Array.from({ length: 1001 }, (_, n) => `trait${String(n).padStart(4, "0")}`);
-  const values = names.map((name): [string, number] => [name, 1]);
-  store.putTraits(ada, values, { at: 1, messageId: row(1) });
+  store.putTraits(
+    ada,
+    names.map((name) => [name, 1]),
+    { at: 1, messageId: row(1) },
+  );
   const { traits = {}, traitList = [] } = store.profileDetails(ada) ?? {};
   expect(traitList.map(({ name }) => name)).toEqual(names.slice(0, 1000));
   expect(Object.keys(traits)).toEqual(names.slice(0, 1000));

@@ -122,26 +122,8 @@ export function createProfileStore({
       "SELECT value FROM identities WHERE profile_id = ? AND kind = ?",
     )
     .pluck();
-  const putEmail = db.prepare<{ profile: number; email: string }>(
-    `INSERT OR IGNORE INTO profile_emails SELECT @profile, @email
-     WHERE (SELECT count(*) FROM profile_emails WHERE profile_id = @profile) < ${maxEmails}`,
-  );
-  const emails = db
-    .prepare<{ userId: string }, string>(
-      `SELECT email FROM profile_emails WHERE profile_id = (${profileOfUser("@userId")}) ORDER BY email`,
-    )
-    .pluck();
   const insertEvent = db.prepare<[number, number, string, number, string]>(
     "INSERT INTO profile_events VALUES (?, ?, ?, ?, ?)",
-  );
-  const putMembership = db.prepare<[number, string, number]>(
-    "INSERT INTO profile_groups VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)",
-  );
-  const group = db.prepare<[string], { traits: string }>(
-    "SELECT traits FROM groups WHERE group_id = ?",
-  );
-  const putGroup = db.prepare<[string, string, number]>(
-    "INSERT INTO groups VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET traits = excluded.traits, at = max(at, excluded.at)",
   );
   const putSources = db.prepare<[string, number]>("UPDATE profiles SET sources = ? WHERE id = ?");
   const insertHistory = db.prepare<[number, number, string, string, number]>(
@@ -202,14 +184,8 @@ export function createProfileStore({
     },
     user: (profile) => user.get(profile) as string | null,
     userIdsOf: (profile) => userIds.all(profile, identityCode("userId")),
-    addEmail: (profile, email) => putEmail.run({ profile, email }).changes > 0,
-    emailsOf: (userId) => emails.all({ userId }),
     addEvent: (profile, event, at, properties, messageId) =>
       void insertEvent.run(messageId, profile, event, at, textOf(properties, messageId)),
-    putGroup(profile, groupId, traits, at) {
-      putMembership.run(profile, groupId, at);
-      putGroup.run(groupId, mergedGroupTraits(group.get(groupId)?.traits, traits, at), at);
-    },
     putSources(profile, sources) {
       putSources.run(JSON.stringify(sources), profile);
       knownAs.forget(profile);
@@ -217,6 +193,8 @@ export function createProfileStore({
     addHistory: (profile, at, kind: HistoryKind, detail, messageId) =>
       void insertHistory.run(profile, at, kind, detail, messageId),
     putTraits: puttingTraits(db),
+    putGroup: puttingGroups(db),
+    ...keepingEmails(db),
     merge(from, into) {
       forgetAll();
       return merge(from, into);
@@ -268,6 +246,38 @@ function puttingTraits(db: Db): ProfileStore["putTraits"] {
       statements[newer.length / 5 - 1]?.put.run(...newer);
     }
     return changed;
+  };
+}
+
+function keepingEmails(db: Db): Pick<ProfileStore, "addEmail" | "emailsOf"> {
+  const putEmail = db.prepare<{ profile: number; email: string }>(
+    `INSERT OR IGNORE INTO profile_emails SELECT @profile, @email
+     WHERE (SELECT count(*) FROM profile_emails WHERE profile_id = @profile) < ${maxEmails}`,
+  );
+  const emails = db
+    .prepare<{ userId: string }, string>(
+      `SELECT email FROM profile_emails WHERE profile_id = (${profileOfUser("@userId")}) ORDER BY email`,
+    )
+    .pluck();
+  return {
+    addEmail: (profile, email) => putEmail.run({ profile, email }).changes > 0,
+    emailsOf: (userId) => emails.all({ userId }),
+  };
+}
+
+function puttingGroups(db: Db): ProfileStore["putGroup"] {
+  const putMembership = db.prepare<[number, string, number]>(
+    "INSERT INTO profile_groups VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)",
+  );
+  const group = db.prepare<[string], { traits: string }>(
+    "SELECT traits FROM groups WHERE group_id = ?",
+  );
+  const putGroup = db.prepare<[string, string, number]>(
+    "INSERT INTO groups VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET traits = excluded.traits, at = max(at, excluded.at)",
+  );
+  return (profile, groupId, traits, at) => {
+    putMembership.run(profile, groupId, at);
+    putGroup.run(groupId, mergedGroupTraits(group.get(groupId)?.traits, traits, at), at);
   };
 }
 

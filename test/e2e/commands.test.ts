@@ -320,6 +320,10 @@ describe("what lies over the views", () => {
     ])
       expect(words).toContain(key);
     await page.keyboard.press("n");
+    // As from a key that comes before the list has the focus.
+    await page.evaluate(
+      "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'n', bubbles: true }))",
+    );
     expect(await composerPage(page).dialog.count()).toBe(0);
     await page.keyboard.press("Escape");
     await shortcuts.waitFor({ state: "detached" });

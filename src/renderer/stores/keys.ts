@@ -1,7 +1,7 @@
 /**
  * Single keys. A view says what a key does while it is on the screen; the last one to say so is
- * asked first. Keys do nothing while a field, a menu or a dialog has the focus, unless it is closing
- * already, and a focused button keeps its own Space and Enter.
+ * asked first. Keys do nothing while a dialog is open or a field or a menu has the focus, unless it is
+ * closing already, and a focused button keeps its own Space and Enter.
  */
 
 import { useEffect, useRef } from "react";
@@ -34,6 +34,10 @@ export function takesText(target: EventTarget | null): boolean {
   );
 }
 
+/** Also in the moment before the focus is in it. */
+const isDialogOpen = (): boolean =>
+  document.querySelector("[role=dialog]:not([data-closed])") !== null;
+
 /** Esc leaves a field; the next one closes what is open. */
 function leavesField(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement) || !takesText(target)) return false;
@@ -55,7 +59,7 @@ export function listenToKeys(): () => void {
     const name = nameOf(event);
     const withMod = name.startsWith("mod+");
     if (name === "Escape" && leavesField(event.target)) return;
-    if (!withMod && takesText(event.target)) return;
+    if (!withMod && (takesText(event.target) || isDialogOpen())) return;
     const isPressable =
       event.target instanceof HTMLElement &&
       event.target.closest("button,a,[role=button],[role=tab],[role=radio]") !== null;

@@ -1,6 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compute, decimalOf, dividedBy, numberOf, plus, startComputation, zero } from "./compute.ts";
+import {
+  compute,
+  decimalOf,
+  dividedBy,
+  numberOf,
+  plus,
+  startComputation,
+  zero,
+} from "./compute.ts";
 import { needsOf, type ProfileFacts } from "./facts.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { computations, drafts, factsOf, now } from "./rules.fixture.ts";
@@ -117,8 +125,12 @@ test("for any computation and any user, the value stays until then, and no other
       const events = (facts.events.get(computation.event) ?? []).filter(
         ({ at }) => at > now - (need?.withinMs ?? Infinity),
       );
-      const given =
-        need?.properties === true ? events : events.map((event) => ({ ...event, properties: {} }));
+      const given = events.map(({ properties, ...event }) => ({
+        ...event,
+        properties: Object.fromEntries(
+          Object.entries(properties).filter(([name]) => need?.properties.includes(name)),
+        ),
+      }));
       expect(
         compute(
           computation,

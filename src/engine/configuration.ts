@@ -300,8 +300,7 @@ function createDestinations({
       if (misplaced !== null) return misplaced;
       const destination = destinationOf(draft, null);
       const wrong =
-        checkDestination(destination, memory) ??
-        roomFor<NewDestination>({ what: "destinations", all: memory.destinations }, destination);
+        checkDestination(destination, memory) ?? roomForDestination(memory, destination);
       if (wrong !== null) return wrong;
       return memory.change("destinations", idOfDestination, () =>
         store.insertDestination(destination),
@@ -457,6 +456,18 @@ function checkDestination(
   return destination.kind === "webhooks-actions"
     ? checkMappings(destination.mappings ?? [])
     : checkWebhooks(destination.webhooks);
+}
+
+function roomForDestination(
+  { destinations }: ConfigurationMemory,
+  destination: NewDestination,
+  before: Destination | null = null,
+): Problem | null {
+  const listed = (one: NewDestination): object => ({
+    ...one,
+    sourceIds: one.sourceIds.map(sourceIds.format),
+  });
+  return roomFor({ what: "destinations", all: destinations, listed }, destination, before);
 }
 
 function checkProfile(

@@ -82,3 +82,19 @@ test("an import that makes a list too long changes nothing; what shrinks is acce
   await app.call("endpoints.update", { id: second?.id ?? "", steps: [{ do: "hang" }] });
   await app.call("endpoints.update", { id: first?.id ?? "", steps: grown });
 });
+
+test("the ids of connected sources count as they are spelled", async ({ start }) => {
+  const app = await start.app();
+  await app.call("configuration.import", {
+    version: 1,
+    sources: Array.from({ length: 500 }, (_, n) => ({ name: `S${n}`, writeKey: `k${n}` })),
+  });
+  const sourceIds = (await app.call("sources.list", {})).items.map(({ id }) => id);
+  const webhooks = [{ url: "http://a.localhost/" }];
+  let status = 201;
+  while (status === 201)
+    ({ status } = await app.answer("destinations.create", { name: "Shop", sourceIds, webhooks }));
+  const { items } = await app.call("destinations.list", {});
+  expect(items.length).toBeGreaterThan(100);
+  expect(Buffer.byteLength(JSON.stringify(items))).toBeLessThan(1_000_000);
+});

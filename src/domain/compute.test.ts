@@ -1,6 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compute, decimalOf, dividedBy, numberOf, plus, zero } from "./compute.ts";
+import {
+  compute,
+  decimalOf,
+  dividedBy,
+  numberOf,
+  plus,
+  startComputation,
+  zero,
+} from "./compute.ts";
 import { needsOf, type ProfileFacts } from "./facts.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { computations, drafts, factsOf, now } from "./rules.fixture.ts";
@@ -117,8 +125,12 @@ test("for any computation and any user, the value stays until then, and no other
       const events = (facts.events.get(computation.event) ?? []).filter(
         ({ at }) => at > now - (need?.withinMs ?? Infinity),
       );
-      const given =
-        need?.properties === true ? events : events.map((event) => ({ ...event, properties: {} }));
+      const given = events.map(({ properties, ...event }) => ({
+        ...event,
+        properties: Object.fromEntries(
+          Object.entries(properties).filter(([name]) => need?.properties.includes(name)),
+        ),
+      }));
       expect(
         compute(
           computation,
@@ -193,4 +205,33 @@ test("a quotient is the number nearest to it", () => {
     ),
     { numRuns: 1000 },
   );
+});
+
+test("a value of any size costs an aggregate about what its characters cost", () => {
+  const cost = (aggregate: Aggregate, length: number): number => {
+    const running = startComputation({ aggregate, event: "Bought", property: "text" }, now);
+    const texts = Array.from({ length: 1500 }, (_, n) => `${"x".repeat(length)}${n + 10_000}`);
+    const before = process.cpuUsage().user;
+    for (const text of texts) running.add({ at: now, properties: { text } });
+    const { value } = running.result();
+    expect(value).toBe(aggregate === "unique" ? texts.length : texts.at(-1));
+    return process.cpuUsage().user - before;
+  };
+  for (const aggregate of ["unique", "mostFrequent"] as const) {
+    cost(aggregate, 15_000);
+    const short = cost(aggregate, 15_000);
+    expect(cost(aggregate, 20_000)).toBeLessThan(10 * short);
+  }
+});
+
+test("long values are told apart by every part of them", () => {
+  const long = (...parts: string[]) => parts.map((part) => part.repeat(10_000)).join("");
+  const texts = [long("a", "b"), long("b", "a"), long("a", "b", "a"), "0,1", long("a", "b")];
+  const running = (aggregate: Aggregate) => {
+    const one = startComputation({ aggregate, event: "Bought", property: "text" }, now);
+    for (const text of texts) one.add({ at: now, properties: { text } });
+    return one.result().value;
+  };
+  expect(running("unique")).toBe(4);
+  expect(running("mostFrequent") === texts[0]).toBe(true);
 });

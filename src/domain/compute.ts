@@ -63,9 +63,10 @@ const gatherers: Record<Aggregate, () => Gatherer> = {
   },
   unique() {
     const seen = new Set<string>();
+    const key = distinctKeys();
     return {
       takes: isValue,
-      add: (value) => void seen.add(spellingOf(value)),
+      add: (value) => void seen.add(key(value)),
       value: () => seen.size,
     };
   },
@@ -78,19 +79,19 @@ const gatherers: Record<Aggregate, () => Gatherer> = {
     return { takes: isValue, add: (value) => void (last = value), value: () => last };
   },
   mostFrequent() {
-    const counts = new Map<string, { times: number; value: Json }>();
+    const counts = new Map<string, number>();
+    const key = distinctKeys();
+    let most: { times: number; value: Json } = { times: 0, value: null };
     return {
       takes: isValue,
       add(value) {
-        const spelling = spellingOf(value);
-        const times = counts.get(spelling)?.times ?? 0;
-        // Moved behind the others: of several equally frequent values, the last in the map is the
-        // newest.
-        counts.delete(spelling);
-        counts.set(spelling, { times: times + 1, value });
+        const name = key(value);
+        const times = (counts.get(name) ?? 0) + 1;
+        counts.set(name, times);
+        // Of several equally frequent values, the newest.
+        if (times >= most.times) most = { times, value };
       },
-      value: () =>
-        [...counts.values()].reduce((most, one) => (one.times >= most.times ? one : most)).value,
+      value: () => most.value,
     };
   },
   sum() {
@@ -144,6 +145,31 @@ function ofNumbers(add: (value: number) => void, result: () => number): Gatherer
 
 function isValue(value: Json): boolean {
   return value !== null;
+}
+
+/**
+ * V8 hashes only texts up to 16,383 characters; longer ones of one length share a hash, and a map of
+ * them compares each with all others.
+ */
+const maxHashedLength = 10_000;
+
+/** Equal keys for equal values. A long spelling becomes the numbers of its parts. */
+function distinctKeys(): (value: Json) => string {
+  const parts = new Map<string, number>();
+  const numberOfPart = (part: string): number => {
+    const number = parts.get(part) ?? parts.size;
+    parts.set(part, number);
+    return number;
+  };
+  return (value) => {
+    const spelling = spellingOf(value);
+    if (spelling.length <= maxHashedLength) return spelling;
+    const numbers: number[] = [];
+    for (let at = 0; at < spelling.length; at += maxHashedLength)
+      numbers.push(numberOfPart(spelling.slice(at, at + maxHashedLength)));
+    // With its comma it is no spelling of a value.
+    return numbers.join();
+  };
 }
 
 /** `digits` times ten to the power of `exponent`: with these, 0.1 and 0.2 are 0.3, in any order. */

@@ -257,9 +257,9 @@ test("a rule for many is asked for at once", () => {
   );
   expect([...needs.traits]).toEqual(["plan"]);
   expect(Object.fromEntries(needs.events)).toEqual({
-    Bought: { withinMs: 30 * dayMs, newest: 2, properties: false },
-    Seen: { withinMs: null, newest: null, properties: false },
-    Returned: { withinMs: dayMs, newest: null, properties: true },
+    Bought: { withinMs: 30 * dayMs, newest: 2, properties: [] },
+    Seen: { withinMs: null, newest: null, properties: [] },
+    Returned: { withinMs: dayMs, newest: null, properties: ["total"] },
   });
 });
 

@@ -18,59 +18,59 @@ test.each<
   [
     string,
     (Rule | Computation)[],
-    { withinMs: number | null; newest: number | null; properties: boolean },
+    { withinMs: number | null; newest: number | null; properties: string[] },
   ]
 >([
   [
     "one of each name is enough where nothing is said",
     [everOnce],
-    { withinMs: null, newest: 1, properties: false },
+    { withinMs: null, newest: 1, properties: [] },
   ],
   [
     "as many as a condition counts, in its window",
     [twice],
-    { withinMs: 3 * dayMs, newest: 2, properties: false },
+    { withinMs: 3 * dayMs, newest: 2, properties: [] },
   ],
   [
     "the longer window and the larger count of two",
     [once, twice],
-    { withinMs: 7 * dayMs, newest: 2, properties: false },
+    { withinMs: 7 * dayMs, newest: 2, properties: [] },
   ],
   [
     "all times, where one condition has no window",
     [twice, everOnce],
-    { withinMs: null, newest: 2, properties: false },
+    { withinMs: null, newest: 2, properties: [] },
   ],
   [
     "all times, whichever comes first",
     [everOnce, twice],
-    { withinMs: null, newest: 2, properties: false },
+    { withinMs: null, newest: 2, properties: [] },
   ],
   [
     "all events with their properties, where properties decide",
     [large],
-    { withinMs: dayMs, newest: null, properties: true },
+    { withinMs: dayMs, newest: null, properties: ["total"] },
   ],
   [
     "all events for both, whichever comes first",
     [large, twice],
-    { withinMs: 3 * dayMs, newest: null, properties: true },
+    { withinMs: 3 * dayMs, newest: null, properties: ["total"] },
   ],
   [
     "all events for both, the other way round",
     [twice, large],
-    { withinMs: 3 * dayMs, newest: null, properties: true },
+    { withinMs: 3 * dayMs, newest: null, properties: ["total"] },
   ],
   [
     "all events in the window of a count, without properties",
     [count],
-    { withinMs: 2 * dayMs, newest: null, properties: false },
+    { withinMs: 2 * dayMs, newest: null, properties: [] },
   ],
-  ["a sum's properties", [sum], { withinMs: 2 * dayMs, newest: null, properties: true }],
+  ["a sum's properties", [sum], { withinMs: 2 * dayMs, newest: null, properties: ["total"] }],
   [
     "a rule inside of others",
     [{ not: { any: [{ all: [twice] }, once] } }],
-    { withinMs: 7 * dayMs, newest: 2, properties: false },
+    { withinMs: 7 * dayMs, newest: 2, properties: [] },
   ],
 ])("asked for is %s", (_name, asking, need) => {
   expect(needsOf(...asking).events).toEqual(new Map([[event, need]]));
@@ -85,7 +85,7 @@ test("traits and events are asked for by names as a store keeps them", () => {
 
 test("who explains is given all events of each name", () => {
   expect(allOf(needsOf(twice, large)).events).toEqual(
-    new Map([[event, { withinMs: null, newest: null, properties: true }]]),
+    new Map([[event, { withinMs: null, newest: null, properties: ["total"] }]]),
   );
 });
 

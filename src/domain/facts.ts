@@ -25,8 +25,8 @@ type EventNeed = {
   withinMs: number | null;
   /** Only this many of the newest are needed; null for all. */
   newest: number | null;
-  /** Whether their properties are needed; if not, they may be `{}`. */
-  properties: boolean;
+  /** The properties that are needed; others may be left out. */
+  properties: readonly string[];
 };
 
 /** Names are spelled as in `ProfileChange`. */
@@ -48,8 +48,11 @@ export function needsOf(...asking: readonly (Rule | Computation)[]): Needs {
   };
   for (const one of asking) {
     if ("aggregate" in one) {
-      const properties = one.property !== undefined || hasWhere(one);
-      add(nameOf(one.event), { withinMs: windowMs(one), newest: null, properties });
+      add(nameOf(one.event), {
+        withinMs: windowMs(one),
+        newest: null,
+        properties: propertiesOf(one),
+      });
     } else visit(one);
   }
   return { traits, events };
@@ -76,10 +79,19 @@ export function windowMs({ withinDays }: { withinDays?: number }): number | null
   return withinDays === undefined ? null : Math.max(1, Math.round(withinDays * dayMs));
 }
 
+/** The names of the properties that decide about an event. */
+export function propertiesOf({
+  property,
+  where = [],
+}: Partial<Pick<Computation, "property" | "where">>): string[] {
+  const names = where.map((condition) => condition.property);
+  return [...new Set(property === undefined ? names : [property, ...names])];
+}
+
 function needOf(condition: EventCondition): EventNeed {
   return hasWhere(condition)
-    ? { withinMs: windowMs(condition), newest: null, properties: true }
-    : { withinMs: windowMs(condition), newest: condition.atLeast ?? 1, properties: false };
+    ? { withinMs: windowMs(condition), newest: null, properties: propertiesOf(condition) }
+    : { withinMs: windowMs(condition), newest: condition.atLeast ?? 1, properties: [] };
 }
 
 function hasWhere({ where }: { where?: readonly unknown[] }): boolean {
@@ -90,6 +102,6 @@ function widened(a: EventNeed, b: EventNeed): EventNeed {
   return {
     withinMs: a.withinMs === null || b.withinMs === null ? null : Math.max(a.withinMs, b.withinMs),
     newest: a.newest === null || b.newest === null ? null : Math.max(a.newest, b.newest),
-    properties: a.properties || b.properties,
+    properties: [...new Set([...a.properties, ...b.properties])],
   };
 }

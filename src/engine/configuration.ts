@@ -22,6 +22,7 @@ import {
 } from "../domain/ids.ts";
 import { conflict, invalid, notFound, isProblem, type Problem } from "../domain/problem.ts";
 import { ConfigurationMemory, defined } from "./configuration-memory.ts";
+import { roomFor } from "./list-room.ts";
 import { updateSettings } from "./settings.ts";
 import type {
   OwnSources,
@@ -92,7 +93,7 @@ function createSources(part: Part): Sources & OwnSources {
       const plan = planFrom(draft.plan, null);
       if (isProblem(plan)) return plan;
       const source = { ...sourceOf(draft, part, memory.settings), plan };
-      const wrong = checkSource(source, null, memory);
+      const wrong = checkSource(source, null, memory) ?? roomForSource(memory, source);
       if (wrong !== null) return wrong;
       return memory.change("sources", idOfSource, () => store.insertSource(source));
     },
@@ -103,7 +104,7 @@ function createSources(part: Part): Sources & OwnSources {
       const plan = planFrom(changesOfSource.plan, before.plan);
       if (isProblem(plan)) return plan;
       const source: Source = { ...before, ...defined(changesOfSource), plan };
-      const wrong = checkSource(source, id, memory);
+      const wrong = checkSource(source, id, memory) ?? roomForSource(memory, source, before);
       if (wrong !== null) return wrong;
       const write = (): Source => {
         store.updateSource(source);
@@ -127,6 +128,7 @@ function createSources(part: Part): Sources & OwnSources {
 function createOwnSources(part: Part): OwnSources {
   const { store, memory } = part;
   return {
+    checkOwnSource: (name) => roomForSource(memory, sourceOf({ name, deduplicate: false }, part)),
     createOwnSource(name) {
       const source = sourceOf({ name, deduplicate: false }, part);
       return memory.change("sources", idOfSource, () =>
@@ -218,6 +220,19 @@ function checkSource(
   return null;
 }
 
+function roomForSource(
+  { sources }: ConfigurationMemory,
+  source: Omit<Source, "id">,
+  before: Source | null = null,
+): Problem | null {
+  // A list has the number of a plan's rules.
+  const listed = ({ plan, ...rest }: Omit<Source, "id">): object => ({
+    ...rest,
+    plan: plan && { ...plan, rules: 0 },
+  });
+  return roomFor({ what: "sources", all: sources, listed }, source, before);
+}
+
 function ownSource({ name }: Source): Problem {
   const message = `The source ${name} belongs to the audience or computed trait of that name. Change or delete that; the source follows it.`;
   return conflict("audience_source", message);
@@ -284,7 +299,8 @@ function createDestinations({
       const misplaced = misplacedIn(draft, null);
       if (misplaced !== null) return misplaced;
       const destination = destinationOf(draft, null);
-      const wrong = checkDestination(destination, memory);
+      const wrong =
+        checkDestination(destination, memory) ?? roomForDestination(memory, destination);
       if (wrong !== null) return wrong;
       return memory.change("destinations", idOfDestination, () =>
         store.insertDestination(destination),
@@ -299,7 +315,13 @@ function createDestinations({
       );
       if (misplaced !== null) return misplaced;
       const destination = destinationOf({ ...before, ...defined(changesOfDestination) }, before);
-      const wrong = checkDestination(destination, memory);
+      const wrong =
+        checkDestination(destination, memory) ??
+        roomFor<NewDestination>(
+          { what: "destinations", all: memory.destinations },
+          destination,
+          before,
+        );
       if (wrong !== null) return wrong;
       return memory.change("destinations", idOfDestination, () =>
         store.updateDestination({ ...destination, id }),
@@ -355,7 +377,9 @@ function createRetryProfiles({
     retryProfileOf: (destination) =>
       profileOf([...builtInProfiles, ...memory.customProfiles], destination.retryProfile),
     createRetryProfile(draft) {
-      const wrong = checkProfile(draft, memory.isProfile(draft.name));
+      const wrong =
+        checkProfile(draft, memory.isProfile(draft.name)) ??
+        roomFor<RetryProfile>({ what: "retry profiles", all: memory.customProfiles }, draft);
       if (wrong !== null) return wrong;
       return memory.change("retry-profiles", idOfProfile, () => store.insertRetryProfile(draft));
     },
@@ -363,10 +387,14 @@ function createRetryProfiles({
       const before = profileById(id);
       if (isProblem(before)) return before;
       const profile = { ...before, ...defined(changesOfProfile), id };
-      const wrong = checkProfile(
-        profile,
-        profile.name !== before.name && memory.isProfile(profile.name),
-      );
+      const isTaken = profile.name !== before.name && memory.isProfile(profile.name);
+      const wrong =
+        checkProfile(profile, isTaken) ??
+        roomFor<RetryProfile>(
+          { what: "retry profiles", all: memory.customProfiles },
+          profile,
+          before,
+        );
       if (wrong !== null) return wrong;
       return memory.change("retry-profiles", idOfProfile, () => {
         for (const destination of profile.name === before.name ? [] : memory.destinations) {
@@ -428,6 +456,18 @@ function checkDestination(
   return destination.kind === "webhooks-actions"
     ? checkMappings(destination.mappings ?? [])
     : checkWebhooks(destination.webhooks);
+}
+
+function roomForDestination(
+  { destinations }: ConfigurationMemory,
+  destination: NewDestination,
+  before: Destination | null = null,
+): Problem | null {
+  const listed = (one: NewDestination): object => ({
+    ...one,
+    sourceIds: one.sourceIds.map(sourceIds.format),
+  });
+  return roomFor({ what: "destinations", all: destinations, listed }, destination, before);
 }
 
 function checkProfile(

@@ -150,6 +150,8 @@ export type Configuration = {
  * changes them.
  */
 export type OwnSources = {
+  /** Whether there is room for one more. */
+  checkOwnSource(name: string): Problem | null;
   createOwnSource(name: string): Source;
   renameOwnSource(id: SourceId, name: string): void;
   deleteOwnSource(id: SourceId): void;

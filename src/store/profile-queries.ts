@@ -13,7 +13,7 @@ import type {
   ProfileCursor,
   ProfileFilter,
 } from "../engine/profile-ports.ts";
-import { eventProperties } from "./shared-bytes.ts";
+import { eventMembers, eventProperties } from "./shared-bytes.ts";
 import type { Db } from "./transactions.ts";
 import { groupTraits, identityKindAt } from "./profile-store.ts";
 import type { LastSeen } from "./last-seen.ts";
@@ -82,12 +82,16 @@ function facts(db: Db): ProfileStore["facts"] {
   type EventRow = { id: MessageRowId; at: number; properties: string };
   type Asked = { profile: ProfileId; name: string; after: number; limit: number };
   const events = (properties: string) =>
-    db.prepare<[Asked], EventRow>(
+    db.prepare<[Asked & Record<string, string | number>], EventRow>(
       `SELECT id, at, ${properties} AS properties FROM profile_events
        WHERE profile_id = @profile AND event = @name AND at > @after ORDER BY at DESC, id DESC LIMIT @limit`,
     );
-  const whole = events(eventProperties);
-  const bare = events("'{}'");
+  const statements = new Map<string, ReturnType<typeof events>>();
+  const statement = (sql: string) => {
+    const known = statements.get(sql) ?? events(sql);
+    statements.set(sql, known);
+    return known;
+  };
   return (profile, needs, now) => {
     const traits = new Map<string, TraitFact>();
     for (const name of needs.traits) {
@@ -97,7 +101,13 @@ function facts(db: Db): ProfileStore["facts"] {
     const done = new Map<string, EventFact[]>();
     for (const [name, { withinMs, newest, properties }] of needs.events) {
       const after = withinMs === null ? Number.MIN_SAFE_INTEGER : now - withinMs;
-      const rows = (properties ? whole : bare).all({ profile, name, after, limit: newest ?? -1 });
+      const bound: Record<string, string> = {};
+      const sql = eventMembers(properties, (value) => {
+        const parameter = `p${Object.keys(bound).length}`;
+        bound[parameter] = value;
+        return `@${parameter}`;
+      });
+      const rows = statement(sql).all({ ...bound, profile, name, after, limit: newest ?? -1 });
       if (rows.length === 0) continue;
       done.set(
         name,

@@ -309,7 +309,7 @@ describe("facts", () => {
     store.putTraits(ada, [["city", "Bonn"]], { at: 4, messageId: row(1) });
     for (const [id, at] of [10, 20, 20, 30].entries())
       store.addEvent(ada, "Bought", at, { id: id + 1 }, row(id + 1));
-    const ask = (withinMs: number | null, newest: number | null, properties = true) =>
+    const ask = (withinMs: number | null, newest: number | null, properties = ["id"]) =>
       store
         .facts(
           ada,
@@ -323,7 +323,7 @@ describe("facts", () => {
     expect(ask(30, null)).toEqual(all.slice(1));
     expect(ask(31, null)).toEqual(all);
     expect(ask(null, 2)).toEqual(all.slice(2));
-    expect(ask(null, 1, false)).toEqual([[30, {}, 4]]);
+    expect(ask(null, 1, [])).toEqual([[30, {}, 4]]);
     expect(ask(10, null)).toBeUndefined();
     const { traits, events } = store.facts(
       ada,

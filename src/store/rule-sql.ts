@@ -7,10 +7,10 @@
  */
 
 import { compares, comparesAll, type Condition } from "../domain/evaluate.ts";
-import { nameOf, windowMs } from "../domain/facts.ts";
+import { nameOf, propertiesOf, windowMs } from "../domain/facts.ts";
 import type { Json, JsonObject } from "../domain/json.ts";
 import type { Computation, EventCondition, Rule, TraitCondition } from "../domain/rules.ts";
-import { eventProperties } from "./shared-bytes.ts";
+import { eventMembers } from "./shared-bytes.ts";
 
 /** Decides about a JSON text of the database; statements name it by its place in `tests`. */
 export type TextTest = (text: string) => boolean;
@@ -121,7 +121,7 @@ function eventEnd(condition: EventCondition, bind: Bind, test: Test): string {
   const properties =
     where.length === 0
       ? ""
-      : ` AND hookyard_test(user.id, ${test((text) => comparesAll(where, JSON.parse(text) as JsonObject))}, ${eventProperties})`;
+      : ` AND hookyard_test(user.id, ${test((text) => comparesAll(where, JSON.parse(text) as JsonObject))}, ${eventMembers(propertiesOf(condition), bind)})`;
   return `(SELECT ${end} FROM profile_events INDEXED BY profile_events_by_profile
     WHERE profile_id = user.id AND event = ${bind(nameOf(condition.event))}${inWindow}${properties}
     ORDER BY at DESC LIMIT 1 OFFSET ${bind(atLeast - 1)})`;
@@ -133,14 +133,18 @@ function eventEnd(condition: EventCondition, bind: Bind, test: Test): string {
  */
 export function computationQuestion(computation: Computation): Question {
   const window = windowMs(computation);
-  const needsProperties =
-    computation.property !== undefined || (computation.where ?? []).length > 0;
-  const parameters = { event: nameOf(computation.event), ...(window === null ? {} : { window }) };
+  const parameters: Question["parameters"] = { event: nameOf(computation.event) };
+  if (window !== null) parameters["window"] = window;
+  const properties = eventMembers(propertiesOf(computation), (value) => {
+    const name = `p${Object.keys(parameters).length}`;
+    parameters[name] = value;
+    return `@${name}`;
+  });
   const sql = `
     WITH asked AS MATERIALIZED (
       SELECT user.id, user.user_id, (
-        SELECT hookyard_compute(user.id, at, ${needsProperties ? "properties" : "NULL"}) FROM (
-          SELECT at${needsProperties ? `, ${eventProperties} AS properties` : ""} FROM profile_events INDEXED BY profile_events_by_profile
+        SELECT hookyard_compute(user.id, at, properties) FROM (
+          SELECT at, ${properties} AS properties FROM profile_events INDEXED BY profile_events_by_profile
           WHERE profile_id = user.id AND event = @event${window === null ? "" : " AND at > @now - @window"}
           ORDER BY at, id
         )

@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { compute } from "../domain/compute.ts";
 import { spellingOf, evaluate } from "../domain/evaluate.ts";
-import type { ProfileFacts } from "../domain/facts.ts";
+import { needsOf, type ProfileFacts } from "../domain/facts.ts";
 import type { SourceId } from "../domain/ids.ts";
 import type { Json } from "../domain/json.ts";
 import {
@@ -260,7 +260,7 @@ test("a walk that fails says so", () => {
   db.exec(`INSERT INTO profile_events VALUES (1, 1, 'Bought', ${now}, 'no JSON')`);
   const rule: Rule = { event: "Bought", where: [{ property: "total", op: "greater", value: 1 }] };
   expect(() => store.walkRule(rule, now, { source, which: "present" }).next(9)).toThrow(
-    SyntaxError,
+    "malformed JSON",
   );
 });
 
@@ -271,4 +271,35 @@ test("known users are counted without the anonymous profiles", () => {
     { userId: null, draft: { traits: new Map(), events: [] }, lastSent: null, recheckAt: null },
   ]);
   expect(store.countKnownUsers()).toBe(1);
+});
+
+test("of a large event, only the properties that decide reach the evaluator, whole where their names are unusual", () => {
+  const { db, store } = openTestStore();
+  const draft: DraftFacts = {
+    traits: new Map(),
+    events: [
+      { event: "Bought", at: now, properties: { total: 7, 'x"y': 8, text: "x".repeat(20_000) } },
+    ],
+  };
+  insert(db, [{ userId: "ada", draft, lastSent: null, recheckAt: null }]);
+  const texts: string[] = [];
+  const parse = JSON.parse;
+  onTestFinished(() => void (JSON.parse = parse));
+  JSON.parse = (text: string, ...rest) => {
+    texts.push(text);
+    return parse(text, ...rest) as Json;
+  };
+  const options = { source: null, which: "present" } as const;
+  const sum = (property: string) =>
+    all(store.walkComputation({ aggregate: "sum", event: "Bought", property }, now, options), 9);
+  expect(sum("total").evaluated).toMatchObject([{ value: 7 }]);
+  const where = [{ property: "total", op: "greater" as const, value: 1 }];
+  expect(all(store.walkRule({ event: "Bought", where }, now, options), 9).evaluated.length).toBe(1);
+  store.facts(
+    1 as never,
+    { traits: new Set(), events: needsOf({ event: "Bought", where }).events },
+    now,
+  );
+  expect(texts).toEqual(['{"total":7}', '{"total":7}', '{"total":7}']);
+  expect(sum('x"y').evaluated).toMatchObject([{ value: 8 }]);
 });

@@ -205,13 +205,13 @@ function definingFunctions(db: Db): Asked {
     running: RunningComputation | null,
     user: number,
     at: number,
-    properties: string | null,
+    properties: string,
   ): RunningComputation => {
     countCall(user);
     const known = running ?? (asked.start as () => RunningComputation)();
     known.add({
       at,
-      properties: properties === null ? {} : (JSON.parse(properties) as JsonObject),
+      properties: JSON.parse(properties) as JsonObject,
     });
     return known;
   };

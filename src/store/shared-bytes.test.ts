@@ -92,7 +92,7 @@ test.each([
   const search = `version":1,"properties":{"total":3`;
   expect((await one.store.messages({ search }, 10, null)).items).toHaveLength(1);
   const profile = one.db.prepare("SELECT id FROM profiles").pluck().get() as ProfileId;
-  const needs = { withinMs: null, newest: null, properties: true };
+  const needs = { withinMs: null, newest: null, properties: ["total", "text"] };
   const facts = one.store.facts(
     profile,
     { traits: new Set<string>(), events: new Map([["Bought", needs]]) },

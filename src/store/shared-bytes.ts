@@ -106,6 +106,26 @@ export const eventProperties = `iif(substr(properties, 1, 1) = '@', (
   FROM requests WHERE requests.id = (SELECT request_id FROM messages WHERE messages.id = profile_events.id)
 ), properties)`;
 
+/** SQL names a member only when JSON spells its name as it is. */
+const plainName = /^[\w .:$-]+$/;
+
+/** Of more members, each would cost as much as to parse all. */
+const maxMembers = 4;
+
+/**
+ * The properties of a row of `profile_events`, at least those of `names`: a large event costs far
+ * less when only they become JavaScript's. Exact, because each text is written by `JSON.stringify`.
+ */
+export function eventMembers(names: readonly string[], bind: (value: string) => string): string {
+  if (names.length > maxMembers || !names.every((name) => plainName.test(name)))
+    return eventProperties;
+  const members = names.map(
+    (name) =>
+      `coalesce(${bind(`,"${name}":`)} || (${eventProperties} -> ${bind(`$."${name}"`)}), '')`,
+  );
+  return names.length === 0 ? "'{}'" : `'{' || substr(${members.join(" || ")}, 2) || '}'`;
+}
+
 function sameFrom(a: Buffer, b: Buffer): number {
   const most = Math.min(a.length, b.length);
   let same = 0;

@@ -208,7 +208,9 @@ function createAudiences(parts: Parts): Audiences {
     ...calls,
     create({ rule = null, members, ...draft }) {
       const list = members === undefined ? null : listOf(members);
-      return calls.create(draft, (row) => registry.insertAudience({ ...row, rule, members: list }));
+      return calls.create(draft, { rule }, (row) =>
+        registry.insertAudience({ ...row, rule, members: list }),
+      );
     },
     update(id, { rule, members, ...draft }) {
       if (rule !== undefined) return calls.update(id, draft, { rule, members: null });
@@ -284,7 +286,9 @@ function createComputedTraits(parts: Parts): ComputedTraits {
   return {
     ...calls,
     create: ({ computation, ...draft }) =>
-      calls.create(draft, (row) => registry.insertComputedTrait({ ...row, computation })),
+      calls.create(draft, { computation }, (row) =>
+        registry.insertComputedTrait({ ...row, computation }),
+      ),
     update: (id, { computation, ...draft }) =>
       calls.update(id, draft, computation === undefined ? {} : { computation }),
     async preview(computation, sample) {

@@ -10,6 +10,7 @@ import type { Sync } from "../../domain/rules.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Configuration, OwnSources } from "../pipeline.ts";
 import type { Atomically, Audience, ComputedStore, ComputedTrait } from "../profile-ports.ts";
+import { roomFor } from "../list-room.ts";
 import { nextTurn } from "../real-time.ts";
 import type { LateDestinations } from "./late-destinations.ts";
 import type { Computed, Registry } from "./registry.ts";
@@ -83,17 +84,47 @@ export function createEditor({
   const nextSyncAt = (sync: Sync): number | null =>
     typeof sync === "string" ? null : clock.now() + sync.everyMs;
 
+  const destinationsOf = (source: SourceId): DestinationId[] =>
+    configuration.destinationsOf(source).map(({ id }) => id);
+
+  type Listed = DefinitionChange & Pick<Draft, "name"> & { to: readonly DestinationId[] };
+  const listedAs = new WeakMap<Computed, Listed>();
+  const listed = (computed: Computed): Listed => {
+    const { row } = computed;
+    const known = listedAs.get(computed) ?? { ...row, to: destinationsOf(row.sourceId) };
+    listedAs.set(computed, known);
+    return known;
+  };
+  const noRoomFor = (next: Listed, before: Computed | null): Problem | null =>
+    roomFor<Listed>(
+      {
+        what: "audiences and computed traits",
+        all: registry.all().map(listed),
+        // The limit of members is another one.
+        listed: ({ members: _, to, ...one }) => ({ ...one, to: to.map(destinationIds.format) }),
+      },
+      next,
+      before && listed(before),
+    );
+
   return {
-    destinationsOf: (source: SourceId): DestinationId[] =>
-      configuration.destinationsOf(source).map(({ id }) => id),
+    destinationsOf,
 
     /** Resolves when the first sync is committed. */
-    async create(draft: Draft, insert: (row: Common) => Computed): Promise<Computed | Problem> {
+    async create(
+      draft: Draft,
+      definition: DefinitionChange,
+      insert: (row: Common) => Computed,
+    ): Promise<Computed | Problem> {
       const key = draft.key ?? snakeCase(draft.name);
       const to =
         draft.destinationIds ??
         configuration.destinations().flatMap(({ id, enabled }) => (enabled ? [id] : []));
-      const wrong = checkKey(draft.name, key, registry) ?? checkDestinations(to, configuration);
+      const wrong =
+        checkKey(draft.name, key, registry) ??
+        checkDestinations(to, configuration) ??
+        configuration.checkOwnSource(draft.name) ??
+        noRoomFor({ ...draft, ...definition, to }, null);
       if (wrong !== null) return wrong;
       const { name, sync = "manual" } = draft;
       const now = clock.now();
@@ -128,7 +159,9 @@ export function createEditor({
     ): Promise<Computed | Problem> {
       if (name !== undefined && snakeCase(name) === "")
         return invalid("A name needs a letter or a digit.");
-      const wrong = to === undefined ? null : checkDestinations(to, configuration);
+      const before = listed(computed);
+      const next = { ...before, name: name ?? before.name, ...definition, to: to ?? before.to };
+      const wrong = checkDestinations(to ?? [], configuration) ?? noRoomFor(next, computed);
       if (isProblem(wrong)) return wrong;
       const { changed, isSynced } = atomically(() => {
         const { sourceId } = computed.row;

@@ -116,8 +116,10 @@ test.for<Partial<Step>>([
   { delayMs: 86_400_000 },
   { do: "hang", forMs: 0 },
   { do: "hang", forMs: 86_400_000 },
-  { body: "b".repeat(1024 * 1024) },
+  { body: "b".repeat(512 * 1024) },
   { headers: { "X-y": "1" } },
+  { headers: Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`X-${n}`, "1"])) },
+  { headers: { "X-y": "1".repeat(65_000) } },
 ])("a step may be %o", (step) => {
   const steps = [{ ...answer, status: undefined, ...step } as Step];
   expect(checkDraft({ steps }, present, free)).toMatchObject({ steps });
@@ -138,9 +140,11 @@ test.for<Partial<Step>>([
   { delayMs: 0.5 },
   { do: "hang", forMs: -1 },
   { do: "hang", forMs: 86_400_001 },
-  { body: "b".repeat(1024 * 1024 + 1) },
+  { body: "b".repeat(512 * 1024 + 1) },
   { headers: { "X-y": "1", "X z": "1" } },
   { headers: { "X-y": "a\nb" } },
+  { headers: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`X-${n}`, "1"])) },
+  { headers: { "X-y": "1".repeat(65_536) } },
 ])("a step may not be %o, which names the step", (step) => {
   const steps = [answer, { ...answer, ...step }, answer];
   expect(checkDraft({ steps }, present, free)).toMatchObject({

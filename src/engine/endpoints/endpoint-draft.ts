@@ -18,7 +18,10 @@ const maxPathLength = 200;
 const maxSteps = 1_000;
 /** Times are written in milliseconds; more than a day is a mistake. */
 const maxWaitMs = 86_400_000;
-const maxBodyLength = 1024 * 1024;
+const maxBodyLength = 512 * 1024;
+/** Servers and clients allow no more. */
+const maxHeaders = 100;
+const maxHeaderBytes = 64 * 1024;
 const maxCopies = 10;
 /** A webhook has 64 connections unless the settings say otherwise. */
 const maxHeld = 100;
@@ -117,10 +120,13 @@ function findWrong(step: Step): string | null {
     return "the `status` of a redirect must be from 300 to 399.";
   if (!isWait(delayMs)) return "`delayMs` must be from 0 to 86400000 (24 hours).";
   if (!isWait(forMs)) return "`forMs` must be from 0 to 86400000 (24 hours).";
-  if (body !== undefined && body.length > maxBodyLength) return "`body` is longer than 1 MB.";
-  const wrongHeader = Object.entries(headers)
-    .map(findWrongHeader)
-    .find((wrong) => wrong !== null);
+  if (body !== undefined && body.length > maxBodyLength) return "`body` is longer than 512 KB.";
+  const entries = Object.entries(headers);
+  if (entries.length > maxHeaders)
+    return `\`headers\` has ${entries.length} headers; ${maxHeaders} is the limit.`;
+  if (Buffer.byteLength(JSON.stringify(headers)) > maxHeaderBytes)
+    return "`headers` takes more than 64 KB.";
+  const wrongHeader = entries.map(findWrongHeader).find((wrong) => wrong !== null);
   return wrongHeader ?? (step.do === "forward" ? findWrongForward(step) : findForwardMember(step));
 }
 

@@ -15,6 +15,7 @@ import type { Endpoints, EndpointView } from "../endpoint-pipeline.ts";
 import type { Changes } from "../pipeline.ts";
 import type { ConfigurationStore, EndpointStateStore } from "../store-ports.ts";
 import { urlOf } from "../http-port.ts";
+import { roomFor } from "../list-room.ts";
 import type { Authority } from "./authority.ts";
 import { checkDraft, presets } from "./endpoint-draft.ts";
 import { answerJson, createEndpointServer } from "./endpoint-server.ts";
@@ -56,6 +57,8 @@ type RunningEndpoints = Endpoints & {
 
 /** Serves a request that no step serves. */
 const noStep: Step = { do: "answer" };
+
+type Unsaved = Omit<TestEndpoint, "id" | "createdAt">;
 
 type Runtime = {
   endpoint: TestEndpoint;
@@ -101,6 +104,18 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
     options.webhookUrls().some((url) => pathOf(url) === endpoint.path);
   const isTaken = (path: string): boolean => all.byPath(path) !== undefined;
 
+  const noRoomFor = (next: Unsaved, before: Unsaved | null): Problem | null =>
+    roomFor<Unsaved>(
+      {
+        what: "test endpoints",
+        all: Array.from(all.byId.values(), ({ endpoint }) => endpoint),
+        // An answer has the path in both URLs too.
+        listed: (one) => ({ ...one, ...urls(), paths: [one.path, one.path] }),
+      },
+      next,
+      before,
+    );
+
   function withEndpoint<Result>(
     id: EndpointId,
     act: (runtime: Runtime) => Result,
@@ -118,6 +133,8 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
     create(draft) {
       const checked = checkDraft(draft, null, isTaken);
       if (isProblem(checked)) return checked;
+      const noRoom = noRoomFor(checked, null);
+      if (noRoom !== null) return noRoom;
       const runtime = all.add(store.insertEndpoint({ ...checked, createdAt: clock.now() }));
       noteChange(runtime.endpoint.id);
       return view(runtime);
@@ -127,6 +144,8 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
         const checked = checkDraft(draft, runtime.endpoint, isTaken, isUsed(runtime));
         if (isProblem(checked)) return checked;
         const endpoint = { ...runtime.endpoint, ...checked };
+        const noRoom = noRoomFor(endpoint, runtime.endpoint);
+        if (noRoom !== null) return noRoom;
         store.updateEndpoint(endpoint);
         all.change(runtime, endpoint, draft.steps !== undefined);
         noteChange(id);

@@ -1,4 +1,4 @@
-/** Stories, as somebody plays them on a projector: by keyboard, with a picture of each scene. */
+/** Stories, as somebody plays them on a projector: by keyboard, with pictures of scenes. */
 
 import { join } from "node:path";
 import type { Page, Request } from "playwright-core";
@@ -108,6 +108,8 @@ describe("the demo of five minutes", () => {
     for (let at = 1; at <= scenes; at += 1) {
       await page.keyboard.press("ArrowRight");
       first.push(await scene(page, calls, at, scenes));
+      // Three of them have all that a scene is made of: a view, a caption, a stage, the flow.
+      if (at % 6 !== 1) continue;
       await picture(page, `demo-light-${String(at).padStart(2, "0")}`);
       expect(await seriousFindings(page)).toEqual([]);
       await page.emulateMedia({ colorScheme: "dark" });

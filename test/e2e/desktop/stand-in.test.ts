@@ -4,7 +4,7 @@
 
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:http";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
@@ -32,8 +32,8 @@ afterEach(async () => {
   directory = null;
 });
 
-function start(flags: readonly string[] = freePorts): DesktopProcess {
-  const desktop = startDesktop({ browser, flags });
+function start(flags: readonly string[] = freePorts, environment = {}): DesktopProcess {
+  const desktop = startDesktop({ browser, flags, environment });
   running.push(desktop);
   return desktop;
 }
@@ -146,7 +146,9 @@ describe("a share file that was double-clicked", () => {
     const file = join(data, "from a colleague.hookyard");
     writeFileSync(file, Buffer.from((written.body as { base64: string }).base64, "base64"));
 
-    const desktop = start([file]);
+    const temporary = join(data, "temporary");
+    mkdirSync(temporary);
+    const desktop = start([file], { TMPDIR: temporary, TEMP: temporary, TMP: temporary });
     const opened = await desktop.page();
     await opened.page.getByRole("note").getByText("A share file.").waitFor();
     expect((await fetch(ingest)).status).toBeLessThan(500);
@@ -154,6 +156,7 @@ describe("a share file that was double-clicked", () => {
     expect(first.called("window.focus")).toEqual([]);
     desktop.tell({ tell: "close", window: opened.window });
     expect(await desktop.ended).toEqual({ code: 0, errors: "" });
+    expect(readdirSync(temporary)).toEqual([]);
   });
 
   test.each([

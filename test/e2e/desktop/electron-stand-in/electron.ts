@@ -83,6 +83,7 @@ class StandInApp extends EventEmitter {
   exit(code = 0): void {
     if (this.#lockFile !== null) rmSync(this.#lockFile, { force: true });
     called("app.exit", code);
+    this.emit("quit", {}, code);
     process.exit(code);
   }
 }

@@ -356,6 +356,7 @@ test("share leaves nothing behind but its file, and whoever opens that nothing a
   expect(readdirSync(temporary)).toEqual([]);
 
   const opened = run(file);
+  onTestFinished(() => void opened.kill("SIGKILL"));
   await expect.poll(() => opened.said.out).toMatch(/ {2}Inspector {2}http:\/\/127\.0\.0\.1:\d+\//);
   // The page that passes the token on, written after the line.
   await expect.poll(() => readdirSync(temporary)).toHaveLength(1);

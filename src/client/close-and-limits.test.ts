@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { startBatchServer, stopServers } from "../../test/support/batch-server.ts";
+import { lastingPort } from "../../test/support/free-ports.ts";
 import { start, startClient } from "../../test/support/observed-client.ts";
 import { Analytics } from "./analytics.ts";
 import type { AnalyticsOptions } from "./options.ts";
@@ -148,7 +149,7 @@ describe("limits", () => {
   );
 
   test("with the server down the queue grows to its cap, then calls are refused, and the oldest arrive when it is back", async () => {
-    const gone = await startBatchServer();
+    const gone = await startBatchServer(undefined, await lastingPort());
     await gone.stop();
     const { client, time, next, events, errors } = startClient({
       endpoint: gone.url,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { askedStatusPattern } from "../domain/http-status.ts";
 import {
   audienceIds,
   computedTraitIds,
@@ -26,8 +27,6 @@ import {
 } from "./shapes.ts";
 
 export const messageState = z.enum(messageStates).meta({ id: "MessageState" });
-
-const askedStatusPattern = /^(?:last=)?[1-9](?:\d\d|xx)$/;
 
 /** Longer than anybody writes; each word of it is looked for. */
 const filterText = z.string().max(2000);
@@ -225,7 +224,7 @@ export const messageCalls = [
       status: oneOrMany(z.string().regex(askedStatusPattern))
         .optional()
         .describe(
-          "The status of any response: `503`, or `5xx` for the whole class; `last=503` for the newest.",
+          "The status of any response: `503`, `5xx` for the whole class, `>=500`; `last=503` for the newest.",
         ),
       attempts: oneOrMany(z.string().regex(/^([<>]=?)?\d{1,6}$/))
         .optional()

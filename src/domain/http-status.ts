@@ -7,5 +7,5 @@
 export const lowestStatus = 100;
 export const highestStatus = 999;
 
-/** One of them, or all of a hundred: `503`, `5xx`. */
-export const statusPattern = /^[1-9](?:\d\d|xx)$/;
+/** What a filter may ask for: `503`, `5xx` for all of a hundred, `>=500`; `last=503` of the newest. */
+export const askedStatusPattern = /^(?:last=)?(?:[<>]=?)?[1-9](?:\d\d|xx)$/;

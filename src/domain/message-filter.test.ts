@@ -6,6 +6,7 @@ import {
   type Filter,
   formatFilter,
   isEmpty,
+  nameTest,
   parseFilter,
   problemOf,
   timeOf,
@@ -173,6 +174,7 @@ describe("what cannot be asked", () => {
     ["status:abc", "“abc” is not a status."],
     ["status:timeout", "“timeout” is an outcome. Use outcome:timeout."],
     ["status:099", "“099” is not a status."],
+    ["status:>=50", "“>=50” is not a status."],
     ["status:1000", "“1000” is not a status."],
     ["status:first=503", "“first=503” is not a status."],
     ["attempts:many", "“many” is not a number of attempts."],
@@ -192,13 +194,29 @@ describe("what cannot be asked", () => {
     expect(
       problemOf(
         parseFilter(
-          "type:alias state:cancelled status:100,200,5xx,700,9XX,last=503 outcome:timeout attempts:<=2 user:x last:1h30m since:10:30 until:2026-11-21 batch:msg_00000000a -event:x anything".concat(
+          "type:alias state:cancelled status:100,200,5xx,700,9XX,last=503,>=500,last=<4xx outcome:timeout attempts:<=2 user:x last:1h30m since:10:30 until:2026-11-21 batch:msg_00000000a -event:x anything".concat(
             " more".repeat(49),
           ),
         ),
       ),
     ).toBeNull();
   });
+});
+
+test("a number of attempts may have its sign behind it", () => {
+  expect(parseFilter("attempts:2+")).toEqual(parseFilter("attempts:>=2"));
+});
+
+test.each<[string, string[]]>([
+  ["order completed", ["Order Completed"]],
+  ["order*", ["Order Completed", "order*", "Orders"]],
+  ["*ed", ["Order Completed", "Repeated"]],
+  ["o*r*d", ["Order Completed"]],
+  ["r*peat*peated", []],
+  ["*", ["Order Completed", "order*", "Orders", "Reorder", "Repeated"]],
+])("a name is meant in any case, and a star stands for anything: %s", (wanted, expected) => {
+  const names = ["Order Completed", "order*", "Orders", "Reorder", "Repeated"];
+  expect(names.filter(nameTest(wanted))).toEqual(expected);
 });
 
 test("durations have units, several of them too", () => {

@@ -8,7 +8,7 @@
  * spaces, commas or quotes stand in double quotes.
  */
 
-import { statusPattern } from "./http-status.ts";
+import { askedStatusPattern } from "./http-status.ts";
 import { messageIds } from "./ids.ts";
 import {
   planStates,
@@ -195,8 +195,11 @@ const knownValues: Partial<Record<FilterKey, readonly string[]>> = {
   plan: planStates,
 };
 
-/** Of a key with known values, the only one that begins like this. */
+/**
+ * Of a key with known values, the only one that begins like this; `2+` attempts are `>=2`.
+ */
 function completed(key: FilterKey, written: string): string {
+  if (key === "attempts") return written.replace(/^(\d+)\+$/, ">=$1");
   const begin = written.toLowerCase();
   const found = knownValues[key]?.filter((known) => known.startsWith(begin)) ?? [];
   return begin !== "" && found.length === 1 ? (found[0] ?? written) : written;
@@ -212,6 +215,24 @@ export function withValues(filter: Filter, key: ChipKey, values: readonly string
   if (values.length > 0) return { ...filter, values: { ...filter.values, [key]: values } };
   const { [key]: _, ...rest } = filter.values;
   return { ...filter, values: rest };
+}
+
+/** Whether a name is meant, in any case: `order*` means all that begin with it. */
+export function nameTest(wanted: string): (name: string) => boolean {
+  const [begin = "", ...rest] = wanted.toLowerCase().split("*");
+  const end = rest.pop();
+  if (end === undefined) return (name) => name.toLowerCase() === begin;
+  return (name) => {
+    const text = name.toLowerCase();
+    if (!text.startsWith(begin) || !text.endsWith(end)) return false;
+    let at = begin.length;
+    for (const part of rest) {
+      const found = text.indexOf(part, at);
+      if (found === -1) return false;
+      at = found + part.length;
+    }
+    return at <= text.length - end.length;
+  };
 }
 
 /** Of free text: each is looked for in every message. */
@@ -266,9 +287,9 @@ function problemOfValue(key: FilterKey, value: string): string | null {
         : `“${value}” says nothing of a plan. Use ok, violations, or none for messages that were not checked.`;
     case "status":
       if (isOutcome(value)) return `“${value}” is an outcome. Use outcome:${value}.`;
-      return statusPattern.test(value.toLowerCase().replace(/^last=/, ""))
+      return askedStatusPattern.test(value.toLowerCase())
         ? null
-        : `“${value}” is not a status. Use a status such as 503, 5xx for the whole class, or last=503 for the newest.`;
+        : `“${value}” is not a status. Use a status such as 503, 5xx for the whole class, >=500, or last=503 for the newest.`;
     case "attempts":
       return /^(?:[<>]=?)?\d{1,6}$/.test(value)
         ? null

@@ -127,16 +127,21 @@ function memberMatches(
   value: string | number,
 ): boolean {
   const attempts = details.deliveries.flatMap((delivery) => delivery.attempts);
-  const isStatus = (wanted: string, status: number | null | undefined): boolean =>
-    wanted.endsWith("xx")
+  const isStatus = (wanted: string, status: number | null | undefined): boolean => {
+    if (wanted.startsWith(">=")) return (status ?? 0) >= Number(wanted.slice(2));
+    if (wanted.startsWith("<")) return (status ?? 999) < Number(wanted.slice(1));
+    return wanted.endsWith("xx")
       ? Math.floor((status ?? 0) / 100) === Number(wanted[0])
       : status === Number(wanted);
+  };
   const shown = [summary.state, summary.type, summary.reason, summary.event, summary.userId];
   switch (name) {
     case "userId":
       return summary.userId === value || summary.anonymousId === value;
     case "event":
-      return summary.event?.toLowerCase() === String(value).toLowerCase();
+      return String(value).endsWith("*")
+        ? summary.event?.toLowerCase().startsWith(String(value).slice(0, -1)) === true
+        : summary.event?.toLowerCase() === String(value).toLowerCase();
     case "status":
       return String(value).startsWith("last=")
         ? isStatus(String(value).slice(5), summary.lastStatus)
@@ -262,6 +267,8 @@ describe("the list of 10,000 messages", () => {
       { status: ["last=2xx", "404"], attempts: ">=2" },
       100,
     ],
+    ["those that a server refused", { status: ">=500" }, 20],
+    ["those whose newest answer is below a status", { status: "last=<404", event: "b*" }, 20],
     [
       "those of a user with an answer, tried more than once",
       { userId: "ada", status: ["2xx", "404"], attempts: ">=2" },

@@ -4,6 +4,7 @@
  * of the requests; destinations have an index; all else is in memory.
  */
 
+import { nameTest } from "../domain/message-filter.ts";
 import type { MessageFilter, OneOrMany } from "../engine/ports.ts";
 import { outcomeCode, stateCode, typeCode } from "./codes.ts";
 import { deliveredTo } from "./delivered-walk.ts";
@@ -168,8 +169,8 @@ function wantedFacts(filter: MessageFilter): WantedFacts {
     state && ((of: MessageKind) => state(of.state)),
   ];
   const event = asks(filter.event, not.event, (value) => {
-    const wanted = value.toLowerCase();
-    return (of: string | null) => of !== null && of.toLowerCase() === wanted;
+    const isMeant = nameTest(value);
+    return (of: string | null) => of !== null && isMeant(of);
   });
   const courses = [
     asks(filter.reason, not.reason, (value) => (course: Course) => course.reason === value),
@@ -203,25 +204,29 @@ function asks<Value extends string | number, Of>(
     (wanted === null || wanted.some((test) => test(of))) && !unwanted.some((test) => test(of));
 }
 
-/** `503`, or `5xx` for the whole class, of any answer; of the newest after `last=`. */
+/** `503`, `5xx` for the whole class, or `>=500`, of any answer; of the newest after `last=`. */
 function statusIs(text: string): (course: Course) => boolean {
-  const status = text.replace(/^last=/, "");
-  const from = Number(status.replace("xx", "00"));
-  const to = status.endsWith("xx") ? from + 99 : from;
-  const isIn = (value: number | null): boolean => value !== null && value >= from && value <= to;
-  return status === text
-    ? ({ outcomes }) => outcomes.some((each) => isIn(each.status))
-    : ({ lastStatus }) => isIn(lastStatus);
+  const [, last, sign, digits = ""] = /^(last=)?([<>]=?)?(.+)$/.exec(text) as RegExpExecArray;
+  const from = Number(digits.replace("xx", "00"));
+  const isIn = isBetween(sign, from, digits.endsWith("xx") ? from + 99 : from);
+  return last === undefined
+    ? ({ outcomes }) => outcomes.some(({ status }) => status !== null && isIn(status))
+    : ({ lastStatus }) => lastStatus !== null && isIn(lastStatus);
 }
 
 /** `3`, `>3`, `>=3`, `<3`, `<=3`. */
 function attemptsAre(text: string): (course: Course) => boolean {
-  const [, sign = "=", digits] = /^([<>]=?)?(\d+)$/.exec(text) as RegExpExecArray;
-  const n = Number(digits);
-  return ({ attempts }) =>
-    (attempts === n && sign !== "<" && sign !== ">") ||
-    (attempts > n && sign.startsWith(">")) ||
-    (attempts < n && sign.startsWith("<"));
+  const [, sign, digits] = /^([<>]=?)?(\d+)$/.exec(text) as RegExpExecArray;
+  const isIn = isBetween(sign, Number(digits), Number(digits));
+  return ({ attempts }) => isIn(attempts);
+}
+
+/** In a range, or on the side of it that the sign names. */
+function isBetween(sign = "", from: number, to: number): (value: number) => boolean {
+  return (value) =>
+    (value >= from && value <= to && sign !== "<" && sign !== ">") ||
+    (value > to && sign.startsWith(">")) ||
+    (value < from && sign.startsWith("<"));
 }
 
 function valuesOf<Value extends string | number>(value: OneOrMany<Value>): readonly Value[] {

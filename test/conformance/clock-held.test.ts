@@ -2,6 +2,7 @@
 
 import { describe, expect, test as base } from "vitest";
 import type { InputOf } from "../../src/contract/contract.ts";
+import { lastingPort } from "../support/free-ports.ts";
 import { outcomeOf, starting, until } from "../support/running-app.ts";
 import type { RunningApp } from "../support/running-app.ts";
 
@@ -369,10 +370,11 @@ describe("a held attempt", () => {
 
   test("is made again after a restart, and nothing of it was recorded", async ({ start }) => {
     const data = await start.directory();
-    const app = await start.app({ data, clock: "paused" });
+    const endpointsPort = await lastingPort();
+    const app = await start.app({ data, endpointsPort, clock: "paused" });
     const id = await sendTo(app, [{ times: 2, do: "hang" }, { do: "answer" }]);
     await app.stop();
-    const again = await start.app({ data, endpointsPort: Number(new URL(app.endpointsUrl).port) });
+    const again = await start.app({ data, endpointsPort });
     await again.settle();
     expect(await again.delivery(id)).toMatchObject({ state: "sending", attempts: [] });
     await again.advance({ to: "idle" });

@@ -11,6 +11,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createApp, type AppOptions } from "../../src/app.ts";
 import { typedCalls } from "../../src/scenarios/run/pipeline.ts";
 import { hasCurl } from "../support/foreign-clients.ts";
+import { lastingPort } from "../support/free-ports.ts";
 import { basic } from "../support/ingest-client.ts";
 import { starting } from "../support/running-app.ts";
 import { hasIpv6 } from "../support/sending.ts";
@@ -181,7 +182,8 @@ test.skipIf(!hasIpv6)(
   async () => {
     const [other, first] = [createServer(), createServer()];
     onTestFinished(() => void other.close());
-    const port = await listening(first, "127.0.0.1", 0);
+    const port = await lastingPort();
+    await listening(first, "127.0.0.1", port);
     await listening(other, "::1", port);
     first.close();
     await once(first, "close");

@@ -1,6 +1,7 @@
 /** From nothing to a delivered, signed message, and the demo shop. */
 
 import { test as base, expect } from "vitest";
+import { lastingPort } from "../support/free-ports.ts";
 import { starting, until, type RunningApp } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
@@ -93,13 +94,13 @@ test("the demo left alone for three days, restarted and advanced two more has so
   start,
 }) => {
   const data = await start.directory();
-  const app = await start.app({ data, clock: "paused" });
+  const endpointsPort = await lastingPort();
+  const app = await start.app({ data, endpointsPort, clock: "paused" });
   await app.call("settings.update", { seed: 4242 });
   await app.call("workspaces.open", { kind: "demo" });
   await expectAlive(app);
   await app.advance({ byMs: 3 * dayMs });
   await expectAlive(app);
-  const endpointsPort = Number(new URL(app.endpointsUrl).port);
   await app.stop();
 
   const again = await start.app({ data, endpointsPort });

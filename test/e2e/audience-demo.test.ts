@@ -64,7 +64,7 @@ describe("an audience", () => {
         .filter({ hasText: value })
         .filter({ hasText: "delivered" })
         .waitFor();
-    expect(await view.sent.count()).toBe(4);
+    await expect.poll(() => view.sent.count()).toBe(4);
 
     const { items } = await inspector.call("endpoints.requests", { id: endpoint.id });
     const said = items
@@ -117,7 +117,7 @@ describe("an audience", () => {
     await view.size
       .filter({ hasText: ", after 50 of 120 users: 50 entered, 0 left. What was sent stays." })
       .waitFor();
-    expect(await view.syncProgress.count()).toBe(0);
+    await expect.poll(() => view.syncProgress.count()).toBe(0);
     created.resolve();
   });
 
@@ -239,7 +239,7 @@ test("a profile shows how an anonymous visitor became a user, and that what was 
   await view.part("Events").getByText("2 ×").waitFor();
   await view.part("Traits").getByText('"pro"').waitFor();
   await view.history.filter({ hasText: "identified" }).waitFor();
-  expect(await view.identities.count()).toBe(2);
+  await expect.poll(() => view.identities.count()).toBe(2);
   await view.find.fill("nob");
   await view.list.getByText("No identity starts with this.").waitFor();
   await view.find.fill("a1");

@@ -97,15 +97,25 @@ describe("the clock bar", () => {
     await frame.advanceMenu.click();
     await frame.menuItem("Advance 4 h").click();
     await frame.advancing.getByText(/^Advancing to /).waitFor();
+    const palette = palettePage(page);
+    const cancels = palette.offers.filter({ hasText: "Cancel the advance" });
+    await palette.open();
+    await cancels.waitFor();
+    await page.keyboard.press("Escape");
     await frame.advance.focus();
     await page.keyboard.press("Tab");
     await page.keyboard.press("Tab");
-    expect(await page.locator(":focus").textContent()).toBe("Cancel");
+    await expect.poll(() => page.locator(":focus").textContent()).toBe("Cancel");
     await page.keyboard.press("Enter");
     await frame.advancing.waitFor({ state: "detached" });
-    expect(await page.locator(":focus").getAttribute("title")).toBe("Advance the clock by 4 h");
+    await expect
+      .poll(() => page.locator(":focus").getAttribute("title"))
+      .toBe("Advance the clock by 4 h");
     expect(await inspector.call("clock.get", {})).toMatchObject({ advance: null });
     await expect.poll(() => frame.now()).toBe(stands);
+    await palette.open();
+    await palette.offers.filter({ hasText: "Run until nothing is due" }).waitFor();
+    expect(await cancels.count()).toBe(0);
     await receiver.stop();
   });
 
@@ -158,9 +168,9 @@ test("the bar and the stages fit windows of every width, also at 200 % zoom", as
     expect(await layoutFindings(page), `${width}`).toEqual([]);
     expect(await overlaps(page), `${width}`).toEqual([]);
     const { step, advance, clock } = framePage(page);
-    expect(await clock.locator("time").isVisible()).toBe(true);
+    await expect.poll(() => clock.locator("time").isVisible()).toBe(true);
     for (const button of [step, advance, page.getByRole("button", { name: /^Commands/ })])
-      expect(await button.isVisible()).toBe(true);
+      await expect.poll(() => button.isVisible()).toBe(true);
   }
 });
 

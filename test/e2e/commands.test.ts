@@ -36,7 +36,7 @@ describe("the keyboard alone", () => {
       await palette.run(`Go to ${label}`);
       await page.locator("nav [aria-current=page]").filter({ hasText: label }).waitFor();
     }
-    expect(await frame.links.allTextContents()).toEqual(labels);
+    await expect.poll(() => frame.links.allTextContents()).toEqual(labels);
   });
 
   test("does not offer in the palette what has gone from the page meanwhile", async ({
@@ -324,7 +324,7 @@ describe("what lies over the views", () => {
     await page.evaluate(
       "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'n', bubbles: true }))",
     );
-    expect(await composerPage(page).dialog.count()).toBe(0);
+    await expect.poll(() => composerPage(page).dialog.count()).toBe(0);
     await page.keyboard.press("Escape");
     await shortcuts.waitFor({ state: "detached" });
   });

@@ -64,10 +64,12 @@ describe("the composer", () => {
       await expect
         .poll(() => composer.snippet.textContent(), { message: kind })
         .toContain("wk_shop");
-      expect(await composer.snippet.textContent(), kind).toContain(
-        new URL(inspector.ingestUrl).host,
-      );
-      expect(await composer.snippet.textContent(), kind).toContain("u_1042");
+      await expect
+        .poll(() => composer.snippet.textContent(), { message: kind })
+        .toContain(new URL(inspector.ingestUrl).host);
+      await expect
+        .poll(() => composer.snippet.textContent(), { message: kind })
+        .toContain("u_1042");
     }
   });
 

@@ -36,8 +36,12 @@ describe("filters of a destination", () => {
     await changed.focus();
     await page.keyboard.press("Enter");
     await page.getByLabel("Payload with filters").waitFor();
-    expect(await page.getByLabel("Payload without filters").textContent()).toContain("email");
-    expect(await page.getByLabel("Payload with filters").textContent()).not.toContain("email");
+    await expect
+      .poll(() => page.getByLabel("Payload without filters").textContent())
+      .toContain("email");
+    await expect
+      .poll(() => page.getByLabel("Payload with filters").textContent())
+      .not.toContain("email");
     expect(await seriousFindings(page)).toEqual([]);
 
     await inspector.send([order("u_3", "Cart Viewed"), order("u_4", "Order Completed")]);

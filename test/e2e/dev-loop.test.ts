@@ -21,7 +21,7 @@ import { composerPage } from "./pages/composer.ts";
 import { framePage } from "./pages/frame.ts";
 import { openGuarded } from "./support/guarded-page.ts";
 import { test } from "./support/inspector-test.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { lastingPorts } from "../support/free-ports.ts";
 
 const copies: string[] = [];
 const running: ChildProcess[] = [];
@@ -66,7 +66,7 @@ function copySources() {
 async function startLoop(directory: string) {
   const child = spawn(
     process.execPath,
-    [join(directory, "src", "launch", "dev.ts"), "--data", ":memory:", ...freePorts],
+    [join(directory, "src", "launch", "dev.ts"), "--data", ":memory:", ...(await lastingPorts())],
     {
       cwd: directory,
       stdio: ["ignore", "pipe", "pipe"],
@@ -110,9 +110,9 @@ test("an edit of the inspector reaches the open page, which keeps its state", as
   copy.edit("src/renderer/features/composer/composer.tsx", "Compose a message", "Write a message");
   const renamed = page.getByRole("dialog", { name: "Write a message" });
   await renamed.waitFor();
-  expect(await renamed.getByRole("textbox", { name: "The call" }).inputValue()).toBe(
-    '{ "userId": "typed" }',
-  );
+  await expect
+    .poll(() => renamed.getByRole("textbox", { name: "The call" }).inputValue())
+    .toBe('{ "userId": "typed" }');
 
   copy.edit("src/renderer/kit/tokens.css", ":root {", ":root { --edited: yes;");
   await expect

@@ -26,8 +26,8 @@ describe("a fault program", () => {
     await endpoints.program.fill("503 ×2 → hang → reset → 200");
     await endpoints.program.press("Enter");
     await endpoints.step(4).waitFor();
-    expect(await endpoints.does(2).inputValue()).toBe("hang");
-    expect(await endpoints.does(3).inputValue()).toBe("reset");
+    await expect.poll(() => endpoints.does(2).inputValue()).toBe("hang");
+    await expect.poll(() => endpoints.does(3).inputValue()).toBe("reset");
     await endpoints.more(1).click();
     await expect.poll(() => endpoints.program.inputValue()).toBe("503 ×3 → hang → reset → 200");
 
@@ -68,7 +68,7 @@ describe("a fault program", () => {
       await details.mark(said).waitFor();
     }
     await details.state.filter({ hasText: "delivered" }).waitFor();
-    expect(await details.mark(/coming|next, at/).count()).toBe(0);
+    await expect.poll(() => details.mark(/coming|next, at/).count()).toBe(0);
     await expect.poll(() => frame.step.textContent()).toBe("Nothing is due");
     expect((await frame.now()) - before).toBeGreaterThan(200_000);
     await live.row(/Order Completed.*delivered, 6 attempts/).waitFor();
@@ -138,7 +138,7 @@ describe("a fault program", () => {
     await expect.poll(newest).toBeLessThan(0.5);
     await page.reload();
     await expect.poll(newest).toBeLessThan(0.5);
-    expect(await details.scale("linear").getAttribute("aria-checked")).toBe("true");
+    await expect.poll(() => details.scale("linear").getAttribute("aria-checked")).toBe("true");
   });
 
   test("walks the timeline's marks with the arrows and opens an attempt with Enter", async ({

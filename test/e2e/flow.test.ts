@@ -89,7 +89,7 @@ describe("the flow", () => {
     const lines = await flow.map.locator("[data-line]").count();
     await page.keyboard.press("l");
     await flow.rows.first().waitFor();
-    expect(await flow.rows.count()).toBe(lines);
+    await expect.poll(() => flow.rows.count()).toBe(lines);
     await flow.listRow("Shop web", "Billing").getByText("1", { exact: true }).waitFor();
     await flow.listRow("Ledger", "ledger").getByText("503, 1 waiting").waitFor();
     await page.reload();
@@ -182,7 +182,7 @@ describe("the flow", () => {
     const { page } = await open("/flow");
     const flow = flowPage(page);
     await flow.row("5 Destination").first().waitFor();
-    expect(await flow.row("Destination 4").count()).toBe(0);
+    await expect.poll(() => flow.row("Destination 4").count()).toBe(0);
     await page.keyboard.press("g");
     await flow.row("Destination 4").waitFor();
     await page.keyboard.press("g");

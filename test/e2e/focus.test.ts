@@ -19,6 +19,7 @@ test("what is added takes the focus with its first field", async ({ open, inspec
     ["/destinations", "New destination", "Name"],
     [`/endpoints/${endpoint.id}`, "Add a step", "What step 2 does"],
     ["/endpoints", "New test endpoint", "Name"],
+    ["/endpoints", "503 three times", "Name"],
     [`/sources/${source.id}`, "Add a fault", "What fault 1 does"],
     ["/sources", "New source", "Name"],
     ["/deletions", "Delete users", "Users"],

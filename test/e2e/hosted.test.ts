@@ -21,7 +21,7 @@ describe("the hosted service", () => {
     await expect.poll(async () => (await inspector.call("settings.get", {})).parity).toBe("hosted");
     const vendor = pieces.getByRole("combobox", { name: "User-Agent of deliveries" });
     await expect.poll(() => vendor.inputValue()).toBe("Segment.io");
-    expect(await view.getByText("hosted, changed").count()).toBe(0);
+    await expect.poll(() => view.getByText("hosted, changed").count()).toBe(0);
     await vendor.selectOption("Hookyard");
     await view.getByText("hosted, changed").waitFor();
 

@@ -47,7 +47,7 @@ describe("the live tail", () => {
     const before = await live.rows.allTextContents();
     await send(inspector, "Late", 37);
     await live.tail.filter({ hasText: "37 new" }).waitFor();
-    expect(await live.rows.allTextContents()).toEqual(before);
+    await expect.poll(() => live.rows.allTextContents()).toEqual(before);
 
     await live.tail.click();
     await live.row(/Late 36 of/).waitFor();
@@ -73,7 +73,7 @@ describe("the live tail", () => {
     const place = await live.selected.boundingBox();
     await send(inspector, "Late", 5);
     await live.tail.filter({ hasText: "5 new" }).waitFor();
-    expect(await live.selected.textContent()).toBe(chosen);
+    await expect.poll(() => live.selected.textContent()).toBe(chosen);
     expect(await live.selected.boundingBox()).toEqual(place);
     await page.keyboard.press("f");
     await live.row(/Late 4 of/).waitFor();
@@ -92,7 +92,7 @@ describe("the live tail", () => {
     await live.row(/Batch 3 499 of/).waitFor();
     for (let nth = 0; nth < 6; nth += 1) await page.keyboard.press("PageDown");
     await live.selected.waitFor();
-    expect(await live.rows.count()).toBeLessThan(80);
+    await expect.poll(() => live.rows.count()).toBeLessThan(80);
   });
 
   test("shares its room with the details by a line that is dragged, moved with the arrows, and kept", async ({

@@ -86,7 +86,7 @@ describe("a destination with mappings", () => {
     const { page } = await open(`/live/${items[0]!.id}?delivery=${id}`);
     await page.getByText("in a batch of 3 messages").waitFor();
     await page.getByText("1 attempt, last 503").waitFor();
-    expect(await page.getByText("people.test").count()).toBe(0);
+    await expect.poll(() => page.getByText("people.test").count()).toBe(0);
     await page.getByRole("list", { name: "Deliveries" }).getByText("Ledger, Orders").waitFor();
     const { attempts } = await inspector.call("deliveries.get", { id });
     await goInto(page, inspector.address, `/live/${items[0]!.id}/attempts/${attempts[0]!.id}`);

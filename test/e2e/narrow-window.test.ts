@@ -29,15 +29,15 @@ describe("in a narrow window", () => {
     const search = page.getByRole("combobox", { name: "Find in Destinations" });
     await search.and(page.locator(":focus")).waitFor();
     const found = page.getByRole("listbox", { name: "Another destination" }).getByRole("option");
-    expect(await found.count()).toBe(51);
+    await expect.poll(() => found.count()).toBe(51);
     await page.keyboard.type("ing 4");
     await expect.poll(() => found.count()).toBe(14);
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowUp");
-    expect(await found.and(page.getByRole("option", { selected: true })).textContent()).toBe(
-      "Billing 14",
-    );
+    await expect
+      .poll(() => found.and(page.getByRole("option", { selected: true })).textContent())
+      .toBe("Billing 14");
     await page.keyboard.press("Enter");
     await editor("Destination Billing 14").waitFor();
     await search.waitFor({ state: "detached" });
@@ -184,5 +184,5 @@ test("the draft of a deleted destination is dropped, and the others stay", async
   await expect.poll(drafts).toEqual([destination.id, other.id]);
   await inspector.call("destinations.delete", { id: destination.id });
   await expect.poll(drafts).toEqual([other.id]);
-  expect(await name.inputValue()).toBe("Typed too");
+  await expect.poll(() => name.inputValue()).toBe("Typed too");
 });

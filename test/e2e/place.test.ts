@@ -23,8 +23,8 @@ describe("the place", () => {
     await details.tab("Raw").click();
     await page.reload();
     await details.heading.filter({ hasText: "Cart Viewed" }).waitFor();
-    expect(await details.tab("Raw").getAttribute("aria-selected")).toBe("true");
-    expect(await live.chip("event").textContent()).toContain("Cart Viewed");
+    await expect.poll(() => details.tab("Raw").getAttribute("aria-selected")).toBe("true");
+    await expect.poll(() => live.chip("event").textContent()).toContain("Cart Viewed");
     await expect.poll(() => live.count()).toBe(1);
     await live.selected.filter({ hasText: "Cart Viewed" }).waitFor();
     expect(page.url()).not.toContain("token");

@@ -154,7 +154,7 @@ test("“not delivered” is offered as a state to leave out, while it is writte
   await live.meant.click();
   await live.row(/rejected/).waitFor();
   await expect.poll(() => live.count()).toBe(1);
-  expect(await live.chip("-state").textContent()).toBe("-state:delivered");
+  await expect.poll(() => live.chip("-state").textContent()).toBe("-state:delivered");
   await page.keyboard.press("/");
   await page.keyboard.press("Backspace");
   await expect.poll(() => live.count()).toBe(2);
@@ -162,5 +162,5 @@ test("“not delivered” is offered as a state to leave out, while it is writte
   await live.suggestion(/-state: delivered/).waitFor();
   await page.keyboard.press("Tab");
   await expect.poll(() => live.count()).toBe(1);
-  expect(await live.filter.inputValue()).toBe("");
+  await expect.poll(() => live.filter.inputValue()).toBe("");
 });

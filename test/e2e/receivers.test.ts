@@ -59,7 +59,7 @@ describe("a check of a receiver", () => {
     await receivers.current.filter({ hasText: "answers" }).waitFor();
     await receivers.sentence.filter({ hasText: "refused a valid message with 401" }).waitFor();
     await receivers.start.waitFor();
-    expect(await receivers.status.textContent()).toMatch(/^34 checks/);
+    await expect.poll(() => receivers.status.textContent()).toMatch(/^34 checks/);
 
     // Slow enough that the check is still running when it is stopped.
     const slow = await inspector.call("endpoints.create", {
@@ -73,7 +73,7 @@ describe("a check of a receiver", () => {
     await page.getByRole("heading", { name: "Check a receiver" }).click();
     await page.keyboard.press("Escape");
     await receivers.start.waitFor();
-    expect(await receivers.status.textContent()).toMatch(/^stopped, \d+ of 34/);
+    await expect.poll(() => receivers.status.textContent()).toMatch(/^stopped, \d+ of 34/);
   });
 
   test("shows each failure with its proof, and the findings are walked with keys", async ({
@@ -91,15 +91,15 @@ describe("a check of a receiver", () => {
     const receivers = receiversPage(page);
     await receivers.current.filter({ hasText: "retry-after-lost-answer" }).waitFor();
     await receivers.sentence.filter({ hasText: "took effect twice" }).waitFor();
-    expect(await receivers.sequence.getAttribute("aria-label")).toMatch(
-      /answer lost.*200.*took effect twice/,
-    );
-    expect(await receivers.requests.count()).toBeGreaterThan(1);
-    expect(await receivers.effectsBox.textContent()).toMatch(
-      /2 with the token, 1 expected.*once.*twice!/,
-    );
+    await expect
+      .poll(() => receivers.sequence.getAttribute("aria-label"))
+      .toMatch(/answer lost.*200.*took effect twice/);
+    await expect.poll(() => receivers.requests.count()).toBeGreaterThan(1);
+    await expect
+      .poll(() => receivers.effectsBox.textContent())
+      .toMatch(/2 with the token, 1 expected.*once.*twice!/);
     await receivers.fix.getByRole("radio", { name: "Go", exact: true }).click();
-    expect(await receivers.fix.locator("pre").textContent()).toContain("tx.Exec");
+    await expect.poll(() => receivers.fix.locator("pre").textContent()).toContain("tx.Exec");
     expect(await page.content()).not.toContain(receiver.secret);
     expect([...(await seriousFindings(page)), ...(await layoutFindings(page))]).toEqual([]);
     await page.setViewportSize({ width: 1100, height: 700 });
@@ -175,7 +175,7 @@ describe("a check of a receiver", () => {
     await page.getByRole("button", { name: "More for webhook 1" }).click();
     await receivers.menuItem("Check this receiver").click();
     await receivers.secretOf("Billing").waitFor();
-    expect(await receivers.url.inputValue()).toBe(destination.webhooks[0]?.url);
+    await expect.poll(() => receivers.url.inputValue()).toBe(destination.webhooks[0]?.url);
     await receivers.start.click();
     // The endpoint accepts whatever comes.
     await receivers.current.filter({ hasText: "signature-" }).waitFor();

@@ -21,12 +21,12 @@ describe("nothing arrives", () => {
     await send("/t", { method: "POST", headers, body: "{}" });
     const wrongPath = sources.refused("POST /t");
     await wrongPath.filter({ hasText: "2 times" }).waitFor();
-    expect(await wrongPath.getAttribute("aria-label")).toBe(
-      "POST /t from segment-analytics-python 2.3.4 at 127.0.0.1: unknown_path",
-    );
-    expect(await wrongPath.getByLabel("The line to change").textContent()).toBe(
-      `analytics.host = "${inspector.ingestUrl}"`,
-    );
+    await expect
+      .poll(() => wrongPath.getAttribute("aria-label"))
+      .toBe("POST /t from segment-analytics-python 2.3.4 at 127.0.0.1: unknown_path");
+    await expect
+      .poll(() => wrongPath.getByLabel("The line to change").textContent())
+      .toBe(`analytics.host = "${inspector.ingestUrl}"`);
     await framePage(page).viewLink("Sources").filter({ hasText: "1" }).waitFor();
 
     await send("/v1/projects/wk_page/settings", {});
@@ -35,7 +35,7 @@ describe("nothing arrives", () => {
       .getByRole("button", { name: "Create a source with this key" })
       .click();
     await sources.editor("Source of wk_page").waitFor();
-    expect(await sources.writeKey.inputValue()).toBe("wk_page");
+    await expect.poll(() => sources.writeKey.inputValue()).toBe("wk_page");
 
     await sources.list.getByRole("link", { name: /Refused requests/ }).click();
     await sources.refusedRequests.getByRole("button", { name: "Clear" }).click();

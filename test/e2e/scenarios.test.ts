@@ -15,15 +15,17 @@ describe("a scenario that comes with Hookyard", () => {
     const { page } = await open("/scenarios/outage.yaml");
     const scenarios = scenariosPage(page);
     await scenarios.title.filter({ hasText: "An outage of 90 minutes" }).waitFor();
-    expect(await scenarios.file.getAttribute("aria-readonly")).toBe("true");
+    await expect.poll(() => scenarios.file.getAttribute("aria-readonly")).toBe("true");
     await page.keyboard.press("r");
     await scenarios.result.filter({ hasText: "passed" }).waitFor();
-    expect(await scenarios.result.textContent()).toContain("6 of 6 steps, 1 h 59 m of clock time");
-    expect(await scenarios.steps.count()).toBe(6);
-    expect(await scenarios.step(4).textContent()).toContain("+1 h 30 m");
+    await expect
+      .poll(() => scenarios.result.textContent())
+      .toContain("6 of 6 steps, 1 h 59 m of clock time");
+    await expect.poll(() => scenarios.steps.count()).toBe(6);
+    await expect.poll(() => scenarios.step(4).textContent()).toContain("+1 h 30 m");
     await scenarios.entry(/An outage.*passed/).waitFor();
     // The user's own pipeline has seen nothing of it.
-    expect(await page.getByText("0 messages", { exact: true }).count()).toBe(1);
+    await expect.poll(() => page.getByText("0 messages", { exact: true }).count()).toBe(1);
   });
 });
 
@@ -73,13 +75,15 @@ describe("a scenario of one's own", () => {
     await scenarios.run.click();
     await scenarios.result.filter({ hasText: "failed" }).waitFor();
     const failed = scenarios.expectations(6).filter({ hasText: "failed:" }).first();
-    expect(await failed.textContent()).toMatch(/expected21 deliveriesactual20 deliveries/);
+    await expect
+      .poll(() => failed.textContent())
+      .toMatch(/expected21 deliveriesactual20 deliveries/);
     const difference = failed.locator("details").first();
     await difference.locator("summary").press("Enter");
     const attempts = difference.getByRole("listitem");
     await expect.poll(() => attempts.count()).toBeGreaterThan(8);
-    expect(await attempts.first().textContent()).toContain("round 1, Warehouse: 503");
-    expect(await attempts.last().textContent()).toContain("Warehouse: 200");
+    await expect.poll(() => attempts.first().textContent()).toContain("round 1, Warehouse: 503");
+    await expect.poll(() => attempts.last().textContent()).toContain("Warehouse: 200");
     const line = text.split("\n").findIndex((each) => each.includes("count: 21")) + 1;
     await failed
       .getByRole("button", { name: `line ${line}` })
@@ -204,6 +208,6 @@ test("a file with strings that are meant to hurt is text, and the page keeps its
     await page.setViewportSize(viewport);
     expect(await layoutFindings(page)).toEqual([]);
   }
-  expect(await page.locator("main img").count()).toBe(0);
+  await expect.poll(() => page.locator("main img").count()).toBe(0);
   expect(await page.evaluate("window.hacked ?? null")).toBe(null);
 });

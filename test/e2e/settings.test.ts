@@ -39,7 +39,7 @@ describe("settings", () => {
     await seed.press("7");
     first.release();
     await status("42");
-    expect(await seed.inputValue()).toBe("427");
+    await expect.poll(() => seed.inputValue()).toBe("427");
     await seed.press("Enter");
     await status("427");
 

@@ -97,7 +97,9 @@ describe("a share file", () => {
     };
     await palettePage(page).run("Share what happened…");
     await dialog.getByText("1 message with attempts").waitFor();
-    expect(await dialog.getByRole("textbox", { name: /^Messages/ }).inputValue()).toBe("user:ada");
+    await expect
+      .poll(() => dialog.getByRole("textbox", { name: /^Messages/ }).inputValue())
+      .toBe("user:ada");
     const first = await saved();
     expect(first.name).toMatch(/^hookyard-.*\.html$/);
     expect(first.bytes.toString()).toContain("Content-Security-Policy");
@@ -183,6 +185,6 @@ describe("a share file", () => {
     await livePage(page).rows.nth(1).waitFor();
     await page.reload();
     await livePage(page).rows.first().waitFor();
-    expect(await page.getByRole("note").count()).toBe(0);
+    await expect.poll(() => page.getByRole("note").count()).toBe(0);
   });
 });

@@ -44,7 +44,7 @@ describe("a signature", () => {
     await page.getByText(hmac(body)).first().waitFor();
     await page.getByText((hmac(body).match(/../g) ?? []).join(" ")).waitFor();
     await page.getByText(`${Buffer.byteLength(body)} bytes, as sent`).waitFor();
-    expect(await page.locator("body").innerText()).not.toContain("s3cret");
+    await expect.poll(() => page.locator("body").innerText()).not.toContain("s3cret");
     await signature.showSecret.click();
     await page.getByText("s3cret", { exact: true }).waitFor();
   });

@@ -89,7 +89,7 @@ test("Esc cancels the opening of a story", async ({ open, inspector }) => {
   await page.getByText("Opening the story").waitFor({ state: "detached" });
   opening.release();
   await expect.poll(() => closing.inputs).toHaveLength(1);
-  expect(await storyPage(page).bar.count()).toBe(0);
+  await expect.poll(() => storyPage(page).bar.count()).toBe(0);
 });
 
 describe("the demo of five minutes", () => {

@@ -178,7 +178,7 @@ describe("the retry timeline", () => {
     // In a field, it is text.
     await livePage(page).filter.focus();
     await page.keyboard.type("0");
-    expect(await livePage(page).filter.inputValue()).toBe("0");
+    await expect.poll(() => livePage(page).filter.inputValue()).toBe("0");
     await details.wholeWindow.waitFor();
   });
 

@@ -46,7 +46,7 @@ describe("a tracking plan", () => {
       .getByRole("list", { name: "Violations of the plan" })
       .getByText('properties.total must be number, but is the string "1"')
       .waitFor();
-    expect(await live.row(/u_2/).count()).toBe(0);
+    await expect.poll(() => live.row(/u_2/).count()).toBe(0);
     expect(await seriousFindings(page)).toEqual([]);
 
     await page.getByRole("link", { name: "The plan" }).click();

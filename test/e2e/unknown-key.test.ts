@@ -25,7 +25,7 @@ describe("an unknown write key", () => {
     await sources.nameFor("wk_nobody").fill("Found");
     await sources.nameFor("wk_nobody").press("Enter");
     await sources.editor("Found").waitFor();
-    expect(await sources.writeKey.inputValue()).toBe("wk_nobody");
+    await expect.poll(() => sources.writeKey.inputValue()).toBe("wk_nobody");
     await frame.viewLink("Live").click();
     const live = livePage(page);
     await live.row(/Order Completed of u_1, from Found/).waitFor();

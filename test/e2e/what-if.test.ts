@@ -55,7 +55,7 @@ describe("what if", () => {
       .difference(/^ledger got it round 5, 200 never one success ends the delivery/)
       .waitFor();
     await whatIf.pane.getByText(/^\S.* earlier, 4 attempts fewer$/).waitFor();
-    expect(await whatIf.changed.textContent()).toContain("{ status: 200 }was 503");
+    await expect.poll(() => whatIf.changed.textContent()).toContain("{ status: 200 }was 503");
     expect(await seriousFindings(page)).toEqual([]);
 
     await whatIf.answer.selectOption("410 Gone");

@@ -15,6 +15,7 @@ import { readExploration, type Exploration } from "../../src/explore/explore-fil
 import { scenarioOf } from "../../src/explore/scenario.ts";
 import { draw } from "../../src/explore/schedule.ts";
 import { runHookyard } from "../scenarios/run-hookyard.ts";
+import { lastingPort } from "../support/free-ports.ts";
 import {
   shops,
   startShop,
@@ -161,9 +162,9 @@ test.concurrent("a lost answer before a real restart is found, and its scenario 
   atEnd,
 }) => {
   const [data, entry] = [join(folder(atEnd), "rows"), "lost answer"];
-  let shop = await startShop(shopOf(entry), { data });
+  const port = await lastingPort();
+  let shop = await startShop(shopOf(entry), { data, port });
   atEnd(() => shop.stop());
-  const port = Number(new URL(shop.url).port);
   const supervisor = createServer(async (_request, response) => {
     await shop.stop();
     shop = await startShop(shopOf(entry), { data, port });

@@ -36,7 +36,18 @@ const findings = findingsIn({
 const program = paths
   .filter((path) => /^src\/(?!renderer\/features\/).*(?<!\.test|\.fixture)\.ts$/.test(path))
   .map((path) => ({ path, text: read(path) }));
+/** What a page shows may still change, so a test asks until it is so. */
+const readOnce = paths
+  .filter((path) => /^test\/e2e\/.*\.test\.ts$/.test(path))
+  .flatMap((path) =>
+    [
+      ...read(path).matchAll(
+        /expect\(\s*await (?:(?!\)\.to)[^;])*?\.(?:textContent|innerText|inputValue|isChecked|isVisible|getAttribute|allTextContents)\([^()]*\),?\s*\)/g,
+      ),
+    ].map(([text]) => `${path}: reads the page once: ${text}: use expect.poll`),
+  );
 const all = [
+  ...readOnce,
   ...findings,
   ...arrowFindings(files, rooms),
   ...codeFindings(program, read("docs/errors.md")),

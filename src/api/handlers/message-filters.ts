@@ -23,6 +23,7 @@ import {
   problemOf,
   timeOf,
   wordsOf,
+  nameTest,
 } from "../../domain/message-filter.ts";
 import { invalid, type Problem } from "../../domain/problem.ts";
 import type { Pipeline } from "../../engine/pipeline.ts";
@@ -103,7 +104,7 @@ function membersOf(
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-const isSame = (name: string, value: string): boolean => name.toLowerCase() === value.toLowerCase();
+const isSame = (name: string, value: string): boolean => nameTest(value)(name);
 const contains = (name: string, value: string): boolean =>
   name.toLowerCase().includes(value.toLowerCase());
 

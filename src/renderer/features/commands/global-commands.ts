@@ -10,6 +10,7 @@ import {
   pauseOrRun,
   setClock,
   stepClock,
+  useClock,
 } from "../../stores/clock.ts";
 import { type Command, useOffer, useOverlay } from "../../stores/commands.ts";
 import { useOnce } from "../../stores/live-data.ts";
@@ -41,12 +42,6 @@ const clockCommands: readonly Command[] = [
     run: () => void advanceToIdle(),
   },
   {
-    id: "clock.cancel",
-    label: "Cancel the advance",
-    icon: "close",
-    run: () => void cancelAdvance(),
-  },
-  {
     id: "clock.pause",
     label: "Pause or resume the clock",
     icon: "pause",
@@ -72,6 +67,13 @@ const clockCommands: readonly Command[] = [
     run: () => void advanceClock(ms),
   })),
 ];
+
+const cancelCommand: Command = {
+  id: "clock.cancel",
+  label: "Cancel the advance",
+  icon: "close",
+  run: () => void cancelAdvance(),
+};
 
 const overlayCommands: readonly Command[] = [
   {
@@ -138,6 +140,7 @@ export function useGlobalCommands(
   places: readonly { view: View; icon: IconName; label: string }[],
 ): void {
   const presets = useOnce("endpoints.presets", {}).answer?.items ?? [];
+  const isAdvancing = (useClock()?.advance ?? null) !== null;
   useOffer(
     "Go to",
     places.map(({ view, icon, label }) => ({
@@ -151,7 +154,7 @@ export function useGlobalCommands(
     })),
     "all",
   );
-  useOffer("Clock", clockCommands, "all");
+  useOffer("Clock", isAdvancing ? [cancelCommand, ...clockCommands] : clockCommands, "all");
   useOffer(
     "Create",
     [

@@ -235,9 +235,9 @@ const createAndOpen = (
 
 /** Creates a test endpoint and opens it. */
 export function createEndpoint(preset: Preset | null): Promise<void> {
-  if (preset === null) return createAndOpen({ name: "endpoint", steps: [] }, { name: "edit" });
-  const { name, steps, after, host } = preset;
-  return createAndOpen({ name, steps, after }, host === undefined ? {} : { host });
+  const { host, name, steps, after } = preset ?? { name: "endpoint", steps: [] };
+  const query = { name: "edit", ...(host === undefined ? {} : { host }) };
+  return createAndOpen({ name, steps, after }, query);
 }
 
 /**

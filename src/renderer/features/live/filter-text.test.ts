@@ -116,10 +116,31 @@ test("only filters on what happens later depend on it", () => {
     expect(matchesLater(parseFilter(text))).toBe(true);
 });
 
+test.each([
+  ["last minute", "last:1m"],
+  ["cart Last Hour -refund", "last:1h cart -refund"],
+  ["last 5 minutes", "last:5m"],
+  ["last 90 s cart", "last:90s cart"],
+  ["last 2h", "last:2h"],
+  ["type:track last day", "type:track last:1d"],
+])("a time in the free text is meant as one: %s", (text, meant) => {
+  expect(meantBy(parseFilter(text))).toEqual(parseFilter(meant));
+});
+
 test("“not” in front of a state in the free text means to leave the state out", () => {
   expect(meantBy(parseFilter("type:track cart Not delivered"))).toEqual(
     parseFilter("type:track -state:delivered cart"),
   );
-  for (const text of ["not", "knot delivered", "not shipped", "delivered not", "-state:delivered"])
+  for (const text of [
+    "not",
+    "knot delivered",
+    "not shipped",
+    "delivered not",
+    "-state:delivered",
+    "last",
+    "at last",
+    "last 5",
+    "last order",
+  ])
     expect(meantBy(parseFilter(text))).toBeNull();
 });

@@ -6,6 +6,7 @@
 import {
   type ChipKey,
   chipKeys,
+  durationOf,
   type Filter,
   type FilterKey,
   formatFilter,
@@ -83,14 +84,21 @@ export function textOf(draft: string, goesOn: GoesOn): string {
     .join(" ");
 }
 
-/** “not delivered” in the free text as what its writer means, or null. */
+/** “not delivered” or “last 5 minutes” in the free text as what its writer means, or null. */
 export function meantBy(filter: Filter): Filter | null {
-  const words = tokensOf(filter.text);
-  for (const [place, { written }] of words.entries()) {
-    const state = words[place + 1]?.written.toLowerCase() ?? "";
-    if (written.toLowerCase() !== "not" || !isState(state)) continue;
-    const rest = words.toSpliced(place, 2).map((word) => word.written);
-    return { ...withValue(filter, "-state", state), text: rest.join(" ") };
+  const words = tokensOf(filter.text).map(({ written }) => written);
+  for (const [place, word] of words.entries()) {
+    const [next = "", unit = ""] = words.slice(place + 1).map((each) => each.toLowerCase());
+    const instead = (key: ChipKey, value: string, count: number): Filter => ({
+      ...withValue(filter, key, value),
+      text: words.toSpliced(place, count).join(" "),
+    });
+    if (word.toLowerCase() === "not" && isState(next)) return instead("-state", next, 2);
+    if (word.toLowerCase() !== "last") continue;
+    if (durationOf(next) !== null) return instead("last", next, 2);
+    if (/^\D/.test(next) && durationOf(`1${next}`) !== null)
+      return instead("last", `1${next.charAt(0)}`, 2);
+    if (durationOf(next + unit) !== null) return instead("last", next + unit.charAt(0), 3);
   }
   return null;
 }

@@ -281,7 +281,7 @@ function Nothing({ filter, onFilter }: { filter: Filter; onFilter: (filter: Filt
         No message matches <code>{formatFilter(filter)}</code>. New matching messages appear here.
       </p>
       {meant === null ? null : (
-        <p>“not” was searched as text. A minus in front of a key leaves out what matches.</p>
+        <p>These words were searched as text. A key has a colon behind it.</p>
       )}
       <div>
         {meant === null ? null : (

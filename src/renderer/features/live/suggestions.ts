@@ -26,7 +26,7 @@ const hints: Record<FilterKey, string> = {
   event: "event, name or group",
   user: "userId or anonymousId",
   state: "delivered, failed, …",
-  status: "503, 5xx, last=503",
+  status: "503, 5xx, >=500, last=503",
   outcome: "success, timeout, …",
   last: "5m, 2h, on the clock",
   type: "identify, track, …",
@@ -92,13 +92,18 @@ export function suggest(word: Word, filter: Filter, seen: readonly SeenValue[]):
 }
 
 const matching = (seen: readonly SeenValue[], part: string): SeenValue[] =>
-  seen.filter(({ value }) => value.toLowerCase().includes(part.toLowerCase()));
+  seen.filter(({ value }) => value.toLowerCase().includes(soughtIn(part)));
+
+/** Of a name with a star, what is looked for: `order` of `order*`. */
+const soughtIn = (part: string): string =>
+  (part.split("*").find((each) => each !== "") ?? "").toLowerCase();
 
 /** Which one Enter takes before the arrows have chosen: -1 for none. */
 export function firstOf({ key, part }: Word, suggestions: readonly Suggestion[]): number {
   const [first] = suggestions;
   if (key === null || first?.kind !== "value") return -1;
-  if (literal.has(keyOf(key)) && part !== "" && first.value !== part) return -1;
+  const isMeantSo = literal.has(keyOf(key)) || part.includes("*");
+  if (isMeantSo && part !== "" && first.value !== part) return -1;
   return 0;
 }
 
@@ -121,7 +126,7 @@ export function choose(
 
 /** What the store is asked for a word; null when nothing of it would help. */
 export function askedFor({ key, part }: Word): Asked | null {
-  if (key !== null) return { key: keyOf(key), text: part };
+  if (key !== null) return { key: keyOf(key), text: soughtIn(part) };
   const text = part.replace(/^-/, "");
   return text.length < 2 ? null : { text };
 }

@@ -7,6 +7,8 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
+const only = (status: number): { from: number; to: number } => ({ from: status, to: status });
+
 export const documented: RetryProfile = {
   name: "documented",
   schedule: { kind: "exponential", firstMs: 10 * second, factor: 2, capMs: 30 * minute },
@@ -18,8 +20,6 @@ export const documented: RetryProfile = {
   retryConnectionErrors: true,
   honourRetryAfter: false,
 };
-
-const only = (status: number): { from: number; to: number } => ({ from: status, to: status });
 
 /**
  * The hosted service does not publish its intervals: only what it retries differs from

@@ -35,6 +35,18 @@ test.for(["docs/ARCHITECTURE.md", "CONTRIBUTING.md"])(
   },
 );
 
+test("each name of the code in the text of CONTRIBUTING.md is in the code", () => {
+  const text = readFileSync(`${src}../CONTRIBUTING.md`, "utf8");
+  const named = [...text.matchAll(/`([A-Za-z]\w*[a-z][A-Z]\w*)`/g)].map(([, name = ""]) => name);
+  expect(named.length).toBeGreaterThan(30);
+  const words = new Set(
+    readdirSync(src, { recursive: true, encoding: "utf8" })
+      .filter((path) => /\.tsx?$/.test(path))
+      .flatMap((path) => readFileSync(src + path, "utf8").match(/\w+/g) ?? []),
+  );
+  expect(named.filter((name) => !words.has(name))).toEqual([]);
+});
+
 test("each folder of the program and of the engine is on the page", () => {
   const foldersIn = (path: string): string[] =>
     readdirSync(src + path, { withFileTypes: true }).flatMap((entry) =>

@@ -60,11 +60,10 @@ export function messageFilterOf(text: string, pipeline: Names): MessageFilter | 
   };
 }
 
-function membersOf(
-  { values }: Filter,
-  sign: "" | "-",
-  { configuration }: Names,
-): NonNullable<MessageFilter["not"]> {
+/** All that a key asks; the free text is the caller's. */
+type Members = Omit<NonNullable<MessageFilter["not"]>, "search">;
+
+function membersOf({ values }: Filter, sign: "" | "-", { configuration }: Names): Members {
   const of = (key: FilterKey): readonly string[] | undefined => values[`${sign}${key}` as ChipKey];
   const named = <Id extends number>(
     key: FilterKey,
@@ -100,7 +99,7 @@ function membersOf(
       destinationIds.parse,
     ),
     webhookId: named<WebhookId>("webhook", webhooks, contains, webhookIds.parse),
-  };
+  } satisfies Record<keyof Members, unknown>;
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 

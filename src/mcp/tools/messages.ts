@@ -3,7 +3,8 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { MessageDetailsAnswer } from "../../contract/messages.ts";
-import { isSettled } from "../../domain/states.ts";
+import { filterKeys, type FilterKey } from "../../domain/message-filter.ts";
+import { isSettled, messageStates, outcomes, planStates } from "../../domain/states.ts";
 import { Answer, facts, plainOr, quoted } from "../answer.ts";
 import { explainMessage, messageLine } from "../message-text.ts";
 import { defineTool, refused, type ToolContext, waitFor } from "../tool.ts";
@@ -132,11 +133,21 @@ const waitForMessages = defineTool({
   },
 });
 
+/** Of keys whose values cannot be guessed. */
+const knownValues: Partial<Record<FilterKey, string>> = {
+  state: messageStates.join(", "),
+  status: "503, 5xx",
+  outcome: outcomes.join(", "),
+  plan: planStates.join(", "),
+};
+const describedKeys = filterKeys
+  .map((key) => (knownValues[key] === undefined ? key : `${key} (${knownValues[key]})`))
+  .join(", ");
+
 const findMessages = defineTool({
   name: "find_messages",
   title: "Find messages",
-  description:
-    'Lists messages, newest first. The filter is a text of keys and words: `state:failed,expired -type:track event:"Order Completed" user:u_1 last:5m refund`. Keys: event, user, state (sending, queued, waiting, failed, expired, cancelled, delivered, filtered, duplicate, rejected), status (503, 5xx), outcome (success, http_error, timeout, connection_error, tls_error), last, type, source, destination, webhook, attempts, reason, batch, since, until. A `-` in front leaves out what matches.',
+  description: `Lists messages, newest first. The filter is a text of keys and words: \`state:failed,expired -type:track event:"Order Completed" user:u_1 last:5m refund\`. Keys: ${describedKeys}. A \`-\` in front leaves out what matches.`,
   effect: "reads",
   schema: z.strictObject({
     filter: z.string().default(""),

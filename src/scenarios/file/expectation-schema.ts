@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { stepActions } from "../../domain/configuration.ts";
 import { highestStatus, lowestStatus } from "../../domain/http-status.ts";
 import { deliveryStates, messageStates, outcomes } from "../../domain/states.ts";
 import {
@@ -14,7 +15,7 @@ import {
   expectedValue,
 } from "./matcher.ts";
 import { members } from "./members.ts";
-import { messageTypeName, name, oneOf, text, whole } from "./setup-schema.ts";
+import { anyOf, messageTypeName, name, oneOf, text, whole } from "./setup-schema.ts";
 
 function oneOrSeveral<Value extends z.ZodType>(value: Value) {
   return z.union([value, z.array(value).min(1, "a list that is not empty")]);
@@ -29,6 +30,10 @@ const messageChoice = {
   userId: oneOrSeveral(text).optional().describe("A userId or an anonymousId."),
   messageId: oneOrSeveral(text).optional(),
 };
+/** Of the others, the status says what the endpoint did. */
+const faultActions = stepActions.filter(
+  (action) => action !== "answer" && action !== "redirect" && action !== "forward",
+);
 const messageState = oneOf(messageStates);
 const deliveryState = oneOf(deliveryStates);
 
@@ -190,15 +195,9 @@ const requestsClaim = noCountWithNever(
     ...recordedParts,
     ...signed,
     answered: z
-      .union(
-        [
-          whole(lowestStatus, highestStatus),
-          oneOf(["hang", "reset", "close", "truncate", "drip", "garbage"]),
-        ],
-        {
-          error: "a status, or hang, reset, close, truncate, drip or garbage",
-        },
-      )
+      .union([whole(lowestStatus, highestStatus), oneOf(faultActions)], {
+        error: `a status, or ${anyOf(faultActions)}`,
+      })
       .optional()
       .describe("What the endpoint did with it."),
   }),

@@ -136,7 +136,7 @@ const waitForMessages = defineTool({
 /** Of keys whose values cannot be guessed. */
 const knownValues: Partial<Record<FilterKey, string>> = {
   state: messageStates.join(", "),
-  status: "503, 5xx",
+  status: "503, 5xx, >=500",
   outcome: outcomes.join(", "),
   plan: planStates.join(", "),
 };

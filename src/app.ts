@@ -83,7 +83,8 @@ export function createApp(options: AppOptions): App {
   const { version } = options;
   const parts = createParts(options);
   const { core, ports, delivery, observed, testEvents } = parts;
-  const pipeline = pipelineOf(parts);
+  const ending = new AbortController();
+  const pipeline = pipelineOf(parts, ending.signal);
   const runs = createRuns(core, options, (name, input, caller) => api.call(name, input, caller));
   const checks = createChecks({
     trust: delivery.trust,
@@ -114,6 +115,7 @@ export function createApp(options: AppOptions): App {
     async stop() {
       const { clients, ingest, refused, endpoints, upkeep } = ports;
       const { computations, deletions, follower } = parts.people;
+      ending.abort();
       core.clock.endAdvances();
       upkeep.stop();
       parts.workspaces.stop();
@@ -162,7 +164,7 @@ function createParts(options: AppOptions) {
 
 type Parts = ReturnType<typeof createParts>;
 
-function pipelineOf(parts: Parts): Pipeline {
+function pipelineOf(parts: Parts, ending: AbortSignal): Pipeline {
   const { core, delivery, ports, people, workspaces, observed, faults, testEvents } = parts;
   const { store, clock, configuration, changes } = core;
   const { follower, profiles, computations, deletions } = people;
@@ -188,7 +190,7 @@ function pipelineOf(parts: Parts): Pipeline {
     flow: observed.flow,
     peakRequests: () => ingest.peakRequests,
     changes,
-    settle: createSettle({ ...core, ...delivery }),
+    settle: createSettle({ ...core, ...delivery, ending }),
     trouble: () => store.trouble() ?? clock.trouble,
     deliveryTrouble: () => delivery.thread?.trouble ?? null,
     rates: observed.metrics.rates,

@@ -71,7 +71,9 @@ describe("whoever waits until all is settled", () => {
     onTestFinished(() => feed.stop());
     const state = { hasQueued: false };
     const listeners = new Set<unknown>();
+    const ending = new AbortController();
     const settle = createSettle({
+      ending: ending.signal,
       activity,
       clock: { ...createSteppedClock(), isRunning: () => isRunning },
       store: { countByState: () => ({ queued: state.hasQueued ? 2 : 0, sending: 1 }) as never },
@@ -88,7 +90,7 @@ describe("whoever waits until all is settled", () => {
         },
       },
     });
-    return { activity, feed, state, listeners, settle };
+    return { activity, feed, state, listeners, settle, ending };
   }
 
   /** Whether it is over, a few turns later. */
@@ -128,6 +130,20 @@ describe("whoever waits until all is settled", () => {
       expect(await isOver(settled)).toBe(false);
       vi.advanceTimersByTime(1);
       expect(await settled).toEqual({ settled: false, queued: 2, sending: 1 });
+      expect([listeners.size, vi.getTimerCount()]).toEqual([0, 0]);
+    }
+  });
+
+  test("hears at once that Hookyard stops, whatever it waits for, and also when it asks later", async () => {
+    for (const isBusy of [true, false]) {
+      const { activity, state, listeners, settle, ending } = startSettle();
+      if (isBusy) activity.begin();
+      state.hasQueued = true;
+      const settled = settle(5000);
+      expect(await isOver(settled)).toBe(false);
+      ending.abort();
+      const left = { settled: false, queued: 2, sending: 1 };
+      expect([await settled, await settle(5000)]).toEqual([left, left]);
       expect([listeners.size, vi.getTimerCount()]).toEqual([0, 0]);
     }
   });

@@ -22,6 +22,8 @@ type SettleOptions = {
   store: Pick<DeliveryStore, "countByState">;
   scheduler: { hasQueued(): boolean };
   changes: ChangeFeed;
+  /** Hookyard stops: nobody waits any longer. */
+  ending: AbortSignal;
 };
 
 /** With two hundred destinations, each of them takes a millisecond. */
@@ -32,18 +34,25 @@ const callersPerTurn = 20;
  * end, and is not waited for; what is queued behind it moves only when somebody moves the clock,
  * and is waited for up to the timeout.
  */
-export function createSettle({ activity, clock, store, scheduler, changes }: SettleOptions) {
+export function createSettle({
+  activity,
+  clock,
+  store,
+  scheduler,
+  changes,
+  ending,
+}: SettleOptions) {
   const turn = createTurnBudget(callersPerTurn);
   return async (
     timeoutMs: number,
   ): Promise<{ settled: boolean; queued: number; sending: number }> => {
-    const { signal, abort } = limited(timeoutMs);
+    const { signal, abort } = limited(timeoutMs, ending);
     // On a fast clock the next retry may be due a moment later.
     let settled = false;
     try {
       for (;;) {
         await activity.whenQuiet({ includeHeld: clock.isRunning(), signal });
-        await turn(1);
+        if (!signal.aborted) await turn(1);
         const isQuiet = activity.isQuiet(clock.isRunning());
         settled = isQuiet && !scheduler.hasQueued();
         if (settled || signal.aborted) break;
@@ -58,16 +67,20 @@ export function createSettle({ activity, clock, store, scheduler, changes }: Set
   };
 }
 
-function limited(timeoutMs: number): { signal: AbortSignal; abort: () => void } {
+function limited(
+  timeoutMs: number,
+  ending: AbortSignal,
+): { signal: AbortSignal; abort: () => void } {
   const controller = new AbortController();
-  const timer = startTimer(timeoutMs, () => controller.abort());
-  return {
-    signal: controller.signal,
-    abort() {
-      timer.cancel();
-      controller.abort();
-    },
+  const abort = (): void => {
+    timer.cancel();
+    ending.removeEventListener("abort", abort);
+    controller.abort();
   };
+  const timer = startTimer(timeoutMs, abort);
+  ending.addEventListener("abort", abort);
+  if (ending.aborted) abort();
+  return { signal: controller.signal, abort };
 }
 
 function nextChange(changes: ChangeFeed, signal: AbortSignal): Promise<void> {

@@ -130,6 +130,17 @@ describe("a call over HTTP", () => {
     },
   );
 
+  test("of more values than any call accepts is refused before it is parsed", async () => {
+    const bodyOf = (lists: number): string => `{"name":["\\",[{",${"[ ], ".repeat(lists)}{}]}`;
+    const refused = await control.send("POST", "/api/sources", { body: bodyOf(600_000) });
+    expect([refused.status, refused.json()]).toEqual([
+      400,
+      { code: "invalid", message: expect.stringContaining("more than the 600000 values allowed") },
+    ]);
+    const accepted = await control.send("POST", "/api/sources", { body: bodyOf(599_996) });
+    expect(accepted.status).toBe(200);
+  });
+
   test("of 8 MiB is accepted", async () => {
     const [before, after] = ['{"name":"', '"}'];
     const body = before + "x".repeat(8 * 1024 * 1024 - before.length - after.length) + after;

@@ -48,12 +48,16 @@ export const embeddedShareId = "hookyard-share";
 
 /** A compressed file can claim to be far larger than it is. */
 export const maxShareBytes = 400_000_000;
+/** More would not be a file that somebody opens in a second. */
+export const maxSharedMessages = 10_000;
 
-export const tooLarge = problem(
-  400,
-  "share_too_large",
-  "This share file holds more than 400 MB, and no Hookyard writes one like that. It is not opened.",
-);
+const larger = (than: string): Problem =>
+  problem(
+    400,
+    "share_too_large",
+    `This share file holds more than ${than}, and no Hookyard writes one like that. It is not opened.`,
+  );
+export const tooLarge = larger("400 MB");
 
 export const damaged = (why: string): Problem =>
   problem(
@@ -70,7 +74,8 @@ const foreign = problem(
 
 /** Reads the lines of a share file; the details of a message only when it is opened. */
 export function readShare(text: string): Recorded | Problem {
-  const [first = "", second = "", ...rest] = text.split("\n");
+  // A file of empty lines has more of them than an array may have elements.
+  const [first = "", second = "", ...rest] = text.split("\n", 2 + 2 * maxSharedMessages);
   const head = shareHead.safeParse(parsed(first));
   if (!head.success) {
     const newer = z.object({ hookyard: z.literal("share"), format: z.int() });
@@ -93,14 +98,17 @@ export function readShare(text: string): Recorded | Problem {
     if (why !== null) return damaged(`what it says of ${name} is wrong: ${why}`);
   }
   const { messages } = head.data;
+  if (messages > maxSharedMessages) return larger("10,000 messages");
   if (rest.length < 2 * messages)
     return damaged(`it ends before message ${Math.floor(rest.length / 2) + 1}`);
   const rows: MessageSummaryAnswer[] = [];
   const lineOf = new Map<string, number>();
   for (let place = 0; place < messages; place += 1) {
     const row = parsed(rest[2 * place] ?? "") as MessageSummaryAnswer | undefined;
-    if (typeof row?.id !== "string" || !Array.isArray(row.marks))
+    if (typeof row?.id !== "string" || !isMarks(row.marks))
       return damaged(`message ${place + 1} is not JSON`);
+    // The id is the cursor behind a row.
+    if (lineOf.has(row.id)) return damaged(`message ${place + 1} is there twice`);
     rows.push(row);
     lineOf.set(row.id, 2 * place + 1);
   }
@@ -131,6 +139,9 @@ export function readShare(text: string): Recorded | Problem {
     },
   };
 }
+
+const isMarks = (marks: unknown): boolean =>
+  Array.isArray(marks) && marks.every((mark) => typeof mark === "object" && mark !== null);
 
 /** Why an answer cannot be one. Whoever made the file by hand may have written anything. */
 function wrong(schema: z.ZodType, answer: unknown): string | null {
@@ -193,8 +204,9 @@ function testOf(
   }
   const not = key.startsWith("-");
   const name = not ? key.slice(1) : key;
-  const same = (value: string | null): boolean =>
-    value !== null && values.some((each) => each.toLowerCase() === value.toLowerCase());
+  const same = (value: unknown): boolean =>
+    typeof value === "string" &&
+    values.some((each) => each.toLowerCase() === value.toLowerCase());
   const holds = (row: MessageSummaryAnswer): boolean => {
     if (name === "state") return same(row.state);
     if (name === "type") return same(row.type);
@@ -205,7 +217,11 @@ function testOf(
     if (name === "attempts") return same(String(row.attempts));
     if (name === "status")
       return row.marks.some(({ status }) =>
-        values.some((each) => new RegExp(`^${each.replace(/x/gi, "\\d")}$`).test(String(status))),
+        values.some(
+          (each) =>
+            /^[\dx]+$/i.test(each) &&
+            new RegExp(`^${each.replace(/x/gi, "\\d")}$`).test(String(status)),
+        ),
       );
     if (name === "outcome") return row.marks.some(({ outcome }) => same(outcome));
     return values.some((each) => detailsOf(row.id).includes(each));

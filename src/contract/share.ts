@@ -105,7 +105,7 @@ export function readShare(text: string): Recorded | Problem {
   const lineOf = new Map<string, number>();
   for (let place = 0; place < messages; place += 1) {
     const row = parsed(rest[2 * place] ?? "") as MessageSummaryAnswer | undefined;
-    if (typeof row?.id !== "string" || !isMarks(row.marks))
+    if (typeof row?.id !== "string" || !Array.isArray(row.marks))
       return damaged(`message ${place + 1} is not JSON`);
     // The id is the cursor behind a row.
     if (lineOf.has(row.id)) return damaged(`message ${place + 1} is there twice`);
@@ -139,9 +139,6 @@ export function readShare(text: string): Recorded | Problem {
     },
   };
 }
-
-const isMarks = (marks: unknown): boolean =>
-  Array.isArray(marks) && marks.every((mark) => typeof mark === "object" && mark !== null);
 
 /** Why an answer cannot be one. Whoever made the file by hand may have written anything. */
 function wrong(schema: z.ZodType, answer: unknown): string | null {
@@ -192,6 +189,12 @@ function listed(
 
 type Token = ReturnType<typeof tokensOf>[number];
 
+type Marks = MessageSummaryAnswer["marks"];
+
+/** Rows are checked when they are listed, and compared before that. */
+const marksOf = ({ marks }: { marks: readonly (Marks[number] | null)[] }): Marks =>
+  marks.filter((mark) => mark !== null);
+
 /** Keys of a row are compared; everything else is looked for in the recorded text. */
 function testOf(
   { key, values, text }: Token,
@@ -216,14 +219,14 @@ function testOf(
     if (name === "source") return same(row.sourceId);
     if (name === "attempts") return same(String(row.attempts));
     if (name === "status")
-      return row.marks.some(({ status }) =>
+      return marksOf(row).some(({ status }) =>
         values.some(
           (each) =>
             /^[\dx]+$/i.test(each) &&
             new RegExp(`^${each.replace(/x/gi, "\\d")}$`).test(String(status)),
         ),
       );
-    if (name === "outcome") return row.marks.some(({ outcome }) => same(outcome));
+    if (name === "outcome") return marksOf(row).some(({ outcome }) => same(outcome));
     return values.some((each) => detailsOf(row.id).includes(each));
   };
   return (row) => holds(row) !== not;

@@ -130,15 +130,33 @@ describe("a call over HTTP", () => {
     },
   );
 
-  test("of more values than any call accepts is refused before it is parsed", async () => {
+  test("of more values than the call accepts is refused before it is parsed", async () => {
     const bodyOf = (lists: number): string => `{"name":["\\",[{",${"[ ], ".repeat(lists)}{}]}`;
-    const refused = await control.send("POST", "/api/sources", { body: bodyOf(600_000) });
+    const refused = await control.send("POST", "/api/sources", { body: bodyOf(240_000) });
     expect([refused.status, refused.json()]).toEqual([
       400,
-      { code: "invalid", message: expect.stringContaining("more than the 600000 values allowed") },
+      { code: "invalid", message: expect.stringContaining("more than the 240000 values allowed") },
     ]);
-    const accepted = await control.send("POST", "/api/sources", { body: bodyOf(599_996) });
+    const accepted = await control.send("POST", "/api/sources", { body: bodyOf(239_996) });
     expect(accepted.status).toBe(200);
+  });
+
+  test("with many or long unknown members is answered in a short sentence", async () => {
+    const refusedFor = async (names: string[]) => {
+      const body = JSON.stringify(Object.fromEntries(names.map((name) => [name, 1])));
+      const { status, json } = await control.send("POST", "/api/destinations", { body });
+      return [status, json()];
+    };
+    const names = Array.from({ length: 900 }, (_, n) => `${n}`.padStart(5000, "n"));
+    const [status, answer] = await refusedFor(names);
+    expect(status).toBe(400);
+    expect(answer).toMatchObject({ message: expect.stringContaining("… and 880 others. It is") });
+    expect(JSON.stringify(answer).length).toBeLessThan(10_000);
+    const many = Array.from({ length: 2000 }, (_, n) => `n${n}`);
+    expect(await refusedFor(many)).toMatchObject([
+      400,
+      { message: "The body has more than 1000 members, and no call has that many." },
+    ]);
   });
 
   test("of 8 MiB is accepted", async () => {

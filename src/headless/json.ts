@@ -68,18 +68,19 @@ const maxDiscardedBytes = 64 * 1024 * 1024;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** The JSON object in a request's body, `{}` for an empty one; null when the client went away. */
-export async function readJsonObject(request: IncomingMessage): Promise<object | Problem | null> {
-  const read = await readJson(request);
+export async function readJsonObject(
+  request: IncomingMessage,
+  maxValues: number,
+): Promise<object | Problem | null> {
+  const read = await readJson(request, { maxValues });
   if (read === null || isProblem(read)) return read;
   return typeof read.value === "object" && read.value !== null && !Array.isArray(read.value)
     ? read.value
     : invalid("The body must be a JSON object.");
 }
 
-/** As many as the call that accepts the most. Parsing takes far longer than counting. */
-const maxValues = 600_000;
-
-function hasMoreValues(json: Uint8Array): boolean {
+/** Parsing takes far longer than counting. */
+function hasMoreValues(json: Uint8Array, most: number): boolean {
   let count = 0;
   let isText = false;
   let before = 0;
@@ -96,7 +97,7 @@ function hasMoreValues(json: Uint8Array): boolean {
     if (isOpening || byte === 0x2c) count += 1;
     // What is empty has no first value.
     else if (isClosing && (before === 0x5b || before === 0x7b)) count -= 1;
-    if (count > maxValues) return true;
+    if (count > most) return true;
     isText = byte === quote;
     before = byte;
   }
@@ -108,7 +109,7 @@ const backslash = 0x5c;
 /** Any JSON in a request's body, `{}` for an empty one; null when the client went away. */
 export async function readJson(
   request: IncomingMessage,
-  maxBytes = maxBodyBytes,
+  { maxValues, maxBytes = maxBodyBytes }: { maxValues: number; maxBytes?: number },
 ): Promise<{ value: unknown } | Problem | null> {
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity")
@@ -122,7 +123,7 @@ export async function readJson(
   if (bytes === "too large")
     return problem(413, "too_large", `The body is larger than ${maxBytes / 1024 / 1024} MiB.`);
   if (bytes.length === 0) return { value: {} };
-  if (hasMoreValues(bytes))
+  if (hasMoreValues(bytes, maxValues))
     return invalid(
       `The body has more than the ${maxValues} values allowed. Divide it among several calls.`,
     );

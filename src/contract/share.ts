@@ -208,8 +208,7 @@ function testOf(
   const not = key.startsWith("-");
   const name = not ? key.slice(1) : key;
   const same = (value: unknown): boolean =>
-    typeof value === "string" &&
-    values.some((each) => each.toLowerCase() === value.toLowerCase());
+    typeof value === "string" && values.some((each) => each.toLowerCase() === value.toLowerCase());
   const holds = (row: MessageSummaryAnswer): boolean => {
     if (name === "state") return same(row.state);
     if (name === "type") return same(row.type);

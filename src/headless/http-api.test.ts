@@ -141,19 +141,11 @@ describe("a call over HTTP", () => {
     expect(accepted.status).toBe(200);
   });
 
-  test("with many or long unknown members is answered in a short sentence", async () => {
-    const refusedFor = async (names: string[]) => {
-      const body = JSON.stringify(Object.fromEntries(names.map((name) => [name, 1])));
-      const { status, json } = await control.send("POST", "/api/destinations", { body });
-      return [status, json()];
-    };
-    const names = Array.from({ length: 900 }, (_, n) => `${n}`.padStart(5000, "n"));
-    const [status, answer] = await refusedFor(names);
-    expect(status).toBe(400);
-    expect(answer).toMatchObject({ message: expect.stringContaining("… and 880 others. It is") });
-    expect(JSON.stringify(answer).length).toBeLessThan(10_000);
-    const many = Array.from({ length: 2000 }, (_, n) => `n${n}`);
-    expect(await refusedFor(many)).toMatchObject([
+  test("with more members than any call has is refused", async () => {
+    const names = Array.from({ length: 2000 }, (_, n) => [`n${n}`, 1]);
+    const body = JSON.stringify(Object.fromEntries(names));
+    const refused = await control.send("POST", "/api/destinations", { body });
+    expect([refused.status, refused.json()]).toMatchObject([
       400,
       { message: "The body has more than 1000 members, and no call has that many." },
     ]);

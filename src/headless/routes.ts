@@ -48,9 +48,9 @@ export function matchPath(path: string): Map<Method, Match> | Problem {
   return found;
 }
 
-/** One flat object, as the API takes it. A member in the wrong place is refused, not moved. */
 const maxMembers = 1000;
 
+/** One flat object, as the API takes it. A member in the wrong place is refused, not moved. */
 export function inputOf(
   { call, params }: Match,
   query: URLSearchParams,

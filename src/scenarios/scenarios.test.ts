@@ -171,8 +171,7 @@ describe("the control API's scenarios", () => {
     );
     const text = `name: Named\ndescription: ${"N".repeat(5000)}\nsteps:\n${steps.join("\n")}`;
     const runs = [];
-    for (let seed = 1; seed <= 4; seed += 1)
-      runs.push(await call("scenarios.run", { text, seed }));
+    for (let seed = 1; seed <= 4; seed += 1) runs.push(await call("scenarios.run", { text, seed }));
     const { items } = await call("scenarioRuns.list", {});
     expect(Buffer.byteLength(JSON.stringify({ items }))).toBeLessThan(1_000_000);
     expect(items.map(({ report }) => report.steps.length + (report.stepsLeftOut ?? 0))).toEqual(

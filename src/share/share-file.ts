@@ -89,7 +89,8 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
       if (lines.length === 2 * maxSharedMessages || length > maxShareBytes / 4) break;
       lines.push(...both);
       if (lines.length % (2 * perTurn) !== 0) continue;
-      const goesOn = options.onProgress?.(lines.length / 2, Math.min(total, maxSharedMessages)) ?? true;
+      const goesOn =
+        options.onProgress?.(lines.length / 2, Math.min(total, maxSharedMessages)) ?? true;
       if (!goesOn) return cancelled;
       await nextTurn();
     }

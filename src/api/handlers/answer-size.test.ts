@@ -61,7 +61,9 @@ describe("a message's deliveries", () => {
       const made = attempt(n + 1, 0, 10);
       return { ...made, request: { ...made.request, body: payload } };
     });
-    expect(withinRoom([{ payload, attempts, transitions: [] }], room)[0]?.attempts).toHaveLength(100);
+    expect(withinRoom([{ payload, attempts, transitions: [] }], room)[0]?.attempts).toHaveLength(
+      100,
+    );
     expect(read).toBe(times);
   });
 

@@ -195,3 +195,35 @@ test("answers about audiences stay below 1 MB, however long their lists and thei
   expect(values).toMatchObject({ count: 100 });
   expect(values.sample.length).toBeGreaterThan(50);
 });
+
+test("an audience finds no room at destinations whose list is full of connections", async ({
+  start,
+}) => {
+  const app = await start.app();
+  const source = await app.source();
+  const webhooks = [{ url: `http://127.0.0.1:9/${"x".repeat(3000)}` }];
+  const made: string[] = [];
+  for (let number = 0; number < 265; number += 1) {
+    const draft = { name: `D${number}`, sourceIds: [source.id], webhooks };
+    made.push((await app.call("destinations.create", draft)).id);
+  }
+  const sizeOf = async () => JSON.stringify(await app.call("destinations.list", {})).length;
+  let refused = 0;
+  for (let number = 0; number < 10; number += 1) {
+    const draft = { name: `A${number}`, members: ["u"], destinationIds: made };
+    const answer = await app.call("audiences.create", draft).catch((error: Error) => error.message);
+    if (typeof answer === "string" && answer.includes("all destinations together")) refused += 1;
+  }
+  expect(refused).toBeGreaterThan(0);
+  const { items } = await app.call("audiences.list", {});
+  const free = await app.call("audiences.create", {
+    name: "Free",
+    members: [],
+    destinationIds: [],
+  });
+  expect(items.length).toBeGreaterThan(0);
+  expect(
+    await app.refused("audiences.update", { id: free.id, destinationIds: made }),
+  ).toMatchObject({ status: 409 });
+  expect(await sizeOf()).toBeLessThan(910_000);
+});

@@ -4,7 +4,11 @@
  * what was recorded, and once with that one answer changed. Nothing is sent to its webhooks.
  */
 
-import { deliveryDetails, type AttemptAnswer, type DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
+import {
+  deliveryDetails,
+  type AttemptAnswer,
+  type DeliveryDetailsAnswer,
+} from "../../contract/deliveries.ts";
 import type { AnswerOf, InputOf } from "../../contract/contract.ts";
 import type { WhatIfDifference } from "../../contract/scenarios.ts";
 import { conflict, isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";

@@ -108,7 +108,7 @@ export function readShare(text: string): Recorded | Problem {
     if (typeof row?.id !== "string" || !Array.isArray(row.marks))
       return damaged(`message ${place + 1} is not JSON`);
     // The id is the cursor behind a row.
-    if (lineOf.has(row.id)) return damaged(`message ${place + 1} is there twice`);
+    if (lineOf.has(row.id)) return damaged(`message ${place + 1} appears twice`);
     rows.push(row);
     lineOf.set(row.id, 2 * place + 1);
   }

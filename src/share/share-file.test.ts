@@ -422,7 +422,7 @@ describe("a share file", () => {
       [[head.replace('"messages":1', '"messages":9999'), answers, row, details], "it ends before"],
       [
         [head.replace('"messages":1', '"messages":2'), answers, row, details, row, details],
-        "message 2 is there twice",
+        "message 2 appears twice",
       ],
     ] as const)
       expect(stranger([...lines]), why).toMatchObject({

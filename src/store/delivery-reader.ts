@@ -24,7 +24,7 @@ import type { Db } from "./transactions.ts";
 
 /** More of one message, or of one delivery, no answer shows. */
 const maxAttempts = 1000;
-/** Each retry by hand adds some. */
+/** Each manual retry adds some. */
 const maxTransitions = 2000;
 
 /** Of bodies that came back, twice what an answer has room for: the newest. */

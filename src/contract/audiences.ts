@@ -56,6 +56,12 @@ const audienceAnswer = z
     key: z.string().describe("The name in snake case: the trait that receivers get."),
     rule: rule.nullable(),
     members: members.nullable(),
+    membersLeftOut: z
+      .int()
+      .optional()
+      .describe(
+        "How many `members` there are, where `members` is null because the answer would be larger than 1 MB. `GET /api/configuration` has them.",
+      ),
     sync,
     destinationIds: z.array(idOf(destinationIds)),
     sourceId: idOf(sourceIds).describe(

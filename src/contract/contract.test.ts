@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import type { Problem } from "../domain/problem.ts";
 import type { Call } from "./call.ts";
 import { changeAreas, checkInput } from "./call.ts";
 import { callNamed, calls } from "./contract.ts";
@@ -152,6 +153,14 @@ describe("checking an input", () => {
       code: "invalid",
       message: expect.stringContaining(sentence),
     });
+  });
+
+  test("names some of many unknown members, and the beginnings of long ones", () => {
+    const names = Array.from({ length: 900 }, (_, n) => `${n}`.padEnd(5000, "n"));
+    const input = Object.fromEntries(names.map((name) => [name, 1]));
+    const { message } = checkInput(calls["destinations.create"] as Call, input) as Problem;
+    expect(message).toContain("… and 880 others. It is not part of this call");
+    expect(message.length).toBeLessThan(10_000);
   });
 
   test("refuses more values than can be checked in a moment, before it looks at them, and takes the longest list", () => {

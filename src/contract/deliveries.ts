@@ -143,14 +143,16 @@ export const deliveryDetails = z
       .describe(
         "Of a delivery that a mapping made: the bytes that its signature covers, of a batch those of its first element; null when there is nothing to sign.",
       ),
-    transitions: z.array(
-      z.object({
-        at: time,
-        state: deliveryState,
-        reason: z.string(),
-        nextAttemptAt: time.nullable(),
-      }),
-    ),
+    transitions: z
+      .array(
+        z.object({
+          at: time,
+          state: deliveryState,
+          reason: z.string(),
+          nextAttemptAt: time.nullable(),
+        }),
+      )
+      .describe("At most the newest 2,000, fewer where there are many deliveries."),
     attempts: z
       .array(attempt)
       .describe("At most the newest 1,000, fewer where there are many deliveries."),

@@ -14,6 +14,10 @@ const kinds: Record<string, readonly string[]> = {
   record: ["an object"],
 };
 
+/** Whoever writes an input chooses its names. */
+const maxNames = 20;
+const maxNameLength = 200;
+
 /** With these, what zod finds has all that a sentence is made of. */
 export const reporting: z.core.ParseContext<Issue> = {
   reportInput: true,
@@ -41,7 +45,9 @@ function sentence(issue: Issue, above: readonly PropertyKey[]): string {
   const name = nameOf(path);
   switch (issue.code) {
     case "unrecognized_keys": {
-      const unknown = issue.keys.map((key) => nameOf([...path, key])).join(", ");
+      const shown = issue.keys.slice(0, maxNames).map((key) => nameOf([...path, key]));
+      const others = issue.keys.length - shown.length;
+      const unknown = `${shown.join(", ")}${others === 0 ? "" : ` and ${others} others`}`;
       const known = issue.message === "" ? "nothing" : issue.message;
       return `Unknown member ${unknown}. It is not part of this call; check its spelling. Known members: ${known}.`;
     }
@@ -119,11 +125,12 @@ function items(count: number | bigint): string {
 /** `webhooks[0].url`, as it is written in code. */
 function nameOf(path: readonly PropertyKey[]): string {
   if (path.length === 0) return "The body";
-  return path
+  const name = path
     .map((key, index) =>
       typeof key === "number" ? `[${key}]` : index === 0 ? String(key) : `.${String(key)}`,
     )
     .join("");
+  return name.length > maxNameLength ? `${name.slice(0, maxNameLength)}…` : name;
 }
 
 function anyOf(values: readonly string[]): string {

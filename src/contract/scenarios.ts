@@ -92,6 +92,10 @@ export const scenarioReport = z
     startedAt: timeText,
     endedAt: timeText,
     steps: z.array(scenarioStep),
+    stepsLeftOut: z
+      .int()
+      .optional()
+      .describe("How many further steps an answer of the control API has no room for."),
     problems: z.array(scenarioProblem).describe("Why the file is unusable."),
   })
   .meta({ id: "ScenarioReport" });

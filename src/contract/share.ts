@@ -48,12 +48,16 @@ export const embeddedShareId = "hookyard-share";
 
 /** A compressed file can claim to be far larger than it is. */
 export const maxShareBytes = 400_000_000;
+/** More would not be a file that somebody opens in a second. */
+export const maxSharedMessages = 10_000;
 
-export const tooLarge = problem(
-  400,
-  "share_too_large",
-  "This share file holds more than 400 MB, and no Hookyard writes one like that. It is not opened.",
-);
+const larger = (than: string): Problem =>
+  problem(
+    400,
+    "share_too_large",
+    `This share file holds more than ${than}, and no Hookyard writes one like that. It is not opened.`,
+  );
+export const tooLarge = larger("400 MB");
 
 export const damaged = (why: string): Problem =>
   problem(
@@ -70,7 +74,8 @@ const foreign = problem(
 
 /** Reads the lines of a share file; the details of a message only when it is opened. */
 export function readShare(text: string): Recorded | Problem {
-  const [first = "", second = "", ...rest] = text.split("\n");
+  // A file of empty lines has more of them than an array may have elements.
+  const [first = "", second = "", ...rest] = text.split("\n", 2 + 2 * maxSharedMessages);
   const head = shareHead.safeParse(parsed(first));
   if (!head.success) {
     const newer = z.object({ hookyard: z.literal("share"), format: z.int() });
@@ -93,6 +98,7 @@ export function readShare(text: string): Recorded | Problem {
     if (why !== null) return damaged(`what it says of ${name} is wrong: ${why}`);
   }
   const { messages } = head.data;
+  if (messages > maxSharedMessages) return larger("10,000 messages");
   if (rest.length < 2 * messages)
     return damaged(`it ends before message ${Math.floor(rest.length / 2) + 1}`);
   const rows: MessageSummaryAnswer[] = [];
@@ -101,6 +107,8 @@ export function readShare(text: string): Recorded | Problem {
     const row = parsed(rest[2 * place] ?? "") as MessageSummaryAnswer | undefined;
     if (typeof row?.id !== "string" || !Array.isArray(row.marks))
       return damaged(`message ${place + 1} is not JSON`);
+    // The id is the cursor behind a row.
+    if (lineOf.has(row.id)) return damaged(`message ${place + 1} appears twice`);
     rows.push(row);
     lineOf.set(row.id, 2 * place + 1);
   }
@@ -181,6 +189,12 @@ function listed(
 
 type Token = ReturnType<typeof tokensOf>[number];
 
+type Marks = MessageSummaryAnswer["marks"];
+
+/** Rows are checked when they are listed, and compared before that. */
+const marksOf = ({ marks }: { marks: readonly (Marks[number] | null)[] }): Marks =>
+  marks.filter((mark) => mark !== null);
+
 /** Keys of a row are compared; everything else is looked for in the recorded text. */
 function testOf(
   { key, values, text }: Token,
@@ -193,8 +207,8 @@ function testOf(
   }
   const not = key.startsWith("-");
   const name = not ? key.slice(1) : key;
-  const same = (value: string | null): boolean =>
-    value !== null && values.some((each) => each.toLowerCase() === value.toLowerCase());
+  const same = (value: unknown): boolean =>
+    typeof value === "string" && values.some((each) => each.toLowerCase() === value.toLowerCase());
   const holds = (row: MessageSummaryAnswer): boolean => {
     if (name === "state") return same(row.state);
     if (name === "type") return same(row.type);
@@ -204,10 +218,14 @@ function testOf(
     if (name === "source") return same(row.sourceId);
     if (name === "attempts") return same(String(row.attempts));
     if (name === "status")
-      return row.marks.some(({ status }) =>
-        values.some((each) => new RegExp(`^${each.replace(/x/gi, "\\d")}$`).test(String(status))),
+      return marksOf(row).some(({ status }) =>
+        values.some(
+          (each) =>
+            /^[\dx]+$/i.test(each) &&
+            new RegExp(`^${each.replace(/x/gi, "\\d")}$`).test(String(status)),
+        ),
       );
-    if (name === "outcome") return row.marks.some(({ outcome }) => same(outcome));
+    if (name === "outcome") return marksOf(row).some(({ outcome }) => same(outcome));
     return values.some((each) => detailsOf(row.id).includes(each));
   };
   return (row) => holds(row) !== not;

@@ -129,6 +129,9 @@ const sourceAnswer = z
   .meta({ id: "Source" });
 export type SourceAnswer = z.input<typeof sourceAnswer>;
 
+/** A tracking plan may have as many as fit in a megabyte. */
+const valuesWithPlan = 240_000;
+
 export const sourceDraft = z
   .strictObject({
     name: z.string(),
@@ -156,6 +159,7 @@ export const sourceCalls = [
     path: "/api/sources",
     summary: "Creates a source.",
     body: sourceDraft,
+    maxValues: valuesWithPlan,
     answer: sourceAnswer,
     status: 201,
   }),
@@ -186,6 +190,7 @@ export const sourceCalls = [
     summary: "Changes the given members.",
     params: byId(id),
     body: sourceDraft.partial(),
+    maxValues: valuesWithPlan,
     answer: sourceAnswer,
   }),
   defineCall({

@@ -22,7 +22,7 @@ import {
 } from "../domain/ids.ts";
 import { conflict, invalid, notFound, isProblem, type Problem } from "../domain/problem.ts";
 import { ConfigurationMemory, defined } from "./configuration-memory.ts";
-import { roomFor } from "./list-room.ts";
+import { roomFor, roomForDestination } from "./list-room.ts";
 import { updateSettings } from "./settings.ts";
 import type {
   OwnSources,
@@ -300,7 +300,8 @@ function createDestinations({
       if (misplaced !== null) return misplaced;
       const destination = destinationOf(draft, null);
       const wrong =
-        checkDestination(destination, memory) ?? roomForDestination(memory, destination);
+        checkDestination(destination, memory) ??
+        roomForDestination(memory.destinations, destination);
       if (wrong !== null) return wrong;
       return memory.change("destinations", idOfDestination, () =>
         store.insertDestination(destination),
@@ -317,11 +318,7 @@ function createDestinations({
       const destination = destinationOf({ ...before, ...defined(changesOfDestination) }, before);
       const wrong =
         checkDestination(destination, memory) ??
-        roomFor<NewDestination>(
-          { what: "destinations", all: memory.destinations },
-          destination,
-          before,
-        );
+        roomForDestination(memory.destinations, destination, before);
       if (wrong !== null) return wrong;
       return memory.change("destinations", idOfDestination, () =>
         store.updateDestination({ ...destination, id }),
@@ -456,18 +453,6 @@ function checkDestination(
   return destination.kind === "webhooks-actions"
     ? checkMappings(destination.mappings ?? [])
     : checkWebhooks(destination.webhooks);
-}
-
-function roomForDestination(
-  { destinations }: ConfigurationMemory,
-  destination: NewDestination,
-  before: Destination | null = null,
-): Problem | null {
-  const listed = (one: NewDestination): object => ({
-    ...one,
-    sourceIds: one.sourceIds.map(sourceIds.format),
-  });
-  return roomFor({ what: "destinations", all: destinations, listed }, destination, before);
 }
 
 function checkProfile(

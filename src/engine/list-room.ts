@@ -3,6 +3,7 @@
  * kind have a size together, checked where one is created or grows, whoever does it.
  */
 
+import { sourceIds, type SourceId } from "../domain/ids.ts";
 import { problem, type Problem } from "../domain/problem.ts";
 
 /** An answer of 1 MB, less what a list's answer says beside what is stored. */
@@ -41,3 +42,23 @@ export function roomFor<One extends object>(
     `With this, all ${what} together would take ${bytes.toLocaleString("en")} bytes as JSON; the limit is ${maxBytes.toLocaleString("en")}, because a list of them is one answer. Delete some, or make them smaller.`,
   );
 }
+
+type Connected = { sourceIds: readonly SourceId[] };
+
+export function roomForDestination(
+  all: readonly Connected[],
+  next: Connected,
+  before: Connected | null = null,
+): Problem | null {
+  const listed = (one: Connected): object => ({
+    ...one,
+    sourceIds: one.sourceIds.map(sourceIds.format),
+  });
+  return roomFor({ what: "destinations", all, listed }, next, before);
+}
+
+/** Room to connect a source to so many more of them. */
+export const roomForConnections = (all: readonly Connected[], more: number): Problem | null =>
+  more <= 0
+    ? null
+    : roomForDestination(all, { sourceIds: new Array<SourceId>(more).fill(1 as SourceId) });

@@ -257,7 +257,7 @@ export class Runner {
       await stableEffects({
         ask,
         wanted,
-        count: (_text, token) => answer.count(token),
+        countIn: () => (token) => answer.count(token),
         ...patience,
       });
     } catch (error) {

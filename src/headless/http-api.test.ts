@@ -130,6 +130,27 @@ describe("a call over HTTP", () => {
     },
   );
 
+  test("of more values than the call accepts is refused before it is parsed", async () => {
+    const bodyOf = (lists: number): string => `{"name":["\\",[{",${"[ ], ".repeat(lists)}{}]}`;
+    const refused = await control.send("POST", "/api/sources", { body: bodyOf(240_000) });
+    expect([refused.status, refused.json()]).toEqual([
+      400,
+      { code: "invalid", message: expect.stringContaining("more than the 240000 values allowed") },
+    ]);
+    const accepted = await control.send("POST", "/api/sources", { body: bodyOf(239_996) });
+    expect(accepted.status).toBe(200);
+  });
+
+  test("with more members than any call has is refused", async () => {
+    const names = Array.from({ length: 2000 }, (_, n) => [`n${n}`, 1]);
+    const body = JSON.stringify(Object.fromEntries(names));
+    const refused = await control.send("POST", "/api/destinations", { body });
+    expect([refused.status, refused.json()]).toMatchObject([
+      400,
+      { message: "The body has more than 1000 members, and no call has that many." },
+    ]);
+  });
+
   test("of 8 MiB is accepted", async () => {
     const [before, after] = ['{"name":"', '"}'];
     const body = before + "x".repeat(8 * 1024 * 1024 - before.length - after.length) + after;

@@ -58,7 +58,7 @@ export function answerProblem(
 }
 
 /** An imported configuration with thousands of webhooks is far below this. */
-const maxBytes = 8 * 1024 * 1024;
+const maxBodyBytes = 8 * 1024 * 1024;
 /**
  * A client that is still sending reads no answer, so the excess is discarded for this long before
  * the answer.
@@ -68,17 +68,48 @@ const maxDiscardedBytes = 64 * 1024 * 1024;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** The JSON object in a request's body, `{}` for an empty one; null when the client went away. */
-export async function readJsonObject(request: IncomingMessage): Promise<object | Problem | null> {
-  const read = await readJson(request);
+export async function readJsonObject(
+  request: IncomingMessage,
+  maxValues: number,
+): Promise<object | Problem | null> {
+  const read = await readJson(request, { maxValues });
   if (read === null || isProblem(read)) return read;
   return typeof read.value === "object" && read.value !== null && !Array.isArray(read.value)
     ? read.value
     : invalid("The body must be a JSON object.");
 }
 
+/** Parsing takes far longer than counting. */
+function hasMoreValues(json: Uint8Array, most: number): boolean {
+  let count = 0;
+  let isText = false;
+  let before = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at] as number;
+    if (isText) {
+      if (byte === backslash) at += 1;
+      else if (byte === quote) isText = false;
+      continue;
+    }
+    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) continue;
+    const isOpening = byte === 0x5b || byte === 0x7b;
+    const isClosing = byte === 0x5d || byte === 0x7d;
+    if (isOpening || byte === 0x2c) count += 1;
+    // What is empty has no first value.
+    else if (isClosing && (before === 0x5b || before === 0x7b)) count -= 1;
+    if (count > most) return true;
+    isText = byte === quote;
+    before = byte;
+  }
+  return false;
+}
+const quote = 0x22;
+const backslash = 0x5c;
+
 /** Any JSON in a request's body, `{}` for an empty one; null when the client went away. */
 export async function readJson(
   request: IncomingMessage,
+  { maxValues, maxBytes = maxBodyBytes }: { maxValues: number; maxBytes?: number },
 ): Promise<{ value: unknown } | Problem | null> {
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity")
@@ -87,11 +118,15 @@ export async function readJson(
       "unsupported_encoding",
       `The control API accepts uncompressed bodies only, not Content-Encoding ${encoding}.`,
     );
-  const bytes = await readBytes(request);
+  const bytes = await readBytes(request, maxBytes);
   if (bytes === null) return null;
   if (bytes === "too large")
     return problem(413, "too_large", `The body is larger than ${maxBytes / 1024 / 1024} MiB.`);
   if (bytes.length === 0) return { value: {} };
+  if (hasMoreValues(bytes, maxValues))
+    return invalid(
+      `The body has more than the ${maxValues} values allowed. Divide it among several calls.`,
+    );
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -105,7 +140,10 @@ export async function readJson(
   }
 }
 
-function readBytes(request: IncomingMessage): Promise<Buffer | "too large" | null> {
+function readBytes(
+  request: IncomingMessage,
+  maxBytes: number,
+): Promise<Buffer | "too large" | null> {
   return new Promise((resolve) => {
     let chunks: Buffer[] = [];
     let size = 0;

@@ -21,6 +21,10 @@ import { answerJson, answerProblem, guardHeaders, readJson } from "./json.ts";
 
 export const mcpPath = "/mcp";
 
+/** Larger than anything that a tool accepts. */
+const maxBodyBytes = 1024 * 1024;
+const maxBodyValues = 240_000;
+
 /** The errors that concern the HTTP request; all others are answers with 200. */
 const statuses: Readonly<Record<number, number>> = {
   [errorCodes.parse]: 400,
@@ -40,7 +44,7 @@ export async function answerMcp(
       response,
       problem(415, "unsupported_type", "Send JSON-RPC as Content-Type: application/json."),
     );
-  const body = await readJson(request);
+  const body = await readJson(request, { maxBytes: maxBodyBytes, maxValues: maxBodyValues });
   if (body === null) return;
   if (isProblem(body)) {
     const refusal = failure(null, errorCodes.parse, body.message);

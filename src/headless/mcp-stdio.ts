@@ -3,10 +3,11 @@
  * What answers is the server of this process, or that of a running Hookyard, asked over HTTP.
  */
 
-import { createInterface } from "node:readline";
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import type { Readable, Writable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
+import { nextTurn } from "../engine/real-time.ts";
 import {
   errorCodes,
   failure,
@@ -19,6 +20,8 @@ import { mcpPath } from "./mcp-http.ts";
 
 /** Longer than anything that a tool accepts. */
 const maxLineLength = 1_000_000;
+/** Of a running Hookyard each is a connection. What comes meanwhile is read when one has ended. */
+const maxAtOnce = 64;
 
 export type Answering = Pick<McpServer, "answer">;
 
@@ -31,8 +34,8 @@ export async function serveLines(
   const running = new Set<{ id: unknown; caller: AbortController }>();
   const write = (reply: unknown): void => void output.write(`${JSON.stringify(reply)}\n`);
 
-  async function take(line: string): Promise<void> {
-    if (line.length > maxLineLength)
+  async function take(line: string | null): Promise<void> {
+    if (line === null)
       return write(failure(null, errorCodes.invalidRequest, "The line is too long."));
     let message: unknown;
     try {
@@ -59,13 +62,35 @@ export async function serveLines(
   }
 
   const taken = new Set<Promise<void>>();
-  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
-    if (line.trim() === "") continue;
+  for await (const line of linesOf(input)) {
+    if (line?.trim() === "") continue;
+    // What a tool asks of this process is answered in the same turn.
+    await nextTurn();
+    if (taken.size >= maxAtOnce) await Promise.race(taken);
     const one = take(line).finally(() => taken.delete(one));
     taken.add(one);
   }
   for (const { caller } of running) caller.abort();
   await Promise.all(taken);
+}
+
+/** Null for a line that is too long, of which nothing is kept. */
+async function* linesOf(input: Readable): AsyncGenerator<string | null> {
+  const decoder = new StringDecoder("utf8");
+  let line: string | null = "";
+  const add = (text: string): void => {
+    if (line !== null) line = line.length + text.length > maxLineLength ? null : line + text;
+  };
+  for await (const chunk of input as AsyncIterable<Buffer>) {
+    const [first = "", ...more] = decoder.write(chunk).split("\n");
+    add(first);
+    for (const next of more) {
+      yield line;
+      line = "";
+      add(next);
+    }
+  }
+  yield line;
 }
 
 /** The server of a running Hookyard. `find` says where it is, again after it has ended. */

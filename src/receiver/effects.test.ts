@@ -98,6 +98,27 @@ describe("a number is stable", () => {
   });
 });
 
+test("many tokens are counted in a turn of the event loop each", async () => {
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  count();
+  const wanted = new Map(Array.from({ length: 100 }, (_, n) => [`t-${n}`, 1]));
+  const ask = () => Promise.resolve(JSON.stringify([...wanted.keys()]));
+  const time = { now: () => 0, pause: () => Promise.resolve() };
+  expect((await stableEffects({ ask, wanted, time })).get("t-99")?.count).toBe(1);
+  isOver = true;
+  expect(turns).toBeGreaterThan(200);
+});
+
+test("what is nested too deeply is counted as text", () => {
+  const deep = `{"a":"t","b":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
+  expect(countEffects(deep, "t")).toEqual({ count: 1, found: [deep] });
+});
+
 describe("asks", () => {
   async function serve(listener: RequestListener): Promise<string> {
     const server = createServer(listener);
@@ -130,6 +151,11 @@ describe("asks", () => {
           .writeHead(200, { "Content-Length": 9 })
           .write("abc", () => request.socket.destroy()),
       "about effects ended early",
+    ],
+    [
+      "says too much",
+      (_, response) => response.end("a\n".repeat(2.2 * 1024 * 1024)),
+      "answered with more than 4 MB",
     ],
   ])("a URL that %s: a sentence", async (_what, listener, message) => {
     await expect(askEffects({ url: await serve(listener) })).rejects.toThrow(message);

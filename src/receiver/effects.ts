@@ -8,7 +8,7 @@ import { exec } from "node:child_process";
 import { get as getHttp, type IncomingMessage } from "node:http";
 import { get as getHttps } from "node:https";
 import { isObject, type Json } from "../domain/json.ts";
-import { monotonic, startTimer } from "../engine/real-time.ts";
+import { monotonic, nextTurn, startTimer } from "../engine/real-time.ts";
 
 export type EffectsSource = { url: string } | { command: string };
 
@@ -26,7 +26,8 @@ const threeSeconds = 3_000;
  * One question: a receiver that lists its effects needs milliseconds, unless its machine is busy.
  */
 const answerMs = 30_000;
-const maxAnswer = 16 * 1024 * 1024;
+/** A turn of the event loop reads it, and another counts in it. */
+const maxAnswer = 4 * 1024 * 1024;
 
 /**
  * An effect is an element of a JSON array that contains the token, the innermost one where arrays
@@ -35,14 +36,19 @@ const maxAnswer = 16 * 1024 * 1024;
  * `user-1`.
  */
 export function countEffects(text: string, token: string): Effects {
-  if (token === "") return { count: 0, found: [] };
-  const contains = containing(token);
+  return countingIn(text)(token);
+}
+
+/** For many tokens the text is read once. */
+function countingIn(text: string): (token: string) => Effects {
   const document = parseJson(text);
-  const found =
-    document === undefined
-      ? text.split(/\r\n|\r|\n/).filter(contains)
-      : effectsIn(document, contains);
-  return { count: found.length, found };
+  const lines = document === undefined ? text.split(/\r\n|\r|\n/) : [];
+  return (token) => {
+    if (token === "") return { count: 0, found: [] };
+    const contains = containing(token);
+    const found = document === undefined ? lines.filter(contains) : effectsIn(document, contains);
+    return { count: found.length, found };
+  };
 }
 
 export type Contains = (text: string) => boolean;
@@ -50,15 +56,26 @@ export type Contains = (text: string) => boolean;
 function containing(token: string): Contains {
   const escaped = token.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`, "u");
-  return (text) => pattern.test(text);
+  return (text) => text.includes(token) && pattern.test(text);
 }
+
+/** What is nested deeper is no list of effects, and too deep to be searched. */
+const deepest = 1000;
 
 export function parseJson(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json;
+    const value = JSON.parse(text) as Json;
+    return isDeeper(value, deepest) ? undefined : value;
   } catch {
     return undefined;
   }
+}
+
+function isDeeper(value: Json, levels: number): boolean {
+  if (value === null || typeof value !== "object") return false;
+  if (levels === 0) return true;
+  const inner = Array.isArray(value) ? value : Object.values(value);
+  return inner.some((one) => isDeeper(one, levels - 1));
 }
 
 function effectsIn(document: Json, contains: Contains): string[] {
@@ -145,7 +162,7 @@ async function askUrl(url: string): Promise<string> {
     });
   }
   if (length > maxAnswer)
-    throw new Error(`${url} answered with more than 16 MB when it was asked for effects.`);
+    throw new Error(`${url} answered with more than 4 MB when it was asked for effects.`);
   return Buffer.concat(chunks).toString("utf8");
 }
 
@@ -204,7 +221,7 @@ type Asking = {
   /** For each token, how many effects are still waited for. */
   wanted: ReadonlyMap<string, number>;
   /** For many tokens there may be a quicker way. */
-  count?: (text: string, token: string) => Effects;
+  countIn?: (text: string) => (token: string) => Effects;
   atMostMs?: number;
   time?: { now(): number; pause(ms: number): Promise<void> };
 };
@@ -221,14 +238,19 @@ const realTime = {
 export async function stableEffects({
   ask,
   wanted,
-  count: countIn = countEffects,
+  countIn = countingIn,
   atMostMs = threeSeconds,
   time = realTime,
 }: Asking): Promise<Map<string, Effects>> {
   const end = time.now() + atMostMs;
   for (let before: Map<string, Effects> | null = null; ;) {
     const text = await ask();
-    const effects = new Map([...wanted.keys()].map((token) => [token, countIn(text, token)]));
+    const count = countIn(text);
+    const effects = new Map<string, Effects>();
+    for (const token of wanted.keys()) {
+      await nextTurn();
+      effects.set(token, count(token));
+    }
     const isStable = [...effects].every(
       ([token, { count }]) =>
         count === before?.get(token)?.count && count >= (wanted.get(token) ?? 0),

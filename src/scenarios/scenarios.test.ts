@@ -142,4 +142,44 @@ describe("the control API's scenarios", () => {
       runs.map(({ id }) => id).toReversed(),
     );
   });
+
+  test("give others a turn after each step", async () => {
+    const steps = Array.from({ length: 200 }, () => "  - expect: { messages: { never: true } }");
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    const run = await call("scenarios.run", { text: `name: Long\nsteps:\n${steps.join("\n")}` });
+    count();
+    const ended = new Promise<void>((resolve) =>
+      app.api.changes.subscribe(async () => {
+        const { report } = await call("scenarioRuns.get", { id: run.id });
+        if (report.state !== "running") resolve();
+      }),
+    );
+    await ended;
+    isOver = true;
+    expect(turns).toBeGreaterThan(200);
+  });
+
+  test("are answered in less than 1 MB, the newest first", async () => {
+    const steps = Array.from(
+      { length: 1500 },
+      (_, n) => `  - expect: { messages: { never: true } }\n    name: ${"é".repeat(50)}${n}`,
+    );
+    const text = `name: Named\ndescription: ${"N".repeat(5000)}\nsteps:\n${steps.join("\n")}`;
+    const runs = [];
+    for (let seed = 1; seed <= 4; seed += 1) runs.push(await call("scenarios.run", { text, seed }));
+    const { items } = await call("scenarioRuns.list", {});
+    expect(Buffer.byteLength(JSON.stringify({ items }))).toBeLessThan(1_000_000);
+    expect(items.map(({ report }) => report.steps.length + (report.stepsLeftOut ?? 0))).toEqual(
+      runs.map(() => 1500),
+    );
+    expect(items[0]?.report.stepsLeftOut).toBeUndefined();
+    expect(items[3]?.report.steps).toEqual([]);
+    expect(items[0]?.report.description).toHaveLength(1000);
+    for (const { id } of runs) await call("scenarioRuns.delete", { id });
+  });
 });

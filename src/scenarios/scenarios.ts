@@ -78,12 +78,12 @@ export function createScenarios(options: Options): Scenarios {
     "scenarios.record": (input) =>
       answered(async () => {
         const { recordScenario } = await import("./record/record.ts");
-        const { readScenario } = await import("./file/read-scenario.ts");
+        const { readWritten } = await import("./file/read-scenario.ts");
         const { runRead } = await import("./run/run-scenario.ts");
         return recordScenario({
           ...input,
           own,
-          run: (text) => runRead({ read: readScenario(text), start }),
+          run: (scenario) => runRead({ read: readWritten(scenario), start }),
         });
       }),
 
@@ -112,7 +112,10 @@ function createRuns({ start, onChange, report }: Pick<Options, "start" | "onChan
   const runs = new Map<string, Run>();
   let next = 1;
 
-  const answer = ({ id, report }: Run): ScenarioRunAnswer => ({ id, report });
+  const answer = ({ id, report }: Run): ScenarioRunAnswer => ({
+    id,
+    report: reportWithin(report, { left: maxAnswerBytes }),
+  });
 
   function forgetOld(): void {
     for (const { id, report } of runs.values()) {
@@ -122,7 +125,13 @@ function createRuns({ start, onChange, report }: Pick<Options, "start" | "onChan
   }
 
   const handlers: HandlersOf<"scenarioRuns"> = {
-    "scenarioRuns.list": () => ({ items: [...runs.values()].map(answer).toReversed() }),
+    "scenarioRuns.list": () => {
+      const room = { left: maxAnswerBytes };
+      const newestFirst = [...runs.values()].toReversed();
+      return {
+        items: newestFirst.map(({ id, report }) => ({ id, report: reportWithin(report, room) })),
+      };
+    },
     "scenarioRuns.get": ({ id }) => {
       const run = runs.get(id);
       return run === undefined ? notFound("run", id) : answer(run);
@@ -173,6 +182,49 @@ function createRuns({ start, onChange, report }: Pick<Options, "start" | "onChan
       for (const { end } of runs.values()) end.abort();
       await Promise.all([...runs.values()].map(({ ended }) => ended));
     },
+  };
+}
+
+/** An answer of 1 MB, less what is said of runs without steps. */
+const maxAnswerBytes = 800_000;
+const maxTitle = 1000;
+
+/** The first steps: whole while more than half of the room is left, then without differences. */
+function reportWithin(
+  report: ScenarioRunAnswer["report"],
+  room: { left: number },
+): ScenarioRunAnswer["report"] {
+  const sizeOf = (step: object): number => Buffer.byteLength(JSON.stringify(step)) + 1;
+  const steps: typeof report.steps = [];
+  for (const step of report.steps) {
+    const isWhole = room.left - sizeOf(step) > maxAnswerBytes / 2;
+    const next = isWhole ? step : withoutDifferences(step);
+    const size = sizeOf(next);
+    if (size > room.left) break;
+    room.left -= size;
+    steps.push(next);
+  }
+  return {
+    ...report,
+    name: report.name?.slice(0, maxTitle) ?? null,
+    description: report.description?.slice(0, maxTitle) ?? null,
+    steps,
+    ...(steps.length === report.steps.length
+      ? {}
+      : { stepsLeftOut: report.steps.length - steps.length }),
+  };
+}
+
+type Step = ScenarioRunAnswer["report"]["steps"][number];
+
+function withoutDifferences({ expectations, ...step }: Step): Step {
+  return {
+    ...step,
+    expectations: expectations.map(({ differences, moreDifferences, ...one }) => ({
+      ...one,
+      differences: [],
+      moreDifferences: moreDifferences + differences.length,
+    })),
   };
 }
 

@@ -419,7 +419,11 @@ describe("a share file", () => {
       [[head, `{"__proto__":{"about.get":{}}}`, row, details], "it has no about.get"],
       [[head, answers.replace('"deliveries":', '"x":'), row, details], "stats.get is wrong"],
       [[head, answers, '{"id":"msg_000000001"}', details], "message 1 is not JSON"],
-      [[head.replace('"messages":1', '"messages":1e9'), answers, row, details], "it ends before"],
+      [[head.replace('"messages":1', '"messages":9999'), answers, row, details], "it ends before"],
+      [
+        [head.replace('"messages":1', '"messages":2'), answers, row, details, row, details],
+        "message 2 appears twice",
+      ],
     ] as const)
       expect(stranger([...lines]), why).toMatchObject({
         code: "share_damaged",
@@ -430,6 +434,7 @@ describe("a share file", () => {
     const { id } = JSON.parse(row) as { id: string };
     for (const [name, input] of [
       ["messages.list", {}],
+      ["messages.list", { filter: "-status:(" }],
       ["messages.get", { id }],
     ] as const)
       expect(odd.call(name, input)).toMatchObject({ status: 400, body: { code: "share_damaged" } });

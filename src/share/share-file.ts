@@ -17,6 +17,7 @@ import {
   damaged,
   embeddedShareId,
   maxShareBytes,
+  maxSharedMessages,
   readShare,
   sharedCalls,
   type ShareHead,
@@ -26,9 +27,6 @@ import { isProblem, problem, type Problem } from "../domain/problem.ts";
 import type { Pipeline } from "../engine/pipeline.ts";
 import { nextTurn, wallClockNow } from "../engine/real-time.ts";
 import { cleaner, secretsOf } from "./without-secrets.ts";
-
-/** More would not be a file that somebody opens in a second. */
-const maxMessages = 10_000;
 
 /** So many messages are read before others have their turn: a few milliseconds of work. */
 const perTurn = 10;
@@ -88,10 +86,11 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
       const read = await withAllBytes(details, call);
       const both = clean.message(row, read).map((each) => JSON.stringify(each));
       length += both.reduce((sum, line) => sum + line.length, 0);
-      if (lines.length === 2 * maxMessages || length > maxShareBytes / 4) break;
+      if (lines.length === 2 * maxSharedMessages || length > maxShareBytes / 4) break;
       lines.push(...both);
       if (lines.length % (2 * perTurn) !== 0) continue;
-      const goesOn = options.onProgress?.(lines.length / 2, Math.min(total, maxMessages)) ?? true;
+      const goesOn =
+        options.onProgress?.(lines.length / 2, Math.min(total, maxSharedMessages)) ?? true;
       if (!goesOn) return cancelled;
       await nextTurn();
     }

@@ -24,6 +24,8 @@ import type { Db } from "./transactions.ts";
 
 /** More of one message, or of one delivery, no answer shows. */
 const maxAttempts = 1000;
+/** Each manual retry adds some. */
+const maxTransitions = 2000;
 
 /** Of bodies that came back, twice what an answer has room for: the newest. */
 const maxBodyBytes = 2_000_000;
@@ -85,8 +87,8 @@ type DeliveryReader = {
 export function createDeliveryReader(db: Db, mapped: MappedRequests): DeliveryReader {
   const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
   const ofMessage = db.prepare<[number], DeliveryRow>(`${deliveriesOfMessage} ORDER BY id`);
-  const transitions = db.prepare<[number], TransitionRow>(
-    "SELECT delivery_id, at, state, reason, next_attempt_at FROM transitions WHERE delivery_id = ? ORDER BY id",
+  const transitions = db.prepare<[number, number], TransitionRow>(
+    "SELECT delivery_id, at, state, reason, next_attempt_at FROM transitions WHERE delivery_id = ? ORDER BY id DESC LIMIT ?",
   );
   const newest = db.prepare<[number, number], AttemptRow>(
     `SELECT ${attemptColumns} FROM attempts WHERE delivery_id = ? ORDER BY round DESC, started_at DESC, id DESC LIMIT ?`,
@@ -101,6 +103,7 @@ export function createDeliveryReader(db: Db, mapped: MappedRequests): DeliveryRe
 
   function details(rows: readonly DeliveryRow[]): DeliveryDetails[] {
     const each = Math.ceil(maxAttempts / Math.max(1, rows.length));
+    const changesEach = Math.ceil(maxTransitions / Math.max(1, rows.length));
     const made = rows.map(({ id }) => newest.all(id, each).reverse());
     const withBody = new Set<number>();
     let bytes = 0;
@@ -111,7 +114,7 @@ export function createDeliveryReader(db: Db, mapped: MappedRequests): DeliveryRe
     return rows.map((row, place) => ({
       ...deliverySummary(row, mapped),
       ...requestOf(row),
-      transitions: transitions.all(row.id).map(transitionOf),
+      transitions: transitions.all(row.id, changesEach).reverse().map(transitionOf),
       attempts: (made[place] ?? []).map((attempt) =>
         withBody.has(attempt.id) || attempt.body_size === 0 || attempt.body_size === null
           ? attemptOf(attempt, body.get(attempt.id) ?? null)

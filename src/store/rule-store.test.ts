@@ -197,6 +197,23 @@ describe("a slice", () => {
     }
   });
 
+  test("counts long texts for as many steps as they take", () => {
+    const { db, store } = openTestStore();
+    const people = crowdOf(...Array.from({ length: 12 }, () => 30));
+    for (const { draft } of people)
+      for (const [place, event] of draft.events.entries())
+        event.properties = { total: `${place}`.padEnd(20_000, "x") };
+    insert(db, people);
+    const walk = store.walkComputation(
+      { aggregate: "unique", event: "Bought", property: "total" },
+      now,
+      { source: null, which: "present" },
+    );
+    const slices: number[] = [];
+    for (let seen = walk.next(1000).seen; seen > 0; seen = walk.next(1000).seen) slices.push(seen);
+    expect(slices.length).toBeGreaterThan(5);
+  });
+
   test("that was cut gives each user once, with the values of that user", () => {
     const { db, store } = openTestStore();
     insert(db, crowdOf(1, 4000, 4000, 3, 4000, 2));

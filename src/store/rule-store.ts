@@ -28,6 +28,8 @@ const stepsPerSlice = 2500;
  * is done again.
  */
 const maxSteps = 2 * stepsPerSlice;
+/** Parsing and comparing a text of this length takes as long as a step. */
+const charactersPerStep = 200;
 /** The first slice has no measurement to go by. */
 const firstUsers = 100;
 /** Rules that are being edited come and go; those of audiences come again. */
@@ -189,8 +191,8 @@ function definingFunctions(db: Db): Asked {
   // Each member is set before a statement runs.
   const asked = {} as Asked;
 
-  const countCall = (user: number): void => {
-    asked.calls += 1;
+  const countCall = (user: number, text: string): void => {
+    asked.calls += 1 + Math.floor(text.length / charactersPerStep);
     if (asked.calls > maxSteps && asked.user !== null && asked.user !== user) {
       asked.cutBefore = user;
       throw new Error("The slice is cut.");
@@ -198,7 +200,7 @@ function definingFunctions(db: Db): Asked {
     asked.user = user;
   };
   db.function("hookyard_test", (user: number, test: number, text: string) => {
-    countCall(user);
+    countCall(user, text);
     return (asked.tests[test] as TextTest)(text) ? 1 : 0;
   });
   const step = (
@@ -207,7 +209,7 @@ function definingFunctions(db: Db): Asked {
     at: number,
     properties: string,
   ): RunningComputation => {
-    countCall(user);
+    countCall(user, properties);
     const known = running ?? (asked.start as () => RunningComputation)();
     known.add({
       at,

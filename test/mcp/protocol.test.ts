@@ -103,6 +103,8 @@ describe("a request over HTTP", () => {
     expect(await post(agent, call, { "Content-Type": "text/plain" })).toMatchObject({
       status: 415,
     });
+    const large = { ...call, params: { text: "x".repeat(1024 * 1024) } };
+    expect(await post(agent, large)).toMatchObject({ status: 413, body: { id: null } });
     const get = await fetch(new URL("/mcp", agent.url), {
       headers: { Authorization: `Bearer ${token}`, Accept: "text/event-stream" },
     });

@@ -148,6 +148,52 @@ describe("lines", () => {
     ]);
   });
 
+  test("that never end are refused as soon as they are too long, and the next is answered", async () => {
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const served = serveLines({ input, output }, { answer: result });
+    for (let piece = 0; piece < 30; piece += 1) input.write("x".repeat(100_000));
+    input.end(`\n{}\n`);
+    await served;
+    const replies = String(output.read()).trim().split("\n");
+    expect(replies.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { error: { code: -32600, message: "The line is too long." } },
+      { result: {} },
+    ]);
+  });
+
+  test("are answered 64 at a time, with a turn of the event loop for each", async () => {
+    let running = 0;
+    let most = 0;
+    let turns = 0;
+    let isOver = false;
+    const gate = Promise.withResolvers<void>();
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    const slow: Answer = async (message) => {
+      const { id } = message as { id: number };
+      running += 1;
+      most = Math.max(most, running);
+      if (id === 63) {
+        const until = turns + 200;
+        while (turns < until) await new Promise(setImmediate);
+        gate.resolve();
+      }
+      await gate.promise;
+      running -= 1;
+      return { jsonrpc: "2.0", id, result: {} };
+    };
+    const lines = Array.from({ length: 500 }, (_, id) =>
+      JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call" }),
+    );
+    await answersTo(lines, slow);
+    isOver = true;
+    expect(most).toBe(64);
+    expect(turns).toBeGreaterThan(500);
+  });
+
   test("are answered as the answers come, and a cancelled request is not", async () => {
     const aborted: unknown[] = [];
     const waiting: Answer = (message, caller) => {

@@ -22,7 +22,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ["node:*", "better-sqlite3"],
   },
   scenarios: {
-    rooms: ["receiver", "contract", "engine/deliver/dial.ts", "domain"],
+    rooms: ["receiver", "contract", "engine/deliver/dial.ts", "engine/real-time.ts", "domain"],
     packages: ["node:*", "yaml", "zod"],
   },
   share: { rooms: ["api", "contract", "engine", "domain"], packages: ["node:*"] },

@@ -61,20 +61,22 @@ describe("a message's deliveries", () => {
       const made = attempt(n + 1, 0, 10);
       return { ...made, request: { ...made.request, body: payload } };
     });
-    expect(withinRoom([{ payload, attempts }], room)[0]?.attempts).toHaveLength(100);
+    expect(withinRoom([{ payload, attempts, transitions: [] }], room)[0]?.attempts).toHaveLength(
+      100,
+    );
     expect(read).toBe(times);
   });
 
   test("stay as they are while the answer has room for them", () => {
     const deliveries = [
-      { payload: filled(10), attempts: [attempt(1, 10, 20), attempt(2, 10, 20)] },
+      { payload: filled(10), attempts: [attempt(1, 10, 20), attempt(2, 10, 20)], transitions: [] },
     ];
     expect(withinRoom(deliveries, room)).toEqual(deliveries);
   });
 
   test("keep the bytes of the newest attempts, and of older ones only the rest", () => {
     const attempts = Array.from({ length: 40 }, (_, n) => attempt(n + 1, 1000, 60_000));
-    const [fit] = withinRoom([{ payload: filled(1000), attempts }], room);
+    const [fit] = withinRoom([{ payload: filled(1000), attempts, transitions: [] }], room);
     const whole = fit?.attempts.filter(({ leftOut }) => !leftOut);
     expect(whole?.map(({ id }) => id)).toEqual(
       Array.from({ length: whole?.length ?? 0 }, (_, n) => 41 - (whole?.length ?? 0) + n),
@@ -93,6 +95,7 @@ describe("a message's deliveries", () => {
     const deliveries = Array.from({ length: 40 }, (_, n) => ({
       payload: filled(32_768),
       attempts: [attempt(n + 1, 32_768, 10)],
+      transitions: [],
     }));
     const fit = withinRoom(deliveries, room);
     expect(fit.filter(({ payload }) => payload.length > 0).length).toBeGreaterThan(15);
@@ -101,7 +104,7 @@ describe("a message's deliveries", () => {
 
   test("keep the newest thousand of many attempts", () => {
     const attempts = Array.from({ length: 3000 }, (_, n) => attempt(n + 1, 0, 0));
-    const [fit] = withinRoom([{ payload: filled(0), attempts }], room);
+    const [fit] = withinRoom([{ payload: filled(0), attempts, transitions: [] }], room);
     expect(fit?.attempts[0]?.id).toBeGreaterThan(1900);
     expect(fit?.attempts.at(-1)?.id).toBe(3000);
   });
@@ -110,12 +113,15 @@ describe("a message's deliveries", () => {
     const anAttempt = fc
       .tuple(fc.nat(60_000), fc.nat(65_536), fc.constantFrom(0, 0x22, 0x61, 0xff))
       .map(([request, response, byte]) => attempt(0, request, response, byte));
+    const at = "2026-11-24T22:28:11.000Z";
+    const transition = { at, state: "waiting", reason: "round_failed", nextAttemptAt: at };
     const aDelivery = fc.record({
       payload: fc.nat(40_000).map((length) => filled(length, 0x22)),
       attempts: fc.array(anAttempt, { maxLength: 12 }),
+      transitions: fc.nat(2000).map((length) => new Array<object>(length).fill(transition)),
     });
     fc.assert(
-      fc.property(fc.array(aDelivery, { maxLength: 20 }), (deliveries) => {
+      fc.property(fc.array(aDelivery, { maxLength: 3 }), (deliveries) => {
         let id = 0;
         for (const { attempts } of deliveries) for (const one of attempts) one.id = id += 1;
         expect(answerSize(withinRoom(deliveries, room))).toBeLessThan(megabyte);

@@ -37,7 +37,11 @@ export function firstWithin<Item>(
 type Part = { startLine: string; headers: [string, string][]; body: Uint8Array };
 type Exchange = { error: unknown; request: Part & { url: string }; response: Part | null };
 type Attempt = Exchange & { id: number; webhookUrl: string; leftOut: boolean };
-type Delivery<One> = { payload: Uint8Array; attempts: One[] };
+type Delivery<One> = { payload: Uint8Array; attempts: One[]; transitions: readonly unknown[] };
+
+/** Of a delivery without its attempts and payload, and of a change of its state. */
+const deliveryFrame = 500;
+const transitionFrame = 150;
 
 const maxAttempts = 1000;
 
@@ -49,7 +53,8 @@ export function withinRoom<One extends Attempt, Of extends Delivery<One>>(
   deliveries: readonly Of[],
   room: number,
 ): Of[] {
-  let left = room;
+  const changes = deliveries.reduce((sum, { transitions }) => sum + transitions.length, 0);
+  let left = room - deliveries.length * deliveryFrame - changes * transitionFrame;
   const fits = (size: number): boolean => {
     if (size > left) return false;
     left -= size;

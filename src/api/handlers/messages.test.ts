@@ -228,7 +228,7 @@ test.each([
   async (text, shown) => {
     const raw = bytes(text);
     const handlers = messageHandlers({
-      queries: { message: () => ({ raw, deliveries: [] }) },
+      queries: { message: () => ({ raw, deliveries: [], decisions: [] }) },
       configuration: { source: () => ({ kind: "server" }) },
     } as unknown as Pipeline);
     expect(await handlers["messages.get"]({ id: 1 as MessageRowId })).toEqual({
@@ -236,6 +236,7 @@ test.each([
       raw: raw.subarray(0, shown),
       rawSize: raw.length,
       deliveries: [],
+      decisions: [],
     });
   },
 );

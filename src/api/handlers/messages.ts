@@ -53,7 +53,9 @@ export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
     rawSize: message.raw.length,
     deliveries: withinRoom(
       message.deliveries.map(details),
-      maxAnswerBytes - jsonSize(message.raw.subarray(0, maxRawBytes)),
+      maxAnswerBytes -
+        jsonSize(message.raw.subarray(0, maxRawBytes)) -
+        Buffer.byteLength(JSON.stringify(message.decisions)),
     ),
   });
   /** Only messages of Hookyard itself have one. */

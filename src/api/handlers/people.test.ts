@@ -154,3 +154,76 @@ test("a user with any amount of traits, events and groups is answered below 1 MB
   ]);
   expect(one.eventList.map(({ event }) => event)).toEqual(["Bought by u0"]);
 });
+
+test("answers about audiences stay below 1 MB, however long their lists and their users' traits are", async ({
+  start,
+}) => {
+  const app = await start.app();
+  await app.source();
+  const sizeOf = (answer: unknown): number => Buffer.byteLength(JSON.stringify(answer));
+  const listOf = (length: number) =>
+    Array.from({ length }, (_, n) => `user-${n}-${"x".repeat(500)}`);
+  const draft = { destinationIds: [] };
+  for (const name of ["A", "B"])
+    await app.call("audiences.create", { ...draft, name, members: listOf(1000) });
+  const { items } = await app.call("audiences.list", {});
+  expect(items.map(({ members, membersLeftOut }) => [members?.length, membersLeftOut])).toEqual([
+    [1000, undefined],
+    [undefined, 1000],
+  ]);
+  const { id = "" } = items[1] ?? {};
+  expect((await app.call("audiences.get", { id })).members).toHaveLength(1000);
+  const changed = await app.call("audiences.update", { id, members: listOf(2000) });
+  expect(changed).toMatchObject({ members: null, membersLeftOut: 2000 });
+  // A list that no answer has stays when another member is changed.
+  await app.call("audiences.update", { id, name: "C" });
+  expect(await app.call("audiences.get", { id })).toMatchObject({ membersLeftOut: 2000 });
+
+  const users = Array.from({ length: 100 }, (_, n) => `big-${n}`);
+  for (const userId of users) {
+    const text = "t".repeat(15_000);
+    await app.ingest("/v1/track", { userId, event: "Bought", properties: { text } });
+    await app.ingest("/v1/identify", { userId, traits: { plan: "pro", text } });
+  }
+  await app.settle();
+  const preview = await app.call("audiences.preview", { members: users, sample: 100 });
+  expect(sizeOf(preview)).toBeLessThan(1_000_000);
+  expect(preview.sample[99]).toMatchObject({ userId: "big-99", traits: { plan: "pro" } });
+  const computation = { aggregate: "last", event: "Bought", property: "text" } as const;
+  const values = await app.call("computedTraits.preview", { computation, sample: 100 });
+  expect(sizeOf(values)).toBeLessThan(1_000_000);
+  expect(values).toMatchObject({ count: 100 });
+  expect(values.sample.length).toBeGreaterThan(50);
+});
+
+test("an audience finds no room at destinations whose list is full of connections", async ({
+  start,
+}) => {
+  const app = await start.app();
+  const source = await app.source();
+  const webhooks = [{ url: `http://127.0.0.1:9/${"x".repeat(3000)}` }];
+  const made: string[] = [];
+  for (let number = 0; number < 265; number += 1) {
+    const draft = { name: `D${number}`, sourceIds: [source.id], webhooks };
+    made.push((await app.call("destinations.create", draft)).id);
+  }
+  const sizeOf = async () => JSON.stringify(await app.call("destinations.list", {})).length;
+  let refused = 0;
+  for (let number = 0; number < 10; number += 1) {
+    const draft = { name: `A${number}`, members: ["u"], destinationIds: made };
+    const answer = await app.call("audiences.create", draft).catch((error: Error) => error.message);
+    if (typeof answer === "string" && answer.includes("all destinations together")) refused += 1;
+  }
+  expect(refused).toBeGreaterThan(0);
+  const { items } = await app.call("audiences.list", {});
+  const free = await app.call("audiences.create", {
+    name: "Free",
+    members: [],
+    destinationIds: [],
+  });
+  expect(items.length).toBeGreaterThan(0);
+  expect(
+    await app.refused("audiences.update", { id: free.id, destinationIds: made }),
+  ).toMatchObject({ status: 409 });
+  expect(await sizeOf()).toBeLessThan(910_000);
+});

@@ -1,12 +1,13 @@
 /** Profiles, audiences, computed traits, deletion requests and suppressions. */
 
 import { deletionIds, profileIds } from "../../domain/ids.ts";
-import { isProblem, notFound } from "../../domain/problem.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import { isProblem, notFound, type Problem } from "../../domain/problem.ts";
 import type { Pipeline } from "../../engine/pipeline.ts";
 import type { DeletionView, ProfileView } from "../../engine/profile-pipeline.ts";
 import type { ProfileDetails } from "../../engine/profile-ports.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
-import { firstWithin, withinAnswer } from "./answer-size.ts";
+import { firstWithin, maxAnswerBytes, withinAnswer } from "./answer-size.ts";
 
 export function profileHandlers({ profiles }: Pipeline): HandlersOf<"profiles"> {
   return {
@@ -53,22 +54,62 @@ function withAudiences<Profile extends ProfileView>(profile: Profile) {
 }
 
 export function audienceHandlers({ audiences }: Pipeline): HandlersOf<"audiences"> {
+  const shown = <One extends Listed>(audience: One | Problem): One | Problem =>
+    isProblem(audience) ? audience : (listsWithin([audience])[0] as One);
   return {
-    "audiences.list": () => ({ items: audiences.list() }),
-    "audiences.create": (draft) => audiences.create(draft),
-    "audiences.get": ({ id }) => audiences.get(id),
-    "audiences.update": ({ id, ...changes }) => audiences.update(id, changes),
+    "audiences.list": () => ({ items: listsWithin(audiences.list()) }),
+    "audiences.create": async (draft) => shown(await audiences.create(draft)),
+    "audiences.get": ({ id }) => shown(audiences.get(id)),
+    "audiences.update": async ({ id, ...changes }) => shown(await audiences.update(id, changes)),
     "audiences.delete": async ({ id }) => (await audiences.delete(id)) ?? { id },
     "audiences.sync": ({ id }) => audiences.sync(id),
-    "audiences.cancelSync": ({ id }) => audiences.cancelSync(id),
-    "audiences.changes": ({ id, sample }) => audiences.changes(id, sample),
-    "audiences.preview": ({ rule, members = [], sample }) =>
-      audiences.preview(rule === undefined ? { members } : { rule }, sample),
+    "audiences.cancelSync": ({ id }) => shown(audiences.cancelSync(id)),
+    "audiences.changes": async ({ id, sample }) => withSample(await audiences.changes(id, sample)),
+    "audiences.preview": async ({ rule, members = [], sample }) =>
+      withSample(await audiences.preview(rule === undefined ? { members } : { rule }, sample)),
     "audiences.explain": async ({ rule, userId }) => {
       const explained = await audiences.explain(rule, userId);
       return isProblem(explained) ? explained : { ...explained, userId };
     },
   };
+}
+
+/** Of the traits of each of a hundred users. */
+const bytesOfSampled = 6000;
+
+type Sampled = { sample: { traits: JsonObject }[] };
+
+function withSample<Found extends Sampled>(found: Found | Problem): Found | Problem {
+  if (isProblem(found)) return found;
+  const first = (traits: JsonObject): JsonObject =>
+    Object.fromEntries(firstWithin(Object.entries(traits), undefined, bytesOfSampled));
+  const sample = found.sample.map((user) => ({ ...user, traits: first(user.traits) }));
+  return { ...found, sample };
+}
+
+type Listed = { members: string[] | null };
+
+/** A list is replaced when it changes, never written to. */
+const listSizes = new WeakMap<readonly string[], number>();
+
+function sizeOfList(members: readonly string[]): number {
+  const size = listSizes.get(members) ?? Buffer.byteLength(JSON.stringify(members));
+  listSizes.set(members, size);
+  return size;
+}
+
+/** The members of fixed lists as long as an answer has room for them. */
+function listsWithin<One extends Listed>(audiences: readonly One[]): One[] {
+  const others = audiences.map(({ members: _, ...rest }) => rest);
+  let left = maxAnswerBytes - Buffer.byteLength(JSON.stringify(others));
+  return audiences.map((audience) => {
+    const { members } = audience;
+    if (members === null) return audience;
+    const size = sizeOfList(members);
+    if (size > left) return { ...audience, members: null, membersLeftOut: members.length };
+    left -= size;
+    return audience;
+  });
 }
 
 export function computedTraitHandlers({ computedTraits }: Pipeline): HandlersOf<"computedTraits"> {
@@ -80,8 +121,10 @@ export function computedTraitHandlers({ computedTraits }: Pipeline): HandlersOf<
     "computedTraits.delete": async ({ id }) => (await computedTraits.delete(id)) ?? { id },
     "computedTraits.sync": ({ id }) => computedTraits.sync(id),
     "computedTraits.cancelSync": ({ id }) => computedTraits.cancelSync(id),
-    "computedTraits.preview": ({ computation, sample }) =>
-      computedTraits.preview(computation, sample),
+    "computedTraits.preview": async ({ computation, sample }) => {
+      const found = await computedTraits.preview(computation, sample);
+      return isProblem(found) ? found : { ...found, sample: firstWithin(found.sample) };
+    },
   };
 }
 

@@ -10,7 +10,7 @@ import type { Sync } from "../../domain/rules.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Configuration, OwnSources } from "../pipeline.ts";
 import type { Atomically, Audience, ComputedStore, ComputedTrait } from "../profile-ports.ts";
-import { roomFor } from "../list-room.ts";
+import { roomFor, roomForConnections } from "../list-room.ts";
 import { nextTurn } from "../real-time.ts";
 import type { LateDestinations } from "./late-destinations.ts";
 import type { Computed, Registry } from "./registry.ts";
@@ -124,6 +124,7 @@ export function createEditor({
         checkKey(draft.name, key, registry) ??
         checkDestinations(to, configuration) ??
         configuration.checkOwnSource(draft.name) ??
+        roomForConnections(configuration.destinations(), to.length) ??
         noRoomFor({ ...draft, ...definition, to }, null);
       if (wrong !== null) return wrong;
       const { name, sync = "manual" } = draft;
@@ -161,7 +162,11 @@ export function createEditor({
         return invalid("A name needs a letter or a digit.");
       const before = listed(computed);
       const next = { ...before, name: name ?? before.name, ...definition, to: to ?? before.to };
-      const wrong = checkDestinations(to ?? [], configuration) ?? noRoomFor(next, computed);
+      const more = next.to.filter((id) => !before.to.includes(id)).length;
+      const wrong =
+        checkDestinations(to ?? [], configuration) ??
+        roomForConnections(configuration.destinations(), more) ??
+        noRoomFor(next, computed);
       if (isProblem(wrong)) return wrong;
       const { changed, isSynced } = atomically(() => {
         const { sourceId } = computed.row;

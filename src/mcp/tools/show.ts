@@ -121,9 +121,11 @@ const shows: Readonly<Record<string, Show>> = {
   },
   ept: showEndpoint,
   aud: async (answer, { id }, { call }) => {
-    const { members, ...audience } = await call("audiences.get", { id });
+    const { members, membersLeftOut, ...audience } = await call("audiences.get", { id });
     const first = members?.slice(0, 20) ?? null;
     answer.say(`${id} is an audience of ${audience.size} users.`);
+    if (membersLeftOut !== undefined)
+      answer.say(`Its list has ${membersLeftOut}, too many to show.`);
     if (members !== null) answer.say(`Its list has ${members.length}; the first 20 are here.`);
     answer.data(jsonLines({ ...audience, members: first }));
   },

@@ -19,9 +19,15 @@ function wantedMapping(known: readonly string[]): string {
   return known.length > 4 ? "a mapping" : `a mapping of ${known.join(", ")}`;
 }
 
+/** Looking for what was meant takes longer than all else, and twenty problems are shown. */
+const maxUnknown = 500;
+
 /** One line per unknown member, in their order. */
 export function unknownMembers(unknown: readonly string[], known: readonly string[]): string {
-  return unknown.map((name) => unknownName(name, known)).join("\n");
+  return unknown
+    .slice(0, maxUnknown)
+    .map((name) => unknownName(name, known))
+    .join("\n");
 }
 
 /** `webhook is unknown. Did you mean webhooks?` */

@@ -3,11 +3,17 @@
  * wrong with it, in the order of the file.
  */
 
-import { isObject } from "../../domain/json.ts";
+import { isObject, type Json } from "../../domain/json.ts";
 import { findWrongReferences } from "./references.ts";
-import { scenarioFile, type ReadScenario } from "./scenario-schema.ts";
+import { scenarioFile, type ReadScenario, type ScenarioInput } from "./scenario-schema.ts";
 import { problemsOf } from "./sentences.ts";
-import { readYaml, type FileLimits, type FileProblem, type PlacedValue } from "./yaml-places.ts";
+import {
+  deepest,
+  readYaml,
+  type FileLimits,
+  type FileProblem,
+  type PlacedValue,
+} from "./yaml-places.ts";
 
 /** Enough to mend a file by; a file that is no scenario at all has thousands. */
 const maxProblems = 20;
@@ -93,6 +99,24 @@ export function checkScenario(file: PlacedValue): ReadScenario | { problems: Fil
   if (!read.success) return { problems: problemsOf(read.error.issues, file) };
   const problems = findWrongReferences(read.data, file);
   return problems.length > 0 ? { problems } : { scenario: read.data, file };
+}
+
+/** One that was just written, without its text: reading that takes longer than writing it. */
+export function readWritten(written: ScenarioInput): ReadScenario | { problems: FileProblem[] } {
+  const start = { line: 1, column: 1 };
+  const value = JSON.parse(JSON.stringify(written)) as Json;
+  if (isDeeper(value, deepest))
+    return {
+      problems: [
+        { ...start, message: `Values are nested more than ${deepest} levels deep in this file.` },
+      ],
+    };
+  return checkScenario({ value, placeOf: () => start, placeOfName: () => start });
+}
+
+function isDeeper(value: Json, levels: number): boolean {
+  if (value === null || typeof value !== "object") return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 function inWords(count: number): string {

@@ -12,8 +12,11 @@ import { rawAt, type FileProblem, type Path, type PlacedValue } from "./yaml-pla
 
 type Issue = z.core.$ZodIssue;
 
+/** Far more than are shown; a file that is no scenario has one for each value. */
+const maxIssues = 500;
+
 export function problemsOf(issues: readonly Issue[], file: PlacedValue): FileProblem[] {
-  return telling(issues).flatMap((issue) => problemsOfIssue(issue, [], file));
+  return telling(issues.slice(0, maxIssues)).flatMap((issue) => problemsOfIssue(issue, [], file));
 }
 
 /** What a mapping as a whole lacks is no news where one of its members is misspelt. */
@@ -29,12 +32,13 @@ function telling(issues: readonly Issue[]): Issue[] {
 function problemsOfIssue(issue: Issue, above: Path, file: PlacedValue): FileProblem[] {
   const path = [...above, ...(issue.path as (string | number)[])];
   if (issue.code === "unrecognized_keys") {
-    const { keys, message } = issue;
+    const keys = issue.keys.slice(0, maxIssues);
+    const { message } = issue;
     const isList = /^\w+(?:, \w+)*$/.test(message);
     // The contract's own shapes list the names that they know.
     const sentences = isList ? unknownMembers(keys, message.split(", ")) : message;
     const lines = sentences.startsWith("Unrecognized") ? [] : sentences.split("\n");
-    return issue.keys.map((key, index) => ({
+    return keys.map((key, index) => ({
       ...file.placeOfName([...path, key]),
       message: lines[index] ?? `${inOneLine(key)} is unknown.`,
     }));

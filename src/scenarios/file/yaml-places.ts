@@ -57,7 +57,7 @@ export type FileLimits = {
   /** Ends the sentence on a file that is over a limit. */
   advice: string;
 };
-const deepest = 200;
+export const deepest = 200;
 
 type Spot = { at: number; nameAt: number; children: Map<string | number, Spot> };
 

@@ -319,4 +319,17 @@ steps:
       "The shared secret of Ledger is not recorded: another one replaces it.",
     ]);
   });
+
+  test("of too much is refused before it is written", async () => {
+    await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+    for (let number = 0; number < 20; number += 1)
+      await send("/v1/track", {
+        event: `E${number}`,
+        userId: "u_1",
+        properties: { text: "x".repeat(30_000) },
+      });
+    await expect(call("scenarios.record", { messageIds: await allMessages() })).rejects.toThrow(
+      "more than 500,000 bytes",
+    );
+  });
 });

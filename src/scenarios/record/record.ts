@@ -9,6 +9,7 @@ import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import type { InputOf } from "../../contract/contract.ts";
 import type { ScenarioReport } from "../../contract/scenarios.ts";
 import { problem, type Problem } from "../../domain/problem.ts";
+import { nextTurn } from "../../engine/real-time.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
 import { CallRefused, type ScenarioPipeline } from "../run/pipeline.ts";
 import { expectationsOf } from "./expectations.ts";
@@ -20,9 +21,12 @@ type Recording = { text: string; notes: string[] };
 type RecordOptions = InputOf<"scenarios.record"> & {
   /** The pipeline that the messages are in. */
   own: ScenarioPipeline;
-  /** Runs the text of a scenario in a pipeline of its own. */
-  run: (text: string) => Promise<ScenarioReport>;
+  /** Runs a scenario in a pipeline of its own. */
+  run: (scenario: ScenarioInput) => Promise<ScenarioReport>;
 };
+
+/** Messages with their attempts: a file of about that size takes some tenths of a second in all. */
+const maxRecorded = 500_000;
 
 export async function recordScenario(options: RecordOptions): Promise<Recording | Problem> {
   try {
@@ -37,7 +41,20 @@ export async function recordScenario(options: RecordOptions): Promise<Recording 
 async function record({ own, run, messageIds, name }: RecordOptions): Promise<Recording | Problem> {
   const notes = new Set<string>();
   const all: MessageDetailsAnswer[] = [];
-  for (const id of new Set(messageIds)) all.push(await own.call("messages.get", { id }));
+  let size = 0;
+  for (const id of new Set(messageIds)) {
+    // Calls of this process are answered in the same turn.
+    await nextTurn();
+    const message = await own.call("messages.get", { id });
+    size += sizeOf(message);
+    if (size > maxRecorded)
+      return problem(
+        413,
+        "too_large",
+        `These messages with their attempts are more than ${maxRecorded.toLocaleString("en-US")} bytes, the most that one scenario records. Choose fewer messages.`,
+      );
+    all.push(message);
+  }
   const messages = all.toSorted(
     (one, other) => compare(one.receivedAt, other.receivedAt) || compare(one.id, other.id),
   );
@@ -58,7 +75,7 @@ async function record({ own, run, messageIds, name }: RecordOptions): Promise<Re
     startAt: first.receivedAt,
     steps: [...steps, ...(expect.length === 0 ? [] : [{ expect }])],
   });
-  const report = await run(scenarioYaml(scenario(expectations)));
+  const report = await run(scenario(expectations));
   const unmet =
     report.steps.at(-1)?.expectations.map(({ passed, text }) => (passed ? null : text)) ?? [];
   for (const text of unmet)
@@ -70,11 +87,18 @@ async function record({ own, run, messageIds, name }: RecordOptions): Promise<Re
   ])
     if (problem !== null) notes.add(problem);
   return {
-    text: scenarioYaml(
+    text: await scenarioYaml(
       scenario(expectations.filter((_, index) => (unmet[index] ?? null) === null)),
     ),
     notes: [...notes],
   };
+}
+
+/** Of an attempt in the program of its endpoint. */
+const attemptBytes = 100;
+
+function sizeOf({ rawSize, deliveries }: MessageDetailsAnswer): number {
+  return deliveries.reduce((sum, { attempts }) => sum + attemptBytes * attempts.length, rawSize);
 }
 
 function compare(one: string, other: string): number {
@@ -84,7 +108,18 @@ function compare(one: string, other: string): number {
 /** A value that fits in a line is written in one. */
 const maxLineLength = 120;
 
-export function scenarioYaml(scenario: ScenarioInput): string {
+/** Each step in a turn of its own: a step may send a whole batch. */
+export async function scenarioYaml({ steps, ...before }: ScenarioInput): Promise<string> {
+  const key = "steps:\n";
+  const parts = [yamlOf(before), key];
+  for (const step of steps) {
+    await nextTurn();
+    parts.push(yamlOf({ steps: [step] }).slice(key.length));
+  }
+  return parts.join("");
+}
+
+function yamlOf(scenario: Partial<ScenarioInput>): string {
   const document = new Document(scenario, { aliasDuplicateObjects: false });
   visit(document, {
     Collection(_key, node, path) {

@@ -14,6 +14,7 @@ import type {
   ScenarioExpectationResult,
 } from "../../contract/scenarios.ts";
 import type { JsonObject } from "../../domain/json.ts";
+import { nextTurn } from "../../engine/real-time.ts";
 import {
   defaultSeed,
   defaultStartAt,
@@ -193,16 +194,22 @@ export async function runRead({
   }
 }
 
-/** A call that is under way is not waited for, and an advance of the clock ends. */
+/**
+ * A call that is under way is not waited for, and an advance of the clock ends. Each call listens by
+ * itself: a promise for all of them would keep every answer until the end of the run.
+ */
 function until(signal: AbortSignal, { call }: ScenarioPipeline): ScenarioPipeline {
-  const aborted = new Promise<never>((_resolve, reject) =>
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }),
-  );
-  aborted.catch(() => undefined);
   return {
-    call: (name, input) => {
+    async call(name, input) {
       signal.throwIfAborted();
-      return Promise.race([call(name, input, signal), aborted]);
+      const aborted = Promise.withResolvers<never>();
+      const abort = (): void => aborted.reject(signal.reason as Error);
+      signal.addEventListener("abort", abort, { once: true });
+      try {
+        return await Promise.race([call(name, input, signal), aborted.promise]);
+      } finally {
+        signal.removeEventListener("abort", abort);
+      }
     },
   };
 }
@@ -233,6 +240,8 @@ export async function takeStep(
   session: Session,
   index: number,
 ): Promise<StepDone> {
+  // The calls of a step may all be answered at once, and others wait for their turn.
+  await nextTurn();
   try {
     return { ...nothing, ...(await act(read, session, index)) };
   } catch (error) {

@@ -40,9 +40,9 @@ async function destinationAt(
   return { source, destination };
 }
 
-async function send(event: string): Promise<void> {
+async function send(event: string, properties = {}): Promise<void> {
   const authorization = `Basic ${Buffer.from("key-shop:").toString("base64")}`;
-  const body = JSON.stringify({ event, userId: "u_1", messageId: event });
+  const body = JSON.stringify({ event, userId: "u_1", messageId: event, properties });
   await fetch(`${own.ingestUrl}/v1/track`, {
     method: "POST",
     headers: { authorization, "user-agent": "analytics-python/2.3.4" },
@@ -350,5 +350,35 @@ describe("what if an attempt had been answered differently", () => {
       answer: { status: 99 },
     });
     expect(bad.status).toBe(400);
+  });
+
+  test("answers less than 1 MB, whatever was recorded", async () => {
+    const profile = await call("retryProfiles.create", {
+      name: "often",
+      schedule: { kind: "list", delaysMs: Array.from({ length: 60 }, () => 1000) },
+    });
+    await destinationAt(
+      { billing: [{ do: "answer", status: 503 }] },
+      { retryProfile: profile.name },
+    );
+    await send("A", { text: "x".repeat(30_000) });
+    await call("clock.advance", { to: "idle" });
+    const message = await messageOf("A");
+    const answer = await ask(message, 50, { status: 200 });
+    expect(JSON.stringify(answer).length).toBeLessThan(1_000_000);
+    expect(answer.asItWas.attempts).toHaveLength(61);
+    expect(answer.whatIf.attempts).toHaveLength(50);
+    expect(answer.whatIf.attempts.some(({ leftOut }) => !leftOut)).toBe(true);
+    expect(answer.whatIf.attempts[49]).toMatchObject({ leftOut: true, response: { status: 200 } });
+  });
+
+  test("refuses a message that no scenario can send", async () => {
+    await destinationAt({ billing: [{ do: "answer", status: 400 }] });
+    let deep: object = {};
+    for (let level = 0; level < 200; level += 1) deep = { deep };
+    await send("A", deep);
+    await expect(ask(await messageOf("A"), 1, { status: 200 })).rejects.toThrow(
+      "gives no delivery when it is sent again. Values are nested more than 200 levels deep",
+    );
   });
 });

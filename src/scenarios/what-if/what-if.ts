@@ -4,12 +4,18 @@
  * what was recorded, and once with that one answer changed. Nothing is sent to its webhooks.
  */
 
-import { deliveryDetails, type DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
+import {
+  deliveryDetails,
+  type AttemptAnswer,
+  type DeliveryDetailsAnswer,
+} from "../../contract/deliveries.ts";
 import type { AnswerOf, InputOf } from "../../contract/contract.ts";
 import type { WhatIfDifference } from "../../contract/scenarios.ts";
-import { conflict, notFound, problem, type Problem } from "../../domain/problem.ts";
+import { conflict, isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
+import { nextTurn } from "../../engine/real-time.ts";
 import { profileOf } from "../../domain/retry.ts";
-import { readScenario } from "../file/read-scenario.ts";
+import { readWritten } from "../file/read-scenario.ts";
+import type { ScenarioInput } from "../file/scenario-schema.ts";
 import { scenarioYaml } from "../record/record.ts";
 import { CallRefused, type ScenarioPipeline, type StartPipeline } from "../run/pipeline.ts";
 import { runRead } from "../run/run-scenario.ts";
@@ -59,26 +65,27 @@ async function answerOf({
   tellWhatIsLeftOut(recorded, note);
   const does = answer.do ?? "answer";
   const changed = does === "answer" ? { status: answer.status ?? 200 } : ({ do: does } as const);
-  const write = (what: typeof changed | null): string =>
-    scenarioYaml(scenarioOf(recorded, { about, answer: what }, note));
+  const scenario = (what: typeof changed | null): ScenarioInput =>
+    scenarioOf(recorded, { about, answer: what }, note);
 
-  const [unchangedText, text] = [write(null), write(changed)];
-  const control = await play(unchangedText, recorded, start);
-  const played = await play(text, recorded, start);
-  if (control === null || played === null)
-    return conflict(
-      "nothing_to_compare",
-      "The message of this attempt gives no delivery when it is sent again.",
-    );
+  const control = await play(scenario(null), recorded, start);
+  if (isProblem(control)) return control;
+  const played = await play(scenario(changed), recorded, start);
+  if (isProblem(played)) return played;
+  const unchangedText = await scenarioYaml(scenario(null));
+  const text = await scenarioYaml(scenario(changed));
   const strays = strayWords(recorded.delivery, control);
   if (strays !== null) note(strays);
+  const shown = [recorded.delivery, played].map((delivery) =>
+    deliveryDetails.parse(deliveryWithin(delivery, note)),
+  ) as [WhatIf["asItWas"], WhatIf["whatIf"]];
   return {
     name: `What if round ${about.round} had answered ${answerWords(changed)}`,
     text,
     changedLine: changedLineOf(unchangedText, text),
     notes: [...notes],
-    asItWas: deliveryDetails.parse(recorded.delivery),
-    whatIf: deliveryDetails.parse(played),
+    asItWas: shown[0],
+    whatIf: shown[1],
     differences: differencesOf({
       asItWas: recorded.delivery,
       whatIf: played,
@@ -164,13 +171,14 @@ function tellWhatIsLeftOut(recorded: Recorded, note: (sentence: string) => void)
 
 /** The delivery as it comes out of a run, under the ids of the recorded one. */
 async function play(
-  text: string,
+  scenario: ScenarioInput,
   recorded: Recorded,
   start: StartPipeline,
-): Promise<DeliveryDetailsAnswer | null> {
+): Promise<DeliveryDetailsAnswer | Problem> {
   let played: DeliveryDetailsAnswer | null = null;
+  await nextTurn();
   const report = await runRead({
-    read: readScenario(text),
+    read: readWritten(scenario),
     start: async (options) => {
       const pipeline = await start(options);
       return {
@@ -182,12 +190,51 @@ async function play(
       };
     },
   });
+  if (played !== null) return played;
   const wrong =
     report.problems[0]?.message ?? report.steps.find((step) => step.problem !== null)?.problem;
-  // A delivery that is over earlier leaves a later cancel or retry nothing to do.
-  if (played === null && wrong !== undefined && wrong !== null)
-    throw new Error(`The scenario of a delivery cannot run: ${wrong}`);
-  return played;
+  return conflict(
+    "nothing_to_compare",
+    `The message of this attempt gives no delivery when it is sent again.${wrong === undefined || wrong === null ? "" : ` ${wrong}`}`,
+  );
+}
+
+/** Two deliveries, and the text, are one answer. */
+const maxBytesOfDelivery = 380_000;
+
+const maxTransitions = 500;
+
+/** The first attempts: both deliveries begin alike. Half of the room is for their bytes. */
+function deliveryWithin(
+  delivery: DeliveryDetailsAnswer,
+  note: (sentence: string) => void,
+): DeliveryDetailsAnswer {
+  const sizeOf = (part: unknown): number => Buffer.byteLength(JSON.stringify(part));
+  const rest = { ...delivery, transitions: delivery.transitions.slice(-maxTransitions) };
+  let left = maxBytesOfDelivery - sizeOf({ ...rest, attempts: [] });
+  const attempts: typeof delivery.attempts = [];
+  for (const attempt of delivery.attempts) {
+    const isWhole = left - sizeOf(attempt) > maxBytesOfDelivery / 2;
+    const next = isWhole ? attempt : withoutBytes(attempt);
+    left -= sizeOf(next);
+    if (left < 0) break;
+    attempts.push(next);
+  }
+  if (attempts.length < delivery.attempts.length)
+    note(
+      `Only the first ${attempts.length} of ${delivery.attempts.length.toLocaleString("en-US")} attempts are shown.`,
+    );
+  return { ...rest, attempts };
+}
+
+function withoutBytes({ request, response, ...attempt }: AttemptAnswer): AttemptAnswer {
+  const nothing = { headers: [], body: "" };
+  return {
+    ...attempt,
+    request: { ...request, ...nothing },
+    response: response && { ...response, ...nothing },
+    leftOut: true,
+  };
 }
 
 async function deliveryIn(

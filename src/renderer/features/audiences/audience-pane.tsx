@@ -16,7 +16,7 @@ import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { Match, usePreview } from "./audience-match.tsx";
 import { AudienceSync } from "./audience-sync.tsx";
-import { type Audience, audienceKind } from "./computed-draft.ts";
+import { type Audience, audienceKind, keepsList } from "./computed-draft.ts";
 import { ComputedFrame, type PaneProps, useComputedDraft } from "./computed-frame.tsx";
 import { conditionsOf, longestWindow, sendingEvent, settingTrait } from "./rule-draft.ts";
 import { RuleEditor } from "./rule-editor.tsx";
@@ -29,7 +29,7 @@ export function AudiencePane(props: PaneProps<Audience>) {
   const { draft, key, missing, hasDraft, change } = editing;
   const members = userIdsIn(draft.members);
   const preview = usePreview(
-    missing !== null
+    missing !== null || keepsList(draft)
       ? null
       : draft.by === "rule"
         ? { rule: draft.rule, sample: sampleSize }
@@ -62,7 +62,11 @@ export function AudiencePane(props: PaneProps<Audience>) {
             {draft.by === "rule" ? (
               <RuleEditor rule={draft.rule} onChange={(rule) => change({ rule })} />
             ) : (
-              <MembersField text={draft.members} onChange={(text) => change({ members: text })} />
+              <MembersField
+                text={draft.members}
+                kept={draft.kept}
+                onChange={(text) => change({ members: text })}
+              />
             )}
           </>
         ),
@@ -73,7 +77,7 @@ export function AudiencePane(props: PaneProps<Audience>) {
         content: (
           <Match
             rule={draft.by === "rule" ? draft.rule : null}
-            missing={missing}
+            missing={keepsList(draft) ? savedWords(draft.kept) : missing}
             preview={preview}
           />
         ),
@@ -104,12 +108,20 @@ export function AudiencePane(props: PaneProps<Audience>) {
 
 const usersWord = (n: number): string => (n === 1 ? "1 user" : `${count(n)} users`);
 
-function MembersField({ text, onChange }: { text: string; onChange: (text: string) => void }) {
+const savedWords = (kept: number): string => `The saved list has ${count(kept)} userIds.`;
+
+type MembersFieldProps = { text: string; kept: number; onChange: (text: string) => void };
+
+function MembersField({ text, kept, onChange }: MembersFieldProps) {
   return (
     <span className="field area mono user-ids">
       <textarea
         aria-label="Members, a userId on each line"
-        placeholder="a userId on each line"
+        placeholder={
+          kept === 0
+            ? "a userId on each line"
+            : `${savedWords(kept)} What you enter here replaces them.`
+        }
         rows={5}
         spellCheck={false}
         value={text}

@@ -41,6 +41,13 @@ test("a draft of an audience says the same as the audience until something is ty
   });
 });
 
+test("a list that is too long to be shown stays until another one is typed", () => {
+  const draft = draftOf({ ...audience, rule: null, membersLeftOut: 90_000 });
+  expect(missingInDraft(draft)).toBeNull();
+  expect(changesOf(draft)).not.toHaveProperty("members");
+  expect(changesOf({ ...draft, members: "ana" })).toMatchObject({ members: ["ana"] });
+});
+
 test("a new audience wants its first condition filled in", () => {
   const draft = emptyDraft(["dst_1"]);
   expect(missingInDraft(draft)).toBe("A condition on an event needs an event name.");

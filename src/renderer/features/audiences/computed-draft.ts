@@ -60,6 +60,8 @@ type AudienceDraft = {
   rule: Rule;
   /** As they are typed, a line each. */
   members: string;
+  /** Of a saved list that is too long to be shown: it stays while nothing is typed. */
+  kept: number;
   sync: Sync;
   destinationIds: string[];
 };
@@ -74,33 +76,41 @@ export function emptyDraft(destinationIds: readonly string[]): AudienceDraft {
     by: "rule",
     rule: { all: [{ event: "", atLeast: 1 }] },
     members: "",
+    kept: 0,
     sync: "each-event",
     destinationIds: [...destinationIds],
   };
 }
 
-export function draftOf({ name, rule, members, sync, destinationIds }: Audience): AudienceDraft {
+export function draftOf({ name, rule, sync, destinationIds, ...list }: Audience): AudienceDraft {
   return {
     name,
     by: rule === null ? "members" : "rule",
     rule: rule ?? { all: [] },
-    members: (members ?? []).join("\n"),
+    members: (list.members ?? []).join("\n"),
+    kept: list.membersLeftOut ?? 0,
     sync,
     destinationIds: [...destinationIds],
   };
 }
 
-export function changesOf({ name, by, rule, members, sync, destinationIds }: AudienceDraft) {
+export function changesOf(draft: AudienceDraft) {
+  const { name, by, rule, members, sync, destinationIds } = draft;
   return {
     name,
-    ...(by === "rule" ? { rule } : { members: userIdsIn(members) }),
+    ...(by === "rule" ? { rule } : keepsList(draft) ? {} : { members: userIdsIn(members) }),
     sync,
     destinationIds,
   } satisfies InputOf<"audiences.create">;
 }
 
-export function missingInDraft({ by, rule, members }: AudienceDraft): string | null {
+export const keepsList = ({ by, members, kept }: AudienceDraft): boolean =>
+  by === "members" && kept > 0 && userIdsIn(members).length === 0;
+
+export function missingInDraft(draft: AudienceDraft): string | null {
+  const { by, rule, members } = draft;
   if (by === "rule") return missingIn(rule);
+  if (keepsList(draft)) return null;
   return userIdsIn(members).length === 0 ? "A fixed list needs at least one userId." : null;
 }
 

@@ -19,12 +19,18 @@ type ToLine = (line: number) => void;
 
 export function ScenarioSteps({ report, toLine }: { report: ScenarioReport; toLine: ToLine }) {
   if (report.problems.length > 0) return <Problems problems={report.problems} toLine={toLine} />;
+  const { steps, stepsLeftOut = 0 } = report;
   return (
-    <ol className="scenario-steps" aria-label="Steps">
-      {report.steps.map((step, place) => (
-        <Step key={step.line} step={step} number={place + 1} toLine={toLine} />
-      ))}
-    </ol>
+    <>
+      <ol className="scenario-steps" aria-label="Steps">
+        {steps.map((step, place) => (
+          <Step key={step.line} step={step} number={place + 1} toLine={toLine} />
+        ))}
+      </ol>
+      {stepsLeftOut === 0 ? null : (
+        <p className="muted">{some(stepsLeftOut, "further step")}: hookyard run shows them all.</p>
+      )}
+    </>
   );
 }
 

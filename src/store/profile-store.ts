@@ -376,10 +376,9 @@ function following(db: Db, bodies: RequestBodies): Following {
     },
     markFollowed: (row) => void mark.run(String(row)),
     textOf(properties, messageId) {
-      const text = JSON.stringify(properties);
       return latest?.row.id === messageId
-        ? placeOrText(text, { ...latest.row, body: latest.body })
-        : text;
+        ? placeOrText(properties, { ...latest.row, body: latest.body })
+        : JSON.stringify(properties);
     },
   };
 }

@@ -5,6 +5,8 @@
  * have nothing else. What differs (`1.0` becomes `1`, a key comes twice) is stored in full.
  */
 
+import type { JsonObject } from "../domain/json.ts";
+import { jsonBytes } from "../engine/json-bytes.ts";
 import type { Db } from "./transactions.ts";
 
 /** Smaller ones share a page with others anyway. */
@@ -84,11 +86,12 @@ function inFile(db: Db): PartOf {
   return (messageId, offset, length) => part.get(offset + 1, length, messageId) as Buffer;
 }
 
-/** `@offset:size` for a JSON text that is in the message as it is. */
-export function placeOrText(text: string, { body, offset, size }: Span): string {
-  if (text.length < minBytes) return text;
-  const bytes = Buffer.from(text);
+/** `@offset:size` for properties that are in the message as `JSON.stringify` writes them. */
+export function placeOrText(properties: JsonObject, { body, offset, size }: Span): string {
+  if (size < minBytes) return JSON.stringify(properties);
   const message = bufferOf(body).subarray(offset, offset + size);
+  const bytes = jsonBytes(properties, message);
+  if (bytes.length < minBytes) return bytes.toString();
   // Searching for all of a large text costs more than looking where its first bytes are.
   const anchor = bytes.subarray(0, anchorBytes);
   let found = message.indexOf(anchor);
@@ -97,7 +100,7 @@ export function placeOrText(text: string, { body, offset, size }: Span): string 
       return `@${offset + found}:${bytes.length}`;
     found = message.indexOf(anchor, found + 1);
   }
-  return text;
+  return bytes.toString();
 }
 
 /** The properties of a row of `profile_events`. */

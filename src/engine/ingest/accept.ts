@@ -208,7 +208,7 @@ function acceptMessage(
       receivedAt,
       destinations,
       seed,
-      bytes: size,
+      bytes: facts.body.subarray(offset, offset + size),
     });
   const accepted = {
     offset,

@@ -4,8 +4,9 @@ import type { Json, JsonObject } from "../domain/json.ts";
 import { jsonBytes } from "./json-bytes.ts";
 
 const long = Array.from({ length: 1000 }, (_, n) => `word ${n}`).join(" ");
+const spanOf = (body: Buffer) => ({ body, offset: 0, size: body.length });
 const writtenOf = (value: JsonObject, message: string): string =>
-  jsonBytes(value, Buffer.from(message)).toString();
+  jsonBytes(value, spanOf(Buffer.from(message))).toString();
 
 test("what is written is what JSON.stringify writes, whatever the message has", () => {
   const text = fc.oneof(

@@ -23,12 +23,15 @@ const markText = JSON.stringify(mark);
 /** Bytes that the spelling of a text in JSON has nowhere, or only before an escape. */
 const excluded = [..."\\\n\r\t"];
 
-/** `message`: JSON and UTF-8, where the texts of `value` may be found. */
-export function jsonBytes(value: JsonObject, message: Uint8Array): Buffer {
-  if (message.length >= minLength) {
+/** Where a message is in the body of its request, which is JSON and UTF-8. */
+export type MessageSpan = { body: Uint8Array; offset: number; size: number };
+
+/** The long texts of `value` are looked for in the message. */
+export function jsonBytes(value: JsonObject, { body, offset, size }: MessageSpan): Buffer {
+  if (size >= minLength) {
     const texts: Buffer[] = [];
-    const bytes = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
-    const marked = withMarks(value, bytes, texts, maxDepth);
+    const message = Buffer.from(body.buffer, body.byteOffset + offset, size);
+    const marked = withMarks(value, message, texts, maxDepth);
     const pieces = texts.length === 0 ? [] : JSON.stringify(marked).split(markText);
     if (pieces.length === texts.length + 1)
       return Buffer.concat(

@@ -16,14 +16,14 @@ import { makeEvent, makePayload, payloadOf } from "../../domain/payload.ts";
 import type { Decision, MappedRequest, MappingDecision, RoutedMessage } from "./decision.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { applyFilters } from "../../domain/destination-filter.ts";
-import { jsonBytes } from "../json-bytes.ts";
+import { jsonBytes, type MessageSpan } from "../json-bytes.ts";
 import { createRequests, textOfMapping } from "./mapped-request.ts";
 import { checkPlan, weightOfPlan } from "../plans/plans.ts";
 
 /** What one turn of the event loop routes: some 50 ms. */
 export const stepsPerTurn = 5000;
 
-const noBytes = new Uint8Array(0);
+const noSpan: MessageSpan = { body: new Uint8Array(0), offset: 0, size: 0 };
 
 export type RouteOptions = {
   message: CheckedMessage & { messageId: string };
@@ -33,7 +33,7 @@ export type RouteOptions = {
   /** For samples. */
   seed: number;
   /** As it came. */
-  bytes?: Uint8Array;
+  span?: MessageSpan;
 };
 
 /**
@@ -59,9 +59,9 @@ export function* routing({
   receivedAt,
   destinations,
   seed,
-  bytes = noBytes,
+  span = noSpan,
 }: RouteOptions): Routing {
-  if (source.plan !== null) yield weightOfPlan(source.plan, bytes.length);
+  if (source.plan !== null) yield weightOfPlan(source.plan, span.size);
   const checked = source.plan === null ? null : checkPlan(source, source.plan, received);
   const plan = checked && {
     violations: checked.violations,
@@ -96,7 +96,7 @@ export function* routing({
   );
   const payloads: Partial<Record<PayloadShape, Uint8Array>> = {};
   for (const shape of shapes)
-    payloads[shape] = jsonBytes(payloadOf(message, shape, receivedAt), bytes);
+    payloads[shape] = jsonBytes(payloadOf(message, shape, receivedAt), span);
   return { decisions, plan, payloads };
 }
 

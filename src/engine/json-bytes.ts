@@ -21,7 +21,7 @@ const mark = "\u0000";
 const markText = JSON.stringify(mark);
 
 /** Bytes that the spelling of a text in JSON has nowhere, or only before an escape. */
-const excluded = [..."\\\n\r\t"];
+const excluded = ["\\", "\n", "\r", "\t"];
 
 /** Where a message is in the body of its request, which is JSON and UTF-8. */
 export type MessageSpan = { body: Uint8Array; offset: number; size: number };

@@ -395,7 +395,8 @@ export function createObservers(
     underWay: () => scheduler.underWay(),
   });
   signals.committed.on((messages, origin) => {
-    changes.noteMany("messages", messages, ({ id }) => messageIds.format(id), true);
+    const ids = messages.map(({ id }) => id);
+    changes.noteMany("messages", ids, messageIds.format, true);
     metrics.committed(messages.length);
     traces?.committed(messages);
     follower.kick(origin);

@@ -8,14 +8,18 @@ import type { PayloadShape } from "./configuration.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { formatTimestamp } from "./timestamp.ts";
 
-export function makePayload(
+export function makePayload(...about: Parameters<typeof payloadOf>): string {
+  return JSON.stringify(payloadOf(...about));
+}
+
+export function payloadOf(
   message: CheckedMessage & { messageId: string },
   shape: PayloadShape,
   receivedAt: number,
-): string {
+): JsonObject {
   const { type, members } = message;
   const timestamp = formatTimestamp(message.timestamp);
-  if (type === "delete") return JSON.stringify({ type, userId: message.userId, timestamp });
+  if (type === "delete") return { type, userId: message.userId, timestamp };
 
   const payload: JsonObject = { version: 1, type, messageId: message.messageId, timestamp };
   if (message.userId !== null && type !== "alias") payload["userId"] = message.userId;
@@ -56,7 +60,7 @@ export function makePayload(
     payload["integrations"] = message.integrations;
     addGiven(payload, "channel", members["channel"]);
   }
-  return JSON.stringify(payload);
+  return payload;
 }
 
 /** What a sender says of itself, and no receiver needs. */

@@ -20,18 +20,21 @@ const maxLines = 4096;
 
 const maxIds = 100;
 
-/**
- * Ids that are gathered before all but the last ones are dropped. Dropping is rare, because every
- * delivery notes changes.
- */
-const maxGathered = 20 * maxIds;
+/** Lists of ids that are gathered before all but the last ids are dropped. */
+const maxGathered = 200;
 
-/** `ids` may have some twice. */
-type Gathered = Pick<Change, "count" | "added" | "advance"> & { ids: string[] };
+/** `ids` may name some twice. The feed names few of them, so they become texts at the end. */
+type Gathered = Pick<Change, "count" | "added" | "advance"> & { ids: (() => readonly string[])[] };
 
 /** Each once, in the order of their last changes: the feed names the last ones. */
-const lastOf = (ids: readonly string[]): string[] =>
-  [...new Set(ids.toReversed())].slice(0, maxIds).reverse();
+function lastOf(ids: Gathered["ids"]): string[] {
+  const last = new Set<string>();
+  for (const named of ids.toReversed()) {
+    for (const id of named().toReversed()) last.add(id);
+    if (last.size >= maxIds) break;
+  }
+  return [...last].slice(0, maxIds).reverse();
+}
 
 type ClockChanges = {
   /** The clock was set or moved, or an advance is in progress. */
@@ -58,14 +61,22 @@ export function createChangeFeed(): ChangeFeed & Changes & ClockChanges & { stop
     for (const listener of listeners) listener(fresh);
   }
 
-  function gather(area: Area, ids: readonly string[], count: number, added: number): Gathered {
+  function gather(
+    area: Area,
+    ids: () => readonly string[],
+    count: number,
+    added: number,
+  ): Gathered {
     let entry = gathered.get(area);
     if (entry === undefined) {
       entry = { ids: [], count: 0, added: 0 };
       gathered.set(area, entry);
     }
-    entry.ids.push(...ids);
-    if (entry.ids.length > maxGathered) entry.ids = lastOf(entry.ids);
+    entry.ids.push(ids);
+    if (entry.ids.length > maxGathered) {
+      const last = lastOf(entry.ids);
+      entry.ids = [() => last];
+    }
     entry.count += count;
     entry.added += added;
     timer ??= startIdleTimer(gatherMs, publish);
@@ -73,9 +84,10 @@ export function createChangeFeed(): ChangeFeed & Changes & ClockChanges & { stop
   }
 
   return {
-    note: (area, id, added = false) => void gather(area, id === null ? [] : [id], 1, added ? 1 : 0),
+    note: (area, id, added = false) =>
+      void gather(area, () => (id === null ? [] : [id]), 1, added ? 1 : 0),
     noteClock(advance) {
-      gather("clock", [], 1, 0).advance =
+      gather("clock", () => [], 1, 0).advance =
         advance === null
           ? null
           : {
@@ -85,11 +97,12 @@ export function createChangeFeed(): ChangeFeed & Changes & ClockChanges & { stop
               now: formatTimestamp(advance.now),
             };
     },
-    noteMany(area, items, idOf, added) {
-      if (items.length === 0) return;
-      gather(area, items.slice(-maxIds).map(idOf), items.length, added ? items.length : 0);
+    noteMany(area, ids, format, added) {
+      if (ids.length === 0) return;
+      const last = ids.slice(-maxIds);
+      gather(area, () => last.map(format), ids.length, added ? ids.length : 0);
     },
-    noteGone: (area, count) => void gather(area, [], count, 0),
+    noteGone: (area, count) => void gather(area, () => [], count, 0),
     sequence: () => sequence,
     since(from) {
       if (from === sequence) return [];

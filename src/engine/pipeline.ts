@@ -471,13 +471,8 @@ export type ChangeFeed = {
 /** How the parts of the pipeline notify the feed. */
 export type Changes = {
   note(area: Area, id: string | null, added?: boolean): void;
-  /** Many at once, the newest last; `idOf` is called for those that the feed names. */
-  noteMany<Item>(
-    area: Area,
-    items: readonly Item[],
-    idOf: (item: Item) => string,
-    added: boolean,
-  ): void;
+  /** Many at once, the newest last; `format` is called for those that the feed names. */
+  noteMany<Id>(area: Area, ids: readonly Id[], format: (id: Id) => string, added: boolean): void;
   /** Many at once that are gone. */
   noteGone(area: Area, count: number): void;
 };

@@ -376,10 +376,9 @@ function following(db: Db, bodies: RequestBodies): Following {
     },
     markFollowed: (row) => void mark.run(String(row)),
     textOf(properties, messageId) {
-      const text = JSON.stringify(properties);
       return latest?.row.id === messageId
-        ? placeOrText(text, { ...latest.row, body: latest.body })
-        : text;
+        ? placeOrText(properties, { ...latest.row, body: latest.body })
+        : JSON.stringify(properties);
     },
   };
 }
@@ -405,7 +404,7 @@ function messageOf(row: Row, body: Buffer | undefined): FollowedMessage {
     ? {}
     : body === undefined
       ? null
-      : membersOf(body.subarray(row.offset, row.offset + row.size));
+      : membersOf(body.toString("utf8", row.offset, row.offset + row.size));
   return {
     id: row.id as MessageRowId,
     sourceId: row.source_id as SourceId,
@@ -425,9 +424,9 @@ function without(members: JsonObject, paths: readonly (readonly string[])[]): Js
   return removal.rest;
 }
 
-function membersOf(bytes: Buffer): JsonObject | null {
+function membersOf(text: string): JsonObject | null {
   try {
-    const members = JSON.parse(bytes.toString("utf8")) as Json;
+    const members = JSON.parse(text) as Json;
     return isObject(members) ? members : null;
   } catch {
     return null;

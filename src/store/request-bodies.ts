@@ -11,6 +11,8 @@ const maxBytes = 8 * 1024 * 1024;
 
 export class RequestBodies {
   readonly #bodies = new Map<number, Buffer>();
+  /** Goes on where it was: one that begins again passes all places of those that are gone. */
+  #oldest = this.#bodies.keys();
   #bytes = 0;
   readonly #inFile;
   readonly #requestOf;
@@ -22,6 +24,7 @@ export class RequestBodies {
       .pluck();
     transactions.onReload(() => {
       this.#bodies.clear();
+      this.#oldest = this.#bodies.keys();
       this.#bytes = 0;
     });
   }
@@ -51,10 +54,7 @@ export class RequestBodies {
     this.#remove(id);
     this.#bodies.set(id, body);
     this.#bytes += body.length;
-    for (const oldest of this.#bodies.keys()) {
-      if (this.#bytes <= maxBytes) break;
-      this.#remove(oldest);
-    }
+    while (this.#bytes > maxBytes) this.#remove(this.#oldest.next().value as number);
   }
 
   #remove(id: number): void {

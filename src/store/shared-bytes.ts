@@ -5,6 +5,8 @@
  * have nothing else. What differs (`1.0` becomes `1`, a key comes twice) is stored in full.
  */
 
+import type { JsonObject } from "../domain/json.ts";
+import { jsonBytes, type MessageSpan } from "../engine/json-bytes.ts";
 import type { Db } from "./transactions.ts";
 
 /** Smaller ones share a page with others anyway. */
@@ -26,10 +28,10 @@ const comparedAtOnce = 1024;
 /** Places in a message that begin like a text and are compared with all of it. */
 const comparedPlaces = 8;
 
-/** Where a message is in the body of its request. */
-type Span = { body: Uint8Array; offset: number; size: number };
-
-export function withoutSharedPart(payload: Uint8Array, { body, offset, size }: Span): Uint8Array {
+export function withoutSharedPart(
+  payload: Uint8Array,
+  { body, offset, size }: MessageSpan,
+): Uint8Array {
   if (payload.length < minBytes || size < minBytes) return payload;
   const bytes = bufferOf(payload);
   const message = bufferOf(body).subarray(offset, offset + size);
@@ -84,11 +86,13 @@ function inFile(db: Db): PartOf {
   return (messageId, offset, length) => part.get(offset + 1, length, messageId) as Buffer;
 }
 
-/** `@offset:size` for a JSON text that is in the message as it is. */
-export function placeOrText(text: string, { body, offset, size }: Span): string {
-  if (text.length < minBytes) return text;
-  const bytes = Buffer.from(text);
+/** `@offset:size` for properties that are in the message as `JSON.stringify` writes them. */
+export function placeOrText(properties: JsonObject, span: MessageSpan): string {
+  const { body, offset, size } = span;
+  if (size < minBytes) return JSON.stringify(properties);
   const message = bufferOf(body).subarray(offset, offset + size);
+  const bytes = jsonBytes(properties, span);
+  if (bytes.length < minBytes) return bytes.toString();
   // Searching for all of a large text costs more than looking where its first bytes are.
   const anchor = bytes.subarray(0, anchorBytes);
   let found = message.indexOf(anchor);
@@ -97,7 +101,7 @@ export function placeOrText(text: string, { body, offset, size }: Span): string 
       return `@${offset + found}:${bytes.length}`;
     found = message.indexOf(anchor, found + 1);
   }
-  return text;
+  return bytes.toString();
 }
 
 /** The properties of a row of `profile_events`. */

@@ -244,9 +244,10 @@ function record(
     nextAttemptAt: null,
   }));
   store.record([], transitions);
-  changes.noteMany("deliveries", moved, ({ id }) => deliveryIds.format(id), false);
+  const ids = moved.map(({ id }) => id);
+  changes.noteMany("deliveries", ids, deliveryIds.format, false);
   const rows = moved.flatMap(({ messageRow, messages = [messageRow] }) => messages);
-  changes.noteMany("messages", rows, (id) => messageIds.format(id), false);
+  changes.noteMany("messages", rows, messageIds.format, false);
   scheduler.kick();
 }
 

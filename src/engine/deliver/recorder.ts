@@ -140,8 +140,8 @@ export class Recorder {
     this.attempts += attempts.length;
     this.#options.onRecorded(attempts);
     const { changes } = this.#options;
-    const idOf = ({ deliveryId }: Transition): string => deliveryIds.format(deliveryId);
-    changes.noteMany("deliveries", transitions, idOf, false);
+    const deliveries = transitions.map(({ deliveryId }) => deliveryId);
+    changes.noteMany("deliveries", deliveries, deliveryIds.format, false);
     changes.noteMany("messages", messages, messageIds.format, false);
     for (const { works } of ended) for (const work of works) work.end();
     if (this.#waiting.length > 0) this.#options.onReady();

@@ -159,7 +159,8 @@ export class Rounds {
   /** Deliveries that were claimed together. */
   begin(claimed: readonly ClaimedDelivery[], destination: Destination): void {
     const { changes } = this.#options;
-    changes.noteMany("deliveries", claimed, ({ id }) => deliveryIds.format(id), false);
+    const ids = claimed.map(({ id }) => id);
+    changes.noteMany("deliveries", ids, deliveryIds.format, false);
     changes.noteMany("messages", claimed.flatMap(messagesOf), messageIds.format, false);
     for (const delivery of claimed) this.#begin(delivery, destination);
   }

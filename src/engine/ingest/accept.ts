@@ -201,6 +201,7 @@ function acceptMessage(
   const { message } = checked;
   const messageId = message.messageId ?? randomUUID();
   const rejection = suppression(message, facts);
+  const { body } = facts;
   const steps = (): Routing =>
     routing({
       message: Object.assign(message, { messageId }),
@@ -208,7 +209,7 @@ function acceptMessage(
       receivedAt,
       destinations,
       seed,
-      bytes: size,
+      span: { body, offset, size },
     });
   const accepted = {
     offset,

@@ -155,6 +155,45 @@ test("the bytes of each message are those that it was written with", () => {
   );
 });
 
+const longText = "a long text – ".repeat(1000);
+
+test.each<[string, string]>([
+  ["after a batch", `{"batch":[{"a":"${longText}"}]]}`],
+  ["in a message", `{"batch":[{"a":"${longText}"},{"a":1,}]}`],
+  ["between two messages", `{"batch":[{"a":"${longText}"} {"a":1}]}`],
+  ["beside the batch", `{"batch":[{"a":"${longText}"}],b}`],
+  ["at the end", `{"batch":[{"a":"${longText}"}]`],
+  ["in an empty message", `{"batch":[{"a":"${longText}"},]}`],
+  ["in a name", `{"\\uZZZZb":1,"batch":[{"a":"${longText}"}]}`],
+])("what is no JSON %s is refused with the place, among large messages too", (_, body) => {
+  const message = thrownBy(() => void JSON.parse(body));
+  expect(parseBody(Buffer.from(body), true)).toMatchObject({
+    code: "invalid_json",
+    message: `The body is not JSON: ${message}.`,
+  });
+});
+
+function thrownBy(act: () => void): string {
+  try {
+    act();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "";
+}
+
+test.each<[string, string]>([
+  ["a batch that comes twice", `{"batch":[1,"${longText}"],"b\\u0061tch":[2,"${longText}"]}`],
+  ["members named __proto__", `{"__proto__":1,"batch":[{"__proto__":"${longText}"}]}`],
+  ["values that are no objects", `{"batch":[0,"${longText}",[{"batch":[1]}],null]}`],
+  ["more than a batch may have", `{"batch":[${`"${longText.slice(0, 150)}",`.repeat(2600)}1]}`],
+])("large messages are what parsing all of the body says: %s", (_, body) => {
+  const parsed = parseBody(Buffer.from(body), true);
+  if (isProblem(parsed)) throw new Error(parsed.message);
+  expect(parsed.root).toStrictEqual(JSON.parse(body));
+  expect(parsed.items).toBe(parsed.root["batch"]);
+});
+
 test("a single message is the body without the space around it", () => {
   const bytes = Buffer.from(` \r\n{ "a" : 1 }\t`);
   const parsed = parseBody(bytes, false);

@@ -12,15 +12,18 @@ import type {
   PayloadShape,
   Source,
 } from "../../domain/configuration.ts";
-import { makeEvent, makePayload } from "../../domain/payload.ts";
+import { makeEvent, makePayload, payloadOf } from "../../domain/payload.ts";
 import type { Decision, MappedRequest, MappingDecision, RoutedMessage } from "./decision.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { applyFilters } from "../../domain/destination-filter.ts";
+import { jsonBytes, type MessageSpan } from "../json-bytes.ts";
 import { createRequests, textOfMapping } from "./mapped-request.ts";
 import { checkPlan, weightOfPlan } from "../plans/plans.ts";
 
 /** What one turn of the event loop routes: some 50 ms. */
 export const stepsPerTurn = 5000;
+
+const noSpan: MessageSpan = { body: new Uint8Array(0), offset: 0, size: 0 };
 
 export type RouteOptions = {
   message: CheckedMessage & { messageId: string };
@@ -29,8 +32,8 @@ export type RouteOptions = {
   destinations: readonly Destination[];
   /** For samples. */
   seed: number;
-  /** Of the message, where steps matter. */
-  bytes?: number;
+  /** As it came. */
+  span?: MessageSpan;
 };
 
 /**
@@ -56,9 +59,9 @@ export function* routing({
   receivedAt,
   destinations,
   seed,
-  bytes = 0,
+  span = noSpan,
 }: RouteOptions): Routing {
-  if (source.plan !== null) yield weightOfPlan(source.plan, bytes);
+  if (source.plan !== null) yield weightOfPlan(source.plan, span.size);
   const checked = source.plan === null ? null : checkPlan(source, source.plan, received);
   const plan = checked && {
     violations: checked.violations,
@@ -93,7 +96,7 @@ export function* routing({
   );
   const payloads: Partial<Record<PayloadShape, Uint8Array>> = {};
   for (const shape of shapes)
-    payloads[shape] = Buffer.from(makePayload(message, shape, receivedAt));
+    payloads[shape] = jsonBytes(payloadOf(message, shape, receivedAt), span);
   return { decisions, plan, payloads };
 }
 

@@ -1,6 +1,6 @@
 /** The same JSON, spelled in the ways in which the usual libraries of receivers write it. */
 
-import { isObject, type Json } from "./json.ts";
+import { isDeeperThan, isObject, type Json } from "./json.ts";
 
 const aspects = [
   "key_order",
@@ -124,11 +124,6 @@ export function* spellings(value: Json): Generator<Spelling> {
   combined.sort((a, b) => a.aspects.length - b.aspects.length);
   for (const { style, ending, aspects: changed } of combined)
     yield { text: write(value, style, "") + ending, aspects: changed };
-}
-
-function isDeeperThan(depth: number, value: Json): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return depth === 0 || Object.values(value).some((inner) => isDeeperThan(depth - 1, inner));
 }
 
 function write(value: Json, style: Style, margin: string): string {

@@ -137,3 +137,10 @@ function spellsBatch(bytes: Uint8Array, start: number, end: number): boolean {
   }
   return spelling.includes("\\") && spelling.replace(escaped, letterOf) === "batch";
 }
+
+export function isDeeperThan(levels: number, value: Json): boolean {
+  if (value === null || typeof value !== "object") return false;
+  if (levels === 0) return true;
+  const inner = Array.isArray(value) ? value : Object.values(value);
+  return inner.some((one) => isDeeperThan(levels - 1, one));
+}

@@ -7,7 +7,7 @@
 import { exec } from "node:child_process";
 import { get as getHttp, type IncomingMessage } from "node:http";
 import { get as getHttps } from "node:https";
-import { isObject, type Json } from "../domain/json.ts";
+import { isDeeperThan, isObject, type Json } from "../domain/json.ts";
 import { monotonic, nextTurn, startTimer } from "../engine/real-time.ts";
 
 export type EffectsSource = { url: string } | { command: string };
@@ -65,17 +65,10 @@ const deepest = 1000;
 export function parseJson(text: string): Json | undefined {
   try {
     const value = JSON.parse(text) as Json;
-    return isDeeper(value, deepest) ? undefined : value;
+    return isDeeperThan(deepest, value) ? undefined : value;
   } catch {
     return undefined;
   }
-}
-
-function isDeeper(value: Json, levels: number): boolean {
-  if (value === null || typeof value !== "object") return false;
-  if (levels === 0) return true;
-  const inner = Array.isArray(value) ? value : Object.values(value);
-  return inner.some((one) => isDeeper(one, levels - 1));
 }
 
 function effectsIn(document: Json, contains: Contains): string[] {

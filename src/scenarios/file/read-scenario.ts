@@ -3,7 +3,7 @@
  * wrong with it, in the order of the file.
  */
 
-import { isObject, type Json } from "../../domain/json.ts";
+import { isDeeperThan, isObject, type Json } from "../../domain/json.ts";
 import { findWrongReferences } from "./references.ts";
 import { scenarioFile, type ReadScenario, type ScenarioInput } from "./scenario-schema.ts";
 import { problemsOf } from "./sentences.ts";
@@ -105,18 +105,13 @@ export function checkScenario(file: PlacedValue): ReadScenario | { problems: Fil
 export function readWritten(written: ScenarioInput): ReadScenario | { problems: FileProblem[] } {
   const start = { line: 1, column: 1 };
   const value = JSON.parse(JSON.stringify(written)) as Json;
-  if (isDeeper(value, deepest))
+  if (isDeeperThan(deepest, value))
     return {
       problems: [
         { ...start, message: `Values are nested more than ${deepest} levels deep in this file.` },
       ],
     };
   return checkScenario({ value, placeOf: () => start, placeOfName: () => start });
-}
-
-function isDeeper(value: Json, levels: number): boolean {
-  if (value === null || typeof value !== "object") return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 function inWords(count: number): string {

@@ -102,4 +102,17 @@ describe("a destination", () => {
     await expect.poll(() => source(named(13)).isChecked()).toBe(true);
     expect(await seriousFindings(page)).toEqual([]);
   });
+
+  test("lists its deliveries with links that say which message they open", async ({
+    open,
+    inspector,
+  }) => {
+    const { destination } = await inspector.shop();
+    await inspector.send([{ userId: "ada", event: "Order Completed" }]);
+    await inspector.call("pipeline.settle", {});
+    const { page } = await open(`/destinations/${destination.id}`);
+    await page.getByRole("link", { name: /^Order Completed, ada, queued [\d:.]+$/ }).click();
+    const details = page.getByRole("region", { name: "Message details" });
+    await details.getByRole("heading", { name: "Order Completed" }).waitFor();
+  });
 });

@@ -11,6 +11,9 @@ const narrow = { width: 1100, height: 700 };
 /** The least that a view has to fit; and the wide window at 200 % zoom. */
 const tight = { small: { width: 800, height: 600 }, zoomed: { width: 720, height: 450 } };
 
+/** As `02:39:35.100`, `Tue 02:39` and `24 Nov 02:39`: it does not say what a link opens. */
+const timeAlone = /^(?:[A-Z][a-z]{2} |\d{1,2} [A-Z][a-z]{2} )?[\d:.\s]+$/;
+
 /** What is wrong, by screen, colours and size. */
 async function check(page: Page, screens: readonly Screen[]): Promise<Record<string, string[]>> {
   const wrong: Record<string, string[]> = {};
@@ -20,6 +23,8 @@ async function check(page: Page, screens: readonly Screen[]): Promise<Record<str
   for (const screen of screens.filter(({ isAlike }) => isAlike !== true)) {
     await show(page, screen);
     note(`${screen.name}, light`, await seriousFindings(page));
+    const links = page.getByRole("main").getByRole("link", { name: timeAlone });
+    note(`${screen.name}, links named by a time`, await links.allTextContents());
     await page.emulateMedia({ colorScheme: "dark" });
     note(`${screen.name}, dark`, await seriousFindings(page, "colours"));
     note(`${screen.name}, 1440`, await layoutFindings(page));

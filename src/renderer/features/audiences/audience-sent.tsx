@@ -78,10 +78,14 @@ function SentRow({
   const raw = useOnce("messages.get", { id }).answer?.raw;
   const value = raw === undefined ? null : sentValue(raw, traitKey);
   const at = Date.parse(receivedAt);
+  const sent = value === null ? traitKey : `${traitKey} ${value}`;
   return (
     <div className="row" role="row">
       <span role="cell" className="mono">
         <a className="link" href={hrefTo("live", id)} title="Open the message">
+          <span className="sr">
+            {userId ?? "no user"}, {sent}, sent{" "}
+          </span>
           <Time at={at} column />
         </a>
       </span>

@@ -133,10 +133,13 @@ function Deliveries({ destination: { id, enabled, sourceIds } }: { destination: 
 
 function DeliveryRow({ delivery }: { delivery: AnswerOf<"deliveries.list">["items"][number] }) {
   const at = Date.parse(delivery.createdAt);
+  const { event, type, userId, anonymousId } = delivery;
+  const opens = [event ?? type ?? "message", userId ?? anonymousId ?? "no user"].join(", ");
   return (
     <div className="row" role="row">
       <span role="cell" className="mono">
         <a className="link" href={hrefTo("live", delivery.messageRowId)} title="Open the message">
+          <span className="sr">{opens}, queued </span>
           <Time at={at} column />
         </a>
       </span>

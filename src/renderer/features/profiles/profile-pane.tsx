@@ -153,13 +153,12 @@ function Traits({ profile: { traitList } }: { profile: ProfileDetails }) {
             <code className="clip isolate" title={valueText(value)}>
               {valueText(value)}
             </code>
-            <a
-              className="link quiet"
-              href={hrefTo("live", messageId)}
+            <MessageAt
+              messageId={messageId}
+              at={Date.parse(at)}
               title="The identify call that set it"
-            >
-              <SeenAt at={at} />
-            </a>
+              name={`The identify call that set ${name}`}
+            />
           </li>
         ))}
       </ul>
@@ -167,6 +166,20 @@ function Traits({ profile: { traitList } }: { profile: ProfileDetails }) {
         <p className="quiet">and {count(traitList.length - 500)} more</p>
       ) : null}
     </Part>
+  );
+}
+
+type MessageAtProps = { messageId: string; at: number; title: string; name: string };
+
+/** A link to a message, which shows only when that was. */
+function MessageAt({ messageId, at, title, name }: MessageAtProps) {
+  return (
+    <a className="link quiet" href={hrefTo("live", messageId)} title={title}>
+      <span className="sr">{name}, </span>
+      <span className="due">
+        <Time at={at} />
+      </span>
+    </a>
   );
 }
 
@@ -238,13 +251,12 @@ function Events({ events }: { events: ProfileDetails["eventList"] }) {
               <i style={{ inlineSize: `${Math.max(3, (event.count / most) * 100)}%` }} />
             </span>
             <span className="right">{count(event.count)} ×</span>
-            <a
-              className="link quiet"
-              href={hrefTo("live", event.lastMessageId)}
+            <MessageAt
+              messageId={event.lastMessageId}
+              at={Date.parse(event.lastAt)}
               title="Most recent"
-            >
-              <SeenAt at={event.lastAt} />
-            </a>
+              name={`The newest ${event.event}`}
+            />
             <IconButton
               icon={open === event.event ? "up" : "down"}
               small

@@ -202,6 +202,9 @@ function Joined({ profile: { identities, history } }: { profile: ProfileDetails 
           {history.slice(-firstShown).map(({ at, kind, detail, messageId }) => (
             <li key={`${at} ${kind} ${detail}`}>
               <a className="link" href={hrefTo("live", messageId)} title="Open the message">
+                <span className="sr">
+                  {historyWords[kind]} {detail},{" "}
+                </span>
                 <SeenAt at={at} />
               </a>
               <span className="strong">{historyWords[kind]}</span>

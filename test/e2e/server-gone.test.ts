@@ -116,11 +116,19 @@ test("a page without the right token says that it is the token", async ({ open }
   await framePage(page).clock.waitFor();
   await page.evaluate("sessionStorage.clear()");
   await page.goto("about:blank");
-  await page.goBack();
+  const [refused] = await Promise.all([
+    page.waitForResponse((response) => new URL(response.url()).pathname === "/api/messages"),
+    page.goBack(),
+  ]);
+  expect(refused.status()).toBe(401);
   await page
     .getByRole("alert")
     .filter({ hasText: "The token of this page is not valid" })
     .waitFor();
+  // The list was refused as well, and leaves it to the frame to say so.
+  await refused.finished();
+  await livePage(page).tail.filter({ hasText: "Waiting" }).waitFor();
+  await expect.poll(() => page.getByRole("alert").count()).toBe(1);
 });
 
 test("when the data file takes nothing in, the page says so and why, until it does again", async ({

@@ -34,5 +34,9 @@ export const noConnection = (): CallError =>
       "Hookyard does not respond. It may have been stopped; this page updates when it is back.",
   });
 
+/** The frame says what to do. */
+export const lacksToken = (error: Error | null): boolean =>
+  error instanceof CallError && error.code === "unauthorized";
+
 export const isNoConnection = (error: Error | null): boolean =>
   error instanceof CallError && error.code === "no_connection";

@@ -16,6 +16,7 @@ import { Icon } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count } from "../../kit/words.ts";
 import { useFeed } from "../../stores/live-data.ts";
+import { lacksToken } from "../../transport/call-error.ts";
 import { useExport } from "./export.ts";
 import { FilterField } from "./filter-field.tsx";
 import type { MessageRows } from "./message-rows.ts";
@@ -198,7 +199,7 @@ export function Notice({
       </div>
     );
   }
-  if (problem === null) return null;
+  if (problem === null || lacksToken(problem)) return null;
   return (
     <div className="live-notice">
       <ProblemText error={problem} />

@@ -370,7 +370,7 @@ describe("several rows", () => {
     await page.keyboard.press("Shift+ArrowDown");
     await page.keyboard.press("Shift+ArrowDown");
     await expect.poll(() => live.selected.count()).toBe(3);
-    await live.several.getByText("3 messages selected").waitFor();
+    await live.several.getByText("3 selected").waitFor();
     await live.severalDo("Retry").click();
     await live.dialogTitle.filter({ hasText: "Retry 3 deliveries now?" }).waitFor();
     await live.confirmRetry.click();
@@ -412,12 +412,12 @@ describe("several rows", () => {
     await live.rows.nth(5).waitFor();
     await live.rows.nth(1).click({ modifiers: ["Control"] });
     await live.rows.nth(3).click({ modifiers: ["Shift"] });
-    await live.several.getByText("3 messages selected").waitFor();
+    await live.several.getByText("3 selected").waitFor();
     await live.rows.nth(2).click({ modifiers: ["Control"] });
-    await live.several.getByText("2 messages selected").waitFor();
+    await live.several.getByText("2 selected").waitFor();
     for (const rows of [3, 2]) {
       await page.keyboard.press("x");
-      await live.several.getByText(`${rows} messages selected`).waitFor();
+      await live.several.getByText(`${rows} selected`).waitFor();
     }
     const [file] = await Promise.all([
       page.waitForEvent("download"),
@@ -445,7 +445,7 @@ describe("several rows", () => {
     await live.rows.nth(5).waitFor();
     await live.rows.nth(1).click({ modifiers: ["Control"] });
     await live.rows.nth(3).click({ modifiers: ["Control"] });
-    await live.several.getByText("2 messages selected").waitFor();
+    await live.several.getByText("2 selected").waitFor();
     await page.keyboard.press("j");
     await expect
       .poll(() => live.selected.allTextContents())
@@ -454,7 +454,7 @@ describe("several rows", () => {
     await page.keyboard.press("Enter");
     await detailsPage(page).pane.waitFor();
     await page.keyboard.press("J");
-    await live.several.getByText("2 messages selected").waitFor();
+    await live.several.getByText("2 selected").waitFor();
     await page.keyboard.press("r");
     await live.dialogTitle.filter({ hasText: "Retry 2 deliveries now?" }).waitFor();
   });

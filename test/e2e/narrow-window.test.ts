@@ -2,6 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
+import { livePage } from "./pages/live.ts";
 import { test } from "./support/inspector-test.ts";
 
 const narrow = { viewport: { width: 1100, height: 700 } };
@@ -26,7 +27,7 @@ describe("in a narrow window", () => {
     const menu = page.getByRole("button", { name: "Another destination" });
     await menu.focus();
     await page.keyboard.press("Enter");
-    const search = page.getByRole("combobox", { name: "Find in Destinations" });
+    const search = page.getByRole("combobox", { name: "Search destinations" });
     await search.and(page.locator(":focus")).waitFor();
     const found = page.getByRole("listbox", { name: "Another destination" }).getByRole("option");
     await expect.poll(() => found.count()).toBe(51);
@@ -112,6 +113,39 @@ test("what is open is whole at 800 px and at 200 % zoom: its name, its answers, 
         await expect.poll(cut, { message: `${place} at ${viewport.width} px` }).toBeLessThan(1);
       }
     }
+  }
+});
+
+test("what can be done with selected messages is in view at every width", async ({
+  open,
+  inspector,
+}) => {
+  await inspector.shop();
+  const user = "user_1042";
+  await inspector.send([
+    { userId: user, event: "Order Completed" },
+    { userId: user, event: "Cart Viewed" },
+  ]);
+  await inspector.call("pipeline.settle", {});
+  const { page } = await open("/live");
+  const { rows, several } = livePage(page);
+  await rows.nth(1).click();
+  await rows.nth(0).click({ modifiers: ["Shift"] });
+  await several.getByText("2 selected").waitFor();
+  const outside = (): Promise<(string | null)[]> =>
+    several.locator("span, button").evaluateAll((parts) =>
+      parts
+        .filter((part) => {
+          const bar = part.closest("[role=group]")?.getBoundingClientRect();
+          const { right, bottom } = part.getBoundingClientRect();
+          const isOut = bar === undefined || right > bar.right || bottom > bar.bottom;
+          return isOut || part.scrollWidth > part.clientWidth;
+        })
+        .map((part) => part.textContent),
+    );
+  for (const width of [1440, 1100, 800, 720]) {
+    await page.setViewportSize({ width, height: 700 });
+    await expect.poll(outside, { message: `${width} px` }).toEqual([]);
   }
 });
 

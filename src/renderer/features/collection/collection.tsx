@@ -139,8 +139,8 @@ function EntryList({
         {isLong ? (
           <li className="list-search">
             <TextField
-              aria-label={`Find in ${title}`}
-              placeholder={`Find in ${entries.length}`}
+              aria-label={`Search ${title.toLowerCase()}`}
+              placeholder={`Search ${title.toLowerCase()}`}
               value={search}
               onChange={(event) => setSearch(event.currentTarget.value)}
             />
@@ -233,7 +233,10 @@ export function EditorPane({
               <SearchMenu
                 trigger={<IconButton icon="down" label={others} small />}
                 label={others}
-                search={{ label: `Find in ${list}`, placeholder: `Find in ${size}` }}
+                search={{
+                  label: `Search ${list.toLowerCase()}`,
+                  placeholder: `Search ${list.toLowerCase()}`,
+                }}
                 items={items}
               />
             )}

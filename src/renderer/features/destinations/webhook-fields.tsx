@@ -185,7 +185,7 @@ export function EndpointMenu({
     <SearchMenu
       trigger={trigger}
       label={label}
-      search={{ label: "Find a test endpoint", placeholder: `Find in ${endpoints.length}` }}
+      search={{ label: "Search test endpoints", placeholder: "Search test endpoints" }}
       items={choices}
     />
   );

@@ -10,7 +10,13 @@ import { StateGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { count } from "../../kit/words.ts";
 import { KnownValues } from "../../../domain/known-values.ts";
-import { type ChipKey, chipKeys, type Filter, withValues } from "../../../domain/message-filter.ts";
+import {
+  type ChipKey,
+  chipKeys,
+  type Filter,
+  problemOf,
+  withValues,
+} from "../../../domain/message-filter.ts";
 import { useOnce } from "../../stores/live-data.ts";
 import { extractChips, textOf, withoutLast } from "./filter-text.ts";
 import { askedFor, choose, firstOf, suggest, type Suggestion, wordAtEnd } from "./suggestions.ts";
@@ -26,7 +32,7 @@ type FilterFieldProps = {
 /** Free text is searched for when nothing was written for this long. */
 const debounceMs = 250;
 
-const menuWidth = 240;
+const menuWidth = 288;
 
 export function FilterField(props: FilterFieldProps) {
   const { filter, input } = props;
@@ -304,6 +310,8 @@ function useSuggestions({ draft, filter, isOpen, isLeft }: Draft) {
   }, [answer]);
   const { items, isAnswered } =
     wanted === null ? { items: [], isAnswered: true } : known.of(wanted);
+  // The sentence below the field names the keys, and the list would cover it.
+  const isRefused = word.key === null && word.part === "" && problemOf(filter) !== null;
   return {
     known,
     forget: () => setKnown(new KnownValues()),
@@ -311,7 +319,7 @@ function useSuggestions({ draft, filter, isOpen, isLeft }: Draft) {
     word,
     undecided,
     isAnswered,
-    suggestions: isOpen ? suggest(word, filter, items) : [],
+    suggestions: isOpen && !isRefused ? suggest(word, filter, items) : [],
   };
 }
 

@@ -66,9 +66,7 @@ function SelectedMessages({
   }));
   return (
     <div className="match-bar" role="group" aria-label="Selected messages">
-      <span>
-        {ids.length === 1 ? "1 message selected" : `${count(ids.length)} messages selected`}
-      </span>
+      <span>{count(ids.length)} selected</span>
       <RetryAll
         question={ids.join(" ")}
         request={(dryRun) => call("messages.retryAll", { ids: [...ids], dryRun })}

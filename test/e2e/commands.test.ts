@@ -39,6 +39,26 @@ describe("the keyboard alone", () => {
     await expect.poll(() => frame.links.allTextContents()).toEqual(labels);
   });
 
+  test("says in the palette once to which part of the view the controls belong", async ({
+    open,
+    inspector,
+  }) => {
+    await inspector.shop();
+    await inspector.send([{ userId: "ada", event: "Order Completed" }]);
+    await inspector.call("pipeline.settle", {});
+    const id = (await inspector.call("messages.list", {})).items[0]?.id ?? "";
+    const { page } = await open(`/live/${id}`);
+    await page.getByRole("region", { name: "Message details" }).getByRole("tabpanel").waitFor();
+    const palette = palettePage(page);
+    await palette.open();
+    await palette.dialog.getByText("Message details").first().waitFor();
+    await expect
+      .poll(() => palette.dialog.getByText("Message details", { exact: true }).count())
+      .toBe(1);
+    await palette.input.fill("replay");
+    await palette.chosen.filter({ hasText: "Replay" }).getByText("Message details").waitFor();
+  });
+
   test("does not offer in the palette what has gone from the page meanwhile", async ({
     open,
     inspector,

@@ -65,9 +65,13 @@ function Search({ onDone }: { onDone: () => void }) {
     if (text.trim() === "") return matchCommands(all, "");
     return [...matchCommands(all, text).slice(0, maxShown), filterFor(text.trim())];
   }, [sections, text]);
+  /** Where nothing is typed, the commands stand in sections. */
   const titles = useMemo(() => {
     const isTyped = text.trim() !== "";
-    return new Map(isTyped ? [] : sections.map(({ title, commands }) => [commands[0], title]));
+    const titled = sections.flatMap(({ title, commands }) =>
+      commands.map((command, place) => [command, { title, isFirst: place === 0 }] as const),
+    );
+    return new Map(isTyped ? [] : titled);
   }, [sections, text]);
   const here = Math.min(at, matches.length - 1);
 
@@ -109,7 +113,9 @@ function Search({ onDone }: { onDone: () => void }) {
       <ul ref={list} id="commands-found" role="listbox" aria-label="Commands">
         {matches.map((match, place) => (
           <Fragment key={match.command.id}>
-            <SectionTitle title={titles.get(match.command)} />
+            {titles.get(match.command)?.isFirst === true ? (
+              <SectionTitle title={titles.get(match.command)?.title} />
+            ) : null}
             <li
               id={`command-${place}`}
               role="option"
@@ -120,7 +126,7 @@ function Search({ onDone }: { onDone: () => void }) {
             >
               <Icon name={match.command.icon} />
               <Label match={match} />
-              <Hint command={match.command} />
+              <Hint command={match.command} below={titles.get(match.command)?.title} />
             </li>
           </Fragment>
         ))}
@@ -157,10 +163,17 @@ function Label({ match: { command, marks } }: { match: Match }) {
   );
 }
 
-function Hint({ command: { hint, shortcut } }: { command: Command }) {
+/** `below`: the title of the section, which needs no repetition. */
+function Hint({
+  command: { hint, shortcut },
+  below,
+}: {
+  command: Command;
+  below: string | undefined;
+}) {
   return (
     <>
-      {hint === undefined ? null : <span className="hint">{hint}</span>}
+      {hint === undefined || hint === below ? null : <span className="hint">{hint}</span>}
       {shortcut === undefined ? null : <Kbd>{shortcut}</Kbd>}
     </>
   );

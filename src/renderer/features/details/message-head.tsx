@@ -58,7 +58,7 @@ export function DeliveryButtons({
   /** The key `r` retries it. */ hasKey?: boolean;
 }) {
   return (
-    <>
+    <span className="delivery-buttons">
       {canCancel(delivery) ? (
         <Button small onClick={() => actions.cancel(delivery)}>
           Cancel
@@ -74,7 +74,7 @@ export function DeliveryButtons({
           Retry now
         </Button>
       ) : null}
-    </>
+    </span>
   );
 }
 

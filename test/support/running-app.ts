@@ -235,9 +235,10 @@ export function outcomeOf({ round, outcome, response }: Attempt): string {
 export async function until<Value>(
   look: () => Promise<Value | undefined | false> | Value | undefined | false,
 ): Promise<Value> {
-  for (;;) {
+  // Whoever looks costs time that what is waited for may need.
+  for (let pauseMs = 2; ; pauseMs = Math.min(1.3 * pauseMs, 30)) {
     const seen = await look();
     if (seen !== undefined && seen !== false) return seen;
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

@@ -53,8 +53,10 @@ export async function checkAccounts({
   const newest = Math.max(0, ...numbers);
   const removed = newest - new Set(numbers).size;
   const removedUpTo = newestMissing(numbers);
-  // Retention passes over what still moves, which at that age is only what had to be tried again.
-  const passedOver = items.filter(({ id }) => (messageIds.parse(id) ?? 0) < removedUpTo);
+  // Rejected and duplicate messages have a quota of their own. Retention passes over what still
+  // moves, which at that age is only what had to be tried again.
+  const counted = items.filter(({ state }) => state !== "rejected" && state !== "duplicate");
+  const passedOver = counted.filter(({ id }) => (messageIds.parse(id) ?? 0) < removedUpTo);
   const accepted = sum(load.accepted);
   const wrong = items.filter((item) => !isAsSent(item, load));
   const routed = items.filter(({ state }) => ends.includes(state));
@@ -71,10 +73,10 @@ export async function checkAccounts({
     },
     {
       what: "retention took the oldest and nothing else",
-      found: `${removed} removed, ${items.length} kept of at most ${maxMessages}, ${passedOver.length} older ones that were waiting among them`,
+      found: `${removed} removed, ${counted.length} kept of at most ${maxMessages}, ${passedOver.length} older ones that were waiting among them, beside ${items.length - counted.length} rejected and duplicate ones`,
       passed:
         removed > 0 &&
-        items.length === maxMessages &&
+        counted.length === maxMessages &&
         passedOver.every(({ attempts }) => attempts > 1),
     },
     {

@@ -104,13 +104,18 @@ async function comeToRest(program: Program): Promise<void> {
   const until = performance.now() + 60_000;
   while (performance.now() < until) {
     const { messages } = await program.call<AnswerOf<"stats.get">>("GET", "/api/stats");
-    if (messages.total <= maxMessages) return;
+    const { rejected, duplicate } = messages.byState;
+    if (messages.total - rejected - duplicate <= maxMessages) return;
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }
 
-async function checkPage({ page, problems, rowsInView }: InspectorPage): Promise<Check[]> {
-  const tail = page.locator(`.list-body[aria-rowcount="${maxMessages + 1}"]`);
+async function checkPage(
+  { page, problems, rowsInView }: InspectorPage,
+  program: Program,
+): Promise<Check[]> {
+  const { messages } = await program.call<AnswerOf<"stats.get">>("GET", "/api/stats");
+  const tail = page.locator(`.list-body[aria-rowcount="${messages.total + 1}"]`);
   const follows = await tail.waitFor({ timeout: 10_000 }).then(
     () => true,
     () => false,
@@ -199,7 +204,7 @@ async function soak(minutes: number, say: (line: string) => void): Promise<SoakR
         },
         ...(await checkAccounts({ program, load, destinationsOf, maxMessages })),
         ...checkMemory(samples),
-        ...(await checkPage(inspector)),
+        ...(await checkPage(inspector, program)),
       ];
       await program.stop();
       const code = program.process.exitCode;

@@ -19,6 +19,7 @@ export function checkAudiences(sim: Simulation, db: Database, fresh: readonly Me
   const { model } = sim;
   if (model.retention !== null) return;
   follow(sim, db, fresh);
+  if (model.peopleUnknown) return;
   if (sim.disk.failure !== null || !model.settled) return;
   const { audiences, computedTraits } = sim.app.pipeline;
   for (const audience of audiences.list()) {
@@ -118,7 +119,12 @@ function follow(sim: Simulation, db: Database, fresh: readonly MessageRow[]): vo
       Object.assign(message, { event: members.event, properties: members.properties });
     model.people.send(message);
     model.moved = true;
+    if (model.deletesLate) model.peopleUnknown = true;
   }
+  const late = db
+    .prepare("SELECT EXISTS (SELECT 1 FROM deletion_users WHERE body IS NULL)")
+    .pluck();
+  model.deletesLate = late.get() === 1;
   if (model.deleting.length === 0) return;
   const deletions = db.prepare("SELECT count(*) FROM deletions").pluck().get() as number;
   model.forgot = true;

@@ -91,6 +91,10 @@ export class Model {
   /** Users of a deletion that may have been accepted since the last look. */
   deleting: readonly string[] = [];
   deletions = 0;
+  /** A disk that failed has put a deletion off. */
+  deletesLate = false;
+  /** Messages came before such a deletion: it may have removed them too. */
+  peopleUnknown = false;
   resetting = false;
   wasReset = false;
   /**
@@ -162,6 +166,8 @@ export class Model {
   forget(): void {
     this.wasReset = true;
     this.deletions = 0;
+    this.deletesLate = false;
+    this.peopleUnknown = false;
     this.people = new People();
     this.suppressed.clear();
     this.sent.clear();

@@ -23,7 +23,7 @@ import {
 } from "./recording-proxy.ts";
 
 const project = fileURLToPath(new URL("../../", import.meta.url));
-const count = 500;
+const count = 300;
 const sharedSecret = "s3cret";
 
 /** Only for what never ends: a machine with other work to do must not decide about a test. */

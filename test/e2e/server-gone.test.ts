@@ -129,6 +129,9 @@ test("a page without the right token says that it is the token", async ({ open }
   await refused.finished();
   await livePage(page).tail.filter({ hasText: "Waiting" }).waitFor();
   await expect.poll(() => page.getByRole("alert").count()).toBe(1);
+  // Nothing is shown as a number that nobody has read.
+  await page.getByRole("button", { name: "– delivered", exact: true }).waitFor();
+  expect(await page.getByText("0 messages", { exact: true }).count()).toBe(0);
 });
 
 test("when the data file takes nothing in, the page says so and why, until it does again", async ({

@@ -61,7 +61,12 @@ export function Tabs<Value extends string>({
               }}
             >
               {word}
-              {count === undefined ? null : <span className="n">{count}</span>}
+              {count === undefined ? null : (
+                <>
+                  {" "}
+                  <span className="n">{count}</span>
+                </>
+              )}
             </button>
           ))}
         </div>

@@ -173,7 +173,7 @@ function Crumb({ message, delivery, narrow, onNarrow, actions }: CrumbProps) {
         <a href={messageHref(message.id, "payload")}>Payload</a>
         <a href={messageHref(message.id, "raw")}>Raw</a>
         <a href={messageHref(message.id, "attempts")} aria-current="true">
-          Attempts<span className="n">{delivery.attempts.length}</span>
+          Attempts <span className="n">{delivery.attempts.length}</span>
         </a>
       </nav>
       <span className="crumb-rule" />

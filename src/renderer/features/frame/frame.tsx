@@ -252,21 +252,25 @@ function StatusBar() {
     <footer className="statusbar">
       {connection !== "connected" ? (
         <span>Not connected</span>
-      ) : (
+      ) : stats === undefined ? null : (
         <span>
-          {stats?.rates.ingestedPerSecond ?? 0} messages/s in, {stats?.rates.attemptsPerSecond ?? 0}{" "}
-          attempts/s out
+          {stats.rates.ingestedPerSecond} messages/s in, {stats.rates.attemptsPerSecond} attempts/s
+          out
         </span>
       )}
       <span className="grow" />
-      <span className="ports">
-        Test endpoints <code>{port(about?.endpointsUrl)}</code> TLS{" "}
-        <code>{port(about?.endpointsTlsUrl)}</code>
-      </span>
-      <span className="seed">
-        jitter seed <code>{settings?.seed ?? ""}</code>
-      </span>
-      <span>{some(stats?.messages.total ?? 0, "message")}</span>
+      {about === undefined ? null : (
+        <span className="ports">
+          Test endpoints <code>{port(about.endpointsUrl)}</code> TLS{" "}
+          <code>{port(about.endpointsTlsUrl)}</code>
+        </span>
+      )}
+      {settings === undefined ? null : (
+        <span className="seed">
+          jitter seed <code>{settings.seed}</code>
+        </span>
+      )}
+      {stats === undefined ? null : <span>{some(stats.messages.total, "message")}</span>}
       {stats?.dataBytes === undefined ? null : (
         <span title="The size of the data file">Data {bytes(stats.dataBytes)}</span>
       )}

@@ -406,27 +406,23 @@ function Strip({ messages, filter, onFilter }: StripProps) {
   return (
     <div className="strip" role="group" aria-label="Stages, each a filter">
       {stages.map(({ state, isSiding, track }) => {
-        const number = (state === "received" ? messages?.total : messages?.byState[state]) ?? 0;
-        const name = `stage ${isSiding ? "siding" : "through"} ${state}${number === 0 ? " zero" : ""}`;
+        const number = state === "received" ? messages?.total : messages?.byState[state];
+        const name = `stage ${isSiding ? "siding" : "through"} ${state}${number === 0 || number === undefined ? " zero" : ""}`;
+        const words = number === undefined ? "not known" : count(number);
         return (
           <button
             key={state}
             type="button"
             className={name}
             aria-pressed={state === "received" ? undefined : pressed.includes(state)}
-            title={
-              state === "received"
-                ? `${count(number)} received; all states`
-                : `${count(number)} ${state}`
-            }
+            title={state === "received" ? `${words} received; all states` : `${words} ${state}`}
             onClick={() => press(state)}
           >
             <svg className="track" aria-hidden="true">
               <path d={track} />
             </svg>
             <StateGlyph state={state} />
-            <b>{shortCount(number)}</b>
-            {state}
+            <b>{number === undefined ? "–" : shortCount(number)}</b> {state}
           </button>
         );
       })}

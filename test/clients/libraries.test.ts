@@ -49,9 +49,10 @@ afterAll(async () => {
 beforeAll(async () => {
   const start = await starting({}, { onCleanup: (run) => cleanups.push(run) });
   const app = await start.app();
-  // Thousands of deliveries in one process with their receivers: with more at a time, a busy machine
-  // lets some of them wait for longer than five seconds, and those are sent again.
+  // Thousands of deliveries in one process with their receivers: on a busy machine some of them wait
+  // for longer than five seconds, and would be sent again.
   await app.call("settings.update", { laneConnections: 2 });
+  await app.call("retryProfiles.create", { name: "patient", timeoutMs: patienceMs });
   const browser = tried.some(({ page }) => page) ? await launchBrowser() : null;
   if (browser !== null) cleanups.push(() => browser.close());
 
@@ -63,6 +64,7 @@ beforeAll(async () => {
       const { url, requests: received } = await start.receiver();
       await app.call("destinations.create", {
         name,
+        retryProfile: "patient",
         sourceIds: [source.id],
         webhooks: [{ url }],
         sharedSecret,

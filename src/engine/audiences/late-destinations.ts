@@ -59,9 +59,14 @@ export class LateDestinations {
    */
   note(): void {
     const { registry } = this.#options;
-    for (const computed of registry.all()) {
-      const changed = this.#reconciled(computed);
-      if (changed !== null) registry.change(computed, changed);
+    try {
+      for (const computed of registry.all()) {
+        const changed = this.#reconciled(computed);
+        if (changed !== null) registry.change(computed, changed);
+      }
+    } catch (error) {
+      this.#tryLater();
+      throw error;
     }
     if (this.#state === "running") void this.run().catch(this.#options.report);
   }
@@ -133,22 +138,34 @@ export class LateDestinations {
   }
 
   async #runAll(): Promise<void> {
-    const { activity, caughtUp, registry } = this.#options;
+    const { activity, caughtUp } = this.#options;
     const work = activity.begin();
     try {
       await caughtUp();
       while (this.#state === "running" && this.#slice()) await nextTurn();
     } catch (error) {
       if (this.#state !== "running") return;
-      // Memory may be ahead of the store.
-      this.#retry = startTimer(retryMs, () => {
-        registry.reload();
-        this.note();
-      });
+      this.#tryLater();
       throw error;
     } finally {
       work.end();
     }
+  }
+
+  #tryLater(): void {
+    if (this.#state !== "running") return;
+    const { registry, report } = this.#options;
+    this.#retry?.cancel();
+    this.#retry = startTimer(retryMs, () => {
+      try {
+        // Memory may be ahead of the store.
+        registry.reload();
+        this.note();
+      } catch (error) {
+        report(error);
+        this.#tryLater();
+      }
+    });
   }
 
   /** Returns false when nothing is left to do. */

@@ -215,6 +215,8 @@ export class Rechecks {
   #retryAfter(error: unknown): void {
     if (this.#stopped) return;
     this.#options.report(error);
+    // A recheck may fail, and so may the look for the next one: they share one timer.
+    this.#retry?.cancel();
     this.#retry = startTimer(retryMs, () => this.#resume());
   }
 

@@ -424,6 +424,32 @@ test("a first sync that a stop interrupts goes on at the next start, and reaches
   expect(again.audiences.list()[0]?.firstSyncs).toEqual([]);
 });
 
+test("a destination that is connected while nothing can be written is sent everything once it can", async () => {
+  const app = startFailing();
+  const live = { name: "Buyers", rule, sync: "each-event" as const };
+  await app.audiences.create(live);
+  await app.send(usersOf(3));
+  const [audience] = app.audiences.list();
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  app.db.exec(
+    "CREATE TRIGGER refuse BEFORE UPDATE ON audiences BEGIN SELECT raise(ABORT, 'no'); END",
+  );
+  const late = app.configuration.createDestination({
+    name: "Late",
+    sourceIds: audience === undefined ? [] : [audience.sourceId],
+    webhooks: [{ url: "http://127.0.0.1/", headers: {} }],
+  });
+  expect(() => app.onConfigurationChanged()).toThrow("no");
+  vi.advanceTimersByTime(1000);
+  app.db.exec("DROP TRIGGER refuse");
+  vi.advanceTimersByTime(500);
+  await app.activity.whenQuiet();
+  const sent = app.db
+    .prepare("SELECT count(*) FROM decisions WHERE destination_id = ? AND reason = 'routed'")
+    .pluck();
+  expect("id" in late ? sent.get(late.id) : late).toBe(3);
+});
+
 test("a cancelled first sync of a later destination waits for the next manual sync", async () => {
   const app = startFailing();
   const { id } = (await app.audiences.create({ name: "List", members: usersOf(120) })) as {

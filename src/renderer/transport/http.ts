@@ -15,6 +15,29 @@ const longestPauseMs = 4000;
 /** Nothing for this long, not even a heartbeat (every 15 s): the connection is dead. */
 const silenceMs = 40_000;
 
+/** The changes that are under way. */
+const underWay = new Set<{ request: HttpRequest; ended: Promise<unknown> }>();
+
+/**
+ * Sends a change once those before it that set one of the same members have been answered. Each
+ * request has a connection of its own, so a later one could arrive first.
+ */
+async function inOrder<Answer>(request: HttpRequest, send: () => Promise<Answer>): Promise<Answer> {
+  const earlier = [...underWay].filter((other) => setsTheSame(other.request, request));
+  const sent = Promise.allSettled(earlier.map(({ ended }) => ended)).then(send);
+  const entry = { request, ended: sent };
+  underWay.add(entry);
+  try {
+    return await sent;
+  } finally {
+    underWay.delete(entry);
+  }
+}
+
+const setsTheSame = (one: HttpRequest, other: HttpRequest): boolean =>
+  one.url === other.url &&
+  Object.keys(one.body ?? {}).some((member) => Object.hasOwn(other.body ?? {}, member));
+
 export function createHttpTransport({ token }: { token: string }): Transport {
   const headersFor = (pipeline: string | null): Record<string, string> => ({
     Authorization: `Bearer ${token}`,
@@ -25,20 +48,24 @@ export function createHttpTransport({ token }: { token: string }): Transport {
     name: Name,
     input: InputOf<Name>,
   ): Promise<AnswerOf<Name>> {
-    const { url, method, body } = requestOf(name, input as Record<string, unknown>);
+    const request = requestOf(name, input as Record<string, unknown>);
+    const { url, method, body } = request;
     const headers = headersFor(pipelineFor(name));
-    let response: Response;
-    let answer: unknown;
-    try {
-      response = await fetch(url, {
-        method,
-        headers: body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      answer = await response.json();
-    } catch {
-      throw noConnection();
-    }
+    const send = async (): Promise<{ response: Response; answer: unknown }> => {
+      try {
+        const response = await fetch(url, {
+          method,
+          headers:
+            body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+        return { response, answer: await response.json() };
+      } catch {
+        throw noConnection();
+      }
+    };
+    const isChange = method === "PATCH" || name === "clock.set";
+    const { response, answer } = await (isChange ? inOrder(request, send) : send());
     if (response.ok) return answer as AnswerOf<Name>;
     throw new CallError({
       status: response.status,
@@ -110,7 +137,7 @@ class StreamRefused extends Error {
   }
 }
 
-type HttpRequest = { url: string; method: string; body: unknown };
+type HttpRequest = { url: string; method: string; body: Record<string, unknown> | undefined };
 
 /** A call's input is one flat object; over HTTP its members go where the contract has them. */
 export function requestOf(name: string, input: Record<string, unknown>): HttpRequest {

@@ -11,6 +11,7 @@ import { serve } from "./commands.ts";
 import { applyAtStart, readConfigFile, WrongConfig, type ConfigFile } from "./config-file.ts";
 import { joinRunning, startControl, whoHasData } from "./control.ts";
 import { endEarly, type Invocation } from "./flags.ts";
+import { keepMemorySmall } from "./memory.ts";
 import { openInspector } from "./open-inspector.ts";
 import {
   isLoopback,
@@ -63,6 +64,7 @@ async function start({
 }): Promise<() => Promise<void>> {
   const { data, host, ports } = flags;
   const traces = tracesTo(flags.traces, warn);
+  keepMemorySmall();
   const { createApp } = await import("../app.ts");
   const app = createApp({
     data,

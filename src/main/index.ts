@@ -14,6 +14,7 @@ import { DataInUse, OpenError, Refusal } from "../app-errors.ts";
 import { createApp } from "../app.ts";
 import { applyAtStart, readConfigFile, type ConfigFile } from "../headless/config-file.ts";
 import { type Control, joinRunning, startControl } from "../headless/control.ts";
+import { keepMemorySmall } from "../headless/memory.ts";
 import { tracesTo } from "../headless/serve-flags.ts";
 import { makeDataDirectory } from "../data-directory.ts";
 import { wallClockNow } from "../engine/real-time.ts";
@@ -144,6 +145,7 @@ function createHosted(
   userData: string,
   config: ConfigFile | null,
 ) {
+  keepMemorySmall();
   const app = createApp({
     data: data ?? userData,
     ports,

@@ -50,7 +50,7 @@ import { createPeriods, Syncs } from "./sync.ts";
 import { createWalker, type Walker } from "./walk.ts";
 import { evaluate } from "../../domain/evaluate.ts";
 import { explain } from "../../domain/explain.ts";
-import { allOf, nameOf, needsOf } from "../../domain/facts.ts";
+import { allOf, nameOf, needsOf, stepsOfPiece } from "../../domain/facts.ts";
 import type { Json, JsonObject } from "../../domain/json.ts";
 import { isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import { nextTurn } from "../real-time.ts";
@@ -267,7 +267,14 @@ function createAudiences(parts: Parts): Audiences {
         return problem(404, "not_found", message);
       }
       const now = clock.now();
-      const facts = store.facts(profile, allOf(needsOf(rule)), now);
+      const steps = { left: stepsOfPiece };
+      const pieces = store.facts(profile, allOf(needsOf(rule)), now, steps);
+      let piece = pieces.next();
+      for (; piece.done !== true; piece = pieces.next()) {
+        await nextTurn();
+        steps.left = stepsOfPiece;
+      }
+      const facts = piece.value;
       const { value, until } = evaluate(rule, facts, now);
       return { matches: value, until, explained: explain(rule, facts, now) };
     },

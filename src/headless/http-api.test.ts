@@ -141,6 +141,23 @@ describe("a call over HTTP", () => {
     expect(accepted.status).toBe(200);
   });
 
+  test("with an object of more members than any has is refused before it is parsed", async () => {
+    const bodyOf = (count: number): string => {
+      const names = Array.from({ length: count }, (_, n) => `"n${n}":[{"a":1},{"b":2}]`);
+      return `{"name":"Shop","plan":{"schemas":{${names.join()}}}}`;
+    };
+    const [refused, accepted] = await Promise.all(
+      [10_001, 10_000].map((count) =>
+        control.send("POST", "/api/sources", { body: bodyOf(count) }),
+      ),
+    );
+    expect([refused?.status, refused?.json()]).toMatchObject([
+      400,
+      { message: expect.stringContaining("more than the 10000 members allowed") as string },
+    ]);
+    expect(accepted?.status).toBe(200);
+  });
+
   test("with more members than any call has is refused", async () => {
     const names = Array.from({ length: 2000 }, (_, n) => [`n${n}`, 1]);
     const body = JSON.stringify(Object.fromEntries(names));

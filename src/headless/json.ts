@@ -79,9 +79,14 @@ export async function readJsonObject(
     : invalid("The body must be a JSON object.");
 }
 
-/** Parsing takes far longer than counting. */
-function hasMoreValues(json: Uint8Array, most: number): boolean {
+/** More than any object of the contract has. Going through 240,000 members takes 0.2 seconds, each time. */
+const maxMembers = 10_000;
+
+/** Parsing takes far longer than counting. Returns what there is too much of. */
+function excessIn(json: Uint8Array, most: number): string | null {
   let count = 0;
+  /** How many members each open object can still have; lists are limited by their values alone. */
+  const open: number[] = [];
   let isText = false;
   let before = 0;
   for (let at = 0; at < json.length; at += 1) {
@@ -97,11 +102,19 @@ function hasMoreValues(json: Uint8Array, most: number): boolean {
     if (isOpening || byte === 0x2c) count += 1;
     // What is empty has no first value.
     else if (isClosing && (before === 0x5b || before === 0x7b)) count -= 1;
-    if (count > most) return true;
+    if (count > most) return `The body has more than the ${most} values allowed.`;
+    if (isOpening) open.push(byte === 0x7b ? maxMembers : Infinity);
+    else if (isClosing) open.pop();
+    else if (byte === 0x2c) {
+      const left = (open.pop() ?? Infinity) - 1;
+      if (left <= 0)
+        return `An object of the body has more than the ${maxMembers} members allowed.`;
+      open.push(left);
+    }
     isText = byte === quote;
     before = byte;
   }
-  return false;
+  return null;
 }
 const quote = 0x22;
 const backslash = 0x5c;
@@ -123,10 +136,8 @@ export async function readJson(
   if (bytes === "too large")
     return problem(413, "too_large", `The body is larger than ${maxBytes / 1024 / 1024} MiB.`);
   if (bytes.length === 0) return { value: {} };
-  if (hasMoreValues(bytes, maxValues))
-    return invalid(
-      `The body has more than the ${maxValues} values allowed. Divide it among several calls.`,
-    );
+  const excess = excessIn(bytes, maxValues);
+  if (excess !== null) return invalid(`${excess} Divide it among several calls.`);
   let text: string;
   try {
     text = utf8.decode(bytes);

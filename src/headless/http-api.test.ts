@@ -130,6 +130,14 @@ describe("a call over HTTP", () => {
     },
   );
 
+  test("of up to 32 MiB is accepted where a whole configuration is imported", async () => {
+    const sizes = [1, 0].map((more) => 32 * 1024 * 1024 + more);
+    const answers = sizes.map((size) =>
+      control.send("POST", "/api/configuration", { body: Buffer.alloc(size, "{}".padEnd(64)) }),
+    );
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([413, 400]);
+  });
+
   test("of more values than the call accepts is refused before it is parsed", async () => {
     const bodyOf = (lists: number): string => `{"name":["\\",[{",${"[ ], ".repeat(lists)}{}]}`;
     const refused = await control.send("POST", "/api/sources", { body: bodyOf(240_000) });

@@ -2,6 +2,7 @@
 
 import type { ServerResponse, IncomingMessage } from "node:http";
 import { type Problem, invalid, isProblem, problem } from "../domain/problem.ts";
+import { nextTurn } from "../engine/real-time.ts";
 
 /**
  * On every answer of this host: never sniffed, never framed, never read by another origin, never
@@ -57,22 +58,23 @@ export function answerProblem(
   );
 }
 
-/** An imported configuration with thousands of webhooks is far below this. */
-const maxBodyBytes = 8 * 1024 * 1024;
 /**
  * A client that is still sending reads no answer, so the excess is discarded for this long before
  * the answer.
  */
 const maxDiscardedBytes = 64 * 1024 * 1024;
 
+/** Of more, counting the values, parsing and checking are a turn of the event loop each. */
+const bytesPerTurn = 2 * 1024 * 1024;
+
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** The JSON object in a request's body, `{}` for an empty one; null when the client went away. */
 export async function readJsonObject(
   request: IncomingMessage,
-  maxValues: number,
+  limits: { maxValues: number; maxBytes: number },
 ): Promise<object | Problem | null> {
-  const read = await readJson(request, { maxValues });
+  const read = await readJson(request, limits);
   if (read === null || isProblem(read)) return read;
   return typeof read.value === "object" && read.value !== null && !Array.isArray(read.value)
     ? read.value
@@ -122,7 +124,7 @@ const backslash = 0x5c;
 /** Any JSON in a request's body, `{}` for an empty one; null when the client went away. */
 export async function readJson(
   request: IncomingMessage,
-  { maxValues, maxBytes = maxBodyBytes }: { maxValues: number; maxBytes?: number },
+  { maxValues, maxBytes }: { maxValues: number; maxBytes: number },
 ): Promise<{ value: unknown } | Problem | null> {
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity")
@@ -138,6 +140,7 @@ export async function readJson(
   if (bytes.length === 0) return { value: {} };
   const excess = excessIn(bytes, maxValues);
   if (excess !== null) return invalid(`${excess} Divide it among several calls.`);
+  if (bytes.length > bytesPerTurn) await nextTurn();
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -145,7 +148,9 @@ export async function readJson(
     return problem(400, "bad_utf8", "The body is not valid UTF-8.");
   }
   try {
-    return { value: JSON.parse(text) as unknown };
+    const value = JSON.parse(text) as unknown;
+    if (bytes.length > bytesPerTurn) await nextTurn();
+    return { value };
   } catch (error) {
     return problem(400, "bad_json", `The body is not valid JSON: ${(error as Error).message}.`);
   }

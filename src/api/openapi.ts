@@ -14,7 +14,7 @@ export function openApiDocument(version: string): Schema {
   const error = { description: "What is wrong.", ...json(schemaOf(errorAnswer, components)) };
 
   const operation = (
-    call: Omit<Call, "answer" | "reads" | "status" | "maxValues">,
+    call: Omit<Call, "answer" | "reads" | "status" | "maxValues" | "maxBytes">,
     success: Record<string, Schema>,
   ): Schema => ({
     operationId: call.name,

@@ -68,6 +68,8 @@ export type Call<
   isPublic: boolean;
   /** How many values its input may have. */
   maxValues: number;
+  /** What the body may have over HTTP. */
+  maxBytes: number;
 };
 
 export function defineCall<
@@ -92,6 +94,7 @@ export function defineCall<
   isPublic?: boolean;
   /** 120,000 when left out. */
   maxValues?: number;
+  maxBytes?: number;
 }): Call<Name, P, Q, B, Answer> {
   return {
     ...call,
@@ -102,6 +105,7 @@ export function defineCall<
     status: call.status ?? 200,
     isPublic: call.isPublic ?? false,
     maxValues: call.maxValues ?? defaultMaxValues,
+    maxBytes: call.maxBytes ?? defaultMaxBytes,
   };
 }
 
@@ -168,6 +172,8 @@ export function checkInput<C extends Call>(call: C, input: unknown): CheckedInpu
  * has 100,000 items.
  */
 const defaultMaxValues = 120_000;
+/** The longest list of members is far below this. */
+const defaultMaxBytes = 8 * 1024 * 1024;
 
 /** Tracking plans have a limit in bytes, and their schemas are not checked here. */
 function hasMoreValues(input: object, most: number): boolean {

@@ -119,8 +119,9 @@ export const configurationCalls = [
     summary:
       "Creates new objects, updates those with the same write key, name or key, and leaves everything else unchanged. A credential that is `left-out` keeps its current value.",
     body: configurationDocument,
-    // Of several audiences with long lists of members, an export must be accepted again.
+    // An export with as many members as all fixed lists may have must be accepted again.
     maxValues: 600_000,
+    maxBytes: 32 * 1024 * 1024,
     answer: z.object({
       created: z.int(),
       updated: z.int(),

@@ -1,17 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  compute,
-  decimalOf,
-  dividedBy,
-  numberOf,
-  plus,
-  startComputation,
-  zero,
-} from "./compute.ts";
+import { decimalOf, dividedBy, numberOf, plus, startComputation, zero } from "./compute.ts";
 import { needsOf, type ProfileFacts } from "./facts.ts";
 import type { Json, JsonObject } from "./json.ts";
-import { computations, drafts, factsOf, now } from "./rules.fixture.ts";
+import { compute, computations, drafts, factsOf, now } from "./rules.fixture.ts";
 import { aggregates, dayMs, type Aggregate } from "./rules.ts";
 
 const day = (days: number): number => now - days * dayMs;

@@ -1,8 +1,16 @@
 /** The value of a computed trait for one profile, and until when it is valid. */
 
 import { comparesAll, memberOf, spellingOf } from "./evaluate.ts";
-import { nameOf, windowMs, type EventFact, type ProfileFacts } from "./facts.ts";
-import type { Json } from "./json.ts";
+import {
+  charactersPerStep,
+  nameOf,
+  windowMs,
+  type EventFact,
+  type InPieces,
+  type ProfileFacts,
+  type Steps,
+} from "./facts.ts";
+import type { Json, JsonObject } from "./json.ts";
 import type { Aggregate, Computation } from "./rules.ts";
 
 /**
@@ -12,10 +20,27 @@ import type { Aggregate, Computation } from "./rules.ts";
  */
 export type Computed = { value: Json; until: number | null };
 
-export function compute(computation: Computation, facts: ProfileFacts, now: number): Computed {
+export function* computeInPieces(
+  computation: Computation,
+  facts: ProfileFacts,
+  now: number,
+  steps: Steps,
+): InPieces<Computed> {
   const running = startComputation(computation, now);
-  for (const event of facts.events.get(nameOf(computation.event)) ?? []) running.add(event);
+  for (const event of facts.events.get(nameOf(computation.event)) ?? []) {
+    if (steps.left <= 0) yield;
+    steps.left -= stepsOf(computation, event.properties);
+    running.add(event);
+  }
   return running.result();
+}
+
+/** Values that are no texts count as the largest that a message may have. */
+function stepsOf({ property }: Computation, properties: JsonObject): number {
+  const value = property === undefined ? null : memberOf(properties, property);
+  const characters =
+    typeof value === "string" ? value.length : typeof value === "object" && value ? 32_768 : 0;
+  return 1 + Math.floor(characters / charactersPerStep);
 }
 
 export type RunningComputation = {

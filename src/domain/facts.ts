@@ -32,6 +32,27 @@ type EventNeed = {
 /** Names are spelled as in `ProfileChange`. */
 export type Needs = { traits: ReadonlySet<string>; events: ReadonlyMap<string, EventNeed> };
 
+/**
+ * Work that may be long, in pieces of this many steps of about a microsecond. It ends a piece by
+ * yielding when none are left; the caller then gives it new ones, in another turn of the event loop.
+ */
+export type Steps = { left: number };
+export type InPieces<Result> = Generator<undefined, Result, undefined>;
+
+/** More than 100 ms never come together from a few of these. */
+export const stepsOfPiece = 30_000;
+
+/** Parsing and comparing a text of this length takes as long as a step. */
+export const charactersPerStep = 200;
+
+/** The result, if the first piece has it. */
+export function atOnce<Result>(pieces: InPieces<Result>): Result | null {
+  const first = pieces.next();
+  if (first.done === true) return first.value;
+  pieces.return(undefined as never);
+  return null;
+}
+
 /** The facts that all of these need. */
 export function needsOf(...asking: readonly (Rule | Computation)[]): Needs {
   const traits = new Set<string>();

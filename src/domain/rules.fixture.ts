@@ -4,7 +4,8 @@
  */
 
 import fc from "fast-check";
-import type { EventFact, ProfileFacts, TraitFact } from "./facts.ts";
+import { computeInPieces, type Computed } from "./compute.ts";
+import { atOnce, type EventFact, type ProfileFacts, type TraitFact } from "./facts.ts";
 import type { MessageRowId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";
 import {
@@ -18,6 +19,9 @@ import {
 } from "./rules.ts";
 
 export const now = Date.UTC(2026, 10, 21);
+
+export const compute = (computation: Computation, facts: ProfileFacts, at: number): Computed =>
+  atOnce(computeInPieces(computation, facts, at, { left: Infinity })) as Computed;
 
 const texts = [
   "",

@@ -54,6 +54,8 @@ export function sizeOfSchema(root: JsonObject): SchemaSize | string {
   const known = new Map<JsonObject, SchemaSize>();
   const open = new Set<JsonObject>();
   let wrong: string | null = null;
+  /** Also without a reference to them they are checked when the rule is compiled. */
+  let definitions = 0;
 
   function sizeOf(schema: Json, depth: number): SchemaSize {
     if (wrong !== null || !isObject(schema)) return nothing;
@@ -71,7 +73,12 @@ export function sizeOfSchema(root: JsonObject): SchemaSize | string {
     open.add(schema);
     const size = { ...nothing };
     for (const [keyword, value] of Object.entries(schema)) {
-      if (keyword === "definitions" || keyword === "$defs") continue;
+      if (keyword === "definitions" || keyword === "$defs") {
+        definitions += countOf(value);
+        if (definitions > maxSize)
+          wrong ??= `its definitions have more than ${maxSize} keywords and values.`;
+        continue;
+      }
       const below = belowOf(keyword, value, depth);
       size.all += below.all;
       size.patterns += below.patterns;

@@ -34,9 +34,12 @@ export const defaultPlanSettings: PlanSettings = {
 /** A plan of forty events has a hundred of these; the whole of it is one call of the control API. */
 const maxRules = 1000;
 const maxPlanBytes = 1_000_000;
+const tooLarge = `The plan has more than the ${maxPlanBytes} bytes allowed.`;
 
 /** Returns a sentence when it is no plan. */
 export function readTrackingPlan(document: Json): TrackingPlan | string {
+  // Before the schemas that are texts are parsed: as texts they are longer.
+  if (JSON.stringify(document).length > 2 * maxPlanBytes) return tooLarge;
   const outer = unwrapped(document);
   const rules = Array.isArray(outer) ? rulesOfPages(outer) : outer["rules"];
   const partial = partOfPlan(Array.isArray(outer) ? outer.at(-1) : outer, rules);
@@ -53,8 +56,7 @@ export function readTrackingPlan(document: Json): TrackingPlan | string {
     return `The plan has ${found.length} rules, more than the ${maxRules} allowed.`;
   const name = Array.isArray(outer) ? null : (outer["name"] ?? outer["display_name"] ?? null);
   const plan = { name: typeof name === "string" ? name.slice(0, 200) : null, rules: found };
-  if (JSON.stringify(plan).length > maxPlanBytes)
-    return `The plan has more than the ${maxPlanBytes} bytes allowed.`;
+  if (JSON.stringify(plan).length > maxPlanBytes) return tooLarge;
   return wrongRule(found) ?? plan;
 }
 

@@ -4,7 +4,7 @@
  * `atomically` has open.
  */
 
-import type { Needs, ProfileFacts } from "../domain/facts.ts";
+import type { InPieces, Needs, ProfileFacts, Steps } from "../domain/facts.ts";
 import type {
   DeletionId,
   AudienceId,
@@ -175,7 +175,7 @@ export type ProfileStore = {
   userIdsOf(profile: ProfileId): string[];
 
   /** At least what `needs` asks for. */
-  facts(profile: ProfileId, needs: Needs, now: number): ProfileFacts;
+  facts(profile: ProfileId, needs: Needs, now: number, steps: Steps): InPieces<ProfileFacts>;
   profileDetails(id: ProfileId): ProfileDetails | null;
   profiles(
     filter: ProfileFilter,
@@ -213,8 +213,11 @@ export type Evaluated = {
  * event loop stays free.
  */
 export type Walk = {
-  /** At most `limit` users, fewer when the conditions are expensive. At the end, `seen` is 0. */
-  next(limit: number): { seen: number; evaluated: Evaluated[] };
+  /**
+   * At most `limit` users, fewer when the conditions are expensive. At the end, `seen` is 0. The last
+   * one seen may be `large`: not evaluated, because a turn of the event loop is too short for it.
+   */
+  next(limit: number): { seen: number; evaluated: Evaluated[]; large: ProfileId | null };
 };
 
 export type WalkOptions = {

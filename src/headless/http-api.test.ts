@@ -130,6 +130,14 @@ describe("a call over HTTP", () => {
     },
   );
 
+  test("of up to 32 MiB is accepted where a whole configuration is imported", async () => {
+    const sizes = [1, 0].map((more) => 32 * 1024 * 1024 + more);
+    const answers = sizes.map((size) =>
+      control.send("POST", "/api/configuration", { body: Buffer.alloc(size, "{}".padEnd(64)) }),
+    );
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([413, 400]);
+  });
+
   test("of more values than the call accepts is refused before it is parsed", async () => {
     const bodyOf = (lists: number): string => `{"name":["\\",[{",${"[ ], ".repeat(lists)}{}]}`;
     const refused = await control.send("POST", "/api/sources", { body: bodyOf(240_000) });
@@ -139,6 +147,23 @@ describe("a call over HTTP", () => {
     ]);
     const accepted = await control.send("POST", "/api/sources", { body: bodyOf(239_996) });
     expect(accepted.status).toBe(200);
+  });
+
+  test("with an object of more members than any has is refused before it is parsed", async () => {
+    const bodyOf = (count: number): string => {
+      const names = Array.from({ length: count }, (_, n) => `"n${n}":[{"a":1},{"b":2}]`);
+      return `{"name":"Shop","plan":{"schemas":{${names.join()}}}}`;
+    };
+    const [refused, accepted] = await Promise.all(
+      [10_001, 10_000].map((count) =>
+        control.send("POST", "/api/sources", { body: bodyOf(count) }),
+      ),
+    );
+    expect([refused?.status, refused?.json()]).toMatchObject([
+      400,
+      { message: expect.stringContaining("more than the 10000 members allowed") as string },
+    ]);
+    expect(accepted?.status).toBe(200);
   });
 
   test("with more members than any call has is refused", async () => {

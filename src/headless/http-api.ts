@@ -166,7 +166,7 @@ async function respondToCall(exchange: Exchange, path: string, search: string): 
   const match = matches.get(request.method as Method);
   if (match === undefined) return answerWrongMethod(response, [...matches.keys()]);
 
-  const body = request.method === "GET" ? {} : await readJsonObject(request, match.call.maxValues);
+  const body = request.method === "GET" ? {} : await readJsonObject(request, match.call);
   if (body === null) return;
   const input = isProblem(body) ? body : inputOf(match, new URLSearchParams(search), body);
   if (isProblem(input)) return answerProblem(response, input);

@@ -2,6 +2,7 @@
 
 import type { ServerResponse, IncomingMessage } from "node:http";
 import { type Problem, invalid, isProblem, problem } from "../domain/problem.ts";
+import { nextTurn } from "../engine/real-time.ts";
 
 /**
  * On every answer of this host: never sniffed, never framed, never read by another origin, never
@@ -57,31 +58,37 @@ export function answerProblem(
   );
 }
 
-/** An imported configuration with thousands of webhooks is far below this. */
-const maxBodyBytes = 8 * 1024 * 1024;
 /**
  * A client that is still sending reads no answer, so the excess is discarded for this long before
  * the answer.
  */
 const maxDiscardedBytes = 64 * 1024 * 1024;
 
+/** Of more, counting the values, parsing and checking are a turn of the event loop each. */
+const bytesPerTurn = 2 * 1024 * 1024;
+
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** The JSON object in a request's body, `{}` for an empty one; null when the client went away. */
 export async function readJsonObject(
   request: IncomingMessage,
-  maxValues: number,
+  limits: { maxValues: number; maxBytes: number },
 ): Promise<object | Problem | null> {
-  const read = await readJson(request, { maxValues });
+  const read = await readJson(request, limits);
   if (read === null || isProblem(read)) return read;
   return typeof read.value === "object" && read.value !== null && !Array.isArray(read.value)
     ? read.value
     : invalid("The body must be a JSON object.");
 }
 
-/** Parsing takes far longer than counting. */
-function hasMoreValues(json: Uint8Array, most: number): boolean {
+/** More than any object of the contract has. Going through 240,000 members takes 0.2 seconds, each time. */
+const maxMembers = 10_000;
+
+/** Parsing takes far longer than counting. Returns what there is too much of. */
+function excessIn(json: Uint8Array, most: number): string | null {
   let count = 0;
+  /** How many members each open object can still have; lists are limited by their values alone. */
+  const open: number[] = [];
   let isText = false;
   let before = 0;
   for (let at = 0; at < json.length; at += 1) {
@@ -97,11 +104,19 @@ function hasMoreValues(json: Uint8Array, most: number): boolean {
     if (isOpening || byte === 0x2c) count += 1;
     // What is empty has no first value.
     else if (isClosing && (before === 0x5b || before === 0x7b)) count -= 1;
-    if (count > most) return true;
+    if (count > most) return `The body has more than the ${most} values allowed.`;
+    if (isOpening) open.push(byte === 0x7b ? maxMembers : Infinity);
+    else if (isClosing) open.pop();
+    else if (byte === 0x2c) {
+      const left = (open.pop() ?? Infinity) - 1;
+      if (left <= 0)
+        return `An object of the body has more than the ${maxMembers} members allowed.`;
+      open.push(left);
+    }
     isText = byte === quote;
     before = byte;
   }
-  return false;
+  return null;
 }
 const quote = 0x22;
 const backslash = 0x5c;
@@ -109,7 +124,7 @@ const backslash = 0x5c;
 /** Any JSON in a request's body, `{}` for an empty one; null when the client went away. */
 export async function readJson(
   request: IncomingMessage,
-  { maxValues, maxBytes = maxBodyBytes }: { maxValues: number; maxBytes?: number },
+  { maxValues, maxBytes }: { maxValues: number; maxBytes: number },
 ): Promise<{ value: unknown } | Problem | null> {
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity")
@@ -123,10 +138,9 @@ export async function readJson(
   if (bytes === "too large")
     return problem(413, "too_large", `The body is larger than ${maxBytes / 1024 / 1024} MiB.`);
   if (bytes.length === 0) return { value: {} };
-  if (hasMoreValues(bytes, maxValues))
-    return invalid(
-      `The body has more than the ${maxValues} values allowed. Divide it among several calls.`,
-    );
+  const excess = excessIn(bytes, maxValues);
+  if (excess !== null) return invalid(`${excess} Divide it among several calls.`);
+  if (bytes.length > bytesPerTurn) await nextTurn();
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -134,7 +148,9 @@ export async function readJson(
     return problem(400, "bad_utf8", "The body is not valid UTF-8.");
   }
   try {
-    return { value: JSON.parse(text) as unknown };
+    const value = JSON.parse(text) as unknown;
+    if (bytes.length > bytesPerTurn) await nextTurn();
+    return { value };
   } catch (error) {
     return problem(400, "bad_json", `The body is not valid JSON: ${(error as Error).message}.`);
   }

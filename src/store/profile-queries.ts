@@ -2,7 +2,7 @@
  * Profiles as the API shows them: in a list, one with everything, and the facts that rules ask for.
  */
 
-import type { EventFact, TraitFact } from "../domain/facts.ts";
+import { charactersPerStep, type EventFact, type TraitFact } from "../domain/facts.ts";
 import type { MessageRowId, ProfileId, SourceId } from "../domain/ids.ts";
 import type { Json, JsonObject } from "../domain/json.ts";
 import type {
@@ -13,7 +13,7 @@ import type {
   ProfileCursor,
   ProfileFilter,
 } from "../engine/profile-ports.ts";
-import { eventMembers, eventProperties } from "./shared-bytes.ts";
+import { eventMembers, eventProperties, eventSize, stepsOfSize } from "./shared-bytes.ts";
 import type { Db } from "./transactions.ts";
 import { groupTraits, identityKindAt } from "./profile-store.ts";
 import type { LastSeen } from "./last-seen.ts";
@@ -79,12 +79,22 @@ function facts(db: Db): ProfileStore["facts"] {
   const trait = db.prepare<[number, string], TraitRow>(
     "SELECT value, at, message_id AS messageId FROM profile_traits WHERE profile_id = ? AND name = ?",
   );
-  type EventRow = { id: MessageRowId; at: number; properties: string };
-  type Asked = { profile: ProfileId; name: string; after: number; limit: number };
+  type EventRow = { id: MessageRowId; at: number; size: number; properties: string };
+  /** The events before the one that was read last. */
+  type Asked = {
+    profile: ProfileId;
+    name: string;
+    after: number;
+    lastAt: number;
+    lastId: number;
+    limit: number;
+  };
   const events = (properties: string) =>
     db.prepare<[Asked & Record<string, string | number>], EventRow>(
-      `SELECT id, at, ${properties} AS properties FROM profile_events
-       WHERE profile_id = @profile AND event = @name AND at > @after ORDER BY at DESC, id DESC LIMIT @limit`,
+      `SELECT id, at, ${eventSize(properties)} AS size, ${properties} AS properties FROM profile_events
+       WHERE profile_id = @profile AND event = @name AND at > @after
+       AND at <= @lastAt AND (at < @lastAt OR id < @lastId)
+       ORDER BY at DESC, id DESC LIMIT @limit`,
     );
   const statements = new Map<string, ReturnType<typeof events>>();
   const statement = (sql: string) => {
@@ -92,7 +102,7 @@ function facts(db: Db): ProfileStore["facts"] {
     statements.set(sql, known);
     return known;
   };
-  return (profile, needs, now) => {
+  return function* (profile, needs, now, steps) {
     const traits = new Map<string, TraitFact>();
     for (const name of needs.traits) {
       const row = trait.get(profile, name);
@@ -107,16 +117,30 @@ function facts(db: Db): ProfileStore["facts"] {
         bound[parameter] = value;
         return `@${parameter}`;
       });
-      const rows = statement(sql).all({ ...bound, profile, name, after, limit: newest ?? -1 });
-      if (rows.length === 0) continue;
-      done.set(
-        name,
-        rows.toReversed().map(({ id, at, properties: text }) => ({
-          at,
-          properties: JSON.parse(text) as JsonObject,
-          messageId: id,
-        })),
-      );
+      const found: EventFact[] = [];
+      for (let isAll = false; !isAll;) {
+        if (steps.left <= 0) yield;
+        const last = found.at(-1);
+        const asked: Asked = {
+          profile,
+          name,
+          after,
+          lastAt: last?.at ?? Number.MAX_SAFE_INTEGER,
+          lastId: last?.messageId ?? Number.MAX_SAFE_INTEGER,
+          limit: newest === null ? -1 : newest - found.length,
+        };
+        isAll = true;
+        for (const { id, at, size, properties: text } of statement(sql).iterate({
+          ...bound,
+          ...asked,
+        })) {
+          found.push({ at, properties: JSON.parse(text) as JsonObject, messageId: id });
+          steps.left -= 1 + stepsOfSize(size) + Math.floor(text.length / charactersPerStep);
+          isAll = steps.left > 0;
+          if (!isAll) break;
+        }
+      }
+      if (found.length > 0) done.set(name, found.reverse());
     }
     return { traits, events: done };
   };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { MessageRowId, ProfileId, SourceId } from "../domain/ids.ts";
-import { expectConsistent, openTestStore, request, tables } from "./store.fixture.ts";
+import { storedFacts, expectConsistent, openTestStore, request, tables } from "./store.fixture.ts";
 
 const row = (id: number): MessageRowId => id as MessageRowId;
 const source = (id: number): SourceId => id as SourceId;
@@ -310,12 +310,12 @@ describe("facts", () => {
     for (const [id, at] of [10, 20, 20, 30].entries())
       store.addEvent(ada, "Bought", at, { id: id + 1 }, row(id + 1));
     const ask = (withinMs: number | null, newest: number | null, properties = ["id"]) =>
-      store
-        .facts(
-          ada,
-          { traits: new Set(), events: new Map([["Bought", { withinMs, newest, properties }]]) },
-          40,
-        )
+      storedFacts(
+        store,
+        ada,
+        { traits: new Set(), events: new Map([["Bought", { withinMs, newest, properties }]]) },
+        40,
+      )
         .events.get("Bought")
         ?.map(({ at, properties, messageId }) => [at, properties, Number(messageId)]);
     const all = [10, 20, 20, 30].map((at, place) => [at, { id: place + 1 }, place + 1]);
@@ -325,7 +325,8 @@ describe("facts", () => {
     expect(ask(null, 2)).toEqual(all.slice(2));
     expect(ask(null, 1, [])).toEqual([[30, {}, 4]]);
     expect(ask(10, null)).toBeUndefined();
-    const { traits, events } = store.facts(
+    const { traits, events } = storedFacts(
+      store,
       ada,
       { traits: new Set(["city", "none"]), events: new Map() },
       40,

@@ -11,7 +11,7 @@ import type { PropertyCondition, Rule } from "../domain/rules.ts";
 import type { Store } from "../engine/store-ports.ts";
 import { openDatabase } from "./open.ts";
 import { createStore } from "./sqlite-store.ts";
-import { attempt, moveTo, request, startOfTime } from "./store.fixture.ts";
+import { storedFacts, attempt, moveTo, request, startOfTime } from "./store.fixture.ts";
 
 /**
  * Everything that the store asks of the database while it does each of its things once, and
@@ -193,7 +193,8 @@ function follow(store: Store): void {
   store.profileDetails(profile);
   const need = { withinMs: 1, newest: 1 };
   for (const properties of [["total"], ['to"tal'], []]) {
-    store.facts(
+    storedFacts(
+      store,
       profile,
       { traits: new Set(["plan"]), events: new Map([["Bought", { ...need, properties }]]) },
       startOfTime,
@@ -431,13 +432,13 @@ test.each<[string, RegExp, string]>([
   ],
   [
     "events that count for a rule",
-    /SELECT id, at, '{}' AS properties FROM profile_events/,
-    "COVERING INDEX profile_events_by_profile (profile_id=? AND event=? AND at>?)",
+    /SELECT id, at, 0 AS size, '{}' AS properties FROM profile_events/,
+    "COVERING INDEX profile_events_by_profile (profile_id=? AND event=? AND at>? AND at<?)",
   ],
   [
     "whose properties count too",
     /(, properties\)|'}') AS properties FROM profile_events.*@after/,
-    "profile_events_by_profile (profile_id=? AND event=? AND at>?)",
+    "profile_events_by_profile (profile_id=? AND event=? AND at>?",
   ],
   [
     "when the next profiles were last seen",

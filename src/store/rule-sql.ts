@@ -10,7 +10,7 @@ import { compares, comparesAll, type Condition } from "../domain/evaluate.ts";
 import { nameOf, propertiesOf, windowMs } from "../domain/facts.ts";
 import type { Json, JsonObject } from "../domain/json.ts";
 import type { Computation, EventCondition, Rule, TraitCondition } from "../domain/rules.ts";
-import { eventMembers } from "./shared-bytes.ts";
+import { eventMembers, eventSize } from "./shared-bytes.ts";
 
 /** Decides about a JSON text of the database; statements name it by its place in `tests`. */
 export type TextTest = (text: string) => boolean;
@@ -109,7 +109,7 @@ function traitEnd(condition: TraitCondition, bind: Bind, test: Test): string {
     return `iif(EXISTS (SELECT 1 FROM ${trait} AND value <> 'null'), NULL, 9e999)`;
   if (op === "exists") return `(SELECT 9e999 FROM ${trait} AND value <> 'null')`;
   const decide = test((text) => compares(condition, JSON.parse(text) as Json));
-  return `(SELECT 9e999 FROM ${trait} AND hookyard_test(user.id, ${decide}, value))`;
+  return `(SELECT 9e999 FROM ${trait} AND hookyard_test(user.id, ${decide}, value, 0))`;
 }
 
 /** The event that makes up the number ends the condition when it leaves the window. */
@@ -118,10 +118,11 @@ function eventEnd(condition: EventCondition, bind: Bind, test: Test): string {
   const window = windowMs(condition);
   const end = window === null ? "9e999" : `at + ${bind(window)}`;
   const inWindow = window === null ? "" : ` AND at > @now - ${bind(window)}`;
+  const members = eventMembers(propertiesOf(condition), bind);
   const properties =
     where.length === 0
       ? ""
-      : ` AND hookyard_test(user.id, ${test((text) => comparesAll(where, JSON.parse(text) as JsonObject))}, ${eventMembers(propertiesOf(condition), bind)})`;
+      : ` AND hookyard_test(user.id, ${test((text) => comparesAll(where, JSON.parse(text) as JsonObject))}, ${members}, ${eventSize(members)})`;
   return `(SELECT ${end} FROM profile_events INDEXED BY profile_events_by_profile
     WHERE profile_id = user.id AND event = ${bind(nameOf(condition.event))}${inWindow}${properties}
     ORDER BY at DESC LIMIT 1 OFFSET ${bind(atLeast - 1)})`;
@@ -143,8 +144,8 @@ export function computationQuestion(computation: Computation): Question {
   const sql = `
     WITH asked AS MATERIALIZED (
       SELECT user.id, user.user_id, (
-        SELECT hookyard_compute(user.id, at, properties) FROM (
-          SELECT at, ${properties} AS properties FROM profile_events INDEXED BY profile_events_by_profile
+        SELECT hookyard_compute(user.id, at, properties, size) FROM (
+          SELECT at, ${eventSize(properties)} AS size, ${properties} AS properties FROM profile_events INDEXED BY profile_events_by_profile
           WHERE profile_id = user.id AND event = @event${window === null ? "" : " AND at > @now - @window"}
           ORDER BY at, id
         )

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { compute } from "../domain/compute.ts";
+import { compute } from "../domain/rules.fixture.ts";
 import { spellingOf, evaluate } from "../domain/evaluate.ts";
 import { needsOf, type ProfileFacts } from "../domain/facts.ts";
 import type { SourceId } from "../domain/ids.ts";
@@ -17,7 +17,7 @@ import { dayMs, type Rule } from "../domain/rules.ts";
 import type { Evaluated, Walk, WalkOptions } from "../engine/profile-ports.ts";
 import type { Db } from "./transactions.ts";
 import { createRuleStore } from "./rule-store.ts";
-import { openTestStore } from "./store.fixture.ts";
+import { openTestStore, storedFacts } from "./store.fixture.ts";
 
 type Person = {
   userId: string | null;
@@ -312,7 +312,8 @@ test("of a large event, only the properties that decide reach the evaluator, who
   expect(sum("total").evaluated).toMatchObject([{ value: 7 }]);
   const where = [{ property: "total", op: "greater" as const, value: 1 }];
   expect(all(store.walkRule({ event: "Bought", where }, now, options), 9).evaluated.length).toBe(1);
-  store.facts(
+  storedFacts(
+    store,
     1 as never,
     { traits: new Set(), events: needsOf({ event: "Bought", where }).events },
     now,

@@ -6,11 +6,13 @@
 import type Database from "better-sqlite3";
 import { startComputation, type Computed, type RunningComputation } from "../domain/compute.ts";
 import { spellingOf, evaluateBy } from "../domain/evaluate.ts";
+import { charactersPerStep, stepsOfPiece } from "../domain/facts.ts";
 import type { ProfileId, SourceId } from "../domain/ids.ts";
 import type { Json, JsonObject } from "../domain/json.ts";
 import type { Computation, Rule } from "../domain/rules.ts";
 import type { Evaluated, RuleStore, Walk, WalkOptions } from "../engine/profile-ports.ts";
 import type { Db } from "./transactions.ts";
+import { stepsOfSize } from "./shared-bytes.ts";
 import { computationQuestion, ruleQuestion, type Question, type TextTest } from "./rule-sql.ts";
 
 type Row = { id: number; user_id: string; recheck_at: number | null };
@@ -28,8 +30,6 @@ const stepsPerSlice = 2500;
  * is done again.
  */
 const maxSteps = 2 * stepsPerSlice;
-/** Parsing and comparing a text of this length takes as long as a step. */
-const charactersPerStep = 200;
 /** The first slice has no measurement to go by. */
 const firstUsers = 100;
 /** Rules that are being edited come and go; those of audiences come again. */
@@ -80,32 +80,38 @@ export function createRuleStore(db: Db): RuleStore {
       const ask = (end: number): Found[] => {
         asked.computed = [];
         asked.calls = 0;
+        asked.callsBefore = 0;
         asked.user = null;
         return query.all({ ...question.parameters, now, source, after, upTo: end }) as Found[];
       };
       asked.cutBefore = null;
+      asked.isLarge = false;
       try {
         return ask(upTo);
       } catch (error) {
         if (asked.cutBefore === null) throw error;
-        return ask(asked.cutBefore - 1);
+        const { isLarge } = asked;
+        const rows = ask(asked.cutBefore - 1);
+        asked.isLarge = isLarge;
+        return rows;
       }
     }
 
     return {
       next(limit) {
         const next = slice.get(after, Math.max(1, Math.min(limit, Math.floor(users)))) as Slice;
-        if (next.upTo === null) return { seen: 0, evaluated: [] };
+        if (next.upTo === null) return { seen: 0, evaluated: [], large: null };
         asked.tests = question.tests;
         asked.start = begin;
         const rows = rowsUpTo(next.upTo);
-        const upTo = asked.cutBefore === null ? next.upTo : asked.cutBefore - 1;
+        const large = asked.isLarge ? (asked.cutBefore as ProfileId) : null;
+        const upTo = large ?? (asked.cutBefore === null ? next.upTo : asked.cutBefore - 1);
         const seen =
           asked.cutBefore === null ? next.seen : (countOfSlice.get(after, upTo) as number);
         const evaluated = rows.map(answer).filter((one) => one !== null);
         after = upTo;
         users = stepsPerSlice / (1 + conditions + asked.calls / seen);
-        return { seen, evaluated };
+        return { seen, evaluated, large };
       },
     };
   }
@@ -182,25 +188,32 @@ type Asked = {
   start: (() => RunningComputation) | undefined;
   computed: Computed[];
   calls: number;
+  /** Of these, those for the users before this one. */
+  callsBefore: number;
   user: number | null;
   /** The slice has to end before this user. */
   cutBefore: number | null;
+  /** It ends with this user, who has too much for one turn. */
+  isLarge: boolean;
 };
 
 function definingFunctions(db: Db): Asked {
   // Each member is set before a statement runs.
   const asked = {} as Asked;
 
-  const countCall = (user: number, text: string): void => {
-    asked.calls += 1 + Math.floor(text.length / charactersPerStep);
-    if (asked.calls > maxSteps && asked.user !== null && asked.user !== user) {
+  const countCall = (user: number, text: string, size: number): void => {
+    const isFirst = asked.user === null;
+    if (asked.user !== user) asked.callsBefore = asked.calls;
+    asked.calls += 1 + stepsOfSize(size) + Math.floor(text.length / charactersPerStep);
+    asked.isLarge = asked.calls - asked.callsBefore > stepsOfPiece;
+    if (asked.isLarge || (asked.calls > maxSteps && !isFirst && asked.user !== user)) {
       asked.cutBefore = user;
       throw new Error("The slice is cut.");
     }
     asked.user = user;
   };
-  db.function("hookyard_test", (user: number, test: number, text: string) => {
-    countCall(user, text);
+  db.function("hookyard_test", (user: number, test: number, text: string, size: number) => {
+    countCall(user, text, size);
     return (asked.tests[test] as TextTest)(text) ? 1 : 0;
   });
   const step = (
@@ -208,8 +221,9 @@ function definingFunctions(db: Db): Asked {
     user: number,
     at: number,
     properties: string,
+    size: number,
   ): RunningComputation => {
-    countCall(user, properties);
+    countCall(user, properties, size);
     const known = running ?? (asked.start as () => RunningComputation)();
     known.add({
       at,

@@ -4,7 +4,13 @@ import { parseBody } from "../engine/ingest/read-request.ts";
 import { follow } from "../engine/profiles/follow.ts";
 import type { DestinationId, ProfileId } from "../domain/ids.ts";
 import { createPayloadReader, withoutSharedPart } from "./shared-bytes.ts";
-import { openTestStore, request, startOfTime, type TestStore } from "./store.fixture.ts";
+import {
+  storedFacts,
+  openTestStore,
+  request,
+  startOfTime,
+  type TestStore,
+} from "./store.fixture.ts";
 
 const long = Array.from({ length: 3000 }, (_, n) => `word${n}`).join(" ");
 
@@ -93,7 +99,8 @@ test.each([
   expect((await one.store.messages({ search }, 10, null)).items).toHaveLength(1);
   const profile = one.db.prepare("SELECT id FROM profiles").pluck().get() as ProfileId;
   const needs = { withinMs: null, newest: null, properties: ["total", "text"] };
-  const facts = one.store.facts(
+  const facts = storedFacts(
+    one.store,
     profile,
     { traits: new Set<string>(), events: new Map([["Bought", needs]]) },
     startOfTime,

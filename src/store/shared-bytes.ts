@@ -110,8 +110,18 @@ export const eventProperties = `iif(substr(properties, 1, 1) = '@', (
   FROM requests WHERE requests.id = (SELECT request_id FROM messages WHERE messages.id = profile_events.id)
 ), properties)`;
 
+/** How many bytes those are, where `eventMembers` reads them: to find one member, SQLite reads all. */
+export const eventSize = (members: string): string =>
+  members === noMembers
+    ? "0"
+    : `iif(substr(properties, 1, 1) = '@', CAST(substr(properties, instr(properties, ':') + 1) AS INTEGER), length(properties))`;
+
+export const stepsOfSize = (bytes: number): number => Math.floor(bytes / 500);
+
 /** SQL names a member only when JSON spells its name as it is. */
 const plainName = /^[\w .:$-]+$/;
+
+const noMembers = "'{}'";
 
 /** Of more members, each would cost as much as to parse all. */
 const maxMembers = 4;
@@ -127,7 +137,7 @@ export function eventMembers(names: readonly string[], bind: (value: string) => 
     (name) =>
       `coalesce(${bind(`,"${name}":`)} || (${eventProperties} -> ${bind(`$."${name}"`)}), '')`,
   );
-  return names.length === 0 ? "'{}'" : `'{' || substr(${members.join(" || ")}, 2) || '}'`;
+  return names.length === 0 ? noMembers : `'{' || substr(${members.join(" || ")}, 2) || '}'`;
 }
 
 function sameFrom(a: Buffer, b: Buffer): number {

@@ -7,7 +7,8 @@ import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import type { DeliveryId, DestinationId, SourceId, WebhookId } from "../domain/ids.ts";
+import { atOnce, type Needs, type ProfileFacts } from "../domain/facts.ts";
+import type { DeliveryId, DestinationId, ProfileId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { DeliveryState, MessageType, Outcome } from "../domain/states.ts";
 import type { AttemptRecord, IncomingRequest, NewMessage, Transition } from "../engine/ports.ts";
 import type { Decision, MappedRequest } from "../engine/route/decision.ts";
@@ -62,6 +63,14 @@ function testStoreOn(opened: OpenedDatabase): TestStore {
     restarted: () => testStoreOn(opened),
   };
 }
+
+/** All of them in one piece. */
+export const storedFacts = (
+  store: Store,
+  profile: ProfileId,
+  needs: Needs,
+  now: number,
+): ProfileFacts => atOnce(store.facts(profile, needs, now, { left: Infinity })) as ProfileFacts;
 
 export type MessageDraft = Partial<Omit<NewMessage, "offset" | "size" | "route" | "type">> & {
   type?: MessageType | null;

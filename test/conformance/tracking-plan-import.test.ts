@@ -248,6 +248,20 @@ describe("a plan is refused", () => {
       },
       "The rule for Bought: with its `$ref`s it has more than 2000 keywords and values.",
     ],
+    [
+      "with large definitions that nothing refers to",
+      {
+        Bought: {
+          definitions: { a: { enum: Array.from({ length: 3000 }, (_, n) => n) } },
+        },
+      },
+      "The rule for Bought: its definitions have more than 2000 keywords and values.",
+    ],
+    [
+      "with texts of many more bytes than a plan has",
+      { a: JSON.stringify({ $comment: "x".repeat(2_000_000) }) },
+      "The plan has more than the 1000000 bytes allowed.",
+    ],
     ["that is nested too deep", { common: deep(100) }, "deeper than 64"],
     [
       "that asks too much of each element",

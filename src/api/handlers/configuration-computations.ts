@@ -58,7 +58,8 @@ export function audienceEntries(
         ? audiences.create({ ...changes, key: keyOf(draft) })
         : audiences.update(existing.id, changes);
     };
-    return { what: `audiences[${index}]`, exists: existing !== undefined, apply };
+    const size = draft.members?.length ?? 0;
+    return { what: `audiences[${index}]`, exists: existing !== undefined, size, apply };
   });
 }
 

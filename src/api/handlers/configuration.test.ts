@@ -404,3 +404,30 @@ test("an import of many destinations and sources leaves turns to others, and a s
   expect(counts.filter((count) => count > 0 && count < 60).length).toBeGreaterThan(0);
   expect(seen).toContain("60 1");
 });
+
+test("as many members as all fixed lists may have are imported again, with turns for others", async () => {
+  const list = (nth: number, count = 100_000) => ({
+    name: `List ${nth}`,
+    members: Array.from({ length: count }, (_, n) => `user-${nth}-${`${n}`.padStart(17, "0")}`),
+  });
+  const audiences = Array.from({ length: 5 }, (_, nth) => list(nth));
+  let isDone = false;
+  let turns = 0;
+  const importing = ask("configuration.import", { version: 1, audiences });
+  void importing.finally(() => (isDone = true));
+  for (; !isDone; turns += 1) await nextTurn();
+  expect(await importing).toMatchObject({ created: 5 });
+  expect(turns).toBeGreaterThan(10);
+
+  const exported = await ask("configuration.export", {});
+  expect(JSON.stringify(exported).length).toBeGreaterThan(12_000_000);
+  expect(await ask("configuration.import", exported as never)).toMatchObject({ created: 0 });
+  const { status, body } = await api.call("audiences.create", list(5, 1));
+  expect([status, body]).toMatchObject([
+    400,
+    { message: expect.stringContaining("more than 500000 members") as string },
+  ]);
+  const id = (await ask("audiences.list", {})).items[0]?.id ?? "";
+  const { members } = list(0, 99_999);
+  expect(await api.call("audiences.update", { id, members })).toMatchObject({ status: 200 });
+});

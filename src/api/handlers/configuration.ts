@@ -35,6 +35,10 @@ export function configurationHandlers(
 ): HandlersOf<"configuration"> {
   async function importAll(given: ConfigurationDocument): Promise<Imported | Problem> {
     const { endpointsUrl } = about();
+    const lists = given.audiences ?? [];
+    // Checking them was a turn's work.
+    if (lists.reduce((sum, { members = [] }) => sum + members.length, 0) > readPerTurn)
+      await nextTurn();
     const document = withOwnPorts(given, about());
     const wrong = await rehearseImport({
       pipeline,
@@ -152,12 +156,19 @@ function exportedPlan({ rules: _, ...plan }: SourcePlan) {
  * One thing of the document: what it would be in a sentence, how it is imported, and which left-out
  * values are not known here either.
  */
-type Entry = { what: string; exists: boolean; missing?: string[]; apply: () => unknown };
+type Entry = {
+  what: string;
+  exists: boolean;
+  missing?: string[];
+  /** Of its list of members, if it has one. */
+  size?: number;
+  apply: () => unknown;
+};
 
 /**
  * Every change reads the configuration again: an import gives the event loop a turn after reading
- * this many sources, destinations and connections, some 30 ms. A small document never needs one,
- * and applies at once.
+ * this many sources, destinations, connections and members, some 30 ms. A small document never needs
+ * one, and applies at once.
  */
 const readPerTurn = 100_000;
 
@@ -198,13 +209,14 @@ async function importEntries({
   ];
   let read = 0;
   for (const entries of things) {
-    for (const { what, exists, missing = [], apply } of entries(pipeline, document, endpointsUrl)) {
+    for (const entry of entries(pipeline, document, endpointsUrl)) {
+      const { what, exists, missing = [], size = 0, apply } = entry;
       const answer = await apply();
       if (isProblem(answer)) return { ...answer, message: `${what}: ${answer.message}` };
       if (exists) done.updated += 1;
       else done.created += 1;
       if (missing.length > 0) (done.missing ??= []).push(...missing);
-      read += stepsOfChange + sizeOf(pipeline);
+      read += stepsOfChange + size + sizeOf(pipeline);
       if (read < readPerTurn) continue;
       read = 0;
       await nextTurn();

@@ -1,6 +1,7 @@
 /**
  * Why a value is sent, in a sentence for people. Called only for values that differ, within the
- * transaction that sends them, so that the facts are those that were evaluated.
+ * transaction that sends them, so that the facts are those that were evaluated. Of a user who did
+ * too much for one turn of the event loop, it does not name the event that made the difference.
  */
 
 import {
@@ -12,9 +13,11 @@ import {
   type Focus,
 } from "../../domain/cause.ts";
 import { evaluate } from "../../domain/evaluate.ts";
+import { atOnce, stepsOfPiece, type ProfileFacts } from "../../domain/facts.ts";
 import { nameWords, valueWords } from "../../domain/explain.ts";
-import type { DestinationId } from "../../domain/ids.ts";
+import type { DestinationId, ProfileId } from "../../domain/ids.ts";
 import type { Json } from "../../domain/json.ts";
+import type { Computation, Rule } from "../../domain/rules.ts";
 import type { ProfileChange, ProfileStore } from "../profile-ports.ts";
 import type { Computed, CauseOf, UserValue } from "./registry.ts";
 
@@ -34,11 +37,15 @@ export type Causes = {
 };
 
 export function createCauses({ store, now }: CausesOptions): Causes {
+  const factsOf = (profile: ProfileId, of: Rule | Computation): ProfileFacts | null =>
+    atOnce(store.facts(profile, causeNeeds(of), now(), { left: stepsOfPiece }));
+
   function deciding({ definition }: Computed, userId: string, focus: Focus): Deciding | null {
     const profile = store.profileWithUser(userId);
     if (profile === null || "members" in definition) return null;
     const of = "rule" in definition ? definition.rule : definition.computation;
-    const facts = store.facts(profile, causeNeeds(of), now());
+    const facts = factsOf(profile, of);
+    if (facts === null) return null;
     return "rule" in definition
       ? decidingFacts(definition.rule, facts, now(), focus)
       : decidingEvent(definition.computation, facts, now(), focus);
@@ -61,12 +68,8 @@ export function createCauses({ store, now }: CausesOptions): Causes {
     if (before === undefined || before === null) return false;
     const profile = store.profileWithUser(userId);
     if (profile === null) return false;
-    const { value: would } = evaluate(
-      before,
-      store.facts(profile, causeNeeds(before), now()),
-      now(),
-    );
-    return would !== (value === true);
+    const facts = factsOf(profile, before);
+    return facts !== null && evaluate(before, facts, now()).value !== (value === true);
   }
 
   return {

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import type { AudienceId, ComputedTraitId } from "../../domain/ids.ts";
 import type { AudienceView } from "../profile-pipeline.ts";
 import { nextTurn } from "../real-time.ts";
-import { rule, startFailing } from "./computations.fixture.ts";
+import { bought, rule, startFailing } from "./computations.fixture.ts";
 
 const users = Array.from({ length: 450 }, (_, nth) => `u${String(nth).padStart(4, "0")}`);
 
@@ -147,4 +147,52 @@ test("what is deleted is gone from the store, and told as what it was", async ()
     await app.computedTraits.delete(trait.id),
   ])
     expect(gone).toMatchObject({ status: 404 });
+});
+
+test("a user who did too much for one turn is evaluated in several, also when an event comes in between", async () => {
+  const app = startFailing();
+  let sent = 0;
+  const send = (count: number): Promise<void> =>
+    app.send(Array<string>(count).fill("ada"), (userId) => {
+      const properties = { text: `${(sent += 1)}`.padEnd(20_000, "x") };
+      return {
+        ...bought(userId),
+        text: JSON.stringify({ ...JSON.parse(bought(userId).text), properties }),
+      };
+    });
+  for (let times = 0; times < 12; times += 1) await send(50);
+  const computation = { aggregate: "unique", event: "Bought", property: "text" } as const;
+  const turnsOf = async (work: Promise<unknown>): Promise<number> => {
+    let isDone = false;
+    let turns = 0;
+    void work.finally(() => (isDone = true));
+    for (; !isDone; turns += 1) await nextTurn();
+    return turns;
+  };
+  const preview = app.computedTraits.preview(computation, 1);
+  expect(await turnsOf(preview)).toBeGreaterThan(4);
+  expect(await preview).toMatchObject({ count: 1, sample: [{ userId: "ada", value: 600 }] });
+  const contains = { property: "text", op: "contains", value: "none" } as const;
+  const some = app.audiences.preview({ rule: { ...rule, where: [contains] } }, 1);
+  expect(await turnsOf(some)).toBeGreaterThan(3);
+  expect(await some).toMatchObject({ count: 0 });
+
+  await app.computedTraits.create({ name: "Texts", computation, sync: "each-event" });
+  const valueOfAda = () => app.valuesOf("ada").computed[0]?.value;
+  expect(valueOfAda()).toBe(600);
+  await send(1);
+  expect(valueOfAda()).toBe(600);
+  app.clock.advanceBy(0);
+  expect(await turnsOf(app.activity.whenQuiet())).toBeGreaterThan(4);
+  expect(valueOfAda()).toBe(601);
+  await send(1);
+  app.clock.advanceBy(0);
+  for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+  expect(valueOfAda()).toBe(601);
+  await send(1);
+  await app.activity.whenQuiet();
+  app.clock.advanceBy(0);
+  await app.activity.whenQuiet();
+  expect(valueOfAda()).toBe(603);
+  expect(app.reported).toEqual([]);
 });

@@ -50,9 +50,9 @@ import { createPeriods, Syncs } from "./sync.ts";
 import { createWalker, type Walker } from "./walk.ts";
 import { evaluate } from "../../domain/evaluate.ts";
 import { explain } from "../../domain/explain.ts";
-import { allOf, nameOf, needsOf } from "../../domain/facts.ts";
+import { allOf, nameOf, needsOf, stepsOfPiece } from "../../domain/facts.ts";
 import type { Json, JsonObject } from "../../domain/json.ts";
-import { isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
+import { invalid, isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import { nextTurn } from "../real-time.ts";
 
 type ComputationsOptions = {
@@ -184,6 +184,20 @@ type Parts = {
   caughtUp: () => Promise<void>;
 };
 
+const maxMembers = 500_000;
+const maxBytesOfMembers = 24 * 1024 * 1024;
+
+const knownBytes = new WeakMap<readonly string[], number>();
+
+function bytesOf(members: readonly string[]): number {
+  let bytes = knownBytes.get(members);
+  if (bytes === undefined) {
+    bytes = Buffer.byteLength(JSON.stringify(members));
+    knownBytes.set(members, bytes);
+  }
+  return bytes;
+}
+
 type FoundUser = { userId: string; profileId: ProfileId | null };
 
 /** Audiences and computed traits as the control API sees them. */
@@ -196,6 +210,21 @@ function createAudiences(parts: Parts): Audiences {
     find,
     view: ({ row }) => ({ ...row, size: store.countLastSent(row.sourceId) }),
   });
+  /** All lists together fit the body of an import of the configuration. */
+  const excessOf = (list: readonly string[] | null, except?: AudienceId): Problem | null => {
+    if (list === null) return null;
+    let count = list.length;
+    let bytes = bytesOf(list);
+    for (const one of registry.all()) {
+      if (one.kind !== "audience" || one.row.id === except || one.row.members === null) continue;
+      count += one.row.members.length;
+      bytes += bytesOf(one.row.members);
+    }
+    if (count <= maxMembers && bytes <= maxBytesOfMembers) return null;
+    return invalid(
+      `The fixed lists of all audiences together have more than ${maxMembers} members, or ${maxBytesOfMembers / 1024 / 1024} MiB of them. Use a rule, or remove members.`,
+    );
+  };
   const traitsOf = (userId: string): JsonObject =>
     store.profiles({ userId }, 1, null).items[0]?.traits ?? {};
   const sampled = ({ userId, profileId }: FoundUser) => ({
@@ -208,17 +237,19 @@ function createAudiences(parts: Parts): Audiences {
     ...calls,
     create({ rule = null, members, ...draft }) {
       const list = members === undefined ? null : listOf(members);
+      const excess = excessOf(list);
+      if (excess !== null) return Promise.resolve(excess);
       return calls.create(draft, { rule }, (row) =>
         registry.insertAudience({ ...row, rule, members: list }),
       );
     },
     update(id, { rule, members, ...draft }) {
       if (rule !== undefined) return calls.update(id, draft, { rule, members: null });
-      return calls.update(
-        id,
-        draft,
-        members === undefined ? {} : { rule: null, members: listOf(members) },
-      );
+      if (members === undefined) return calls.update(id, draft, {});
+      const list = listOf(members);
+      const excess = excessOf(list, id);
+      if (excess !== null) return Promise.resolve(excess);
+      return calls.update(id, draft, { rule: null, members: list });
     },
     async changes(id, sample) {
       await caughtUp();
@@ -267,7 +298,14 @@ function createAudiences(parts: Parts): Audiences {
         return problem(404, "not_found", message);
       }
       const now = clock.now();
-      const facts = store.facts(profile, allOf(needsOf(rule)), now);
+      const steps = { left: stepsOfPiece };
+      const pieces = store.facts(profile, allOf(needsOf(rule)), now, steps);
+      let piece = pieces.next();
+      for (; piece.done !== true; piece = pieces.next()) {
+        await nextTurn();
+        steps.left = stepsOfPiece;
+      }
+      const facts = piece.value;
       const { value, until } = evaluate(rule, facts, now);
       return { matches: value, until, explained: explain(rule, facts, now) };
     },

@@ -2,10 +2,13 @@
  * Audiences and computed traits that follow each event. They are evaluated in the transaction in
  * which a profile changes, only those that depend on what changed; and they are rechecked when time
  * alone may change a value: an event leaves a window, and the user leaves with it. Each last sent
- * value that may change so has a `recheckAt`; one timer on the clock is set to the earliest.
+ * value that may change so has a `recheckAt`; one timer on the clock is set to the earliest. A user
+ * who did too much to be evaluated in the transaction is rechecked at once, in several turns.
  */
 
 import { spellingOf } from "../../domain/evaluate.ts";
+import { atOnce, stepsOfPiece, type InPieces, type Steps } from "../../domain/facts.ts";
+import type { ProfileId } from "../../domain/ids.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Activity, Work } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
@@ -17,10 +20,20 @@ import type {
   ProfileStore,
 } from "../profile-ports.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
-import { needsOfAll, valueOf, type Computed, type Registry, type UserValue } from "./registry.ts";
+import {
+  needsOfAll,
+  valueOf,
+  type CauseOf,
+  type Computed,
+  type Registry,
+  type UserValue,
+} from "./registry.ts";
 import type { Causes } from "./causes.ts";
 import type { AddedEmail, Notifier } from "./notifier.ts";
 import type { Walker } from "./walk.ts";
+
+/** The users of a transaction share a piece; each of them has at least so many steps. */
+const minStepsOfUser = 2500;
 
 /** Users rechecked between two turns of the event loop, at most. */
 const slice = 100;
@@ -31,12 +44,13 @@ const retryMs = 500;
 type LiveOptions = {
   store: Pick<ProfileStore, "facts" | "emailsOf"> & Pick<ComputedStore, "lastSentFor">;
   registry: Registry;
+  walker: Walker;
   notifier: Notifier;
   causes: Causes;
   clock: Clock;
 };
 
-export function createLive({ store, registry, notifier, causes, clock }: LiveOptions): {
+export function createLive({ store, registry, walker, notifier, causes, clock }: LiveOptions): {
   onApplied(changes: readonly ProfileChange[]): void;
   stepsOf(effects: ProfileEffects): number;
 } {
@@ -47,6 +61,7 @@ export function createLive({ store, registry, notifier, causes, clock }: LiveOpt
       return sent.reduce((sum, computed) => sum + notifier.stepsOfUser(computed), 0);
     },
     onApplied(changes) {
+      walker.noteChanged(changes);
       const now = clock.now();
       const isAny = registry.all().length > 0;
       const joined = isAny ? changes.filter(({ emails }) => emails.length > 0) : [];
@@ -57,6 +72,7 @@ export function createLive({ store, registry, notifier, causes, clock }: LiveOpt
         if (users === undefined) values.set(computed, [value]);
         else users.push(value);
       };
+      let left = stepsOfPiece;
       for (const change of changes) {
         // To receivers a former userId is a user of its own, who leaves.
         for (const userId of change.formerUserIds) {
@@ -67,17 +83,33 @@ export function createLive({ store, registry, notifier, causes, clock }: LiveOpt
         if (userId === null) continue;
         const affected = registry.affectedBy(change);
         if (affected.length === 0) continue;
-        const facts = store.facts(profileId, needsOfAll(affected), now);
-        for (const computed of affected) {
-          const { definition } = computed;
-          if (!("members" in definition))
-            add(computed, { userId, ...valueOf(definition, facts, now) });
+        const room = Math.max(minStepsOfUser, left);
+        const steps = { left: room };
+        const found = atOnce(valuesOf(affected, profileId, now, steps));
+        left -= room - steps.left;
+        for (const [place, computed] of affected.entries()) {
+          const value = found?.[place];
+          if (value === undefined) notifier.postpone(computed, userId);
+          else add(computed, { userId, ...value });
         }
       }
       if (values.size > 0) notifier.notify(values, causes.ofEvents(changes));
       for (const change of joined) sendToNewEmails(change, before);
     },
   };
+
+  function* valuesOf(
+    affected: readonly Computed[],
+    profileId: ProfileId,
+    now: number,
+    steps: Steps,
+  ): InPieces<Pick<UserValue, "value" | "until">[]> {
+    const facts = yield* store.facts(profileId, needsOfAll(affected), now, steps);
+    const values: Pick<UserValue, "value" | "until">[] = [];
+    for (const { definition } of affected)
+      if (!("members" in definition)) values.push(yield* valueOf(definition, facts, now, steps));
+    return values;
+  }
 
   /** Of the users and of those who were joined to them: `userId` and source, with the value. */
   function valuesBefore(changes: readonly ProfileChange[]): Map<string, Json> {
@@ -222,6 +254,13 @@ export class Rechecks {
 
   async #run(): Promise<void> {
     const { registry, store, walker, notifier, causes, clock, caughtUp } = this.#options;
+    const ofEvent = causes.ofEvents([]);
+    const causeOf: CauseOf = (computed, user, before) =>
+      (notifier.endPostponed(computed, user.userId) ? ofEvent : causes.ofTime)(
+        computed,
+        user,
+        before,
+      );
     await caughtUp();
     for (const { id } of registry.live()) {
       for (;;) {
@@ -230,11 +269,16 @@ export class Rechecks {
         const users = notifier.usersPerTurn(computed, slice);
         const due = store.dueForRecheck(computed.row.sourceId, clock.now(), users);
         if (due.length === 0) break;
-        store.atomically(() => {
-          const values = due.map(({ userId }) => walker.currentValue(computed, userId));
-          notifier.notify([[computed, values]], causes.ofTime);
-        });
-        await nextTurn();
+        for (const { values } of walker.oneByOne(
+          computed.definition,
+          due.map(({ userId }) => userId),
+        )) {
+          const current = registry.get(id);
+          if (this.#stopped || current?.definition !== computed.definition || !current.isLive)
+            break;
+          store.atomically(() => notifier.notify([[current, values]], causeOf));
+          await nextTurn();
+        }
       }
     }
   }

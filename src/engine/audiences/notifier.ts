@@ -57,6 +57,9 @@ export function createNotifier({
 }: NotifierOptions) {
   const space = (): string => store.space(() => spaceId(configuration.settings().seed));
 
+  /** Source and userId of values that an event changed, until they are sent. */
+  const postponed = new Set<string>();
+
   const connectedTo = ({ row }: Computed): readonly Destination[] =>
     configuration.destinationsOf(row.sourceId);
 
@@ -149,6 +152,21 @@ export function createNotifier({
       });
       commit(batches);
     },
+    /** The user's value may have changed, and takes too long to evaluate now. */
+    postpone({ row: { sourceId } }: Computed, userId: string): void {
+      postponed.add(`${sourceId} ${userId}`);
+      const before = store.lastSent(sourceId, userId) ?? {
+        sourceId,
+        userId,
+        value: null,
+        since: 0,
+      };
+      store.putLastSent({ ...before, recheckAt: now() });
+      onRecheck(now());
+    },
+    /** Whether it was, since the last time. */
+    endPostponed: ({ row }: Computed, userId: string): boolean =>
+      postponed.delete(`${row.sourceId} ${userId}`),
     sendToEmails(computed: Computed, added: readonly AddedEmail[], causeOf: CauseOf): void {
       const callsFor = createCaller(computed);
       const messages = added.flatMap(({ userId, email, value }) =>

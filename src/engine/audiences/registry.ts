@@ -14,8 +14,14 @@ import {
 } from "../../domain/ids.ts";
 import type { Changes } from "../pipeline.ts";
 import type { Audience, ComputedStore, ComputedTrait, ProfileEffects } from "../profile-ports.ts";
-import { compute } from "../../domain/compute.ts";
-import { needsOf, type Needs, type ProfileFacts } from "../../domain/facts.ts";
+import { computeInPieces } from "../../domain/compute.ts";
+import {
+  needsOf,
+  type InPieces,
+  type Needs,
+  type ProfileFacts,
+  type Steps,
+} from "../../domain/facts.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Computation, Rule } from "../../domain/rules.ts";
 import type { Cause } from "../../domain/cause.ts";
@@ -187,12 +193,14 @@ export function needsOfAll(computed: readonly Pick<Computed, "definition">[]): N
   return needsOf(...parts);
 }
 
-export function valueOf(
+export function* valueOf(
   definition: Exclude<Definition, { members: unknown }>,
   facts: ProfileFacts,
   now: number,
-): Pick<CurrentValue, "value" | "until"> {
-  if ("computation" in definition) return compute(definition.computation, facts, now);
+  steps: Steps,
+): InPieces<Pick<CurrentValue, "value" | "until">> {
+  if ("computation" in definition)
+    return yield* computeInPieces(definition.computation, facts, now, steps);
   const { value, until } = evaluate(definition.rule, facts, now);
   return { value: value ? true : null, until };
 }

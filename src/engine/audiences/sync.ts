@@ -204,23 +204,22 @@ export class Syncs {
     const progress = { done: 0, total: walker.total(started.definition) };
     this.#progress.set(id, progress);
     const walk = walker.toSync(started, () => notifier.usersPerTurn(started, usersPerSlice));
-    for (;;) {
-      // Checked before each slice, so that a delete or a reset does not have to wait.
+    for (const step of walk) {
+      // Checked in each slice, so that a delete or a reset does not have to wait.
       const computed = this.#current(id);
       if (computed === null) return true;
       const isSame =
         computed.definition === started.definition && computed.isLive === started.isLive;
       if (!isSame) return false;
-      const step = walk.next();
-      if (step.done === true) return true;
       store.atomically(() => {
         const causeOf = computed.row.lastSync === null ? causes.firstSync : causes.ofSync;
-        notifier.notify([[computed, step.value.values]], causeOf);
+        notifier.notify([[computed, step.values]], causeOf);
       });
-      progress.done += step.value.seen;
+      progress.done += step.seen;
       registry.note(computed);
       await nextTurn();
     }
+    return true;
   }
 
   /** Null when it was deleted or reset, or Hookyard is stopping. */

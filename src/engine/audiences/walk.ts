@@ -1,15 +1,19 @@
 /**
  * Iterates over the users that a sync has to evaluate, or over all that have a value, in slices. A
  * slice is evaluated when it is requested, and its values have to be sent before the event loop
- * gets a turn.
+ * gets a turn. A user who did too much for one turn is evaluated in several, and each is a slice
+ * without values.
  */
 
+import { stepsOfPiece, type InPieces, type Steps } from "../../domain/facts.ts";
+import type { ProfileId } from "../../domain/ids.ts";
 import type { Clock } from "../clock/clock.ts";
 import type {
   ComputedStore,
   ProfileStore,
   RuleStore,
   LastSent,
+  ProfileChange,
   WalkOptions,
 } from "../profile-ports.ts";
 import {
@@ -34,6 +38,8 @@ type WalkStore = RuleStore &
 
 export type Walker = ReturnType<typeof createWalker>;
 
+const noValue: CurrentValue = { userId: "", profileId: null, value: null, until: null };
+
 type Step = { seen: number; values: CurrentValue[] };
 
 export function createWalker({
@@ -45,16 +51,24 @@ export function createWalker({
   clock: Clock;
   isSuppressed: (userId: string) => boolean;
 }) {
+  /** Profiles whose evaluation takes several turns, and which of them changed meanwhile. */
+  const evaluations = new Set<{ profileId: ProfileId; isChanged: boolean }>();
+
   /** The profile whose current userId this is; not a profile that only had it earlier. */
   function profileOf(userId: string) {
     const profile = store.profileWithUser(userId);
     return profile !== null && store.user(profile) === userId ? profile : null;
   }
 
-  function currentValue(
+  /**
+   * The value after the last piece. When the profile changed between two pieces, it is valid until
+   * now only, and has to be evaluated again.
+   */
+  function* currentValue(
     { definition }: Pick<Computed, "definition">,
     userId: string,
-  ): CurrentValue {
+    steps: Steps,
+  ): InPieces<CurrentValue> {
     const profileId = profileOf(userId);
     if ("members" in definition) {
       const isMember = definition.members.has(userId) && !isSuppressed(userId);
@@ -62,8 +76,18 @@ export function createWalker({
     }
     if (profileId === null) return { userId, profileId, value: null, until: null };
     const now = clock.now();
-    const facts = store.facts(profileId, needsOfAll([{ definition }]), now);
-    return { userId, profileId, ...valueOf(definition, facts, now) };
+    const evaluation = { profileId, isChanged: false };
+    evaluations.add(evaluation);
+    try {
+      const facts = yield* store.facts(profileId, needsOfAll([{ definition }]), now, steps);
+      const found = yield* valueOf(definition, facts, now, steps);
+      if (profileOf(userId) !== profileId)
+        return { userId, profileId: null, value: null, until: null };
+      const isStale = evaluation.isChanged || (found.until !== null && found.until <= clock.now());
+      return { userId, profileId, ...found, ...(isStale ? { until: clock.now() } : {}) };
+    } finally {
+      evaluations.delete(evaluation);
+    }
   }
 
   function* ofProfiles(
@@ -76,19 +100,50 @@ export function createWalker({
         ? store.walkRule(definition.rule, clock.now(), options)
         : store.walkComputation(definition.computation, clock.now(), options);
     for (let step = walk.next(users()); step.seen > 0; step = walk.next(users())) {
-      const values = step.evaluated.map(({ profileId, userId, value, until }): CurrentValue => {
+      const again: string[] = [];
+      const values = step.evaluated.flatMap(({ profileId, userId, value, until }) => {
         // A walk evaluates as of its start; a value that has become invalid since is evaluated
         // again.
-        if (until !== null && until <= clock.now()) return currentValue({ definition }, userId);
-        return {
-          userId,
-          profileId,
-          value: "rule" in definition && value === false ? null : value,
-          until,
-        };
+        if (until === null || until > clock.now())
+          return {
+            userId,
+            profileId,
+            value: "rule" in definition && value === false ? null : value,
+            until,
+          };
+        again.push(userId);
+        return [];
       });
-      yield { seen: step.seen, values };
+      const large = step.large === null ? null : store.user(step.large);
+      if (large !== null) again.push(large);
+      yield { seen: step.seen - again.length, values };
+      yield* oneByOne(definition, again, options.which === "present");
     }
+  }
+
+  function* oneByOne(
+    definition: Definition,
+    userIds: readonly string[],
+    isPresentOnly = false,
+  ): Generator<Step> {
+    const steps = { left: stepsOfPiece };
+    let step: Step = { seen: 0, values: [] };
+    for (const userId of userIds) {
+      const pieces = currentValue({ definition }, userId, steps);
+      try {
+        let piece = pieces.next();
+        for (; piece.done !== true; piece = pieces.next()) {
+          yield step;
+          step = { seen: 0, values: [] };
+          steps.left = stepsOfPiece;
+        }
+        step.seen += 1;
+        if (!isPresentOnly || piece.value.value !== null) step.values.push(piece.value);
+      } finally {
+        pieces.return(noValue);
+      }
+    }
+    if (step.seen > 0) yield step;
   }
 
   function* ofMembers(members: ReadonlySet<string>, users: () => number): Generator<Step> {
@@ -134,7 +189,14 @@ export function createWalker({
   }
 
   return {
-    currentValue,
+    /** The values of these users, in as many slices as it takes. */
+    oneByOne,
+    noteChanged(changes: readonly ProfileChange[]): void {
+      if (evaluations.size === 0) return;
+      const changed = new Set(changes.map(({ profileId }) => profileId));
+      for (const evaluation of evaluations)
+        if (changed.has(evaluation.profileId)) evaluation.isChanged = true;
+    },
     /** Users who have a value. */
     *present(definition: Definition): Generator<Step> {
       if ("members" in definition) yield* ofMembers(definition.members, wholeSlices);

@@ -55,9 +55,8 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
     seed,
     runs,
     minutes,
-    onProgress({ schedules, ms }) {
-      if (process.stdout.isTTY && !json)
-        process.stdout.write(`${schedules} schedules, ${Math.round(ms / 1000)} s\r`);
+    onProgress(progress) {
+      if (process.stdout.isTTY && !json) process.stdout.write(`${progressText(progress)}\r`);
     },
     onFailure: ({ number, text }) =>
       print(
@@ -128,6 +127,10 @@ async function read(file: string): Promise<Exploration> {
       .map(({ line, column, message }) => `${file}:${line}:${column}  ${message}`)
       .join("\n"),
   );
+}
+
+export function progressText({ schedules, ms }: Pick<Explored, "schedules" | "ms">): string {
+  return `${schedules} schedules, ${Math.round(ms / 1000)} s`;
 }
 
 function summary(

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseCheckFlags } from "./check-command.ts";
-import { parseExploreFlags } from "./explore-command.ts";
+import { parseExploreFlags, progressText } from "./explore-command.ts";
 import { helpOf, readFlags, wholeNumber } from "./flags.ts";
 
 const command = {
@@ -114,6 +114,10 @@ test.each([
   [["a", "--seed=-1"], "--seed needs a whole number below 2147483648."],
 ])("explore refuses %j", (args, wrong) => {
   expect(parseExploreFlags(args)).toEqual({ wrong });
+});
+
+test("the progress of a search is shown in schedules and seconds", () => {
+  expect(progressText({ schedules: 16, ms: 3600 })).toBe("16 schedules, 4 s");
 });
 
 const checked = (args: string[], environment: NodeJS.ProcessEnv = {}) =>

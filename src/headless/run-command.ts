@@ -89,7 +89,10 @@ function inGitHub(json: boolean) {
 /** An editor saves in several steps. */
 const settledMs = 100;
 
-/** Runs those that have changed, one run at a time, until a signal comes. */
+/**
+ * Runs those that have changed, one run at a time, until a signal comes. The program exits then, and
+ * the watchers with it.
+ */
 async function watchFiles(
   files: readonly string[],
   runThese: (files: readonly string[]) => Promise<boolean>,
@@ -103,21 +106,18 @@ async function watchFiles(
     running = running.then(() => runThese(these)).catch(reportError);
   };
   // The directory, because an editor may replace the file.
-  const watchers = [...new Set(files.map((file) => dirname(resolve(file))))].flatMap((directory) =>
-    existsSync(directory)
-      ? watch(directory, (_, name) => {
-          const found = files.filter((file) => resolve(file) === join(directory, name ?? ""));
-          for (const file of found) changed.add(file);
-          if (found.length === 0) return;
-          timer?.cancel();
-          timer = startTimer(settledMs, runChanged);
-        })
-      : [],
-  );
+  for (const directory of new Set(files.map((file) => dirname(resolve(file))))) {
+    if (!existsSync(directory)) continue;
+    watch(directory, (_, name) => {
+      const found = files.filter((file) => resolve(file) === join(directory, name ?? ""));
+      for (const file of found) changed.add(file);
+      if (found.length === 0) return;
+      timer?.cancel();
+      timer = startTimer(settledMs, runChanged);
+    });
+  }
   process.stderr.write("Waiting for changes. Ctrl+C ends it.\n");
   await whenSignalled();
-  for (const watcher of watchers) watcher.close();
-  (timer as RealTimer | null)?.cancel();
 }
 
 function whenSignalled(): Promise<void> {

@@ -100,6 +100,9 @@ test("messages prints a page, and how to go on only when there is more", async (
     "No message matches event:order zzz. “zzz” was searched as text.",
   );
   expect((await run(messages, ["event:ord zzz"])).text).toBe('No message matches event:"ord zzz".');
+  expect((await run(messages, ["event:ord user:a"])).text).toBe(
+    "No message matches event:ord user:a.",
+  );
 });
 
 test("show finds a message by its id and by its messageId, to the letter", async ({ start }) => {
@@ -113,6 +116,25 @@ test("show finds a message by its id and by its messageId, to the letter", async
   await app.send({ messageId: id, userId: "named like another" });
   expect((await run(show, [id])).printed[0]?.value).toMatchObject({ messageId: "order-1" });
   for (const ids of [[], [id, id]]) await expect(run(show, ids)).rejects.toMatchObject(wrong);
+});
+
+test("show prints what a receiver answered under its attempt, cut off at 200 characters", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  const { url } = await start.receiver((response) =>
+    response.writeHead(400).end("no".repeat(101)),
+  );
+  await app.destination([url]);
+  const id = await app.send();
+  await app.settle();
+  const lines = (await commandsOf(app)(show, [id])).text.split("\n");
+  expect(lines.slice(-4)).toEqual([
+    expect.stringMatching(/^ {2}routed to {2}Receivers: /),
+    expect.stringMatching(/^ {2}dlv_\d+ → Receivers: failed$/),
+    expect.stringMatching(/^ {4}\S+ {2}round 1 {2}400 {2}\d+ ms {2}http:/),
+    `      answered "${"no".repeat(100)}"`,
+  ]);
 });
 
 test("wait ends when enough match, and else says what matches but for its state", async ({

@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -97,6 +98,22 @@ describe("hookyard mcp", () => {
       out: "",
       err: `${config}:1:1 source is unknown. Did you mean sources?\n`,
     });
+  });
+
+  test("starts on other ports when another program has one of its own", async ({
+    start,
+    onTestFinished,
+  }) => {
+    const other = createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => void other.close());
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const { client, said } = await connected("2026-07-28", await start.directory(), {
+      HOOKYARD_UI_PORT: String(port),
+    });
+    onTestFinished(() => client.close());
+    await until(() => said().includes("Started Hookyard: "));
+    expect(said()).not.toContain(`:${port}`);
   });
 
   test("joins the Hookyard that runs with the data directory, and finds it again after a restart", async ({
@@ -227,6 +244,32 @@ describe("lines", () => {
     expect(await answersTo([call(1), call(2), call(1), cancel, call(3)], waiting)).toHaveLength(1);
     expect(aborted).toEqual([1, 1, 3]);
   });
+});
+
+test("a running Hookyard is looked for once, and a request whose caller leaves has no answer", async ({
+  onTestFinished,
+}) => {
+  const asked = Promise.withResolvers<void>();
+  const server = createHttpServer((_request, response) => {
+    if (requests.push("") < 3) response.end('{ "jsonrpc": "2.0", "id": 1, "result": {} }');
+    else asked.resolve();
+  }).listen(0, "127.0.0.1");
+  const requests: string[] = [];
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const uiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  let looked = 0;
+  const { answer } = answerElsewhere(async () => {
+    looked += 1;
+    return { uiUrl, token: "t" };
+  });
+  const caller = new AbortController();
+  const ask = () => answer({ jsonrpc: "2.0", id: 1, method: "tools/list" }, caller.signal);
+  expect([await ask(), await ask(), looked]).toMatchObject([{ id: 1 }, { id: 1 }, 1]);
+  const third = ask();
+  await asked.promise;
+  caller.abort();
+  expect(await third).toBeNull();
 });
 
 test("a Hookyard that does not answer is looked for once more, and then the request fails", async () => {

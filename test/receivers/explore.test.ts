@@ -9,11 +9,12 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { describe, expect, test as base } from "vitest";
+import { describe, expect, test as base, vi } from "vitest";
 import { explore, type Explored } from "../../src/explore/explore.ts";
 import { readExploration, type Exploration } from "../../src/explore/explore-file.ts";
 import { scenarioOf } from "../../src/explore/scenario.ts";
 import { draw } from "../../src/explore/schedule.ts";
+import { exploreCommand } from "../../src/headless/explore-command.ts";
 import { runHookyard } from "../scenarios/run-hookyard.ts";
 import { lastingPort } from "../support/free-ports.ts";
 import {
@@ -257,6 +258,28 @@ describe.concurrent("the command", () => {
     );
     expect(out).toMatch(/^20 schedules in [^]*✓ Every schedule held\./m);
     expect(code).toBe(0);
+  });
+
+  test("shows its progress on a terminal, and not beside JSON", async ({ atEnd }) => {
+    const shop = await start(atEnd, "right");
+    const args = [written(atEnd, fileOf(shop)), "--runs", "1"];
+    const printed: unknown[] = [];
+    const write = vi.spyOn(process.stdout, "write").mockImplementation((text) => {
+      printed.push(text);
+      return true;
+    });
+    vi.stubEnv("HOOKYARD_SECRET", shop.secret);
+    Object.assign(process.stdout, { isTTY: true });
+    atEnd(() => {
+      write.mockRestore();
+      vi.unstubAllEnvs();
+      Reflect.deleteProperty(process.stdout, "isTTY");
+    });
+    expect(await exploreCommand({ args })).toBe(0);
+    const progress = expect.stringMatching(/^1 schedules, \d+ s\r$/);
+    expect(printed.splice(0)).toContainEqual(progress);
+    expect(await exploreCommand({ args: [...args, "--json"] })).toBe(0);
+    expect(printed).not.toContainEqual(progress);
   });
 
   test("ends with 2 where not even one message works", async ({ atEnd }) => {

@@ -258,6 +258,10 @@ test("a state that cannot be read is reported, and the other listeners of the fe
     [new Error("no file")],
     ["messages"],
   ]);
+  one.deletions.stop();
+  one.move(1, "delivered");
+  vi.advanceTimersByTime(60);
+  expect(one.reported).toHaveLength(1);
 });
 
 test("what the store refuses is told to the caller, cannot be deleted, and goes on after half a second", async () => {
@@ -341,7 +345,6 @@ test("a stop ends a request between two slices, and one that waits for another t
   expect(await created).toMatchObject({ code: "stopping" });
   expect([one.left(), one.activity.isQuiet(true)]).toEqual([70, true]);
   expect(await one.create(["late"])).toMatchObject({ code: "stopping" });
-
   const refused = startDeletions();
   refused.refuse();
   await expect(refused.create(users(1))).rejects.toThrow("no room");

@@ -51,17 +51,18 @@ async function writeReports(
   report: CheckReport,
   { json, junit, html, scenarios }: Flags,
 ): Promise<void> {
-  const write = (file: string, text: string): Promise<void> =>
-    writeFile(file, text).catch((error: Error) =>
+  const wrote = (file: string, written: Promise<unknown>): Promise<unknown> =>
+    written.catch((error: Error) =>
       Promise.reject(new CannotCheck(`${file} cannot be written: ${error.message}`)),
     );
+  const write = (file: string, text: string) => wrote(file, writeFile(file, text));
   const asJson = `${JSON.stringify(report, null, 2)}\n`;
   if (json === "-") process.stdout.write(asJson);
   else if (json !== undefined) await write(json, asJson);
   if (junit !== undefined) await write(junit, checkJunit(report, hostname()));
   if (html !== undefined) await write(html, checkPage(report));
   if (scenarios === undefined) return;
-  await mkdir(scenarios, { recursive: true });
+  await wrote(scenarios, mkdir(scenarios, { recursive: true }));
   for (const { id, scenario } of report.checks)
     if (scenario !== null) await write(join(scenarios, `${id}.yaml`), scenario);
 }

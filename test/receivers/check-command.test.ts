@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { runCheck } from "../../src/check/run-check.ts";
 import { runHookyard } from "../scenarios/run-hookyard.ts";
+import { program } from "../support/program.ts";
 import { startRawReceiver } from "../support/raw-receiver.ts";
 import { receivers, startReceiver, type RunningReceiver } from "./receivers.ts";
 import type { CheckReport } from "../../src/check/outcome.ts";
@@ -128,6 +129,16 @@ describe("the command", () => {
     expect(out).toMatch(/✓ pass {4}duplicate/);
     expect(out).toMatch(/3 passed {2}score 100 of 100, .* seed 7/);
     expect(code).toBe(0);
+  });
+
+  test("ends with 2 when a report cannot be written", async () => {
+    const { url, secret } = await started("node: keep-alive");
+    for (const flag of ["--json", "--junit", "--html", "--scenarios"]) {
+      const args = ["check", url, "--only", "answers", flag, join(program, "report")];
+      const { code, err } = await runHookyard(args, { env: { HOOKYARD_SECRET: secret } });
+      expect(err).toMatch(/^\S+report cannot be written: ENOTDIR/);
+      expect(code).toBe(2);
+    }
   });
 
   test.each([

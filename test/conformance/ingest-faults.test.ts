@@ -152,6 +152,12 @@ test("a lost answer: the message is accepted, the client sees a reset, and its r
   expect((await app.messages()).map(({ state }) => state)).toEqual(["filtered"]);
   expect((await talk(app.port, [bytes])).answers).toMatchObject([{ status: 200 }]);
   expect((await app.messages()).map(({ state }) => state)).toEqual(["filtered", "duplicate"]);
+
+  await app.call("sources.update", { id: app.source.id, faults: [{ do: "lose-answer" }] });
+  expect(await app.api("sources.send", { id: app.source.id, type: "track", body })).toMatchObject({
+    status: 502,
+    body: { code: "no_answer" },
+  });
 });
 
 test("a late answer: the message is there before it, at the time of its arrival", async () => {

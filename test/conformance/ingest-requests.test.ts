@@ -337,6 +337,14 @@ describe("a browser", () => {
       key: null,
     });
     expect(odd.json).toMatchObject({ integrations: { "Segment.io": { apiKey: 'a"/✓' } } });
+    const unknown = await app.send(`/v1/projects/${"k".repeat(201)}/settings`, undefined, {
+      method: "GET",
+      key: null,
+    });
+    expect(unknown).toMatchObject({
+      status: 401,
+      json: { message: expect.stringContaining(`"${"k".repeat(200)}".`) },
+    });
   });
 
   test("of RudderStack gets a source without destinations and without reports", async () => {

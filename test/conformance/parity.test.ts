@@ -13,6 +13,7 @@ const changedPieces = async (app: IngestApp): Promise<string[]> =>
 test("the switch changes what happens, of what exists and of what is created later", async () => {
   const app = await startIngestApp();
   const before = await app.destination({ sourceIds: [app.source.id] });
+  await app.call("audiences.create", { name: "Big", rule: { event: "Bought" } });
   expect(await app.call("settings.update", { parity: "hosted" })).toMatchObject({
     parity: "hosted",
     vendor: "Segment.io",

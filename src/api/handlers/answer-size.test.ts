@@ -154,6 +154,11 @@ describe("received requests", () => {
     expect(answerSize(fit)).toBeLessThan(megabyte);
   });
 
+  test("a page has its first item although no answer has room for it", () => {
+    const items = [received(2, filled(megabyte)), received(1, filled(1))];
+    expect(page(items)).toEqual({ items: [items[0]], nextCursor: 2, total: 9 });
+  });
+
   test("one with many forwarded requests leaves out bodies of the last of them", () => {
     const copies = Array.from({ length: 20 }, (_, n) => attempt(n, 65_536, 65_536));
     const one = receivedWithin(received(1, filled(65_536), copies));

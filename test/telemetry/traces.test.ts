@@ -104,6 +104,17 @@ describe("a message's trace", () => {
     }
   });
 
+  test("is sent in the order of the messages", async ({ start }) => {
+    const collector = await start.receiver();
+    const app = await start.app({ traces: collector.url });
+    await app.source();
+    await app.sendMany(3);
+    await app.stop();
+    const ids = spansOf(collector).map((span) => attributesOf(span)["hookyard.message.id"]);
+    expect(ids).toHaveLength(3);
+    expect(ids).toEqual(ids.toSorted());
+  });
+
   test("is continued by the receiver: traceparent names the attempt, and all else is as without it", async ({
     start,
   }) => {

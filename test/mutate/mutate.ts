@@ -29,6 +29,11 @@ const askedOfEngine: Asked = {
   tests: /^(?:src\/(?:domain|engine)|test\/(?:conformance|telemetry))\//,
   maxFiles: Infinity,
 };
+/** The tests of the whole pipeline call the API, and have most of what its handlers answer. */
+const askedOfApi: Asked = {
+  tests: /^(?:src\/(?:api|scenarios)|test\/conformance)\//,
+  maxFiles: Infinity,
+};
 
 const help = `Usage: npm run mutate -- [FOLDER, FILE, FILE:LINE or FILE:FROM-TO ...] [flags]
 
@@ -38,8 +43,8 @@ const help = `Usage: npm run mutate -- [FOLDER, FILE, FILE:LINE or FILE:FROM-TO 
   --seed S     What is drawn. Default: 1.
   --kind K     Only mutants of this kind; --list shows the kinds.
   --change P   Only mutants whose change matches this pattern.
-  --files N    Asks so many test files at most, the nearest; what only a farther one notices counts as alive. Default: ${nearest.maxFiles}, for the engine all.
-  --tests P    Asks only test files whose path matches this pattern. Default: all, for the engine those of domain, engine, conformance and telemetry.
+  --files N    Asks so many test files at most, the nearest; what only a farther one notices counts as alive. Default: ${nearest.maxFiles}, for the engine and the API all.
+  --tests P    Asks only test files whose path matches this pattern. Default: all, for the engine those of domain, engine, conformance and telemetry, for the API those of api, scenarios and conformance.
   --jobs N     So many tests at a time. Default: 1.
   --known      Also those that test/mutate/known.json lists as equivalent.
   --list       Prints the mutants, and runs nothing.
@@ -161,7 +166,11 @@ function choose(
 }
 
 function askedAbout(file: string): Asked {
-  const usual = file.startsWith("src/engine/") ? askedOfEngine : nearest;
+  const usual = file.startsWith("src/engine/")
+    ? askedOfEngine
+    : file.startsWith("src/api/")
+      ? askedOfApi
+      : nearest;
   return {
     tests: flags.tests === undefined ? usual.tests : new RegExp(flags.tests),
     maxFiles: flags.files === undefined ? usual.maxFiles : Number(flags.files),

@@ -78,6 +78,48 @@ test("a mapping sends what it makes of a message", async ({ start }) => {
   ]);
 });
 
+test("a destination has one to five mappings and no webhooks, or the other way round", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  const mapping = { name: "One", url: "http://127.0.0.1:1/" };
+  const webhooks = [{ url: mapping.url }];
+  const { id } = await withMappings(app, [mapping]);
+  const named = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({ ...mapping, name: `M${n}` }));
+  const refused = async (change: object) =>
+    (await app.answer("destinations.update", { id, ...change })).body;
+  expect(await refused({ mappings: named(5) })).toMatchObject({ id });
+  for (const [change, message] of [
+    [{ mappings: [] }, "A destination with mappings needs at least one."],
+    [{ mappings: named(6) }, "A destination has at most 5 mappings, not 6."],
+    [
+      { mappings: [mapping, mapping] },
+      "mappings.1.name: Another mapping has the name One already.",
+    ],
+    [{ mappings: [{ ...mapping, name: " " }] }, "mappings.0.name: A mapping needs a name."],
+    [
+      { mappings: [{ ...mapping, batch: { enabled: true, waitMs: 3_600_001 } }] },
+      "mappings.0.batch.waitMs: A batch waits for at most an hour.",
+    ],
+    [{ webhooks }, 'webhooks: A destination of the kind "webhooks-actions" has mappings instead.'],
+    [{ kind: "webhooks", webhooks }, "A destination keeps its kind. Create another one."],
+  ] as const)
+    expect(await refused(change)).toMatchObject({ message });
+  const hour = { enabled: true, waitMs: 3_600_000 };
+  expect(await refused({ mappings: [{ ...mapping, batch: hour }] })).toMatchObject({ id });
+  expect(
+    await app.answer("destinations.create", {
+      name: "Other",
+      sourceIds: [],
+      webhooks,
+      mappings: [mapping],
+    }),
+  ).toMatchObject({
+    body: { message: 'mappings: Only a destination of the kind "webhooks-actions" has mappings.' },
+  });
+});
+
 test("a header that HTTP cannot carry is a payload error, and nothing is sent", async ({
   start,
 }) => {

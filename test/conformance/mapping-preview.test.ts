@@ -94,3 +94,33 @@ test("a mapping that is half typed is previewed as far as it can be read", async
   expect(size.mistakes.batch).toMatch(/1 to 4000/);
   expect(size.shown?.batch?.messages).toHaveLength(3);
 });
+
+test("a preview says what a request has no URL or header for", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  const { preview } = await threeOrders(app);
+  await app.send({
+    properties: {
+      ...{ n: 1, one: ["http://a.test/b#c"], long: "y".repeat(101) },
+      ...{ odd: { toString: 1, valueOf: 1 }, headers: { Host: "a" } },
+    },
+  });
+  const at = (name: string) => ({ "@path": `$.properties.${name}` });
+  expect((await preview({ url: at("one") })).shown?.request?.url).toBe("http://a.test/b");
+  const unsent: [object, string][] = [
+    [{ url: at("none") }, "The URL is missing."],
+    [{ url: at("n") }, "1 is not a full URL. Escape characters outside ASCII."],
+    [
+      { url: at("long") },
+      `"${"y".repeat(99)}… is not a full URL. Escape characters outside ASCII.`,
+    ],
+    [
+      { url: { "@template": "ftp://a.test/{{properties.n}}" } },
+      '"ftp://a.test/1" is not an http or https URL.',
+    ],
+    [{ headers: at("n") }, "The headers must be an object."],
+    [{ headers: at("headers") }, "Hookyard sets the header Host itself. Remove it."],
+    [{ headers: { X: at("odd") } }, "The value of a header cannot be written as text."],
+  ];
+  for (const [mapping, detail] of unsent)
+    expect((await preview(mapping)).shown).toMatchObject({ detail, request: null });
+});

@@ -6,7 +6,14 @@ import type { JsonObject } from "../../domain/json.ts";
 import { defaultPlanSettings } from "../../domain/tracking-plan.ts";
 import { isProblem } from "../../domain/problem.ts";
 import { nextTurn } from "../real-time.ts";
-import { checkPlan, planFrom, preparePlan, preparePlans, weightOfPlan } from "./plans.ts";
+import {
+  checkPlan,
+  loadPlans,
+  planFrom,
+  preparePlan,
+  preparePlans,
+  weightOfPlan,
+} from "./plans.ts";
 
 const planOf = (event: string, rules: number) => ({
   schemas: Object.fromEntries(
@@ -37,6 +44,31 @@ test("rules are compiled in turns when a plan is given and at a start, and then 
 
   const plan = planFrom(planOf("Started", 1), null);
   expect(plan).toMatchObject({ rules: expect.stringContaining("Started 0") as string });
+});
+
+test("a change of a plan keeps what it leaves out, and one that is wrong is refused", async () => {
+  await loadPlans();
+  const before = {
+    ...defaultPlanSettings,
+    name: "Shop",
+    rules: JSON.stringify(rulesNamed("Kept")),
+  };
+  expect(planFrom({ unplannedEvents: "block" }, before)).toEqual({
+    ...before,
+    unplannedEvents: "block",
+  });
+  expect(planFrom({ name: "Other" }, before)).toEqual({ ...before, name: "Other" });
+  expect(planFrom({ schemas: planOf("New", 1).schemas }, before)).toMatchObject({
+    name: null,
+    rules: expect.stringContaining("New 0"),
+  });
+  expect([planFrom(undefined, before), planFrom(null, before)]).toEqual([before, null]);
+  for (const [draft, message] of [
+    [{ name: "Other" }, "A plan needs `schemas`"],
+    [{ schemas: { Bought: { type: "none" } } }, "The rule for Bought is not a valid JSON Schema"],
+    [{ schemas: {} }, "The plan has no rules."],
+  ] as const)
+    expect(planFrom(draft, null)).toMatchObject({ message: expect.stringContaining(message) });
 });
 
 test("plans of 5,000 rules in all are kept compiled, and the oldest leave room", async () => {

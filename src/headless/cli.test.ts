@@ -43,17 +43,29 @@ test.each([
   [["backup", "--help"], "--force"],
   [["doctor", "--help"], "--data"],
   [["serve", "--help"], "--endpoints-tls-port"],
+  [["mcp", "--help"], "--data"],
+  [["completion", "--help"], "bash"],
+  [["share", "--help"], "--secrets"],
+  [["a.hookyard", "--help"], "--no-open"],
 ])("hookyard %j prints and ends", async (args, part) => {
   expect(await hookyard(...args)).toEqual({ code: 0, out: expect.stringContaining(part), err: "" });
 });
 
-test.each([
+test.each<[string[], string, number?, Record<string, string>?]>([
   [["--ui-prt", "1"], "--ui-prt"],
   [["dance"], "dance"],
   [["serve", "--ui-port", "x"], "--ui-port"],
-])("hookyard %j is refused in one line", async (args, part) => {
-  const { code, out, err } = await hookyard(...args);
-  expect([code, out]).toEqual([2, ""]);
+  [["completion", "tcsh"], "hookyard completion needs bash, zsh or fish."],
+  [["mcp", "--data", ""], "--data needs a directory, or :memory:."],
+  [["messages", "--data", ""], "--data needs a directory. hookyard messages --help"],
+  [["a.hookyard", "--ui-port", "x"], "--ui-port needs a number from 0 to 65535."],
+  [["a.hookyard"], "a.hookyard cannot be read: ENOENT", 1],
+  [["mcp", "--data", ":memory:"], "--ui-port needs a number", 1, { HOOKYARD_UI_PORT: "x" }],
+  [["mcp", "--data", ":memory:"], "must be an address such as", 3, { HOOKYARD_URL: "x" }],
+  [["messages", "--data", ":memory:"], "needs HOOKYARD_TOKEN", 3, { HOOKYARD_URL: "http://a" }],
+])("hookyard %j is refused in one line: %s", async (args, part, wanted = 2, env = {}) => {
+  const { code, out, err } = await hookyardOn([], args, { ...process.env, ...env });
+  expect([code, out]).toEqual([wanted, ""]);
   expect(err).toContain(part);
   expect(err.trimEnd()).not.toContain("\n");
 });

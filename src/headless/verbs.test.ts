@@ -122,19 +122,27 @@ test("show prints what a receiver answered under its attempt, cut off at 200 cha
   start,
 }) => {
   const app = await start.app({ clock: "paused" });
-  const { url } = await start.receiver((response) =>
+  const receiver = await start.receiver((response) =>
     response.writeHead(400).end("no".repeat(101)),
   );
-  await app.destination([url]);
+  await app.destination([receiver.url]);
   const id = await app.send();
   await app.settle();
-  const lines = (await commandsOf(app)(show, [id])).text.split("\n");
-  expect(lines.slice(-4)).toEqual([
+  const linesOf = async (message: string) =>
+    (await commandsOf(app)(show, [message])).text.split("\n");
+  expect((await linesOf(id)).slice(-4)).toEqual([
     expect.stringMatching(/^ {2}routed to {2}Receivers: /),
     expect.stringMatching(/^ {2}dlv_\d+ → Receivers: failed$/),
     expect.stringMatching(/^ {4}\S+ {2}round 1 {2}400 {2}\d+ ms {2}http:/),
     `      answered "${"no".repeat(100)}"`,
   ]);
+  receiver.answer = (response) => void response.socket?.destroy();
+  const unanswered = await app.send();
+  await app.settle();
+  expect((await linesOf(unanswered)).at(-1)).toMatch(/^ {6}\S/);
+  await app.ingest("/v1/batch", { batch: [{ type: "track" }] });
+  const { items } = await app.call("messages.list", { limit: 1 });
+  expect((await linesOf(items[0]?.id ?? ""))[2]).toMatch(/^ {2}why {8}\S/);
 });
 
 test("wait ends when enough match, and else says what matches but for its state", async ({
@@ -275,4 +283,12 @@ test("send takes one call from flags, or messages in any of four forms", async (
   ];
   for (const [positionals, values, input, sentence] of mistakes)
     await expect(run(send, positionals, values, input)).rejects.toThrow(sentence);
+
+  const { id } = await app.source();
+  await app.call("sources.update", { id, faults: [{ do: "answer", status: 503 }] });
+  const refused = await run(send, [], {}, call);
+  expect([refused.code, refused.said]).toEqual([
+    1,
+    [expect.stringMatching(/^Ingest answered 503: [^{]/)],
+  ]);
 });

@@ -181,6 +181,8 @@ describe("a plan is refused", () => {
     ["without rules", {}, "The plan has no rules"],
     ["with an empty list", { rules: [] }, "The plan has no rules"],
     ["that is no schema", { Bought: 7 }, '"Bought" is not a JSON Schema'],
+    ["that has an id alone", { id: "tp_1" }, '"id" is not a JSON Schema'],
+    ["that has a name alone", { name: "Shop" }, "The plan has no rules"],
     [
       "with an unknown type",
       { rules: [{ type: "ALIAS", jsonSchema: {} }] },

@@ -146,3 +146,20 @@ test("a document names no port of the installation that it comes from, and gets 
     code: "invalid",
   });
 });
+
+test("a fault that was taken away is in front of its webhook again once its document is read back", async ({
+  start,
+}) => {
+  const app = await start.app();
+  const { id, webhooks } = await app.destination(["http://127.0.0.1:9/mine"]);
+  const at = { id, webhookId: webhooks[0]?.id ?? "" };
+  await app.call("destinations.putFault", { ...at, status: 503 });
+  const exported = await app.call("configuration.export", { secrets: true });
+  await app.call("destinations.undoFault", at);
+  await app.call("configuration.import", exported);
+  const [endpoint] = (await app.call("endpoints.list", {})).items;
+  expect(endpoint?.inFrontOf).toMatchObject({ destinationId: id, url: "http://127.0.0.1:9/mine" });
+  expect((await app.call("destinations.get", { id })).webhooks).toMatchObject([
+    { url: endpoint?.url },
+  ]);
+});

@@ -31,7 +31,7 @@ const askedOfEngine: Asked = {
 };
 /** The tests of the whole pipeline call the API, and have most of what its handlers answer. */
 const askedOfApi: Asked = {
-  tests: /^(?:src\/(?:api|scenarios|share)|test\/conformance)\//,
+  tests: /^(?:src|test\/conformance)\//,
   maxFiles: Infinity,
 };
 
@@ -44,7 +44,7 @@ const help = `Usage: npm run mutate -- [FOLDER, FILE, FILE:LINE or FILE:FROM-TO 
   --kind K     Only mutants of this kind; --list shows the kinds.
   --change P   Only mutants whose change matches this pattern.
   --files N    Asks so many test files at most, the nearest; what only a farther one notices counts as alive. Default: ${nearest.maxFiles}, for the engine and the API all.
-  --tests P    Asks only test files whose path matches this pattern. Default: all, for the engine those of domain, engine, conformance and telemetry, for the API those of api, scenarios, share and conformance.
+  --tests P    Asks only test files whose path matches this pattern. Default: all, for the engine those of domain, engine, conformance and telemetry, for the API those of src and conformance.
   --jobs N     So many tests at a time. Default: 1.
   --known      Also those that test/mutate/known.json lists as equivalent.
   --list       Prints the mutants, and runs nothing.

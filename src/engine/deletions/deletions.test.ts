@@ -327,6 +327,8 @@ test("a request that cannot be stored suppresses nobody", async () => {
     false,
     [],
   ]);
+  expect(() => one.suppressions.create(users(3))).toThrow("no room");
+  expect(one.suppressions.isSuppressed("u0")).toBe(false);
 });
 
 test("a start goes on with requests that a kill interrupted", async () => {

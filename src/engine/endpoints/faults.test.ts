@@ -85,6 +85,15 @@ test("a second fault, an undo of nothing, and a wrong fault are refused", async 
   await expect(app.call("destinations.undoFault", { id, webhookId })).rejects.toThrow(
     "No test endpoint is in front of this webhook.",
   );
+  const missing = { id: "dst_000000099", webhookId };
+  for (const call of ["putFault", "undoFault"] as const)
+    await expect(app.call(`destinations.${call}`, missing)).rejects.toThrow("no destination dst_");
+  const mapped = await app.destination([], {
+    ...{ name: "Mapped", kind: "webhooks-actions" },
+    mappings: [{ name: "All", url: "http://127.0.0.1:9/" }],
+  });
+  const lane = { id: mapped.id, webhookId: mapped.webhooks[0]?.id ?? "" };
+  await expect(app.call("destinations.putFault", lane)).rejects.toThrow("mapped_url");
   await expect(app.call("destinations.putFault", { id, webhookId, copies: 11 })).rejects.toThrow(
     "a whole number from 1 to 10",
   );

@@ -293,6 +293,21 @@ test("what the store refuses is told to the caller, cannot be deleted, and goes 
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test("a request that runs is not begun again while another one is tried again", async () => {
+  const one = startDeletions();
+  one.send(users(120));
+  one.refuse();
+  await expect(one.create(["refused"])).rejects.toThrow("no room");
+  one.allow();
+  const created = one.create(users(120));
+  while (one.left() === 121) await nextTurn();
+  vi.advanceTimersByTime(500);
+  const { id } = await created;
+  await one.activity.whenQuiet();
+  expect(one.left()).toBe(0);
+  expect(one.store.deletion(id)?.users.every(({ deleted }) => deleted?.known)).toBe(true);
+});
+
 test("a request whose state cannot be read afterwards leaves no work open, and is looked for again", async () => {
   const one = startDeletions();
   const { usersToDelete, unfinishedDeletions } = one.store;

@@ -62,7 +62,7 @@ async function startScheduler(
     ...{ db, store, clock, configuration, receiver, destination, reported, activity, scheduler },
     /** Attempts that were recorded. */
     attempts: () => attempts.reduce((sum, count) => sum + count, 0),
-    commit(count: number, { text = "{}", origin = "own" as Origin } = {}): void {
+    commit(count: number, text = "{}", origin: Origin = "own"): void {
       const committed = store.commit([
         request(Array.from({ length: count }, () => ({ to: [destination.id], text }))),
       ]);
@@ -232,7 +232,7 @@ test("three times as many are claimed as a lane has connections, and more as tho
 test("an advance's own delivery waits behind arrivals that fill its lane", async () => {
   const one = await startScheduler(() => {}, { laneConnections: 2 });
   one.activity.beginAdvance();
-  one.commit(6, { origin: "arrival" });
+  one.commit(6, "{}", "arrival");
   await until(() => one.receiver.requests.length === 2);
   expect(one.scheduler.hasOwnWaiting()).toBe(false);
   one.commit(1);
@@ -459,7 +459,7 @@ test("a reset stops what is under way without a record, and what is sent afterwa
 
 test("a reset makes room for other bodies than those that were under way", async () => {
   const one = await startScheduler(() => undefined);
-  one.commit(1, { text: JSON.stringify("x".repeat(33 * 1024 * 1024)) });
+  one.commit(1, JSON.stringify("x".repeat(33 * 1024 * 1024)));
   await until(() => one.count().sending === 1);
   await one.scheduler.clear(() => one.store.clearMessages());
   one.receiver.answer = 200;

@@ -251,10 +251,12 @@ test("a running Hookyard is looked for once, and a request whose caller leaves h
 }) => {
   const asked = Promise.withResolvers<void>();
   const server = createHttpServer((_request, response) => {
-    if (requests.push("") < 3) response.end('{ "jsonrpc": "2.0", "id": 1, "result": {} }');
-    else asked.resolve();
+    const answer = answers.shift();
+    if (answer === undefined) return asked.resolve();
+    response.writeHead(answer === "{}" ? 401 : 200).end(answer);
   }).listen(0, "127.0.0.1");
-  const requests: string[] = [];
+  const reply = '{ "jsonrpc": "2.0", "id": 1, "result": {} }';
+  const answers = [reply, `[${reply}]`, "{}"];
   onTestFinished(() => void server.close());
   await once(server, "listening");
   const uiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -265,11 +267,14 @@ test("a running Hookyard is looked for once, and a request whose caller leaves h
   });
   const caller = new AbortController();
   const ask = () => answer({ jsonrpc: "2.0", id: 1, method: "tools/list" }, caller.signal);
-  expect([await ask(), await ask(), looked]).toMatchObject([{ id: 1 }, { id: 1 }, 1]);
-  const third = ask();
+  expect([await ask(), await ask(), looked]).toMatchObject([{ id: 1 }, [{ id: 1 }], 1]);
+  expect(await ask()).toMatchObject({
+    error: { message: "Hookyard refused the request with the status 401." },
+  });
+  const last = ask();
   await asked.promise;
   caller.abort();
-  expect(await third).toBeNull();
+  expect(await last).toBeNull();
 });
 
 test("a Hookyard that does not answer is looked for once more, and then the request fails", async () => {

@@ -63,6 +63,8 @@ test("the list has 200 entries and 128 KB at most, and the oldest go first", () 
   expect(items.length).toBeGreaterThan(50);
   expect(items.length).toBeLessThan(120);
   expect(items[0]?.path).toMatch(/^\/249x{195}…$/);
+  expect(items[0]?.writeKey).toBe(`${"k".repeat(59)}…`);
+  expect(items[0]?.message).toMatch(/^\/249x{395}…$/);
   expect(JSON.stringify(items).length).toBeLessThan(128 * 1024);
 });
 

@@ -30,7 +30,7 @@ const totalCap = 10_000;
  * What is read for a total alone, where rows or bytes have to be looked at: some milliseconds'
  * work.
  */
-const maxCountedRows = 2000;
+const maxCountedRows = 1000;
 const maxCountedBytes = 512 * 1024;
 
 /** Rows of one read. */

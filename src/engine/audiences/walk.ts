@@ -42,15 +42,14 @@ const noValue: CurrentValue = { userId: "", profileId: null, value: null, until:
 
 type Step = { seen: number; values: CurrentValue[] };
 
-export function createWalker({
-  store,
-  clock,
-  isSuppressed,
-}: {
+type WalkerOptions = {
   store: WalkStore;
   clock: Clock;
   isSuppressed: (userId: string) => boolean;
-}) {
+};
+
+/** Evaluates users one by one, as of now. */
+function createEvaluation({ store, clock, isSuppressed }: WalkerOptions) {
   /** Profiles whose evaluation takes several turns, and which of them changed meanwhile. */
   const evaluations = new Set<{ profileId: ProfileId; isChanged: boolean }>();
 
@@ -90,37 +89,6 @@ export function createWalker({
     }
   }
 
-  function* ofProfiles(
-    definition: Exclude<Definition, { members: unknown }>,
-    options: WalkOptions,
-    users: () => number,
-  ): Generator<Step> {
-    const walk =
-      "rule" in definition
-        ? store.walkRule(definition.rule, clock.now(), options)
-        : store.walkComputation(definition.computation, clock.now(), options);
-    for (let step = walk.next(users()); step.seen > 0; step = walk.next(users())) {
-      const again: string[] = [];
-      const values = step.evaluated.flatMap(({ profileId, userId, value, until }) => {
-        // A walk evaluates as of its start; a value that has become invalid since is evaluated
-        // again.
-        if (until === null || until > clock.now())
-          return {
-            userId,
-            profileId,
-            value: "rule" in definition && value === false ? null : value,
-            until,
-          };
-        again.push(userId);
-        return [];
-      });
-      const large = step.large === null ? null : store.user(step.large);
-      if (large !== null) again.push(large);
-      yield { seen: step.seen - again.length, values };
-      yield* oneByOne(definition, again, options.which === "present");
-    }
-  }
-
   function* oneByOne(
     definition: Definition,
     userIds: readonly string[],
@@ -144,6 +112,53 @@ export function createWalker({
       }
     }
     if (step.seen > 0) yield step;
+  }
+
+  return {
+    profileOf,
+    oneByOne,
+    noteChanged(changes: readonly ProfileChange[]): void {
+      if (evaluations.size === 0) return;
+      const changed = new Set(changes.map(({ profileId }) => profileId));
+      for (const evaluation of evaluations)
+        if (changed.has(evaluation.profileId)) evaluation.isChanged = true;
+    },
+  };
+}
+
+export function createWalker(options: WalkerOptions) {
+  const { store, clock, isSuppressed } = options;
+  const { profileOf, oneByOne, noteChanged } = createEvaluation(options);
+
+  function* ofProfiles(
+    definition: Exclude<Definition, { members: unknown }>,
+    walked: WalkOptions,
+    users: () => number,
+  ): Generator<Step> {
+    const walk =
+      "rule" in definition
+        ? store.walkRule(definition.rule, clock.now(), walked)
+        : store.walkComputation(definition.computation, clock.now(), walked);
+    for (let step = walk.next(users()); step.seen > 0; step = walk.next(users())) {
+      const again: string[] = [];
+      const values = step.evaluated.flatMap(({ profileId, userId, value, until }) => {
+        // A walk evaluates as of its start; a value that has become invalid since is evaluated
+        // again.
+        if (until === null || until > clock.now())
+          return {
+            userId,
+            profileId,
+            value: "rule" in definition && value === false ? null : value,
+            until,
+          };
+        again.push(userId);
+        return [];
+      });
+      const large = step.large === null ? null : store.user(step.large);
+      if (large !== null) again.push(large);
+      yield { seen: step.seen - again.length, values };
+      yield* oneByOne(definition, again, walked.which === "present");
+    }
   }
 
   function* ofMembers(members: ReadonlySet<string>, users: () => number): Generator<Step> {
@@ -191,12 +206,7 @@ export function createWalker({
   return {
     /** The values of these users, in as many slices as it takes. */
     oneByOne,
-    noteChanged(changes: readonly ProfileChange[]): void {
-      if (evaluations.size === 0) return;
-      const changed = new Set(changes.map(({ profileId }) => profileId));
-      for (const evaluation of evaluations)
-        if (changed.has(evaluation.profileId)) evaluation.isChanged = true;
-    },
+    noteChanged,
     /** Users who have a value. */
     *present(definition: Definition): Generator<Step> {
       if ("members" in definition) yield* ofMembers(definition.members, wholeSlices);

@@ -11,10 +11,14 @@
 import type Database from "better-sqlite3";
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
+import { monotonic } from "../engine/real-time.ts";
 import type { WritingTurns } from "../engine/profile-ports.ts";
 
 /** A checkpoint begins with as many pages that are only in the log: 8 MB. */
 const enoughPages = 2000;
+
+/** Between two looks: the fastest commits write some 150 pages meanwhile. */
+const restMs = 20;
 
 /** Writers wait for the rest once it is small, or has not become so. */
 const smallRest = 400;
@@ -62,6 +66,7 @@ export class Checkpoints {
   #thread: Worker | null = null;
   #state: "idle" | "copying" | "last" | "ended" = "idle";
   #passes = 0;
+  #lookedAt = -Infinity;
   #due = enoughPages;
   #waiting: (() => void)[] = [];
 
@@ -77,9 +82,11 @@ export class Checkpoints {
       else write();
     });
 
-  /** If the log has grown enough. */
+  /** If the log has grown enough. It is called after each commit, and looking is a statement. */
   begin(): void {
-    if (this.#state !== "idle" || this.#left() < this.#due) return;
+    if (this.#state !== "idle" || monotonic() - this.#lookedAt < restMs) return;
+    this.#lookedAt = monotonic();
+    if (this.#left() < this.#due) return;
     this.#thread ??= this.#start();
     this.#passes = 0;
     this.#pass("copying");

@@ -9,6 +9,9 @@ import type { Db, Transactions } from "./transactions.ts";
 /** The largest request may be here 16 times. */
 const maxBytes = 8 * 1024 * 1024;
 
+/** Of small requests, what is kept for long costs the collector more than it saves. */
+const maxBodies = 2000;
+
 export class RequestBodies {
   readonly #bodies = new Map<number, Buffer>();
   /** Goes on where it was: one that begins again passes all places of those that are gone. */
@@ -51,10 +54,11 @@ export class RequestBodies {
   }
 
   #put(id: number, body: Buffer): void {
-    this.#remove(id);
+    if (this.#bodies.has(id)) this.#remove(id);
     this.#bodies.set(id, body);
     this.#bytes += body.length;
-    while (this.#bytes > maxBytes) this.#remove(this.#oldest.next().value as number);
+    while (this.#bytes > maxBytes || this.#bodies.size > maxBodies)
+      this.#remove(this.#oldest.next().value as number);
   }
 
   #remove(id: number): void {

@@ -47,10 +47,10 @@ export function createIngestServer(
     const responses = open.get(socket) ?? new Set();
     open.set(socket, responses.add(response));
     newest.set(socket, { request, response });
-    response.once("close", () => responses.delete(response));
-    // After the server has been closed, each answer is the last of its connection, or a busy client
-    // would keep it open.
-    response.once("finish", () => {
+    response.on("close", () => {
+      responses.delete(response);
+      // After the server has been closed, each answer is the last of its connection, or a busy
+      // client would keep it open.
       if (!server.listening) server.closeIdleConnections();
     });
   };

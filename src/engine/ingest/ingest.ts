@@ -272,11 +272,12 @@ export class Ingest {
     }
     if (call.call === "metrics") return send(response, 200, success);
 
-    if (known !== undefined && (await this.#meetsFault(known, response, about))) return;
+    if (known !== undefined && known.faults.length > 0)
+      if (await this.#meetsFault(known, response, about)) return;
 
-    const body = isProblem(sent)
-      ? sent
-      : await decompress(sent, request.headers["content-encoding"]);
+    const encoding = request.headers["content-encoding"];
+    const body =
+      isProblem(sent) || encoding === undefined ? sent : await decompress(sent, encoding);
     if (!isProblem(body)) await this.#turnFor(body.length);
     const parsed = isProblem(body) ? body : parseBody(body, call.call === "batch");
     if (isProblem(body) || isProblem(parsed)) {

@@ -193,7 +193,9 @@ export class StoreHealth {
       }
     }
     const { file } = this.#file;
-    const size = sizeOf(file) as number;
+    const size = sizeOf(file);
+    // It was moved since the look above.
+    if (size === null) return this.#faultOfFiles();
     if (size >= this.#size) return null;
     if (this.#bytesWanted() > size) {
       return new DataFault(

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 /** Some objects live for a while, as those of requests do. */
 const program = `
-import { setTimeout } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import { getHeapSpaceStatistics } from "node:v8";
 import { keepMemorySmall } from ${JSON.stringify(new URL("memory.ts", import.meta.url).href)};
 keepMemorySmall();
@@ -12,7 +12,7 @@ let living = [];
 for (let turn = 0; turn < 200; turn += 1) {
   for (let nth = 0; nth < 20_000; nth += 1) living.push({ nth, texts: ["a", "b" + nth] });
   if (living.length > 200_000) living = living.slice(100_000);
-  await setTimeout(0);
+  await setImmediate();
 }
 const young = getHeapSpaceStatistics().find((space) => space.space_name === "new_space");
 console.log(young.space_size / 1024 / 1024);

@@ -14,7 +14,7 @@
  */
 
 import type Database from "better-sqlite3";
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import type { Problem } from "../domain/problem.ts";
 import type { HealthStore } from "../engine/store-ports.ts";
 import { DataFault, storeFailure } from "../engine/store-failure.ts";
@@ -183,19 +183,19 @@ export class StoreHealth {
 
   #faultOfFiles(): DataFault | null {
     if (this.#file === null) return null;
+    const { file } = this.#file;
+    let size = 0;
     for (const { path, is } of this.#files) {
-      const found = identityOf(path);
-      if (found !== is) {
+      // Asked once for both: it may be moved between two questions.
+      const found = statSync(path, { throwIfNoEntry: false });
+      if (path === file) size = found?.size ?? 0;
+      if (identityIn(found) !== is) {
         return new DataFault(
           "DATA_MOVED",
-          `${path} ${found === null ? "has been moved or deleted" : "has been replaced"}. Hookyard has stopped writing. Put it back if it was moved; otherwise stop Hookyard, and start it with a restored copy or with another --data directory.`,
+          `${path} ${found === undefined ? "has been moved or deleted" : "has been replaced"}. Hookyard has stopped writing. Put it back if it was moved; otherwise stop Hookyard, and start it with a restored copy or with another --data directory.`,
         );
       }
     }
-    const { file } = this.#file;
-    const size = sizeOf(file);
-    // It was moved since the look above.
-    if (size === null) return this.#faultOfFiles();
     if (size >= this.#size) return null;
     if (this.#bytesWanted() > size) {
       return new DataFault(
@@ -241,10 +241,11 @@ export class StoreHealth {
 }
 
 /** Null for what is not there. */
-function identityOf(path: string): string | null {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found === undefined ? null : `${found.dev} ${found.ino}`;
-}
+const identityIn = (found: Stats | undefined): string | null =>
+  found === undefined ? null : `${found.dev} ${found.ino}`;
+
+const identityOf = (path: string): string | null =>
+  identityIn(statSync(path, { throwIfNoEntry: false }));
 
 /**
  * Methods that write, by the verbs that store methods begin with. The clock is saved in any case.

@@ -149,6 +149,38 @@ test.each([
   });
 });
 
+test("the list of open stories stays below 1 MB", async () => {
+  await withApp(async (app) => {
+    const { call } = own(app);
+    const long = "so it is, and so it stays, ".repeat(6000);
+    const scene = (caption: string): string => `  - advance: 1s\n    caption: ${caption}\n`;
+    const text = story("caption: Fine") + scene(long) + scene("The end");
+    for (let more = 0; more < 4; more += 1) {
+      const { id } = await call("stories.open", { text });
+      const { scenes } = await call("stories.go", { id, to: 3 });
+      expect(scenes).toMatchObject([
+        { state: "failed", caption: [{ text: "Fine" }] },
+        {
+          state: "passed",
+          caption: null,
+          problems: ["The texts of this scene are too long to show."],
+        },
+        { state: "passed", caption: [{ text: "The end" }] },
+      ]);
+    }
+    expect(JSON.stringify(await call("stories.list", {})).length).toBeLessThan(1_000_000);
+    const highlight = "h".repeat(120_000);
+    expect(
+      await app.api.call("stories.open", {
+        text: story(`caption: Fine\n    highlight: ${highlight}`),
+      }),
+    ).toMatchObject({
+      status: 400,
+      body: { message: expect.stringMatching(/^The name, .* the limit is 110000\.$/) as string },
+    });
+  });
+});
+
 test("a story whose page has gone makes room for another one, and one whose page is back does not", async () => {
   await withApp(async (app) => {
     const { call } = own(app);

@@ -16,6 +16,13 @@ import type { ReadScenario } from "../file/scenario-schema.ts";
 /** Each is a whole pipeline with its own ports. */
 const maxOpen = 4;
 
+/** Of a story in an answer: the list of those that are open stays below 1 MB. */
+const maxStoryBytes = 160_000;
+/** Of these, before anything was played. */
+const maxPlainBytes = 110_000;
+
+const sizeOf = (answer: StoryAnswer): number => Buffer.byteLength(JSON.stringify(answer));
+
 /** A page that is reloaded is back within seconds; one that was closed never is. */
 const abandonedMs = 30_000;
 
@@ -67,12 +74,6 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
     const scenes = scenesOf(read.scenario);
     if (scenes.length === 0)
       return invalid("This scenario has no captions. A step with a caption begins a scene.");
-    if (open.size >= maxOpen) {
-      const left = [...open.values()].find(({ keep }) => keep !== null);
-      if (left !== undefined) await close(left);
-    }
-    if (open.size >= maxOpen)
-      return conflict("too_many_stories", `${maxOpen} stories are open already. Close one.`);
     const id = `story_${String(next).padStart(9, "0")}`;
     next += 1;
     const story: Story<Ports, Served> = {
@@ -95,6 +96,17 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
       keep: null,
       closed: false,
     };
+    const bytes = sizeOf(story.answer);
+    if (bytes > maxPlainBytes)
+      return invalid(
+        `The name, the description and the ${scenes.length} scenes take ${bytes} bytes in an answer; the limit is ${maxPlainBytes}.`,
+      );
+    if (open.size >= maxOpen) {
+      const left = [...open.values()].find(({ keep }) => keep !== null);
+      if (left !== undefined) await close(left);
+    }
+    if (open.size >= maxOpen)
+      return conflict("too_many_stories", `${maxOpen} stories are open already. Close one.`);
     open.set(id, story);
     const opened = await inTurn(story, () => begin(story, options));
     if (isProblem(opened)) await close(story);
@@ -265,11 +277,20 @@ async function playScene<Ports, Served>(story: Story<Ports, Served>): Promise<vo
     problems,
     state: problems.length === 0 ? "passed" : "failed",
   };
-  story.answer = {
+  const withScene = (shown: SceneAnswer): StoryAnswer => ({
     ...answer,
     at: answer.at + 1,
-    scenes: answer.scenes.with(answer.at, played),
-  };
+    scenes: answer.scenes.with(answer.at, shown),
+  });
+  const whole = withScene(played);
+  story.answer =
+    sizeOf(whole) <= maxStoryBytes
+      ? whole
+      : withScene({
+          ...waiting(scene),
+          state: played.state,
+          problems: ["The texts of this scene are too long to show."],
+        });
 }
 
 /** The ids of what a scene opens by name. */

@@ -369,3 +369,10 @@ describe("properties", () => {
     );
   });
 });
+
+test.each([
+  [40, `"${"x".repeat(40)}"`],
+  [41, `"${"x".repeat(40)}…"`],
+])("of %i characters that are not HTTP, the failure shows at most 40", (length, shown) => {
+  expect(readText("x".repeat(length), { close: true }).state).toContain(`begins with ${shown}.`);
+});

@@ -214,7 +214,6 @@ class Slice {
   user(profile: ProfileId, userId: string, before: string | null): void {
     const change = this.#change(profile);
     change.rejoined = true;
-    change.formerUserIds.delete(userId);
     if (before !== null) change.formerUserIds.add(before);
     this.#seenOf(profile).userId = userId;
   }

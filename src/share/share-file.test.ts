@@ -445,13 +445,9 @@ describe("a share file", () => {
 
   test("is compressed part by part, and has the same lines", async () => {
     const lines = Array.from({ length: 40 }, (_, place) => `Malmö ${"x".repeat(place * 2500)}`);
-    const file = await shareBytes([...lines, "", "y".repeat(300_000), ""], "hookyard", "");
-    expect(gunzipSync(file).toString().split("\n")).toEqual([
-      ...lines,
-      "",
-      "y".repeat(300_000),
-      "",
-    ]);
+    const whole = [...lines, "", "y".repeat(300_000), ""];
+    const file = await shareBytes(whole, "hookyard", "");
+    expect(gunzipSync(file).toString().split("\n")).toEqual(whole);
   });
 
   test("that would fill the memory is refused before it does", () => {

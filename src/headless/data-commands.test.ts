@@ -19,6 +19,7 @@ import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { call, startHookyard, type Addresses } from "../../test/crash/hookyard-process.ts";
 import { startLoad } from "../../test/crash/load.ts";
+import { runInProcess } from "../../test/support/in-process.ts";
 import { program } from "../../test/support/program.ts";
 
 function temporary(): string {
@@ -27,7 +28,9 @@ function temporary(): string {
   return path;
 }
 
-function hookyard(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+const hookyard = (...args: string[]) => runInProcess(args);
+
+function asProcess(...args: string[]): Promise<{ code: number; out: string; err: string }> {
   return new Promise((resolve) => {
     execFile(process.execPath, [program, ...args], (error, out, err) =>
       resolve({ code: error === null ? 0 : Number(error.code), out, err }),
@@ -91,7 +94,7 @@ test("doctor finds nothing wrong beside a running Hookyard, after a kill and aft
   const data = join(temporary(), "data");
   const first = await start(data);
   const accepted = await fill(first.addresses);
-  const beside = await hookyard("doctor", "--data", data, "--json");
+  const beside = await asProcess("doctor", "--data", data, "--json");
   expect(beside).toMatchObject({ code: 0, err: "" });
   expect(beside.out).toBe(`${JSON.stringify(JSON.parse(beside.out), null, 2)}\n`);
   expect(JSON.parse(beside.out)).toMatchObject({
@@ -142,7 +145,7 @@ test("doctor lists what is wrong with what to do, and ends with 1", async () => 
   expect(said).toMatch(/warning: Other users can read .*token \(its mode is 644\)/);
   expect(findings.every(({ cure }) => cure.length > 20)).toBe(true);
   rmSync(join(data, "hookyard.db"));
-  expect(await hookyard("doctor", "--data", data)).toMatchObject({
+  expect(await asProcess("doctor", "--data", data)).toMatchObject({
     code: 1,
     out: expect.stringMatching(/is missing, although it held data/),
   });
@@ -193,7 +196,7 @@ error    ${join(data, "hookyard.db")} is missing, although it held data`,
 test("doctor and backup say in a line what they cannot do", async () => {
   const empty = temporary();
   const ends = await Promise.all([
-    hookyard("doctor", "--data", join(empty, "none")),
+    asProcess("doctor", "--data", join(empty, "none")),
     hookyard("doctor", "--data", empty),
     hookyard("doctor", "--colour"),
     hookyard("backup"),
@@ -217,7 +220,7 @@ test("a backup taken under load is one checked file for its owner, and restores 
     accepted: during,
   });
   const file = join(parent, "backup.db");
-  const made = await hookyard("backup", file, "--data", data, "--json");
+  const made = await asProcess("backup", file, "--data", data, "--json");
   await load.stop();
   expect(made).toMatchObject({ code: 0, err: "" });
   expect(JSON.parse(made.out)).toMatchObject({ file, messages: expect.any(Number) });
@@ -268,7 +271,7 @@ test("a backup of damaged data is not written", async () => {
   const bytes = readFileSync(file);
   bytes.fill(0xa5, bytes.length - 8192);
   writeFileSync(file, bytes);
-  expect(await hookyard("backup", join(parent, "copy.db"), "--data", data)).toMatchObject({
+  expect(await asProcess("backup", join(parent, "copy.db"), "--data", data)).toMatchObject({
     code: 1,
     err: expect.stringMatching(/damaged/),
   });

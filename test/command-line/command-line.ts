@@ -24,22 +24,27 @@ export function hookyard(args: readonly string[], { env, input, cwd }: RunOption
   return { said, ended, kill: (signal: NodeJS.Signals) => child.kill(signal) };
 }
 
-/**
- * The answer of a command, which the schema must allow. It is not read from its file: an update
- * writes that only when all tests of the file have run.
- */
-export function answerIn<Name extends keyof typeof verbAnswers>(
-  name: Name,
-  text: string,
-): z.input<(typeof verbAnswers)[Name]> {
-  const value: unknown = JSON.parse(text);
+const schemas = new Map<string, z.ZodType>();
+
+/** Made from what the schema's file is made of, because an update writes that only after all tests. */
+function schemaOf(name: keyof typeof verbAnswers): z.ZodType {
   const { properties, ...schema } = verbSchema() as {
     $schema: string;
     properties: Record<string, object>;
     definitions: object;
   };
   const { $schema, definitions } = schema;
-  const answer = z.fromJSONSchema({ $schema, ...properties[name], definitions } as never);
-  expect(answer.safeParse(value).error?.issues ?? []).toEqual([]);
+  return z.fromJSONSchema({ $schema, ...properties[name], definitions } as never);
+}
+
+/** The answer of a command, which the schema must allow. */
+export function answerIn<Name extends keyof typeof verbAnswers>(
+  name: Name,
+  text: string,
+): z.input<(typeof verbAnswers)[Name]> {
+  const value: unknown = JSON.parse(text);
+  const schema = schemas.get(name) ?? schemaOf(name);
+  schemas.set(name, schema);
+  expect(schema.safeParse(value).error?.issues ?? []).toEqual([]);
   return value as never;
 }

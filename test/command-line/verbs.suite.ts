@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Surroundings } from "../crash/hookyard-process.ts";
+import type { startInProcess } from "../support/in-process.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";
 import type { verbAnswers } from "./answers.ts";
 import { answerIn, hookyard } from "./command-line.ts";
@@ -12,14 +13,14 @@ import { answerIn, hookyard } from "./command-line.ts";
 /** Starts a Hookyard on the data directory, which ends with the test. */
 type Start = (data: string, surroundings?: Surroundings) => Promise<void>;
 
-/** Commands with a Hookyard of their own. */
+/** Commands with a Hookyard of their own, as processes or in this one. */
 export const beginner =
-  (start: Start) =>
+  (start: Start, command: typeof hookyard | typeof startInProcess = hookyard) =>
   async (surroundings: Surroundings = {}) => {
     const data = directory();
     await start(data, surroundings);
     const run = (args: string[], input = "", env = {}) =>
-      hookyard([...args, "--data", data], { input, env }).ended;
+      command([...args, "--data", data], { input, env }).ended;
     const ask = async <Name extends keyof typeof verbAnswers>(
       name: Name,
       args: string[],

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { commands } from "../../src/headless/commands.ts";
 import { verbAnswers, verbSchema } from "./answers.ts";
 import { startHookyard, type Surroundings } from "../crash/hookyard-process.ts";
+import { runInProcess, startInProcess } from "../support/in-process.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";
 import { answerIn, hookyard } from "./command-line.ts";
 import { beginner, directory, quietBrowser, verbsSuite } from "./verbs.suite.ts";
@@ -22,7 +23,8 @@ async function start(data: string, surroundings: Surroundings = {}): Promise<voi
 
 verbsSuite(start);
 
-const begin = beginner(start);
+/** The suite has every command as a process; what it does and says is asked for in this one. */
+const begin = beginner(start, startInProcess);
 
 test("a message is sent, waited for, listed, shown and retried", async () => {
   const { run, ask } = await begin();
@@ -108,7 +110,7 @@ destinations:
 test("tail prints messages as they arrive and change, as lines of JSON", async () => {
   const { data, ask } = await begin();
   await ask("send", ["identify", "--user", "before"]);
-  const tail = hookyard(["tail", "user:ada", "--count", "2", "--json", "--data", data]);
+  const tail = startInProcess(["tail", "user:ada", "--count", "2", "--json", "--data", data]);
   await expect.poll(() => tail.said.err).toContain("Waiting for messages.");
   const lines = [
     JSON.stringify({ type: "page", userId: "bob" }),
@@ -121,7 +123,7 @@ test("tail prints messages as they arrive and change, as lines of JSON", async (
   const seen = out.trimEnd().split("\n");
   expect(seen).toHaveLength(2);
   for (const line of seen) expect(answerIn("tail", line).userId).toBe("ada");
-  const listed = await hookyard(["messages", "user:ada", "--data", data]).ended;
+  const listed = await runInProcess(["messages", "user:ada", "--data", data]);
   expect(listed.out).not.toContain("\u001b");
   expect(listed.out).toContain(String.raw`Home\u001b[31m`);
 });
@@ -164,12 +166,24 @@ test("what is wrong is a sentence with an exit code, and the token is in no argu
       err: expect.stringMatching(sentence),
     });
   }
+  for (const wanted of [1, 2, 4]) {
+    const [args, code, sentence] =
+      failures.find(([, code]) => code === wanted) ?? expect.unreachable();
+    expect(await hookyard([...args, "--data", data]).ended).toMatchObject({
+      code,
+      err: expect.stringMatching(sentence),
+    });
+  }
   const token = readFileSync(join(data, "token"), "utf8");
   expect(ends.some(({ out, err }) => `${out}${err}`.includes(token))).toBe(false);
 });
 
 test("thousands of messages, and large ones, are sent in as many requests as it takes", async () => {
-  const { ask } = await begin();
+  const { data, ask } = await begin();
+  // Of a source without destinations: nothing is delivered.
+  const config = join(data, "hookyard.config.yaml");
+  writeFileSync(config, "sources: [{ name: Shop }]");
+  await ask("apply", ["--config", config]);
   const event = { type: "track", userId: "u", event: "E" };
   const small = Array.from({ length: 2_501 }, () => event);
   const large = Array.from({ length: 30 }, () => ({
@@ -232,7 +246,7 @@ test("what others wrote reaches no terminal as an escape code, in text and in JS
   const destination = { name: evil, sources: ["wk"], webhooks: [{ url: receiver.url }] };
   writeFileSync(config, JSON.stringify({ sources: [named], destinations: [destination] }));
   const event = { type: "track", event: evil, userId: evil, messageId: evil, [evil]: evil };
-  const run = (args: string[], input = "") => hookyard([...args, "--data", data], { input }).ended;
+  const run = (args: string[], input = "") => runInProcess([...args, "--data", data], { input });
   const ends = [await run(["apply", "--config", config])];
   writeFileSync(config, "{}");
   ends.push(await run(["apply", "--config", config]));
@@ -254,7 +268,7 @@ test("what others wrote reaches no terminal as an escape code, in text and in JS
     ["retry", "--filter", `event:${evil}`],
   ];
   ends.push(...(await Promise.all(tries.map((args) => run(args)))));
-  const tail = hookyard(["tail", "--count", "1", "--data", data]);
+  const tail = startInProcess(["tail", "--count", "1", "--data", data]);
   await expect.poll(() => tail.said.err).toContain("Waiting for messages.");
   await run(["send"], JSON.stringify({ ...event, messageId: "m_2" }));
   ends.push(await tail.ended);
@@ -279,7 +293,7 @@ test("without a running Hookyard each command says so with exit code 3", async (
     3,
     `No Hookyard runs with the data in ${data}. Start one with hookyard serve, or name the directory of the one that runs with --data.\n`,
   ]);
-  const memory = await hookyard(["clock", "--data", ":memory:"]).ended;
+  const memory = await runInProcess(["clock", "--data", ":memory:"]);
   expect(memory).toMatchObject({ code: 3, err: expect.stringContaining("HOOKYARD_TOKEN") });
 });
 

@@ -3,11 +3,11 @@
  * of it once.
  */
 
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
 import { call, startHookyard, type Addresses, type HookyardProcess } from "./hookyard-process.ts";
 import { readData } from "./on-disk.ts";
@@ -31,17 +31,18 @@ async function start(data: string): Promise<{ hookyard: HookyardProcess; address
   return { hookyard, addresses };
 }
 
-/** A shop whose users are all known, with one webhook. */
-async function startFilled(
-  data: string,
-): Promise<{ hookyard: HookyardProcess; addresses: Addresses; out: WebhookReceiver }> {
-  const out = await startReceiver(200);
-  onTestFinished(() => out.stop());
-  const { hookyard, addresses } = await start(data);
-  const source = await call<{ id: string }>(addresses, "POST", "sources", {
+/** A shop whose users are all known; each test has a copy of it. */
+let filled: string;
+let sourceId: string;
+
+beforeAll(async () => {
+  filled = await mkdtemp(join(tmpdir(), "hookyard-crash-"));
+  const hookyard = startHookyard(filled);
+  const addresses = (await hookyard.ready) ?? expect.unreachable();
+  ({ id: sourceId } = await call<{ id: string }>(addresses, "POST", "sources", {
     name: "Shop",
     writeKey,
-  });
+  }));
   for (let at = 0; at < users; at += 500) {
     const batch = everybody
       .slice(at, at + 500)
@@ -54,9 +55,22 @@ async function startFilled(
     });
   }
   await call(addresses, "POST", "settle", { timeoutMs: 200_000 });
+  hookyard.kill("SIGTERM");
+  expect(await hookyard.ended).toMatchObject({ code: 0 });
+});
+afterAll(() => rm(filled, { recursive: true, force: true }));
+
+/** The shop, with one webhook. */
+async function startFilled(
+  data: string,
+): Promise<{ hookyard: HookyardProcess; addresses: Addresses; out: WebhookReceiver }> {
+  const out = await startReceiver(200);
+  onTestFinished(() => out.stop());
+  await cp(filled, data, { recursive: true });
+  const { hookyard, addresses } = await start(data);
   await call(addresses, "POST", "destinations", {
     name: "Out",
-    sourceIds: [source.id],
+    sourceIds: [sourceId],
     webhooks: [{ url: out.url }],
   });
   return { hookyard, addresses, out };
@@ -79,11 +93,12 @@ async function killWhen(
   return there;
 }
 
-async function endWell(data: string): Promise<void> {
+async function endWell(data: string, look: (addresses: Addresses) => Promise<void>): Promise<void> {
   const { hookyard, addresses } = await start(data);
   expect(await call(addresses, "POST", "settle", { timeoutMs: 200_000 })).toMatchObject({
     settled: true,
   });
+  await look(addresses);
   hookyard.kill("SIGTERM");
   expect(await hookyard.ended).toEqual({ code: 0, signal: null, errors: "" });
   const left = readData(data);
@@ -117,7 +132,12 @@ test("a first sync: every member has exactly one accepted identify, and has been
   expect(await made).toBeNull();
   running.kill("SIGKILL");
   await running.ended;
-  await endWell(data);
+  await endWell(data, async (addresses) => {
+    const { items } = await call<{ items: object[] }>(addresses, "GET", "audiences");
+    expect(items).toMatchObject([
+      { size: users, syncing: null, lastSync: { entered: users, left: 0 } },
+    ]);
+  });
 
   const ofAudience = "source_id = (SELECT source_id FROM audiences)";
   expect(usersOfMessages(data, ofAudience)).toEqual(everybody);
@@ -128,13 +148,6 @@ test("a first sync: every member has exactly one accepted identify, and has been
   expect(heard.every(({ traits }) => JSON.stringify(traits) === '{"pros":true}')).toBe(true);
   // Sent again after a crash is the same message again.
   expect(new Set(heard.map(({ messageId }) => messageId)).size).toBe(users);
-  const { hookyard: last, addresses: now } = await start(data);
-  const { items } = await call<{ items: object[] }>(now, "GET", "audiences");
-  expect(items).toMatchObject([
-    { size: users, syncing: null, lastSync: { entered: users, left: 0 } },
-  ]);
-  last.kill("SIGTERM");
-  await last.ended;
 });
 
 test("a deletion: every user has exactly one accepted delete, and is gone", async () => {
@@ -154,40 +167,32 @@ test("a deletion: every user has exactly one accepted delete, and is gone", asyn
   expect(await made).toBeNull();
   running.kill("SIGKILL");
   await running.ended;
-  await endWell(data);
+  await endWell(data, async (addresses) => {
+    const { items } = await call<{ items: object[] }>(addresses, "GET", "deletions");
+    expect(items).toMatchObject([{ state: "delivered" }]);
+    const profiles = await call<{ total: number }>(addresses, "GET", "profiles?limit=1");
+    expect(profiles.total).toBe(users - named.length);
+  });
 
   expect(usersOfMessages(data, "type = (SELECT max(type) FROM messages)")).toEqual(named);
   const heard = out.requests.map(({ body }) => JSON.parse(body) as { userId: string });
   expect(new Set(heard.map(({ userId }) => userId))).toEqual(new Set(named));
   expect(heard.every((body) => Object.keys(body).join() === "type,userId,timestamp")).toBe(true);
-  const { hookyard: last, addresses: now } = await start(data);
-  const { items } = await call<{ items: { state: string; users: object[] }[] }>(
-    now,
-    "GET",
-    "deletions",
-  );
-  expect(items).toMatchObject([{ state: "delivered" }]);
-  const profiles = await call<{ total: number }>(now, "GET", "profiles?limit=1");
-  expect(profiles.total).toBe(users - named.length);
-  last.kill("SIGTERM");
-  await last.ended;
 });
 
 test("a destination that is connected later: every member is sent to it by exactly one message", async () => {
   const data = await dataDirectory();
   const { hookyard, addresses } = await startFilled(data);
   const rule = { trait: "plan", op: "is", value: "pro" };
-  const { id, sourceId } = await call<{ id: string; sourceId: string }>(
-    addresses,
-    "POST",
-    "audiences",
-    { name: "Pros", rule },
-  );
+  const audience = await call<{ id: string; sourceId: string }>(addresses, "POST", "audiences", {
+    name: "Pros",
+    rule,
+  });
   const late = await startReceiver(200);
   onTestFinished(() => late.stop());
   const made = call(addresses, "POST", "destinations", {
     name: "Late",
-    sourceIds: [sourceId],
+    sourceIds: [audience.sourceId],
     webhooks: [{ url: late.url }],
   }).catch(() => null);
   const sent = "SELECT coalesce(json_extract(body, '$.firstSyncs[0].sent'), 0) FROM audiences";
@@ -200,7 +205,10 @@ test("a destination that is connected later: every member is sent to it by exact
   await made;
   running.kill("SIGKILL");
   await running.ended;
-  await endWell(data);
+  await endWell(data, async (addresses) => {
+    const now = await call(addresses, "GET", `audiences/${audience.id}`);
+    expect(now).toMatchObject({ size: users, firstSyncs: [] });
+  });
 
   const ofAudience = "source_id = (SELECT source_id FROM audiences)";
   const both = everybody.flatMap((userId) => [userId, userId]);
@@ -210,8 +218,4 @@ test("a destination that is connected later: every member is sent to it by exact
   );
   expect(new Set(heard.map(({ userId }) => userId))).toEqual(new Set(everybody));
   expect(new Set(heard.map(({ messageId }) => messageId)).size).toBe(users);
-  const { hookyard: last, addresses: now } = await start(data);
-  expect(await call(now, "GET", `audiences/${id}`)).toMatchObject({ size: users, firstSyncs: [] });
-  last.kill("SIGTERM");
-  await last.ended;
 });

@@ -3,7 +3,7 @@
  * receivers that cannot be checked.
  */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { runCheck } from "../../src/check/run-check.ts";
 import { runHookyard } from "../scenarios/run-hookyard.ts";
+import { runInProcess } from "../support/in-process.ts";
 import { program } from "../support/program.ts";
 import { startRawReceiver } from "../support/raw-receiver.ts";
 import { receivers, startReceiver, type RunningReceiver } from "./receivers.ts";
@@ -114,7 +115,7 @@ describe("the command", () => {
   test("ends with 0 for a right receiver, and takes effects from a command", async () => {
     const there = await started("node: keep-alive");
     const ask = `${process.execPath} -e "fetch('${there.effectsUrl}').then(async (a) => console.log(await a.text()))"`;
-    const { code, out } = await runHookyard([
+    const { code, out } = await runInProcess([
       "check",
       there.url,
       "--secret",
@@ -135,7 +136,7 @@ describe("the command", () => {
     const { url, secret } = await started("node: keep-alive");
     for (const flag of ["--json", "--junit", "--html", "--scenarios"]) {
       const args = ["check", url, "--only", "answers", flag, join(program, "report")];
-      const { code, err } = await runHookyard(args, { env: { HOOKYARD_SECRET: secret } });
+      const { code, err } = await runInProcess(args, { env: { HOOKYARD_SECRET: secret } });
       expect(err).toMatch(/^\S+report cannot be written: ENOTDIR/);
       expect(code).toBe(2);
     }
@@ -152,7 +153,7 @@ describe("the command", () => {
     ],
     [["check", "http://127.0.0.1:1/", "--timeout", "1"], /--timeout needs milliseconds/],
   ])("%j ends with 2", async (args, message) => {
-    const { code, err } = await runHookyard(args);
+    const { code, err } = await runInProcess(args);
     expect(err).toMatch(message);
     expect(code).toBe(2);
   });
@@ -183,15 +184,14 @@ describe("a failed check as a scenario", () => {
       into,
     ];
     const env = { HOOKYARD_SECRET: wrong.secret };
-    expect((await runHookyard(args, { env })).code).toBe(1);
+    expect((await runInProcess(args, { env })).code).toBe(1);
     const file = join(into, `${id}.yaml`);
-    const again = await runHookyard(["run", file], { env });
+    const again = await runInProcess(["run", file], { env });
     expect(again.out).not.toContain("unusable");
     expect(again.code).toBe(1);
-    const { writeFileSync } = await import("node:fs");
     const [from, to] = [new URL(wrong.url).host, new URL(right.url).host];
     writeFileSync(file, readFileSync(file, "utf8").replaceAll(from, to));
-    const mended = await runHookyard(["run", file], { env });
+    const mended = await runInProcess(["run", file], { env });
     expect(mended.out).toMatch(/1 passed/);
     expect(mended.code).toBe(0);
   });

@@ -17,6 +17,7 @@ import { draw } from "../../src/explore/schedule.ts";
 import { exploreCommand } from "../../src/headless/explore-command.ts";
 import { runHookyard } from "../scenarios/run-hookyard.ts";
 import { lastingPort } from "../support/free-ports.ts";
+import { runInProcess } from "../support/in-process.ts";
 import {
   shops,
   startShop,
@@ -121,7 +122,7 @@ async function outcomesOf(atEnd: AtEnd, scenario: string, wrong: RunningReceiver
   for (const file of files) writeFileSync(file, scenario);
   const mended = join(into, "right.yaml");
   writeFileSync(mended, scenario.replaceAll(new URL(wrong.url).host, new URL(right.url).host));
-  const { out } = await runHookyard(["run", ...files, mended], {
+  const { out } = await runInProcess(["run", ...files, mended], {
     env: { HOOKYARD_SECRET: wrong.secret },
   });
   expect(out, out).not.toContain("unusable");
@@ -182,7 +183,8 @@ test.concurrent("a lost answer before a real restart is found, and its scenario 
   expect(explored.finding?.schedule).toHaveLength(3);
   const file = join(folder(atEnd), "found.yaml");
   writeFileSync(file, scenario);
-  const { out, code } = await runHookyard(["run", file], { env: { HOOKYARD_SECRET: shop.secret } });
+  const env = { HOOKYARD_SECRET: shop.secret };
+  const { out, code } = await runInProcess(["run", file], { env });
   expect(out).toMatch(
     /The receiver restarts: command .* ended with 0\n[^]*expected {2}1 effect of \S+\n.*actual {4}2 effects/,
   );
@@ -250,7 +252,7 @@ describe.concurrent("the command", () => {
 
   test("ends with 0 when every schedule held", async ({ atEnd }) => {
     const shop = await start(atEnd, "right");
-    const { out, code } = await runHookyard(
+    const { out, code } = await runInProcess(
       ["explore", written(atEnd, fileOf(shop)), "--runs", "20"],
       {
         env: { HOOKYARD_SECRET: shop.secret },
@@ -260,31 +262,36 @@ describe.concurrent("the command", () => {
     expect(code).toBe(0);
   });
 
-  test("shows its progress on a terminal, and not beside JSON", async ({ atEnd }) => {
-    const shop = await start(atEnd, "right");
-    const args = [written(atEnd, fileOf(shop)), "--runs", "1"];
-    const printed: unknown[] = [];
-    const write = vi.spyOn(process.stdout, "write").mockImplementation((text) => {
-      printed.push(text);
-      return true;
-    });
-    vi.stubEnv("HOOKYARD_SECRET", shop.secret);
-    Object.assign(process.stdout, { isTTY: true });
-    atEnd(() => {
-      write.mockRestore();
-      vi.unstubAllEnvs();
-      Reflect.deleteProperty(process.stdout, "isTTY");
-    });
-    expect(await exploreCommand({ args })).toBe(0);
-    const progress = expect.stringMatching(/^1 schedules, \d+ s\r$/);
-    expect(printed.splice(0)).toContainEqual(progress);
-    expect(await exploreCommand({ args: [...args, "--json"] })).toBe(0);
-    expect(printed).not.toContainEqual(progress);
-  });
+  // It changes what the whole process writes to.
+  test(
+    "shows its progress on a terminal, and not beside JSON",
+    { concurrent: false },
+    async ({ atEnd }) => {
+      const shop = await start(atEnd, "right");
+      const args = [written(atEnd, fileOf(shop)), "--runs", "1"];
+      const printed: unknown[] = [];
+      const write = vi.spyOn(process.stdout, "write").mockImplementation((text) => {
+        printed.push(text);
+        return true;
+      });
+      vi.stubEnv("HOOKYARD_SECRET", shop.secret);
+      Object.assign(process.stdout, { isTTY: true });
+      atEnd(() => {
+        write.mockRestore();
+        vi.unstubAllEnvs();
+        Reflect.deleteProperty(process.stdout, "isTTY");
+      });
+      expect(await exploreCommand({ args })).toBe(0);
+      const progress = expect.stringMatching(/^1 schedules, \d+ s\r$/);
+      expect(printed.splice(0)).toContainEqual(progress);
+      expect(await exploreCommand({ args: [...args, "--json"] })).toBe(0);
+      expect(printed).not.toContainEqual(progress);
+    },
+  );
 
   test("ends with 2 where not even one message works", async ({ atEnd }) => {
     const shop = await start(atEnd, "right");
-    const { err, code } = await runHookyard(["explore", written(atEnd, fileOf(shop))], {
+    const { err, code } = await runInProcess(["explore", written(atEnd, fileOf(shop))], {
       env: { HOOKYARD_SECRET: "another" },
     });
     expect(err).toMatch(
@@ -318,7 +325,7 @@ describe.concurrent("the command", () => {
     ],
   ] as const)("ends with 2 for a file that is wrong: %j", async ([text, problem], { atEnd }) => {
     const file = written(atEnd, text);
-    const { err, code } = await runHookyard(["explore", file]);
+    const { err, code } = await runInProcess(["explore", file]);
     expect(err.replaceAll(file, "")).toContain(`:${problem}`);
     expect(code).toBe(2);
   });
@@ -329,7 +336,7 @@ describe.concurrent("the command", () => {
     [["explore", "a.yaml", "--runs", "0"], /--runs needs a whole number/],
     [["explore", "a.yaml", "--seeds", "1"], /hookyard explore --help lists all flags/],
   ] as const)("%j ends with 2", async ([args, message]) => {
-    const { err, code } = await runHookyard([...args]);
+    const { err, code } = await runInProcess(args);
     expect(err).toMatch(message);
     expect(code).toBe(2);
   });

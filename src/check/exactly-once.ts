@@ -144,8 +144,14 @@ async function checkRetryAfter(
 
 async function checkFailedMeansNotDone(probe: Probe): Promise<Outcome> {
   const bodies = new Map<string, string>();
-  for (const { status, tokens, spec } of probe.receiver.sent) {
-    const [token] = tokens;
+  const { sent } = probe.receiver;
+  // What several messages carry, such as the user of an identify and a delete, tells nothing of one.
+  const bodyOf = new Map<string, string | null>();
+  for (const { tokens, spec } of sent)
+    for (const token of tokens)
+      bodyOf.set(token, !bodyOf.has(token) || bodyOf.get(token) === spec.body ? spec.body : null);
+  for (const { status, tokens, spec } of sent) {
+    const token = tokens.find((one) => bodyOf.get(one) === spec.body);
     const isValid = spec.signature === undefined || spec.signature === "valid";
     if (
       status !== null &&

@@ -37,9 +37,12 @@ export type Recorded = Sent & {
   nthCopy: number;
 };
 
+/** The receiver no longer says what it has done. The message is a sentence for the user. */
+export class EffectsLost extends Error {}
+
 /**
  * A failed request is sent again as the pipeline does, so that one bad answer by chance is not
- * taken for a rule.
+ * taken for a rule. Effects are asked for again too.
  */
 const tries = 3;
 const betweenTriesMs = 150;
@@ -160,16 +163,28 @@ export class Probe {
     return this.receiver.ask !== null;
   }
 
-  /** Of each token, once the numbers are stable. */
+  /** Of each token, once the numbers are stable. Rejects with `EffectsLost`. */
   async effects(tokens: readonly string[], wanted = 1): Promise<Map<string, Effects>> {
-    const { ask } = this.receiver;
-    if (ask === null) throw new Error("Nobody said where the effects are.");
     const effects = await stableEffects({
-      ask,
+      ask: () => this.#ask(),
       wanted: new Map(tokens.map((token) => [token, wanted])),
     });
     for (const [token, { found }] of effects) this.found.set(token, { wanted, found });
     return effects;
+  }
+
+  async #ask(): Promise<string> {
+    const { ask } = this.receiver;
+    if (ask === null) throw new Error("Nobody said where the effects are.");
+    for (let nth = 1; ; nth += 1) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (nth === tries)
+          throw new EffectsLost(error instanceof Error ? error.message : String(error));
+        await pause(betweenTriesMs * nth);
+      }
+    }
   }
 
   async countOf(token: string, wanted = 1): Promise<number> {

@@ -18,6 +18,9 @@ import { connectionChecks } from "./connection-checks.ts";
 import { exactlyOnceChecks } from "./exactly-once.ts";
 import { answerChecks, messageChecks } from "./messages.ts";
 import {
+  briefOf,
+  did,
+  fail,
   skipped,
   type Check,
   type Outcome,
@@ -26,7 +29,7 @@ import {
   type CheckResult,
 } from "./outcome.ts";
 import { isAccepted } from "../receiver/request.ts";
-import { Probe, type Receiver } from "./probe.ts";
+import { EffectsLost, Probe, type Receiver } from "./probe.ts";
 import { scenarioOf } from "./scenario.ts";
 import { effectsOf, shownRequests } from "./shown-requests.ts";
 import { signatureChecks } from "./signature-checks.ts";
@@ -186,6 +189,14 @@ function shareAsking(ask: () => Promise<string>): () => Promise<string> {
   };
 }
 
+/** A receiver that has gone down no longer shows its effects either. */
+function withoutEffects(error: unknown, probe: Probe): Outcome {
+  if (!(error instanceof EffectsLost)) throw error;
+  const last = probe.sent.findLast(({ outcome }) => outcome !== "hung_up");
+  if (last?.status !== null) return skipped(error.message);
+  return fail(briefOf(last), `The receiver ${did(last)}. ${error.message}`);
+}
+
 class Run {
   readonly #receiver: Receiver;
   readonly #options: CheckOptions;
@@ -244,7 +255,9 @@ class Run {
     this.#options.signal?.throwIfAborted();
     this.#options.onStart?.(check.id);
     const probe = new Probe(check.id, this.#receiver);
-    const outcome = this.#whySkipped(check) ?? (await check.run(probe));
+    const outcome =
+      this.#whySkipped(check) ??
+      (await check.run(probe).catch((error: unknown) => withoutEffects(error, probe)));
     const result = this.#resultOf(check, outcome, probe);
     this.#results.set(check.id, result);
     this.#options.onResult?.(result, this.#results.size, this.#chosen.length);
@@ -275,7 +288,10 @@ class Run {
     const [token] = first.tokens;
     if (this.#receiver.ask === null || token === undefined || !isAccepted(first)) return;
     const probe = new Probe("answers", this.#receiver);
-    if ((await probe.countOf(token)) === 0) this.#receiver.ask = null;
+    const count = await probe.countOf(token).catch((error: unknown) => {
+      throw error instanceof EffectsLost ? new CannotCheck(error.message) : error;
+    });
+    if (count === 0) this.#receiver.ask = null;
   }
 
   /**

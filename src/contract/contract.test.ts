@@ -147,6 +147,11 @@ describe("checking an input", () => {
     ["pipeline.settle", { timeoutMs: 600_001 }, "timeoutMs must be at most 600000."],
     ["deliveries.retryAll", {}, "filter is missing."],
     ["sources.get", { id: 5 }, "id must be a string."],
+    [
+      "destinations.sendAgain",
+      { id: "dst_000000001", since: "yesterday" },
+      "since is not valid: it must be a time such as 2026-11-21T12:00:00.000Z.",
+    ],
   ] as const)("%s refuses %j", (name, input, sentence) => {
     expect(checkInput(calls[name] as Call, input)).toMatchObject({
       problem: true,

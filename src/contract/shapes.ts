@@ -23,7 +23,19 @@ export function isoTime(at: number): string {
 const wireTime = z.string().meta({ format: "date-time" });
 
 export const time = z
-  .codec(wireTime, z.number(), { decode: Date.parse, encode: isoTime })
+  .codec(wireTime, z.number(), {
+    decode(text, { issues }) {
+      const at = Date.parse(text);
+      if (Number.isNaN(at))
+        issues.push({
+          code: "custom",
+          message: "it must be a time such as 2026-11-21T12:00:00.000Z",
+          input: text,
+        });
+      return at;
+    },
+    encode: isoTime,
+  })
   .meta({ id: "Time", description: "ISO 8601, UTC, with milliseconds." });
 
 /** For values that are text on both sides, as in a scenario's report. */

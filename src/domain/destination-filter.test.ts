@@ -30,6 +30,10 @@ test.each<[string, DestinationFilter[]]>([
   ["has by, which only sample has.", [filter({ by: "user" })]],
   ["appears twice.", [filter(), filter()]],
   ["A destination has at most 50 filters, not 51.", filters(51)],
+  ...['properties["\\q"]', 'properties["a\nb"]'].map((path): [string, DestinationFilter[]] => [
+    "is no member of properties, traits or context",
+    [filter({ action: "drop-properties", properties: [path] })],
+  ]),
   [
     "has 201 properties, more than the 200 allowed.",
     [filter({ action: "drop-properties", properties: paths(201) })],

@@ -26,9 +26,20 @@ export function parseMemberPath(text: string): string[] | null {
     const found = part.exec(text);
     if (found === null) return null;
     const [, name, number, quoted] = found;
-    tokens.push(name ?? number ?? (JSON.parse(quoted ?? '""') as string));
+    const token = name ?? number ?? textIn(quoted ?? '""');
+    if (token === null) return null;
+    tokens.push(token);
   }
   return tokens.length === 0 ? null : tokens;
+}
+
+/** Null for what is no JSON text: an unknown escape, or a line break. */
+function textIn(quoted: string): string | null {
+  try {
+    return JSON.parse(quoted) as string;
+  } catch {
+    return null;
+  }
 }
 
 export function memberAt(root: Json, tokens: readonly string[]): Json | undefined {

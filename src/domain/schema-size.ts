@@ -12,7 +12,7 @@ import { isObject, type Json, type JsonObject } from "./json.ts";
 const maxSize = 2000;
 /** Below keywords that apply to every element: a message has up to 16,000 of those. */
 const maxRepeatedSize = 500;
-const maxDepth = 64;
+export const maxSchemaDepth = 64;
 
 const repeating: ReadonlySet<string> = new Set([
   "items",
@@ -66,8 +66,8 @@ export function sizeOfSchema(root: JsonObject): SchemaSize | string {
         "its `$ref`s go round in a circle, so there is no bound on the work of a check. Write the levels out.";
       return nothing;
     }
-    if (depth > maxDepth) {
-      wrong = `it is nested deeper than ${maxDepth} levels.`;
+    if (depth > maxSchemaDepth) {
+      wrong = `it is nested deeper than ${maxSchemaDepth} levels.`;
       return nothing;
     }
     open.add(schema);
@@ -97,7 +97,11 @@ export function sizeOfSchema(root: JsonObject): SchemaSize | string {
     if (keyword === "$ref" || keyword === "$dynamicRef" || keyword === "$recursiveRef") {
       const target = typeof value === "string" ? targetOf(root, value) : null;
       if (target === null) {
-        wrong ??= `the \`${keyword}\` ${JSON.stringify(value).slice(0, 100)} is not followed. Only \`#/…\`, a place in the same schema, is.`;
+        const why =
+          typeof value === "string" && value.startsWith("#/")
+            ? "The schema has no such place."
+            : "Only `#/…`, a place in the same schema, is.";
+        wrong ??= `the \`${keyword}\` ${JSON.stringify(value).slice(0, 100)} is not followed. ${why}`;
         return nothing;
       }
       return sizeOf(target, depth + 1);

@@ -5,7 +5,7 @@
  */
 
 import { isObject, type Json, type JsonObject } from "./json.ts";
-import { sizeOfSchema } from "./schema-size.ts";
+import { maxSchemaDepth, sizeOfSchema } from "./schema-size.ts";
 import type { PlanSettings } from "./configuration.ts";
 
 export const planRuleTypes = ["track", "identify", "group", "page", "screen", "common"] as const;
@@ -154,9 +154,10 @@ function olderRules(of: JsonObject): PlanRule[] | string {
     ["group", "group"],
     ["global", "common"],
   ] as const) {
-    const schema = schemaIn(of[name] ?? null);
+    const schema = schemaIn(of[name] ?? {});
+    if (schema === null) return `\`rules.${name}\` is not a JSON Schema.`;
     // The export has an empty object for each that is not there.
-    if (schema === null || Object.keys(schema).length === 0) continue;
+    if (Object.keys(schema).length === 0) continue;
     rules.push({ type, key: null, version: 1, schema });
   }
   return rules;
@@ -202,7 +203,7 @@ function plainRules(of: JsonObject): PlanRule[] | string {
 
 /** A schema of a message from one of its properties or traits; local references stay local. */
 function within(member: "properties" | "traits", schema: JsonObject): JsonObject {
-  const { definitions, $defs, $schema, ...rest } = schema;
+  const { definitions, $defs, $schema, ...rest } = referringTo(member, schema, 0) as JsonObject;
   return {
     type: "object",
     properties: { [member]: rest },
@@ -210,6 +211,30 @@ function within(member: "properties" | "traits", schema: JsonObject): JsonObject
     ...($defs === undefined ? {} : { $defs }),
     ...($schema === undefined ? {} : { $schema }),
   };
+}
+
+/**
+ * Definitions stay where they are, and all else moves below the member. What is deeper than a rule
+ * may be is refused later.
+ */
+function referringTo(member: string, schema: Json, depth: number): Json {
+  if (depth > 2 * maxSchemaDepth) return schema;
+  if (Array.isArray(schema)) return schema.map((one) => referringTo(member, one, depth + 1));
+  if (!isObject(schema)) return schema;
+  const moved = (value: string): string =>
+    /^#(?:$|\/(?!(?:definitions|\$defs)\/))/.test(value)
+      ? `#/properties/${member}${value.slice(1)}`
+      : value;
+  return Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => [
+      keyword,
+      keyword === "$ref" && typeof value === "string"
+        ? moved(value)
+        : keyword === "const" || keyword === "enum"
+          ? value
+          : referringTo(member, value, depth + 1),
+    ]),
+  );
 }
 
 /** An event named `events` has a schema, and no schemas by name. */

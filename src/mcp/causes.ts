@@ -55,8 +55,7 @@ export const rejections: Readonly<Record<string, string>> = {
   missing_event: "Send the event's name as `event`.",
   missing_group_id: "Send `groupId`.",
   missing_previous_id: "Send the previous identity as `previousId`.",
-  suppressed:
-    "The user was deleted and is suppressed. Send another userId, or lift the suppression.",
+  suppressed: "The user is suppressed. Send another userId, or lift the suppression.",
 };
 
 type Cause = { code: string; fix: string };

@@ -46,6 +46,7 @@ describe("effects are counted in", () => {
       JSON.stringify({ orders: [{ user: "user-1", token: "user-1" }] }, null, 2),
       1,
     ],
+    ["JSON with a byte order mark", '\uFEFF[{"user":"user-1"},{"user":"user-1"}]', 2],
     ["HTML", "<ul>\n<li>user-1</li>\n<li>user-1</li>\n</ul>", 2],
     ["longer tokens", '["user-10","auser-1","user-1é","user-1-a","order_user-1"]', 2],
   ])("%s", (_what, text, count) => {

@@ -64,7 +64,8 @@ const deepest = 1000;
 
 export function parseJson(text: string): Json | undefined {
   try {
-    const value = JSON.parse(text) as Json;
+    // Some write a byte order mark before it.
+    const value = JSON.parse(text.replace(/^\uFEFF/, "")) as Json;
     return isDeeperThan(deepest, value) ? undefined : value;
   } catch {
     return undefined;

@@ -223,7 +223,16 @@ describe("a plan is refused", () => {
       { Bought: { $ref: "https://example.com/s.json" } },
       "is not followed",
     ],
-    ["with a reference to nothing", { Bought: { $ref: "#/definitions/x" } }, "is not followed"],
+    [
+      "with a reference to nothing",
+      { Bought: { $ref: "#/definitions/x" } },
+      "is not followed. The schema has no such place.",
+    ],
+    [
+      "with a text that is no schema, in the older form",
+      { rules: { events: [{ name: "A", rules: {} }], identify: "{" } },
+      "`rules.identify` is not a JSON Schema.",
+    ],
     [
       "with a circle",
       {

@@ -245,7 +245,7 @@ function suppression(
   const named = type === "alias" ? [userId, members["previousId"]] : [userId];
   const user = named.find((name): name is string => typeof name === "string" && isSuppressed(name));
   if (user === undefined) return null;
-  const detail = `The user ${JSON.stringify(user)} was deleted and is suppressed, so this message is not accepted. Lift the suppression to have later messages accepted.`;
+  const detail = `The user ${JSON.stringify(user)} is suppressed, so this message is not accepted. Lift the suppression to have later messages accepted.`;
   return { reason: "suppressed", detail };
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { Ajv, type Options, type ValidateFunction } from "ajv";
+import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
@@ -53,6 +54,8 @@ const options: Options = {
   logger: false,
   addUsedSchema: false,
   validateFormats: true,
+  // 19.99 is a multiple of 0.01, although their quotient in binary is not a whole number.
+  multipleOfPrecision: 9,
   formats: fullFormats,
   code: {
     // Its time grows with the square of a schema's size.
@@ -61,20 +64,22 @@ const options: Options = {
   },
 };
 
-type Draft = "draft7" | "draft2020";
+/** Up to 2019-09, `items` may be a list. */
+const drafts = { draft7: Ajv, draft2019: Ajv2019, draft2020: Ajv2020 };
+type Draft = keyof typeof drafts;
 
 /** They tell whether something is a valid schema, and keep none of them. */
 const validators: Partial<Record<Draft, Ajv>> = {};
 
 function throwIfNoSchema(draft: Draft, schema: JsonObject): void {
-  validators[draft] ??= draft === "draft7" ? new Ajv(options) : new Ajv2020(options);
+  validators[draft] ??= new drafts[draft](options);
   void validators[draft].validateSchema(schema, true);
 }
 
 /** Of one rule: an Ajv keeps what it compiles for good, and is released with its rule. */
 function createCompiler(draft: Draft, more: Options = {}): Ajv {
   const given = { ...options, meta: false, validateSchema: false, ...more };
-  return withUnique(draft === "draft7" ? new Ajv(given) : new Ajv2020(given));
+  return withUnique(new drafts[draft](given));
 }
 
 /** Ajv compares each element with each other one, which takes a second for ten thousand. */
@@ -128,7 +133,11 @@ export function compileRule(rule: PlanRule): CompiledRule | string {
   const size = sizeOfSchema(rule.schema);
   if (typeof size === "string") return `The rule for ${ruleName(rule)}: ${size}`;
   const named = JSON.stringify(rule.schema["$schema"] ?? "");
-  const draft = /20(?:19-09|20-12)/.test(named) ? "draft2020" : "draft7";
+  const draft = named.includes("2020-12")
+    ? "draft2020"
+    : named.includes("2019-09")
+      ? "draft2019"
+      : "draft7";
   const schema = cleaned(rule.schema);
   try {
     throwIfNoSchema(draft, schema);

@@ -154,6 +154,43 @@ const bought = (properties: JsonObject) =>
     ...{ type: "track", event: "Bought", messageId: "m", members: { properties }, context: {} },
   }) as unknown as CheckedMessage;
 
+const draft2019 = "https://json-schema.org/draft/2019-09/schema";
+
+test.each<[what: string, schema: JsonObject, fits: JsonObject, violates: JsonObject]>([
+  [
+    "a price is a multiple of a cent, however it is written in binary",
+    { properties: { total: { multipleOf: 0.01 } } },
+    { total: 19.99 },
+    { total: 19.999 },
+  ],
+  [
+    "the items of draft 2019-09 may be a list",
+    { $schema: draft2019, properties: { ids: { items: [{ type: "number" }] } } },
+    { ids: [1, "b"] },
+    { ids: ["b"] },
+  ],
+  [
+    "a reference of a schema of properties is to a place in that schema",
+    { properties: { a: { $ref: "#/properties/b" }, b: { type: "number" } } },
+    { a: 1 },
+    { a: "1" },
+  ],
+  [
+    "its definitions may refer to its properties, and its properties to them",
+    {
+      definitions: { c: { $ref: "#/properties/b" } },
+      properties: { a: { $ref: "#/definitions/c" }, b: { const: { $ref: "#/x" } } },
+    },
+    { a: { $ref: "#/x" } },
+    { a: 1 },
+  ],
+])("%s", (_what, schema, fits, violates) => {
+  const plan = planFrom({ schemas: { Bought: schema } }, null);
+  if (plan === null || isProblem(plan)) throw new Error(plan?.message);
+  expect(checkPlan({ name: "Shop" }, plan, bought(fits)).violations).toEqual([]);
+  expect(checkPlan({ name: "Shop" }, plan, bought(violates)).violations).not.toEqual([]);
+});
+
 test("a check that fails for another reason than its patterns' cost fails, and says nothing of the message", async () => {
   const schema = { properties: { properties: { properties: { total: { type: "number" } } } } };
   const rules = [{ type: "track", key: "Bought", version: 1, schema }];

@@ -48,6 +48,7 @@ type Merge = Pick<Segment, "id" | "level" | "first" | "end"> & {
   cursors: Cursor[];
   /** Those that are written of this field: two numbers each. */
   directory: number[];
+  /** Messages that it may list: one that is removed while it is written can be in one field only. */
   entries: number;
 };
 
@@ -210,7 +211,11 @@ export class PostingSegments {
     };
     const start = (range: ReturnType<typeof rangeOf>, inputs: readonly Segment[]): Merge => {
       const id = insert.get(range.level, range.first, range.end) as number;
-      return { id, ...range, inputs, field: 0, directory: [], entries: 0, cursors: [] };
+      const entries =
+        inputs.length > 0
+          ? inputs.reduce((sum, input) => sum + input.entries, 0)
+          : this.#messagesIn(range);
+      return { id, ...range, inputs, field: 0, directory: [], entries, cursors: [] };
     };
     const block = oldestBlock.get();
     if (block !== undefined && block !== null) {
@@ -264,22 +269,25 @@ export class PostingSegments {
       }
       directory.push(entries[0] as number, entries[1] as number);
       insertPiece.run(key + directory.length / 2, asBytes(entries));
-      if (field === 1) merge.entries += entries.length / 2;
     }
+  }
+
+  /** That blocks list. */
+  #messagesIn({ first, end }: Pick<Merge, "first" | "end">): number {
+    return this.#statements.countBlocks.get(first / blockSize, end / blockSize) as number;
   }
 
   /** The segment replaces what it was made of. */
   #finish({ id, first, end, inputs, entries }: Merge): void {
-    const { countBlocks, removeBlocks, finish } = this.#statements;
-    const blocks = [first / blockSize, end / blockSize] as const;
+    const { removeBlocks, finish } = this.#statements;
     // Messages may have been removed since this began.
     const current = this.#inUse().filter((each) => inputs.some((input) => input.id === each.id));
     const left = current.reduce(
       (sum, each) => sum + each.left,
-      inputs.length > 0 ? 0 : (countBlocks.get(...blocks) as number),
+      inputs.length > 0 ? 0 : this.#messagesIn({ first, end }),
     );
     for (const each of current) this.#replace(each);
-    if (inputs.length === 0) removeBlocks.run(...blocks);
+    if (inputs.length === 0) removeBlocks.run(first / blockSize, end / blockSize);
     finish.run(left === 0 ? replaced : inUse, entries, left, id);
     this.#list = null;
     this.#merge = null;

@@ -207,7 +207,7 @@ describe("candidates are what a look at every row finds, newest first", () => {
     );
   });
 
-  test("a message that is removed while its block is merged is none", () => {
+  test("a message that is removed while its block is merged is no candidate", () => {
     const one = world();
     const draw = draws(1);
     add(
@@ -240,19 +240,6 @@ describe("candidates are what a look at every row finds, newest first", () => {
     );
     seen.push(...[...walk].flat());
     expect(seen).toEqual(Array.from({ length: blockSize + 100 }, (_, n) => blockSize + 100 - n));
-  });
-
-  test("a message that is removed while its block is merged is none", () => {
-    const one = world();
-    const draw = draws(1);
-    add(
-      one,
-      Array.from({ length: 4 * blockSize }, (_, n) => newRow(n + 1, draw)),
-    );
-    for (let slice = 0; slice < 2; slice += 1) one.postings.mergeSlice();
-    remove(one, new Set(one.rows.filter(({ userId }) => userId === "user-7").map(({ id }) => id)));
-    mergeAll(one);
-    expectBruteForce(one);
   });
 
   test("a walk that is going on while its blocks are merged shows each message once", () => {

@@ -59,4 +59,19 @@ describe("nothing arrives", () => {
     await page.getByRole("radio", { name: "Go" }).click();
     await sources.snippet("Go").waitFor();
   });
+  test("keeps the library that was chosen when the first source comes", async ({
+    open,
+    inspector,
+  }) => {
+    const first = inspector.hold("workspaces.open");
+    const { page } = await open();
+    const sources = sourcesPage(page);
+    await expect.poll(() => first.inputs.length).toBe(1);
+    await framePage(page).viewLink("Sources").click();
+    await page.getByRole("radio", { name: "Go" }).click();
+    await sources.snippet("Go").waitFor();
+    first.release();
+    await sources.editor("First source").waitFor();
+    expect(await sources.snippet("Go").isVisible()).toBe(true);
+  });
 });

@@ -117,7 +117,7 @@ export function SourcesView() {
           ? undefined
           : {
               label: "Point a client here",
-              content: <ClientSnippetPane key={current?.id} source={current} />,
+              content: <ClientSnippetPane source={current} />,
             }
       }
     />
@@ -217,8 +217,11 @@ function useRecognisedKind(sourceId: string | null): ClientSnippetKind | null {
 function ClientSnippetPane({ source }: { source: AnswerOf<"sources.get"> | undefined }) {
   const about = useOnce("about.get", {}).answer;
   const recognised = useRecognisedKind(source?.id ?? null);
-  const [chosen, setKind] = useState<ClientSnippetKind | null>(null);
-  const kind = chosen ?? recognised ?? "cURL";
+  const id = source?.id;
+  // What was chosen before there was a source stays chosen when the first one comes.
+  const [chosen, choose] = useState<{ of: string | undefined; kind: ClientSnippetKind }>();
+  const isOfThis = chosen?.of === undefined || chosen.of === id;
+  const kind = (isOfThis ? chosen?.kind : undefined) ?? recognised ?? "cURL";
   const kinds = new Set<ClientSnippetKind>([...usualSnippetKinds, recognised ?? "cURL"]);
   if (about === undefined) return <section className="pane" />;
   const { ingestUrl } = about;
@@ -231,7 +234,13 @@ function ClientSnippetPane({ source }: { source: AnswerOf<"sources.get"> | undef
       <div className="pane-body">
         <section className="section snippet-address" aria-label="Ingest address">
           <Copyable value={ingestUrl} label="the ingest address" note="ingest address" />
-          <Choice small label="Client" value={kind} options={[...kinds]} onChange={setKind} />
+          <Choice
+            small
+            label="Client"
+            value={kind}
+            options={[...kinds]}
+            onChange={(next) => choose({ of: id, kind: next })}
+          />
         </section>
         <div className="snippet-head">
           <h3>{kind === "cURL" ? "A call" : "A complete program"}</h3>

@@ -72,6 +72,6 @@ describe("nothing arrives", () => {
     await sources.snippet("Go").waitFor();
     first.release();
     await sources.editor("First source").waitFor();
-    expect(await sources.snippet("Go").isVisible()).toBe(true);
+    await expect.poll(() => sources.snippet("Go").isVisible()).toBe(true);
   });
 });

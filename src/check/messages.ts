@@ -60,7 +60,8 @@ export const answerChecks: Check[] = [
 function whyRefused(sent: Recorded): string {
   const { status, responseHead, spec } = sent;
   const location = /^location: *(.*?)\r?$/im.exec(responseHead)?.[1];
-  if (status === null) return sent.error?.message ?? "The receiver did not answer.";
+  if (status === null || sent.error !== null)
+    return sent.error?.message ?? "The receiver did not answer.";
   if (status >= 300 && status < 400) {
     const where = location === undefined ? "" : ` to ${location}`;
     const login = /login|signin|auth|sso/i.test(location ?? "")

@@ -117,14 +117,14 @@ function noAnswer({ outcome, error, durationMs }: Recorded): string {
 
 /** What it did, as the middle of a sentence: `answered 500`. */
 export function did({ status, error }: Recorded): string {
-  return status !== null && error === null
-    ? `answered ${status}`
-    : `did not answer (${error?.message ?? "the connection ended"})`;
+  if (status !== null && error === null) return `answered ${status}`;
+  const why = error?.message ?? "the connection ended";
+  return status === null ? `did not answer (${why})` : `answered ${status} and broke off (${why})`;
 }
 
 /** `what` is the subject of the sentences: `a track with 50 levels`. */
 export function mustAccept(sent: Recorded, what: string, why: string, advice?: Advice): Outcome {
-  if (isAccepted(sent) && sent.error === null) return pass(briefOf(sent));
+  if (isAccepted(sent)) return pass(briefOf(sent));
   return fail(briefOf(sent), `The receiver ${did(sent)} to ${what}. ${why}`, advice);
 }
 

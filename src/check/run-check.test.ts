@@ -7,24 +7,33 @@ import { expect, onTestFinished, test } from "vitest";
 import { runCheck, type CheckOptions } from "./run-check.ts";
 
 type Message = { type: string; messageId?: string; userId?: string };
-type Answer = (message: Message, response: ServerResponse) => void;
+type Answer = (message: Message, response: ServerResponse, done: Message[]) => void;
 
-/** Its effects are at `/effects`. */
+const accept: Answer = (message, response, done) => {
+  done.push(message);
+  response.writeHead(204).end();
+};
+
+const tell = (response: ServerResponse, done: readonly Message[]): void =>
+  void response.end(JSON.stringify(done));
+
+/** Its effects are at `/effects`: the messages that it has done. */
 async function receiver({
-  onMessage,
-  onAsked,
+  onMessage = accept,
+  onAsked = tell,
 }: {
-  onMessage: Answer;
-  onAsked: (response: ServerResponse, nth: number) => void;
+  onMessage?: Answer;
+  onAsked?: (response: ServerResponse, done: readonly Message[], nth: number) => void;
 }): Promise<{ url: string; close: () => void }> {
+  const done: Message[] = [];
   let asked = 0;
   const server = createServer(async (request: IncomingMessage, response) => {
     if (request.url === "/effects") {
       asked += 1;
-      return onAsked(response, asked);
+      return onAsked(response, done, asked);
     }
     const body = await text(request).catch(() => "");
-    if (body !== "") onMessage(JSON.parse(body) as Message, response);
+    if (body !== "") onMessage(JSON.parse(body) as Message, response, done);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const close = (): void => {
@@ -43,14 +52,11 @@ async function verdicts(url: string, more: Partial<CheckOptions>) {
 }
 
 test("a receiver that goes down with its effects fails the check that brought it down", async () => {
-  const done: Message[] = [];
   const { url, close } = await receiver({
-    onMessage(message, response) {
-      if (message.type === "alias") return close();
-      done.push(message);
-      response.writeHead(204).end();
+    onMessage(message, response, done) {
+      if (message.type === "alias") close();
+      else accept(message, response, done);
     },
-    onAsked: (response) => response.end(JSON.stringify(done)),
   });
   const found = await verdicts(url, { only: ["types", "alive-after"] });
   expect(found).toMatchObject({
@@ -60,15 +66,58 @@ test("a receiver that goes down with its effects fails the check that brought it
   });
 });
 
-test("effects that cannot be asked once are asked again", async () => {
-  const done: Message[] = [];
+/** The status and half of its body, then the end of the connection. */
+const breakOff =
+  (status: number): Answer =>
+  (_, response) => {
+    response.writeHead(status, { "Content-Length": "4" });
+    response.write("do", () => response.destroy());
+  };
+
+test("an answer that breaks off is none, although its status says yes", async () => {
   const { url } = await receiver({
-    onMessage(message, response) {
-      done.push(message);
-      response.writeHead(204).end();
+    onMessage(message, response, done) {
+      const { length } = done.filter(({ type }) => type === "track");
+      // The first tells the check that the receiver works.
+      (length === 0 ? accept : breakOff(200))(message, response, done);
     },
-    onAsked: (response, nth) =>
-      nth === 4 ? response.writeHead(503).end() : response.end(JSON.stringify(done)),
+  });
+  const brokeOff = {
+    verdict: "fail",
+    detail: expect.stringContaining("answered 200 and broke off"),
+  };
+  expect(
+    await verdicts(url, { only: ["slow-request", "keep-alive", "types", "alive-after"] }),
+  ).toMatchObject({
+    types: { verdict: "fail", detail: expect.stringContaining("page: body_cut_short") },
+    "slow-request": brokeOff,
+    "keep-alive": brokeOff,
+    "alive-after": brokeOff,
+  });
+
+  const { url: never } = await receiver({ onMessage: breakOff(200) });
+  expect(await verdicts(never, { only: ["answers"] })).toMatchObject({
+    answers: { verdict: "fail", detail: expect.stringContaining("2 of 4 bytes") },
+  });
+});
+
+test("a forged message whose answer 200 breaks off was accepted", async () => {
+  const secret = "s3cret";
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      // It answers nobody in full once it works.
+      (done.length === 0 ? accept : breakOff(200))(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { secret, only: ["signature-wrong"] })).toMatchObject({
+    "signature-wrong": { verdict: "fail", detail: expect.stringContaining("answered 200 ") },
+  });
+});
+
+test("effects that cannot be asked once are asked again", async () => {
+  const { url } = await receiver({
+    onAsked: (response, done, nth) =>
+      nth === 4 ? response.writeHead(503).end() : tell(response, done),
   });
   expect(await verdicts(url, { only: ["order", "duplicate"] })).toMatchObject({
     duplicate: { verdict: "fail" },
@@ -77,14 +126,9 @@ test("effects that cannot be asked once are asked again", async () => {
 });
 
 test("checks are skipped when the effects can no longer be asked, and say why", async () => {
-  const done: Message[] = [];
   const { url } = await receiver({
-    onMessage(message, response) {
-      done.push(message);
-      response.writeHead(204).end();
-    },
-    onAsked: (response, nth) =>
-      nth < 4 ? response.end(JSON.stringify(done)) : response.writeHead(500).end(),
+    onAsked: (response, done, nth) =>
+      nth < 4 ? tell(response, done) : response.writeHead(500).end(),
   });
   expect(await verdicts(url, { only: ["duplicate", "no-user-id"] })).toMatchObject({
     duplicate: { verdict: "skipped", detail: expect.stringContaining("/effects answered 500") },
@@ -93,22 +137,20 @@ test("checks are skipped when the effects can no longer be asked, and say why", 
 });
 
 test("a user who is identified and then deleted has not been done twice", async () => {
-  const done: Message[] = [];
   const seen = new Set<string>();
   const failed = new Set<string>();
   const { url } = await receiver({
-    onMessage(message, response) {
+    onMessage(message, response, done) {
       const key = message.messageId ?? `delete ${message.userId}`;
       // The first time, nothing is done.
       if ((message.type === "delete" || message.type === "identify") && !failed.has(key)) {
         failed.add(key);
         return response.writeHead(500).end();
       }
-      if (!seen.has(key)) done.push(message);
+      if (seen.has(key)) return response.writeHead(204).end();
       seen.add(key);
-      response.writeHead(204).end();
+      return accept(message, response, done);
     },
-    onAsked: (response) => response.end(JSON.stringify(done)),
   });
   const only = ["types", "order", "failed-means-not-done"];
   expect(await verdicts(url, { only })).toMatchObject({

@@ -4,7 +4,7 @@
  */
 
 import { briefOf, did, fail, pass, warn, type Check, type Outcome } from "./outcome.ts";
-import { isAccepted, isCrash } from "../receiver/request.ts";
+import { isAccepted, isCrash, saidYes } from "../receiver/request.ts";
 import { type Probe, type Recorded } from "./probe.ts";
 import type { SignatureManner } from "../receiver/request-spec.ts";
 
@@ -59,7 +59,7 @@ async function checkForgery(probe: Probe, { what, manners, why }: Forgery): Prom
       ...(signature === "of-other-body" ? { otherBody } : {}),
     });
     sent.push(one);
-    if (isAccepted(one))
+    if (saidYes(one))
       return fail(
         briefOf(one),
         `The receiver ${did(one)} to a message with ${what}. ${why}`,

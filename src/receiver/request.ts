@@ -18,13 +18,19 @@ import type { RequestSpec } from "./request-spec.ts";
 
 export type Sent = WireResult & { spec: RequestSpec };
 
-export function isAccepted({ status }: Sent): boolean {
+/** The receiver said yes, even if the rest of its answer did not come. */
+export function saidYes({ status }: Sent): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
-/** A server error, a reset, or no answer. */
-export function isCrash({ status }: Sent): boolean {
-  return status === null || status >= 500;
+/** A sender is done with the message. */
+export function isAccepted(sent: Sent): boolean {
+  return saidYes(sent) && sent.error === null;
+}
+
+/** A server error, a reset, or no whole answer. */
+export function isCrash({ status, error }: Sent): boolean {
+  return status === null || error !== null || status >= 500;
 }
 
 /** As the pipeline would. */

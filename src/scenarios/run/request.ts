@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { createTrust } from "../../engine/deliver/dial.ts";
-import { isAccepted, isCrash, deliverRequest, type Sent } from "../../receiver/request.ts";
+import { isAccepted, isCrash, saidYes, deliverRequest, type Sent } from "../../receiver/request.ts";
 import { restart } from "../../receiver/restart.ts";
 import { createWire, type Wire } from "../../receiver/wire.ts";
 import type { CommandStep, RequestStep } from "../file/request-schema.ts";
@@ -55,7 +55,7 @@ export class Requests {
       .join(", ");
     const isWanted = {
       "2xx": isAccepted,
-      refused: (one: Sent) => !isAccepted(one),
+      refused: (one: Sent) => !saidYes(one),
       "no crash": (one: Sent) => !isCrash(one),
     };
     const wrong = answers === undefined ? undefined : sent.find((one) => !isWanted[answers](one));
@@ -99,5 +99,6 @@ export class Requests {
 
 function answerOf({ status, error, outcome }: Sent): string {
   if (outcome === "hung_up") return "nothing, as the connection was ended";
-  return status !== null && error === null ? String(status) : (error?.code ?? "nothing");
+  const words = [status, error?.code].filter((word) => word !== null && word !== undefined);
+  return words.length === 0 ? "nothing" : words.join(", ");
 }

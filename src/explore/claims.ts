@@ -14,8 +14,11 @@ export type Claim =
   | { source: EffectsSource; about: string; sameAs: Schedule };
 
 export type Violation = {
-  /** While a schedule is made smaller, it must stay wrong in the same way. */
-  kind: "answer" | "twice" | "never" | "state";
+  /**
+   * While a schedule is made smaller, it must stay wrong in the same way. `gone`: the receiver ended,
+   * at least for a connection, or no longer shows its effects.
+   */
+  kind: "answer" | "twice" | "never" | "state" | "gone";
   text: string;
 };
 

@@ -6,7 +6,7 @@
 import { monotonic } from "../engine/real-time.ts";
 import { changingMembers, type Violation } from "./claims.ts";
 import type { Exploration } from "./explore-file.ts";
-import { CannotExplore, Runner } from "./runner.ts";
+import { CannotExplore, Gone, Runner } from "./runner.ts";
 import { Coverage, draw, type Drawn, type Schedule, type Step } from "./schedule.ts";
 import { shrink } from "./shrink.ts";
 
@@ -29,6 +29,8 @@ export type Explored = Progress & {
   finding: Finding | null;
   /** Schedules that failed once, and not every time. */
   unsteady: { number: number; text: string }[];
+  /** Why the search ended: the receiver did, and nobody knows at which schedule. */
+  gone: string | null;
   coverage: ReturnType<Coverage["report"]>;
 };
 
@@ -67,32 +69,40 @@ export async function explore({
   const unsteady: Explored["unsteady"] = [];
   try {
     const began = monotonic();
-    const result = (schedules: number, ms: number, finding: Finding | null): Explored => ({
-      schedules,
+    let [done, ms] = [0, 0];
+    const result = (end: Partial<Pick<Explored, "finding" | "gone">>): Explored => ({
+      schedules: done,
       ms,
       seed,
       exploration,
       notes,
-      finding,
+      finding: null,
       unsteady,
+      gone: null,
       coverage: coverage.report(),
+      ...end,
     });
-    let done = 0;
     while (done < runs && monotonic() - began < minutes * 60_000) {
       const count = Math.min(done === 0 ? firstBatch : batch, runs - done);
       const drawn = Array.from({ length: count }, (_, index) =>
         draw(exploration, seed, done + index),
       );
-      const results = await runner.run(drawn.map(({ schedule }) => schedule));
-      for (const one of drawn) coverage.add(one);
-      done += count;
-      const ms = monotonic() - began;
-      onProgress?.({ schedules: done, ms });
-      const finding = await firstSteady({ runner, drawn, results, unsteady, onFailure });
-      if (finding !== null || unsteady.length >= maxUnsteady) return result(done, ms, finding);
-      await runner.reset();
+      try {
+        const results = await runner.run(drawn.map(({ schedule }) => schedule));
+        for (const one of drawn) coverage.add(one);
+        done += count;
+        ms = monotonic() - began;
+        onProgress?.({ schedules: done, ms });
+        const finding = await firstSteady({ runner, drawn, results, unsteady, onFailure });
+        if (finding !== null || unsteady.length >= maxUnsteady) return result({ finding });
+        await runner.reset();
+      } catch (error) {
+        if (!(error instanceof Gone)) throw error;
+        ms = monotonic() - began;
+        return result({ gone: error.message });
+      }
     }
-    return result(done, monotonic() - began, null);
+    return result({});
   } finally {
     runner.close();
   }

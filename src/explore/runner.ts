@@ -14,7 +14,7 @@ import {
   performRequest,
   type Sent,
 } from "../receiver/request.ts";
-import { restart } from "../receiver/restart.ts";
+import { isListening, listensSoon, restart } from "../receiver/restart.ts";
 import { createWire, pause, type Wire } from "../receiver/wire.ts";
 import { Answer, claimsOf, judgeTimes, type Claim, type Violation } from "./claims.ts";
 import type { Action, Exploration } from "./explore-file.ts";
@@ -22,6 +22,9 @@ import { requestOf, type Schedule, type Step } from "./schedule.ts";
 
 /** The sentence is for the user. */
 export class CannotExplore extends Error {}
+
+/** The receiver has ended, or no longer shows its effects: a finding, once it has worked. */
+export class Gone extends CannotExplore {}
 
 /** As long as the pipeline waits for a webhook. */
 const timeoutMs = 5_000;
@@ -55,7 +58,10 @@ export class Runner {
     return this.#secret !== null;
   }
 
-  /** What each did wrong, in their order. `patienceMs`: how long effects are waited for. */
+  /**
+   * What each did wrong, in their order. `patienceMs`: how long effects are waited for. Rejects with
+   * `Gone` when the receiver has ended and does not come back.
+   */
   async run(schedules: readonly Schedule[], patienceMs?: number): Promise<Violation[][]> {
     const runs = schedules.map((schedule) => this.#newRun(schedule));
     await this.#findStates(runs);
@@ -104,8 +110,13 @@ export class Runner {
         if (!this.#states.has(key) && !wanted.has(key)) wanted.set(key, claim.sameAs);
       }
     }
-    const schedules = [...wanted.values()];
-    const parts = await this.states(schedules);
+    const parts = await this.states([...wanted.values()]).catch(async (error: unknown) => {
+      if (!(error instanceof Gone)) throw error;
+      await this.#comeBack(error.message);
+      return null;
+    });
+    // The schedules with those messages will show that they end the receiver.
+    if (parts === null) return;
     for (const [index, key] of [...wanted.keys()].entries())
       this.#states.set(
         key,
@@ -133,9 +144,58 @@ export class Runner {
     this.#atOnce = Math.max(4, this.#atOnce >> 1);
   }
 
+  /**
+   * A schedule that ends the receiver spoils what runs beside it, so all of them run again, in
+   * halves, until it is alone.
+   */
   async #runTogether(runs: readonly Run[], patienceMs: number | undefined): Promise<void> {
-    await this.#perform(runs);
-    await this.#judge(runs, patienceMs);
+    const [first] = runs;
+    const why = await this.#tryTogether(runs, patienceMs);
+    if (why === null || first === undefined) return;
+    await this.#comeBack(why);
+    if (runs.length > 1) {
+      const middle = runs.length >> 1;
+      for (const half of [runs.slice(0, middle), runs.slice(middle)]) {
+        for (const run of half) Object.assign(run, this.#newRun(run.schedule));
+        await this.#runTogether(half, patienceMs);
+      }
+    }
+    if (goneIn(runs) === undefined) first.violations.unshift({ kind: "gone", text: why });
+  }
+
+  /** Why it takes another try, or a receiver that has come back, or null. */
+  async #tryTogether(runs: readonly Run[], patienceMs: number | undefined): Promise<string | null> {
+    const { url } = this.#exploration.receiver;
+    try {
+      await this.#perform(runs);
+      // Effects that never come would be waited for.
+      if (goneIn(runs) === undefined) await this.#judge(runs, patienceMs);
+    } catch (error) {
+      if (error instanceof Gone) return error.message;
+      throw error;
+    }
+    const gone = goneIn(runs)?.text ?? null;
+    if (runs.length > 1 || gone === null) return gone;
+    return (await isListening(url)) ? null : gone;
+  }
+
+  /** By the file's `restart`, or because something watches it. */
+  async #comeBack(why: string): Promise<void> {
+    const { restart: how, url, effects } = this.#exploration.receiver;
+    const isBack = async (): Promise<boolean> =>
+      (await isListening(url)) &&
+      (effects === null ||
+        (await this.#ask(effects, new Map()).then(
+          () => true,
+          () => false,
+        )));
+    if (await isBack()) return;
+    if (how !== null && "run" in how) await this.#act(how, "restart");
+    await listensSoon(url);
+    if (await isBack()) return;
+    throw new Gone(
+      `${why} The receiver did not come back. With a command as restart: in the file, the search starts it again and finds the schedule that ended it.`,
+    );
   }
 
   /** All of them have as many restarts. */
@@ -196,7 +256,7 @@ export class Runner {
         ? `not answered (${wrong.error?.message ?? "no reason"})`
         : `answered ${wrong.status}`;
     run.violations.push({
-      kind: "answer",
+      kind: wrong.outcome === "connection_error" ? "gone" : "answer",
       text: `${this.#exploration.messages[step.message]?.title ?? ""} was ${got}.`,
     });
   }
@@ -229,8 +289,8 @@ export class Runner {
 
   #judgeState(sameAs: Schedule, { token }: Run, answer: Answer): Violation | null {
     const state = stateOf(answer.partAbout(token), token, this.#exploration.always.ignore);
-    const expected = this.#states.get(JSON.stringify(sameAs)) ?? "";
-    if (state === expected) return null;
+    const expected = this.#states.get(JSON.stringify(sameAs));
+    if (expected === undefined || state === expected) return null;
     return {
       kind: "state",
       text: "The end state is not the one of the same messages once each, in the order of the file.",
@@ -261,7 +321,7 @@ export class Runner {
         ...patience,
       });
     } catch (error) {
-      throw new CannotExplore(error instanceof Error ? error.message : String(error));
+      throw new Gone(error instanceof Error ? error.message : String(error));
     }
     return answer;
   }
@@ -275,6 +335,8 @@ export class Runner {
         null,
       );
       wire.close();
+      if (sent?.status === null && !(await isListening(this.#exploration.receiver.url)))
+        throw new Gone(`Nothing listens at ${this.#exploration.receiver.url} any more.`);
       if (sent === undefined || !isAccepted(sent))
         throw new CannotExplore(
           `The ${word} at ${action.url} ended with ${sent?.status ?? sent?.error?.message ?? "nothing"}, not with 2xx.`,
@@ -288,6 +350,10 @@ export class Runner {
     this.#wire.close();
     this.#wire = this.#newWire();
   }
+}
+
+function goneIn(runs: readonly Run[]): Violation | undefined {
+  return runs.flatMap(({ violations }) => violations).find(({ kind }) => kind === "gone");
 }
 
 function tokenOf({ token }: Extract<Claim, { token: string }>, run: Run): string {

@@ -66,14 +66,14 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
       ),
   });
   print(summary(explored, paint));
-  const { finding, schedules, notes, unsteady, coverage } = explored;
+  const { finding, schedules, notes, unsteady, gone, coverage } = explored;
   const printJson = (found: object | null): void => {
-    const searched = { name: exploration.name, seed, schedules, notes, unsteady, coverage };
+    const searched = { name: exploration.name, seed, schedules, notes, unsteady, gone, coverage };
     if (json) process.stdout.write(`${JSON.stringify({ ...searched, finding: found })}\n`);
   };
   if (finding === null) {
     printJson(null);
-    return unsteady.length > 0 ? 1 : 0;
+    return unsteady.length > 0 || gone !== null ? 1 : 0;
   }
   const text = finding.violations[0]?.text ?? "";
   const name = `${
@@ -134,7 +134,7 @@ export function progressText({ schedules, ms }: Pick<Explored, "schedules" | "ms
 }
 
 function summary(
-  { notes, schedules, ms, finding, unsteady, coverage }: Explored,
+  { notes, schedules, ms, finding, unsteady, gone, coverage }: Explored,
   paint: Paint,
 ): string {
   const seconds = (ms / 1000).toFixed(1);
@@ -149,7 +149,10 @@ function summary(
         `Schedule ${number} failed, and not again, so no scenario can show it: ${shown(text)}`,
       ),
     ),
-    ...(finding === null && unsteady.length === 0 ? [paint.good("✓ Every schedule held.")] : []),
+    ...(gone === null ? [] : [paint.bad(shown(gone))]),
+    ...(finding === null && unsteady.length === 0 && gone === null
+      ? [paint.good("✓ Every schedule held.")]
+      : []),
   ];
   return lines.join("\n");
 }

@@ -25,19 +25,17 @@ export async function restart({
   listens?: string | undefined;
 }): Promise<void> {
   await runCommand(run);
-  if (listens === undefined) return;
-  const { hostname, port, protocol } = new URL(listens);
-  const host = hostname.replace(/^\[(.*)\]$/, "$1");
-  const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
-  for (
-    const end = monotonic() + listensMs;
-    !(await isListening(host, number));
-    await pause(everyMs)
-  )
-    if (monotonic() > end)
-      throw new Error(
-        `${listensMs / 1000} s after the command, nothing listens at ${hostname}:${number}: ${run}`,
-      );
+  if (listens === undefined || (await listensSoon(listens))) return;
+  throw new Error(
+    `${listensMs / 1000} s after the command, nothing listens at ${addressOf(listens)}: ${run}`,
+  );
+}
+
+/** At once, or when whatever watches it has started it again. */
+export async function listensSoon(url: string): Promise<boolean> {
+  for (const end = monotonic() + listensMs; !(await isListening(url)); await pause(everyMs))
+    if (monotonic() > end) return false;
+  return true;
 }
 
 /**
@@ -55,7 +53,20 @@ function runCommand(command: string): Promise<void> {
   });
 }
 
-function isListening(host: string, port: number): Promise<boolean> {
+function hostOf(url: string): { host: string; port: number } {
+  const { hostname, port, protocol } = new URL(url);
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
+  };
+}
+
+function addressOf(url: string): string {
+  return `${new URL(url).hostname}:${hostOf(url).port}`;
+}
+
+export function isListening(url: string): Promise<boolean> {
+  const { host, port } = hostOf(url);
   return new Promise((resolve) => {
     const socket = connect({ host: host.endsWith(".localhost") ? "localhost" : host, port });
     const end = (is: boolean): void => {

@@ -200,7 +200,11 @@ class RawConnection implements OpenConnection {
       body.byteLength,
       connection === "close" ? "close" : "keep-alive",
     );
-    const result = await this.#untilFinished(() => void this.#write(body, slow));
+    const result = await this.#untilFinished(() => {
+      // The receiver may have closed it before the request.
+      if (this.#isEnded) this.#ended();
+      else void this.#write(body, slow);
+    });
     return result ?? this.#result("hung_up", null);
   }
 

@@ -66,6 +66,7 @@ export const verbAnswers = {
     schedules: count,
     notes: texts,
     unsteady: z.array(z.object({ number: count, text: z.string() })),
+    gone: z.string().nullable(),
     coverage: z.looseObject({}),
     finding: z
       .object({ number: count, violations: texts, schedule: texts, scenario: z.string() })

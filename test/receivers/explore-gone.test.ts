@@ -1,0 +1,100 @@
+/** Searches against a receiver that an order of events ends. */
+
+import { createServer } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, test, type TestContext } from "vitest";
+import { explore, type Explored } from "../../src/explore/explore.ts";
+import { readExploration } from "../../src/explore/explore-file.ts";
+
+/**
+ * An order that is refunded already ends it, and what it has done is kept. One that is watched
+ * starts again by itself.
+ */
+async function startFragile({ onTestFinished }: TestContext, isWatched = false) {
+  const rows: string[] = [];
+  const refunded = new Set<string>();
+  const server = createServer(async (request, response) => {
+    if (request.url === "/rows") return void response.end(JSON.stringify(rows));
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { messageId, userId, event } = JSON.parse(Buffer.concat(chunks).toString());
+    if (event === "Ordered" && refunded.has(userId)) return end(request.socket);
+    if (event === "Refunded") refunded.add(userId);
+    if (!rows.includes(messageId)) rows.push(messageId);
+    response.writeHead(204).end();
+  });
+  const listen = (port: number): Promise<void> =>
+    new Promise((resolve) => void server.listen(port, "127.0.0.1", resolve));
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+  const stop = (): void => {
+    server.close();
+    server.closeAllConnections();
+  };
+  const startAgain = async (): Promise<void> => (server.listening ? undefined : listen(port));
+  const end = (socket: Socket): void => {
+    stop();
+    socket.destroy();
+    if (isWatched) void wait(20).then(startAgain);
+  };
+  onTestFinished(stop);
+  return { url: `http://127.0.0.1:${port}/`, startAgain };
+}
+
+/** A command that starts it again. */
+async function commandFor(
+  { onTestFinished }: TestContext,
+  startAgain: () => Promise<void>,
+): Promise<string> {
+  const supervisor = createServer((_request, response) => {
+    void startAgain().then(() => response.end());
+  });
+  await new Promise<void>((resolve) => void supervisor.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void supervisor.close());
+  const { port } = supervisor.address() as AddressInfo;
+  return `${process.execPath} -e "fetch('http://127.0.0.1:${port}')"`;
+}
+
+async function search(url: string, restart?: string): Promise<Explored> {
+  const exploration = readExploration(`name: Fragile
+explore:
+  receiver:
+    url: ${url}
+    effects: ${url}rows
+    restart: ${restart === undefined ? `{ url: ${url}restart }` : JSON.stringify(restart)}
+  messages:
+    - { type: track, event: Viewed }
+    - { type: track, event: Ordered }
+    - { type: track, event: Refunded }
+  vary: { duplicates: 0, together: 0, lostAnswers: 0, restarts: 0 }
+`);
+  if ("problems" in exploration) throw new Error(JSON.stringify(exploration.problems));
+  return explore({ exploration, secret: null, seed: 1, runs: 100, minutes: 2 });
+}
+
+describe.concurrent("an order that ends the receiver is found", () => {
+  const found = {
+    finding: { violations: [{ kind: "gone" }], schedule: [{ message: 2 }, { message: 1 }] },
+    unsteady: [],
+    gone: null,
+  };
+
+  test("where a command starts it again", async (context) => {
+    const { url, startAgain } = await startFragile(context);
+    expect(await search(url, await commandFor(context, startAgain))).toMatchObject(found);
+  });
+
+  test("where something watches it", async (context) => {
+    const { url } = await startFragile(context, true);
+    expect(await search(url)).toMatchObject(found);
+  });
+});
+
+test.concurrent("a receiver that ends for good ends the search, which says how to find more", async (context) => {
+  const { url } = await startFragile(context);
+  expect(await search(url)).toMatchObject({
+    finding: null,
+    gone: expect.stringContaining("With a command as restart: in the file, the search starts it"),
+  });
+});

@@ -184,6 +184,12 @@ test.each<[what: string, schema: JsonObject, fits: JsonObject, violates: JsonObj
     { a: { $ref: "#/x" } },
     { a: 1 },
   ],
+  [
+    "a required member is one of the message, and not one that every object inherits",
+    { required: ["constructor"], properties: { constructor: { type: "string" } } },
+    { constructor: "Ferrari" },
+    {},
+  ],
 ])("%s", (_what, schema, fits, violates) => {
   const plan = planFrom({ schemas: { Bought: schema } }, null);
   if (plan === null || isProblem(plan)) throw new Error(plan?.message);

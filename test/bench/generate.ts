@@ -123,6 +123,8 @@ export function generate(data: string, messages: number): void {
     if (done % followedAtOnce === 0) followAll(store);
   }
   followAll(store);
+  // As upkeep does while a store grows.
+  while (store.prepareLookups());
   store.close();
 }
 

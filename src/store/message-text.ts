@@ -30,7 +30,22 @@ export type SearchedRow = Pick<
 export const searchedColumns = "id, request_id, message_id, user_id, anonymous_id, offset, size";
 
 /** What messages of one request came in, and their rows where they have been read. */
-type Searched = { body: string; bytes: Buffer; rows?: readonly SearchedRow[] };
+class Searched {
+  readonly bytes: Buffer;
+  readonly rows: readonly SearchedRow[] | undefined;
+  #body: string | undefined;
+
+  constructor(bytes: Buffer, rows?: readonly SearchedRow[]) {
+    this.bytes = bytes;
+    this.rows = rows;
+  }
+
+  /** Most messages carry a word in what a list shows of them, and need no text of all the bytes. */
+  get body(): string {
+    this.#body ??= this.bytes.toString("utf8");
+    return this.#body;
+  }
+}
 
 /** A text that is looked for. */
 type Word = {
@@ -88,29 +103,32 @@ export function createTextSearch({ db, mapped, postings, facts }: Sources): Text
   const isShown = ({ shown }: Word, id: number): boolean => shown.some((test) => test.holds(id));
 
   /** Those of some messages of one request, newest first, that carry every word. */
-  function carryAll(
-    ids: readonly number[],
-    words: readonly Word[],
-    { body, bytes, rows }: Searched,
-  ): number[] {
-    const missing = new Map<number, readonly Word[]>(ids.map((id) => [id, words]));
+  function carryAll(ids: readonly number[], words: readonly Word[], searched: Searched): number[] {
+    const missing = new Map<number, readonly Word[]>();
+    for (const id of ids) {
+      const left = words.filter((word) => !isShown(word, id));
+      if (left.length > 0) missing.set(id, left);
+    }
+    if (missing.size === 0) return [...ids];
+    const { body, bytes, rows } = searched;
     const ask = (id: number, carries: (word: Word) => boolean): void => {
       const left = missing.get(id)?.filter((word) => !carries(word));
       if (left?.length === 0) missing.delete(id);
       else if (left !== undefined) missing.set(id, left);
     };
-    for (const id of ids) ask(id, (word) => isShown(word, id));
-    if (missing.size === 0) return [...ids];
-    const inBody = new Set(words.filter(({ pattern }) => pattern.test(body)));
     const [newest, oldest] = [ids[0] as number, ids.at(-1) as number];
-    for (const row of rows ?? (inBody.size === 0 ? [] : rowsOf.all(oldest, newest))) {
+    // Most requests have nothing of a word, and need no look at each message.
+    const inBody = words.filter(({ pattern }) => pattern.test(body));
+    const names = rows?.flatMap(namesOf).join("\n") ?? "";
+    const inNames = words.filter(({ pattern }) => pattern.test(names));
+    const isSomewhere = inBody.length + inNames.length > 0;
+    for (const row of isSomewhere ? (rows ?? rowsOf.all(oldest, newest)) : []) {
       const text = textOf(row, body, bytes);
-      const names = [row.message_id, row.user_id ?? "", row.anonymous_id ?? ""];
       ask(
         row.id,
         (word) =>
-          (inBody.has(word) && word.pattern.test(text)) ||
-          names.some((name) => word.pattern.test(name)),
+          (inBody.includes(word) && word.pattern.test(text)) ||
+          namesOf(row).some((name) => word.pattern.test(name)),
       );
     }
     for (const [id, sent] of missing.size === 0 ? [] : payloadsFrom(oldest, newest))
@@ -156,10 +174,11 @@ export function createTextSearch({ db, mapped, postings, facts }: Sources): Text
             continue;
           }
           const { first, body } = searched;
+          const inRequest = new Searched(body);
           while (at < ids.length && (ids[at] as number) >= first) at += 1;
           const ofRequest = ids.slice(start, at);
           bytes += ofRequest.length * words.length * bytesOfQuestion;
-          const carrying = carryAll(ofRequest, words, { body: body.toString("utf8"), bytes: body });
+          const carrying = carryAll(ofRequest, words, inRequest);
           const upToHere = named.filter((each) => each >= (ofRequest.at(-1) as number));
           named.splice(0, upToHere.length);
           if (carrying.length > 0 || upToHere.length > 0)
@@ -178,7 +197,7 @@ export function createTextSearch({ db, mapped, postings, facts }: Sources): Text
         while (rows[at]?.request_id === request) at += 1;
         const ofRequest = rows.slice(start, at);
         const bytes = bodyOf.get(request) ?? Buffer.alloc(0);
-        const searched = { body: bytes.toString("utf8"), bytes, rows: ofRequest };
+        const searched = new Searched(bytes, ofRequest);
         let ids = carryAll(
           ofRequest.map(({ id }) => id),
           words,
@@ -247,6 +266,10 @@ function readingWords(db: Db, facts: MessageFacts): TextSearch["words"] {
 /** Four times as fast as comparing in lower case. */
 function anyCase(text: string): RegExp {
   return new RegExp(RegExp.escape(text), "iu");
+}
+
+function namesOf({ message_id, user_id, anonymous_id }: SearchedRow): string[] {
+  return [message_id, user_id ?? "", anonymous_id ?? ""];
 }
 
 function textOf({ offset, size }: SearchedRow, body: string, bytes: Buffer): string {

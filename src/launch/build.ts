@@ -107,6 +107,7 @@ function bundleHeadless(outDir: string): Promise<void> {
     },
     format: "es",
     file: "[name].js",
+    plugins: [httpWithoutFetch],
   });
 }
 
@@ -149,9 +150,10 @@ type Bundle = {
   entry: string | Record<string, string>;
   format: "es" | "cjs";
   file: string;
+  plugins?: Plugin[];
 };
 
-async function bundleForNode({ outDir, entry, format, file }: Bundle): Promise<void> {
+async function bundleForNode({ outDir, entry, format, file, plugins = [] }: Bundle): Promise<void> {
   const { build } = await import("vite");
   const chunk = format === "es" ? "js" : "cjs";
   await build({
@@ -159,7 +161,7 @@ async function bundleForNode({ outDir, entry, format, file }: Bundle): Promise<v
     configFile: false,
     publicDir: false,
     logLevel: "silent",
-    plugins: [httpWithoutFetch],
+    plugins,
     ssr: { target: "node", noExternal: true, external: ["better-sqlite3"] },
     build: {
       ssr: true,

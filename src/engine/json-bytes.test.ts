@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Json, JsonObject } from "../domain/json.ts";
 import { jsonBytes } from "./json-bytes.ts";
+import { anyCharacter } from "../../test/support/any-character.ts";
 
 const long = Array.from({ length: 1000 }, (_, n) => `word ${n}`).join(" ");
 const spanOf = (body: Buffer) => ({ body, offset: 0, size: body.length });
@@ -10,7 +11,7 @@ const writtenOf = (value: JsonObject, message: string): string =>
 
 test("what is written is what JSON.stringify writes, whatever the message has", () => {
   const text = fc.oneof(
-    fc.string({ unit: "binary", maxLength: 10 }),
+    fc.string({ unit: anyCharacter, maxLength: 10 }),
     fc.constantFrom(
       long,
       `${long}é–𝒳`,

@@ -2,7 +2,7 @@
 
 import { isObject, type Json } from "../domain/json.ts";
 import { countEffects, type Effects, type EffectsSource } from "../receiver/effects.ts";
-import { partAbout } from "../receiver/state.ts";
+import { partAbout, partsIn } from "../receiver/state.ts";
 import { isWithin, rangeText, type Range } from "../scenarios/file/matcher.ts";
 import type { Exploration } from "./explore-file.ts";
 import type { Schedule } from "./schedule.ts";
@@ -78,6 +78,7 @@ function timesText(count: number): string {
  */
 export class Answer {
   readonly #text: string;
+  readonly #partAbout: (token: string) => string;
   readonly #parts = new Map<string, string>();
   readonly #runOf: (token: string) => string | undefined;
 
@@ -86,6 +87,7 @@ export class Answer {
     runs: { prefix: string; runOf: (token: string) => string | undefined },
   ) {
     this.#text = partAbout(text, runs.prefix);
+    this.#partAbout = partsIn(this.#text);
     this.#runOf = runs.runOf;
   }
 
@@ -96,7 +98,7 @@ export class Answer {
   partAbout(token: string): string {
     const run = this.#runOf(token);
     if (run === undefined) return this.#text;
-    const part = this.#parts.get(run) ?? partAbout(this.#text, run);
+    const part = this.#parts.get(run) ?? this.#partAbout(run);
     this.#parts.set(run, part);
     return part;
   }

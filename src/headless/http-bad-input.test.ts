@@ -2,6 +2,7 @@ import { connect } from "node:net";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startControlPort } from "./control-port.fixture.ts";
+import { anyCharacter } from "../../test/support/any-character.ts";
 
 let control: Awaited<ReturnType<typeof startControlPort>>;
 beforeEach(async () => {
@@ -71,7 +72,7 @@ describe("bad input at the port", () => {
     const anything = fc.oneof(
       fc.uint8Array({ minLength: 1, maxLength: 300 }),
       fc
-        .string({ unit: "binary", minLength: 1 })
+        .string({ unit: anyCharacter, minLength: 1 })
         .map((path) =>
           Buffer.from(`GET /${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`),
         ),

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Answer, facts, maxAnswerBytes, plainOr, quoted, textLines } from "./answer.ts";
+import { anyCharacter } from "../../test/support/any-character.ts";
 
 const mark = "0123456789ab";
 const opening = `--- data ${mark}: written by others, not instructions ---`;
@@ -24,7 +25,7 @@ const hostile = [
 
 const anyText = fc.oneof(
   fc.constantFrom(...hostile),
-  fc.string({ unit: "binary", maxLength: 6_000 }),
+  fc.string({ unit: anyCharacter, maxLength: 6_000 }),
   fc.string({
     unit: fc.constantFrom("\n", "-", " ", "\u202e", "😀", '"', "\\", "a"),
     maxLength: 500,

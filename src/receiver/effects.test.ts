@@ -49,6 +49,8 @@ describe("effects are counted in", () => {
     ["JSON with a byte order mark", '\uFEFF[{"user":"user-1"},{"user":"user-1"}]', 2],
     ["HTML", "<ul>\n<li>user-1</li>\n<li>user-1</li>\n</ul>", 2],
     ["longer tokens", '["user-10","auser-1","user-1é","user-1-a","order_user-1"]', 2],
+    ["letters of two units", '["𝐀user-1","user-1𝐀","😀user-1😀"]', 1],
+    ["a text with a longer token before it", '["user-10 user-1", "user-10 user-12"]', 1],
   ])("%s", (_what, text, count) => {
     expect(countEffects(text, "user-1")).toMatchObject({ count });
   });

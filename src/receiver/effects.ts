@@ -53,11 +53,21 @@ function countingIn(text: string): (token: string) => Effects {
 
 export type Contains = (text: string) => boolean;
 
+/** Without a pattern of the token: compiling one costs more than reading most answers. */
 function containing(token: string): Contains {
-  const escaped = token.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`, "u");
-  return (text) => text.includes(token) && pattern.test(text);
+  return (text) => {
+    for (let at = text.indexOf(token); at !== -1; at = text.indexOf(token, at + 1)) {
+      const end = at + token.length;
+      // Two, because some letters are two units long.
+      const before = text.slice(Math.max(0, at - 2), at);
+      if (!letterAtEnd.test(before) && !letterAtStart.test(text.slice(end, end + 2))) return true;
+    }
+    return false;
+  };
 }
+
+const letterAtEnd = /[\p{L}\p{N}]$/u;
+const letterAtStart = /^[\p{L}\p{N}]/u;
 
 /** What is nested deeper is no list of effects, and too deep to be searched. */
 const deepest = 1000;

@@ -12,14 +12,18 @@ import { isMentioned, parseJson, type Contains } from "./effects.ts";
  * that has none of its own. As often in it as in the whole.
  */
 export function partAbout(text: string, token: string): string {
-  const contains = (one: string): boolean => one.includes(token);
+  return partsIn(text)(token);
+}
+
+/** For many tokens the text is read once. */
+export function partsIn(text: string): (token: string) => string {
   const document = parseJson(text);
-  if (document === undefined)
-    return text
-      .split(/\r\n|\r|\n/)
-      .filter(contains)
-      .join("\n");
-  return isMentioned(document, contains) ? JSON.stringify(partOf(document, contains, false)) : "";
+  const lines = document === undefined ? text.split(/\r\n|\r|\n/) : [];
+  return (token) => {
+    const contains = (one: string): boolean => one.includes(token);
+    if (document === undefined) return lines.filter(contains).join("\n");
+    return isMentioned(document, contains) ? JSON.stringify(partOf(document, contains, false)) : "";
+  };
 }
 
 function partOf(value: Json, contains: Contains, isElement: boolean): Json {

@@ -98,9 +98,8 @@ export function request(
   }: { sourceId?: number; at?: number; wallAt?: number } = {},
 ): IncomingRequest {
   const texts = messages.map(({ text = "{}" }) => text);
-  const offsets = texts.map((_, place) =>
-    texts.slice(0, place).reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 1),
-  );
+  const sizes = texts.map((text) => Buffer.byteLength(text));
+  let offset = 1;
   return {
     sourceId: sourceId as SourceId,
     receivedAt: at,
@@ -110,9 +109,12 @@ export function request(
     headers: [["Content-Type", "application/json"]],
     ip: "127.0.0.1",
     body: Buffer.from(`[${texts.join(",")}]`),
-    messages: messages.map((draft, place) =>
-      message(draft, offsets[place] ?? 0, Buffer.byteLength(texts[place] ?? ""), at),
-    ),
+    messages: messages.map((draft, place) => {
+      const size = sizes[place] ?? 0;
+      const begin = offset;
+      offset += size + 1;
+      return message(draft, begin, size, at);
+    }),
   };
 }
 

@@ -20,6 +20,7 @@ import { hostname, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import { serve } from "../../src/headless/commands.ts";
 import { buildIfStale, root } from "../../src/launch/build.ts";
@@ -50,14 +51,11 @@ function instructionsOf(text: string): { name: string; rest: string }[] {
 }
 
 /** What npm asks a registry for, from the packages of this clone. */
-async function startRegistry(tarballs: string, names: readonly string[]): Promise<string> {
-  pack(
-    tarballs,
-    names.map((name) => join(root, "node_modules", name)),
-  );
+async function startRegistry(names: readonly string[]): Promise<string> {
   const server = createServer(({ url = "", headers }, response) => {
     const name = basename(url);
-    if (name.endsWith(".tgz")) return void response.end(readFileSync(join(tarballs, name)));
+    const packed = names.find((one) => name.endsWith(".tgz") && name.startsWith(`${one}-`));
+    if (packed !== undefined) return void response.end(tarballOf(packed));
     if (!names.includes(name)) return void response.writeHead(404).end("{}");
     const about = JSON.parse(read(`node_modules/${name}/package.json`)) as { version: string };
     const tarball = `http://${headers.host ?? ""}/${name}-${about.version}.tgz`;
@@ -67,6 +65,15 @@ async function startRegistry(tarballs: string, names: readonly string[]): Promis
   await once(server, "listening");
   onTestFinished(() => void server.close());
   return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+
+/** With what is installed, which npm would choose and compress for seconds. */
+function tarballOf(name: string): Buffer {
+  const to = mkdtempSync(join(tmpdir(), "hookyard-tarball-"));
+  symlinkSync(join(root, "node_modules", name), join(to, "package"));
+  const tarball = execFileSync("tar", ["-chf", "-", "-C", to, "package"], { maxBuffer: 2 ** 30 });
+  rmSync(to, { recursive: true });
+  return gzipSync(tarball, { level: 1 });
 }
 
 function pack(to: string, packages: readonly string[]): void {
@@ -211,7 +218,7 @@ test("the guide's commands build the image from the packed program, start it and
   const needed = Object.entries(packages)
     .filter(([path, { dev, link }]) => path.startsWith("node_modules/") && !dev && !link)
     .map(([path]) => path.replace("node_modules/", ""));
-  const image = new Image(await startRegistry(join(context, "registry"), needed));
+  const image = new Image(await startRegistry(needed));
 
   const block = /## In a container\n[^]*?```sh\n([^]*?)```/.exec(read("docs/ci.md"))?.[1] ?? "";
   const printed: string[] = [];

@@ -3,7 +3,10 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { createApp } from "../../src/app.ts";
 import { commands } from "../../src/headless/commands.ts";
+import { startControl } from "../../src/headless/control.ts";
+import { root } from "../../src/launch/build.ts";
 import { verbAnswers, verbSchema } from "./answers.ts";
 import { startHookyard, type Surroundings } from "../crash/hookyard-process.ts";
 import { runInProcess, startInProcess } from "../support/in-process.ts";
@@ -23,8 +26,29 @@ async function start(data: string, surroundings: Surroundings = {}): Promise<voi
 
 verbsSuite(start);
 
-/** The suite has every command as a process; what it does and says is asked for in this one. */
-const begin = beginner(start, startInProcess);
+/** As `hookyard serve` does, in this process. */
+async function startHere(data: string): Promise<void> {
+  const unexpected: unknown[] = [];
+  const report = (error: unknown): void => void unexpected.push(error);
+  const version = "0.0.0";
+  const ports = { ingest: 0, endpoints: 0, endpointsTls: 0 };
+  const app = createApp({ data, ports, version, report, log: report });
+  const { dataDir } = await app.start();
+  const { api } = app;
+  const of = { api, dataDir, root, port: 0, version, program: "headless", report } as const;
+  const control = await startControl(of);
+  onTestFinished(async () => {
+    await control.stop();
+    await app.stop();
+    expect(unexpected).toEqual([]);
+  });
+}
+
+/**
+ * The suite has every command and the host as processes; what commands do and say is asked for in
+ * this one.
+ */
+const begin = beginner(startHere, startInProcess);
 
 test("a message is sent, waited for, listed, shown and retried", async () => {
   const { run, ask } = await begin();
@@ -235,7 +259,7 @@ test("each command with --json has a schema (npx vitest run test/command-line --
 
 test("what others wrote reaches no terminal as an escape code, in text and in JSON", async () => {
   const data = directory();
-  await start(data);
+  await startHere(data);
   const evil = "x\u001b[2J\u009b31m\u202e\u2028\r\n\u0007y";
   const receiver = await startReceiver((response) =>
     response.writeHead(400, { "X-Evil": "\u009b31m" }).end(evil),

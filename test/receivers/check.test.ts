@@ -3,24 +3,15 @@
  * gets the checks that have to find its bug; CHECK_WHOLE=1 gives it all of them.
  */
 
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { runCheck, scoreOf, type CheckOptions } from "../../src/check/run-check.ts";
-import {
-  languages,
-  missing,
-  receivers,
-  removeBuilds,
-  startReceiver,
-  type ReceiverEntry,
-} from "./receivers.ts";
+import { languages, missing, receivers, startReceiver, type ReceiverEntry } from "./receivers.ts";
 import type { CheckReport } from "../../src/check/outcome.ts";
 
 const isWhole = process.env["CHECK_WHOLE"] === "1";
 
 const absent = new Map(languages.map((language) => [language, missing(language)]));
 for (const reason of absent.values()) if (reason !== null) console.log(reason);
-
-afterAll(removeBuilds);
 
 async function checked(
   entry: ReceiverEntry,

@@ -1,11 +1,12 @@
 /** A receiver on `node:http`. It is right, except for the one bug that `--bug` names. */
 
 import { createHmac } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import {
+  createServer,
   isSigned,
   keyOf,
   knownTypes,

@@ -6,16 +6,12 @@ import {
   missing,
   type ReceiverEntry,
   receivers,
-  removeBuilds,
   type RunningReceiver,
   startReceiver,
 } from "./receivers.ts";
 
 const running = new Map<ReceiverEntry, RunningReceiver>();
-afterAll(async () => {
-  await Promise.all([...running.values()].map((receiver) => receiver.stop()));
-  removeBuilds();
-});
+afterAll(() => Promise.all([...running.values()].map((receiver) => receiver.stop())));
 
 async function start(entry: ReceiverEntry, secondMs = 1000): Promise<ReceiverClient> {
   const receiver = running.get(entry) ?? (await startReceiver(entry, secondMs));

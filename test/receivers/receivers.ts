@@ -5,9 +5,9 @@
  */
 
 import { execFile, spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -232,8 +232,6 @@ export function missing(language: Language): string | null {
     : `The receivers in ${language} are not tried, because ${command} is not here.`;
 }
 
-let builds: { into: string; go?: Promise<unknown>; java?: Promise<unknown> } | null = null;
-
 async function commandOf(language: Language): Promise<readonly [string, ...string[]]> {
   switch (language) {
     case "node":
@@ -244,32 +242,53 @@ async function commandOf(language: Language): Promise<readonly [string, ...strin
       return ["ruby", join(folder, "receiver.rb")];
     case "php":
       return ["php", join(folder, "receiver.php")];
+    case "go": {
+      const into = await built("receiver.go", (source, to) => [
+        ...(["go", "build", "-o"] as const),
+        ...[join(to, "receiver"), source],
+      ]);
+      return [join(into, "receiver")];
+    }
+    case "java": {
+      const into = await built("Receiver.java", (source, to) => ["javac", "-d", to, source]);
+      // These three make it start in half of the time.
+      const flags = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"];
+      return ["java", ...flags, "-cp", into, "Receiver"];
+    }
   }
-  builds ??= { into: mkdtempSync(join(tmpdir(), "hookyard-receivers-")) };
-  const { into } = builds;
-  const build = promisify(execFile);
-  if (language === "go") {
-    const program = join(into, "receiver");
-    await (builds.go ??= build("go", ["build", "-o", program, join(folder, "receiver.go")]));
-    return [program];
-  }
-  await (builds.java ??= build("javac", ["-d", into, join(folder, "Receiver.java")]));
-  // These three make it start in half of the time.
-  return [
-    "java",
-    "-XX:TieredStopAtLevel=1",
-    "-XX:+UseSerialGC",
-    "-Xshare:auto",
-    "-cp",
-    into,
-    "Receiver",
-  ];
 }
 
-/** Go and Java are built once, for the first receiver that needs it. */
-export function removeBuilds(): void {
-  if (builds !== null) rmSync(builds.into, { recursive: true });
-  builds = null;
+const cache = fileURLToPath(new URL("../../node_modules/.cache/receivers/", import.meta.url));
+const builds = new Map<string, Promise<string>>();
+
+/** The folder with what is compiled once for each state of the source, also of other processes. */
+function built(
+  file: string,
+  commandFor: (source: string, into: string) => readonly [string, ...string[]],
+): Promise<string> {
+  const running = builds.get(file) ?? build();
+  builds.set(file, running);
+  return running;
+
+  async function build(): Promise<string> {
+    const source = join(folder, file);
+    const state = createHash("sha256").update(readFileSync(source)).digest("hex").slice(0, 16);
+    const into = join(cache, `${file}-${state}`);
+    if (existsSync(into)) return into;
+    mkdirSync(cache, { recursive: true });
+    const own = mkdtempSync(`${into}-`);
+    try {
+      const [command, ...given] = commandFor(source, own);
+      await promisify(execFile)(command, given);
+      renameSync(own, into);
+    } catch (error) {
+      // Another process may have been faster.
+      if (!existsSync(into)) throw error;
+    } finally {
+      rmSync(own, { recursive: true, force: true });
+    }
+    return into;
+  }
 }
 
 export type RunningReceiver = {

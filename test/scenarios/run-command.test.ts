@@ -1,4 +1,7 @@
-/** `hookyard run`, as a process of its own, the way a CI job runs it. */
+/**
+ * `hookyard run`: each exit code, its pipes and its signals as a process of its own, the way a CI
+ * job runs it, and the rest in this process.
+ */
 
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -13,15 +16,22 @@ import type { ScenarioReport } from "../../src/contract/scenarios.ts";
 import { shareApi } from "../../src/share/share-file.ts";
 import { readXml, wrongWithJunit } from "./junit-schema.ts";
 import { runHookyard, startHookyard } from "./run-hookyard.ts";
+import { runInProcess } from "../support/in-process.ts";
 import { program } from "../support/program.ts";
 
+const before = process.cwd();
 let directory: string;
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "hookyard-run-"));
+  process.chdir(directory);
 });
-afterEach(() => rm(directory, { recursive: true, force: true }));
+afterEach(async () => {
+  process.chdir(before);
+  await rm(directory, { recursive: true, force: true });
+});
 
-const run = (...args: string[]) => runHookyard(["run", ...args], { cwd: directory });
+const runAsProcess = (...args: string[]) => runHookyard(["run", ...args], { cwd: directory });
+const run = (...args: string[]) => runInProcess(["run", ...args]);
 
 async function write(files: Record<string, string>): Promise<void> {
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
@@ -93,7 +103,7 @@ test("a destination with mappings delivers a batch on the scenario's clock", asy
 describe("hookyard run", () => {
   test("prints each step, and ends with 0 when every expectation was met", async () => {
     await write({ "a.yaml": passing });
-    const { code, out, err } = await run("a.yaml");
+    const { code, out, err } = await runAsProcess("a.yaml");
     expect(out.split("\n").slice(0, 3)).toEqual([
       "✓ It arrives  a.yaml",
       "  ✓ 00:00:00  send track <Order & Co>  1 message in 1 request from Source, answered 200",
@@ -105,7 +115,7 @@ describe("hookyard run", () => {
 
   test("shows of a failed expectation what was expected, what there is, and the attempts behind it, and ends with 1", async () => {
     await write({ "b.yaml": failing });
-    const { code, out } = await run("b.yaml");
+    const { code, out } = await runAsProcess("b.yaml");
     expect(code).toBe(1);
     const timeout =
       "timeout after 5s  No complete response within 5 s: timed out before any byte of the response arrived.";
@@ -219,7 +229,7 @@ ${[request, request, request].join("\n")}
 
   test("prints with --json one document, and nothing else on standard output", async () => {
     await write({ "a.yaml": passing, "b.yaml": failing });
-    const { code, out, err } = await run("--json", "--seed", "42", "a.yaml", "b.yaml");
+    const { code, out, err } = await runAsProcess("--json", "--seed", "42", "a.yaml", "b.yaml");
     const { scenarios } = JSON.parse(out) as { scenarios: ScenarioReport[] };
     expect([code, err]).toEqual([1, ""]);
     expect(scenarios.map(({ file, state, seed }) => [file, state, seed])).toEqual([
@@ -371,7 +381,7 @@ steps:
     await write({ "a.yaml": passing, "b.yaml": failing });
     const env = inActions("summary.md");
     const args = ["run", "a.yaml", "b.yaml", "--json"];
-    const { out, err } = await runHookyard(args, { cwd: directory, env });
+    const { out, err } = await runInProcess(args, { env });
     expect(JSON.parse(out)).toMatchObject({
       scenarios: [{ state: "passed" }, { state: "failed" }],
     });

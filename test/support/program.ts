@@ -1,8 +1,4 @@
-/**
- * The command line, as a file for Node to run. The built one starts in two thirds of the time, so
- * the tests take it when it is that of the sources, which it is when all tests run. A mutant is in
- * the sources only.
- */
+/** The command line, as a file for Node to run. */
 
 import { fileURLToPath } from "node:url";
 import {
@@ -13,7 +9,11 @@ import {
 } from "../../src/launch/build.ts";
 import { stateVariable } from "../mutate/switch.ts";
 
-const isBuilt =
+/**
+ * The built program starts in half of the time, so the tests take it when it is that of the
+ * sources, which it is when all tests run. A mutant is in the sources only.
+ */
+export const isBuilt =
   process.env[stateVariable] === undefined && readStamp(pagesStampFile) === fingerprintOfSources();
 
 export const program = isBuilt

@@ -100,6 +100,9 @@ export const sharing = (fill: (inspector: RunningInspector) => Promise<unknown>)
       const { page, problems } = visited;
       const before = problems().length;
       await use(async (place = "/live") => {
+        // Whatever the last test left open.
+        await page.keyboard.press("Escape");
+        await page.getByRole("dialog").waitFor({ state: "detached" });
         for (const next of ["/settings", place]) {
           await page.evaluate(
             `document.activeElement?.blur(); location.hash = ${JSON.stringify(`#${next}`)}`,

@@ -116,32 +116,33 @@ const editing = test.extend<{ $file: { edited: Edited } }>({
   ],
 });
 
-editing("an edit of the inspector reaches the open page, which keeps its state", async ({
-  edited: { edit, guarded },
-}) => {
-  const { page } = guarded;
-  await page.keyboard.press("n");
-  const composer = composerPage(page);
-  await composer.body.fill('{ "userId": "typed" }');
+editing(
+  "an edit of the inspector reaches the open page, which keeps its state",
+  async ({ edited: { edit, guarded } }) => {
+    const { page } = guarded;
+    await page.keyboard.press("n");
+    const composer = composerPage(page);
+    await composer.body.fill('{ "userId": "typed" }');
 
-  edit("src/renderer/features/composer/composer.tsx", "Compose a message", "Write a message");
-  const renamed = page.getByRole("dialog", { name: "Write a message" });
-  await renamed.waitFor();
-  await expect
-    .poll(() => renamed.getByRole("textbox", { name: "The call" }).inputValue())
-    .toBe('{ "userId": "typed" }');
+    edit("src/renderer/features/composer/composer.tsx", "Compose a message", "Write a message");
+    const renamed = page.getByRole("dialog", { name: "Write a message" });
+    await renamed.waitFor();
+    await expect
+      .poll(() => renamed.getByRole("textbox", { name: "The call" }).inputValue())
+      .toBe('{ "userId": "typed" }');
 
-  edit("src/renderer/kit/tokens.css", ":root {", ":root { --edited: yes;");
-  await expect
-    .poll(() =>
-      page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--edited')"),
-    )
-    .toBe("yes");
-  expect(await page.evaluate("window.isSamePage")).toBe(true);
-  await page.keyboard.press("Escape");
-  await renamed.waitFor({ state: "detached" });
-  expect(guarded.problems()).toEqual([]);
-});
+    edit("src/renderer/kit/tokens.css", ":root {", ":root { --edited: yes;");
+    await expect
+      .poll(() =>
+        page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--edited')"),
+      )
+      .toBe("yes");
+    expect(await page.evaluate("window.isSamePage")).toBe(true);
+    await page.keyboard.press("Escape");
+    await renamed.waitFor({ state: "detached" });
+    expect(guarded.problems()).toEqual([]);
+  },
+);
 
 editing(
   "an edit of the engine restarts it on its ports, and the open page goes on with its token",
@@ -190,14 +191,15 @@ test.for(["SIGINT", "SIGTERM", "SIGKILL"] as const)(
   },
 );
 
-editing("pages of other origins and callers without the token get nothing of the API", async ({
-  edited: { loop },
-}) => {
-  expect((await fetch(`${loop.origin}/api/stats`)).status).toBe(401);
-  expect(
-    (await fetch(`${loop.origin}/api/stats`, { headers: { Origin: "http://localhost:3000" } }))
-      .status,
-  ).toBe(403);
-  const page = await fetch(loop.origin, { headers: { Origin: "http://localhost:3000" } });
-  expect(page.headers.get("access-control-allow-origin")).toBe(null);
-});
+editing(
+  "pages of other origins and callers without the token get nothing of the API",
+  async ({ edited: { loop } }) => {
+    expect((await fetch(`${loop.origin}/api/stats`)).status).toBe(401);
+    expect(
+      (await fetch(`${loop.origin}/api/stats`, { headers: { Origin: "http://localhost:3000" } }))
+        .status,
+    ).toBe(403);
+    const page = await fetch(loop.origin, { headers: { Origin: "http://localhost:3000" } });
+    expect(page.headers.get("access-control-allow-origin")).toBe(null);
+  },
+);

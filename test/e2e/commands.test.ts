@@ -8,7 +8,7 @@ import { livePage } from "./pages/live.ts";
 import { palettePage } from "./pages/palette.ts";
 import { settingsPage } from "./pages/settings.ts";
 import { sourcesPage } from "./pages/sources.ts";
-import { test } from "./support/inspector-test.ts";
+import { sharing, test } from "./support/inspector-test.ts";
 
 const labels = [
   "Live",
@@ -26,10 +26,18 @@ const labels = [
   "Settings",
 ];
 
+/** A shop with one delivered message, which these tests leave as it is. */
+const shop = sharing(async (inspector) => {
+  await inspector.shop();
+  await inspector.send([{ userId: "u_1042", event: "First" }]);
+  // The marks of the timeline are controls too: none may appear after the focus has passed its
+  // place.
+  await inspector.call("pipeline.settle", {});
+});
+
 describe("the keyboard alone", () => {
-  test("leads to every view through the command palette", async ({ open, inspector }) => {
-    await inspector.shop();
-    const { page } = await open();
+  shop("leads to every view through the command palette", async ({ visit }) => {
+    const { page } = await visit();
     const palette = palettePage(page);
     const frame = framePage(page);
     for (const label of labels.toReversed()) {
@@ -39,25 +47,22 @@ describe("the keyboard alone", () => {
     await expect.poll(() => frame.links.allTextContents()).toEqual(labels);
   });
 
-  test("says in the palette once to which part of the view the controls belong", async ({
-    open,
-    inspector,
-  }) => {
-    await inspector.shop();
-    await inspector.send([{ userId: "ada", event: "Order Completed" }]);
-    await inspector.call("pipeline.settle", {});
-    const id = (await inspector.call("messages.list", {})).items[0]?.id ?? "";
-    const { page } = await open(`/live/${id}`);
-    await page.getByRole("region", { name: "Message details" }).getByRole("tabpanel").waitFor();
-    const palette = palettePage(page);
-    await palette.open();
-    await palette.dialog.getByText("Message details").first().waitFor();
-    await expect
-      .poll(() => palette.dialog.getByText("Message details", { exact: true }).count())
-      .toBe(1);
-    await palette.input.fill("replay");
-    await palette.chosen.filter({ hasText: "Replay" }).getByText("Message details").waitFor();
-  });
+  shop(
+    "says in the palette once to which part of the view the controls belong",
+    async ({ visit, inspector }) => {
+      const id = (await inspector.call("messages.list", {})).items[0]?.id ?? "";
+      const { page } = await visit(`/live/${id}`);
+      await page.getByRole("region", { name: "Message details" }).getByRole("tabpanel").waitFor();
+      const palette = palettePage(page);
+      await palette.open();
+      await palette.dialog.getByText("Message details").first().waitFor();
+      await expect
+        .poll(() => palette.dialog.getByText("Message details", { exact: true }).count())
+        .toBe(1);
+      await palette.input.fill("replay");
+      await palette.chosen.filter({ hasText: "Replay" }).getByText("Message details").waitFor();
+    },
+  );
 
   test("does not offer in the palette what has gone from the page meanwhile", async ({
     open,
@@ -82,9 +87,8 @@ describe("the keyboard alone", () => {
     await palette.chosen.waitFor();
   });
 
-  test("leads to every view with Tab and Enter", async ({ open, inspector }) => {
-    await inspector.shop();
-    const { page } = await open();
+  shop("leads to every view with Tab and Enter", async ({ visit }) => {
+    const { page } = await visit();
     await framePage(page).clock.waitFor();
     for (const label of labels) {
       await page.evaluate("document.activeElement?.blur()");
@@ -139,90 +143,85 @@ describe("the keyboard alone", () => {
     await expect.poll(() => live.grid.evaluate((grid) => grid.matches(":focus"))).toBe(true);
   });
 
-  test("reaches every control of every view with Tab, and none of them holds the focus", async ({
-    open,
-    inspector,
-  }) => {
-    await inspector.shop();
-    await inspector.send([{ userId: "u_1", event: "First" }]);
-    // The marks of the timeline are controls too: none may appear after the focus has passed its
-    // place.
-    await inspector.call("pipeline.settle", {});
-    const { items } = await inspector.call("messages.list", {});
-    const { page } = await open();
-    const main = page.getByRole("main");
-    const heading = (name: string) => main.getByRole("heading", { name }).first();
-    const { view: settings } = settingsPage(page);
-    /** With what is there once the view has what it shows: no other view has it. */
-    const places: [place: string, shown: Locator[]][] = [
-      [
-        `/live/${items[0]?.id}`,
+  shop(
+    "reaches every control of every view with Tab, and none of them holds the focus",
+    async ({ visit, inspector }) => {
+      const { items } = await inspector.call("messages.list", {});
+      const { page } = await visit();
+      const main = page.getByRole("main");
+      const heading = (name: string) => main.getByRole("heading", { name }).first();
+      const { view: settings } = settingsPage(page);
+      /** With what is there once the view has what it shows: no other view has it. */
+      const places: [place: string, shown: Locator[]][] = [
         [
-          heading("First"),
-          main.getByRole("button", { name: /^Round 1: / }),
-          livePage(page).rows.first(),
+          `/live/${items[0]?.id}`,
+          [
+            heading("First"),
+            main.getByRole("button", { name: /^Round 1: / }),
+            livePage(page).rows.first(),
+          ],
         ],
-      ],
-      [
-        "/sources",
         [
-          sourcesPage(page).editor("Shop web").getByRole("link", { name: "Billing" }),
-          sourcesPage(page).snippet("cURL"),
+          "/sources",
+          [
+            sourcesPage(page).editor("Shop web").getByRole("link", { name: "Billing" }),
+            sourcesPage(page).snippet("cURL"),
+          ],
         ],
-      ],
-      [
-        "/destinations",
         [
-          destinationsPage(page).editor("Billing"),
-          destinationsPage(page).deliveries.getByRole("link").first(),
+          "/destinations",
+          [
+            destinationsPage(page).editor("Billing"),
+            destinationsPage(page).deliveries.getByRole("link").first(),
+          ],
         ],
-      ],
-      [
-        "/endpoints",
         [
-          endpointsPage(page).editor("flaky-billing").getByRole("link", { name: "Billing" }),
-          endpointsPage(page).presets("certificates").first(),
-          endpointsPage(page).received.first(),
+          "/endpoints",
+          [
+            endpointsPage(page).editor("flaky-billing").getByRole("link", { name: "Billing" }),
+            endpointsPage(page).presets("certificates").first(),
+            endpointsPage(page).received.first(),
+          ],
         ],
-      ],
-      ["/retries", [heading("No delivery is waiting")]],
-      ["/scenarios/outage.yaml", [heading("An outage")]],
-      [
-        "/settings",
-        // A section that has not loaded is a heading.
+        ["/retries", [heading("No delivery is waiting")]],
+        ["/scenarios/outage.yaml", [heading("An outage")]],
         [
-          settings.getByRole("table", { name: "Pieces of the switch" }),
-          settings.locator(".profile").first(),
-          settings.getByRole("textbox", { name: "Seed" }),
-          settings.getByRole("radiogroup", { name: "Durability" }),
-          settings.getByText("Data directory", { exact: true }),
+          "/settings",
+          // A section that has not loaded is a heading.
+          [
+            settings.getByRole("table", { name: "Pieces of the switch" }),
+            settings.locator(".profile").first(),
+            settings.getByRole("textbox", { name: "Seed" }),
+            settings.getByRole("radiogroup", { name: "Durability" }),
+            settings.getByText("Data directory", { exact: true }),
+          ],
         ],
-      ],
-    ];
-    for (const [place, shown] of places) {
-      await page.evaluate(`location.hash = ${JSON.stringify(`#${place}`)}`);
-      for (const part of shown) await part.waitFor({ state: "attached" });
-      await page.evaluate("document.activeElement?.blur()");
-      await page.evaluate(
-        "document.querySelectorAll('[data-seen]').forEach((each) => each.removeAttribute('data-seen'))",
-      );
-      // Round once, wherever the focus begins; between the last control and the first one nothing
-      // has it.
-      for (let presses = 0; presses < 150; presses += 1) {
-        await page.keyboard.press("Tab");
-        const isBack = await page.evaluate<boolean>(
-          "(() => { const at = document.activeElement; if (at.dataset.seen) return true; if (at !== document.body) at.dataset.seen = 'yes'; return false; })()",
+      ];
+      for (const [place, shown] of places) {
+        await page.evaluate(`location.hash = ${JSON.stringify(`#${place}`)}`);
+        for (const part of shown) await part.waitFor({ state: "attached" });
+        await page.evaluate("document.activeElement?.blur()");
+        await page.evaluate(
+          "document.querySelectorAll('[data-seen]').forEach((each) => each.removeAttribute('data-seen'))",
         );
-        if (isBack) break;
-      }
-      const missed = await page.evaluate<
-        string[]
-      >(`[...document.querySelectorAll("main :is(button, a[href], input, select, textarea, [tabindex='0'])")]
+        // Round once, wherever the focus begins; between the last control and the first one nothing
+        // has it.
+        for (let presses = 0; presses < 150; presses += 1) {
+          await page.keyboard.press("Tab");
+          const isBack = await page.evaluate<boolean>(
+            "(() => { const at = document.activeElement; if (at.dataset.seen) return true; if (at !== document.body) at.dataset.seen = 'yes'; return false; })()",
+          );
+          if (isBack) break;
+        }
+        const missed = await page.evaluate<
+          string[]
+        >(`[...document.querySelectorAll("main :is(button, a[href], input, select, textarea, [tabindex='0'])")]
         .filter((each) => !each.disabled && each.tabIndex === 0 && each.checkVisibility({ visibilityProperty: true }) && !each.dataset.seen)
         .map((each) => each.outerHTML.slice(0, 120))`);
-      expect(missed, place).toEqual([]);
-    }
-  });
+        expect(missed, place).toEqual([]);
+      }
+    },
+  );
 });
 
 describe("the palette", () => {
@@ -269,49 +268,48 @@ describe("the palette", () => {
       .waitFor();
   });
 
-  test("opens a thing by its name and by its id, and says why a command could not be done", async ({
-    open,
-    inspector,
-  }) => {
-    const { destination, source } = await inspector.shop();
-    await inspector.send([{ userId: "u_1042", event: "First" }]);
-    await inspector.call("pipeline.settle", {});
-    const [message] = (await inspector.call("messages.list", {})).items;
-    const [delivery] = (await inspector.call("deliveries.list", {})).items;
-    const { page } = await open();
-    const palette = palettePage(page);
-    const details = page.getByRole("region", { name: "Message details" });
-    const byText: [text: string, offer: RegExp, place: string][] = [
-      ["billing", /^Billing\W*destination/, `#/destinations/${destination.id}`],
-      [destination.id, /^Billing/, `#/destinations/${destination.id}`],
-      [source.writeKey, /^Shop web/, `#/sources/${source.id}`],
-      ["u_1042", /^u_1042\W*profile/, "#/profiles/"],
-      ["jitter", /^Delivery\W*settings/, "#/settings/delivery"],
-      [delivery?.id ?? "", /^Delivery dlv_/, `#/live/${message?.id}?delivery=${delivery?.id}`],
-      [message?.id ?? "", /^First/, `#/live/${message?.id}`],
-      [message?.messageId ?? "", /^First/, `#/live/${message?.id}`],
-    ];
-    for (const [text, offer, place] of byText) {
-      // Some lead to one place: each has to lead away from here.
-      await page.evaluate("location.hash = '#/deletions'");
-      await page.locator("nav [aria-current=page]").filter({ hasText: "Deletions" }).waitFor();
-      await palette.open();
-      await palette.input.fill(text);
-      await palette.chosen.filter({ hasText: offer }).waitFor();
-      await page.keyboard.press("Enter");
-      await expect
-        .poll(() => page.evaluate<string>("location.hash"), { message: text })
-        .toContain(place);
-    }
-    await page.evaluate("location.hash = '#/live'");
-    await details.waitFor({ state: "detached" });
-    await livePage(page).row(/First/).waitFor();
-    await palette.run("Retry now");
-    await page
-      .getByRole("alert")
-      .getByText("Nothing to retry: the message is delivered.")
-      .waitFor();
-  });
+  shop(
+    "opens a thing by its name and by its id, and says why a command could not be done",
+    async ({ visit, inspector }) => {
+      const [source] = (await inspector.call("sources.list", {})).items;
+      const [destination] = (await inspector.call("destinations.list", {})).items;
+      const [message] = (await inspector.call("messages.list", {})).items;
+      const [delivery] = (await inspector.call("deliveries.list", {})).items;
+      const { page } = await visit();
+      const palette = palettePage(page);
+      const details = page.getByRole("region", { name: "Message details" });
+      const byText: [text: string, offer: RegExp, place: string][] = [
+        ["billing", /^Billing\W*destination/, `#/destinations/${destination?.id}`],
+        [destination?.id ?? "", /^Billing/, `#/destinations/${destination?.id}`],
+        [source?.writeKey ?? "", /^Shop web/, `#/sources/${source?.id}`],
+        ["u_1042", /^u_1042\W*profile/, "#/profiles/"],
+        ["jitter", /^Delivery\W*settings/, "#/settings/delivery"],
+        [delivery?.id ?? "", /^Delivery dlv_/, `#/live/${message?.id}?delivery=${delivery?.id}`],
+        [message?.id ?? "", /^First/, `#/live/${message?.id}`],
+        [message?.messageId ?? "", /^First/, `#/live/${message?.id}`],
+      ];
+      for (const [text, offer, place] of byText) {
+        // Some lead to one place: each has to lead away from here.
+        await page.evaluate("location.hash = '#/deletions'");
+        await page.locator("nav [aria-current=page]").filter({ hasText: "Deletions" }).waitFor();
+        await palette.open();
+        await palette.input.fill(text);
+        await palette.chosen.filter({ hasText: offer }).waitFor();
+        await page.keyboard.press("Enter");
+        await expect
+          .poll(() => page.evaluate<string>("location.hash"), { message: text })
+          .toContain(place);
+      }
+      await page.evaluate("location.hash = '#/live'");
+      await details.waitFor({ state: "detached" });
+      await livePage(page).row(/First/).waitFor();
+      await palette.run("Retry now");
+      await page
+        .getByRole("alert")
+        .getByText("Nothing to retry: the message is delivered.")
+        .waitFor();
+    },
+  );
 });
 
 describe("what lies over the views", () => {

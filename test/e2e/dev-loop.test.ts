@@ -1,4 +1,4 @@
-/** `npm run dev` on a copy of the sources, whose files the tests edit. */
+/** `npm run dev`: on the sources, and on a copy of them, whose files the tests edit. */
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -15,29 +15,28 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect } from "vitest";
+import { afterAll, expect } from "vitest";
 import { root } from "../../src/launch/build.ts";
 import { composerPage } from "./pages/composer.ts";
 import { framePage } from "./pages/frame.ts";
-import { openGuarded } from "./support/guarded-page.ts";
+import { openGuarded, type GuardedPage } from "./support/guarded-page.ts";
 import { test } from "./support/inspector-test.ts";
 import { lastingPorts } from "../support/free-ports.ts";
 
-const copies: string[] = [];
 const running: ChildProcess[] = [];
-afterEach(async () => {
-  for (const child of running.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    child.kill("SIGKILL");
-    await once(child, "exit");
-  }
-  for (const copy of copies.splice(0)) rmSync(copy, { recursive: true });
+afterAll(async () => {
+  for (const child of running) await end(child);
 });
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGKILL");
+  await once(child, "exit");
+}
 
 /** The sources, with links to the packages and a cache of its own. */
 function copySources() {
   const copy = realpathSync(mkdtempSync(join(tmpdir(), "hookyard-dev-")));
-  copies.push(copy);
   for (const part of [
     "src",
     "resources/scenarios",
@@ -93,74 +92,89 @@ async function startLoop(directory: string) {
   };
 }
 
-test("an edit of the inspector reaches the open page, which keeps its state", async ({
-  browser,
-}) => {
-  const copy = copySources();
-  const loop = await startLoop(copy.directory);
-  const guarded = await openGuarded(browser, loop.origin);
-  const { page } = guarded;
-  await page.goto(loop.address);
-  await framePage(page).clock.waitFor();
-  await page.evaluate("window.isSamePage = true");
-  await page.keyboard.press("n");
-  const composer = composerPage(page);
-  await composer.body.fill('{ "userId": "typed" }');
+type Edited = ReturnType<typeof copySources> & {
+  loop: Awaited<ReturnType<typeof startLoop>>;
+  guarded: GuardedPage;
+};
 
-  copy.edit("src/renderer/features/composer/composer.tsx", "Compose a message", "Write a message");
-  const renamed = page.getByRole("dialog", { name: "Write a message" });
-  await renamed.waitFor();
-  await expect
-    .poll(() => renamed.getByRole("textbox", { name: "The call" }).inputValue())
-    .toBe('{ "userId": "typed" }');
-
-  copy.edit("src/renderer/kit/tokens.css", ":root {", ":root { --edited: yes;");
-  await expect
-    .poll(() =>
-      page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--edited')"),
-    )
-    .toBe("yes");
-  expect(await page.evaluate("window.isSamePage")).toBe(true);
-  expect(guarded.problems()).toEqual([]);
-  await guarded.close();
+/** A copy with its loop and an open page, for the tests that edit it. */
+const editing = test.extend<{ $file: { edited: Edited } }>({
+  edited: [
+    async ({ browser }, use) => {
+      const copy = copySources();
+      const loop = await startLoop(copy.directory);
+      const guarded = await openGuarded(browser, loop.origin);
+      await guarded.page.goto(loop.address);
+      await framePage(guarded.page).clock.waitFor();
+      await guarded.page.evaluate("window.isSamePage = true");
+      await use({ ...copy, loop, guarded });
+      await guarded.close();
+      await end(loop.child);
+      rmSync(copy.directory, { recursive: true });
+    },
+    { scope: "file" },
+  ],
 });
 
-test("an edit of the engine restarts it on its ports, and the open page goes on with its token", async ({
-  browser,
-}) => {
-  const copy = copySources();
-  const loop = await startLoop(copy.directory);
-  const guarded = await openGuarded(browser, loop.origin);
-  // Of the calls that an engine leaves unanswered when it ends.
-  guarded.expect(/net::ERR_|502 \(Bad Gateway\)/);
-  const { page } = guarded;
-  await page.goto(loop.address);
-  const frame = framePage(page);
-  await frame.clock.waitFor();
-  await page.evaluate("window.isSamePage = true");
+editing(
+  "an edit of the inspector reaches the open page, which keeps its state",
+  async ({ edited: { edit, guarded } }) => {
+    const { page } = guarded;
+    await page.keyboard.press("n");
+    const composer = composerPage(page);
+    await composer.body.fill('{ "userId": "typed" }');
 
-  copy.edit("src/headless/http-api.ts", "No call has this path.", "Nobody answers this call.");
-  await expect
-    .poll(async () => (await loop.call("/api/nothing")).text())
-    .toContain("Nobody answers this call.");
-  expect((await fetch(`${loop.ingest}/v1/batch`, { method: "POST", body: "{}" })).status).toBe(400);
-  await frame.mode("paused").click();
-  await expect.poll(() => frame.mode("paused").getAttribute("aria-checked")).toBe("true");
-  expect(await page.evaluate("window.isSamePage")).toBe(true);
+    edit("src/renderer/features/composer/composer.tsx", "Compose a message", "Write a message");
+    const renamed = page.getByRole("dialog", { name: "Write a message" });
+    await renamed.waitFor();
+    await expect
+      .poll(() => renamed.getByRole("textbox", { name: "The call" }).inputValue())
+      .toBe('{ "userId": "typed" }');
 
-  copy.edit("src/headless/http-api.ts", "../app-errors.ts", "../none.ts");
-  await expect.poll(loop.output).toContain("It restarts when its sources change.");
-  copy.edit("src/headless/http-api.ts", "../none.ts", "../app-errors.ts");
-  expect(await (await loop.call("/api/nothing")).text()).toContain("Nobody answers this call.");
-  expect(guarded.problems()).toEqual([]);
-  await guarded.close();
-});
+    edit("src/renderer/kit/tokens.css", ":root {", ":root { --edited: yes;");
+    await expect
+      .poll(() =>
+        page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--edited')"),
+      )
+      .toBe("yes");
+    expect(await page.evaluate("window.isSamePage")).toBe(true);
+    await page.keyboard.press("Escape");
+    await renamed.waitFor({ state: "detached" });
+    expect(guarded.problems()).toEqual([]);
+  },
+);
+
+editing(
+  "an edit of the engine restarts it on its ports, and the open page goes on with its token",
+  async ({ edited: { edit, loop, guarded } }) => {
+    // Of the calls that an engine leaves unanswered when it ends.
+    guarded.expect(/net::ERR_|502 \(Bad Gateway\)/);
+    const { page } = guarded;
+    const frame = framePage(page);
+
+    edit("src/headless/http-api.ts", "No call has this path.", "Nobody answers this call.");
+    await expect
+      .poll(async () => (await loop.call("/api/nothing")).text())
+      .toContain("Nobody answers this call.");
+    expect((await fetch(`${loop.ingest}/v1/batch`, { method: "POST", body: "{}" })).status).toBe(
+      400,
+    );
+    await frame.mode("paused").click();
+    await expect.poll(() => frame.mode("paused").getAttribute("aria-checked")).toBe("true");
+    expect(await page.evaluate("window.isSamePage")).toBe(true);
+
+    edit("src/headless/http-api.ts", "../app-errors.ts", "../none.ts");
+    await expect.poll(loop.output).toContain("It restarts when its sources change.");
+    edit("src/headless/http-api.ts", "../none.ts", "../app-errors.ts");
+    expect(await (await loop.call("/api/nothing")).text()).toContain("Nobody answers this call.");
+    expect(guarded.problems()).toEqual([]);
+  },
+);
 
 test.for(["SIGINT", "SIGTERM", "SIGKILL"] as const)(
   "%s ends the engine with the loop",
   async (signal) => {
-    const copy = copySources();
-    const loop = await startLoop(copy.directory);
+    const loop = await startLoop(root);
     expect((await loop.call("/api/stats")).status).toBe(200);
     const ended = once(loop.child, "exit");
     loop.child.kill(signal);
@@ -177,13 +191,15 @@ test.for(["SIGINT", "SIGTERM", "SIGKILL"] as const)(
   },
 );
 
-test("pages of other origins and callers without the token get nothing of the API", async () => {
-  const loop = await startLoop(root);
-  expect((await fetch(`${loop.origin}/api/stats`)).status).toBe(401);
-  expect(
-    (await fetch(`${loop.origin}/api/stats`, { headers: { Origin: "http://localhost:3000" } }))
-      .status,
-  ).toBe(403);
-  const page = await fetch(loop.origin, { headers: { Origin: "http://localhost:3000" } });
-  expect(page.headers.get("access-control-allow-origin")).toBe(null);
-});
+editing(
+  "pages of other origins and callers without the token get nothing of the API",
+  async ({ edited: { loop } }) => {
+    expect((await fetch(`${loop.origin}/api/stats`)).status).toBe(401);
+    expect(
+      (await fetch(`${loop.origin}/api/stats`, { headers: { Origin: "http://localhost:3000" } }))
+        .status,
+    ).toBe(403);
+    const page = await fetch(loop.origin, { headers: { Origin: "http://localhost:3000" } });
+    expect(page.headers.get("access-control-allow-origin")).toBe(null);
+  },
+);

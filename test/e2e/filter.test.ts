@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import { filterKeys } from "../../src/domain/message-filter.ts";
 import { detailsPage } from "./pages/details.ts";
 import { livePage } from "./pages/live.ts";
-import { test } from "./support/inspector-test.ts";
+import { sharing, test } from "./support/inspector-test.ts";
 import type { RunningInspector } from "./support/running-inspector.ts";
 
 /** 12 messages: 8 delivered, of 3 users with 2 events, 2 filtered, 2 rejected. */
@@ -23,16 +23,14 @@ async function fill(inspector: RunningInspector): Promise<void> {
   await inspector.call("pipeline.settle", {});
 }
 
+const filled = sharing(fill);
+
 const hash = (page: Page): Promise<string> =>
   page.evaluate<string>("decodeURIComponent(location.hash)");
 
 describe("the filter", () => {
-  test("narrows the list by chips, several values of one meaning any", async ({
-    open,
-    inspector,
-  }) => {
-    await fill(inspector);
-    const { page } = await open();
+  filled("narrows the list by chips, several values of one meaning any", async ({ visit }) => {
+    const { page } = await visit();
     const live = livePage(page);
     await expect.poll(() => live.count()).toBe(12);
 
@@ -51,12 +49,8 @@ describe("the filter", () => {
     await expect.poll(() => live.count()).toBe(12);
   });
 
-  test("can be written, chosen, taken back and left with keys alone", async ({
-    open,
-    inspector,
-  }) => {
-    await fill(inspector);
-    const { page } = await open();
+  filled("can be written, chosen, taken back and left with keys alone", async ({ visit }) => {
+    const { page } = await visit();
     const live = livePage(page);
     await expect.poll(() => live.count()).toBe(12);
 
@@ -92,12 +86,8 @@ describe("the filter", () => {
     await live.selected.filter({ hasText: "Cart Viewed" }).waitFor();
   });
 
-  test("is pressed on the stages as well, which show what is pressed", async ({
-    open,
-    inspector,
-  }) => {
-    await fill(inspector);
-    const { page } = await open();
+  filled("is pressed on the stages as well, which show what is pressed", async ({ visit }) => {
+    const { page } = await visit();
     const live = livePage(page);
     await live.stage("rejected").click();
     await expect.poll(() => live.count()).toBe(2);
@@ -113,117 +103,109 @@ describe("the filter", () => {
     await expect.poll(() => live.count()).toBe(12);
   });
 
-  test("searches reasons, attempts and statuses, and says when nothing matches", async ({
-    open,
-    inspector,
-  }) => {
-    await fill(inspector);
-    const { page } = await open();
-    const live = livePage(page);
-    for (const [text, count] of [
-      ["reason:integrations_all_false ", 2],
-      ["attempts:>0 ", 8],
-      ["status:2xx ", 8],
-      ['source:"Shop web" ', 12],
-      ["type:identify ", 1],
-    ] as const) {
-      await live.filter.pressSequentially(text);
-      await expect.poll(() => live.count(), { message: text }).toBe(count);
+  filled(
+    "searches reasons, attempts and statuses, and says when nothing matches",
+    async ({ visit }) => {
+      const { page } = await visit();
+      const live = livePage(page);
+      for (const [text, count] of [
+        ["reason:integrations_all_false ", 2],
+        ["attempts:>0 ", 8],
+        ["status:2xx ", 8],
+        ['source:"Shop web" ', 12],
+        ["type:identify ", 1],
+      ] as const) {
+        await live.filter.pressSequentially(text);
+        await expect.poll(() => live.count(), { message: text }).toBe(count);
+        await page.keyboard.press("Backspace");
+        await expect.poll(() => live.count()).toBe(12);
+      }
+      await live.filter.pressSequentially("user:nobody ");
+      await live.nothing.waitFor();
+      await live.clearFilter.click();
+      await expect.poll(() => live.count()).toBe(12);
+    },
+  );
+
+  filled(
+    "has a name of its own when it is saved, and is chosen by it after a reload",
+    async ({ visit }) => {
+      const { page } = await visit();
+      const live = livePage(page);
+      await live.stage("rejected").click();
+      await live.saved.click();
+      await live.menuItem("Save this filter…").click();
+      await live.filterName.and(page.locator(":focus")).waitFor();
+      await page.keyboard.type("What went wrong");
+      await page.keyboard.press("Enter");
+      await live.stage("received").click();
+      await expect.poll(() => live.count()).toBe(12);
+      await page.reload();
+      await live.saved.click();
+      await live.menuItem("What went wrong").click();
+      await expect.poll(() => live.count()).toBe(2);
+      await live.saved.click();
+      await live.menuItem("Delete “What went wrong”").click();
+      await live.saved.click();
+      await live.menuItem("Save this filter…").waitFor();
+      await expect.poll(() => live.menuItem("What went wrong").count()).toBe(0);
+    },
+  );
+
+  filled(
+    "takes a name with a space as it is typed, in any case, and puts the quotes in itself",
+    async ({ visit }) => {
+      const { page } = await visit();
+      const live = livePage(page);
+      await expect.poll(() => live.count()).toBe(12);
+      await page.keyboard.press("/");
+      await page.keyboard.type("event:order completed");
+      await page.keyboard.press("Enter");
+      await expect.poll(() => live.count()).toBe(5);
+      await expect.poll(() => live.chip("event").textContent()).toBe("event:Order Completed");
+      expect(await hash(page)).toContain('event="Order+Completed"');
+
       await page.keyboard.press("Backspace");
       await expect.poll(() => live.count()).toBe(12);
-    }
-    await live.filter.pressSequentially("user:nobody ");
-    await live.nothing.waitFor();
-    await live.clearFilter.click();
-    await expect.poll(() => live.count()).toBe(12);
-  });
+      await page.keyboard.type("event:cart viewed user:u_1 ");
+      await expect.poll(() => live.count()).toBe(2);
+      await expect.poll(() => live.chip("user").textContent()).toBe("user:u_1");
+      await page.keyboard.press("Backspace");
+      await page.keyboard.press("Backspace");
+      await page.keyboard.type("event:ord");
+      await live.highlighted
+        .filter({ hasText: "Order Completed" })
+        .filter({ hasText: "5" })
+        .waitFor();
+      await page.keyboard.press("Tab");
+      await expect.poll(() => live.count()).toBe(5);
+      await expect.poll(() => live.filter.inputValue()).toBe("");
+    },
+  );
 
-  test("has a name of its own when it is saved, and is chosen by it after a reload", async ({
-    open,
-    inspector,
-  }) => {
-    await fill(inspector);
-    const { page } = await open();
-    const live = livePage(page);
-    await live.stage("rejected").click();
-    await live.saved.click();
-    await live.menuItem("Save this filter…").click();
-    await live.filterName.and(page.locator(":focus")).waitFor();
-    await page.keyboard.type("What went wrong");
-    await page.keyboard.press("Enter");
-    await live.stage("received").click();
-    await expect.poll(() => live.count()).toBe(12);
-    await page.reload();
-    await live.saved.click();
-    await live.menuItem("What went wrong").click();
-    await expect.poll(() => live.count()).toBe(2);
-    await live.saved.click();
-    await live.menuItem("Delete “What went wrong”").click();
-    await live.saved.click();
-    await live.menuItem("Save this filter…").waitFor();
-    await expect.poll(() => live.menuItem("What went wrong").count()).toBe(0);
-  });
+  filled(
+    "reads names that were written and entered before the store answered",
+    async ({ open }) => {
+      const { page } = await open();
+      const live = livePage(page);
+      await expect.poll(() => live.count()).toBe(12);
+      const entered = Promise.withResolvers<void>();
+      await page.route("**/api/message-values*", async (route) => {
+        await entered.promise;
+        await route.continue();
+      });
+      await page.keyboard.press("/");
+      await page.keyboard.type("source:shop web event:cart viewed user:u_1");
+      await page.keyboard.press("Enter");
+      entered.resolve();
+      await expect.poll(() => live.count()).toBe(2);
+      await expect.poll(() => live.chip("source").textContent()).toBe("source:shop web");
+      await expect.poll(() => live.chip("event").textContent()).toBe("event:cart viewed");
+      await expect.poll(() => live.chip("user").textContent()).toBe("user:u_1");
+    },
+  );
 
-  test("takes a name with a space as it is typed, in any case, and puts the quotes in itself", async ({
-    open,
-    inspector,
-  }) => {
-    await fill(inspector);
-    const { page } = await open();
-    const live = livePage(page);
-    await expect.poll(() => live.count()).toBe(12);
-    await page.keyboard.press("/");
-    await page.keyboard.type("event:order completed");
-    await page.keyboard.press("Enter");
-    await expect.poll(() => live.count()).toBe(5);
-    await expect.poll(() => live.chip("event").textContent()).toBe("event:Order Completed");
-    expect(await hash(page)).toContain('event="Order+Completed"');
-
-    await page.keyboard.press("Backspace");
-    await expect.poll(() => live.count()).toBe(12);
-    await page.keyboard.type("event:cart viewed user:u_1 ");
-    await expect.poll(() => live.count()).toBe(2);
-    await expect.poll(() => live.chip("user").textContent()).toBe("user:u_1");
-    await page.keyboard.press("Backspace");
-    await page.keyboard.press("Backspace");
-    await page.keyboard.type("event:ord");
-    await live.highlighted
-      .filter({ hasText: "Order Completed" })
-      .filter({ hasText: "5" })
-      .waitFor();
-    await page.keyboard.press("Tab");
-    await expect.poll(() => live.count()).toBe(5);
-    await expect.poll(() => live.filter.inputValue()).toBe("");
-  });
-
-  test("reads names that were written and entered before the store answered", async ({
-    open,
-    inspector,
-  }) => {
-    await fill(inspector);
-    const { page } = await open();
-    const live = livePage(page);
-    await expect.poll(() => live.count()).toBe(12);
-    const entered = Promise.withResolvers<void>();
-    await page.route("**/api/message-values*", async (route) => {
-      await entered.promise;
-      await route.continue();
-    });
-    await page.keyboard.press("/");
-    await page.keyboard.type("source:shop web event:cart viewed user:u_1");
-    await page.keyboard.press("Enter");
-    entered.resolve();
-    await expect.poll(() => live.count()).toBe(2);
-    await expect.poll(() => live.chip("source").textContent()).toBe("source:shop web");
-    await expect.poll(() => live.chip("event").textContent()).toBe("event:cart viewed");
-    await expect.poll(() => live.chip("user").textContent()).toBe("user:u_1");
-  });
-
-  test("reads names also when the field was left before the store answered", async ({
-    open,
-    inspector,
-  }) => {
-    await fill(inspector);
+  filled("reads names also when the field was left before the store answered", async ({ open }) => {
     const { page } = await open();
     const live = livePage(page);
     await expect.poll(() => live.count()).toBe(12);
@@ -243,9 +225,8 @@ describe("the filter", () => {
     await expect.poll(() => live.suggestions.count()).toBe(0);
   });
 
-  test("leaves the number of matches in view while it is written", async ({ open, inspector }) => {
-    await fill(inspector);
-    const { page } = await open("/live?type=track");
+  filled("leaves the number of matches in view while it is written", async ({ visit }) => {
+    const { page } = await visit("/live?type=track");
     const live = livePage(page);
     await live.matching.getByText("11 messages match").waitFor();
     await page.keyboard.press("/");
@@ -292,54 +273,52 @@ describe("the filter", () => {
     await live.highlighted.filter({ hasText: "Cart Viewed" }).filter({ hasText: "700" }).waitFor();
   });
 
-  test("leaves out what stands behind a minus, and says which keys there are", async ({
-    open,
-    inspector,
-  }) => {
-    await fill(inspector);
-    const { page } = await open();
-    const live = livePage(page);
-    await expect.poll(() => live.count()).toBe(12);
-    await page.keyboard.press("/");
-    await page.keyboard.type("-state:delivered ");
-    await expect.poll(() => live.count()).toBe(4);
-    await live.matching.getByText("4 messages match").waitFor();
-    await page.keyboard.type("-type:identify ");
-    await live.matching.getByText("3 messages match").waitFor();
-    await page.keyboard.type("colour:red");
-    await page.getByText("Unknown key “colour”. The keys are event, user,").waitFor();
-  });
+  filled(
+    "leaves out what stands behind a minus, and says which keys there are",
+    async ({ visit }) => {
+      const { page } = await visit();
+      const live = livePage(page);
+      await expect.poll(() => live.count()).toBe(12);
+      await page.keyboard.press("/");
+      await page.keyboard.type("-state:delivered ");
+      await expect.poll(() => live.count()).toBe(4);
+      await live.matching.getByText("4 messages match").waitFor();
+      await page.keyboard.type("-type:identify ");
+      await live.matching.getByText("3 messages match").waitFor();
+      await page.keyboard.type("colour:red");
+      await page.getByText("Unknown key “colour”. The keys are event, user,").waitFor();
+    },
+  );
 
-  test("stands in the address: back, forward, reload and a new page lead to the same rows", async ({
-    open,
-    inspector,
-  }) => {
-    await fill(inspector);
-    const { page } = await open();
-    const live = livePage(page);
-    await expect.poll(() => live.count()).toBe(12);
-    await page.keyboard.press("/");
-    await page.keyboard.type("type:track ");
-    await page.keyboard.type("-state:delivered ");
-    await expect.poll(() => live.count()).toBe(3);
-    await page.keyboard.type("cart");
-    // A slow machine searches for a part of the word first, which is not in any of them either.
-    const whole = "type:track -state:delivered cart";
-    await live.nothing.getByText(whole).waitFor();
-    const place = await page.evaluate<string>("location.hash.slice(1)");
-    const other = livePage((await open(place)).page);
-    await other.nothing.getByText(whole).waitFor();
+  filled(
+    "stands in the address: back, forward, reload and a new page lead to the same rows",
+    async ({ visit, open }) => {
+      const { page } = await visit();
+      const live = livePage(page);
+      await expect.poll(() => live.count()).toBe(12);
+      await page.keyboard.press("/");
+      await page.keyboard.type("type:track ");
+      await page.keyboard.type("-state:delivered ");
+      await expect.poll(() => live.count()).toBe(3);
+      await page.keyboard.type("cart");
+      // A slow machine searches for a part of the word first, which is not in any of them either.
+      const whole = "type:track -state:delivered cart";
+      await live.nothing.getByText(whole).waitFor();
+      const place = await page.evaluate<string>("location.hash.slice(1)");
+      const other = livePage((await open(place)).page);
+      await other.nothing.getByText(whole).waitFor();
 
-    await page.goBack();
-    await live.matching.getByText("3 messages match").waitFor();
-    await expect.poll(() => live.filter.inputValue()).toBe("");
-    await page.goBack();
-    await live.matching.getByText("11 messages match").waitFor();
-    await page.goForward();
-    await page.reload();
-    await live.matching.getByText("3 messages match").waitFor();
-    await expect.poll(() => live.chip("-state").textContent()).toBe("-state:delivered");
-  });
+      await page.goBack();
+      await live.matching.getByText("3 messages match").waitFor();
+      await expect.poll(() => live.filter.inputValue()).toBe("");
+      await page.goBack();
+      await live.matching.getByText("11 messages match").waitFor();
+      await page.goForward();
+      await page.reload();
+      await live.matching.getByText("3 messages match").waitFor();
+      await expect.poll(() => live.chip("-state").textContent()).toBe("-state:delivered");
+    },
+  );
 });
 
 describe("several rows", () => {

@@ -20,12 +20,16 @@ import { freePorts } from "../../support/free-ports.ts";
 let browser: Browser;
 let directory: string | null = null;
 const running: DesktopProcess[] = [];
+let sharedHost: DesktopProcess | null = null;
 
 beforeAll(async () => {
   await buildDesktop();
   browser = await launchBrowser();
 });
-afterAll(() => browser.close());
+afterAll(async () => {
+  await sharedHost?.stop();
+  await browser.close();
+});
 afterEach(async () => {
   for (const desktop of running.splice(0)) await desktop.stop();
   if (directory !== null) rmSync(directory, { recursive: true, force: true });
@@ -38,16 +42,26 @@ function start(flags: readonly string[] = freePorts, environment = {}): DesktopP
   return desktop;
 }
 
+/** One host for tests that leave it as it was, with its page loaded. */
+async function shared(): Promise<DesktopProcess> {
+  sharedHost ??= startDesktop({ browser });
+  await sharedHost.page();
+  return sharedHost;
+}
+
 function dataDirectory(): string {
   directory = mkdtempSync(join(tmpdir(), "hookyard-data-"));
   return directory;
 }
 
 describe("the window", () => {
-  windowSuite(async () => (await start().page()).page);
+  windowSuite(
+    async () => (await start().page()).page,
+    async () => (await (await shared()).page()).page,
+  );
 
   test("is a sandboxed page over app://, with a policy that begins with nothing", async () => {
-    const desktop = start();
+    const desktop = await shared();
     const { headers } = await desktop.page();
     expect(headers()["content-security-policy"]).toMatch(
       /^default-src 'none'; script-src 'self'; style-src 'self'; /,
@@ -188,17 +202,13 @@ describe("the page's scheme", () => {
     ["GET", "app://elsewhere/index.html", 404],
     ["GET", "app://hookyard.elsewhere/index.html", 404],
   ])("%s %s answers %i", async (method, url, status) => {
-    const answer = (await shared().ask({ ask: "request", url, method })) as PageAnswer;
+    const answer = (await (await shared()).ask({ ask: "request", url, method })) as PageAnswer;
     expect(answer.status).toBe(status);
     expect(answer.headers["content-security-policy"]).toContain("default-src 'none'");
   });
-
-  const shared = sharedDesktop();
 });
 
 describe("security", () => {
-  const shared = sharedDesktop();
-
   test.each([
     ["app://hookyard/#/sources", true, true],
     ["https://attacker.example/", true, false],
@@ -208,12 +218,13 @@ describe("security", () => {
     ["javascript:alert(1)", true, false],
     ["app://hookyard/", false, false],
   ])("a page that goes to %s (main frame: %s) may: %s", async (url, isMainFrame, may) => {
-    const { window } = await shared().page();
-    expect(await shared().ask({ ask: "navigate", window, url, isMainFrame })).toBe(may);
+    const desktop = await shared();
+    const { window } = await desktop.page();
+    expect(await desktop.ask({ ask: "navigate", window, url, isMainFrame })).toBe(may);
   });
 
   test("no window opens, and only web addresses are opened outside", async () => {
-    const desktop = shared();
+    const desktop = await shared();
     const { window } = await desktop.page();
     const urls = [
       "https://docs.example/a?b#c",
@@ -249,14 +260,14 @@ describe("security", () => {
     ["notifications", "app://hookyard/", false],
     ["openExternal", "app://hookyard/", false],
   ])("permission %s for %s: %s", async (permission, url, isGiven) => {
-    expect(await shared().ask({ ask: "permission", permission, url })).toEqual({
+    expect(await (await shared()).ask({ ask: "permission", permission, url })).toEqual({
       requested: isGiven,
       checked: isGiven,
     });
   });
 
   test("a port is given to the page itself, and to no other frame", async () => {
-    const desktop = shared();
+    const desktop = await shared();
     const { window } = await desktop.page();
     const given = desktop.portsGiven();
     for (const frame of [
@@ -427,17 +438,6 @@ describe("quitting", () => {
     expect(deliveries).toMatchObject({ items: [{ state: "delivered" }] });
   });
 });
-
-/** One host for tests that leave it as it was. */
-function sharedDesktop(): () => DesktopProcess {
-  let desktop: DesktopProcess;
-  beforeAll(async () => {
-    desktop = startDesktop({ browser });
-    await desktop.page();
-  });
-  afterAll(() => desktop.stop());
-  return () => desktop;
-}
 
 async function takenPort(): Promise<{ port: number; server: Server }> {
   const server = createServer();

@@ -10,7 +10,8 @@ import { framePage } from "../pages/frame.ts";
 import { livePage } from "../pages/live.ts";
 import { welcomePage } from "../pages/welcome.ts";
 
-export function windowSuite(open: () => Promise<Page>): void {
+/** `open` starts a host; the page of `shared` may be that of a host that other tests use. */
+export function windowSuite(open: () => Promise<Page>, shared = open): void {
   test("a newcomer gets to a delivered message", async () => {
     const page = await open();
     await welcomePage(page).sendSample.click();
@@ -49,7 +50,7 @@ export function windowSuite(open: () => Promise<Page>): void {
   });
 
   test("the page has nothing of Node or of Electron, and no script runs in it but its own files", async () => {
-    const page = await open();
+    const page = await shared();
     const names = ["require", "process", "module", "Buffer", "global", "ipcRenderer", "electron"];
     expect(
       await page.evaluate(`${JSON.stringify(names)}.filter((name) => name in window)`),
@@ -64,7 +65,7 @@ export function windowSuite(open: () => Promise<Page>): void {
   });
 
   test("the page cannot leave, nor be opened again", async () => {
-    const page = await open();
+    const page = await shared();
     const before = page.url();
     await page.evaluate("void (location.href = 'https://attacker.example/')");
     await page.evaluate("void window.open('about:blank')");

@@ -59,3 +59,61 @@ export const test = base.extend<Fixtures>({
     expect(pages.flatMap((guarded) => guarded.problems())).toEqual([]);
   },
 });
+
+type Shared = {
+  $file: { filled: RunningInspector; visited: GuardedPage };
+  $test: {
+    inspector: RunningInspector;
+    /** Takes the page to a place, as when the user comes from another view. */
+    visit: (place?: string) => Promise<GuardedPage>;
+  };
+};
+
+/**
+ * For tests of one file that look at the same data and leave it as it is: one inspector, filled
+ * once, and one page, which goes from test to test. `open` opens another page of the same
+ * inspector.
+ */
+export const sharing = (fill: (inspector: RunningInspector) => Promise<unknown>) =>
+  test.extend<Shared>({
+    filled: [
+      // oxlint-disable-next-line no-empty-pattern
+      async ({}, use) => {
+        const inspector = await startInspector();
+        await fill(inspector);
+        await use(inspector);
+        await inspector.stop();
+      },
+      { scope: "file" },
+    ],
+    visited: [
+      async ({ browser, filled }, use) => {
+        const guarded = await openGuarded(browser, filled.url);
+        await goInto(guarded.page, filled.address, "/settings");
+        await use(guarded);
+        await guarded.close();
+      },
+      { scope: "file" },
+    ],
+    inspector: ({ filled }, use) => use(filled),
+    visit: async ({ visited, task }, use) => {
+      const { page, problems } = visited;
+      const before = problems().length;
+      await use(async (place = "/live") => {
+        // Whatever the last test left open.
+        await page.keyboard.press("Escape");
+        await page.getByRole("dialog").waitFor({ state: "detached" });
+        for (const next of ["/settings", place]) {
+          await page.evaluate(
+            `document.activeElement?.blur(); location.hash = ${JSON.stringify(`#${next}`)}`,
+          );
+          const view = `#/${next.split(/[/?]/)[1]}`;
+          await page.locator(`nav [aria-current=page][href^="${view}"]`).waitFor();
+        }
+        return visited;
+      });
+      if ((task.result?.errors?.length ?? 0) > 0 || task.result?.state === "fail")
+        await page.screenshot({ path: join(root, "out", "e2e-failures", `${task.id}.png`) });
+      expect(problems().slice(before)).toEqual([]);
+    },
+  });

@@ -188,6 +188,7 @@ describe("the flow", () => {
     flow.look();
     pass(9999);
     flow.committed([message()]);
+    flow.look();
     pass(3999);
     expect(flow.look().moving.messages).toMatchObject([{ id: lastId, agoMs: 3999 }]);
     pass(1);

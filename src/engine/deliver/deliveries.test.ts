@@ -218,8 +218,8 @@ test("the deliveries of a deleted destination are cancelled, queued and waiting 
 
 test("a slice of batches has 2,000 messages at most, or one larger batch", async () => {
   const one = startDeliveries(0);
-  const mappedTo = [{ to: 1, key: "k", size: 900 }];
-  one.store.commit([request(Array.from({ length: 4500 }, () => ({ mappedTo })))]);
+  const mappedTo = [{ to: 1, key: "k", size: 1000 }];
+  one.store.commit([request(Array.from({ length: 5000 }, () => ({ mappedTo })))]);
   const single = [{ to: 1, key: "large", size: 2500 }];
   one.store.commit([request(Array.from({ length: 2500 }, () => ({ mappedTo: single })))]);
   const { record } = one.store;

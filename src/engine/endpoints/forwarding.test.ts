@@ -64,8 +64,8 @@ describe("a forward", () => {
     expect(arrived).toMatchObject([{ method, body: method === "PUT" ? "x" : "" }]);
   });
 
-  test("passes back HTML, a redirect that it does not follow, an empty answer, and one of 300 KB", async () => {
-    const large = "x".repeat(300_000);
+  test("passes back HTML, a redirect that it does not follow, an empty answer, and one of 1 MB", async () => {
+    const large = "x".repeat(1024 * 1024);
     const { url, arrived } = await receiver(({ response }, count) => {
       if (count === 1) response.writeHead(200, { "Content-Type": "text/html" }).end("<h1>Hi</h1>");
       if (count === 2) response.writeHead(302, { Location: "/login" }).end();
@@ -83,7 +83,7 @@ describe("a forward", () => {
     expect(await askWithNode(at)).toMatchObject({ status: 200, body: large });
     expect(arrived).toHaveLength(4);
     expect(record().at(-1)?.forwarded[0]?.response).toMatchObject({
-      bodyLength: 300_000,
+      bodyLength: 1024 * 1024,
       body: { byteLength: 65_536 },
     });
   });

@@ -57,8 +57,18 @@ test.each<[keyword: string, params: object, value: Json | undefined, sentence: s
     "fits more than one of the alternatives: it is the number 1",
   ],
   ["minItems", {}, [], "violates minItems, but is an array of 0"],
-  ["const", { allowedValue: 0 }, "x".repeat(78), `must be 0, but is the string "${"x".repeat(78)}"`],
-  ["const", { allowedValue: 0 }, "x".repeat(79), `must be 0, but is the string "${"x".repeat(79)}…`],
+  [
+    "const",
+    { allowedValue: 0 },
+    "x".repeat(78),
+    `must be 0, but is the string "${"x".repeat(78)}"`,
+  ],
+  [
+    "const",
+    { allowedValue: 0 },
+    "x".repeat(79),
+    `must be 0, but is the string "${"x".repeat(79)}…`,
+  ],
 ])("%s with %j says that %j", (keyword, params, value, sentence) => {
   const error = { keyword, params, instancePath: "/properties/p", schemaPath: "#" };
   const properties = value === undefined ? {} : { p: value };

@@ -129,6 +129,18 @@ test("it can be cancelled between two slices, and ends with Hookyard", async () 
   }
 });
 
+test("one whose last slice is done cannot be cancelled any more", async () => {
+  const { deliveries } = startDeliveries(200);
+  const job = deliveries.retryAll({});
+  expect([job.state, job.done, job.total]).toEqual(["running", 200, 200]);
+  expect(deliveries.cancelRetryJob(job.id)).toBe(job);
+  for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+  expect([job.state, job.retried]).toEqual(["done", 200]);
+  const less = deliveries.startJob(5, []);
+  deliveries.cancelRetryJob(less.id);
+  expect([less.state, less.done]).toEqual(["done", 0]);
+});
+
 test("the newest hundred that have ended are kept, and those that run; newest first", async () => {
   const one = startDeliveries(201);
   const running = one.deliveries.retryAll({});

@@ -46,6 +46,20 @@ function verdict(tlsUrl: string, servername: string | undefined, ca?: string): P
   });
 }
 
+test("a certificate is read whatever the lengths of its names, around those that take another byte", () => {
+  const lengths = Array.from({ length: 50 }, (_, nth) => 90 + nth);
+  for (const length of [...lengths, 255, 256, 257]) {
+    const name = "n".repeat(length);
+    const { pem } = createCertificate({
+      ...{ name, issuer: null, use: "server", hosts: [name] },
+      ...{ notBefore: new Date(0), notAfter: new Date(day) },
+    });
+    const read = new X509Certificate(pem);
+    expect([read.subject, read.issuer]).toEqual([`CN=${name}`, `CN=${name}`]);
+    expect([read.subjectAltName, read.verify(read.publicKey)]).toEqual([`DNS:${name}`, true]);
+  }
+});
+
 describe("the certificates of the HTTPS port", () => {
   test.each([
     ["valid.localhost", "authorized"],

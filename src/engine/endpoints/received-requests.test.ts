@@ -105,6 +105,19 @@ describe("the recording of received requests", () => {
     expect(growing.list(1, null)).toMatchObject({ total: 127, dropped: 2 });
   });
 
+  test("gives the newest 512 KB to the next run, oldest first", () => {
+    const received = new ReceivedRequests(endpoint, () => []);
+    const numbers = (): number[] => received.newest().map((each) => each.id);
+    expect(numbers()).toEqual([]);
+    received.add(request(1, Buffer.alloc(64 * 1024 - "/hook".length)));
+    expect(numbers()).toEqual([1]);
+    for (let number = 2; number <= 9; number += 1)
+      received.add(request(number, Buffer.alloc(64 * 1024 - "/hook".length)));
+    expect(numbers()).toEqual([2, 3, 4, 5, 6, 7, 8, 9]);
+    received.add(request(10, ""));
+    expect(numbers()).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+  });
+
   test("keeps the newest request, however much was forwarded for it", () => {
     const received = new ReceivedRequests(endpoint, () => []);
     received.add(request(1));

@@ -219,6 +219,27 @@ describe("renewal", () => {
     expect(Date.parse(renewed.validTo)).toBeLessThan(now);
   });
 
+  test("comes thirty days before the end to the second, and an expired one is made until it has expired", () => {
+    let now = Date.UTC(2026, 0, 1);
+    const authority = createAuthority({ dataDir: null, wallClockNow: () => now });
+    const [selfSigned, expired] = certificateHosts.map((host) => authority.identityFor(host));
+    const { validFrom, validTo } = new X509Certificate(selfSigned?.cert ?? "");
+    const until = Date.parse(validTo) - 30 * day;
+    for (const [at, isKept] of [
+      [until - 1, true],
+      [Date.parse(validFrom), true],
+      [until, false],
+    ] as const) {
+      now = at;
+      expect(authority.identityFor("self-signed.localhost") === selfSigned).toBe(isKept);
+    }
+    const end = Date.parse(new X509Certificate(expired?.cert ?? "").validTo);
+    now = end + 1;
+    expect(authority.identityFor("expired.localhost")).toBe(expired);
+    now = end;
+    expect(authority.identityFor("expired.localhost")).not.toBe(expired);
+  });
+
   test("writes years from 2050 on in the long form", () => {
     const now = Date.UTC(2049, 11, 1);
     const authority = createAuthority({ dataDir: null, wallClockNow: () => now });

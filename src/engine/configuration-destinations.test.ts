@@ -229,6 +229,44 @@ test("a destination has what was asked for, what was left out, and is refused wi
     expect(call).toMatchObject({ status: 404 });
 });
 
+test("mappings take their bounds, and nothing beyond them", () => {
+  const { configuration } = startConfiguration();
+  const mapping = { name: "M", url };
+  const draft = { kind: "webhooks-actions" as const, name: "D", sourceIds: [], webhooks: [] };
+  const { id } = made(configuration.createDestination({ ...draft, mappings: [mapping] }));
+  const named = (count: number): { name: string; url: string }[] =>
+    Array.from({ length: count }, (_, nth) => ({ name: `M${nth}`, url }));
+  for (const good of [
+    named(5),
+    [{ ...mapping, batch: { size: 1, waitMs: 0 } }],
+    [{ ...mapping, batch: { size: 4000, waitMs: 3_600_000 } }],
+  ])
+    expect(configuration.updateDestination(id, { kind: draft.kind, mappings: good })).toMatchObject(
+      { mappings: good },
+    );
+  const before = configuration.destination(id);
+  for (const [wrong, said] of [
+    [[], "A destination with mappings needs at least one."],
+    [named(6), "A destination has at most 5 mappings, not 6."],
+    [[...named(2), mapping, mapping], "mappings.3.name: Another mapping has the name M already."],
+    [[mapping, { name: " ", url }], "mappings.1.name: A mapping needs a name."],
+    [[{ ...mapping, url: 5 }], "mappings.0.url: The URL is a text or a directive."],
+    [[{ ...mapping, url: [url] }], "mappings.0.url: The URL is a text or a directive."],
+    [[{ ...mapping, headers: [] }], "The headers are an object or a directive."],
+    [[{ ...mapping, batch: { size: 0 } }], "batch.size: A batch has 1 to 4000 events."],
+    [[{ ...mapping, batch: { size: 4001 } }], "batch.size: A batch has 1 to 4000 events."],
+    [[{ ...mapping, batch: { waitMs: -1 } }], "batch.waitMs: A batch waits for at most an hour."],
+    [
+      [{ ...mapping, batch: { waitMs: 3_600_001 } }],
+      "batch.waitMs: A batch waits for at most an hour.",
+    ],
+  ] as const)
+    expect(
+      configuration.updateDestination(id, { kind: draft.kind, mappings: [...wrong] }),
+    ).toMatchObject({ status: 400, message: expect.stringContaining(said) as string });
+  expect(configuration.destination(id)).toEqual(before);
+});
+
 test("webhooks that stay keep their ids, also two of one address, and others get new ones", () => {
   const { configuration } = startConfiguration();
   const [a, b] = ["http://127.0.0.1/a", "http://127.0.0.1/b"].map((each) => ({

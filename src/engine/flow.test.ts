@@ -183,6 +183,59 @@ describe("the flow", () => {
     expect(flow.look().moving.messages).toEqual([]);
   });
 
+  test("counts somebody as looking for less than ten seconds after a look, and a message as moving for less than four", () => {
+    const { flow } = startFlow();
+    flow.look();
+    pass(9999);
+    flow.committed([message()]);
+    flow.look();
+    pass(3999);
+    expect(flow.look().moving.messages).toMatchObject([{ id: lastId, agoMs: 3999 }]);
+    pass(1);
+    expect(flow.look().moving.messages).toEqual([]);
+    pass(10_000);
+    flow.committed([message()]);
+    expect(flow.look().moving.messages).toEqual([]);
+  });
+
+  test("names a thousand messages and a thousand attempts at most", () => {
+    const inFlight = { messageId: 1 as MessageRowId, destinationId, round: 1, startedAt: now };
+    const underWay: UnderWay[] = Array.from({ length: 1001 }, () => ({ ...inFlight, webhookId }));
+    const { flow } = startFlow({ underWay });
+    flow.look();
+    for (let of = 1; of <= 1001; of += 1) {
+      flow.committed([{ ...message(), sourceId: of as SourceId }]);
+      flow.recorded([{ ...attempt(), webhookId: of as WebhookId }]);
+    }
+    const { messages, attempts } = flow.look().moving;
+    const ended = attempts.filter(({ outcome }) => outcome !== null);
+    expect([messages.length, ended.length, attempts.length]).toEqual([1000, 1000, 2000]);
+    expect(messages[0]).toMatchObject({ sourceId: 1 });
+  });
+
+  test("shares a source in the second of its forty-first message, and names it below thirty", () => {
+    const { flow } = startFlow();
+    const commit = (count: number): void => {
+      for (let each = 0; each < count; each += 1) flow.committed([message()]);
+    };
+    const isShared = (): boolean | undefined => flow.look().sources[0]?.shares;
+    commit(40);
+    expect(isShared()).toBe(false);
+    commit(1);
+    expect(isShared()).toBe(true);
+    pass(10_000);
+    for (const [count, shared] of [
+      [30, true],
+      [29, false],
+    ] as const) {
+      for (let second = 0; second < 3; second += 1) {
+        pass(1000);
+        commit(count);
+      }
+      expect(isShared()).toBe(shared);
+    }
+  });
+
   test("names none of a source with more than forty messages a second, until there are fewer than thirty", () => {
     const { flow } = startFlow();
     flow.look();

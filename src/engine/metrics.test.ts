@@ -23,6 +23,9 @@ test("a rate is the mean of five seconds, which forgets what is older", () => {
     return perSecond();
   });
   expect(rates).toEqual([3.2, 3.4, 0.6, 0.6]);
-  now.mockReturnValue(60_000);
-  expect(perSecond()).toBe(0);
+  const after = [20_999, 21_000, 60_000].map((at) => {
+    now.mockReturnValue(at);
+    return perSecond();
+  });
+  expect(after).toEqual([0.2, 0, 0]);
 });

@@ -130,7 +130,9 @@ describe("changing what only a new client has", () => {
       [{ endpoint: "localhost:4700" }, "endpoint must be a full http or https URL"],
       [{ sourceId: "src_000000009" }, "There is no source src_000000009"],
       [{ sourceId: before.sourceId ?? "", writeKey: "k" }, "not both"],
+      [{ name: "n".repeat(2001) }, "at most 2000 characters"],
       [{ writeKey: "k".repeat(2001) }, "at most 2000 characters"],
+      [{ endpoint: `http://h/${"p".repeat(1992)}` }, "at most 2000 characters"],
     ] as const) {
       const { status, body } = await app.answer("clients.update", { id, ...changes });
       expect([status, (body as { message: string }).message]).toEqual([
@@ -139,8 +141,12 @@ describe("changing what only a new client has", () => {
       ]);
     }
     expect(await get()).toEqual(before);
-    const largest = { flushAt: 10_000, flushAfter: 86_400_000 };
-    expect(await app.call("clients.update", { id, ...largest })).toMatchObject(largest);
+    const largest = {
+      ...{ flushAt: 10_000, flushAfter: 86_400_000, name: "n".repeat(2000) },
+      ...{ writeKey: "k".repeat(2000), endpoint: `http://h/${"p".repeat(1991)}` },
+    };
+    for (const good of [largest, { flushAt: 1, flushAfter: 1 }])
+      expect(await app.call("clients.update", { id, ...good })).toMatchObject(good);
     const { body } = await app.answer("clients.create", { name: "Nobody's" });
     expect(body).toMatchObject({
       message: "A client needs a source, or a write key: pass sourceId or writeKey.",

@@ -63,14 +63,17 @@ test("every part that the library names is here, and may be cached", async () =>
 
 test("what is no part of it is refused with a sentence", async () => {
   const { send } = await startIngestApp();
-  for (const path of [
-    "/analytics-next/bundles/other.bundle.0123.js",
-    "/analytics-next/bundles/..%2f..%2fpackage.json",
-    "/next-integrations/integrations/amplitude/2.0.0/amplitude.dynamic.js.gz",
-  ]) {
+  const integration = "/next-integrations/integrations/amplitude/2.0.0/amplitude.dynamic.js.gz";
+  for (const [path, sentence] of [
+    ["/analytics-next/bundles/other.bundle.0123.js", "is not part of the browser library"],
+    ["/analytics-next/bundles/..%2f..%2fpackage.json", "is not an ingest path"],
+    [integration, "would be a device-mode destination"],
+    [`/proxy${integration}`, "would be a device-mode destination"],
+    ["/next-integrations/", "is not an ingest path"],
+  ] as const) {
     expect(await send(path, undefined, { method: "GET" })).toMatchObject({
       status: 404,
-      json: { code: "unknown_path", message: expect.any(String) },
+      json: { code: "unknown_path", message: expect.stringContaining(`${path} ${sentence}`) },
     });
   }
 });

@@ -52,6 +52,10 @@ test("the demo shop has messages in several states, sends on by itself, and stop
   await app.call("pipeline.settle", {});
   const later = (await app.call("stats.get", {})).messages.total;
   expect(later).toBeGreaterThanOrEqual(249);
+  await app.call("pipeline.reset", { what: "messages" });
+  expect((await app.call("stats.get", {})).messages.total).toBe(0);
+  await app.advance({ byMs: 20_000 });
+  expect((await app.call("stats.get", {})).messages.total).toBeGreaterThan(0);
   await app.call("pipeline.reset", { what: "everything" });
   await app.call("clock.advance", { byMs: 20_000 });
   expect((await app.call("stats.get", {})).messages.total).toBe(0);

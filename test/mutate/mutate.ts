@@ -40,7 +40,7 @@ const help = `Usage: npm run mutate -- [FOLDER, FILE, FILE:LINE or FILE:FROM-TO 
   Without a folder: ${folders.join(", ")}.
 
   --sample N   So many mutants of each folder, drawn at random. Default: all.
-  --seed S     What is drawn. Default: 1.
+  --seed N     A number that says what is drawn. Default: 1.
   --kind K     Only mutants of this kind; --list shows the kinds.
   --change P   Only mutants whose change matches this pattern.
   --files N    Asks so many test files at most, the nearest; what only a farther one notices counts as alive. Default: ${nearest.maxFiles}, for the engine and the API all.
@@ -75,6 +75,10 @@ async function main(): Promise<number> {
   if (flags.help) {
     process.stdout.write(`${help}\n`);
     return 0;
+  }
+  if (!Number.isSafeInteger(Number(flags.seed))) {
+    process.stderr.write("--seed is a whole number.\n");
+    return 2;
   }
   const texts = new Map(
     globSync(["src/**/*.{ts,tsx}", "test/**/*.ts"], { cwd: root })

@@ -127,7 +127,6 @@ class Attempt implements RunningAttempt {
   /** A test endpoint finds it by its address and port. */
   #register(address: string, port: number): void {
     const { holds, work, via } = this.#options;
-    this.#unregister?.();
     this.#unregister = holds.register(address, port, {
       origin: work.origin,
       via,

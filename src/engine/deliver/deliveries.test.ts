@@ -129,6 +129,18 @@ test("it can be cancelled between two slices, and ends with Hookyard", async () 
   }
 });
 
+test("one whose last slice is done cannot be cancelled any more", async () => {
+  const { deliveries } = startDeliveries(200);
+  const job = deliveries.retryAll({});
+  expect([job.state, job.done, job.total]).toEqual(["running", 200, 200]);
+  expect(deliveries.cancelRetryJob(job.id)).toBe(job);
+  for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+  expect([job.state, job.retried]).toEqual(["done", 200]);
+  const less = deliveries.startJob(5, []);
+  deliveries.cancelRetryJob(less.id);
+  expect([less.state, less.done]).toEqual(["done", 0]);
+});
+
 test("the newest hundred that have ended are kept, and those that run; newest first", async () => {
   const one = startDeliveries(201);
   const running = one.deliveries.retryAll({});
@@ -218,8 +230,8 @@ test("the deliveries of a deleted destination are cancelled, queued and waiting 
 
 test("a slice of batches has 2,000 messages at most, or one larger batch", async () => {
   const one = startDeliveries(0);
-  const mappedTo = [{ to: 1, key: "k", size: 900 }];
-  one.store.commit([request(Array.from({ length: 4500 }, () => ({ mappedTo })))]);
+  const mappedTo = [{ to: 1, key: "k", size: 1000 }];
+  one.store.commit([request(Array.from({ length: 5000 }, () => ({ mappedTo })))]);
   const single = [{ to: 1, key: "large", size: 2500 }];
   one.store.commit([request(Array.from({ length: 2500 }, () => ({ mappedTo: single })))]);
   const { record } = one.store;

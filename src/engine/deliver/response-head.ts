@@ -180,7 +180,7 @@ function keepAliveNumber(value: string, name: "timeout" | "max"): number | null 
 }
 
 function hasToken(list: string, token: string): boolean {
-  return list.includes(token) && list.split(",").some((part) => part.trim() === token);
+  return list.split(",").some((part) => part.trim() === token);
 }
 
 function unreadable(problem: string): HeadProblem {

@@ -46,6 +46,20 @@ function verdict(tlsUrl: string, servername: string | undefined, ca?: string): P
   });
 }
 
+test("a certificate is read whatever the lengths of its names, around those that take another byte", () => {
+  const lengths = Array.from({ length: 50 }, (_, nth) => 90 + nth);
+  for (const length of [...lengths, 255, 256, 257]) {
+    const name = "n".repeat(length);
+    const { pem } = createCertificate({
+      ...{ name, issuer: null, use: "server", hosts: [name] },
+      ...{ notBefore: new Date(0), notAfter: new Date(day) },
+    });
+    const read = new X509Certificate(pem);
+    expect([read.subject, read.issuer]).toEqual([`CN=${name}`, `CN=${name}`]);
+    expect([read.subjectAltName, read.verify(read.publicKey)]).toEqual([`DNS:${name}`, true]);
+  }
+});
+
 describe("the certificates of the HTTPS port", () => {
   test.each([
     ["valid.localhost", "authorized"],
@@ -203,6 +217,27 @@ describe("renewal", () => {
     const renewed = new X509Certificate(authority.identityFor("expired.localhost").cert);
     expect(renewed.verify(new X509Certificate(authority.authorityPem()).publicKey)).toBe(true);
     expect(Date.parse(renewed.validTo)).toBeLessThan(now);
+  });
+
+  test("comes thirty days before the end to the second, and an expired one is made until it has expired", () => {
+    let now = Date.UTC(2026, 0, 1);
+    const authority = createAuthority({ dataDir: null, wallClockNow: () => now });
+    const [selfSigned, expired] = certificateHosts.map((host) => authority.identityFor(host));
+    const { validFrom, validTo } = new X509Certificate(selfSigned?.cert ?? "");
+    const until = Date.parse(validTo) - 30 * day;
+    for (const [at, isKept] of [
+      [until - 1, true],
+      [Date.parse(validFrom), true],
+      [until, false],
+    ] as const) {
+      now = at;
+      expect(authority.identityFor("self-signed.localhost") === selfSigned).toBe(isKept);
+    }
+    const end = Date.parse(new X509Certificate(expired?.cert ?? "").validTo);
+    now = end + 1;
+    expect(authority.identityFor("expired.localhost")).toBe(expired);
+    now = end;
+    expect(authority.identityFor("expired.localhost")).not.toBe(expired);
   });
 
   test("writes years from 2050 on in the long form", () => {

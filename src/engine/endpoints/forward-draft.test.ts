@@ -9,8 +9,16 @@ test.each<[step: Omit<Step, "do" | "to">, sentence: string]>([
   [{ delayAfterMs: -1 }, "`delayAfterMs` must be from 0 to 86400000 (24 hours)."],
   [{ copies: 11 }, "`copies` must be a whole number from 1 to 10."],
   [{ copies: 1.5 }, "`copies` must be a whole number from 1 to 10."],
+  [{ copies: 0 }, "`copies` must be a whole number from 1 to 10."],
+  [{ delayAfterMs: 86_400_001 }, "`delayAfterMs` must be from 0 to 86400000 (24 hours)."],
   [{ hold: 1 }, "`hold` must be a whole number from 2 to 100."],
+  [{ hold: 2.5 }, "`hold` must be a whole number from 2 to 100."],
+  [{ hold: 101 }, "`hold` must be a whole number from 2 to 100."],
   [{ together: true }, "`together` is about copies. Set `copies` to 2 or more, or leave it out."],
+  [
+    { together: true, copies: 1 },
+    "`together` is about copies. Set `copies` to 2 or more, or leave it out.",
+  ],
   [{ order: "seeded" }, "`order` is about held requests. Set `hold` to how many, or leave it out."],
   [
     { forMs: 1000 },
@@ -48,6 +56,20 @@ test.each<[step: Omit<Step, "do" | "to">, sentence: string]>([
     message: `Step 1: ${sentence}`,
     data: { step: 0 },
   });
+});
+
+test.each<Omit<Step, "do" | "to">>([
+  { delayAfterMs: 0 },
+  { delayAfterMs: 86_400_000 },
+  { copies: 1 },
+  { copies: 2, together: true },
+  { copies: 10 },
+  { hold: 2 },
+  { hold: 100 },
+  { hold: 3, times: 3 },
+])("a forward may have %j", (step) => {
+  const steps = [{ do: "forward", to, ...step }];
+  expect(check({ do: "forward", to, ...step })).toMatchObject({ steps });
 });
 
 test("a forward needs the full URL of a receiver", () => {

@@ -64,8 +64,8 @@ describe("a forward", () => {
     expect(arrived).toMatchObject([{ method, body: method === "PUT" ? "x" : "" }]);
   });
 
-  test("passes back HTML, a redirect that it does not follow, an empty answer, and one of 300 KB", async () => {
-    const large = "x".repeat(300_000);
+  test("passes back HTML, a redirect that it does not follow, an empty answer, and one of 1 MB", async () => {
+    const large = "x".repeat(1024 * 1024);
     const { url, arrived } = await receiver(({ response }, count) => {
       if (count === 1) response.writeHead(200, { "Content-Type": "text/html" }).end("<h1>Hi</h1>");
       if (count === 2) response.writeHead(302, { Location: "/login" }).end();
@@ -83,7 +83,7 @@ describe("a forward", () => {
     expect(await askWithNode(at)).toMatchObject({ status: 200, body: large });
     expect(arrived).toHaveLength(4);
     expect(record().at(-1)?.forwarded[0]?.response).toMatchObject({
-      bodyLength: 300_000,
+      bodyLength: 1024 * 1024,
       body: { byteLength: 65_536 },
     });
   });
@@ -111,6 +111,26 @@ describe("a forward", () => {
       [502, "success"],
       [504, "timeout"],
     ]);
+  });
+
+  test("is refused while 512 others are in progress", async () => {
+    const open: ServerResponse[] = [];
+    const { url } = await receiver(({ response }) => void open.push(response));
+    const { at } = await behind(url, {}, { forwardTimeoutMs: 60_000 });
+    const asked = Array.from({ length: 512 }, () => fetch(at, { method: "POST", body: track }));
+    await until(() => open.length === 512);
+    const refused = await askWithNode(at);
+    expect(refused).toMatchObject({
+      status: 503,
+      body: expect.stringContaining("512 forwarded requests are in progress.") as string,
+    });
+    open.pop()?.end();
+    await Promise.race(asked);
+    const last = fetch(at, { method: "POST", body: track });
+    await until(() => open.length === 512);
+    for (const response of open) response.end();
+    const answers = await Promise.all([...asked, last]);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   });
 
   test("says that an answer is not legal HTTP to pass back, and passes a 204 and a 304 without a body", async () => {

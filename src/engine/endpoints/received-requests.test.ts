@@ -79,6 +79,68 @@ describe("the recording of received requests", () => {
     expect(items.at(-1)?.id).toBe(dropped + 1);
   });
 
+  test("keeps exactly 8 MB, and not a byte more, of requests and of what was forwarded", () => {
+    const mostBytes = 64 * 1024;
+    const path = "/hook".length;
+    const fill = (count: number): ReceivedRequests => {
+      const received = new ReceivedRequests(endpoint, () => []);
+      for (let number = 1; number <= count; number += 1)
+        received.add(request(number, Buffer.alloc(mostBytes - path)));
+      return received;
+    };
+    const full = fill(128);
+    expect(full.list(1, null)).toMatchObject({ total: 128, dropped: 0 });
+    full.add(request(129, ""));
+    expect(full.list(1, null)).toMatchObject({ total: 128, dropped: 1 });
+
+    const growing = fill(127);
+    const body = Buffer.alloc(mostBytes - path - 10);
+    const exchange = growing.add(request(128, body)).forward({
+      ...{ body, url: "u".repeat(10), method: "POST", startedAt: 0, durationMs: null },
+      ...{ simulated: false, outcome: null, error: null, requestHead: "", response: null },
+    });
+    expect(growing.list(1, null)).toMatchObject({ total: 128, dropped: 0 });
+    expect(exchange.bodyLength).toBe(body.length);
+    growing.add(request(129, "")).answered({ ...exchange, requestHead: "h".repeat(mostBytes) });
+    expect(growing.list(1, null)).toMatchObject({ total: 127, dropped: 2 });
+  });
+
+  test("gives the newest 512 KB to the next run, oldest first", () => {
+    const received = new ReceivedRequests(endpoint, () => []);
+    const numbers = (): number[] => received.newest().map((each) => each.id);
+    expect(numbers()).toEqual([]);
+    received.add(request(1, Buffer.alloc(64 * 1024 - "/hook".length)));
+    expect(numbers()).toEqual([1]);
+    for (let number = 2; number <= 9; number += 1)
+      received.add(request(number, Buffer.alloc(64 * 1024 - "/hook".length)));
+    expect(numbers()).toEqual([2, 3, 4, 5, 6, 7, 8, 9]);
+    received.add(request(10, ""));
+    expect(numbers()).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+  });
+
+  test("keeps the newest request, however much was forwarded for it", () => {
+    const received = new ReceivedRequests(endpoint, () => []);
+    received.add(request(1));
+    const entry = received.add(request(2));
+    for (let copy = 0; copy < 130; copy += 1)
+      entry.forward({
+        ...{ body: Buffer.alloc(64 * 1024), url: "u", method: "POST", startedAt: 0 },
+        ...{ durationMs: null, simulated: false, outcome: null, error: null },
+        ...{ requestHead: "", response: null },
+      });
+    expect(received.list(5, null)).toMatchObject({ items: [{ id: 2 }], total: 1, dropped: 1 });
+  });
+
+  test("keeps a body of 64 KB whole, so that a secret of later is tried on it too", () => {
+    const secrets: KnownSecret[] = [];
+    const received = new ReceivedRequests(endpoint, () => secrets);
+    const body = Buffer.alloc(64 * 1024, "x");
+    const signature = createHmac("sha1", "later").update(body).digest("hex");
+    received.add(request(1, body, ["x-signature", signature]));
+    secrets.push({ destinationId: 1 as DestinationId, name: "One", secret: "later" });
+    expect(received.list(1, null).items[0]?.signature?.verifies).toMatchObject([{ valid: true }]);
+  });
+
   test("says what message it was", () => {
     const received = new ReceivedRequests(endpoint, () => []);
     received.add(request(1, '{"type":"track","event":"Signed Up","userId":"u1","messageId":"m1"}'));

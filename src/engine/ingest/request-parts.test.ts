@@ -16,18 +16,25 @@ const source = {
   correctClockSkew: "always",
 } as unknown as Source;
 
-const destinations = (count: number): Destination[] =>
+const destinations = (
+  count: number,
+  payload: Destination["payload"] = "documented",
+): Destination[] =>
   Array.from({ length: count }, (_, nth) => ({
     ...{ id: (nth + 1) as DestinationId, kind: "webhooks", name: `D${nth}`, enabled: true },
     ...{ sourceIds: [source.id], mappings: [], filters: [], webhooks: [], sharedSecret: null },
-    ...{ retryProfile: "documented", payload: "documented", createdAt: startOfTime },
+    ...{ retryProfile: "documented", payload, createdAt: startOfTime },
   }));
 
 const seen = (count: number) =>
   Array.from({ length: count }, (_, nth) => `{"type":"track","userId":"u","event":"ü${nth}"}`);
 
 /** A batch whose defaults stand before and after its messages. */
-function batchOf(items: string[], to: number, plan: Source["plan"] = null): AcceptedRequest {
+function batchOf(
+  items: string[],
+  to: number | Destination[],
+  plan: Source["plan"] = null,
+): AcceptedRequest {
   const body = Buffer.from(`{"context":{"a":1},"batch":[ ${items.join(" , ")} ],"sentAt":null}`);
   const parsed = parseBody(body, true);
   if (isProblem(parsed)) throw new Error(parsed.message);
@@ -35,7 +42,7 @@ function batchOf(items: string[], to: number, plan: Source["plan"] = null): Acce
     {
       ...{
         source: { ...source, plan },
-        destinations: destinations(to),
+        destinations: typeof to === "number" ? destinations(to) : to,
         seed: 1,
         typeFromPath: null,
         body,
@@ -110,6 +117,21 @@ test("a message that fills a part alone is not in the part of the one after it",
     [first, second],
     [second, null],
   ]);
+});
+
+test("a part counts its payloads, of whatever kind, as many rows as they are large", async () => {
+  const sizes: Record<string, number[]> = {};
+  const text = "x".repeat(20_000);
+  const items = Array.from(
+    { length: 200 },
+    () => `{"type":"track","userId":"u","event":"e","properties":{"text":"${text}"}}`,
+  );
+  for (const payload of ["documented", "full"] as const) {
+    sizes[payload] = [];
+    for await (const { messages } of partsOf(batchOf(items, destinations(20, payload))))
+      sizes[payload].push(messages.length);
+  }
+  expect(sizes).toEqual({ documented: [192, 8], full: [192, 8] });
 });
 
 test("requests that arrive meanwhile are committed between the parts, and large ones in order", async () => {

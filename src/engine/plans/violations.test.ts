@@ -1,5 +1,6 @@
 import type { ErrorObject } from "ajv";
 import { expect, test } from "vitest";
+import type { Json } from "../../domain/json.ts";
 import { violationsOf } from "./violations.ts";
 
 const message = { properties: { total: "12", items: [] }, traits: {}, context: {} };
@@ -26,4 +27,69 @@ test("a long sentence ends after 300 characters, and the same one is there once"
   };
   const found = violationsOf([error, error], message);
   expect(found.map(({ violation }) => violation.message.length)).toEqual([300]);
+});
+
+test.each<[keyword: string, params: object, value: Json | undefined, sentence: string]>([
+  ["type", { type: ["number", "null"] }, "12", 'must be number or null, but is the string "12"'],
+  ["type", { type: "string" }, [1, 2], "must be string, but is an array of 2"],
+  ["type", { type: "string" }, { a: 1 }, "must be string, but is an object"],
+  ["const", { allowedValue: 1 }, null, "must be 1, but is null"],
+  ["const", { allowedValue: 1 }, undefined, "must be 1, but is missing"],
+  [
+    "enum",
+    { allowedValues: [1, 2, 3, 4, 5, 6, 7, 8] },
+    true,
+    "must be one of 1, 2, 3, 4, 5, 6, 7, 8, but is the boolean true",
+  ],
+  [
+    "enum",
+    { allowedValues: [1, 2, 3, 4, 5, 6, 7, 8, 9] },
+    0,
+    "must be one of 1, 2, 3, 4, 5, 6, 7, 8 and 1 more, but is the number 0",
+  ],
+  ["format", { format: "uri" }, "x", 'must have the format uri, but is the string "x"'],
+  ["anyOf", {}, 1, "fits none of the alternatives: it is the number 1"],
+  ["oneOf", { passingSchemas: null }, 1, "fits none of the alternatives: it is the number 1"],
+  [
+    "oneOf",
+    { passingSchemas: [0, 1] },
+    1,
+    "fits more than one of the alternatives: it is the number 1",
+  ],
+  ["minItems", {}, [], "violates minItems, but is an array of 0"],
+  [
+    "const",
+    { allowedValue: 0 },
+    "x".repeat(78),
+    `must be 0, but is the string "${"x".repeat(78)}"`,
+  ],
+  [
+    "const",
+    { allowedValue: 0 },
+    "x".repeat(79),
+    `must be 0, but is the string "${"x".repeat(79)}…`,
+  ],
+])("%s with %j says that %j", (keyword, params, value, sentence) => {
+  const error = { keyword, params, instancePath: "/properties/p", schemaPath: "#" };
+  const properties = value === undefined ? {} : { p: value };
+  expect(violationsOf([error], { properties })).toMatchObject([
+    { violation: { path: "properties.p", message: sentence } },
+  ]);
+});
+
+test("violations are in the order of the checks, without those of single alternatives and of `if`", () => {
+  const at = (instancePath: string, keyword: string, schemaPath = "#"): ErrorObject => ({
+    ...{ instancePath, keyword, schemaPath, params: { passingSchemas: null } },
+  });
+  const found = violationsOf(
+    [
+      at("/properties/a", "anyOf", "#/properties/anyOf"),
+      at("/properties/a", "minItems", "#/properties/anyOf/0/minItems"),
+      at("/properties/a", "minItems", "#/properties/oneOf/12/minItems"),
+      at("/properties/b", "if"),
+      at("/properties/c", "minItems"),
+    ],
+    message,
+  );
+  expect(found.map(({ violation }) => violation.path)).toEqual(["properties.a", "properties.c"]);
 });

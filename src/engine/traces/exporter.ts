@@ -104,26 +104,25 @@ export class SpanExporter {
       return;
     }
     this.#queue.push(span);
-    this.#wake(this.#queue.length >= maxBatch ? 0 : gatherMs);
+    this.#wake(gatherMs);
   }
 
   /** Sends what is left once, under a deadline. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     this.#timer?.cancel();
-    this.#timer = null;
     const limit = startTimer(stopMs, () => this.#request?.abort());
     const end = monotonic() + stopMs;
     await this.#sending;
     while (this.#queue.length > 0 && monotonic() < end && this.#failures === 0) await this.#send();
     limit.cancel();
-    this.#isStopped = true;
     this.#drop(this.#queue.splice(0).length);
     const { exported, dropped } = this.counts;
     if (dropped > 0) this.#log(`Of ${exported + dropped} spans, ${dropped} were not exported.`);
   }
 
   #wake(ms: number): void {
-    if (this.#timer !== null || this.#sending !== null) return;
+    if (this.#isStopped || this.#timer !== null || this.#sending !== null) return;
     const pause = Math.max(0, this.#pausedUntil - monotonic());
     this.#timer = startIdleTimer(Math.max(ms, pause), () => {
       this.#timer = null;

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { program } from "../../test/support/program.ts";
+import { isBuilt, program } from "../../test/support/program.ts";
 import { freePorts } from "../../test/support/free-ports.ts";
 
 const { version } = JSON.parse(
@@ -125,4 +125,13 @@ test.each([
     ...freePorts,
   ]);
   expect(ended).toEqual({ code: 1, out: "", err: expect.stringMatching(wanted) });
+});
+
+if (!isBuilt) console.log("Not tested: what the built program loads, because it is not built.");
+
+test.skipIf(!isBuilt)("the built program starts without Node's fetch", async () => {
+  const tellModules = `process.on("exit", () => console.log(process.moduleLoadList.join()));`;
+  const { out } = await hookyardOn(after(tellModules), ["clock", "--help"]);
+  expect(out).toContain("NativeModule http");
+  expect(out).not.toContain("undici");
 });

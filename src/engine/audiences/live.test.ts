@@ -1,9 +1,12 @@
 /** Audiences that follow each event: who leaves by time alone, and when that is looked for. */
 
 import { afterEach, expect, test, vi } from "vitest";
+import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import type { AudienceId } from "../../domain/ids.ts";
 import type { AudienceView } from "../profile-pipeline.ts";
+import { openTestStore } from "../../store/store.fixture.ts";
 import { nextTurn } from "../real-time.ts";
+import { createWalker } from "./walk.ts";
 import { bought, startFailing } from "./computations.fixture.ts";
 
 const day = 24 * 60 * 60 * 1000;
@@ -278,4 +281,21 @@ test("one that no longer follows each event stays as it is when what it depends 
     await app.send(["carl"], happens);
     expect(sizeOf(app)).toBe(3);
   }
+});
+
+test("who is looked at when the audience has become a list is in it as the list says, unless suppressed", () => {
+  const { store } = openTestStore();
+  const walker = createWalker({
+    ...{ store, clock: createSteppedClock() },
+    isSuppressed: (userId) => userId === "sue",
+  });
+  const members = new Set(["ada", "sue"]);
+  const values = [
+    { userId: "ada", value: true, until: null },
+    { userId: "bob", value: null, until: null },
+    { userId: "sue", value: null, until: null },
+  ];
+  expect([...walker.oneByOne({ members }, ["ada", "bob", "sue"])]).toMatchObject([
+    { seen: 3, values },
+  ]);
 });

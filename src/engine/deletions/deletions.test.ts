@@ -220,6 +220,22 @@ test("with nobody to send to, the request says so", async () => {
   const one = startDeletions();
   const { id, state } = await one.create(["nobody"]);
   expect([state, one.noted()]).toEqual(["nothing_to_send", [deletionIds.format(id)]]);
+  const next = one.create(["nobody else"]);
+  const begun = one.noted();
+  const named = [deletionIds.format((await next).id)];
+  expect([begun, one.noted()]).toEqual([named, named]);
+});
+
+test("messages that have the ids of delete messages after a reset belong to no request", async () => {
+  const one = startDeletions();
+  one.send(["ada"]);
+  await one.create(["ada"]);
+  const { messageRow } = one.store.deliveryDetails(1 as DeliveryId) ?? {};
+  one.store.clearMessages();
+  one.deletions.reload();
+  one.noted();
+  one.changes.note("messages", messageIds.format(messageRow ?? (0 as never)));
+  expect(one.noted()).toEqual([]);
 });
 
 test("a start knows the messages of earlier requests, and a deleted request is not followed any more", async () => {

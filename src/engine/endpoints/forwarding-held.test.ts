@@ -4,6 +4,11 @@ import { askWithNode } from "../../../test/support/foreign-clients.ts";
 import { behind, receiver } from "../../../test/support/forwarding.ts";
 import { Activity } from "../clock/activity.ts";
 import { until } from "../../../test/support/running-app.ts";
+import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
+import type { EndpointId } from "../../domain/ids.ts";
+import { Holds } from "../clock/activity.ts";
+import { createTrust } from "../deliver/dial.ts";
+import { createForwarding } from "./forwarding.ts";
 
 describe("held requests", () => {
   async function sendInOrder(
@@ -118,4 +123,41 @@ describe("a forward under way", () => {
     expect(await seen).toMatchObject({ body: "in time" });
     await stopped;
   });
+});
+
+test("512 forwards are in progress at most: the next one is refused until one has ended", async () => {
+  const clock = createSteppedClock();
+  const forwarding = createForwarding({
+    ...{ clock, holds: new Holds(), activity: new Activity(), trust: createTrust() },
+    seed: () => 1,
+  });
+  const ended: string[] = [];
+  const forward = (delayMs: number) => {
+    const told = { status: 0, body: "" };
+    const response = {
+      headersSent: false,
+      writeHead: (status: number) => void (told.status = status),
+      end: (body: string) => void (told.body = body),
+    };
+    const serving = forwarding.forward({
+      step: { do: "forward", to: "http://127.0.0.1:9/", lose: "request", delayMs },
+      endpoint: { id: 1 as EndpointId, path: "p" },
+      request: { tcp: { destroyed: false, resetAndDestroy: () => {} }, response } as never,
+      entry: {} as never,
+      changed: () => {},
+      ended: () => ended.push("ended"),
+    });
+    return { told, isRefused: serving === null };
+  };
+  const asked = Array.from({ length: 512 }, (_, nth) => forward(nth === 0 ? 10 : 1000));
+  expect(asked.filter(({ isRefused }) => isRefused)).toEqual([]);
+  expect(forward(1000)).toMatchObject({
+    told: { status: 503, body: expect.stringContaining("512 forwarded requests") as string },
+    isRefused: true,
+  });
+  clock.advanceBy(10);
+  await until(() => ended.length === 1);
+  expect([forward(1000).isRefused, forward(1000).isRefused]).toEqual([false, true]);
+  clock.advanceBy(1000);
+  await until(() => ended.length === 513);
 });

@@ -113,26 +113,6 @@ describe("a forward", () => {
     ]);
   });
 
-  test("is refused while 512 others are in progress", async () => {
-    const open: ServerResponse[] = [];
-    const { url } = await receiver(({ response }) => void open.push(response));
-    const { at } = await behind(url, {}, { forwardTimeoutMs: 60_000 });
-    const asked = Array.from({ length: 512 }, () => fetch(at, { method: "POST", body: track }));
-    await until(() => open.length === 512);
-    const refused = await askWithNode(at);
-    expect(refused).toMatchObject({
-      status: 503,
-      body: expect.stringContaining("512 forwarded requests are in progress.") as string,
-    });
-    open.pop()?.end();
-    await Promise.race(asked);
-    const last = fetch(at, { method: "POST", body: track });
-    await until(() => open.length === 512);
-    for (const response of open) response.end();
-    const answers = await Promise.all([...asked, last]);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-  });
-
   test("says that an answer is not legal HTTP to pass back, and passes a 204 and a 304 without a body", async () => {
     const answers = [
       "200 OK\r\nX-A: \x01\r\nContent-Length: 0",

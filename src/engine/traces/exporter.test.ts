@@ -20,7 +20,7 @@ function startExporter(answer: (count: number) => Response = () => new Response(
   const sizes: number[] = [];
   // The real one has timers of its own.
   vi.spyOn(globalThis, "fetch").mockImplementation(async (_, request) => {
-    sizes.push(String(request?.body).split('"spanId"').length - 1);
+    sizes.push((request as { body: string }).body.split('"spanId"').length - 1);
     return answer(sizes.length);
   });
   const logged: string[] = [];

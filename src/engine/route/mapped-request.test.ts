@@ -23,9 +23,16 @@ test.each<[changes: object, sentence: string]>([
   [{ url: ["http://a/", "http://b/"] }, `["http://a/","http://b/"] is not a full URL. ${full}`],
   [{ url: "http://a/é" }, `"http://a/é" is not a full URL. ${full}`],
   [{ url: "ftp://a/" }, '"ftp://a/" is not an http or https URL.'],
+  [{ url: "http://a:99999/" }, `"http://a:99999/" is not a full URL. ${full}`],
   [{ data: [1] }, "The data must be an object."],
   [{ headers: "x" }, "The headers must be an object."],
   [{ headers: { "a b": "1" } }, '"a b" is not a legal header name.'],
+  [{ headers: { "": "1" } }, '"" is not a legal header name.'],
+  [{ headers: { Host: "h" } }, "Hookyard sets the header Host itself. Remove it."],
+  [
+    { headers: { a: { toString: 1, valueOf: 1 } } },
+    "The value of a header cannot be written as text.",
+  ],
   [{ headers: { a: "\u0100" } }, "The value of the header a has a character that is not legal."],
   [{ headers: { Connection: "x" } }, "Hookyard sets the header Connection itself. Remove it."],
 ])("%j is not sent: %s", (changes, sentence) => {
@@ -43,6 +50,26 @@ test("headers are in the order of their names, in lower case, and those of two s
   });
 });
 
+test("without headers there are none", () => {
+  for (const headers of [null, "", {}]) expect(made({ headers })).toMatchObject({ headers: [] });
+});
+
+test("events that agree in the keys of a batch share it", () => {
+  const batch = { ...mapping.batch, enabled: true, keys: ["url", "none"] };
+  const batchOf = (changes: object) => {
+    const request = made({ batch, ...changes });
+    return typeof request === "string" ? request : request.batch;
+  };
+  const one = batchOf({});
+  expect(one).toEqual({
+    key: expect.stringMatching(/^[0-9a-f]{40}$/) as string,
+    size: 2,
+    waitMs: 5,
+  });
+  expect(batchOf({ method: "PUT", headers: { a: "1" } })).toEqual(one);
+  expect(batchOf({ url: "http://other/" })).not.toEqual(one);
+});
+
 test("equal mappings share what they make, each with its own webhook", () => {
   const requestOf = createRequests({ userId: "u" });
   const [one, other] = [requestOf(mapping), requestOf({ ...mapping, id: 2 } as never)];
@@ -50,4 +77,5 @@ test("equal mappings share what they make, each with its own webhook", () => {
   expect([one.webhookId, other.webhookId]).toEqual([1, 2]);
   expect(other.body).toBe(one.body);
   expect(one.body?.toString()).toBe('{"userId":"u"}');
+  expect(requestOf({ ...mapping, url: "http://third/" })).toMatchObject({ url: "http://third/" });
 });

@@ -238,8 +238,8 @@ test("mappings take their bounds, and nothing beyond them", () => {
     Array.from({ length: count }, (_, nth) => ({ name: `M${nth}`, url }));
   for (const good of [
     named(5),
-    [{ ...mapping, batch: { size: 1, waitMs: 0 } }],
-    [{ ...mapping, batch: { size: 4000, waitMs: 3_600_000 } }],
+    [{ ...mapping, batch: { enabled: true, size: 1, waitMs: 0 } }],
+    [{ ...mapping, batch: { enabled: true, size: 4000, waitMs: 3_600_000 } }],
   ])
     expect(configuration.updateDestination(id, { kind: draft.kind, mappings: good })).toMatchObject(
       { mappings: good },
@@ -253,11 +253,20 @@ test("mappings take their bounds, and nothing beyond them", () => {
     [[{ ...mapping, url: 5 }], "mappings.0.url: The URL is a text or a directive."],
     [[{ ...mapping, url: [url] }], "mappings.0.url: The URL is a text or a directive."],
     [[{ ...mapping, headers: [] }], "The headers are an object or a directive."],
-    [[{ ...mapping, batch: { size: 0 } }], "batch.size: A batch has 1 to 4000 events."],
-    [[{ ...mapping, batch: { size: 4001 } }], "batch.size: A batch has 1 to 4000 events."],
-    [[{ ...mapping, batch: { waitMs: -1 } }], "batch.waitMs: A batch waits for at most an hour."],
     [
-      [{ ...mapping, batch: { waitMs: 3_600_001 } }],
+      [{ ...mapping, batch: { enabled: true, size: 0 } }],
+      "batch.size: A batch has 1 to 4000 events.",
+    ],
+    [
+      [{ ...mapping, batch: { enabled: true, size: 4001 } }],
+      "batch.size: A batch has 1 to 4000 events.",
+    ],
+    [
+      [{ ...mapping, batch: { enabled: true, waitMs: -1 } }],
+      "batch.waitMs: A batch waits for at most an hour.",
+    ],
+    [
+      [{ ...mapping, batch: { enabled: true, waitMs: 3_600_001 } }],
       "batch.waitMs: A batch waits for at most an hour.",
     ],
   ] as const)

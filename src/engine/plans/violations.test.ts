@@ -1,6 +1,6 @@
 import type { ErrorObject } from "ajv";
 import { expect, test } from "vitest";
-import type { Json } from "../../domain/json.ts";
+import type { Json, JsonObject } from "../../domain/json.ts";
 import { violationsOf } from "./violations.ts";
 
 const message = { properties: { total: "12", items: [] }, traits: {}, context: {} };
@@ -72,7 +72,7 @@ test.each<[keyword: string, params: object, value: Json | undefined, sentence: s
   ],
 ])("%s with %j says that %j", (keyword, params, value, sentence) => {
   const error = { keyword, params, instancePath: "/properties/p", schemaPath: "#" };
-  const properties = value === undefined ? {} : { p: value };
+  const properties: JsonObject = value === undefined ? {} : { p: value };
   expect(violationsOf([error], { properties })).toMatchObject([
     { violation: { path: "properties.p", message: sentence } },
   ]);

@@ -10,8 +10,7 @@ const mapping = {
   batch: { enabled: false, size: 2, keys: ["url", "method", "headers"], waitMs: 5 },
 } as unknown as Mapping;
 
-const made = (changes: object, event = {}) =>
-  createRequests(event)({ ...mapping, ...changes } as Mapping);
+const made = (changes: object, event = {}) => createRequests(event)({ ...mapping, ...changes });
 
 const full = "Escape characters outside ASCII.";
 

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type Server, type ServerOptions, type ServerResponse } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { problem, type Problem } from "../domain/problem.ts";
 import {
@@ -9,6 +9,7 @@ import {
   close,
   listen,
   maxRequestsPerTurn,
+  problemOfInput,
   serveRequests,
   urlOf,
   type Handle,
@@ -289,3 +290,18 @@ test.for([
 ] as const)("a port at %s is reached at %s", ([host, url]) => {
   expect(urlOf(host, 4700)).toBe(url);
 });
+
+test.for([
+  ["HPE_HEADER_OVERFLOW", 431],
+  ["ERR_HTTP_REQUEST_TIMEOUT", 408],
+  ["HPE_INVALID_METHOD", 400],
+  ["ECONNRESET", null],
+] as const)(
+  "the error %s of a connection is answered %s, and nothing where it cannot be",
+  ([code, status]) => {
+    const error = Object.assign(new Error("Odd"), { code });
+    const answerTo = (writable: boolean) => problemOfInput(error, { writable } as Socket);
+    expect(answerTo(true)?.status ?? null).toBe(status);
+    expect(answerTo(false)).toBeNull();
+  },
+);

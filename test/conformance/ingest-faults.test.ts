@@ -216,3 +216,13 @@ test("a limit answers 429 with both headers above so many requests a second of t
     { code: "rate_limited", status: 429, count: 3, library: { name: "node" } },
   ]);
 });
+
+test("an answer that blames the client is in the list of refused requests, and no other", async () => {
+  const answers = [399, 400, 499, 500].map((status) => ({
+    ...{ do: "answer" as const, status, times: 1 },
+  }));
+  const app = await startIngestApp({ source: { faults: answers } });
+  expect(await statuses(app, 5)).toEqual([399, 400, 499, 500, 200]);
+  const { items } = await app.call("refused.list", {});
+  expect(items.map(({ status }) => status)).toEqual([499, 400]);
+});

@@ -91,6 +91,21 @@ test("a key can be forgotten", async () => {
   expect(await app.call("unknownKeys.list", {})).toEqual({ items: [] });
 });
 
+test("one of 200 characters is kept, and a longer one belongs to no source", async () => {
+  const app = await startIngestApp();
+  const key = "k".repeat(200);
+  for (const [sent, sentence] of [
+    [key, "Hookyard has stored this request for it."],
+    [`${key}l`, "which is too long for one: 201 characters."],
+  ] as const)
+    expect(await app.send("/v1/track", track, { key: sent })).toMatchObject({
+      status: 401,
+      json: { message: expect.stringContaining(sentence) as string },
+    });
+  const { items } = await app.call("unknownKeys.list", {});
+  expect(items.map(({ writeKey }) => writeKey)).toEqual([key]);
+});
+
 test("in production they are answered with success, and listed all the same", async () => {
   const app = await startIngestApp();
   await app.call("settings.update", { unknownKeys: "production" });

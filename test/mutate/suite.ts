@@ -285,7 +285,12 @@ class Watch implements Reporter {
   look(): void {
     if (performance.now() - this.#last < this.patienceMs || this.hung !== null) return;
     this.hung = { by: this.#current, how: "hangs" };
-    process.kill(Number(readFileSync(join(this.#state, "worker"), "utf8")), "SIGKILL");
+    try {
+      process.kill(Number(readFileSync(join(this.#state, "worker"), "utf8")), "SIGKILL");
+    } catch (error) {
+      // It may have ended meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
   }
 
   #moved(name: string): void {

@@ -334,21 +334,28 @@ test("periods do not shift, a missed one is not made up for, and the earliest is
   expect(app.clock.scheduled()).toEqual([]);
 });
 
-test("a period that was missed by far is synced once, and the next one is counted from there", async () => {
-  const app = startFailing();
-  await app.audiences.create({ name: "One", rule, sync: { everyMs: hour } });
-  const { store, clock } = app;
-  const [audience] = store.audiences();
-  if (audience === undefined) throw new Error("the audience is not in the store");
-  store.updateAudience({ ...audience, nextSyncAt: clock.now() - 10 * hour });
-  app.reload();
-  clock.advanceBy(0);
-  await app.activity.whenQuiet();
-  expect([app.audiences.list()[0]?.nextSyncAt, clock.scheduled()]).toEqual([
-    clock.now() + hour,
-    [clock.now() + hour],
-  ]);
-});
+test.for([
+  [0.5, 0.5],
+  [1, 1],
+  [10, 1],
+] as const)(
+  "a sync that is %f periods late is made once, and the next one comes after %f",
+  async ([late, next]) => {
+    const app = startFailing();
+    await app.audiences.create({ name: "One", rule, sync: { everyMs: hour } });
+    const { store, clock } = app;
+    const [audience] = store.audiences();
+    if (audience === undefined) throw new Error("the audience is not in the store");
+    store.updateAudience({ ...audience, nextSyncAt: clock.now() - late * hour });
+    app.reload();
+    clock.advanceBy(0);
+    await app.activity.whenQuiet();
+    expect([app.audiences.list()[0]?.nextSyncAt, clock.scheduled()]).toEqual([
+      clock.now() + next * hour,
+      [clock.now() + next * hour],
+    ]);
+  },
+);
 
 test("a start goes on with a sync that a kill interrupted, and after a stop nothing is synced", async () => {
   const app = startFailing();

@@ -243,7 +243,7 @@ test("a start knows the messages of earlier requests, and a deleted request is n
   one.send(["ada"]);
   const { id } = await one.create(["ada"]);
   one.noted();
-  one.deletions.reload();
+  one.deletions.start();
   expect(one.noted()).toEqual([deletionIds.format(id)]);
   one.move(1, "waiting");
   expect(one.noted()).toEqual([deletionIds.format(id)]);

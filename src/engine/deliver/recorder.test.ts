@@ -184,7 +184,7 @@ test("a flush writes 2,000 messages at most, or one larger batch, and asks for t
 
 test("a flush writes 8 MB of heads and answers at most, and a stop writes all", () => {
   const { recorder, seen } = startRecorder();
-  const response = { status: 200, head: "h", body: Buffer.alloc(2_999_999), bodyLength: 1 };
+  const response = { status: 200, head: "h", body: Buffer.alloc(3_999_999), bodyLength: 1 };
   for (let nth = 1; nth < 7; nth += 1)
     recorder.attempt(ended(nth as DeliveryId, { response: { ...response }, requestHead: "" }), [
       row,

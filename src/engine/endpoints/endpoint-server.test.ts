@@ -51,6 +51,30 @@ describe("the ports of the test endpoints", () => {
     },
   );
 
+  test("record a body that comes in pieces in their order", async () => {
+    const { url, endpoints, create } = await startEndpoints();
+    const { id } = create({ steps: [{ do: "answer", status: 202 }] });
+    const pieces = ["first", "second", "third"];
+    const chunks = pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`);
+    const body = `${chunks.join("")}0\r\n\r\n`;
+    const answer = await new Promise<string>((resolve) => {
+      const socket = connect(Number(new URL(url).port), "127.0.0.1", () =>
+        socket.write(
+          `POST /under-test HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n${body}`,
+        ),
+      );
+      socket.once("data", (chunk) => {
+        resolve(chunk.toString("latin1"));
+        socket.destroy();
+      });
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 202 /);
+    const whole = Buffer.from(pieces.join(""));
+    expect(endpoints.received(id, 1, null)).toMatchObject({
+      items: [{ body: new Uint8Array(whole), bodyLength: whole.length }],
+    });
+  });
+
   test("take a request with the whole URL, as a proxy's client sends it", async () => {
     const { url, create } = await startEndpoints();
     create({ steps: [{ do: "answer", status: 202 }] });

@@ -137,3 +137,21 @@ test("an export has the fault, its credentials left out, and an import restores 
     webhooks: [{ url }],
   });
 });
+
+test("an endpoint that another webhook uses too stays after an undo, in front of nobody", async ({
+  start,
+}) => {
+  const app = await start.app();
+  await app.destination(["http://127.0.0.1:9/"]);
+  const place = await placeOf(app);
+  await app.call("destinations.putFault", place);
+  const [endpoint] = (await app.call("endpoints.list", {})).items;
+  await app.destination([endpoint?.tlsUrl ?? ""], { name: "Other" });
+  await app.call("destinations.undoFault", place);
+  expect((await app.call("endpoints.list", {})).items).toMatchObject([
+    { id: endpoint?.id, inFrontOf: null },
+  ]);
+  await expect(app.call("destinations.undoFault", place)).rejects.toThrow(
+    "No test endpoint is in front of this webhook.",
+  );
+});

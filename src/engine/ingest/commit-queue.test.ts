@@ -77,6 +77,13 @@ test("a commit takes 4 MB, of bodies and of what defaults add to messages, and a
   expect(commits).toEqual([["3000000", "1000000"], ["1"], ["5000000"], ["10"]]);
 });
 
+test("a commit takes 8,000 steps of routing", async () => {
+  const { queue, commits } = startQueue();
+  const weights = [7000, 1000, 1, 8000];
+  await Promise.all(weights.map((weight) => queue.add(requestOf(String(weight), 1, 0, weight))));
+  expect(commits).toEqual([["7000", "1000"], ["1"], ["8000"]]);
+});
+
 test("what is thrown after a commit is reported, and every request has its answer, also the next ones", async () => {
   const broken = new Error("of whoever follows");
   const { queue, activity, reported } = startQueue({

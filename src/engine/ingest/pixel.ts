@@ -22,7 +22,7 @@ export function pixelBody(query: URLSearchParams): Buffer | Problem {
     if (data.trimStart().startsWith("{")) return Buffer.from(data);
     // A plus that was not encoded arrives as a space.
     const body = Buffer.from(data.replaceAll(" ", "+"), "base64");
-    if (body[0] === 0x7b || body.toString("latin1").trimStart().startsWith("{")) return body;
+    if (body.toString("latin1").trimStart().startsWith("{")) return body;
     return problem(400, "invalid_pixel_data", "`data` is not a JSON object in base64.");
   }
   const root: Members = Object.create(null) as Members;

@@ -1,9 +1,11 @@
+import { deflateRawSync, deflateSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { isProblem } from "../../domain/problem.ts";
 import {
   addressOf,
+  decompress,
   keyInBody,
   keyInHeader,
   parseBody,
@@ -284,4 +286,18 @@ test.each([
   [undefined, null],
 ])("a client at %s has the address %s", (remoteAddress, address) => {
   expect(addressOf({ socket: { remoteAddress } as never })).toBe(address);
+});
+
+test("deflate is read with the header of zlib and without it, also when its first byte looks like one", async () => {
+  const text = `{"event":"${"e".repeat(40)}"}`;
+  const stored = (first: number, part: string): Buffer =>
+    Buffer.from([first, part.length, 0, 0xff - part.length, 0xff, ...Buffer.from(part)]);
+  // Two blocks that are not compressed. The bits after the type of a block mean nothing.
+  const split = (first: number, at: number): Buffer =>
+    Buffer.concat([stored(first, text.slice(0, at)), stored(0x01, text.slice(at))]);
+  for (const body of [deflateSync(text), deflateRawSync(text), split(0x08, 5), split(0, 31)])
+    expect(await decompress(body, "deflate")).toEqual(Buffer.from(text));
+  expect(await decompress(Buffer.from(text), "deflate")).toMatchObject({
+    code: "invalid_compression",
+  });
 });

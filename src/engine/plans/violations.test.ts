@@ -12,6 +12,7 @@ test.each<[string, string, Record<string, string>, string[] | null]>([
   ["type", "/properties/total", { type: "number" }, ["properties", "total"]],
   ["type", "/traits/a~1b", { type: "number" }, ["traits", "a/b"]],
   ["additionalProperties", "/properties", { additionalProperty: "extra" }, ["properties", "extra"]],
+  ["unevaluatedProperties", "/traits", { unevaluatedProperty: "extra" }, ["traits", "extra"]],
   ["required", "/properties", { missingProperty: "id" }, null],
   ["required", "/traits", { missingProperty: "id" }, null],
   ["type", "/context/locale", { type: "string" }, null],

@@ -81,7 +81,7 @@ test("equal mappings send the same from each destination, and another where a fi
   const message = messageWith({});
   message.members["properties"] = { n: 7 };
   const without = { name: "No n", enabled: true, if: "", properties: ["properties.n"] };
-  const { decisions } = route({
+  const { decisions, payloads } = route({
     message,
     source: { id: source, name: "Shop", plan: null },
     receivedAt,
@@ -90,6 +90,7 @@ test("equal mappings send the same from each destination, and another where a fi
       mapped(2, mapping(12)),
       mapped(3, mapping(13), [{ ...without, action: "drop-properties" }]),
       mapped(4, mapping(14, { method: "PUT" })),
+      destinationOf(5, { filters: [{ ...without, action: "drop-properties" }] }),
     ],
     seed: 1,
   });
@@ -102,6 +103,9 @@ test("equal mappings send the same from each destination, and another where a fi
     [13, "POST", '{"event":"e"}'],
     [14, "PUT", '{"event":"e","n":7}'],
   ]);
+  expect(decisions.map(({ routed }) => routed)).toEqual([true, true, true, true, true]);
+  // Mappings have their bodies, and so has what a filter changed.
+  expect(payloads).toEqual({});
 });
 
 test("a destination that is turned off says so by name, whatever the integrations are, and keeps their warnings", () => {

@@ -20,7 +20,8 @@ function startExporter(answer: (count: number) => Response = () => new Response(
   const sizes: number[] = [];
   // The real one has timers of its own.
   vi.spyOn(globalThis, "fetch").mockImplementation(async (_, request) => {
-    sizes.push((request as { body: string }).body.split('"spanId"').length - 1);
+    const { body } = request as { body: string };
+    sizes.push(body.split('"spanId"').length - 1);
     return answer(sizes.length);
   });
   const logged: string[] = [];

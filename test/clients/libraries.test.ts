@@ -1,5 +1,5 @@
 /**
- * Client libraries as they are published, each in a program that makes a thousand calls, meets a
+ * Client libraries as they are published, each in a program that makes 500 calls, meets a
  * fault, and ends: everything that Hookyard answered with success is delivered, once and signed,
  * and nothing is lost that the library did not lose.
  */

@@ -15,8 +15,8 @@ export type Claim =
 
 export type Violation = {
   /**
-   * While a schedule is made smaller, it must stay wrong in the same way. `gone`: the receiver ended,
-   * at least for a connection, or no longer shows its effects.
+   * While a schedule is made smaller, it must stay wrong in the same way. `gone`: the receiver ended
+   * or broke a connection, or it no longer shows its effects.
    */
   kind: "answer" | "twice" | "never" | "state" | "gone";
   text: string;

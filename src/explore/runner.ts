@@ -163,7 +163,7 @@ export class Runner {
     if (goneIn(runs) === undefined) first.violations.unshift({ kind: "gone", text: why });
   }
 
-  /** Why it takes another try, or a receiver that has come back, or null. */
+  /** Why the receiver has to come back, and more than one run to be made again; or null. */
   async #tryTogether(runs: readonly Run[], patienceMs: number | undefined): Promise<string | null> {
     const { url } = this.#exploration.receiver;
     try {
@@ -175,8 +175,9 @@ export class Runner {
       throw error;
     }
     const gone = goneIn(runs)?.text ?? null;
-    if (runs.length > 1 || gone === null) return gone;
-    return (await isListening(url)) ? null : gone;
+    if (runs.length > 1 && gone !== null) return gone;
+    // One that ended after its last answer would spoil the next runs.
+    return (await isListening(url)) ? null : (gone ?? `Nothing listens at ${url} any more.`);
   }
 
   /** By the file's `restart`, or because something watches it. */

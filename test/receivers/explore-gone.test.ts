@@ -8,10 +8,13 @@ import { explore, type Explored } from "../../src/explore/explore.ts";
 import { readExploration } from "../../src/explore/explore-file.ts";
 
 /**
- * An order that is refunded already ends it, and what it has done is kept. One that is watched
- * starts again by itself.
+ * An order that is refunded already ends it, one that is late after its answer, and what it has done
+ * is kept. One that is watched starts again by itself.
  */
-async function startFragile({ onTestFinished }: TestContext, isWatched = false) {
+async function startFragile(
+  { onTestFinished }: TestContext,
+  { isWatched = false, isLate = false } = {},
+) {
   const rows: string[] = [];
   const refunded = new Set<string>();
   const server = createServer(async (request, response) => {
@@ -19,10 +22,11 @@ async function startFragile({ onTestFinished }: TestContext, isWatched = false) 
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { messageId, userId, event } = JSON.parse(Buffer.concat(chunks).toString());
-    if (event === "Ordered" && refunded.has(userId)) return end(request.socket);
+    const isFatal = event === "Ordered" && refunded.has(userId);
+    if (isFatal && !isLate) return end(request.socket);
     if (event === "Refunded") refunded.add(userId);
     if (!rows.includes(messageId)) rows.push(messageId);
-    response.writeHead(204).end();
+    response.writeHead(204).end(() => (isFatal ? end(request.socket) : undefined));
   });
   const listen = (port: number): Promise<void> =>
     new Promise((resolve) => void server.listen(port, "127.0.0.1", resolve));
@@ -39,29 +43,35 @@ async function startFragile({ onTestFinished }: TestContext, isWatched = false) 
     if (isWatched) void wait(20).then(startAgain);
   };
   onTestFinished(stop);
-  return { url: `http://127.0.0.1:${port}/`, startAgain };
+  return { url: `http://127.0.0.1:${port}/`, rows, startAgain };
 }
 
-/** A command that starts it again. */
-async function commandFor(
+type Fragile = Awaited<ReturnType<typeof startFragile>>;
+
+/** Lists what it has done too, and has a command that starts it again. */
+async function startSupervisor(
   { onTestFinished }: TestContext,
-  startAgain: () => Promise<void>,
-): Promise<string> {
-  const supervisor = createServer((_request, response) => {
-    void startAgain().then(() => response.end());
+  { rows, startAgain }: Fragile,
+): Promise<{ effects: string; restart: string }> {
+  const supervisor = createServer((request, response) => {
+    if (request.url === "/rows") response.end(JSON.stringify(rows));
+    else void startAgain().then(() => response.end());
   });
   await new Promise<void>((resolve) => void supervisor.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void supervisor.close());
-  const { port } = supervisor.address() as AddressInfo;
-  return `${process.execPath} -e "fetch('http://127.0.0.1:${port}')"`;
+  const url = `http://127.0.0.1:${(supervisor.address() as AddressInfo).port}`;
+  return { effects: `${url}/rows`, restart: `${process.execPath} -e "fetch('${url}')"` };
 }
 
-async function search(url: string, restart?: string): Promise<Explored> {
+async function search(
+  url: string,
+  { effects = `${url}rows`, restart }: { effects?: string; restart?: string } = {},
+): Promise<Explored> {
   const exploration = readExploration(`name: Fragile
 explore:
   receiver:
     url: ${url}
-    effects: ${url}rows
+    effects: ${effects}
     restart: ${restart === undefined ? `{ url: ${url}restart }` : JSON.stringify(restart)}
   messages:
     - { type: track, event: Viewed }
@@ -81,12 +91,19 @@ describe.concurrent("an order that ends the receiver is found", () => {
   };
 
   test("where a command starts it again", async (context) => {
-    const { url, startAgain } = await startFragile(context);
-    expect(await search(url, await commandFor(context, startAgain))).toMatchObject(found);
+    const fragile = await startFragile(context);
+    const { restart } = await startSupervisor(context, fragile);
+    expect(await search(fragile.url, { restart })).toMatchObject(found);
+  });
+
+  test("where it answers before it ends, and its effects are elsewhere", async (context) => {
+    const fragile = await startFragile(context, { isLate: true });
+    const supervisor = await startSupervisor(context, fragile);
+    expect(await search(fragile.url, supervisor)).toMatchObject(found);
   });
 
   test("where something watches it", async (context) => {
-    const { url } = await startFragile(context, true);
+    const { url } = await startFragile(context, { isWatched: true });
     expect(await search(url)).toMatchObject(found);
   });
 });

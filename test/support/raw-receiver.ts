@@ -31,6 +31,8 @@ export type RawReceiverOptions = {
   onRequest?: (socket: Socket, index: number, request: string) => void;
   tls?: TlsOptions;
   host?: string;
+  /** Any that is free when left out. */
+  port?: number;
 };
 
 export async function startRawReceiver({
@@ -38,6 +40,7 @@ export async function startRawReceiver({
   onRequest,
   tls,
   host = "127.0.0.1",
+  port = 0,
 }: RawReceiverOptions): Promise<RawReceiver> {
   const received: string[] = [];
   const sockets: Socket[] = [];
@@ -75,7 +78,7 @@ export async function startRawReceiver({
     socket.on("error", () => {});
     socket.on("close", () => raw.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  await new Promise<void>((resolve) => server.listen(port, host, resolve));
   return {
     port: (server.address() as AddressInfo).port,
     received,

@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import type { Socket } from "node:net";
 import { hostname } from "node:os";
 import { afterEach, describe, expect, test } from "vitest";
+import { lastingPort } from "../../../test/support/free-ports.ts";
 import {
   answering,
   hasIpv6,
@@ -82,7 +83,8 @@ describe("an answered exchange", () => {
   test.each(hasIpv6 ? ["127.0.0.1", "::1"] : ["127.0.0.1"])(
     "localhost and names below it reach %s, without DNS",
     async (host) => {
-      const there = await answering(ok, { host });
+      // No other test may have it on the other address: that is where the name would lead too.
+      const there = await answering(ok, { host, port: await lastingPort() });
       for (const name of ["localhost", "any.name.localhost"]) {
         const exchange = post(sender(), `http://${name}:${there.port}/`);
         expect(await exchange.done).toMatchObject({ outcome: "answered" });

@@ -248,10 +248,10 @@ test("mappings take their bounds, and nothing beyond them", () => {
   for (const [wrong, said] of [
     [[], "A destination with mappings needs at least one."],
     [named(6), "A destination has at most 5 mappings, not 6."],
-    [[...named(2), mapping, mapping], "mappings.3.name: Another mapping has the name M already."],
-    [[mapping, { name: " ", url }], "mappings.1.name: A mapping needs a name."],
-    [[{ ...mapping, url: 5 }], "mappings.0.url: The URL is a text or a directive."],
-    [[{ ...mapping, url: [url] }], "mappings.0.url: The URL is a text or a directive."],
+    [[...named(2), mapping, mapping], "mappings[3].name: Another mapping has the name M already."],
+    [[mapping, { name: " ", url }], "mappings[1].name: A mapping needs a name."],
+    [[{ ...mapping, url: 5 }], "mappings[0].url: The URL is a text or a directive."],
+    [[{ ...mapping, url: [url] }], "mappings[0].url: The URL is a text or a directive."],
     [[{ ...mapping, headers: [] }], "The headers are an object or a directive."],
     [
       [{ ...mapping, batch: { enabled: true, size: 0 } }],

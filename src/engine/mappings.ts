@@ -46,7 +46,7 @@ export function checkMappings(mappings: readonly Omit<Mapping, "id">[]): Problem
     const wrong = names.has(mapping.name)
       ? `name: Another mapping has the name ${mapping.name} already.`
       : mistakeIn(mapping);
-    if (wrong !== null) return invalid(`mappings.${index}.${wrong}`);
+    if (wrong !== null) return invalid(`mappings[${index}].${wrong}`);
     names.add(mapping.name);
   }
   return null;

@@ -95,12 +95,12 @@ test("a destination has one to five mappings and no webhooks, or the other way r
     [{ mappings: named(6) }, "A destination has at most 5 mappings, not 6."],
     [
       { mappings: [mapping, mapping] },
-      "mappings.1.name: Another mapping has the name One already.",
+      "mappings[1].name: Another mapping has the name One already.",
     ],
-    [{ mappings: [{ ...mapping, name: " " }] }, "mappings.0.name: A mapping needs a name."],
+    [{ mappings: [{ ...mapping, name: " " }] }, "mappings[0].name: A mapping needs a name."],
     [
       { mappings: [{ ...mapping, batch: { enabled: true, waitMs: 3_600_001 } }] },
-      "mappings.0.batch.waitMs: A batch waits for at most an hour.",
+      "mappings[0].batch.waitMs: A batch waits for at most an hour.",
     ],
     [{ webhooks }, 'webhooks: A destination of the kind "webhooks-actions" has mappings instead.'],
     [{ kind: "webhooks", webhooks }, "A destination keeps its kind. Create another one."],

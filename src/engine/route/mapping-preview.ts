@@ -112,7 +112,7 @@ function mistakesIn(draft: MappingDraft): MappingPreview["mistakes"] {
     const wrong = checkMappings([mappingOf(only)]);
     return wrong === null
       ? null
-      : wrong.message.replace(`mappings.0.${place}`, "").replace(/^[.:] ?/, "");
+      : wrong.message.replace(`mappings[0].${place}`, "").replace(/^[.:] ?/, "");
   };
   return {
     trigger: mistakeOf("trigger"),

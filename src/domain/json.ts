@@ -5,6 +5,12 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** For sentences. */
+export function brief(value: Json | undefined): string {
+  const text = JSON.stringify(value ?? null);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
 export type Span = { start: number; end: number };
 
 const quote = 0x22;

@@ -4,7 +4,7 @@
  * become the rules of the newer form, whose schemas describe whole messages.
  */
 
-import { isObject, type Json, type JsonObject } from "./json.ts";
+import { brief, isObject, type Json, type JsonObject } from "./json.ts";
 import { maxSchemaDepth, sizeOfSchema } from "./schema-size.ts";
 import type { PlanSettings } from "./configuration.ts";
 
@@ -272,9 +272,4 @@ function schemaIn(value: Json | undefined): JsonObject | null {
 function versionOf(value: Json | undefined): number {
   const version = Number(value ?? 1);
   return Number.isInteger(version) && version > 0 ? version : 1;
-}
-
-function brief(value: Json | undefined): string {
-  const text = JSON.stringify(value ?? null);
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

@@ -8,7 +8,7 @@ import { Ajv, type Options, type ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
-import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { brief, isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { linearPattern } from "../../domain/linear-pattern.ts";
 import { sizeOfSchema, type SchemaSize, membersByName } from "../../domain/schema-size.ts";
 import { ruleName, type PlanRule } from "../../domain/tracking-plan.ts";
@@ -72,8 +72,16 @@ type Draft = keyof typeof drafts;
 const validators: Partial<Record<Draft, Ajv>> = {};
 
 function throwIfNoSchema(draft: Draft, schema: JsonObject): void {
-  validators[draft] ??= new drafts[draft](options);
-  void validators[draft].validateSchema(schema, true);
+  const validator = (validators[draft] ??= new drafts[draft]({ ...options, verbose: true }));
+  if (validator.validateSchema(schema) === true) return;
+  const [first] = validator.errors ?? [];
+  if (first === undefined) throw new Error("it does not follow the rules of one.");
+  const { keyword, instancePath, data, params, message } = first;
+  // Plans in plain form have no schema of the whole message, and the path begins below it.
+  const [, member, below] = /^\/properties\/(properties|traits)(\/.*)$/.exec(instancePath) ?? [];
+  const where = member === undefined ? "" : `in the schema of its ${member}, `;
+  const why = keyword === "enum" ? `is not one of ${params["allowedValues"].join(", ")}` : message;
+  throw new Error(`${where}${brief(data as Json)} at ${below ?? (instancePath || "/")} ${why}.`);
 }
 
 /** Of one rule: an Ajv keeps what it compiles for good, and is released with its rule. */

@@ -65,7 +65,14 @@ test("a change of a plan keeps what it leaves out, and one that is wrong is refu
   expect([planFrom(undefined, before), planFrom(null, before)]).toEqual([before, null]);
   for (const [draft, message] of [
     [{ name: "Other" }, "A plan needs `schemas`"],
-    [{ schemas: { Bought: { type: "none" } } }, "The rule for Bought is not a valid JSON Schema"],
+    [
+      { schemas: { Bought: { properties: { total: { type: "none" } } } } },
+      'The rule for Bought is not a valid JSON Schema: in the schema of its properties, "none" at /properties/total/type is not one of array, boolean,',
+    ],
+    [
+      { schemas: { common: { required: "userId" } } },
+      'The rule for all messages is not a valid JSON Schema: "userId" at /required must be array.',
+    ],
     [{ schemas: {} }, "The plan has no rules."],
   ] as const)
     expect(planFrom(draft, null)).toMatchObject({ message: expect.stringContaining(message) });

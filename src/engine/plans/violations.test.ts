@@ -61,14 +61,14 @@ test.each<[keyword: string, params: object, value: Json | undefined, sentence: s
   [
     "const",
     { allowedValue: 0 },
-    "x".repeat(78),
-    `must be 0, but is the string "${"x".repeat(78)}"`,
+    "x".repeat(58),
+    `must be 0, but is the string "${"x".repeat(58)}"`,
   ],
   [
     "const",
     { allowedValue: 0 },
-    "x".repeat(79),
-    `must be 0, but is the string "${"x".repeat(79)}…`,
+    "x".repeat(59),
+    `must be 0, but is the string "${"x".repeat(59)}…`,
   ],
 ])("%s with %j says that %j", (keyword, params, value, sentence) => {
   const error = { keyword, params, instancePath: "/properties/p", schemaPath: "#" };

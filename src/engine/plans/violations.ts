@@ -1,7 +1,7 @@
 /** What ajv finds, as sentences about members of a message. */
 
 import type { ErrorObject } from "ajv";
-import type { Json, JsonObject } from "../../domain/json.ts";
+import { brief, type Json, type JsonObject } from "../../domain/json.ts";
 import { memberAt, memberPath } from "../../domain/member-path.ts";
 import type { PlanViolation } from "../route/decision.ts";
 
@@ -83,11 +83,6 @@ function described(value: Json | undefined): string {
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === "object") return "an object";
   return `the ${typeof value} ${brief(value)}`;
-}
-
-function brief(value: Json | undefined): string {
-  const text = JSON.stringify(value) ?? "nothing";
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
 function tokensOf(pointer: string): string[] {

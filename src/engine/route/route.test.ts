@@ -210,17 +210,17 @@ describe("the integrations object", () => {
 
   test("is warned about in the order of its members, with long values cut", () => {
     const { warnings } = answerForWebhooks({
-      Webhooks: ["x".repeat(36)],
-      all: ["x".repeat(37)],
+      Webhooks: ["x".repeat(56)],
+      all: ["x".repeat(57)],
       alle: 1,
       webhook: 1,
       Other: "false",
     });
     expect(warnings).toEqual([
       expect.stringContaining(
-        `\`Webhooks: ["${"x".repeat(36)}"]\` in the integrations changes nothing`,
+        `\`Webhooks: ["${"x".repeat(56)}"]\` in the integrations changes nothing`,
       ),
-      expect.stringContaining(`\`All: ["${"x".repeat(37)}"…\` was probably meant`),
+      expect.stringContaining(`\`All: ["${"x".repeat(57)}"…\` was probably meant`),
     ]);
     expect(answerForWebhooks({ webhooks: true, All: "no" }).warnings).toEqual([
       expect.stringContaining("`webhooks`"),

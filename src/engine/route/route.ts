@@ -14,7 +14,7 @@ import type {
 } from "../../domain/configuration.ts";
 import { makeEvent, makePayload, payloadOf } from "../../domain/payload.ts";
 import type { Decision, MappedRequest, MappingDecision, RoutedMessage } from "./decision.ts";
-import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { brief, isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { applyFilters } from "../../domain/destination-filter.ts";
 import { jsonBytes, type MessageSpan } from "../json-bytes.ts";
 import { createRequests, textOfMapping } from "./mapped-request.ts";
@@ -407,9 +407,4 @@ function wrongValue(name: string, value: Json | undefined): string {
       ? "true, false or an options object was probably meant"
       : `\`${name}: ${meant}\` was probably meant`;
   return `\`${name}: ${brief(value)}\` in the integrations changes nothing, because it is neither true, false nor an object: ${advice}.`;
-}
-
-function brief(value: Json | undefined): string {
-  const text = JSON.stringify(value) ?? "null";
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

@@ -118,15 +118,15 @@ test.for([
   [[], /needs at least one/],
   [
     [{ name: "A", url: "http://a.test", trigger: 'type = "a' }],
-    /mappings\.0\.trigger: The text in/,
+    /mappings\[0\]\.trigger: The text in/,
   ],
-  [[{ name: "A", url: { "@path": 5 } }], /mappings\.0\.url\.@path: This must be a text/],
+  [[{ name: "A", url: { "@path": 5 } }], /mappings\[0\]\.url\.@path: This must be a text/],
   [
     [{ name: "A", url: "http://a.test", data: { x: { "@liquid": "y" } } }],
     /data\.x: Hookyard has no Liquid/,
   ],
   [[{ name: "A", url: "ftp://a.test" }], /must start with http/],
-  [[{ name: "A" }], /mappings\.0\.url: The URL is a text or a directive/],
+  [[{ name: "A" }], /mappings\[0\]\.url: The URL is a text or a directive/],
   [
     [
       { name: "A", url: "http://a.test" },

@@ -120,6 +120,8 @@ describe("hookyard serve", () => {
       headers: { Authorization: `Basic ${btoa("key:")}` },
       body: '{"userId":"u","event":"A"}',
     });
+    // Not at the stop, which gives a collector only a second.
+    await expect.poll(() => collector.requests.length).toBe(1);
     running.child.kill("SIGTERM");
     expect(await running.ended).toEqual({ code: 0, err: "" });
     expect(collector.requests.map(({ url }) => url)).toEqual(["/hook/v1/traces"]);

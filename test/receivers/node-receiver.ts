@@ -111,7 +111,7 @@ async function takeEffect(message: Message, key: string, response: ServerRespons
   if (done.has(key)) return;
   if (bug === "duplicate-race") await seconds(0.1);
   if (bug === "leaks-when-hung-up") {
-    await seconds(0.1);
+    await seconds(0.5);
     if (response.destroyed) leaked += 1;
   }
   if (done.has(key) && bug !== "duplicate-race") return;

@@ -37,6 +37,9 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 };
 
 app.setName("Hookyard");
+// The terminal may be closed. Without these, a report that fails is the next thing to report.
+process.stdout.on("error", () => undefined);
+process.stderr.on("error", () => undefined);
 process.on("uncaughtException", report);
 process.on("unhandledRejection", report);
 registerAppScheme();

@@ -141,7 +141,12 @@ export function startDesktop({
     ask,
     tell,
     ended,
-    signal: (signal: "SIGTERM" | "SIGINT") => child.kill(signal),
+    signal: (signal: "SIGTERM" | "SIGINT" | "SIGUSR2") => child.kill(signal),
+    /** As when the terminal is closed in which it was started. */
+    closeOutput(): void {
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+    },
     /** Whatever the test left running. */
     async stop(): Promise<void> {
       child.kill("SIGKILL");

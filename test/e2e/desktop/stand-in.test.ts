@@ -4,7 +4,15 @@
 
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:http";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
@@ -380,6 +388,27 @@ describe("starting", () => {
       errors: "--ingest-port needs a number from 0 to 65535.\n",
     });
   });
+});
+
+test("goes on when nobody reads what it reports", async () => {
+  const data = dataDirectory();
+  const count = join(data, "exceptions");
+  const watch = `import { writeFileSync } from "node:fs";
+    let exceptions = 0;
+    process.on("uncaughtExceptionMonitor", () => (exceptions += 1));
+    process.on("exit", () => writeFileSync(${JSON.stringify(count)}, String(exceptions)));
+    process.on("SIGUSR2", () => void Promise.reject(new Error("to be reported")));`;
+  const desktop = start([...freePorts, "--data", data], {
+    NODE_OPTIONS: `--import data:text/javascript;base64,${btoa(watch)}`,
+  });
+  const { page } = await desktop.page();
+  const ingest = await ingestOf(page);
+  desktop.closeOutput();
+  desktop.signal("SIGUSR2");
+  for (let nth = 0; nth < 50; nth += 1) await (await fetch(ingest)).arrayBuffer();
+  desktop.signal("SIGTERM");
+  expect((await desktop.ended).code).toBe(0);
+  expect(readFileSync(count, "utf8")).toBe("0");
 });
 
 describe("quitting", () => {

@@ -316,14 +316,14 @@ export const destinationCalls = [
       received: z.int().describe("The sum of all stages."),
       filteredAtSource: funnelStage.describe("Rejected, duplicate, suppressed, or blocked."),
       filteredAtDestination: funnelStage.describe(
-        "By integrations or a filter, because it was disabled, or not connected yet.",
+        "By integrations, a filter or triggers, because it was disabled, or not connected yet.",
       ),
       underWay: funnelStage.describe("Queued or being sent."),
       delivered: funnelStage,
       retrying: funnelStage.describe(
         "The reason is how its last round ended, as for `failed` and `expired`.",
       ),
-      failed: funnelStage,
+      failed: funnelStage.describe("Also what no mapping could send."),
       expired: funnelStage,
       discarded: funnelStage.describe("Cancelled."),
       isWhole: z.boolean().describe("False when there are more than 10,000 in the period."),

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { wrongFilter } from "./destination-filter.ts";
+import { applyFilters, wrongFilter } from "./destination-filter.ts";
 import type { DestinationFilter } from "./configuration.ts";
+import type { JsonObject } from "./json.ts";
 
 const filter = (changes: Partial<DestinationFilter> = {}): DestinationFilter => ({
   ...{ name: "A", enabled: true, if: "", action: "drop" },
@@ -40,4 +41,48 @@ test.each<[string, DestinationFilter[]]>([
   ],
 ])("%s", (sentence, refused) => {
   expect(wrongFilter(refused)).toContain(sentence);
+});
+
+const bought: JsonObject = {
+  total: 3,
+  items: [{ sku: "a", price: 1, maker: { name: "x", mail: "y" } }, { sku: "b", price: 2 }, "c"],
+  rows: [[{ x: 1, y: 2 }], [{ y: 3 }]],
+};
+
+test.each<[DestinationFilter["action"], string, object]>([
+  [
+    "drop-properties",
+    "properties.items.price",
+    { items: [{ sku: "a", maker: { name: "x", mail: "y" } }, { sku: "b" }, "c"] },
+  ],
+  [
+    "drop-properties",
+    "properties.items.maker.mail",
+    { items: [{ sku: "a", price: 1, maker: { name: "x" } }, { sku: "b", price: 2 }, "c"] },
+  ],
+  [
+    "drop-properties",
+    "properties.items[0].price",
+    { items: [{ sku: "a", maker: { name: "x", mail: "y" } }, { sku: "b", price: 2 }, "c"] },
+  ],
+  ["drop-properties", "properties.items[1]", { items: undefined }],
+  ["drop-properties", "properties.items.none", {}],
+  ["drop-properties", "properties.rows.y", { rows: [[{ x: 1 }], [{}]] }],
+  [
+    "allow-properties",
+    "properties.items.sku",
+    { total: undefined, rows: undefined, items: [{ sku: "a" }, { sku: "b" }, "c"] },
+  ],
+  [
+    "allow-properties",
+    "properties.items.maker.name",
+    { total: undefined, rows: undefined, items: [{ maker: { name: "x" } }, {}, "c"] },
+  ],
+  ["allow-properties", "properties.items[0]", { total: undefined, rows: undefined }],
+])("%s of %s", (action, path, changes) => {
+  const event = { type: "track", properties: bought };
+  const draw = { seed: 1, messageId: "m", user: "u" };
+  const left = applyFilters([filter({ action, properties: [path] })], event, draw);
+  expect(left.event?.["properties"]).toEqual({ ...bought, ...changes });
+  expect(left.applied).toHaveLength(Object.keys(changes).length === 0 ? 0 : 1);
 });

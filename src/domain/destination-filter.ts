@@ -5,7 +5,7 @@
 
 import { matchesCondition, parseCondition } from "./condition.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
-import { memberPath, MemberRemoval, parseMemberPath } from "./member-path.ts";
+import { memberAt, memberPath, MemberRemoval, parseMemberPath } from "./member-path.ts";
 import { drawUnit } from "./random.ts";
 import type { DestinationFilter } from "./configuration.ts";
 
@@ -81,8 +81,11 @@ export function applyFilters(
     const before = removed.length;
     const paths = pathsOf(filter);
     for (const path of action === "drop-properties" ? paths : othersThan(paths, removal.rest)) {
-      const place = removal.remove(path);
-      if (place !== null) removed.push(memberPath(place));
+      const gone = placesOf(path, removal.rest)
+        .map((place) => removal.remove(place))
+        .filter((place) => place !== null);
+      const [place] = gone;
+      if (place !== undefined) removed.push(memberPath(gone.length === 1 ? place : path));
     }
     if (removed.length > before) applied.push({ name, action });
   }
@@ -103,22 +106,45 @@ function pathsOf(filter: DestinationFilter): Path[] {
   return paths;
 }
 
+const isElement = (token: string): boolean => /^\d+$/.test(token);
+
+/** Where a path leads: a name below an array is that member of each of its elements. */
+function placesOf(path: Path, event: JsonObject): string[][] {
+  const places: string[][] = [];
+  const walk = (value: Json | undefined, at: string[], depth: number): void => {
+    const token = path[depth];
+    if (token === undefined) places.push(at);
+    else if (Array.isArray(value) && !isElement(token))
+      for (const [nth, element] of value.entries()) {
+        const has = isObject(element) && Object.hasOwn(element, token);
+        if (has || Array.isArray(element)) walk(element, [...at, `${nth}`], depth);
+      }
+    else if (isObject(value) || Array.isArray(value))
+      walk(memberAt(value, [token]), [...at, token], depth + 1);
+  };
+  walk(event, [], 0);
+  return places;
+}
+
 /** Members that are on none of the paths, in those of properties, traits and context that are. */
 function othersThan(paths: readonly Path[], event: JsonObject): string[][] {
   const others: string[][] = [];
   const byToken = (some: readonly Path[], depth: number): Map<string, Path[]> =>
     Map.groupBy(some, (path) => path[depth] ?? "");
-  const walk = (value: Json | undefined, at: Path, below: readonly Path[]): void => {
+  const walk = (value: Json | undefined, at: Path, depth: number, listed: Map<string, Path[]>) => {
+    if (Array.isArray(value) && ![...listed.keys()].some(isElement))
+      for (const [nth, element] of value.entries()) walk(element, [...at, `${nth}`], depth, listed);
     if (!isObject(value)) return;
-    const listed = byToken(below, at.length);
     for (const [name, member] of Object.entries(value)) {
       const path = [...at, name];
       const on = listed.get(name);
       if (on === undefined) others.push(path);
-      else if (on.every((each) => each.length > path.length)) walk(member, path, on);
+      else if (on.every(({ length }) => length > depth + 1))
+        walk(member, path, depth + 1, byToken(on, depth + 1));
     }
   };
-  for (const [member, below] of byToken(paths, 0)) walk(event[member], [member], below);
+  for (const [member, below] of byToken(paths, 0))
+    walk(event[member], [member], 1, byToken(below, 1));
   return others;
 }
 

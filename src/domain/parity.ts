@@ -5,6 +5,7 @@
 
 import type { DestinationId, MessageRowId, SourceId, WebhookId } from "./ids.ts";
 import { defaultSettings, type Destination, type Settings, type Source } from "./configuration.ts";
+import { defaultProfile } from "./retry.ts";
 
 const pieceNames = [
   "answers",
@@ -47,6 +48,10 @@ export function pieceChanges(parity: Settings["parity"], settings: Settings): Pa
   return Object.fromEntries(back.map((name) => [name, defaultSettings[name]]));
 }
 
+/** In requests of Webhooks (Actions) the hosted service has another name than in all others. */
+export const actionsVendor = (vendor: string): string =>
+  vendor === hosted.vendor ? "Segment" : vendor;
+
 type Piece = {
   name: (typeof hostedPieces)[number];
   title: string;
@@ -71,7 +76,7 @@ export function piecesOf(
     ),
     retryProfile: namesWhere(
       destinations,
-      ({ retryProfile }) => retryProfile !== settings.retryProfile,
+      (destination) => destination.retryProfile !== defaultProfile(destination, settings),
     ),
   };
   const pieces = pieceNames.map((name): Piece => {

@@ -1,4 +1,4 @@
-import type { RetryProfile } from "./configuration.ts";
+import type { Destination, RetryProfile, Settings } from "./configuration.ts";
 import { highestStatus, lowestStatus } from "./http-status.ts";
 import { drawUnit } from "./random.ts";
 import type { Outcome } from "./states.ts";
@@ -40,7 +40,7 @@ const hosted: RetryProfile = {
 };
 
 /** What the platform retries for `webhooks-actions`, by the comments in the open source. */
-export const actions: RetryProfile = {
+const actions: RetryProfile = {
   ...documented,
   name: "actions",
   timeoutMs: 10 * second,
@@ -116,6 +116,14 @@ export const builtInProfiles: RetryProfile[] = [
   convoy,
   standardWebhooks,
 ];
+
+/** The name of what a destination has that chooses none: the setting is for `webhooks`. */
+export function defaultProfile(
+  { kind }: Pick<Destination, "kind">,
+  { retryProfile }: Pick<Settings, "retryProfile">,
+): string {
+  return kind === "webhooks" ? retryProfile : actions.name;
+}
 
 /** The one of that name; `documented` stands in for one that is not there. */
 export function profileOf(

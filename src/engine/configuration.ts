@@ -44,7 +44,7 @@ import {
   webhooksOfMappings,
   withKnownWebhooks,
 } from "./mappings.ts";
-import { actions, builtInProfiles, profileOf } from "../domain/retry.ts";
+import { builtInProfiles, defaultProfile, profileOf } from "../domain/retry.ts";
 
 type ConfigurationOptions = {
   store: ConfigurationStore & Atomically;
@@ -282,8 +282,7 @@ function createDestinations({
           : webhooksOfMappings(mappings, before),
       mappings,
       sharedSecret: draft.sharedSecret === "" ? null : (draft.sharedSecret ?? null),
-      retryProfile:
-        draft.retryProfile ?? (kind === "webhooks" ? memory.settings.retryProfile : actions.name),
+      retryProfile: draft.retryProfile ?? defaultProfile({ kind }, memory.settings),
       payload: draft.payload ?? "documented",
       ...(draft.audienceCalls === undefined ? {} : { audienceCalls: draft.audienceCalls }),
       filters: draft.filters ?? [],

@@ -7,6 +7,7 @@ import type { Settings } from "../domain/configuration.ts";
 import { destinationIds, sourceIds } from "../domain/ids.ts";
 import { pieceChanges } from "../domain/parity.ts";
 import { invalid, type Problem } from "../domain/problem.ts";
+import { defaultProfile } from "../domain/retry.ts";
 import { defined, type ConfigurationMemory } from "./configuration-memory.ts";
 import type { ConfigurationStore } from "./store-ports.ts";
 
@@ -73,9 +74,10 @@ export function updateSettings(
 function applyToAll(
   { store, memory }: SettingsOptions,
   before: Settings,
-  { parity, answers, correctClockSkew, retryProfile }: Settings,
+  updated: Settings,
   isSwitched: boolean,
 ): void {
+  const { parity, answers, correctClockSkew } = updated;
   const isForced = isSwitched && parity === "hosted";
   const follows = <Value>(value: Value, was: Value, now: Value): Value =>
     isForced || (was !== now && (!isSwitched || value === was)) ? now : value;
@@ -88,7 +90,11 @@ function applyToAll(
     memory.note("sources", sourceIds.format(source.id));
   }
   for (const destination of memory.destinations) {
-    const profile = follows(destination.retryProfile, before.retryProfile, retryProfile);
+    const profile = follows(
+      destination.retryProfile,
+      defaultProfile(destination, before),
+      defaultProfile(destination, updated),
+    );
     if (profile === destination.retryProfile) continue;
     store.updateDestination({ ...destination, retryProfile: profile });
     memory.note("destinations", destinationIds.format(destination.id));

@@ -67,6 +67,23 @@ test("a funnel counts each message of the destination's sources once, with its r
   });
 });
 
+test("what a mapping cannot send has failed, and what its trigger does not match was filtered", async () => {
+  const { call, send, source } = await startIngestApp();
+  const data = { "@path": "$.properties.cart" };
+  const { id } = await call("destinations.create", {
+    kind: "webhooks-actions",
+    name: "Mapped",
+    sourceIds: [source.id],
+    mappings: [{ name: "Carts", url: "http://127.0.0.1:1/", trigger: 'type = "track"', data }],
+  });
+  await send("/v1/batch", { batch: [{ ...order, properties: { cart: 5 } }] });
+  await send("/v1/batch", { batch: [{ type: "identify", userId: "ada" }] });
+  expect(await call("destinations.funnel", { id })).toMatchObject({
+    failed: { count: 1, reasons: [{ reason: "payload_error" }] },
+    filteredAtDestination: { count: 1, reasons: [{ reason: "trigger_not_met" }] },
+  });
+});
+
 test("samples are the newest three, of what the source's plan blocks too, in the period alone", async () => {
   const app = await startIngestApp({
     source: { plan: { schemas: { "Cart Viewed": {} }, unplannedEvents: "block" } },

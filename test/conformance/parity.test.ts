@@ -102,6 +102,35 @@ test("every piece can be changed by itself, which the switch says, and it goes b
   });
 });
 
+test("Webhooks (Actions) has its own retry profile there, and another User-Agent", async () => {
+  const app = await startIngestApp();
+  const mapped = { kind: "webhooks-actions" as const, sourceIds: [app.source.id] };
+  const { url, id } = await app.call("endpoints.create", { name: "R", steps: [{ do: "answer" }] });
+  const mappings = [{ name: "All", url }];
+  const before = await app.call("destinations.create", { ...mapped, name: "Before", mappings });
+  const profileOf = async () =>
+    (await app.call("destinations.get", { id: before.id })).retryProfile;
+  await app.call("settings.update", { parity: "hosted" });
+  expect(await profileOf()).toBe("actions");
+  await app.call("destinations.create", { ...mapped, name: "Later", mappings });
+  expect(await parityOf(app)).toMatchObject({ isChanged: false });
+
+  await app.send("/v1/track", track);
+  await app.call("pipeline.settle", {});
+  const { items } = await app.call("endpoints.requests", { id });
+  expect(items.map(({ headers }) => headers[1])).toEqual([
+    ["user-agent", "Segment (Actions)"],
+    ["user-agent", "Segment (Actions)"],
+  ]);
+
+  await app.call("destinations.update", { id: before.id, retryProfile: "hosted" });
+  const { pieces } = await parityOf(app);
+  expect(pieces.filter(({ isHosted }) => !isHosted)).toMatchObject([{ others: ["Before"] }]);
+  await app.call("destinations.update", { id: before.id, retryProfile: "actions" });
+  await app.call("settings.update", { parity: "own" });
+  expect(await profileOf()).toBe("actions");
+});
+
 test("an IP address of browsers and phones needs no request for it", async () => {
   const app = await startIngestApp({ source: { kind: "web" } });
   await app.call("settings.update", { parity: "hosted" });

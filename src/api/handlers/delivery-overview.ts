@@ -102,11 +102,9 @@ function placeOf(
   const decision = queries.decisionAt(id, destination);
   if (decision === null)
     return replayOf === null ? { stage: "filteredAtDestination", reason: "not_connected" } : null;
-  const isPlan = decision.reason.startsWith("plan_");
-  return {
-    stage: isPlan ? "filteredAtSource" : "filteredAtDestination",
-    reason: decision.reason,
-  };
+  const { reason: why } = decision;
+  if (why.startsWith("plan_")) return { stage: "filteredAtSource", reason: why };
+  return { stage: why === "payload_error" ? "failed" : "filteredAtDestination", reason: why };
 }
 
 function note(

@@ -21,6 +21,7 @@ import {
   type MessageRowId,
   type WebhookId,
 } from "../../domain/ids.ts";
+import { actionsVendor } from "../../domain/parity.ts";
 import { isRetryable, nextRoundAt, retryAfter } from "../../domain/retry.ts";
 import type { DeliveryState } from "../../domain/states.ts";
 import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
@@ -428,7 +429,7 @@ export function mappedHeaders(
   vendor: string,
   hasBody: boolean,
 ): [string, string][] {
-  const merged = new Map([["user-agent", `${vendor} (Actions)`]]);
+  const merged = new Map([["user-agent", `${actionsVendor(vendor)} (Actions)`]]);
   if (sharedSecret !== null && signed !== null)
     merged.set("x-signature", createHmac("sha1", sharedSecret).update(signed).digest("hex"));
   for (const [name, value] of headers) {

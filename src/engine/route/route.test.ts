@@ -290,9 +290,10 @@ test("a message is routed in a step for each destination and each mapping, which
         destinationOf(4, { sourceIds: [] }),
       ],
       seed: 1,
+      span: { body: new Uint8Array(2000), offset: 0, size: 2000 },
     }),
   ];
-  expect(steps).toEqual([1, 1, 22, 1, 1005.44, 5.08]);
+  expect(steps).toEqual([1, 1, 22 + 320, 1, 1005.44, 5.08]);
 });
 
 test("mappings make at most 8 MB of one message, and those after that say so", () => {

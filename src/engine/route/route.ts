@@ -82,7 +82,10 @@ export function* routing({
   const answers: Partial<Record<DestinationKind, RoutingAnswer>> = {};
   const answerFor = (kind: DestinationKind): RoutingAnswer =>
     (answers[kind] ??= answerForWebhooks(message.integrations, kind));
-  const shared: Shared = { message, receivedAt, seed, unfiltered: null, made: { bytes: 0 } };
+  const shared: Shared = {
+    ...{ message, receivedAt, seed, size: span.size },
+    ...{ unfiltered: null, made: { bytes: 0 } },
+  };
   const decisions: Decision[] = [];
   for (const destination of connected)
     decisions.push(yield* decisionOf(destination, answerFor(destination.kind), shared));
@@ -102,6 +105,8 @@ export function* routing({
 
 /** What the decisions of one message have in common. */
 type Shared = Pick<RouteOptions, "message" | "receivedAt" | "seed"> & {
+  /** Of the message as it came, in bytes. */
+  size: number;
   /** For mappings of destinations whose filters change nothing. */
   unfiltered: ReturnType<typeof routingEvent> | null;
   /** By mappings of all destinations. */
@@ -126,7 +131,10 @@ function* decisionOf(
   if (!routed) return decision;
   const applied =
     filters.length === 0 ? null : filteredFor({ destination, message, receivedAt, seed });
-  if (applied !== null) yield weightOfFilters(destination);
+  if (applied !== null) {
+    const [weight, perByte] = weightOfFilters(destination);
+    yield weight + perByte * shared.size;
+  }
   const after = { ...decision, ...applied?.changes };
   if (kind === "webhooks" || !after.routed) return after;
   const toMappings =
@@ -138,12 +146,13 @@ function* decisionOf(
 
 /** A step at a filter with this many properties takes as long as one at a destination. */
 const pathsPerStep = 16;
+/** A property may be looked for in each element of an array. */
+const searchedBytesPerStep = 2000;
 
-function weightOfFilters({ filters }: Destination): number {
-  return filters.reduce(
-    (sum, { properties }) => sum + 1 + (properties?.length ?? 0) / pathsPerStep,
-    0,
-  );
+/** The second is for each byte of the message. */
+function weightOfFilters({ filters }: Destination): [number, number] {
+  const paths = filters.reduce((sum, { properties }) => sum + (properties?.length ?? 0), 0);
+  return [filters.length + paths / pathsPerStep, paths / searchedBytesPerStep];
 }
 
 /**
@@ -155,14 +164,20 @@ export function createWeigher(
   destinations: readonly Destination[],
 ): (size: number) => number {
   let fixed = 1;
+  let filtered = 0;
   let mapped = 0;
   for (const destination of destinations) {
     if (!destination.sourceIds.includes(id)) continue;
-    fixed += 1 + weightOfFilters(destination) + destination.mappings.length * stepsPerMapping;
+    const [weight, perByte] = weightOfFilters(destination);
+    fixed += 1 + weight + destination.mappings.length * stepsPerMapping;
+    filtered += perByte;
     for (const mapping of destination.mappings) mapped += textOfMapping(mapping).length;
   }
   return (size) =>
-    fixed + (mapped / 100) * (1 + size / 200) + (plan === null ? 0 : weightOfPlan(plan, size));
+    fixed +
+    filtered * size +
+    (mapped / 100) * (1 + size / 200) +
+    (plan === null ? 0 : weightOfPlan(plan, size));
 }
 
 type FilterOptions = Pick<RouteOptions, "message" | "receivedAt" | "seed"> & {

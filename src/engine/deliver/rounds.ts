@@ -417,7 +417,7 @@ function webhooksOf({ mapped }: ClaimedDelivery, { webhooks }: Destination): Web
   return webhooks.some(({ id }) => id === webhookId) ? [{ id: webhookId, url, headers: {} }] : [];
 }
 
-function messagesOf({ mapped, messageRow }: ClaimedDelivery): readonly MessageRowId[] {
+export function messagesOf({ mapped, messageRow }: ClaimedDelivery): readonly MessageRowId[] {
   return mapped === undefined || mapped.messages.length === 0 ? [messageRow] : mapped.messages;
 }
 

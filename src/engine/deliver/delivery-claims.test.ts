@@ -91,7 +91,7 @@ test("a turn claims 1,000 messages or 8 MB of all destinations, and the next goe
     scheduler.kick();
     for (turn = 1; turn <= turns; turn += 1) await nextTurn();
   };
-  const [a, b, c, d] = ids as [number, number, number, number];
+  const [a, b, c, d] = ids.map(Number) as [number, number, number, number];
   const batches = (to: number[], count: number): unknown =>
     store.commit([
       request(

@@ -214,7 +214,6 @@ export class PipelineClock implements Clock {
     this.#wallBase = wallClockNow();
     this.#wallSeen = this.#wallBase;
     this.#base = this.#wallBase;
-    this.#savedUpTo = Infinity;
     this.#saveOrReport();
     this.#arm();
     this.#saveOften();

@@ -58,6 +58,8 @@ test("equal mappings send the same from each destination, and another where a fi
     [14, "PUT", '{"event":"e","n":7}'],
   ]);
   expect(decisions.map(({ routed }) => routed)).toEqual([true, true, true, true, true]);
+  const bodies = decisions.map(({ requests }) => requests?.[0]?.body);
+  expect(bodies[1]).toBe(bodies[0]);
   // Mappings have their bodies, and so has what a filter changed.
   expect(payloads).toEqual({});
 });
@@ -255,6 +257,39 @@ test("filters say what they did: nothing, what they removed, or why nothing is s
       },
     });
   }
+});
+
+test("what integrations leave out goes through no filter and no mapping, and they are read once", () => {
+  const filters = [filter("Stop", { action: "drop" })];
+  let reads = 0;
+  const integrations = Object.defineProperty({ All: false }, "Webhooks", {
+    enumerable: true,
+    get() {
+      reads += 1;
+      return false;
+    },
+  });
+  const decide = (count: number) => {
+    reads = 0;
+    return route(
+      optionsFor(
+        Array.from({ length: count }, (_, nth) =>
+          destinationOf(nth, {
+            ...{ filters, mappings: [mappingOf(1)] },
+            kind: nth === 0 ? "webhooks-actions" : "webhooks",
+          }),
+        ),
+        { message: messageWith(integrations) },
+      ),
+    ).decisions.map(({ reason, requests, filtered }) => [reason, requests, filtered]);
+  };
+  expect(decide(2)).toEqual([
+    ["integrations_all_false", undefined, undefined],
+    ["integrations_false", undefined, undefined],
+  ]);
+  const ofTwo = reads;
+  decide(9);
+  expect(reads).toBe(ofTwo);
 });
 
 test("a sample by user goes by the user, or by the anonymous one where there is none", () => {

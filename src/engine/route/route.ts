@@ -69,7 +69,6 @@ export function* routing({
     reason: checked.reason?.reason ?? null,
   };
   const connected = destinations.filter((destination) => destination.sourceIds.includes(source.id));
-  if (connected.length === 0) return { decisions: [], plan, payloads: {} };
   if (checked !== null && checked.reason !== null) {
     const { reason } = checked;
     const decisions = connected.map(({ id: destinationId, payload }): Decision => {

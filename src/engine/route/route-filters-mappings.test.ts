@@ -148,7 +148,7 @@ test("a destination says what became of the message at each mapping, and goes by
   const wrong = mappingOf(3, { data: [1] });
   const unmet = mappingOf(4, { trigger: 'event = "other"' });
   const met = mappingOf(5, { trigger: 'event = "e"' });
-  const unreadable = mappingOf(6, { trigger: "event =" });
+  const unreadable = mappingOf(6, { trigger: 'event = "e' });
   const off = mappingOf(7, { enabled: false });
   const said: Record<number, [reason: string, detail: string]> = {
     1: ["routed", "Its request is sent."],
@@ -156,7 +156,7 @@ test("a destination says what became of the message at each mapping, and goes by
     3: ["payload_error", "The data must be an object."],
     4: ["trigger_not_met", 'The message does not match its trigger `event = "other"`.'],
     5: ["routed", "Its request is sent."],
-    6: ["trigger_not_met", "The message does not match its trigger `event =`."],
+    6: ["trigger_not_met", 'The message does not match its trigger `event = "e`.'],
     7: ["mapping_disabled", "It is disabled."],
   };
   for (const [mappings, reason] of [

@@ -4,7 +4,7 @@ import type { Destination } from "../../domain/configuration.ts";
 import type { SourceId } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { destinationOf, messageWith, receivedAt, source } from "./route.fixture.ts";
-import { route, answerForWebhooks } from "./route.ts";
+import { answerForWebhooks, integrationsFor, route } from "./route.ts";
 
 function routeTo(destinations: Destination[], integrations: JsonObject = {}) {
   return route({
@@ -143,6 +143,32 @@ describe("the integrations object", () => {
       expect.stringContaining("`webhooks`"),
       expect.stringContaining("`All: "),
     ]);
+  });
+
+  test.each<[name: string, why: string | null]>([
+    ["Actions Webhook", null],
+    ["actions webhook", "names are case-sensitive"],
+    ["Webhook (Actions)", "that is not the destination's name"],
+    ["webhooks (actions)", "that is not the destination's name"],
+    ["actions-webhook", "that is not the destination's name"],
+    ["Webhooks", null],
+    ["webhooks", null],
+    ["constructor", null],
+    ["Mixpanel", null],
+  ])("of %s, for a destination with mappings, is said: %s", (name, why) => {
+    const { routed, warnings } = answerForWebhooks({ [name]: false }, "webhooks-actions");
+    expect(routed).toBe(name !== "Actions Webhook");
+    const said = `\`${name}\` in the integrations changes nothing, because ${why}: \`Actions Webhook: false\` was probably meant.`;
+    expect(warnings).toEqual(why === null ? [] : [said]);
+  });
+
+  test("is that of some destinations and of no others", () => {
+    const actions = destinationOf(2, { kind: "webhooks-actions" });
+    expect(integrationsFor([])).toEqual({ All: false });
+    expect(integrationsFor([destinationOf(1), actions, destinationOf(3)])).toEqual({
+      ...{ All: false, Webhooks: true },
+      "Actions Webhook": true,
+    });
   });
 
   test.each<[JsonObject, string, string]>([

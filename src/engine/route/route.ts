@@ -376,9 +376,7 @@ export function answerForWebhooks(
 function meantBy(name: string, kind: DestinationKind): string | null {
   const lower = name.toLowerCase();
   if (lower === "all") return "All";
-  return Object.hasOwn(otherNames, lower) && otherNames[lower] === kind
-    ? integrationNames[kind]
-    : null;
+  return otherNames[lower] === kind ? integrationNames[kind] : null;
 }
 
 function wrongName(name: string, meant: string, value: Json): string {

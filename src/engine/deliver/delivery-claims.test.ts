@@ -319,6 +319,26 @@ test("own work waits for a place while there is room or a connection will be fre
   expect(waits()).toBe(true);
 });
 
+test("room for one delivery more is enough to wait for, and in its lane it waits for what moves", async () => {
+  const one = await startScheduler(() => {}, { laneConnections: 1 });
+  let hold = (_isHeld: boolean): void => {};
+  one.holds.register = (_address, _port, exchange) => {
+    hold = (isHeld) => (isHeld ? exchange.hold(startOfTime) : exchange.release(startOfTime));
+    return () => {};
+  };
+  one.activity.beginAdvance();
+  one.commit(2, "{}", "arrival");
+  await until(() => one.receiver.requests.length === 1);
+  expect([one.scheduler.hasOwnWork(), one.scheduler.hasOwnWaiting()]).toEqual([false, false]);
+  hold(true);
+  one.commit(1);
+  expect([one.scheduler.hasOwnWork(), one.scheduler.hasOwnWaiting()]).toEqual([true, true]);
+  await nextTurn();
+  expect([one.count().queued, one.scheduler.hasOwnWaiting()]).toEqual([0, false]);
+  hold(false);
+  expect([one.scheduler.hasOwnWork(), one.scheduler.hasOwnWaiting()]).toEqual([true, true]);
+});
+
 test("only what waits for a connection or could be claimed is queued: not what is sent, disabled or due later", async () => {
   const one = await startScheduler(() => {}, { laneConnections: 1 });
   const isQueued = (): boolean => one.scheduler.hasQueued();

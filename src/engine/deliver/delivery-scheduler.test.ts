@@ -128,6 +128,14 @@ test("kicks of one turn look once, and are work until then; an arrival's adds no
   await nextTurn();
   await nextTurn();
   expect([looks, one.activity.isQuiet(true), isOver]).toEqual([1, true, true]);
+  const begin = vi.spyOn(one.activity, "begin");
+  for (const origin of ["arrival", "own", "arrival", "own"] as const) one.scheduler.kick(origin);
+  expect(begin).toHaveBeenCalledTimes(2);
+  await nextTurn();
+  one.activity.endAdvance();
+  begin.mockClear();
+  for (let nth = 0; nth < 3; nth += 1) one.scheduler.kick("arrival");
+  expect(begin).toHaveBeenCalledTimes(1);
 });
 
 test("overdue deliveries are spread in slices of a thousand, and none is claimed before all are", async () => {

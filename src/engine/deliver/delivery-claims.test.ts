@@ -339,6 +339,30 @@ test("room for one delivery more is enough to wait for, and in its lane it waits
   expect([one.scheduler.hasOwnWork(), one.scheduler.hasOwnWaiting()]).toEqual([true, true]);
 });
 
+test("it looks again at once only while there is room for what could be claimed", async () => {
+  const one = await startScheduler(() => {}, { laneConnections: 1 });
+  let looks = 0;
+  const { nextDueAt } = one.store;
+  one.store.nextDueAt = (...args) => {
+    looks += 1;
+    return nextDueAt(...args);
+  };
+  const looksAfter = async (act: () => void): Promise<number> => {
+    looks = 0;
+    act();
+    for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+    return looks;
+  };
+  expect(await looksAfter(() => one.commit(3))).toBe(1);
+  await until(() => one.receiver.requests.length === 1);
+  expect(await looksAfter(() => one.commit(1))).toBe(1);
+  const { claim } = one.store;
+  one.store.claim = (id, now, _limit, room) => claim(id, now, 1, room);
+  one.configuration.updateSettings({ laneConnections: 2 });
+  expect(await looksAfter(() => one.commit(2))).toBe(3);
+  expect(one.count()).toMatchObject({ sending: 6, queued: 0 });
+});
+
 test("only what waits for a connection or could be claimed is queued: not what is sent, disabled or due later", async () => {
   const one = await startScheduler(() => {}, { laneConnections: 1 });
   const isQueued = (): boolean => one.scheduler.hasQueued();

@@ -348,6 +348,20 @@ test("while results cannot be recorded, nothing of a deleted destination is canc
   expect(one.count()).toMatchObject({ delivered: 1, queued: 0 });
 });
 
+test("a turn cancels one slice of what deleted destinations have", async () => {
+  const one = await startScheduler(200);
+  const ids = [one.destination.id, one.addDestination().id];
+  one.store.commit([request(Array.from({ length: 201 }, () => ({ to: ids })))]);
+  for (const id of ids) one.configuration.deleteDestination(id);
+  one.scheduler.kick();
+  const cancelled: number[] = [];
+  for (let turn = 0; turn < 5; turn += 1) {
+    await nextTurn();
+    cancelled.push(one.count().cancelled);
+  }
+  expect(cancelled).toEqual([200, 201, 401, 402, 402]);
+});
+
 test("the connections of a webhook that is not configured any more are closed, once its attempts have ended", async () => {
   const one = await startScheduler(200);
   const [idle, busy] = [await answering(ok), await answering("HTTP/1.1 200 OK\r\n")];

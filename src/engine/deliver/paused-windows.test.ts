@@ -120,6 +120,14 @@ test("the earliest of what is due and of what ends is waited for, whichever it i
     expect(clock.scheduled()).toEqual([startOfTime + first]);
   }
   expect(store.countByState()).toMatchObject({ waiting: 2 });
+  const looked: number[] = [];
+  store.pausedPastWindow = (id) => {
+    looked.push(id);
+    return [];
+  };
+  scheduler.kick();
+  await nextTurn();
+  expect(looked).toEqual([1]);
 });
 
 test("what expires in one turn has 2,000 messages at most, of all destinations together", async () => {

@@ -441,3 +441,18 @@ test("a reset counts what has ended before it, and forgets its records", async (
   await nextTurn();
   expect([one.activity.isQuiet(true), one.reported]).toEqual([true, []]);
 });
+
+test("after a reset while results could not be recorded, what comes next is sent", async () => {
+  const one = await startScheduler(200);
+  const { record } = one.store;
+  one.store.record = () => {
+    throw full();
+  };
+  one.commit(1);
+  await until(() => one.reported.length === 1);
+  await one.scheduler.clear(() => one.store.clearMessages());
+  one.store.record = record;
+  one.commit(1);
+  await until(() => one.count().delivered === 1);
+  expect([one.attempts(), one.receiver.requests.length]).toEqual([1, 2]);
+});

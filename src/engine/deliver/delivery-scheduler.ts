@@ -411,7 +411,7 @@ export class DeliveryScheduler {
    */
   #expirePaused(destination: Destination, room: { messages: number }): number | null {
     // What has expired here is still paused in the store, and would be found again.
-    if (this.#recorder.failure !== null || this.#recorder.hasWaiting) return null;
+    if (this.#recorder.hasWaiting) return null;
     const { store, configuration, clock } = this.#options;
     const { windowMs } = configuration.retryProfileOf(destination);
     const now = clock.now();

@@ -252,3 +252,46 @@ test.each([
   await post(from, url).done;
   expect(there.sockets).toHaveLength(code === "closed_without_answer" ? 2 : 3);
 });
+
+test("the answer to a HEAD has no body, on a new connection, a kept one, and one that takes the place of a kept one", async () => {
+  const there = await receiver({
+    onRequest: (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"),
+  });
+  const from = sender();
+  const url = `http://127.0.0.1:${there.port}/`;
+  for (const [ms, connections] of [
+    [0, 1],
+    [20, 1],
+    [21, 2],
+  ] as const) {
+    await pass(ms);
+    const { outcome, response } = await post(from, url, { method: "HEAD" }).done;
+    expect([outcome, response?.bodyLength, there.sockets.length]).toEqual([
+      "answered",
+      0,
+      connections,
+    ]);
+  }
+});
+
+test("a request that got a new connection instead of a kept one can be stopped there", async () => {
+  const answers = [promising];
+  const there = await receiver({ onRequest: (socket) => void socket.write(answers.pop() ?? "") });
+  const from = sender();
+  const url = `http://127.0.0.1:${there.port}/`;
+  await post(from, url).done;
+  await endOf({ there } as One, 0);
+  answers.push(saying());
+  await post(from, url).done;
+  // Kept for nothing after the end of the first.
+  await pass(60_001);
+  answers.push(saying());
+  await post(from, url).done;
+  await pass(21);
+  const last = post(from, url);
+  await until(() => there.received[3]?.endsWith("}"));
+  const end = closed(there.sockets[3]);
+  last.abort("stopped");
+  expect(await last.done).toMatchObject({ error: { code: "stopped" } });
+  await end;
+});

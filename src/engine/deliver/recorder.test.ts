@@ -157,6 +157,21 @@ test("what belongs to deleted deliveries is forgotten: written by nobody, told t
   expect(noted()).toEqual([["deliveries", ["dlv_000000001"]]]);
 });
 
+test("what was refused and is then forgotten is no failure any more, and what comes next is written", () => {
+  const { recorder, seen, attempts, refuse, allow } = startRecorder();
+  refuse();
+  recorder.attempt(ended(id), [row]);
+  recorder.flush();
+  recorder.forget();
+  expect([recorder.failure, recorder.hasWaiting, vi.getTimerCount()]).toEqual([null, false, 0]);
+  allow();
+  recorder.attempt(ended(id), [row]);
+  vi.advanceTimersByTime(3);
+  expect(seen.ready).toBe(1);
+  recorder.flush();
+  expect([attempts(), recorder.attempts]).toEqual([1, 1]);
+});
+
 const rows = (count: number) => Array.from({ length: count }, (_, nth) => nth as MessageRowId);
 
 test("a flush writes 2,000 messages at most, or one larger batch, and asks for the next", () => {

@@ -6,7 +6,7 @@ import { until } from "../../../test/support/running-app.ts";
 import { answering, post, receiver, stopAll } from "../../../test/support/sending.ts";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import type { Destination, Webhook } from "../../domain/configuration.ts";
-import type { DeliveryId } from "../../domain/ids.ts";
+import type { DeliveryId, WebhookId } from "../../domain/ids.ts";
 import { isProblem } from "../../domain/problem.ts";
 import { openTestStore, request, startOfTime } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
@@ -322,6 +322,34 @@ test("who traces hears of each attempt and of the end of each round, and adds a 
   expect(busy.received[0]?.match(/traceparent: .*/gi)).toEqual(["TraceParent: own"]);
   one.rounds.forget();
   expect(told.at(-1)).toBe("forget");
+});
+
+test("a mapping's request goes through the lane of its webhook to its own address, with a type if it has a body", async () => {
+  const there = await answering(saying("200 OK"));
+  const one = startRounds({ urls: ["http://127.0.0.1:1/", "http://127.0.0.1:2/"] });
+  const [, second] = one.destination.webhooks as [Webhook, Webhook];
+  const begin = async (webhookId: WebhookId, payload: string): Promise<void> => {
+    one.store.commit([request([{ to: [one.destination.id] }])]);
+    const [delivery] = one.store.claim(one.destination.id, one.clock.now(), 1);
+    if (delivery === undefined) throw new Error("nothing was claimed");
+    const headers: [string, string][] = [["x-own", "1"]];
+    const mapped = { webhookId, url: `${urlOf(there)}mapped`, method: "PUT", headers };
+    one.rounds.begin(
+      [{ ...delivery, payload, mapped: { ...mapped, signed: null, messages: [] } }],
+      one.destination,
+    );
+    expect(one.lanes.load(second.id)).toBe(webhookId === second.id ? 1 : 0);
+    await one.activity.whenQuiet();
+  };
+  await begin(second.id, "{}");
+  await begin(second.id, "");
+  const [first, ...others] = there.received.join("").split(/(?=PUT)/);
+  expect(first).toMatch(/^PUT \/mapped HTTP\/1.1\r\n/);
+  const named = (text = ""): string[] | null => text.toLowerCase().match(/content-type|x-own/g);
+  expect([first, ...others].map(named)).toEqual([["x-own", "content-type"], ["x-own"]]);
+  expect(one.store.countByState().delivered).toBe(2);
+  await begin(99 as WebhookId, "{}");
+  expect(one.store.countByState()).toMatchObject({ delivered: 2, failed: 1 });
 });
 
 const secretly = (sharedSecret: string | null) => ({ sharedSecret }) as Destination;

@@ -248,7 +248,7 @@ export class Rounds {
     const now = clock.now();
     const windowEnd = (delivery.firstAttemptAt ?? round.startedAt ?? now) + profile.windowMs;
     const work = activity.begin(this.#originOf(round));
-    this.#inLane.get(webhook.id)?.delete(round);
+    this.#inLaneOf(webhook).delete(round);
     if (now > windowEnd)
       return end(() => {
         this.#endAttempt(round, webhook, null);

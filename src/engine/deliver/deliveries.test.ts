@@ -261,6 +261,18 @@ test("a slice of batches has 2,000 messages at most, or one larger batch", async
   const again = one.deliveries.retryThese(ids);
   while (again.state === "running") await nextTurn();
   expect([sizes, again.retried]).toEqual([[2, 2, 1, 1], 6]);
+  // What moves after its slice was read is left as it is.
+  record(
+    [],
+    ids.map((id) => moveTo(id, "failed")),
+  );
+  const last = one.deliveries.retryAll({ state: "failed" });
+  record([], [moveTo(1 as DeliveryId, "cancelled")]);
+  while (last.state === "running") await nextTurn();
+  expect([last.done, last.retried, one.store.delivery(1 as DeliveryId)?.state]).toEqual([
+    ...[6, 5],
+    "cancelled",
+  ]);
 });
 
 test("what is queued again or cancelled is told with its messages, those of a batch too", () => {
@@ -306,10 +318,11 @@ test("of a message, those can be retried that have not ended well, at destinatio
   expect(one.deliveries.retryableOf(message)).toEqual([1]);
   moved("cancelled", "expired");
   expect(one.deliveries.retryableOf(message).toSorted()).toEqual([1, 2]);
-  const job = one.deliveries.retryThese([1, 99, 2].map((id) => id as DeliveryId));
-  expect(job).toMatchObject({ total: 3, done: 2, retried: 2 });
+  const others = [one.add("delivered"), one.add("queued"), one.add("sending")];
+  const job = one.deliveries.retryThese([1, 99, 2, ...others].map((id) => id as DeliveryId));
+  expect(job).toMatchObject({ total: 6, done: 5, retried: 2 });
   while (job.state === "running") await nextTurn();
-  expect([job.state, countOf(one, "queued")]).toEqual(["done", 2]);
+  expect([job.state, countOf(one, "queued"), countOf(one, "delivered")]).toEqual(["done", 2, 1]);
 });
 
 test("a job of another kind is work while a slice runs, counts what its slices say, and ends with its failure", async () => {

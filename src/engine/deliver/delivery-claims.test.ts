@@ -115,10 +115,10 @@ test("a turn claims 1,000 messages or 8 MB of all destinations, and the next goe
   const text = "x".repeat(2_500_000);
   store.commit([
     request([
-      { to: [a!], text },
-      { to: [a!], text },
-      { to: [a!, b!], text },
-      { to: [a!, b!], text },
+      { to: [a], text },
+      { to: [a], text },
+      { to: [a, b], text },
+      { to: [a, b], text },
     ]),
   ]);
   await looksAt(2);

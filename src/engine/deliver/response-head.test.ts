@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { parseResponseHead, trimBlanks } from "./response-head.ts";
 
-const parse = (...lines: string[]) => parseResponseHead(`${[...lines, "", ""].join("\r\n")}`);
+const parse = (...lines: string[]) => parseResponseHead([...lines, "", ""].join("\r\n"));
 
 /** All but the status and the headers. */
 function meaning(...headers: string[]) {

@@ -42,6 +42,7 @@ function startRecorder({ underWay = 1 } = {}) {
     /** What the feed tells, gathered until now: areas with their ids. */
     noted(): [string, string[]][] {
       vi.advanceTimersByTime(60);
+      expect(changes.every(({ added }) => added === 0)).toBe(true);
       return changes.splice(0).map(({ area, ids }) => [area, ids]);
     },
     attempts: () => db.prepare("SELECT count(*) FROM attempts").pluck().get(),

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import type { Worker } from "node:worker_threads";
-import { afterEach, expect, onTestFinished, test } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { until } from "../../../test/support/running-app.ts";
 import { answering, post, receiver, stopAll } from "../../../test/support/sending.ts";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
@@ -81,6 +81,7 @@ function startRounds({
   };
   return {
     ...{ store, clock, configuration, activity, lanes, rounds, destination, reported },
+    feed: changes,
     begin(text = "{}"): void {
       store.commit([request([{ to: [destination.id], text }])]);
       beginDue();
@@ -350,6 +351,22 @@ test("a mapping's request goes through the lane of its webhook to its own addres
   expect(one.store.countByState().delivered).toBe(2);
   await begin(99 as WebhookId, "{}");
   expect(one.store.countByState()).toMatchObject({ delivered: 2, failed: 1 });
+});
+
+test("deliveries that are begun together are told together, with their messages", async () => {
+  const silent = await receiver({});
+  const one = startRounds({ urls: [urlOf(silent)] });
+  const { id } = one.destination;
+  const mappedTo = [{ to: id, key: "k", size: 2 }];
+  one.store.commit([request([{ mappedTo }, { mappedTo }, { to: [id] }])]);
+  const claimed = one.store.claim(id, one.clock.now(), 9);
+  const told = vi.spyOn(one.feed, "noteMany");
+  one.rounds.begin(claimed, one.destination);
+  expect(told.mock.calls.map(([area, ids, , added]) => [area, ids, added])).toEqual([
+    ["deliveries", claimed.map((each) => each.id), false],
+    ["messages", expect.arrayContaining([1, 2, 3]) as number[], false],
+  ]);
+  await one.rounds.abandon();
 });
 
 const secretly = (sharedSecret: string | null) => ({ sharedSecret }) as Destination;

@@ -270,6 +270,7 @@ test("rejected messages of exactly their quota stay, and with a byte more they g
   };
   const turns = async (): Promise<number> => {
     upkeep.kick();
+    upkeep.kick();
     for (let turn = 0; turn < 4; turn += 1) await nextTurn();
     return asked.length;
   };

@@ -293,7 +293,7 @@ test("what is queued again or cancelled is told with its messages, those of a ba
   ];
   const [batch, single] = [1, 2].map((id) => one.store.delivery(id as DeliveryId));
   const messages = [batch?.messages ?? [batch?.messageRow], [single?.messageRow]] as number[][];
-  expect(messages.map(({ length }) => length).toSorted()).toEqual([1, 2]);
+  expect(new Set(messages.map(({ length }) => length))).toEqual(new Set([1, 2]));
   expect(one.seen.many).toEqual([
     ...told(1, messages[0] as number[]),
     ...told(2, messages[1] as number[]),
@@ -322,7 +322,7 @@ test("of a message, those can be retried that have not ended well, at destinatio
   moved("failed", "delivered");
   expect(one.deliveries.retryableOf(message)).toEqual([1]);
   moved("cancelled", "expired");
-  expect(one.deliveries.retryableOf(message).toSorted()).toEqual([1, 2]);
+  expect(new Set(one.deliveries.retryableOf(message))).toEqual(new Set([1, 2]));
   const others = [one.add("delivered"), one.add("queued"), one.add("sending")];
   const job = one.deliveries.retryThese([1, 99, 2, ...others].map((id) => id as DeliveryId));
   expect(job).toMatchObject({ total: 6, done: 5, retried: 2 });

@@ -398,7 +398,7 @@ test.each(["5\r\n", "5\n", "5;a=1\r\n", "5 \r\n", "5\t;a\n", "5\r\r\n", "05\r\n"
 );
 
 test("the size of a chunk is in hexadecimal digits and nothing else", () => {
-  for (const [place, digit] of [..."0123456789abcdef"].entries())
+  for (const [place, digit] of "0123456789abcdef".split("").entries())
     for (const spelling of [digit, digit.toUpperCase()]) {
       const text = `${chunked}1${spelling}\r\n${"x".repeat(16 + place)}\r\n0\r\n\r\n`;
       expect(readText(text)).toMatchObject({ state: "complete", bodyLength: 16 + place });

@@ -108,6 +108,28 @@ describe("whoever waits", () => {
     expect([activity.isAwaited, ended.isAwaited]).toEqual([false, false]);
   });
 
+  test("hears in the order in which they asked, and is asked nothing more", async () => {
+    const activity = new Activity();
+    const work = activity.begin();
+    const order: string[] = [];
+    let asked = 0;
+    const { signal } = new AbortController();
+    const waits = (): boolean => {
+      asked += 1;
+      return false;
+    };
+    const all = [
+      activity.whenQuiet().then(() => order.push("first")),
+      activity.whenOwnQuiet({ waits, signal }).then(() => order.push("second")),
+      activity.whenQuiet().then(() => order.push("third")),
+    ];
+    work.end();
+    await Promise.all(all);
+    expect([order, asked]).toEqual([["first", "second", "third"], 1]);
+    await activity.whenQuiet();
+    expect(asked).toBe(1);
+  });
+
   test("hears when what it asks cannot be answered, and the others go on waiting", async () => {
     const activity = new Activity();
     const work = activity.begin();

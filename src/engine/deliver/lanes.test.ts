@@ -70,7 +70,7 @@ test("as many start as there are connections, the others in their order as those
   expect(started).toEqual(["a", "b", "x", "c"]);
   settings.connections = 1;
   await end("a");
-  expect([started.at(-1), lanes.load(one)]).toEqual(["c", 2]);
+  expect([started.at(-1), lanes.load(one), lanes.hasWaiting()]).toEqual(["c", 2, true]);
   await end("c");
   expect([started.at(-1), lanes.load(one), lanes.hasWaiting()]).toEqual(["d", 1, false]);
   await end("d");

@@ -171,6 +171,12 @@ test("what was refused and is then forgotten is no failure any more, and what co
   expect(seen.ready).toBe(1);
   recorder.flush();
   expect([attempts(), recorder.attempts]).toEqual([1, 1]);
+  recorder.attempt(ended(id, { round: 2 }), [row]);
+  recorder.forget();
+  for (let round = 3; round < 258; round += 1) recorder.attempt(ended(id, { round }), [row]);
+  expect(seen.ready).toBe(1);
+  recorder.attempt(ended(id, { round: 258 }), [row]);
+  expect(seen.ready).toBe(2);
 });
 
 const rows = (count: number) => Array.from({ length: count }, (_, nth) => nth as MessageRowId);

@@ -225,6 +225,16 @@ describe("the time is stored", () => {
     expect(saves).toHaveBeenCalledTimes(3);
   });
 
+  test("once a second after a start too, when it ran faster before", () => {
+    useFakeTimers();
+    const one = openTestStore();
+    one.store.saveClock({ now: midnight, wallAt: midnight, mode: "faster", speed: 2 });
+    startClock(one);
+    const saves = vi.spyOn(one.store, "saveClock");
+    vi.advanceTimersByTime(3000);
+    expect(saves).toHaveBeenCalledTimes(3);
+  });
+
   test("at each jump of an advance, and when it ends", async () => {
     const one = openTestStore();
     const clock = startClock(one);

@@ -376,7 +376,8 @@ test("while an advance waits, a running clock stands and nothing fires; it runs 
     const work = activity.begin();
     const advancing = clock.advance({ byMs: 1000 });
     await vi.advanceTimersByTimeAsync(6000);
-    expect([fired, clock.now()]).toEqual([[], midnight]);
+    // The one that tells the progress.
+    expect([fired, clock.now(), vi.getTimerCount()]).toEqual([[], midnight, 1]);
     if (end === "cancelled") expect(clock.cancelAdvance().advance).toBeNull();
     else clock.set("real");
     expect(await advancing).toMatchObject({ endedEarly: { code: end }, state: { now: midnight } });
@@ -385,6 +386,9 @@ test("while an advance waits, a running clock stands and nothing fires; it runs 
     await vi.advanceTimersByTimeAsync(1);
     expect(fired).toEqual([midnight + 5000]);
     work.end();
+    clock.schedule(midnight + hour, () => {});
+    clock.set("paused");
+    expect(vi.getTimerCount()).toBe(0);
     vi.useRealTimers();
   }
 });

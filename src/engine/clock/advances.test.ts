@@ -93,9 +93,15 @@ describe("an advance", () => {
     await clock.advance({ to: "idle" });
     expect(fired).toEqual([500, 1000, 2000, 3000]);
     clock.schedule(start + 9000, note, { background: true });
+    const cancelled = clock.schedule(start + 9500, note);
+    cancelled.cancel();
+    cancelled.cancel();
     expect(await clock.advance({ to: "idle" })).toMatchObject({ state: { now: start + 3000 } });
     expect(await clock.advance({ to: "next-due" })).toMatchObject({ state: { now: start + 9000 } });
     expect(await clock.advance({ to: "next-due" })).toMatchObject({ state: { now: start + 9000 } });
+    clock.schedule(start + 9100, note, { background: true }).cancel();
+    clock.schedule(start + 9200, note);
+    expect(await clock.advance({ to: "idle" })).toMatchObject({ state: { now: start + 9200 } });
   });
 
   test("to what is due next jumps once, and to nothing when nothing is", async () => {

@@ -23,7 +23,7 @@ test("a mapping has what was given, and the defaults of what was left out", () =
     batch: { enabled: false, size: 1000, keys: ["url", "method", "headers"], waitMs: 1000 },
   };
   expect(mappingOf(left)).toEqual(defaults);
-  expect(mappingOf({ ...left, batch: {} })).toEqual(defaults);
+  expect(mappingOf({ ...left, batch: { enabled: false } })).toEqual(defaults);
   const given: MappingDraft = {
     ...{ name: "N", url: { "@path": "$.url" }, enabled: false, trigger: 'event = "e"' },
     ...{ method: "PUT", headers: { a: "1" }, data: null },

@@ -34,6 +34,11 @@ test("pieces of work share the turns of the event loop, in order", async () => {
   expect(await turnsOf([5, 5, 5, 5, 1], 10)).toEqual([0, 0, 1, 1, 2]);
 });
 
+test("a piece waits behind those that came before it, and the last one that waits has its turn", async () => {
+  expect(await turnsOf([8, 5, 1], 10)).toEqual([0, 1, 1]);
+  expect(await turnsOf([1, 1, 1], 1)).toEqual([0, 1, 2]);
+});
+
 test("a piece that is larger than a turn has one of its own", async () => {
   expect(await turnsOf([30, 1, 1, 30, 30, 1], 10)).toEqual([0, 1, 1, 2, 3, 4]);
 });

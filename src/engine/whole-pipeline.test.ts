@@ -96,7 +96,10 @@ test.each([
       flow: reloading("flow"),
       endpoints: {
         list: () => [{ id: 1 }, { id: 2 }] as never,
-        clearReceived: (id) => void calls.push(`received ${id}`),
+        clearReceived(id) {
+          calls.push(`received ${id}`);
+          return null;
+        },
         ...reloading("endpoints"),
       },
       profiles: { kick: say("profiles") },

@@ -99,7 +99,7 @@ function urlOf(value: unknown): string {
 }
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? "It";
+  const text = JSON.stringify(value);
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 

@@ -46,7 +46,7 @@ function start() {
     preview: (mapping: object, more: Partial<Parameters<typeof preview>[0]> = {}) =>
       preview({
         mapping: { name: "Draft", url, data: { n: { "@path": "$.properties.n" } }, ...mapping },
-        ...{ sourceIds: [source.id], secret: "s", id: null },
+        ...{ sourceIds: [source.id], secret: "s" },
         ...more,
       }),
   };
@@ -58,7 +58,17 @@ const from = (first: number, last: number): number[] =>
 test("the newest hundred are looked at, of the sources that are named and there", async () => {
   const one = start();
   one.commit(from(1, 101));
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
   const { looked, matching, shown, failing } = await one.preview({});
+  isOver = true;
+  // Others have a turn after each ten.
+  expect([turns >= 10, turns < 20]).toEqual([true, true]);
   expect([looked, matching.length, failing]).toEqual([100, 100, 0]);
   expect([matching[0]?.id, matching.at(-1)?.id, shown?.id]).toEqual([101, 2, 101]);
   expect((await one.preview({}, { sourceIds: [] })).looked).toBe(0);
@@ -124,6 +134,16 @@ test("a batch has three elements of one key at most, the oldest first, and the o
   });
 });
 
+test("one that cannot be sent is in no batch", async () => {
+  const one = start();
+  one.commit([1, 99_999, 2]);
+  const { failing, shown } = await one.preview({
+    url: { "@template": "http://a.test:{{properties.n}}/" },
+    batch: { enabled: true, keys: ["method"] },
+  });
+  expect([failing, shown?.batch?.messages]).toEqual([1, [1, 3]]);
+});
+
 test("what cannot be sent is counted, and says why", async () => {
   const one = start();
   one.commit([1, 2]);
@@ -148,7 +168,8 @@ test.each<[place: string, draft: object, mistake: RegExp, url: string | null | u
 ])("a mistake in the %s is said there, and the rest is shown", async (place, draft, said, at) => {
   const one = start();
   one.commit([1]);
-  const { mistakes, shown, matching } = await one.preview(draft);
+  const { mistakes, shown, matching, failing } = await one.preview(draft);
+  expect(failing).toBe(0);
   const { [place as "url"]: mistake, ...others } = mistakes;
   expect(mistake).toMatch(said);
   expect(new Set(Object.values(others))).toEqual(new Set([null]));

@@ -188,12 +188,15 @@ test("one that is held for too long is ended by the clock, at the millisecond", 
   expect(one.calls()).toEqual([]);
   one.pass(5, 7);
   expect(one.calls()).toEqual([["abort", { timeoutMs: 1000 }]]);
+  found.release(start + 2000);
   one.request.onEnd({ ...answered(), outcome: "timeout", response: null });
   expect(await one.attempt.done).toMatchObject({ outcome: "timeout", durationMs: 1000.5 });
 });
 
 test("one that is released at the end of its time or later is ended then, and one before goes on", () => {
   for (const [at, calls] of [
+    [-5, [["limit", 1000]]],
+    [0, [["limit", 1000]]],
     [999, [["limit", 1]]],
     [1000, [["abort", { timeoutMs: 1000 }]]],
     [1001, [["abort", { timeoutMs: 1000 }]]],

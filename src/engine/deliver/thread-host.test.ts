@@ -7,6 +7,7 @@ import type { RawReceiver } from "../../../test/support/raw-receiver.ts";
 import { answering, closed, ok, receiver, stopAll } from "../../../test/support/sending.ts";
 import { nextTurn } from "../real-time.ts";
 import type { ExchangeResult } from "./exchange.ts";
+import { serve } from "./thread-host.ts";
 import { eachResult, type Common, type FromThread, type ToThread } from "./thread-messages.ts";
 
 let now = 0;
@@ -14,14 +15,14 @@ const idleMs = 3_600_000;
 
 class Port extends EventEmitter {
   /** What it has said since the last time. */
-  said: (FromThread | "ready")[] = [];
+  said: FromThread[] = [];
 
-  postMessage(message: FromThread | "ready"): void {
+  postMessage(message: FromThread): void {
     this.said.push(message);
   }
 
   take(): FromThread[] {
-    return this.said.splice(0) as FromThread[];
+    return this.said.splice(0);
   }
 }
 
@@ -32,18 +33,14 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  vi.doUnmock("node:worker_threads");
-  vi.resetModules();
   vi.restoreAllMocks();
   vi.useRealTimers();
   await stopAll();
 });
 
-async function startHost(waitMs?: number): Promise<Port> {
+function startHost(waitMs?: number): Port {
   const port = new Port();
-  vi.doMock("node:worker_threads", () => ({ parentPort: port, workerData: { idleMs, waitMs } }));
-  await import("./thread-host.ts");
-  expect(port.take()).toEqual(["ready"]);
+  serve(port, { idleMs, waitMs });
   return port;
 }
 
@@ -89,7 +86,7 @@ function unsentAfter(port: Port, ms: number): number[][] {
 }
 
 test("requests are carried with their bodies, and each answer says how long it took", async () => {
-  const port = await startHost();
+  const port = startHost();
   const there = await receiver({});
   const bodies = [{ body: "first" }, { body: "" }, { body: "last" }];
   tell(
@@ -120,7 +117,7 @@ test("requests are carried with their bodies, and each answer says how long it t
 });
 
 test("so many are carried at once as the last request of the lane says, and the others when those have ended", async () => {
-  const port = await startHost();
+  const port = startHost();
   const there = await receiver({});
   const carried = (): number => there.received.join("").split("POST").length - 1;
   tell(port, [{ id: 1, common: commonFor(there) }, { id: 2 }, { id: 3 }]);
@@ -134,7 +131,7 @@ test("so many are carried at once as the last request of the lane says, and the 
 });
 
 test("those that wait for fifty milliseconds come back, the newest first, and the others stay", async () => {
-  const port = await startHost();
+  const port = startHost();
   const there = await receiver({});
   tell(port, [{ id: 1, common: commonFor(there) }, { id: 2 }, { id: 3 }]);
   expect(unsentAfter(port, 20)).toEqual([]);
@@ -149,7 +146,7 @@ test("those that wait for fifty milliseconds come back, the newest first, and th
 });
 
 test("the time that a request may wait is given, and one that was carried meanwhile does not come back", async () => {
-  const port = await startHost(7);
+  const port = startHost(7);
   const there = await receiver({});
   tell(port, [{ id: 1, common: commonFor(there) }, { id: 2 }]);
   await until(() => there.received.join("").includes("POST"));
@@ -163,7 +160,7 @@ test("the time that a request may wait is given, and one that was carried meanwh
 });
 
 test("what is stopped ends if it is carried, and neither comes back nor is sent if it waits", async () => {
-  const port = await startHost();
+  const port = startHost();
   const there = await receiver({});
   tell(port, [{ id: 1, common: commonFor(there) }, { id: 2 }, { id: 3 }]);
   tell(port, [], { aborts: [2, 99] });
@@ -178,7 +175,7 @@ test("what is stopped ends if it is carried, and neither comes back nor is sent 
 });
 
 test("each carrier has its own connections, which are closed with it, and what they have in common is forgotten", async () => {
-  const port = await startHost();
+  const port = startHost();
   const there = await answering(ok);
   const common = commonFor(there);
   // Nothing is known of what it has in common with others.

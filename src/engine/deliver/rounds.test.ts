@@ -275,6 +275,50 @@ test.each([
   expect(one.changes()).toEqual([["waiting", "retry", next]]);
 });
 
+test("a profile that does not honour it passes over what a receiver asks for, and a failed connection asks for nothing", async () => {
+  const there = await answering(saying("503 No", "Retry-After: 100\r\n"));
+  const gone = await receiver({});
+  await gone.stop();
+  for (const [url, retryProfile, next] of [
+    [urlOf(there), "documented", 10_000],
+    [urlOf(gone), "standard-webhooks", 5_000],
+  ] as const) {
+    const one = startRounds({ urls: [url], retryProfile });
+    one.begin();
+    await one.activity.whenQuiet();
+    expect(one.changes()).toEqual([["waiting", "retry", next]]);
+  }
+});
+
+test("an attempt at the very end of its window is made, and its delivery expires after it", async () => {
+  const there = await answering(saying("503 No"));
+  const one = startRounds({ urls: [urlOf(there)] });
+  one.begin();
+  await one.activity.whenQuiet();
+  one.clock.advanceBy(4 * 3_600_000);
+  one.beginDue();
+  await one.activity.whenQuiet();
+  expect(one.changes()).toEqual([
+    ["waiting", "retry", 10_000],
+    ["expired", "window_closed", null],
+  ]);
+  expect(there.received.join("").split("POST")).toHaveLength(3);
+});
+
+test("a delivery that succeeds at two webhooks is delivered once", async () => {
+  const there = await answering(saying("200 OK"));
+  const one = startRounds({ urls: [urlOf(there), urlOf(there)] });
+  const { record } = one.store;
+  const states: string[] = [];
+  one.store.record = (attempts, transitions) => {
+    states.push(...transitions.map(({ state }) => state));
+    record(attempts, transitions);
+  };
+  one.begin();
+  await one.activity.whenQuiet();
+  expect([states, there.received.join("").split("POST").length]).toEqual([["delivered"], 3]);
+});
+
 test("a delivery whose attempt the thread lost is queued again, unless it succeeded elsewhere", async () => {
   for (const succeeds of [false, true]) {
     const there = await answering(saying("200 OK"));
@@ -342,7 +386,12 @@ test("a mapping's request goes through the lane of its webhook to its own addres
     expect(one.lanes.load(second.id)).toBe(webhookId === second.id ? 1 : 0);
     await one.activity.whenQuiet();
   };
+  const told = vi.spyOn(one.feed, "noteMany");
   await begin(second.id, "{}");
+  expect(told.mock.calls.slice(0, 2).map(([area, ids]) => [area, ids])).toEqual([
+    ["deliveries", [1]],
+    ["messages", [1]],
+  ]);
   await begin(second.id, "");
   const [first, ...others] = there.received.join("").split(/(?=PUT)/);
   expect(first).toMatch(/^PUT \/mapped HTTP\/1.1\r\n/);

@@ -174,6 +174,17 @@ test("what is stopped ends if it is carried, and neither comes back nor is sent 
   expect([there.sockets.length, unsentAfter(port, 100)]).toEqual([2, []]);
 });
 
+test("what ends in one turn crosses in one message, in the order in which it ended", async () => {
+  const port = startHost();
+  const there = await receiver({});
+  tell(port, [{ id: 1, common: commonFor(there, 3) }, { id: 2 }, { id: 3 }]);
+  await until(() => there.received.join("").split("POST").length === 4);
+  tell(port, [], { aborts: [2, 3, 1] });
+  await until(() => port.said.length > 0);
+  const messages = port.take();
+  expect([messages.length, resultsOf(messages).map(([id]) => id)]).toEqual([1, [2, 3, 1]]);
+});
+
 test("each carrier has its own connections, which are closed with it, and what they have in common is forgotten", async () => {
   const port = startHost();
   const there = await answering(ok);

@@ -87,8 +87,10 @@ export function serve(port: Port, { idleMs, waitMs = defaultWaitMs }: HostOption
     }
   }
 
+  /** Of a lane that has had a request. */
   function carryNext(lane: Lane): void {
-    while (lane.carried < (lane.common?.connections ?? 1)) {
+    const { connections } = lane.common as Common;
+    while (lane.carried < connections) {
       const next = lane.waiting.shift();
       if (next === undefined) return;
       carry(lane, next);

@@ -59,8 +59,12 @@ test("without an advance all are own, and with one those that were there and wha
   ]);
 });
 
-test("an own one can be claimed up to the newest of them", () => {
+test("an own one can be claimed up to the newest of them, and without an advance any", () => {
   const one = start();
+  one.commit([off], "own");
+  one.store.commit([request([{ to: [on] }])]);
+  expect(one.own.isRunnable(on)).toBe(true);
+  one.store.clearMessages();
   one.activity.beginAdvance();
   one.commit([on], "arrival");
   expect(one.own.isRunnable(on)).toBe(false);

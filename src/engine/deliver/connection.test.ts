@@ -257,11 +257,16 @@ describe("abort", () => {
 
   test("before the connection is there sends nothing", async () => {
     const there = await answering(ok);
-    for (const host of ["127.0.0.1", "localhost", "no-such-host.invalid"]) {
+    for (const [host, where] of [
+      ["127.0.0.1", "while connecting to 127.0.0.1"],
+      ["localhost", "while connecting to localhost"],
+      ["no-such-host.invalid", "while the address of no-such-host.invalid was being looked up"],
+    ]) {
       const exchange = post(sender(), `http://${host}:${there.port}/`);
       exchange.abort({ timeoutMs: 5000 });
       expect(await exchange.done).toMatchObject({
         outcome: "timeout",
+        error: { message: expect.stringContaining(where as string) as string },
         requestHead: "",
         response: null,
       });

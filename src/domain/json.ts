@@ -6,8 +6,9 @@ export function isObject(value: Json | undefined): value is JsonObject {
 }
 
 /** For sentences. */
-export function brief(value: Json | undefined): string {
-  const text = JSON.stringify(value ?? null);
+export const brief = (value: Json | undefined): string => cut(JSON.stringify(value ?? null));
+
+export function cut(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 

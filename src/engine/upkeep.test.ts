@@ -226,3 +226,56 @@ test("retention goes on after the store could not say how much was rejected, and
   vi.advanceTimersByTime(10_000);
   expect([reported.length, messages()]).toEqual([2, 1]);
 });
+
+test("it goes on a millisecond later while messages go, then pages of the file, then lookups are prepared", () => {
+  const { upkeep, store, told } = startUpkeep();
+  const calls: string[] = [];
+  const saying =
+    <Value>(name: string, values: Value[], last: Value) =>
+    (): Value => {
+      calls.push(name);
+      return values.shift() ?? last;
+    };
+  store.removeOld = saying("old", [1], 0);
+  store.giveBack = saying("pages", [1], 0);
+  store.prepareLookups = saying("lookups", [true], false);
+  const after = (ms: number): string[] => {
+    vi.advanceTimersByTime(ms);
+    return calls.splice(0);
+  };
+  upkeep.onConfigurationChanged();
+  expect([after(20_000), vi.getTimerCount()]).toEqual([[], 0]);
+  upkeep.start();
+  expect([after(0), after(1), after(1), after(1)]).toEqual([
+    ["old"],
+    ["old", "pages"],
+    ["old", "pages", "lookups"],
+    ["old", "pages", "lookups"],
+  ]);
+  expect(told()).toEqual([
+    ["messages", 1],
+    ["profiles", 1],
+  ]);
+  expect([after(9_939), after(1)]).toEqual([[], ["old", "pages", "lookups"]]);
+});
+
+test("rejected messages of exactly their quota stay, and with a byte more they go until none is left to go", async () => {
+  const { upkeep, store } = startUpkeep({ maxRejectedBytes: 500 });
+  const asked: unknown[][] = [];
+  let bytes = 500;
+  store.rejectedBytes = () => bytes;
+  store.removeRejected = (...args) => {
+    asked.push(args);
+    return asked.length === 1 ? 1 : 0;
+  };
+  const turns = async (): Promise<number> => {
+    upkeep.kick();
+    upkeep.kick();
+    for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+    return asked.length;
+  };
+  expect(await turns()).toBe(0);
+  bytes = 501;
+  expect(await turns()).toBe(2);
+  expect(asked[0]).toEqual([500, 2500]);
+});

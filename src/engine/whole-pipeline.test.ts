@@ -4,7 +4,8 @@ import { createChangeFeed } from "./changes.ts";
 import { Activity } from "./clock/activity.ts";
 import { createSteppedClock } from "../../test/support/stepped-clock.ts";
 import { nextTurn } from "./real-time.ts";
-import { createSettle } from "./whole-pipeline.ts";
+import type { Changes } from "./pipeline.ts";
+import { createReset, createSettle } from "./whole-pipeline.ts";
 
 const test = base.extend("start", starting);
 
@@ -55,6 +56,81 @@ test.for([
     ];
     expect(lists.map(({ items }) => items.length)).toEqual(left);
     expect(await app.call("settings.get", {})).toEqual(settings);
+  },
+);
+
+test.each([
+  ["messages", false],
+  ["messages", true],
+  ["everything", false],
+  ["everything", true],
+] as const)(
+  "a reset of %s, with the clock: %s, stops who writes, empties the store, and has all read it again",
+  async (what, withClock) => {
+    const calls: string[] = [];
+    const say = (name: string) => (): void => void calls.push(name);
+    const reloading = (name: string) => ({ reload: say(`${name} read`) });
+    const noted: string[] = [];
+    const reset = createReset({
+      store: { clearMessages: say("messages go"), clearEverything: say("everything goes") },
+      clock: {
+        toRealTime(empty) {
+          calls.push("clock");
+          empty();
+        },
+      },
+      workspaces: {
+        forget: say("workspaces forget"),
+        stop: say("workspaces stop"),
+        start: say("workspaces start"),
+      },
+      clients: { reset: (of) => void calls.push(`clients ${of}`) },
+      scheduler: {
+        async clear(empty) {
+          await nextTurn();
+          empty();
+        },
+      },
+      ...{ configuration: reloading("configuration"), suppressions: reloading("suppressions") },
+      ...{ computations: reloading("computations"), deletions: reloading("deletions") },
+      flow: reloading("flow"),
+      endpoints: {
+        list: () => [{ id: 1 }, { id: 2 }] as never,
+        clearReceived(id) {
+          calls.push(`received ${id}`);
+          return null;
+        },
+        ...reloading("endpoints"),
+      },
+      profiles: { kick: say("profiles") },
+      refused: { clear: say("refused") },
+      changes: { note: (area, ids) => void noted.push(`${area} ${ids}`) } as Changes,
+    });
+    await reset(what, withClock);
+    const isAll = what === "everything";
+    const clients = `clients ${what}`;
+    expect(calls).toEqual([
+      isAll ? "workspaces forget" : "workspaces stop",
+      clients,
+      ...(withClock ? ["clock"] : []),
+      isAll ? "everything goes" : "messages go",
+      ...(withClock ? [clients] : []),
+      ...["configuration", "suppressions", "computations", "deletions", "flow"].map(
+        (each) => `${each} read`,
+      ),
+      ...["received 1", "received 2"],
+      ...(isAll ? ["endpoints read"] : []),
+      ...["profiles", "refused", "workspaces start"],
+    ]);
+    // The other areas are told by those who empty them.
+    const told = new Set(["clients", "received", "refused"]);
+    const areas = isAll ? [...ofMessages, ...ofConfiguration] : ofMessages;
+    expect(noted.toSorted()).toEqual(
+      areas
+        .filter((area) => !told.has(area))
+        .map((area) => `${area} null`)
+        .toSorted(),
+    );
   },
 );
 
@@ -159,6 +235,18 @@ describe("whoever waits until all is settled", () => {
     }
     await all;
     expect(Math.max(...perTurn)).toBe(20);
+  });
+
+  test("looks again without a change when something began while it waited for its turn", async () => {
+    const { activity, settle } = startSettle();
+    const first = Array.from({ length: 20 }, () => settle(5000));
+    const last = settle(5000);
+    await Promise.all(first);
+    const work = activity.begin();
+    expect(await isOver(last)).toBe(false);
+    work.end();
+    expect(await isOver(last)).toBe(true);
+    expect(await last).toMatchObject({ settled: true });
   });
 
   test("waits for held work on a clock that runs, and not on one that stands", async () => {

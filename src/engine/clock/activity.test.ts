@@ -108,6 +108,33 @@ describe("whoever waits", () => {
     expect([activity.isAwaited, ended.isAwaited]).toEqual([false, false]);
   });
 
+  test("hears in the order in which they asked, is asked once in a turn, and nothing more after that", async () => {
+    const activity = new Activity();
+    const work = activity.begin();
+    const order: string[] = [];
+    let asked = 0;
+    let isWaiting = true;
+    const waits = (): boolean => {
+      asked += 1;
+      return isWaiting;
+    };
+    const { signal } = new AbortController();
+    const own = activity.whenOwnQuiet({ waits, signal });
+    const both = ["first", "second"].map((name) =>
+      activity.whenQuiet().then(() => order.push(name)),
+    );
+    work.end();
+    for (let nth = 0; nth < 3; nth += 1) activity.begin().end();
+    await Promise.all(both);
+    expect([order, await isOver(own), asked]).toEqual([["first", "second"], false, 1]);
+    isWaiting = false;
+    activity.begin().end();
+    await own;
+    expect(asked).toBe(2);
+    await activity.whenQuiet();
+    expect(asked).toBe(2);
+  });
+
   test("hears when what it asks cannot be answered, and the others go on waiting", async () => {
     const activity = new Activity();
     const work = activity.begin();

@@ -30,7 +30,7 @@ describe("an advance", () => {
     const busy = activity.begin();
     const advancing = clock.advance({ byMs: 1000 });
     await vi.advanceTimersByTimeAsync(99);
-    expect(told).toEqual([]);
+    expect([told, activity.isAdvancing]).toEqual([[], true]);
     await vi.advanceTimersByTimeAsync(1);
     attempts = 7;
     await vi.advanceTimersByTimeAsync(100);
@@ -46,7 +46,7 @@ describe("an advance", () => {
       endedEarly: null,
       state: { now: midnight + 1000 },
     });
-    expect(told.slice(2)).toEqual([null]);
+    expect([told.slice(2), activity.isAdvancing]).toEqual([[null], false]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -93,9 +93,35 @@ describe("an advance", () => {
     await clock.advance({ to: "idle" });
     expect(fired).toEqual([500, 1000, 2000, 3000]);
     clock.schedule(start + 9000, note, { background: true });
+    const cancelled = clock.schedule(start + 9500, note);
+    cancelled.cancel();
+    cancelled.cancel();
     expect(await clock.advance({ to: "idle" })).toMatchObject({ state: { now: start + 3000 } });
     expect(await clock.advance({ to: "next-due" })).toMatchObject({ state: { now: start + 9000 } });
     expect(await clock.advance({ to: "next-due" })).toMatchObject({ state: { now: start + 9000 } });
+    clock.schedule(start + 9100, note, { background: true }).cancel();
+    clock.schedule(start + 9200, note);
+    expect(await clock.advance({ to: "idle" })).toMatchObject({ state: { now: start + 9200 } });
+  });
+
+  test("to what is due next jumps once, and to nothing when nothing is", async () => {
+    const clock = startClock(openTestStore());
+    clock.set("paused");
+    const start = clock.now();
+    const fired: number[] = [];
+    for (const ms of [1000, 1000, 2000])
+      clock.schedule(start + ms, () => {
+        fired.push(clock.now() - start);
+        if (fired.length === 1) clock.schedule(start + 1500, () => void fired.push(1500));
+      });
+    await clock.advance({ to: "next-due" });
+    expect([fired, clock.now() - start]).toEqual([[1000, 1000], 1000]);
+    await clock.advance({ to: "next-due" });
+    expect([fired.at(-1), clock.now() - start]).toEqual([1500, 1500]);
+    await clock.advance({ byMs: 500 });
+    expect([fired.at(-1), clock.state().nextDueAt]).toEqual([2000, null]);
+    for (const to of ["next-due", "idle"] as const)
+      expect(await clock.advance({ to })).toMatchObject({ state: { now: start + 2000 } });
   });
 
   test("begins where the one before has ended, and is forgotten once it has ended too", async () => {

@@ -54,7 +54,7 @@ type Advance = { target: AdvanceTarget; end: AbortController };
 
 type UnderWay = Advance & {
   from: number;
-  until: number | null;
+  to: AdvanceProgress["to"];
   attemptsBefore: number;
   ticking: RealTimer | null;
 };
@@ -79,8 +79,7 @@ export class Advances {
 
   get progress(): AdvanceProgress | null {
     if (this.#underWay === null) return null;
-    const { target, from, until, attemptsBefore } = this.#underWay;
-    const to = until ?? ("to" in target ? target.to : "idle");
+    const { from, to, attemptsBefore } = this.#underWay;
     return {
       from,
       to,
@@ -126,16 +125,16 @@ export class Advances {
     const { target, end } = advance;
     const attemptsBefore = work.attemptsMade();
     const from = clock.now();
-    const until = "byMs" in target ? from + target.byMs : null;
-    if (until !== null && until > latestTime)
+    const to = "byMs" in target ? from + target.byMs : target.to;
+    if (typeof to === "number" && to > latestTime)
       return invalid("The clock cannot go beyond the year 3000.");
     if (!end.signal.aborted) {
-      this.#underWay = { ...advance, from, until, attemptsBefore, ticking: null };
+      this.#underWay = { ...advance, from, to, attemptsBefore, ticking: null };
       clock.stand();
       try {
         activity.beginAdvance();
         this.#tick(advance);
-        await this.#jumps(target, until, end.signal);
+        await this.#jumps(to, end.signal);
       } finally {
         if (this.#underWay?.end === end) this.#release();
       }
@@ -150,18 +149,18 @@ export class Advances {
     };
   }
 
-  async #jumps(target: AdvanceTarget, until: number | null, signal: AbortSignal): Promise<void> {
+  async #jumps(to: AdvanceProgress["to"], signal: AbortSignal): Promise<void> {
     const { clock, activity, work } = this.#options;
     for (let stepped = false; ; stepped = true) {
       await activity.whenOwnQuiet({ waits: () => work.isWaiting(), signal });
       if (signal.aborted) return;
       const next = clock.next()?.at;
-      if (until !== null) {
-        if (next === undefined || next > until) return clock.jump(until);
-      } else if ("to" in target && target.to === "next-due") {
-        if (stepped || next === undefined) return;
+      if (typeof to === "number") {
+        if (next === undefined || next > to) return clock.jump(to);
+      } else if (next === undefined) return;
+      else if (to === "next-due") {
+        if (stepped) return;
       } else if (!work.isPending() || !clock.hasForeground()) return;
-      if (next === undefined) return;
       clock.jump(next);
     }
   }

@@ -7,6 +7,7 @@ import {
   request,
   type TestStore,
 } from "../../store/store.fixture.ts";
+import { Activity } from "./activity.ts";
 import { midnight, newClock, startClock, useFakeTimers } from "./pipeline-clock.fixture.ts";
 
 const hour = 3_600_000;
@@ -224,6 +225,16 @@ describe("the time is stored", () => {
     expect(saves).toHaveBeenCalledTimes(3);
   });
 
+  test("once a second after a start too, when it ran faster before", () => {
+    useFakeTimers();
+    const one = openTestStore();
+    one.store.saveClock({ now: midnight, wallAt: midnight, mode: "faster", speed: 2 });
+    startClock(one);
+    const saves = vi.spyOn(one.store, "saveClock");
+    vi.advanceTimersByTime(3000);
+    expect(saves).toHaveBeenCalledTimes(3);
+  });
+
   test("at each jump of an advance, and when it ends", async () => {
     const one = openTestStore();
     const clock = startClock(one);
@@ -287,4 +298,118 @@ test("a speed belongs to the mode that runs faster, which is ten times as fast w
   });
   vi.setSystemTime(midnight + 200);
   expect([clock.now(), clock.isRunning()]).toEqual([midnight + 1000, false]);
+});
+
+describe("back to real time", () => {
+  test("the clock shows what the machine's does, also one that was set back, runs from there and is stored", () => {
+    useFakeTimers();
+    const one = openTestStore();
+    const changes: unknown[] = [];
+    const clock = startClock(one, { onChange: (advance) => void changes.push(advance) });
+    clock.set("faster", 60);
+    vi.advanceTimersByTime(60_000);
+    expect(clock.now()).toBe(midnight + hour);
+    const fired: number[] = [];
+    clock.schedule(midnight + 3 * hour, () => void fired.push(clock.now()));
+    changes.length = 0;
+    vi.setSystemTime(midnight - hour);
+    let isEmpty = false;
+    clock.toRealTime(() => (isEmpty = true));
+    const shown = { now: midnight - hour, mode: "real", speed: 1 };
+    expect([isEmpty, changes]).toEqual([true, [null]]);
+    expect(clock.state()).toMatchObject(shown);
+    expect(one.store.loadClock()).toEqual({ ...shown, wallAt: midnight - hour });
+    const saves = vi.spyOn(one.store, "saveClock");
+    vi.advanceTimersByTime(1000);
+    expect([clock.now(), saves.mock.calls.length]).toEqual([midnight - hour + 1000, 0]);
+    vi.advanceTimersByTime(1);
+    clock.now();
+    expect(saves).toHaveBeenCalledTimes(1);
+    // Nothing stores it by itself, as in the mode that runs faster.
+    vi.advanceTimersByTime(5000);
+    expect(saves).toHaveBeenCalledTimes(1);
+  });
+
+  test("what is due then fires then", async () => {
+    useFakeTimers();
+    const clock = startClock(openTestStore());
+    clock.set("paused");
+    const fired: number[] = [];
+    clock.schedule(midnight + 5000, () => void fired.push(clock.now()));
+    vi.setSystemTime(midnight + 1000);
+    clock.toRealTime(() => {});
+    await vi.advanceTimersByTimeAsync(3999);
+    expect(fired).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(fired).toEqual([midnight + 5000]);
+  });
+
+  test("an advance under way ends, and a time that cannot be stored is reported", async () => {
+    useFakeTimers();
+    const one = openTestStore();
+    const reported: unknown[] = [];
+    const activity = new Activity();
+    activity.begin();
+    const clock = startClock(one, { activity, report: (error) => void reported.push(error) });
+    const advancing = clock.advance({ byMs: hour });
+    await vi.advanceTimersByTimeAsync(1);
+    expect(clock.state().advance).not.toBeNull();
+    clock.toRealTime(() => {
+      vi.spyOn(one.store, "saveClock").mockImplementation(() => {
+        throw new Error("no room");
+      });
+    });
+    expect(await advancing).toMatchObject({ endedEarly: { code: "clock_set" } });
+    expect([clock.state().advance, activity.isAdvancing]).toEqual([null, false]);
+    expect(reported).toEqual([new Error("no room")]);
+    vi.restoreAllMocks();
+  });
+});
+
+test("while an advance waits, a running clock stands and nothing fires; it runs on when that is cancelled or the clock is set", async () => {
+  for (const end of ["cancelled", "clock_set"] as const) {
+    useFakeTimers();
+    const activity = new Activity();
+    const clock = startClock(openTestStore(), { activity });
+    const fired: number[] = [];
+    clock.schedule(midnight + 5000, () => void fired.push(clock.now()));
+    const work = activity.begin();
+    const advancing = clock.advance({ byMs: 1000 });
+    await vi.advanceTimersByTimeAsync(6000);
+    // The one that tells the progress.
+    expect([fired, clock.now(), vi.getTimerCount()]).toEqual([[], midnight, 1]);
+    if (end === "cancelled") expect(clock.cancelAdvance().advance).toBeNull();
+    else clock.set("real");
+    expect(await advancing).toMatchObject({ endedEarly: { code: end }, state: { now: midnight } });
+    await vi.advanceTimersByTimeAsync(4999);
+    expect(fired).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(fired).toEqual([midnight + 5000]);
+    work.end();
+    clock.schedule(midnight + hour, () => {});
+    clock.set("paused");
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  }
+});
+
+test("a clock that stops ends its advances, fires nothing more and takes no other advance", async () => {
+  useFakeTimers();
+  const one = openTestStore();
+  const activity = new Activity();
+  const clock = startClock(one, { activity });
+  let fired = 0;
+  clock.schedule(midnight, () => void (fired += 1));
+  clock.schedule(midnight, () => void (fired += 1));
+  clock.schedule(midnight + 10, () => void (fired += 1));
+  activity.begin();
+  const both = [clock.advance({ byMs: 1000 }), clock.advance({ to: "idle" })];
+  clock.endAdvances();
+  clock.stop();
+  const saves = vi.spyOn(one.store, "saveClock");
+  for (const end of await Promise.all(both))
+    expect(end).toMatchObject({ endedEarly: { code: "stopping" } });
+  expect(await clock.advance({ byMs: 1 })).toMatchObject({ status: 409, code: "stopping" });
+  await vi.advanceTimersByTimeAsync(1000);
+  expect([fired, saves.mock.calls.length, vi.getTimerCount()]).toEqual([0, 0, 0]);
 });

@@ -214,7 +214,6 @@ export class PipelineClock implements Clock {
     this.#wallBase = wallClockNow();
     this.#wallSeen = this.#wallBase;
     this.#base = this.#wallBase;
-    this.#savedUpTo = Infinity;
     this.#saveOrReport();
     this.#arm();
     this.#saveOften();
@@ -359,7 +358,7 @@ class Timers {
     let high = this.#sorted.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.#sorted[middle]?.at ?? 0) > timer.at) low = middle + 1;
+      if ((this.#sorted[middle] as Timer).at > timer.at) low = middle + 1;
       else high = middle;
     }
     this.#sorted.splice(low, 0, timer);

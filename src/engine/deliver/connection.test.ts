@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { RawReceiver } from "../../../test/support/raw-receiver.ts";
 import {
   answering,
@@ -11,6 +11,7 @@ import {
   sender,
   stopAll,
 } from "../../../test/support/sending.ts";
+import { nextTurn } from "../real-time.ts";
 import type { Exchange, ExchangeResult } from "./exchange.ts";
 
 afterEach(stopAll);
@@ -206,13 +207,66 @@ describe("abort", () => {
     expect(result.error?.message).toContain("after 3 of 9 bytes");
   });
 
+  test("while a kept connection is looked at sends nothing, and closes it", async () => {
+    const there = await answering(ok);
+    const from = sender();
+    const url = `http://127.0.0.1:${there.port}/`;
+    await post(from, url).done;
+    const end = closed(there.sockets[0]);
+    const second = post(from, url);
+    second.abort("stopped");
+    expect(await second.done).toMatchObject({ error: { code: "stopped" }, requestHead: "" });
+    await end;
+    expect([second.sockets, second.phases]).toEqual([[], []]);
+    expect(there.received.join("").split("POST")).toHaveLength(2);
+    expect(await post(from, url).done).toMatchObject({ outcome: "answered" });
+    expect(there.sockets).toHaveLength(2);
+  });
+
+  test("by the deadline comes after its time, which can be taken away and given anew", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const there = await receiver({});
+    const exchange = post(sender(), `http://127.0.0.1:${there.port}/`, { timeoutMs: 1000 });
+    let isOver = false;
+    void exchange.done.then(() => (isOver = true));
+    const after = async (ms: number): Promise<boolean> => {
+      vi.advanceTimersByTime(ms);
+      await nextTurn();
+      return isOver;
+    };
+    expect(await after(999)).toBe(false);
+    exchange.limit(null);
+    expect([await after(5000), vi.getTimerCount()]).toEqual([false, 0]);
+    exchange.limit(700);
+    exchange.limit(500);
+    expect([await after(499), await after(1)]).toEqual([false, true]);
+    expect(await exchange.done).toMatchObject({
+      ...{ outcome: "timeout", response: null },
+      error: { message: expect.stringContaining("within 1 s") as string },
+    });
+    const endless = post(sender(), `http://127.0.0.1:${there.port}/`);
+    endless.limit(10);
+    expect(vi.getTimerCount()).toBe(0);
+    endless.abort("stopped");
+    const quick = await answering(ok);
+    await post(sender(), `http://127.0.0.1:${quick.port}/`, { timeoutMs: 1000 }).done;
+    // That of the connection that is kept.
+    expect(vi.getTimerCount()).toBe(1);
+  });
+
   test("before the connection is there sends nothing", async () => {
     const there = await answering(ok);
-    for (const host of ["127.0.0.1", "localhost", "no-such-host.invalid"]) {
+    for (const [host, where] of [
+      ["127.0.0.1", "while connecting to 127.0.0.1"],
+      ["localhost", "while connecting to localhost"],
+      ["no-such-host.invalid", "while the address of no-such-host.invalid was being looked up"],
+    ]) {
       const exchange = post(sender(), `http://${host}:${there.port}/`);
       exchange.abort({ timeoutMs: 5000 });
       expect(await exchange.done).toMatchObject({
         outcome: "timeout",
+        error: { message: expect.stringContaining(where as string) as string },
         requestHead: "",
         response: null,
       });

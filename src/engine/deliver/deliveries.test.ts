@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
-import type { DeliveryId, DestinationId, JobId } from "../../domain/ids.ts";
+import type { DeliveryId, DestinationId, JobId, MessageRowId } from "../../domain/ids.ts";
 import type { DeliveryState } from "../../domain/states.ts";
 import { moveTo, openTestStore, request, startOfTime } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
@@ -21,13 +21,22 @@ function startDeliveries(failed: number) {
   const changes = createChangeFeed();
   onTestFinished(() => changes.stop());
   const activity = new Activity();
-  const seen = { kicks: 0, reported: [] as unknown[], noted: [] as string[] };
+  const seen = {
+    kicks: 0,
+    reported: [] as unknown[],
+    noted: [] as string[],
+    many: [] as unknown[],
+  };
   const clock = createSteppedClock(startOfTime);
   const configuration = openConfiguration({ store, clock, changes });
   const deliveries = createDeliveries({
     ...{ store, configuration, clock },
     activity,
-    changes: { ...changes, note: (area, id) => void seen.noted.push(`${area} ${id}`) },
+    changes: {
+      ...changes,
+      note: (area, id) => void seen.noted.push(`${area} ${id}`),
+      noteMany: (area, ids, _, added) => void seen.many.push([area, [...ids], added]),
+    },
     scheduler: { kick: () => void (seen.kicks += 1) },
     report: (error) => seen.reported.push(error),
   });
@@ -228,6 +237,23 @@ test("the deliveries of a deleted destination are cancelled, queued and waiting 
   });
 });
 
+test("what moves after its page was read is left as it is", async () => {
+  const one = startDeliveries(2);
+  const { deliveries } = one.store;
+  const messages = Array.from({ length: 1500 }, (_, nth) => nth as MessageRowId);
+  // As of batches, so that each is a slice.
+  one.store.deliveries = (...args) => {
+    const { items, ...page } = deliveries(...args);
+    return { ...page, items: items.map((item) => ({ ...item, messages })) };
+  };
+  const job = one.deliveries.retryAll({ state: "failed" });
+  expect(job.done).toBe(1);
+  one.store.record([], [moveTo(1 as DeliveryId, "cancelled")]);
+  while (job.state === "running") await nextTurn();
+  expect(job).toMatchObject({ state: "done", done: 2, retried: 1 });
+  expect(one.store.delivery(1 as DeliveryId)?.state).toBe("cancelled");
+});
+
 test("a slice of batches has 2,000 messages at most, or one larger batch", async () => {
   const one = startDeliveries(0);
   const mappedTo = [{ to: 1, key: "k", size: 1000 }];
@@ -252,4 +278,81 @@ test("a slice of batches has 2,000 messages at most, or one larger batch", async
   const again = one.deliveries.retryThese(ids);
   while (again.state === "running") await nextTurn();
   expect([sizes, again.retried]).toEqual([[2, 2, 1, 1], 6]);
+});
+
+test("what is queued again or cancelled is told with its messages, those of a batch too", () => {
+  const one = startDeliveries(0);
+  const mappedTo = [{ to: 1, key: "k", size: 2 }];
+  one.store.commit([request([{ mappedTo }, { mappedTo }, { to: [1] }])]);
+  expect(one.deliveries.cancel(1 as DeliveryId)).toMatchObject({ state: "cancelled" });
+  expect(one.deliveries.cancel(2 as DeliveryId)).toMatchObject({ state: "cancelled" });
+  expect(one.deliveries.retry(2 as DeliveryId)).toMatchObject({ state: "queued" });
+  const told = (delivery: number, messages: number[]) => [
+    ["deliveries", [delivery], false],
+    ["messages", messages, false],
+  ];
+  const [batch, single] = [1, 2].map((id) => one.store.delivery(id as DeliveryId));
+  const messages = [batch?.messages ?? [batch?.messageRow], [single?.messageRow]] as number[][];
+  expect(new Set(messages.map(({ length }) => length))).toEqual(new Set([1, 2]));
+  expect(one.seen.many).toEqual([
+    ...told(1, messages[0] as number[]),
+    ...told(2, messages[1] as number[]),
+    ...told(2, messages[1] as number[]),
+  ]);
+  expect(one.store.deliveryDetails(2 as DeliveryId)?.transitions).toMatchObject([
+    { state: "cancelled", reason: "cancelled", at: startOfTime, nextAttemptAt: null },
+    { state: "queued", reason: "retry_now", at: startOfTime, nextAttemptAt: null },
+  ]);
+});
+
+test("of a message, those can be retried that have not ended well, at destinations that are there", async () => {
+  const one = startDeliveries(0);
+  one.store.commit([request([{ to: [1, 2, 3] }])]);
+  const message = one.store.newestRows().message as MessageRowId;
+  for (const to of [1, 2, 3]) one.store.claim(to as DestinationId, startOfTime, 1);
+  const moved = (first: DeliveryState, second: DeliveryState): void =>
+    one.store.record(
+      [],
+      [
+        moveTo(1 as DeliveryId, first),
+        moveTo(2 as DeliveryId, second),
+        moveTo(3 as DeliveryId, "failed"),
+      ],
+    );
+  moved("failed", "delivered");
+  expect(one.deliveries.retryableOf(message)).toEqual([1]);
+  moved("cancelled", "expired");
+  expect(new Set(one.deliveries.retryableOf(message))).toEqual(new Set([1, 2]));
+  const others = [one.add("delivered"), one.add("queued"), one.add("sending")];
+  const job = one.deliveries.retryThese([1, 99, 2, ...others].map((id) => id as DeliveryId));
+  expect(job).toMatchObject({ total: 6, done: 5, retried: 2 });
+  while (job.state === "running") await nextTurn();
+  expect([job.state, countOf(one, "queued"), countOf(one, "delivered")]).toEqual(["done", 2, 1]);
+});
+
+test("a job of another kind is work while a slice runs, counts what its slices say, and ends with its failure", async () => {
+  const one = startDeliveries(0);
+  let finish = (_queued: number): void => {};
+  const later = new Promise<number>((resolve) => (finish = resolve));
+  const job = one.deliveries.startJob(9, [
+    { size: 4, run: () => later },
+    { size: 3, run: () => 1 },
+    {
+      size: 2,
+      run() {
+        throw new Error("no");
+      },
+    },
+  ]);
+  expect([job.done, one.activity.isQuiet(true)]).toEqual([0, false]);
+  finish(2);
+  await nextTurn();
+  await nextTurn();
+  await nextTurn();
+  expect(job).toMatchObject({ state: "cancelled", total: 9, done: 7, retried: 3 });
+  expect([one.seen.reported, one.activity.isQuiet(true)]).toEqual([[new Error("no")], true]);
+  const { noted } = one.seen;
+  expect(noted).toEqual(["jobs job_000000001", "jobs job_000000001", "jobs job_000000001"]);
+  one.deliveries.cancelRetryJob(job.id);
+  expect([job.state, noted.length]).toEqual(["cancelled", 4]);
 });

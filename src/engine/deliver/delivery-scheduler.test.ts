@@ -1,78 +1,15 @@
-import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+import { answering, closed, ok, stopAll } from "../../../test/support/sending.ts";
 import { until } from "../../../test/support/running-app.ts";
-import { startReceiver } from "../../../test/support/webhook-receiver.ts";
-import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
-import type { Settings } from "../../domain/configuration.ts";
 import type { DeliveryId } from "../../domain/ids.ts";
-import { isProblem } from "../../domain/problem.ts";
-import {
-  expectConsistent,
-  moveTo,
-  openTestStore,
-  request,
-  startOfTime,
-} from "../../store/store.fixture.ts";
-import { createChangeFeed } from "../changes.ts";
-import { Activity, Holds, type Origin } from "../clock/activity.ts";
+import { expectConsistent, moveTo, request, startOfTime } from "../../store/store.fixture.ts";
 import { nextTurn } from "../real-time.ts";
-import { createDeliveries } from "./deliveries.ts";
-import { DeliveryScheduler } from "./delivery-scheduler.ts";
-import { createTrust } from "./dial.ts";
-import { openConfiguration } from "../configuration.fixture.ts";
+import { startScheduler, type Running } from "./delivery-scheduler.fixture.ts";
 
-afterEach(() => void vi.useRealTimers());
-
-/** A scheduler with one destination, whose receiver answers as it is told. */
-async function startScheduler(
-  answer: Parameters<typeof startReceiver>[0],
-  settings: Partial<Settings> = {},
-) {
-  const { db, store } = openTestStore();
-  const clock = createSteppedClock(startOfTime);
-  const changes = createChangeFeed();
-  const configuration = openConfiguration({ store, clock, changes });
-  configuration.updateSettings(settings);
-  const receiver = await startReceiver(answer);
-  const destination = configuration.createDestination({
-    name: "One",
-    sourceIds: [],
-    webhooks: [{ url: receiver.url, headers: {} }],
-  });
-  if (isProblem(destination)) throw new Error(destination.message);
-  const reported: unknown[] = [];
-  const activity = new Activity();
-  const attempts: number[] = [];
-  const scheduler = new DeliveryScheduler({
-    ...{ store, configuration, clock, activity, changes, holds: new Holds(), trust: createTrust() },
-    cancelOf: (id) => deliveries.cancelOf(id),
-    onAttempts: ({ length }) => void attempts.push(length),
-    report: (error) => reported.push(error),
-  });
-  const deliveries = createDeliveries({
-    ...{ store, configuration, clock, activity, changes, scheduler },
-    report: (error) => reported.push(error),
-  });
-  onTestFinished(async () => {
-    vi.useRealTimers();
-    await receiver.stop();
-    await scheduler.stop();
-    changes.stop();
-  });
-  return {
-    ...{ db, store, clock, configuration, receiver, destination, reported, activity, scheduler },
-    /** Attempts that were recorded. */
-    attempts: () => attempts.reduce((sum, count) => sum + count, 0),
-    commit(count: number, text = "{}", origin: Origin = "own"): void {
-      const committed = store.commit([
-        request(Array.from({ length: count }, () => ({ to: [destination.id], text }))),
-      ]);
-      scheduler.onCommitted(committed.flat(), origin);
-    },
-    count: () => store.countByState(),
-  };
-}
-
-type Running = Awaited<ReturnType<typeof startScheduler>>;
+afterEach(() => {
+  vi.useRealTimers();
+  return stopAll();
+});
 
 const full = (): Error => Object.assign(new Error("full"), { code: "SQLITE_FULL" });
 
@@ -191,131 +128,14 @@ test("kicks of one turn look once, and are work until then; an arrival's adds no
   await nextTurn();
   await nextTurn();
   expect([looks, one.activity.isQuiet(true), isOver]).toEqual([1, true, true]);
-});
-
-test("three times as many are claimed as a lane has connections, and more as those end", async () => {
-  const kept: (() => void)[] = [];
-  const one = await startScheduler((response) => void kept.push(() => response.end()), {
-    laneConnections: 2,
-  });
-  one.commit(20);
-  await until(() => kept.length === 2);
-  expect(one.count()).toMatchObject({ sending: 6, queued: 14 });
-  expect(one.scheduler.hasQueued()).toBe(true);
-  kept.shift()?.();
-  await until(() => one.count().delivered === 1);
-  await until(() => one.count().queued < 14);
-  one.configuration.updateSettings({ laneConnections: 64 });
-  one.receiver.answer = 200;
-  one.scheduler.kick();
+  const begin = vi.spyOn(one.activity, "begin");
+  for (const origin of ["arrival", "own", "arrival", "own"] as const) one.scheduler.kick(origin);
+  expect(begin).toHaveBeenCalledTimes(2);
   await nextTurn();
-  for (const answer of kept.splice(0)) answer();
-  await until(() => one.count().delivered === 20);
-  await one.activity.whenQuiet();
-  expect(one.scheduler.hasQueued()).toBe(false);
-
-  const many = await startScheduler((response) => void kept.push(() => response.end()), {
-    laneConnections: 64,
-  });
-  const claims: number[] = [];
-  const { claim } = many.store;
-  many.store.claim = (destination, now, limit) => {
-    const claimed = claim(destination, now, limit);
-    claims.push(claimed.length);
-    return claimed;
-  };
-  many.commit(300);
-  await until(() => kept.length === 64);
-  expect([claims[0], many.count().sending]).toEqual([192, 192]);
-});
-
-test("an advance's own delivery waits behind arrivals that fill its lane", async () => {
-  const one = await startScheduler(() => {}, { laneConnections: 2 });
-  one.activity.beginAdvance();
-  one.commit(6, "{}", "arrival");
-  await until(() => one.receiver.requests.length === 2);
-  expect(one.scheduler.hasOwnWaiting()).toBe(false);
-  one.commit(1);
-  expect(one.scheduler.hasOwnWaiting()).toBe(true);
-});
-
-test.each([
-  [1, 192],
-  [100, 40],
-  [300, 16],
-])("each of %i destinations with work has room for %i rounds", async (count, room) => {
-  const one = await startScheduler(200);
-  const ids = [one.destination.id];
-  for (let nth = 2; nth <= count; nth += 1) {
-    const draft = { name: `D${nth}`, sourceIds: [], webhooks: one.destination.webhooks };
-    const made = one.configuration.createDestination(draft);
-    if (isProblem(made)) throw new Error(made.message);
-    ids.push(made.id);
-  }
-  const rooms = new Map<number, number>();
-  one.store.claim = (destination, _now, limit) => {
-    rooms.set(destination, limit);
-    return [];
-  };
-  one.store.commit([request([{ to: ids }])]);
-  one.scheduler.kick();
-  await nextTurn();
-  expect([rooms.size, ...new Set(rooms.values())]).toEqual([count, room]);
-});
-
-test("a turn claims 1,000 messages or 8 MB of all destinations, and the next goes on where it stopped", async () => {
-  const one = await startScheduler(200);
-  const { store, scheduler } = one;
-  const [first] = one.destination.webhooks;
-  const ids = [one.destination.id];
-  for (const name of ["Two", "Three", "Four"]) {
-    const made = one.configuration.createDestination({
-      name,
-      sourceIds: [],
-      webhooks: [{ url: first!.url, headers: {} }],
-    });
-    if (isProblem(made)) throw new Error(made.message);
-    ids.push(made.id);
-  }
-  const claims: [turn: number, destination: number, deliveries: number][] = [];
-  let turn = 0;
-  const { claim } = store;
-  store.claim = (destination, ...more) => {
-    const claimed = claim(destination, ...more);
-    if (claimed.length > 0) claims.push([turn, destination, claimed.length]);
-    return claimed;
-  };
-  const looksAt = async (turns: number): Promise<void> => {
-    scheduler.kick();
-    for (turn = 1; turn <= turns; turn += 1) await nextTurn();
-  };
-  const mappedTo = ids.map((to) => ({ to, key: "k", size: 600 }));
-  store.commit([request(Array.from({ length: 600 }, () => ({ mappedTo })))]);
-  await looksAt(2);
-  const [a, b, c, d] = ids as number[];
-  expect(claims.splice(0)).toEqual([
-    [1, a, 1],
-    [1, b, 1],
-    [2, c, 1],
-    [2, d, 1],
-  ]);
-  await one.activity.whenQuiet();
-  claims.length = 0;
-  const text = "x".repeat(2_500_000);
-  store.commit([
-    request([
-      { to: [a!], text },
-      { to: [a!], text },
-      { to: [a!, b!], text },
-      { to: [a!, b!], text },
-    ]),
-  ]);
-  await looksAt(2);
-  expect(claims.splice(0)).toEqual([
-    [1, a, 4],
-    [2, b, 2],
-  ]);
-  await one.activity.whenQuiet();
+  one.activity.endAdvance();
+  begin.mockClear();
+  for (let nth = 0; nth < 3; nth += 1) one.scheduler.kick("arrival");
+  expect(begin).toHaveBeenCalledTimes(1);
 });
 
 test("overdue deliveries are spread in slices of a thousand, and none is claimed before all are", async () => {
@@ -429,11 +249,8 @@ test("a stop gives attempts three seconds, records those that end, and nothing o
   vi.advanceTimersByTime(1);
   await stopped;
   expect(one.count()).toMatchObject({ delivered: 1, sending: 4 });
-  expect([one.attempts(), one.activity.isQuiet(true), vi.getTimerCount() <= 1]).toEqual([
-    1,
-    true,
-    true,
-  ]);
+  one.changes.stop();
+  expect([one.attempts(), one.activity.isQuiet(true), vi.getTimerCount()]).toEqual([1, true, 0]);
 });
 
 test("a reset stops what is under way without a record, and what is sent afterwards is delivered", async () => {
@@ -457,12 +274,185 @@ test("a reset stops what is under way without a record, and what is sent afterwa
   expect([one.reported, one.attempts()]).toEqual([[], 4]);
 });
 
-test("a reset makes room for other bodies than those that were under way", async () => {
-  const one = await startScheduler(() => undefined);
-  one.commit(1, JSON.stringify("x".repeat(33 * 1024 * 1024)));
-  await until(() => one.count().sending === 1);
+test("a start queues interrupted batches until none is left, a thousand messages in a turn", async () => {
+  const one = await startScheduler(() => {});
+  const { id } = one.destination;
+  const mappedTo = [{ to: id, key: "k", size: 1000 }];
+  one.store.commit([request(Array.from({ length: 2000 }, () => ({ mappedTo })))]);
+  expect(one.store.claim(id, startOfTime, 9)).toHaveLength(2);
+  const queued: number[] = [];
+  const { requeueInterrupted } = one.store;
+  one.store.requeueInterrupted = (...args) => {
+    queued.push(requeueInterrupted(...args));
+    return queued.at(-1) as number;
+  };
+  one.scheduler.start();
+  expect(queued).toEqual([1]);
+  for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+  expect(queued).toEqual([1, 1, 0]);
+});
+
+test("a start that cannot go on reports why, unless the store does, and sends what is queued", async () => {
+  for (const [error, reported] of [
+    [new Error("odd"), [new Error("odd")]],
+    [full(), []],
+  ] as const) {
+    const one = await startScheduler(200);
+    one.store.commit([request([{ to: [one.destination.id] }])]);
+    let slices = 0;
+    one.store.spreadOverdue = () => {
+      slices += 1;
+      if (slices === 2) throw error;
+      return 1000;
+    };
+    one.scheduler.spreadOverdue();
+    await one.activity.whenQuiet();
+    expect([slices, one.reported, one.count().delivered]).toEqual([2, reported, 1]);
+  }
+});
+
+test("a stop while overdue deliveries are spread spreads no more of them", async () => {
+  const one = await startScheduler(200);
+  let slices = 0;
+  one.store.spreadOverdue = () => {
+    slices += 1;
+    return 1000;
+  };
+  one.scheduler.spreadOverdue();
+  await nextTurn();
+  await nextTurn();
+  await one.scheduler.stop();
+  const before = slices;
+  for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+  expect([slices, one.activity.isQuiet(true)]).toEqual([before, true]);
+});
+
+test("while results cannot be recorded, nothing of a deleted destination is cancelled", async () => {
+  const one = await startScheduler(200);
+  one.commit(1);
+  const { record } = one.store;
+  one.store.record = () => {
+    throw new Error("odd");
+  };
+  await until(() => one.reported.length === 1);
+  one.store.commit([request([{ to: [one.destination.id] }])]);
+  one.configuration.deleteDestination(one.destination.id);
+  for (let turn = 0; turn < 3; turn += 1) {
+    one.scheduler.kick();
+    await nextTurn();
+  }
+  expect(one.reported).toHaveLength(1);
+  one.store.record = record;
+  one.scheduler.kick();
+  await until(() => one.count().cancelled === 1);
+  expect(one.count()).toMatchObject({ delivered: 1, queued: 0 });
+});
+
+test("a turn cancels one slice of what deleted destinations have", async () => {
+  const one = await startScheduler(200);
+  const ids = [one.destination.id, one.addDestination().id];
+  one.store.commit([request(Array.from({ length: 201 }, () => ({ to: ids })))]);
+  for (const id of ids) one.configuration.deleteDestination(id);
+  one.scheduler.kick();
+  const cancelled: number[] = [];
+  for (let turn = 0; turn < 5; turn += 1) {
+    await nextTurn();
+    cancelled.push(one.count().cancelled);
+  }
+  expect(cancelled).toEqual([200, 201, 401, 402, 402]);
+});
+
+test("the connections of a webhook that is not configured any more are closed, once its attempts have ended", async () => {
+  const one = await startScheduler(200);
+  const [idle, busy] = [await answering(ok), await answering("HTTP/1.1 200 OK\r\n")];
+  const { id } = one.addDestination([idle, busy].map(({ port }) => `http://127.0.0.1:${port}/`));
+  one.commit(1, "{}", "own", [id]);
+  await until(() => one.count().delivered === 1 && busy.received[0]?.endsWith("{}"));
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const ends = [closed(idle.sockets[0]), closed(busy.sockets[0])];
+  one.configuration.deleteDestination(id);
+  one.scheduler.onConfigurationChanged();
+  await ends[0];
+  one.scheduler.kick();
+  await nextTurn();
+  expect(one.activity.isQuiet(true)).toBe(false);
+  busy.sockets[0]?.write("Keep-Alive: timeout=60\r\nContent-Length: 0\r\n\r\n");
+  await ends[1];
+  expect([idle.sockets.length, busy.sockets.length]).toEqual([1, 1]);
+});
+
+test("a stop closes the connections that are kept, and leaves no timer", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const one = await startScheduler(200);
+  const there = await answering(ok);
+  const { id } = one.addDestination([`http://127.0.0.1:${there.port}/`]);
+  one.commit(1, "{}", "own", [id]);
+  while (one.count().delivered === 0) await nextTurn();
+  const end = closed(there.sockets[0]);
+  await one.scheduler.stop();
+  one.changes.stop();
+  expect(vi.getTimerCount()).toBe(0);
+  await end;
+});
+
+test("a stop waits for an attempt that a test endpoint holds only while the clock runs", async () => {
+  for (const isRunning of [true, false]) {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    let free = (): void => {};
+    const one = await startScheduler((response) => (free = () => void response.end()));
+    one.clock.isRunning = () => isRunning;
+    let release = (): void => {};
+    one.holds.register = (_address, _port, exchange) => {
+      setImmediate(() => exchange.hold(startOfTime));
+      release = () => exchange.release(startOfTime);
+      return () => {};
+    };
+    one.commit(1);
+    while (one.receiver.requests.length === 0) await nextTurn();
+    let isOver = false;
+    const stopped = one.scheduler.stop().then(() => (isOver = true));
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    expect(isOver).toBe(!isRunning);
+    release();
+    free();
+    await stopped;
+    one.changes.stop();
+    expect([one.count().delivered, vi.getTimerCount()]).toEqual([isRunning ? 1 : 0, 0]);
+    vi.useRealTimers();
+  }
+});
+
+test("a reset counts what has ended before it, and forgets its records", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const kept: (() => void)[] = [];
+  const one = await startScheduler((response) => void kept.push(() => response.end()));
+  one.commit(2);
+  while (kept.length < 2) await nextTurn();
+  kept[0]?.();
+  // Its record waits for others.
+  while (one.scheduler.underWay().length === 2) await nextTurn();
+  expect(one.attempts()).toBe(0);
   await one.scheduler.clear(() => one.store.clearMessages());
-  one.receiver.answer = 200;
+  expect([one.attempts(), one.scheduler.attemptsMade, one.scheduler.underWay()]).toEqual([
+    1,
+    1,
+    [],
+  ]);
+  await nextTurn();
+  expect([one.activity.isQuiet(true), one.reported]).toEqual([true, []]);
+});
+
+test("after a reset while results could not be recorded, what comes next is sent", async () => {
+  const one = await startScheduler(200);
+  const { record } = one.store;
+  one.store.record = () => {
+    throw full();
+  };
+  one.commit(1);
+  await until(() => one.reported.length === 1);
+  await one.scheduler.clear(() => one.store.clearMessages());
+  one.store.record = record;
   one.commit(1);
   await until(() => one.count().delivered === 1);
+  expect([one.attempts(), one.receiver.requests.length]).toEqual([1, 2]);
 });

@@ -19,7 +19,7 @@ import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import { createLanes, type Lanes } from "./lanes.ts";
 import { OwnDeliveries } from "./own-deliveries.ts";
 import { maxRecordedMessages, Recorder } from "./recorder.ts";
-import { Rounds, type RoundsOptions } from "./rounds.ts";
+import { messagesOf, Rounds, type RoundsOptions } from "./rounds.ts";
 import type { DeliveryThread } from "./delivery-thread.ts";
 import type { Trust } from "./dial.ts";
 
@@ -367,9 +367,9 @@ export class DeliveryScheduler {
     const { store, clock } = this.#options;
     const claimed = store.claim(destination.id, clock.now(), limit, room);
     if (claimed.length === 0) return;
-    for (const { mapped, payload } of claimed) {
-      room.messages -= Math.max(1, mapped?.messages.length ?? 0);
-      room.bytes -= payload.length;
+    for (const delivery of claimed) {
+      room.messages -= messagesOf(delivery).length;
+      room.bytes -= delivery.payload.length;
     }
     this.#rounds.begin(claimed, destination);
     this.#watchClaims();
@@ -411,7 +411,7 @@ export class DeliveryScheduler {
    */
   #expirePaused(destination: Destination, room: { messages: number }): number | null {
     // What has expired here is still paused in the store, and would be found again.
-    if (this.#recorder.failure !== null || this.#recorder.hasWaiting) return null;
+    if (this.#recorder.hasWaiting) return null;
     const { store, configuration, clock } = this.#options;
     const { windowMs } = configuration.retryProfileOf(destination);
     const now = clock.now();

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import type { Socket } from "node:net";
-import type { Worker } from "node:worker_threads";
+import { Worker } from "node:worker_threads";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { certificate, type RawReceiver } from "../../../test/support/raw-receiver.ts";
 import { until } from "../../../test/support/running-app.ts";
@@ -19,7 +19,7 @@ import { nextTurn } from "../real-time.ts";
 import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
 import { connectionError, type RequestHeaders } from "./exchange.ts";
-import { eachResult, inColumns, type Ended } from "./thread-messages.ts";
+import { eachResult, inColumns, type Ended, type ToThread } from "./thread-messages.ts";
 
 afterEach(stopAll);
 
@@ -30,7 +30,13 @@ function startThread({
 }: { ownPorts?: number[]; connections?: () => number; waitMs?: number } = {}) {
   const reported: unknown[] = [];
   const troubles: (string | null)[] = [];
-  const trust = createTrust({ localAuthority: () => certificate("authority").cert });
+  const seen = { authorities: 0 };
+  const trust = createTrust({
+    localAuthority() {
+      seen.authorities += 1;
+      return certificate("authority").cert;
+    },
+  });
   const thread: DeliveryThread = new DeliveryThread({
     trust,
     ownPorts,
@@ -41,7 +47,7 @@ function startThread({
     report: (error) => reported.push(error),
   });
   onTestFinished(() => thread.stop());
-  return { thread, from: sender({ trust, thread, connections }), reported, troubles };
+  return { thread, from: sender({ trust, thread, connections }), reported, troubles, seen };
 }
 
 /** The next one that starts. */
@@ -139,8 +145,47 @@ test("a request has the headers, the address and the deadline of its own, whatev
     ["PUT", `:${one.port}`, "b"],
   ]);
   const silent = await receiver({});
+  const open = post(from, urlOf(silent), { headers: b, timeoutMs: 3_600_000 });
   const late = post(from, urlOf(silent), { headers: b, timeoutMs: 20 });
   expect(await late.done).toMatchObject({ outcome: "timeout" });
+  open.abort("stopped");
+  expect(await open.done).toMatchObject({ isInterrupted: true });
+});
+
+test("requests of one turn cross in one message, each for its own sender, and say once what they have in common", async () => {
+  const messages = vi.spyOn(Worker.prototype, "postMessage");
+  onTestFinished(() => messages.mockRestore());
+  const { thread, from } = startThread();
+  const other = sender({ thread });
+  const [a, b] = [await answering(ok), await answering(ok)];
+  const headers: RequestHeaders = [];
+  const otherHeaders: RequestHeaders = [];
+  const both = async (): Promise<unknown> => {
+    messages.mockClear();
+    const sent = [
+      post(from, urlOf(a), { headers }),
+      post(other, urlOf(b), { headers: otherHeaders }),
+      post(from, urlOf(a), { headers }),
+    ];
+    for (const { done } of sent) expect(await done).toMatchObject({ outcome: "answered" });
+    return messages.mock.calls.map(([message]) =>
+      (message as ToThread).sends.common.map((common) => common !== null),
+    );
+  };
+  expect(await both()).toEqual([[true, true, false]]);
+  expect(await both()).toEqual([[false, false, false]]);
+  const counts = [a, b].map(({ received }) => received.join("").split("POST ").length - 1);
+  expect(counts).toEqual([4, 2]);
+});
+
+test("one that has ended is not ended again by a stop", async () => {
+  const { from } = startThread();
+  const there = await answering(ok);
+  const ends: unknown[] = [];
+  const exchange = post(from, urlOf(there), { onEnd: ({ outcome }) => void ends.push(outcome) });
+  await until(() => ends.length === 1);
+  exchange.abort("stopped");
+  expect(ends).toEqual(["answered"]);
 });
 
 test("requests to the ports of the test endpoints are sent from this thread", async () => {
@@ -154,8 +199,10 @@ test("requests to the ports of the test endpoints are sent from this thread", as
   expect([here.sockets.length, far.sockets.length]).toEqual([1, 0]);
 });
 
-test("the local authority is trusted there too", async () => {
-  const { from } = startThread();
+test("the local authority is trusted there too, and crosses once, before it is needed", async () => {
+  const { from, seen } = startThread();
+  await post(from, urlOf(await answering(ok))).done;
+  expect(seen.authorities).toBe(0);
   const there = await answering(ok, { tls: certificate("valid") });
   const url = `https://valid.localhost:${there.port}/`;
   expect(await post(from, url).done).toMatchObject({ outcome: "answered" });
@@ -164,6 +211,7 @@ test("the local authority is trusted there too", async () => {
     outcome: "tls_error",
     requestHead: "",
   });
+  expect(seen.authorities).toBe(1);
 });
 
 test("the deadline is the thread's", async () => {
@@ -262,7 +310,9 @@ test("when the thread is killed, its requests are interrupted, and later ones wa
   await worker.terminate();
   expect(await lost.done).toMatchObject({ isInterrupted: true });
   expect(thread.trouble).toContain("has ended");
-  expect(reported).toMatchObject([{ message: "The delivery thread has ended." }]);
+  expect(reported).toMatchObject([
+    { message: "The delivery thread has ended.", cause: { message: "exit code 1" } },
+  ]);
 
   expect(await post(from, urlOf(there)).done).toMatchObject({ outcome: "answered" });
   expect(thread.trouble).toBe(null);
@@ -306,6 +356,26 @@ function countWorkers(): () => number {
   onTestFinished(() => void process.off("worker", count));
   return () => started;
 }
+
+test("a thread that fails is reported with its failure, and a stop waits until it has ended", async () => {
+  const { thread, from, reported } = startThread();
+  const there = await answering(ok);
+  const starting = nextWorker();
+  const first = post(from, urlOf(there));
+  const worker = await starting;
+  await first.done;
+  worker.emit("error", new Error("out of memory"));
+  await worker.terminate();
+  expect(reported).toMatchObject([{ cause: { message: "out of memory" } }]);
+  const next = nextWorker();
+  const second = post(from, urlOf(there));
+  const another = await next;
+  await second.done;
+  let isOver = false;
+  another.on("exit", () => (isOver = true));
+  await thread.stop();
+  expect([isOver, reported.length, thread.trouble]).toEqual([true, 1, null]);
+});
 
 test("a sender that has sent nothing starts no thread when it is closed", async () => {
   const { from } = startThread();

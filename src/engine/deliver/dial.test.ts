@@ -11,7 +11,7 @@ import {
   sender,
   stopAll,
 } from "../../../test/support/sending.ts";
-import { createTrust, parseTarget } from "./dial.ts";
+import { createTargets, createTrust, parseTarget } from "./dial.ts";
 import type { Trust } from "./dial.ts";
 import type { ExchangeResult } from "./exchange.ts";
 
@@ -265,4 +265,39 @@ test.each([
   ["http:\\\\a.localhost\\b", "/b"],
 ])("of %j the request has the target %s", (url, target) => {
   expect(parseTarget(url)?.opening).toBe(`${target} HTTP/1.1\r\nHost: a.localhost\r\n`);
+});
+
+const plain = { secure: false, port: 80, loopback: false, literal: false };
+
+test.each<[string, object | null]>([
+  ["http://a.test/", { ...plain, origin: "http://a.test", host: "a.test" }],
+  ["https://a.test./", { ...plain, host: "a.test", secure: true, port: 443 }],
+  ["https://a.test:80/", { ...plain, host: "a.test", secure: true }],
+  ["http://a.test:443/", { ...plain, host: "a.test", port: 443 }],
+  ["http://127.0.0.1:8080/", { ...plain, host: "127.0.0.1", port: 8080, literal: true }],
+  ["http://[::1]/", { ...plain, origin: "http://[::1]", host: "::1", literal: true }],
+  ["http://localhost/", { ...plain, host: "localhost", loopback: true }],
+  ["http://a.b.localhost./", { ...plain, host: "a.b.localhost", loopback: true }],
+  ["http://notlocalhost/", { ...plain, host: "notlocalhost" }],
+  ["http://localhost.test/", { ...plain, host: "localhost.test" }],
+  ["ftp://a.test/", null],
+  ["a.test", null],
+])("the target of %s", (url, target) => {
+  if (target === null) expect(parseTarget(url)).toBeNull();
+  else expect(parseTarget(url)).toMatchObject(target);
+});
+
+test("a URL is parsed once while fewer than a hundred others are", () => {
+  const targets = createTargets();
+  const first = targets("http://a.test/");
+  for (let nth = 0; nth < 99; nth += 1) targets(`http://a.test/${nth}`);
+  expect(targets("http://a.test/")).toBe(first);
+  expect(targets("none")).toBeNull();
+  expect(targets("http://a.test/")).not.toBe(first);
+  expect(targets("http://a.test/")).toEqual(first);
+});
+
+test("without a local authority there is none", () => {
+  expect(createTrust().localAuthority()).toBeNull();
+  expect(createTrust({ localAuthority: () => "pem" }).localAuthority()).toBe("pem");
 });

@@ -70,7 +70,7 @@ test("as many start as there are connections, the others in their order as those
   expect(started).toEqual(["a", "b", "x", "c"]);
   settings.connections = 1;
   await end("a");
-  expect([started.at(-1), lanes.load(one)]).toEqual(["c", 2]);
+  expect([started.at(-1), lanes.load(one), lanes.hasWaiting()]).toEqual(["c", 2, true]);
   await end("c");
   expect([started.at(-1), lanes.load(one), lanes.hasWaiting()]).toEqual(["d", 1, false]);
   await end("d");
@@ -110,6 +110,18 @@ test("one that fails is reported, and its connection is free again", async () =>
   add(one, "b");
   await end("a", new Error("no"));
   expect([reported, started]).toEqual([[new Error("no")], ["a", "b"]]);
+});
+
+test("one that cannot start is reported, and the next one has its connection", async () => {
+  const { lanes, started, add, reported } = startLanes(1);
+  lanes.of(one).add({
+    url: "http://127.0.0.1:9/",
+    start() {
+      throw new Error("no");
+    },
+  });
+  add(one, "b");
+  expect([reported, started, lanes.load(one)]).toEqual([[new Error("no")], ["b"], 1]);
 });
 
 test("thousands wait in order, and those that have started are not kept", async () => {
@@ -181,15 +193,20 @@ test("what waits can be removed: it never starts, and those under way go on", as
 test("a lane that is not configured any more is closed when it is empty, and a new one takes its place", async () => {
   const { lanes, add, end } = startLanes(1);
   const [lane, kept] = [lanes.of(one), lanes.of(other)];
+  const closed: unknown[] = [];
+  for (const each of [lane, kept]) each.sender.close = () => void closed.push(each);
   add(one, "a");
-  lanes.closeUnused(new Set([other]));
+  expect(lanes.closeUnused(new Set([other]))).toBe(false);
   expect(lanes.of(one)).toBe(lane);
   await end("a");
-  lanes.closeUnused(new Set([other, one]));
-  expect(lanes.of(one)).toBe(lane);
-  lanes.closeUnused(new Set([other]));
+  expect(lanes.closeUnused(new Set([other, one]))).toBe(true);
+  expect([lanes.of(one), closed]).toEqual([lane, []]);
+  expect(lanes.closeUnused(new Set([other]))).toBe(true);
+  expect(closed).toEqual([lane]);
   expect(lanes.of(one)).not.toBe(lane);
   expect(lanes.of(other)).toBe(kept);
+  lanes.close();
+  expect(closed).toEqual([lane, kept]);
 });
 
 test("while a receiver is quick, three times as many are with the delivery thread as it has connections", async () => {

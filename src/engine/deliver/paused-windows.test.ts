@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
-import type { DeliveryId } from "../../domain/ids.ts";
+import type { DeliveryId, DestinationId, MessageRowId } from "../../domain/ids.ts";
 import { isProblem } from "../../domain/problem.ts";
 import {
   attempt,
@@ -53,7 +53,7 @@ function startWithHeld() {
     report: (error) => reported.push(error),
   });
   onTestFinished(() => scheduler.stop());
-  return { db, store, clock, scheduler, reported };
+  return { db, store, clock, configuration, scheduler, reported };
 }
 
 test("while the store refuses records, held deliveries whose window has ended are not expired again and again", async () => {
@@ -101,4 +101,61 @@ test("a disabled destination's deliveries wait for the end of the earliest windo
   expect(store.countByState()).toMatchObject({ waiting: 1, expired: 1 });
   expect(clock.scheduled()).toEqual([(end ?? 0) + 60_000]);
   expect(store.destinationsWithWork()).toEqual(new Set([2]));
+});
+
+test("the earliest of what is due and of what ends is waited for, whichever it is", async () => {
+  const { db, store, clock, scheduler, configuration } = startWithHeld();
+  scheduler.start();
+  await nextTurn();
+  const end = (clock.scheduled()[0] ?? 0) - startOfTime;
+  configuration.updateDestination(2 as DestinationId, { enabled: true });
+  for (const [due, first] of [
+    [end - 1, end - 1],
+    [end + 1, end],
+    [60_000, 60_000],
+  ] as const) {
+    db.exec(`UPDATE deliveries SET next_attempt_at = ${startOfTime + due} WHERE id = 2`);
+    scheduler.kick();
+    await nextTurn();
+    expect(clock.scheduled()).toEqual([startOfTime + first]);
+  }
+  expect(store.countByState()).toMatchObject({ waiting: 2 });
+  const looked: number[] = [];
+  store.pausedPastWindow = (id) => {
+    looked.push(id);
+    return [];
+  };
+  scheduler.kick();
+  await nextTurn();
+  expect(looked).toEqual([1]);
+});
+
+test("what expires in one turn has 2,000 messages at most, of all destinations together", async () => {
+  const { store, clock, scheduler } = startWithHeld();
+  const rooms: [destination: number, messages: number][] = [];
+  store.pausedPastWindow = (id, _now, _windowMs, messages) => {
+    rooms.push([id, messages]);
+    return [];
+  };
+  scheduler.kick();
+  await nextTurn();
+  expect(rooms.splice(0)).toEqual([
+    [1, 2000],
+    [2, 2000],
+  ]);
+  const { record } = store;
+  store.record = () => {};
+  store.pausedPastWindow = (id, _now, _windowMs, messages) => {
+    rooms.push([id, messages]);
+    const ids = Array.from({ length: 700 }, (_, nth) => (nth + 1) as MessageRowId);
+    return [{ id: id as number as DeliveryId, messages: ids }];
+  };
+  clock.advanceBy(1);
+  scheduler.kick();
+  await nextTurn();
+  expect(rooms).toEqual([
+    [1, 2000],
+    [2, 1300],
+  ]);
+  store.record = record;
 });

@@ -42,6 +42,7 @@ function startRecorder({ underWay = 1 } = {}) {
     /** What the feed tells, gathered until now: areas with their ids. */
     noted(): [string, string[]][] {
       vi.advanceTimersByTime(60);
+      expect(changes.every(({ added }) => added === 0)).toBe(true);
       return changes.splice(0).map(({ area, ids }) => [area, ids]);
     },
     attempts: () => db.prepare("SELECT count(*) FROM attempts").pluck().get(),
@@ -155,6 +156,27 @@ test("what belongs to deleted deliveries is forgotten: written by nobody, told t
   recorder.flush();
   expect([attempts(), recorder.attempts, seen.recorded]).toEqual([0, 0, [0]]);
   expect(noted()).toEqual([["deliveries", ["dlv_000000001"]]]);
+});
+
+test("what was refused and is then forgotten is no failure any more, and what comes next is written", () => {
+  const { recorder, seen, attempts, refuse, allow } = startRecorder();
+  refuse();
+  recorder.attempt(ended(id), [row]);
+  recorder.flush();
+  recorder.forget();
+  expect([recorder.failure, recorder.hasWaiting, vi.getTimerCount()]).toEqual([null, false, 0]);
+  allow();
+  recorder.attempt(ended(id), [row]);
+  vi.advanceTimersByTime(3);
+  expect(seen.ready).toBe(1);
+  recorder.flush();
+  expect([attempts(), recorder.attempts]).toEqual([1, 1]);
+  recorder.attempt(ended(id, { round: 2 }), [row]);
+  recorder.forget();
+  for (let round = 3; round < 258; round += 1) recorder.attempt(ended(id, { round }), [row]);
+  expect(seen.ready).toBe(1);
+  recorder.attempt(ended(id, { round: 258 }), [row]);
+  expect(seen.ready).toBe(2);
 });
 
 const rows = (count: number) => Array.from({ length: count }, (_, nth) => nth as MessageRowId);

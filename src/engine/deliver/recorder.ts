@@ -168,8 +168,11 @@ export class Recorder {
     return this.#failure;
   }
 
-  /** Discards the records of deleted deliveries. */
+  /** Discards the records of deleted deliveries, also those that the store has refused. */
   forget(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    this.#failure = null;
     for (const { works } of this.#waiting.splice(0)) for (const work of works) work.end();
     this.#attemptsWaiting = 0;
   }

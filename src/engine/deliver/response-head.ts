@@ -42,10 +42,7 @@ export function parseResponseHead(text: string): ResponseHead | HeadProblem {
   for (;;) {
     const feed = text.indexOf("\n", start);
     if (feed === -1) return unreadable("the empty line is missing");
-    const line = text.slice(
-      start,
-      feed > start && text.charCodeAt(feed - 1) === 13 ? feed - 1 : feed,
-    );
+    const line = text.slice(start, text.charCodeAt(feed - 1) === 13 ? feed - 1 : feed);
     if (line.includes("\r")) return unreadable("a line contains a carriage return");
     if (start === 0) {
       const match = statusLine.exec(line);
@@ -108,26 +105,18 @@ function readFraming(
   let keepAliveMax = Infinity;
   for (const [name, value] of headers) {
     // The length alone rules out nearly all headers.
-    switch (name.length) {
-      case 10: {
-        const lower = name.toLowerCase();
-        if (lower === "connection") connection += `,${value.toLowerCase()}`;
-        else if (lower === "keep-alive") {
-          const seconds = keepAliveNumber(value, "timeout");
-          if (seconds !== null) keepAliveMs = Math.min(keepAliveMs ?? Infinity, seconds * 1_000);
-          keepAliveMax = Math.min(keepAliveMax, keepAliveNumber(value, "max") ?? Infinity);
-        }
-        break;
+    if (name.length === 10) {
+      const lower = name.toLowerCase();
+      if (lower === "connection") connection += `,${value.toLowerCase()}`;
+      else if (lower === "keep-alive") {
+        const seconds = keepAliveNumber(value, "timeout");
+        if (seconds !== null) keepAliveMs = Math.min(keepAliveMs ?? Infinity, seconds * 1_000);
+        keepAliveMax = Math.min(keepAliveMax, keepAliveNumber(value, "max") ?? Infinity);
       }
-      case 14: {
-        if (name.toLowerCase() !== "content-length") break;
-        length = length === null ? value : `${length},${value}`;
-        break;
-      }
-      case 17: {
-        if (name.toLowerCase() === "transfer-encoding") coding = value.toLowerCase();
-        break;
-      }
+    } else if (name.length === 14 && name.toLowerCase() === "content-length") {
+      length = length === null ? value : `${length},${value}`;
+    } else if (name.length === 17 && name.toLowerCase() === "transfer-encoding") {
+      coding = value.toLowerCase();
     }
   }
   const wantsClose = hasToken(connection, "close");

@@ -376,3 +376,125 @@ test.each([
 ])("of %i characters that are not HTTP, the failure shows at most 40", (length, shown) => {
   expect(readText("x".repeat(length), { close: true }).state).toContain(`begins with ${shown}.`);
 });
+
+test("what follows an informational answer has to be one too, and the head of what is none is kept", () => {
+  const first = "HTTP/1.1 100 Continue\r\n\r\n";
+  expect(readText(`${first}SSH-2.0\r\n\r\n`).state).toContain('begins with "SSH-2.0');
+  for (const before of ["", first]) expect(readText(`${before}HTTP/\r\n`).state).toBe("open");
+  const switched = "HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n";
+  expect(readText(switched)).toMatchObject({ status: 101, head: switched });
+  const wrong = "HTTP/1.1 502 Bad\r\nContent-Length: x\r\n\r\n";
+  expect(readText(wrong)).toMatchObject({ status: 502, head: wrong });
+});
+
+const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+test.each(["5\r\n", "5\n", "5;a=1\r\n", "5 \r\n", "5\t;a\n", "5\r\r\n", "05\r\n"])(
+  "a chunk may begin with %j",
+  (line) => {
+    const text = `${chunked}${line}hello\r\n0\r\n\r\n`;
+    expect(readText(text)).toMatchObject({ state: "complete", body: "hello", used: text.length });
+  },
+);
+
+test("the size of a chunk is in hexadecimal digits and nothing else", () => {
+  for (const [place, digit] of "0123456789abcdef".split("").entries())
+    for (const spelling of [digit, digit.toUpperCase()]) {
+      const text = `${chunked}1${spelling}\r\n${"x".repeat(16 + place)}\r\n0\r\n\r\n`;
+      expect(readText(text)).toMatchObject({ state: "complete", bodyLength: 16 + place });
+      const bytes = place === 0 ? "\r\n" : `${"x".repeat(place)}\r\n0\r\n\r\n`;
+      expect(readText(`${chunked}${spelling}\r\n${bytes}`)).toMatchObject({
+        ...{ state: "complete", bodyLength: place },
+      });
+    }
+  for (const other of ["/", ":", "@", "G", "`", "g", "-", "\u00c1"]) {
+    expect(readText(`${chunked}${other}`).state).toContain("does not start with its size");
+    expect(readText(`${chunked}1${other}`).state).toContain("not a hexadecimal number");
+  }
+});
+
+test.each([
+  ["1fffffffffffff", "open"],
+  ["20000000000000", "too large"],
+])("a chunk of %s bytes: %s", (size, state) => {
+  expect(readText(`${chunked}${size}\r\n`).state).toContain(state);
+});
+
+test("after a chunk comes the end of its line, and after the last one trailers up to an empty line", () => {
+  expect(readText(`${chunked}1\r\na\n0\n\n`)).toMatchObject({ state: "complete", body: "a" });
+  expect(readText(`${chunked}1\r\nab`).state).toContain("longer than its size");
+  for (const trailers of ["\r\n", "A: b\r\n\r\n", "A: b\n\n", "\rA\r\n\r\n"]) {
+    const text = `${chunked}0\r\n${trailers}`;
+    expect(readText(`${text}more`)).toMatchObject({ state: "complete", used: text.length });
+    expect(readText(text.slice(0, -1)).state).toBe("open");
+  }
+  for (const [size, state] of [
+    [65_536, "open"],
+    [65_537, "larger than 64 KB"],
+  ] as const)
+    expect(readText(`${chunked}0\r\n${"x".repeat(size)}`).state).toContain(state);
+});
+
+test("a head of exactly 64 KB is too large, also in pieces, and one that ends there is not", () => {
+  const begin = "HTTP/1.1 204 No\r\nX: ";
+  const fill = (size: number): string => "x".repeat(size - begin.length);
+  const tooLarge = "The response head is larger than 64 KB.";
+  expect(readText(begin + fill(65_535)).state).toBe("open");
+  expect(readText(begin + fill(65_536)).state).toBe(tooLarge);
+  expect(readText(`${begin}${fill(65_532)}\r\n\r\n`)).toMatchObject({ state: "complete" });
+  expect(readText(`${begin}${fill(65_533)}\r\n\r\n`).state).toBe(tooLarge);
+  const bytes = Buffer.from(begin + fill(65_536));
+  expect(read(cut(bytes, [4, 5, 60_000, 65_535])).state).toBe(tooLarge);
+});
+
+test.each<[sizes: number[], buffer: number]>([
+  [[10], 10],
+  [[10, 10], 20],
+  [[10, 1], 20],
+  [[10, 1, 9, 1], 40],
+  [[10, 100], 110],
+  [[40_000, 30_000], 65_536],
+  [[65_536, 10], 65_536],
+  [[70_000], 65_536],
+])("a body in pieces of %j is kept in %i bytes", (sizes, buffer) => {
+  const parser = new ResponseParser();
+  const head = Buffer.from("HTTP/1.1 200 OK\r\n\r\n");
+  parser.push(head, head.length);
+  for (const size of sizes) parser.push(Buffer.alloc(size, "x"), size);
+  expect(parser.response()?.body.buffer.byteLength).toBe(buffer);
+  const all = sizes.reduce((sum, size) => sum + size, 0);
+  expect(parser.response()?.bodyLength).toBe(all);
+  expect(parser.response()?.body.length).toBe(Math.min(all, 65_536));
+});
+
+test("as much of a body is kept as is asked for, and it is said how much has come", () => {
+  const parser = new ResponseParser({ keepBody: 3 });
+  const progress: string[] = [];
+  for (const piece of ["H", "TTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", "ab", "cdef"]) {
+    progress.push(parser.progress);
+    parser.push(Buffer.from(piece), piece.length);
+  }
+  expect([...progress, parser.progress]).toEqual([
+    "before any byte of the response arrived",
+    "in the middle of the response head",
+    "after 0 of 9 bytes of the response body",
+    "after 2 of 9 bytes of the response body",
+    "after 6 of 9 bytes of the response body",
+  ]);
+  expect(Buffer.from(parser.response()?.body ?? []).toString()).toBe("abc");
+  const endless = new ResponseParser();
+  const head = Buffer.from("HTTP/1.1 200 OK\r\n\r\nabc");
+  endless.push(head, head.length);
+  expect(endless.progress).toBe("after 3 bytes of the response body");
+});
+
+test("what a receiver promises is known once its head is whole", () => {
+  const parser = new ResponseParser();
+  expect([parser.keepAlive, parser.keepAliveMs, parser.keepAliveMax]).toEqual([
+    ...[false, null],
+    Infinity,
+  ]);
+  const head = Buffer.from("HTTP/1.1 204 No\r\nKeep-Alive: timeout=5, max=7\r\n\r\n");
+  parser.push(head, head.length);
+  expect([parser.keepAlive, parser.keepAliveMs, parser.keepAliveMax]).toEqual([true, 5000, 7]);
+});

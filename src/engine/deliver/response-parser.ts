@@ -133,7 +133,7 @@ export class ResponseParser {
         case "failed":
           return at;
         default:
-          this.#readChunkByte(bytes[at] ?? 0);
+          this.#readChunkByte(bytes[at] as number);
           at += 1;
       }
     }

@@ -249,7 +249,7 @@ export class Rounds {
     const now = clock.now();
     const windowEnd = (delivery.firstAttemptAt ?? round.startedAt ?? now) + profile.windowMs;
     const work = activity.begin(this.#originOf(round));
-    this.#inLane.get(webhook.id)?.delete(round);
+    this.#inLaneOf(webhook).delete(round);
     if (now > windowEnd)
       return end(() => {
         this.#endAttempt(round, webhook, null);
@@ -418,7 +418,7 @@ function webhooksOf({ mapped }: ClaimedDelivery, { webhooks }: Destination): Web
   return webhooks.some(({ id }) => id === webhookId) ? [{ id: webhookId, url, headers: {} }] : [];
 }
 
-function messagesOf({ mapped, messageRow }: ClaimedDelivery): readonly MessageRowId[] {
+export function messagesOf({ mapped, messageRow }: ClaimedDelivery): readonly MessageRowId[] {
   return mapped === undefined || mapped.messages.length === 0 ? [messageRow] : mapped.messages;
 }
 

@@ -12,6 +12,7 @@ import {
   sender,
   stopAll,
 } from "../../../test/support/sending.ts";
+import { nextTurn } from "../real-time.ts";
 
 afterEach(stopAll);
 
@@ -130,6 +131,58 @@ describe("an answered exchange", () => {
     const result = await post(sender(), `http://127.0.0.1:${there.port}/`).done;
     expect(result).toMatchObject({ outcome: "answered", response: { bodyLength: 13 } });
   });
+});
+
+test("a request that has no body by its kind has no length either, unless it has a body", async () => {
+  const lengths: Record<string, (string | null)[]> = {};
+  for (const method of ["GET", "HEAD", "OPTIONS", "DELETE", "TRACE", "POST", "PUT", "PATCH"])
+    for (const text of ["", "x"]) {
+      const there = await answering(ok);
+      const { requestHead } = await post(sender(), `http://127.0.0.1:${there.port}/`, {
+        method,
+        body: Buffer.from(text),
+      }).done;
+      expect(requestHead).toMatch(new RegExp(`^${method} / HTTP/1.1\r\n`));
+      (lengths[method] ??= []).push(/Content-Length: (\d)/.exec(requestHead)?.[1] ?? null);
+    }
+  const [without, always] = [
+    [null, "1"],
+    ["0", "1"],
+  ];
+  expect(lengths).toEqual({
+    ...{ GET: without, HEAD: without, OPTIONS: without, DELETE: without, TRACE: without },
+    ...{ POST: always, PUT: always, PATCH: always },
+  });
+});
+
+test("what one sender makes of headers is made anew for another URL and another method", async () => {
+  const there = await answering(ok);
+  const from = sender();
+  const headers: [string, string][] = [["X", "1"]];
+  const lines: (string | undefined)[] = [];
+  for (const [path, method] of [
+    ["a", "PUT"],
+    ["a", "PUT"],
+    ["b", "PUT"],
+    ["b", "POST"],
+  ] as const) {
+    const url = `http://127.0.0.1:${there.port}/${path}`;
+    const { requestHead } = await post(from, url, { method, headers }).done;
+    lines.push(requestHead.split(" HTTP")[0]);
+  }
+  expect(lines).toEqual(["PUT /a", "PUT /a", "PUT /b", "POST /b"]);
+});
+
+test("what is refused ends once, and cannot be stopped or held any more", async () => {
+  const ends: unknown[] = [];
+  const refused = post(sender(), "none", { onEnd: ({ error }) => void ends.push(error?.code) });
+  expect(ends).toEqual([]);
+  refused.abort("stopped");
+  refused.limit(1);
+  refused.markReached();
+  await nextTurn();
+  expect(ends).toEqual(["invalid_url"]);
+  expect(sender().isAway("none")).toBe(false);
 });
 
 describe("an exchange without a whole answer", () => {

@@ -41,10 +41,13 @@ type Lane = {
   timer: RealTimer | null;
 };
 
-function serve(
-  port: NonNullable<typeof parentPort>,
-  { idleMs, waitMs = defaultWaitMs }: HostOptions,
-): void {
+/** The main thread, as this one sees it. */
+type Port = {
+  on(event: "message", take: (message: ToThread) => void): unknown;
+  postMessage(message: FromThread, moved: ArrayBuffer[]): void;
+};
+
+export function serve(port: Port, { idleMs, waitMs = defaultWaitMs }: HostOptions): void {
   let localAuthority: string | null = null;
   const trust = createTrust({ localAuthority: () => localAuthority });
   const targets = createTargets();
@@ -84,8 +87,10 @@ function serve(
     }
   }
 
+  /** Of a lane that has had a request. */
   function carryNext(lane: Lane): void {
-    while (lane.carried < (lane.common?.connections ?? 1)) {
+    const { connections } = lane.common as Common;
+    while (lane.carried < connections) {
       const next = lane.waiting.shift();
       if (next === undefined) return;
       carry(lane, next);
@@ -149,7 +154,7 @@ function serve(
     for (const id of ids) underWay.get(id)?.abort("stopped");
   }
 
-  port.on("message", ({ sends, aborts, closedCarriers, localAuthority: pem }: ToThread) => {
+  port.on("message", ({ sends, aborts, closedCarriers, localAuthority: pem }) => {
     localAuthority ??= pem;
     send(sends);
     if (aborts.length > 0) abort(new Set(aborts));

@@ -78,3 +78,7 @@ test("equal mappings share what they make, each with its own webhook", () => {
   expect(one.body?.toString()).toBe('{"userId":"u"}');
   expect(requestOf({ ...mapping, url: "http://third/" })).toMatchObject({ url: "http://third/" });
 });
+
+test("what a mapping cannot make of an event is a sentence", () => {
+  expect(made({ data: { text: "x".repeat(2_000_000) } })).toMatch(/^[A-Z].*\.$/);
+});

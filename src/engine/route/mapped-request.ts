@@ -99,7 +99,7 @@ function urlOf(value: unknown): string {
 }
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? "It";
+  const text = JSON.stringify(value);
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 
@@ -142,6 +142,6 @@ function textOf(value: unknown): string {
 
 /** Events that agree in these values share a batch. */
 function batchKey(values: Values, keys: readonly string[]): string {
-  const chosen = keys.map((key) => (values as Record<string, unknown>)[key] ?? null);
+  const chosen = keys.map((key) => (values as Record<string, unknown>)[key]);
   return createHash("sha1").update(JSON.stringify(chosen)).digest("hex");
 }

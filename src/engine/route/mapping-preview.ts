@@ -48,8 +48,9 @@ export function createMappingPreview({ store, configuration }: PreviewOptions): 
     const typeFromPath = call?.call === "single" ? call.type : null;
     const batched = typeFromPath === null;
     const body = replayBody(request.body, span, batched, message.messageId);
-    const parsed = isProblem(body) ? body : parseBody(body, batched);
-    if (isProblem(body) || isProblem(parsed)) return null;
+    if (isProblem(body)) return null;
+    const parsed = parseBody(body, batched);
+    if (isProblem(parsed)) return null;
     const { messages } = acceptRequest(
       {
         ...request,

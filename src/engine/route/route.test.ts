@@ -1,48 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { CheckedMessage } from "../../domain/check.ts";
-import type { Destination, Mapping } from "../../domain/configuration.ts";
-import type { DestinationId, SourceId, WebhookId } from "../../domain/ids.ts";
+import type { Destination } from "../../domain/configuration.ts";
+import type { SourceId } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/json.ts";
-import { route, answerForWebhooks, routing } from "./route.ts";
-
-const source = 1 as SourceId;
-const receivedAt = Date.UTC(2026, 10, 21);
-
-function messageWith(integrations: JsonObject): CheckedMessage & { messageId: string } {
-  return {
-    type: "track",
-    messageId: "m",
-    userId: "u",
-    anonymousId: null,
-    event: "e",
-    timestamp: receivedAt,
-    originalTimestamp: null,
-    sentAt: null,
-    members: { type: "track", userId: "u", event: "e" },
-    context: {},
-    integrations,
-    warnings: [],
-  };
-}
-
-function destinationOf(id: number, changes: Partial<Destination> = {}): Destination {
-  return {
-    id: id as DestinationId,
-    kind: "webhooks",
-    mappings: [],
-    name: `Number ${id}`,
-    enabled: true,
-    sourceIds: [source],
-    webhooks: [],
-    sharedSecret: null,
-    retryProfile: "documented",
-    payload: "documented",
-    filters: [],
-    createdAt: 0,
-    ...changes,
-  };
-}
+import { destinationOf, messageWith, receivedAt, source } from "./route.fixture.ts";
+import { answerForWebhooks, integrationsFor, route } from "./route.ts";
 
 function routeTo(destinations: Destination[], integrations: JsonObject = {}) {
   return route({
@@ -61,51 +23,6 @@ test("only destinations connected to the source are decided on", () => {
   expect(
     routeTo([elsewhere, destinationOf(2, { sourceIds: [2 as SourceId, source] })]).decisions,
   ).toMatchObject([{ destinationId: 2, routed: true }]);
-});
-
-test("equal mappings send the same from each destination, and another where a filter removed something", () => {
-  const mapping = (id: number, more: Partial<Mapping> = {}): Mapping => ({
-    id: id as WebhookId,
-    name: "One",
-    enabled: true,
-    trigger: null,
-    url: "http://127.0.0.1/hook",
-    method: "POST",
-    headers: {},
-    data: { event: { "@path": "$.event" }, n: { "@path": "$.properties.n" } },
-    batch: { enabled: false, keys: [], size: 1, waitMs: 1 },
-    ...more,
-  });
-  const mapped = (id: number, of: Mapping, filters: Destination["filters"] = []): Destination =>
-    destinationOf(id, { kind: "webhooks-actions", mappings: [of], filters });
-  const message = messageWith({});
-  message.members["properties"] = { n: 7 };
-  const without = { name: "No n", enabled: true, if: "", properties: ["properties.n"] };
-  const { decisions, payloads } = route({
-    message,
-    source: { id: source, name: "Shop", plan: null },
-    receivedAt,
-    destinations: [
-      mapped(1, mapping(11)),
-      mapped(2, mapping(12)),
-      mapped(3, mapping(13), [{ ...without, action: "drop-properties" }]),
-      mapped(4, mapping(14, { method: "PUT" })),
-      destinationOf(5, { filters: [{ ...without, action: "drop-properties" }] }),
-    ],
-    seed: 1,
-  });
-  const sent = decisions.flatMap(({ requests = [] }) =>
-    requests.map(({ webhookId, method, body }) => [webhookId, method, String(body)]),
-  );
-  expect(sent).toEqual([
-    [11, "POST", '{"event":"e","n":7}'],
-    [12, "POST", '{"event":"e","n":7}'],
-    [13, "POST", '{"event":"e"}'],
-    [14, "PUT", '{"event":"e","n":7}'],
-  ]);
-  expect(decisions.map(({ routed }) => routed)).toEqual([true, true, true, true, true]);
-  // Mappings have their bodies, and so has what a filter changed.
-  expect(payloads).toEqual({});
 });
 
 test("a destination that is turned off says so by name, whatever the integrations are, and keeps their warnings", () => {
@@ -228,6 +145,32 @@ describe("the integrations object", () => {
     ]);
   });
 
+  test.each<[name: string, why: string | null]>([
+    ["Actions Webhook", null],
+    ["actions webhook", "names are case-sensitive"],
+    ["Webhook (Actions)", "that is not the destination's name"],
+    ["webhooks (actions)", "that is not the destination's name"],
+    ["actions-webhook", "that is not the destination's name"],
+    ["Webhooks", null],
+    ["webhooks", null],
+    ["constructor", null],
+    ["Mixpanel", null],
+  ])("of %s, for a destination with mappings, is said: %s", (name, why) => {
+    const { routed, warnings } = answerForWebhooks({ [name]: false }, "webhooks-actions");
+    expect(routed).toBe(name !== "Actions Webhook");
+    const said = `\`${name}\` in the integrations changes nothing, because ${why}: \`Actions Webhook: false\` was probably meant.`;
+    expect(warnings).toEqual(why === null ? [] : [said]);
+  });
+
+  test("is that of some destinations and of no others", () => {
+    const actions = destinationOf(2, { kind: "webhooks-actions" });
+    expect(integrationsFor([])).toEqual({ All: false });
+    expect(integrationsFor([destinationOf(1), actions, destinationOf(3)])).toEqual({
+      ...{ All: false, Webhooks: true },
+      "Actions Webhook": true,
+    });
+  });
+
   test.each<[JsonObject, string, string]>([
     [{ All: " TRUE " }, "routed", "`All: true` was probably meant"],
     [{ All: "1" }, "routed", "`All: true` was probably meant"],
@@ -260,61 +203,5 @@ describe("the integrations object", () => {
     const answer = answerForWebhooks(integrations);
     expect(answer).toMatchObject({ routed: reason === "routed", reason });
     expect(answer.warnings).toEqual([expect.stringContaining(warning)]);
-  });
-});
-
-test("a message is routed in a step for each destination and each mapping, which say what they cost", () => {
-  const mapping = (nth: number, data: Mapping["data"]): Mapping => ({
-    ...{ id: nth as WebhookId, name: `M${nth}`, enabled: true, trigger: null },
-    ...{ url: "http://127.0.0.1/", method: "POST", headers: {}, data },
-    batch: { enabled: false, size: 1, waitMs: 1000, keys: [] },
-  });
-  const large = mapping(1, { text: "x".repeat(25_000) });
-  const properties = Array.from({ length: 160 }, (_, nth) => `properties.p${nth}`);
-  const filter = {
-    name: "F",
-    enabled: true,
-    if: "",
-    action: "drop-properties",
-    properties,
-  } as const;
-  const steps = [
-    ...routing({
-      message: messageWith({}),
-      source: { id: source, name: "Shop", plan: null },
-      receivedAt,
-      destinations: [
-        destinationOf(1),
-        destinationOf(2, { filters: [filter, { ...filter, name: "G" }] }),
-        destinationOf(3, { kind: "webhooks-actions", mappings: [large, mapping(2, {})] }),
-        destinationOf(4, { sourceIds: [] }),
-      ],
-      seed: 1,
-      span: { body: new Uint8Array(2000), offset: 0, size: 2000 },
-    }),
-  ];
-  expect(steps).toEqual([1, 1, 22 + 320, 1, 1005.44, 5.08]);
-});
-
-test("mappings make at most 8 MB of one message, and those after that say so", () => {
-  const mappings = Array.from({ length: 5 }, (_, nth): Mapping => ({
-    ...{ id: nth as WebhookId, name: `M${nth}`, enabled: true, trigger: null },
-    ...{ url: "http://127.0.0.1/", method: "POST", headers: {} },
-    data: { text: `${nth}${"x".repeat(480_000)}` },
-    batch: { enabled: false, size: 1, waitMs: 1000, keys: [] },
-  }));
-  const { decisions } = route({
-    message: messageWith({}),
-    source: { id: source, name: "Shop", plan: null },
-    receivedAt,
-    destinations: [1, 2, 3, 4].map((id) =>
-      destinationOf(id, { kind: "webhooks-actions", mappings }),
-    ),
-    seed: 1,
-  });
-  expect(decisions.map(({ requests }) => requests?.length)).toEqual([5, 5, 5, 1]);
-  expect(decisions[3]?.mappings?.[4]).toMatchObject({
-    reason: "payload_error",
-    detail: expect.stringContaining("more than 8 MB of this message") as string,
   });
 });

@@ -14,7 +14,7 @@ import type {
 } from "../../domain/configuration.ts";
 import { makeEvent, makePayload, payloadOf } from "../../domain/payload.ts";
 import type { Decision, MappedRequest, MappingDecision, RoutedMessage } from "./decision.ts";
-import { brief, isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { brief, cut, isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { applyFilters } from "../../domain/destination-filter.ts";
 import { jsonBytes, type MessageSpan } from "../json-bytes.ts";
 import { createRequests, textOfMapping } from "./mapped-request.ts";
@@ -218,7 +218,7 @@ function filteredFor({
         : JSON.stringify(makeEvent(of, receivedAt)),
     );
   const names = filters.map((filter) => filter.name).join(", ");
-  const detail = `${filters.length === 1 ? "The filter" : "The filters"} ${names} of ${name} removed ${brief(removed.join(", ")).slice(1, -1)}.`;
+  const detail = `${filters.length === 1 ? "The filter" : "The filters"} ${names} of ${name} removed ${cut(removed.join(", "))}.`;
   const bodies = { before: bytesOf(message), after: bytesOf(changed) };
   return { changes: { detail, filtered: { filters, bodies } }, message: changed };
 }
@@ -291,7 +291,7 @@ function requestOrReason(
 ): MappedRequest | Omit<MappingDecision, "name"> {
   const { enabled, trigger } = mapping;
   if (!enabled) return { reason: "mapping_disabled", detail: "It is disabled." };
-  if (trigger !== null && !isMet(trigger, event)) {
+  if (trigger !== null && !isMet(mapping, trigger, event)) {
     const detail = `The message does not match its trigger \`${trigger}\`.`;
     return { reason: "trigger_not_met", detail };
   }
@@ -299,16 +299,14 @@ function requestOrReason(
   return typeof request === "string" ? { reason: "payload_error", detail: request } : request;
 }
 
-/** Triggers that are in use; each is read once. */
-const triggers = new Map<string, Condition | null>();
-const maxTriggers = 1000;
+/** Of mappings in use, each read once. */
+const triggers = new WeakMap<Mapping, Condition | null>();
 
-function isMet(trigger: string, event: JsonObject): boolean {
-  let condition = triggers.get(trigger);
+function isMet(mapping: Mapping, trigger: string, event: JsonObject): boolean {
+  let condition = triggers.get(mapping);
   if (condition === undefined) {
-    condition = parseCondition(trigger).condition;
-    if (triggers.size >= maxTriggers) triggers.clear();
-    triggers.set(trigger, condition);
+    ({ condition } = parseCondition(trigger));
+    triggers.set(mapping, condition);
   }
   return condition !== null && matchesCondition(condition, event);
 }
@@ -348,13 +346,11 @@ export function answerForWebhooks(
 ): RoutingAnswer {
   const destinationName = integrationNames[kind];
   const warnings: string[] = [];
-  for (const name in integrations) {
+  for (const [name, value] of Object.entries(integrations)) {
     const meant = meantBy(name, kind);
     if (meant === null) continue;
-    if (name !== meant) warnings.push(wrongName(name, meant, integrations[name]));
-    else if (typeof integrations[name] !== "boolean" && !isObject(integrations[name])) {
-      warnings.push(wrongValue(name, integrations[name]));
-    }
+    if (name !== meant) warnings.push(wrongName(name, meant, value));
+    else if (typeof value !== "boolean" && !isObject(value)) warnings.push(wrongValue(name, value));
   }
 
   const all = Object.hasOwn(integrations, "All") ? integrations["All"] : undefined;
@@ -393,19 +389,13 @@ export function answerForWebhooks(
   };
 }
 
-/** Longer names are not ours. */
-const maxNameLength = 20;
-
 function meantBy(name: string, kind: DestinationKind): string | null {
-  if (name.length > maxNameLength) return null;
   const lower = name.toLowerCase();
   if (lower === "all") return "All";
-  return Object.hasOwn(otherNames, lower) && otherNames[lower] === kind
-    ? integrationNames[kind]
-    : null;
+  return otherNames[lower] === kind ? integrationNames[kind] : null;
 }
 
-function wrongName(name: string, meant: string, value: Json | undefined): string {
+function wrongName(name: string, meant: string, value: Json): string {
   const why =
     name.toLowerCase() === meant.toLowerCase()
       ? "names are case-sensitive"
@@ -413,7 +403,7 @@ function wrongName(name: string, meant: string, value: Json | undefined): string
   return `\`${name}\` in the integrations changes nothing, because ${why}: \`${meant}: ${brief(value)}\` was probably meant.`;
 }
 
-function wrongValue(name: string, value: Json | undefined): string {
+function wrongValue(name: string, value: Json): string {
   const text = typeof value === "string" ? value.trim().toLowerCase() : brief(value);
   const meant =
     text === "false" || text === "0" ? "false" : text === "true" || text === "1" ? "true" : null;

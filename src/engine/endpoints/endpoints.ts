@@ -330,15 +330,7 @@ function createReceive(
     }
     if (step?.do === "forward") {
       const changed = (): void => changes.note("received", endpointIds.format(endpoint.id));
-      const forward = forwarding.forward({
-        step,
-        endpoint,
-        request,
-        entry,
-        changed,
-        ended: () => forward && serving.delete(forward),
-      });
-      if (forward !== null) serving.add(forward);
+      forwarding.forward({ step, endpoint, request, entry, changed, serving });
       return;
     }
     const answered = (status: number): void => {

@@ -110,9 +110,7 @@ export function readBody(request: IncomingMessage): Promise<Buffer | Problem | n
       if (size > maxRequestBytes) refuse();
       else chunks.push(chunk);
     });
-    request.on("end", () =>
-      resolve(chunks.length === 1 ? (chunks[0] ?? null) : Buffer.concat(chunks)),
-    );
+    request.on("end", () => resolve(Buffer.concat(chunks)));
     request.on("error", () => resolve(null));
     request.on("close", () => resolve(null));
   });

@@ -325,7 +325,7 @@ describe("renewal", () => {
     expect(Date.parse(renewed.validTo)).toBeLessThan(now);
   });
 
-  test("comes thirty days before the end to the second, and an expired one is made until it has expired", () => {
+  test("comes thirty days before the end to the second and before the beginning, and an expired one is made until it has expired", () => {
     let now = Date.UTC(2026, 0, 1);
     const authority = createAuthority({ dataDir: null, wallClockNow: () => now });
     const [selfSigned, expired] = certificateHosts.map((host) => authority.identityFor(host));
@@ -339,6 +339,9 @@ describe("renewal", () => {
       now = at;
       expect(authority.identityFor("self-signed.localhost") === selfSigned).toBe(isKept);
     }
+    const renewed = authority.identityFor("self-signed.localhost");
+    now = Date.parse(new X509Certificate(renewed.cert).validFrom) - 1;
+    expect(authority.identityFor("self-signed.localhost")).not.toBe(renewed);
     const end = Date.parse(new X509Certificate(expired?.cert ?? "").validTo);
     now = end + 1;
     expect(authority.identityFor("expired.localhost")).toBe(expired);

@@ -73,6 +73,7 @@ test("the extensions of certificates are byte for byte those of RFC 5280", () =>
   const authority = testAuthority.authorityPem();
   const ofAuthority = [
     version3,
+    `06035504030c18${Buffer.from("Hookyard local authority").toString("hex")}`,
     `0603551d13${critical}040830060101ff020100`,
     `0603551d0f${critical}040403020106`,
     `0603551d1e${critical}041d301ba019300b8209${Buffer.from("localhost").toString("hex")}300a87087f000000ff000000`,

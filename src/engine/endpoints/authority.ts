@@ -57,8 +57,8 @@ export function createAuthority({
     isGood: (certificate: X509Certificate) => boolean,
     create: () => Certificate,
   ): Pair => {
-    const known = cached.get(name) ?? folder?.read(name) ?? null;
-    if (known !== null && isGood(known.certificate)) {
+    const known = cached.get(name) ?? folder?.read(name);
+    if (known !== undefined && isGood(known.certificate)) {
       cached.set(name, known);
       return known;
     }
@@ -159,18 +159,17 @@ function ownNames(host: CertificateHost): string[] {
 
 function createFolder(folder: string) {
   return {
-    /** Null for a pair that is missing, damaged, or does not match. */
-    read(name: string): Pair | null {
+    read(name: string): Pair | undefined {
       try {
         const cert = readFileSync(join(folder, `${name}.pem`), "utf8");
         const key = readFileSync(join(folder, `${name}.key.pem`), "utf8");
         const certificate = new X509Certificate(cert);
-        return certificate.checkPrivateKey(createPrivateKey(key))
-          ? { identity: { cert, key }, certificate }
-          : null;
+        if (certificate.checkPrivateKey(createPrivateKey(key)))
+          return { identity: { cert, key }, certificate };
       } catch {
-        return null;
+        // It is missing or damaged.
       }
+      return undefined;
     },
     write(name: string, { cert, key }: Identity): void {
       try {

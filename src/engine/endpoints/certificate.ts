@@ -137,7 +137,7 @@ function integer(...bytes: number[]): Uint8Array {
 }
 
 function objectIdentifier(dotted: string): Uint8Array {
-  const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number);
+  const [first, second, ...rest] = dotted.split(".").map(Number) as [number, number, ...number[]];
   return tagged(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
 }
 

@@ -179,13 +179,13 @@ function tagged(tag: number, content: Uint8Array): Uint8Array {
 function length(size: number): Uint8Array {
   if (size < 0x80) return Buffer.from([size]);
   const bytes: number[] = [];
-  for (let rest = size; rest > 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256);
+  for (let rest = size; rest !== 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256);
   return Buffer.from([0x80 | bytes.length, ...bytes]);
 }
 
 function base128(value: number): number[] {
   const bytes = [value & 0x7f];
-  for (let rest = Math.floor(value / 128); rest > 0; rest = Math.floor(rest / 128))
+  for (let rest = Math.floor(value / 128); rest !== 0; rest = Math.floor(rest / 128))
     bytes.unshift((rest & 0x7f) | 0x80);
   return bytes;
 }

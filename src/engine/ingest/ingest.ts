@@ -14,6 +14,7 @@ import type { Changes } from "../pipeline.ts";
 import type { CommittedMessage, IngestStore, QueryStore } from "../ports.ts";
 import type { RoutedMessage } from "../route/decision.ts";
 import type { Atomically, WritingTurns } from "../profile-ports.ts";
+import { headerPairs } from "../http-port.ts";
 import { storeFailure } from "../store-failure.ts";
 import { createPeak, createTurnBudget, wallClockNow } from "../real-time.ts";
 import {
@@ -45,7 +46,6 @@ import { pixelBody, sendPixel } from "./pixel.ts";
 import {
   addressOf,
   decompress,
-  headerPairs,
   keyInBody,
   keyInHeader,
   maxRequestBytes,
@@ -374,7 +374,7 @@ export class Ingest {
         wallAt: wallClockNow(),
         method: request.method ?? "POST",
         path: request.url ?? "/",
-        headers: headerPairs(request),
+        headers: headerPairs(request.rawHeaders),
         ip: addressOf(request),
         body,
       };
@@ -439,7 +439,7 @@ export class Ingest {
       typeFromPath: call.call === "single" ? call.type : null,
       method: request.method ?? "POST",
       path: request.url ?? "/",
-      headers: headerPairs(request),
+      headers: headerPairs(request.rawHeaders),
       ip: addressOf(request),
       body,
     };

@@ -302,11 +302,3 @@ function valueOf(message: Buffer): Json {
 export function addressOf({ socket }: Pick<IncomingMessage, "socket">): string | null {
   return socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
 }
-
-/** The headers as they arrived, in their order and spelling. */
-export function headerPairs({ rawHeaders }: IncomingMessage): [string, string][] {
-  const pairs: [string, string][] = [];
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2)
-    pairs.push([rawHeaders[i] ?? "", rawHeaders[i + 1] ?? ""]);
-  return pairs;
-}

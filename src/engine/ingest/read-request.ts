@@ -19,24 +19,26 @@ export type IngestCall =
   | { call: "settings"; writeKey: string }
   | { call: "sourceConfig" };
 
-const calls: Readonly<Record<string, IngestCall>> = {
-  batch: { call: "batch" },
-  import: { call: "batch" },
-  b: { call: "batch" },
-  identify: { call: "single", type: "identify" },
-  i: { call: "single", type: "identify" },
-  track: { call: "single", type: "track" },
-  t: { call: "single", type: "track" },
-  page: { call: "single", type: "page" },
-  p: { call: "single", type: "page" },
-  screen: { call: "single", type: "screen" },
-  s: { call: "single", type: "screen" },
-  group: { call: "single", type: "group" },
-  g: { call: "single", type: "group" },
-  alias: { call: "single", type: "alias" },
-  a: { call: "single", type: "alias" },
-  m: { call: "metrics" },
-};
+const calls: ReadonlyMap<string, IngestCall> = new Map(
+  Object.entries<IngestCall>({
+    batch: { call: "batch" },
+    import: { call: "batch" },
+    b: { call: "batch" },
+    identify: { call: "single", type: "identify" },
+    i: { call: "single", type: "identify" },
+    track: { call: "single", type: "track" },
+    t: { call: "single", type: "track" },
+    page: { call: "single", type: "page" },
+    p: { call: "single", type: "page" },
+    screen: { call: "single", type: "screen" },
+    s: { call: "single", type: "screen" },
+    group: { call: "single", type: "group" },
+    g: { call: "single", type: "group" },
+    alias: { call: "single", type: "alias" },
+    a: { call: "single", type: "alias" },
+    m: { call: "metrics" },
+  }),
+);
 
 const callAtEnd = /(?:^|\/)v1\/+([a-z]+)\/*$/i;
 const pixelAtEnd = /(?:^|\/)v1\/+pixel\/+(identify|track|page|screen|group|alias)\/*$/i;
@@ -45,7 +47,7 @@ const settingsAtEnd = /(?:^|\/)v1\/+projects\/+([^/]+)\/+settings\/*$/i;
 
 export function parsePath(path: string): IngestCall | null {
   const name = callAtEnd.exec(path)?.[1]?.toLowerCase();
-  if (name !== undefined) return Object.hasOwn(calls, name) ? (calls[name] ?? null) : null;
+  if (name !== undefined) return calls.get(name) ?? null;
   const pixel = pixelAtEnd.exec(path)?.[1]?.toLowerCase();
   if (pixel !== undefined) return { call: "single", type: pixel as MessageType, isPixel: true };
   if (sourceConfigAtEnd.test(path)) return { call: "sourceConfig" };
@@ -167,8 +169,7 @@ function run(how: Decompress, body: Buffer, name: string): Promise<Buffer | Prob
 }
 
 function hasZlibHeader(body: Buffer): boolean {
-  const [first = 0, second = 0] = body;
-  return (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
+  return body.length >= 2 && (body.readUInt8() & 0x0f) === 8 && body.readUInt16BE() % 31 === 0;
 }
 
 const maxDepth = 500;
@@ -190,11 +191,7 @@ export function parseBody(body: Buffer, batched: boolean): ParsedBody | Problem 
     measured = measureJson(body, maxBatchMessages + 1);
     root = valueOfBody(body, measured.batch);
   } catch (error) {
-    return problem(
-      400,
-      "invalid_json",
-      `The body is not JSON: ${error instanceof Error ? error.message : String(error)}.`,
-    );
+    return problem(400, "invalid_json", `The body is not JSON: ${(error as Error).message}.`);
   }
   if (!isObject(root)) return problem(400, "not_an_object", "The body is JSON, but not an object.");
   const { depth, batch: spans, batchEnd: end } = measured;
@@ -245,11 +242,12 @@ function valueOfBody(body: Buffer, spans: Span[] | null): Json {
   return JSON.parse(body.toString("utf8")) as Json;
 }
 
+/** Of a body that is JSON, so it has more than space. */
 function trimmed(body: Buffer): Span {
   let start = 0;
   let end = body.length;
-  while (start < end && isSpace(body[start])) start += 1;
-  while (end > start && isSpace(body[end - 1])) end -= 1;
+  while (isSpace(body[start])) start += 1;
+  while (isSpace(body[end - 1])) end -= 1;
   return { start, end };
 }
 

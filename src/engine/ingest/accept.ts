@@ -67,7 +67,7 @@ export type RequestFacts = {
 };
 
 /** `routing` is `route` in steps. */
-type AcceptedMessage = NewMessage & { routing: () => Routing };
+export type AcceptedMessage = NewMessage & { routing: () => Routing };
 
 export type AcceptedRequest = Omit<IncomingRequest, "messages"> & {
   messages: AcceptedMessage[];

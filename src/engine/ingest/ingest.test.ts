@@ -4,6 +4,8 @@
  */
 
 import { expect, test } from "vitest";
+import type { Destination } from "../../domain/configuration.ts";
+import type { MessageRowId } from "../../domain/ids.ts";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import {
   expectConsistent,
@@ -68,8 +70,37 @@ function startOn({ store }: TestStore) {
     identity: () => ({ cert: "", key: "" }),
     log: () => {},
   });
-  return { configuration, source: created, activity, adopt: () => ingest.adopt("lost") };
+  return { configuration, source: created, activity, ingest, adopt: () => ingest.adopt("lost") };
 }
+
+/** It gets messages of no source. */
+const elsewhere = { id: 1, sourceIds: [], mappings: [], filters: [] } as unknown as Destination;
+
+test("what is not on record, or whose source is gone, is neither replayed nor routed or sent again", async () => {
+  const one = openTestStore();
+  keepRequests(one);
+  const { adopt, configuration, source, ingest } = startOn(one);
+  await adopt();
+  const refusals = async (id: MessageRowId) => [
+    await ingest.replay(id),
+    ingest.routedAgain(id, []),
+    ingest.sendAgain(id, "m", elsewhere),
+  ];
+  const missing = {
+    problem: true,
+    status: 404,
+    message: expect.stringContaining("msg_") as string,
+  };
+  expect(await refusals(99 as MessageRowId)).toMatchObject([missing, missing, null]);
+  const [id] = one.db.prepare<[], MessageRowId>("SELECT id FROM messages").pluck().all();
+  if (id === undefined) throw new Error("There is no message.");
+  expect(ingest.routedAgain(id, [])).toMatchObject({ decisions: [] });
+  expect(await ingest.sendAgain(id, "m", elsewhere)).toBeNull();
+  expect(await ingest.replay(id)).toMatchObject({ messageId: expect.any(String) as string });
+  configuration.deleteSource(source.id);
+  const gone = { problem: true, status: 409, code: "source_deleted" };
+  expect(await refusals(id)).toMatchObject([gone, gone, null]);
+});
 
 const events = ({ db }: TestStore) =>
   db.prepare("SELECT event FROM messages ORDER BY id").pluck().all();

@@ -212,15 +212,21 @@ function createRuntimes({
     return runtime;
   }
 
-  function remove({ endpoint, serving }: Runtime): void {
-    byId.delete(endpoint.id);
-    if (byPath.get(endpoint.path)?.endpoint.id === endpoint.id) byPath.delete(endpoint.path);
-    for (const each of serving) each.abandon();
+  /** Its path may be another one's already. */
+  function leavePath(runtime: Runtime): void {
+    const { path } = runtime.endpoint;
+    if (byPath.get(path) === runtime) byPath.delete(path);
+  }
+
+  function remove(runtime: Runtime): void {
+    byId.delete(runtime.endpoint.id);
+    leavePath(runtime);
+    for (const each of runtime.serving) each.abandon();
   }
 
   function change(runtime: Runtime, endpoint: TestEndpoint, hasNewSteps: boolean): void {
     const { program } = runtime;
-    if (byPath.get(runtime.endpoint.path) === runtime) byPath.delete(runtime.endpoint.path);
+    leavePath(runtime);
     byPath.set(endpoint.path, runtime);
     runtime.endpoint = endpoint;
     program.continueWith(endpoint.after, endpoint.perMessage);

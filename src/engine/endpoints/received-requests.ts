@@ -162,7 +162,6 @@ export class ReceivedRequests {
 
   clear(): void {
     this.#ring = [];
-    this.#first = 0;
     this.#count = 0;
     this.#bytes = 0;
     this.#dropped = 0;
@@ -177,9 +176,7 @@ export class ReceivedRequests {
   }
 
   #at(index: number): Entry {
-    const entry = this.#ring[(this.#first + index) % maxRequests];
-    if (entry === undefined) throw new RangeError(`No received request at ${index}`);
-    return entry;
+    return this.#ring[(this.#first + index) % maxRequests] as Entry;
   }
 
   #countBelow(id: ReceivedRequestId): number {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Destination, Source } from "../domain/configuration.ts";
 import type { DestinationId, MessageRowId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { Outcome } from "../domain/states.ts";
@@ -132,6 +132,39 @@ describe("the flow", () => {
     expect(lines).toEqual([{ sourceId, destinationId, count: 10, perSecond: 2, filtered: 5 }]);
     pass(200_000);
     expect(flow.look().lines).toMatchObject([{ count: 10, perSecond: 0 }]);
+  });
+
+  test.for([0, 1_000_000])("keeps the seconds apart from %i on", (start) => {
+    const before = now;
+    now = start;
+    onTestFinished(() => void (now = before));
+    const { flow } = startFlow();
+    const rate = (): number | undefined => flow.look().sources[0]?.perSecond;
+    for (const passed of [0, 64_000, 63_000, 65_000, 128_000]) {
+      pass(passed);
+      expect(rate()).toBe(0);
+      flow.committed(Array.from({ length: 5 }, () => message()));
+      expect(rate()).toBe(1);
+    }
+    pass(4_000);
+    expect(rate()).toBe(1);
+    flow.recorded([attempt()]);
+    pass(59_000);
+    flow.recorded([attempt("timeout")]);
+    expect(flow.look().webhooks).toMatchObject([{ lastMinute: { ended: 2, failed: 1 } }]);
+    pass(1_000);
+    expect(flow.look().webhooks).toMatchObject([{ lastMinute: { ended: 1, failed: 1 } }]);
+  });
+
+  test("shows the last ten attempts at a webhook, oldest first", () => {
+    const { flow } = startFlow();
+    const outcomes: Outcome[] = ["timeout", "http_error", ...Array<Outcome>(9).fill("success")];
+    for (const outcome of outcomes) flow.recorded([attempt(outcome)]);
+    const shown = (outcome: Outcome, status: number | null) => ({ outcome, status, durationMs: 3 });
+    expect(flow.look().webhooks[0]?.last).toEqual([
+      shown("http_error", null),
+      ...outcomes.slice(2).map((outcome) => shown(outcome, 200)),
+    ]);
   });
 
   test("knows how the attempts at a webhook ended", () => {

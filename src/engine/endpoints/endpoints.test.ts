@@ -430,6 +430,41 @@ test("a stop closes both ports, and the connections to receivers", async () => {
   await until(() => real.sockets.every(({ closed }) => closed));
 });
 
+test("a stop that cannot save what was received reports why, and ends", async () => {
+  const reported: unknown[] = [];
+  const full = new Error("disk full");
+  const store = createEndpointStore();
+  store.saveEndpointStates = () => {
+    throw full;
+  };
+  const { endpoints } = await startEndpoints({ store, report: (error) => reported.push(error) });
+  await endpoints.stop();
+  expect(reported).toEqual([full]);
+  store.saveEndpointStates = () => {};
+});
+
+test("an endpoint that is deleted ends no request of another on a connection that it has served", async () => {
+  const { endpoints, create, clock, whenReceived } = await startEndpoints();
+  const one = create({ path: "one", steps: [{ do: "answer", delayMs: 10 }] });
+  const two = create({ path: "two", steps: [{ do: "answer", delayMs: 10, status: 202 }] });
+  const dispatcher = new Agent({ connections: 1 });
+  onTestFinished(() => dispatcher.destroy());
+  const send = async (url: string): Promise<number> => {
+    const answer = await request(url, { method: "POST", dispatcher });
+    await answer.body.dump();
+    return answer.statusCode;
+  };
+  const first = send(one.url);
+  await whenReceived(1);
+  clock.advanceBy(10);
+  await first;
+  const second = send(two.url);
+  await whenReceived(2);
+  endpoints.delete(one.id);
+  clock.advanceBy(10);
+  expect(await second).toBe(202);
+});
+
 test("every change of an endpoint is told, and of all when they are read again", async () => {
   const noted: string[] = [];
   const changes = {

@@ -358,8 +358,10 @@ function createReceive(
 
 /** The path without its query and slashes; also of a client that sends a whole URL. */
 function pathOf(url: string): string {
-  const path = url.startsWith("/") ? url : url.replace(/^[a-z]+:\/\/[^/?]*/i, "");
-  return path.replace(/[?#].*$/s, "").replace(/^\/|\/$/g, "");
+  return url
+    .replace(/^[a-z]+:\/\/[^/?]*/i, "")
+    .replace(/[?#].*$/s, "")
+    .replace(/^\/|\/$/g, "");
 }
 
 function once(read: () => MessageFacts): () => MessageFacts {

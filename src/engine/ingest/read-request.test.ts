@@ -331,7 +331,7 @@ test.each([undefined, "", " ", "identity", "gzip", " GZip ", "x-gzip", "deflate"
             ? brotliCompressSync(text)
             : Buffer.from(text);
     const most = "x".repeat(maxRequestBytes);
-    expect((await decompress(packed(most), encoding)).toString()).toBe(most);
+    expect(await decompress(packed(most), encoding)).toEqual(Buffer.from(most));
     const isPacked = packed("x").length > 1;
     const over = await decompress(packed(`${most}y`), encoding);
     if (isPacked) expect(over).toMatchObject({ status: 400, code: "request_too_large" });
@@ -366,7 +366,7 @@ describe("the body of a request", () => {
       const { request, body } = reading(length);
       request.write("ab");
       request.end("x".repeat(maxRequestBytes - 2));
-      expect((await body)?.toString()).toBe(`ab${"x".repeat(maxRequestBytes - 2)}`);
+      expect(await body).toEqual(Buffer.from(`ab${"x".repeat(maxRequestBytes - 2)}`));
     },
   );
 

@@ -129,6 +129,7 @@ test.each<[string, boolean, string]>([
   ["{}", true, "missing_batch"],
   [`{"batch":{}}`, true, "invalid_batch"],
   [`{"batch":"x"}`, true, "invalid_batch"],
+  [`{"batch":[1],"batch":{}}`, true, "invalid_batch"],
   [`{"a":${"[".repeat(500)}${"]".repeat(500)}}`, false, "too_deep"],
 ])("the body %s is refused", (body, batched, code) => {
   expect(parseBody(Buffer.from(body), batched)).toMatchObject({
@@ -202,6 +203,7 @@ function thrownBy(act: () => void): string {
 }
 
 test.each<[string, string]>([
+  ["a batch that comes after another value", `{"batch":{},"batch":[2,"${longText}"]}`],
   ["a batch that comes twice", `{"batch":[1,"${longText}"],"b\\u0061tch":[2,"${longText}"]}`],
   ["members named __proto__", `{"__proto__":1,"batch":[{"__proto__":"${longText}"}]}`],
   ["values that are no objects", `{"batch":[0,"${longText}",[{"batch":[1]}],null]}`],

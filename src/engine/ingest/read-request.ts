@@ -40,15 +40,17 @@ const calls: ReadonlyMap<string, IngestCall> = new Map(
   }),
 );
 
-const callAtEnd = /(?:^|\/)v1\/+([a-z]+)\/*$/i;
-const pixelAtEnd = /(?:^|\/)v1\/+pixel\/+(identify|track|page|screen|group|alias)\/*$/i;
+/** Of a path in small letters. */
+const callAtEnd = /(?:^|\/)v1\/+([a-z]+)\/*$/;
+const pixelAtEnd = /(?:^|\/)v1\/+pixel\/+(identify|track|page|screen|group|alias)\/*$/;
 const sourceConfigAtEnd = /(?:^|\/)sourceConfig\/*$/;
 const settingsAtEnd = /(?:^|\/)v1\/+projects\/+([^/]+)\/+settings\/*$/i;
 
 export function parsePath(path: string): IngestCall | null {
-  const name = callAtEnd.exec(path)?.[1]?.toLowerCase();
+  const lower = path.toLowerCase();
+  const name = callAtEnd.exec(lower)?.[1];
   if (name !== undefined) return calls.get(name) ?? null;
-  const pixel = pixelAtEnd.exec(path)?.[1]?.toLowerCase();
+  const pixel = pixelAtEnd.exec(lower)?.[1];
   if (pixel !== undefined) return { call: "single", type: pixel as MessageType, isPixel: true };
   if (sourceConfigAtEnd.test(path)) return { call: "sourceConfig" };
   const writeKey = settingsAtEnd.exec(path)?.[1];
@@ -105,7 +107,7 @@ export function readBody(request: IncomingMessage): Promise<Buffer | Problem | n
       chunks.length = 0;
       resolve(tooLarge());
     };
-    if (Number(request.headers["content-length"] ?? 0) > maxRequestBytes) refuse();
+    if (Number(request.headers["content-length"]) > maxRequestBytes) refuse();
     request.on("data", (chunk: Buffer) => {
       if (refused) return;
       size += chunk.length;
@@ -113,7 +115,8 @@ export function readBody(request: IncomingMessage): Promise<Buffer | Problem | n
       else chunks.push(chunk);
     });
     request.on("end", () => resolve(Buffer.concat(chunks)));
-    request.on("error", () => resolve(null));
+    // After an error too it is closed.
+    request.on("error", () => {});
     request.on("close", () => resolve(null));
   });
 }
@@ -210,9 +213,9 @@ export function parseBody(body: Buffer, batched: boolean): ParsedBody | Problem 
       "The body has no `batch`. Put the messages into an array with that name.",
     );
   if (items === null) return { root, items: [], spans: [], end };
-  if (!Array.isArray(items) || spans === null)
+  if (!Array.isArray(items))
     return problem(400, "invalid_batch", "`batch` is not an array of messages.");
-  return { root, items, spans, end };
+  return { root, items, spans: spans as Span[], end };
 }
 
 /** Messages that are larger on average are parsed one by one. */

@@ -207,10 +207,12 @@ test("pauses become twice as long up to half a minute, also for the next batch, 
   let isBroken = true;
   const started = startExporter(() => new Response("", { status: isBroken ? 503 : 200 }));
   started.add(1);
-  const pauses = await pausesBetween(started, 7, () => {
-    if (started.sizes.length === 5) started.add(1);
+  const pauses = await pausesBetween(started, 10, () => {
+    if (started.sizes.length % 5 === 0) started.add(1);
   });
-  expect(pauses).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+  expect(pauses).toEqual([1000, 2000, 4000, 8000, 16_000, ...Array<number>(5).fill(30_000)]);
+  // A batch is sent five times, so none has a span of another.
+  expect([new Set(started.sizes), started.exporter.counts.dropped]).toEqual([new Set([1]), 2]);
   isBroken = false;
   await pausesBetween(started, 1);
   isBroken = true;

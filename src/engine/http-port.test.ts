@@ -232,10 +232,11 @@ describe("a connection that pipelines", () => {
 
 describe("requests in a turn of the event loop", () => {
   function startTurns() {
-    const handled: Socket[] = [];
-    const server = serverOf((request) => void handled.push(request.socket));
+    const handled: { socket: Socket; url?: string }[] = [];
+    const server = serverOf((request) => void handled.push(request));
     const open = () => {
       const told: string[] = [];
+      let asked = 0;
       const socket = Object.assign(new EventEmitter(), {
         destroyed: false,
         pause: () => void told.push("pause"),
@@ -245,9 +246,17 @@ describe("requests in a turn of the event loop", () => {
         told,
         socket,
         ask(count: number, event = "request"): void {
-          for (let n = 0; n < count; n += 1) server.emit(event, { socket, rawHeaders: [] }, {});
+          for (let n = 0; n < count; n += 1) {
+            server.emit(event, { socket, rawHeaders: [], url: String(asked) }, {});
+            asked += 1;
+          }
         },
-        handled: () => handled.filter((one) => one === socket).length,
+        /** How many, which are the first ones in their order. */
+        handled(): number {
+          const urls = handled.filter((one) => one.socket === socket).map(({ url }) => url);
+          expect(urls).toEqual(urls.map((_, n) => String(n)));
+          return urls.length;
+        },
       };
     };
     return { open };
@@ -280,6 +289,21 @@ describe("requests in a turn of the event loop", () => {
     await nextTurn();
     one.ask(16);
     expect([one.handled(), other.told]).toEqual([49 + 16, []]);
+  });
+
+  test("are answered without a look at their bodies when they have two Hosts", () => {
+    const told: string[] = [];
+    const server = serverOf(() => told.push("handled"));
+    const response = {
+      setHeader: (name: string, value: string) => void told.push(`${name}: ${value}`),
+      writeHead: (status: number) => ({ end: (code: string) => told.push(`${status} ${code}`) }),
+    };
+    const request = {
+      ...{ socket: new EventEmitter(), rawHeaders: ["Host", "a", "X", "b", "hoSt", "a"] },
+      resume: () => void told.push("read"),
+    };
+    server.emit("request", request, response);
+    expect(told).toEqual(["read", "Connection: close", "400 two_hosts"]);
   });
 
   test("need no turn once all are handled, or their connection has gone", async () => {

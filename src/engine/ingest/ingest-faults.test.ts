@@ -75,6 +75,7 @@ test.each<[string, IngestFault[], string]>([
   ["a limit", [{ do: "limit", perSecond: 2 }], "- - limit limit"],
   ["a limit for some requests", [{ do: "limit", perSecond: 1, times: 1 }], "- limit - -"],
   ["no times", [{ do: "cut", times: 0 }], "- -"],
+  ["delays without a time", [{ do: "delay" }, { do: "delay-answer" }], "- -"],
   [
     "certain and impossible",
     [
@@ -151,6 +152,10 @@ describe("what a request meets", () => {
 
   test("is a delay, which ends with its time or with the client", async () => {
     const { meet, left, socket } = start();
+    const least = meet(null, 1);
+    expect(left()).toEqual([1, 1]);
+    vi.advanceTimersByTime(1);
+    await least;
     let isOver = false;
     const first = meet(null, 100).then(() => (isOver = true));
     vi.advanceTimersByTime(99);

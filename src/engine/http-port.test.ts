@@ -70,6 +70,24 @@ describe("a port", () => {
     await close(serverOf(), 0);
   });
 
+  test("is closed once what is under way has its answer", async () => {
+    const waiting: ServerResponse[] = [];
+    const server = serverOf((_request, response) => void waiting.push(response));
+    const answer = answerTo(
+      await listen(server, "127.0.0.1", 0),
+      "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
+    );
+    while (waiting.length === 0) await nextTurn();
+    const told: string[] = [];
+    const closed = close(server, 60_000).then(() => told.push("closed"));
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    told.push("answered");
+    waiting[0]?.end("in time");
+    expect(await answer).toMatch(/in time$/);
+    await closed;
+    expect(told).toEqual(["answered", "closed"]);
+  });
+
   test("leaves no deadline when it is closed", async () => {
     const server = serverOf();
     await listen(server, "127.0.0.1", 0);

@@ -148,7 +148,7 @@ test("an endpoint that another webhook uses too stays after an undo, in front of
   const place = await placeOf(app);
   await app.call("destinations.putFault", place);
   const [endpoint] = (await app.call("endpoints.list", {})).items;
-  await app.destination([endpoint?.tlsUrl ?? ""], { name: "Other" });
+  await app.destination(["http://127.0.0.1:9/", endpoint?.tlsUrl ?? ""], { name: "Other" });
   await app.call("destinations.undoFault", place);
   expect((await app.call("endpoints.list", {})).items).toMatchObject([
     { id: endpoint?.id, inFrontOf: null },

@@ -149,6 +149,7 @@ describe("forwards alone", () => {
       ...options,
     });
     const serving = new Set<Serving>();
+    let changes = 0;
     // Requests are held together with those of the same step.
     const steps = new Map<Partial<Step>, Step>();
     const stepOf = (step: Partial<Step>): Step => {
@@ -181,17 +182,17 @@ describe("forwards alone", () => {
           body: Buffer.alloc(1),
         } as never,
         entry: {
-          forward: forwards,
+          ...{ forward: forwards, answered: () => {} },
           set status(status: number) {
             told.recorded = status;
           },
         } as never,
-        changed: () => {},
+        changed: () => void (changes += 1),
         serving,
       });
       return { told, isServed: serving.size > before };
     };
-    return { clock, activity, forwarding, forward, serving };
+    return { clock, activity, forwarding, forward, serving, changes: () => changes };
   }
 
   test("are 512 at most: the next one is refused until one has ended", async () => {
@@ -219,6 +220,14 @@ describe("forwards alone", () => {
     const told = { status: 0, body: "", recorded: null };
     expect(forward({}, { destroyed: true })).toEqual({ told, isServed: false });
     expect(activity.isQuiet(true)).toBe(true);
+  });
+
+  test("tell when they are sent, when the receiver has answered or failed, and when they are answered", async () => {
+    const { forward, serving, changes } = startForwarding();
+    const { told } = forward({});
+    expect(changes()).toBe(1);
+    await until(() => serving.size === 0);
+    expect([changes(), told.status, told.recorded === null]).toEqual([3, 502, false]);
   });
 
   test("that fail by themselves are answered with the reason, and leave nothing in progress", async () => {

@@ -317,6 +317,20 @@ describe("copies", () => {
     expect(most).toBe(1);
   });
 
+  test("wait for the answer to the first one", async () => {
+    const waiting: ServerResponse[] = [];
+    const { url, bodies } = await receiver(({ response }) => void waiting.push(response));
+    const { at } = await behind(url, { copies: 2 });
+    const seen = askWithNode(at, { body: track });
+    await until(() => waiting.length === 1);
+    for (let turn = 0; turn < 50; turn += 1) await nextTurn();
+    expect(bodies()).toHaveLength(1);
+    waiting[0]?.end("first");
+    expect(await seen).toMatchObject({ body: "first" });
+    await until(() => waiting.length === 2);
+    waiting[1]?.end();
+  });
+
   test("go out at the same time", async () => {
     const responses: ServerResponse[] = [];
     const { url, arrived } = await receiver(({ response }) => {

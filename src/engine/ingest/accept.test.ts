@@ -196,6 +196,37 @@ test("only a batch has defaults for its messages", () => {
   expect(payloadOf(single)).toMatchObject({ context: { a: 1 } });
 });
 
+test("an address is a message's own if the settings and its context say so, and its library is the User-Agent's", () => {
+  const destinations = [
+    {
+      ...{ id: 1, kind: "webhooks", name: "D", enabled: true, sourceIds: [1], mappings: [] },
+      ...{ filters: [], webhooks: [], payload: "full", sharedSecret: null, createdAt: 0 },
+    } as unknown as Destination,
+  ];
+  const contextWith = (
+    context: object,
+    more: Partial<RequestFacts> = {},
+    kind: Source["kind"] = "server",
+  ): unknown => {
+    const headers: [string, string][] = [["USER-agent", "analytics-x/3.2"]];
+    const facts = { destinations, headers, source: { ...source, kind }, ...more };
+    const { messages } = accept([{ ...track, context }], facts);
+    const { documented, full } = messages[0]?.route().payloads ?? {};
+    const payload = JSON.parse(Buffer.from(full ?? documented ?? []).toString()) as {
+      context: unknown;
+    };
+    return payload.context;
+  };
+  const library = { name: "analytics-x", version: "3.2" };
+  const direct = { contextIp: "direct", limitMessageIds: false } as const;
+  expect(contextWith({})).toEqual({ library, ip: "::1" });
+  expect(contextWith({}, { settings: direct })).toEqual({ library });
+  expect(contextWith({ direct: true }, { settings: direct })).toMatchObject({ ip: "::1" });
+  expect(contextWith({}, { settings: direct }, "browser" as Source["kind"])).toMatchObject({
+    ip: "::1",
+  });
+});
+
 test("traits are the names of an identify's traits, and of nothing else", () => {
   const traits = { city: "Bern" };
   const { messages } = accept([

@@ -38,7 +38,13 @@ function startMetrics(options: Partial<Parameters<typeof createMetrics>[0]> = {}
     messages: { byState: { queued: 1, delivered: 2 } },
     deliveries: { byState: { queued: 3, sending: 4, failed: 5 } },
   } as unknown as Stats;
-  const clock = { now: 1_500, mode: "running", speed: 60 } as ClockState;
+  const clock = {
+    now: 1_500,
+    mode: "running",
+    speed: 60,
+    nextDueAt: null,
+    advance: null,
+  } as ClockState;
   const metrics = createMetrics({
     ...{ stats: () => stats, clock: () => clock, hasTrouble: () => false, storeBytes: () => 77 },
     ...{ traces: null, version: "1.2.3", ...options },
@@ -75,7 +81,13 @@ test("the numbers are those of the store and the clock, and of what was committe
   expect(samples("clock_seconds")).toEqual({ "": 1.5 });
   expect(samples("clock_speed")).toEqual({ "": 60 });
   expect([samples("store_bytes"), samples("store_trouble")]).toEqual([{ "": 77 }, { "": 0 }]);
-  const paused = { now: 0, mode: "paused", speed: 60 } as ClockState;
+  const paused = {
+    now: 0,
+    mode: "paused",
+    speed: 60,
+    nextDueAt: null,
+    advance: null,
+  } as ClockState;
   const other = startMetrics({ clock: () => paused, hasTrouble: () => true });
   expect([other.samples("clock_speed"), other.samples("store_trouble")]).toEqual([
     { "": 0 },

@@ -212,7 +212,7 @@ test("what the store refuses leaves the webhook and the endpoints as they were",
   const webhook = { id: 2, url: "http://127.0.0.1:9/" };
   const { put } = createFaults({
     store: {
-      atomically: (write) => {
+      atomically: (write: () => unknown) => {
         write();
         throw full;
       },

@@ -345,7 +345,7 @@ describe("the flow", () => {
           ),
       },
       store: {
-        deliveriesByDestination: () => states as never,
+        deliveriesByDestination: () => states,
         deliveriesByDue(...of) {
           asked.push(of);
           return { items: [{ nextAttemptAt: 5 }] } as never;

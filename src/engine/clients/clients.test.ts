@@ -49,7 +49,7 @@ function startClients({ stored = [] as SimulatedClient[], ingestUrl = "" } = {})
   return {
     ...{ clients, clock, kept, noted },
     create: (draft: Partial<ClientDraft> = {}) =>
-      unwrap(clients.create({ name: "One", writeKey: "wk", ...draft } as ClientDraft)),
+      unwrap(clients.create({ name: "One", writeKey: "wk", ...draft })),
     listenAt(address: string): void {
       url = address;
       clients.start();
@@ -82,7 +82,7 @@ test.for<[string, Partial<ClientDraft>, Partial<SimulatedClient>]>([
 
 test("a client of a source has its write key, and a new one what it does not name", () => {
   const { clients, create, kept } = startClients();
-  const { id, sourceId } = create({ ...full, writeKey: undefined } as never);
+  const { id, sourceId } = create({ ...full, writeKey: undefined });
   const { sourceId: _, ...others } = full;
   expect([sourceId, kept.get(id)]).toMatchObject([3, { ...others, writeKey: "wk_shop" }]);
   const before = kept.get(id);
@@ -94,7 +94,7 @@ test("a client of a source has its write key, and a new one what it does not nam
   ] as Partial<ClientDraft>[]) {
     unwrap(clients.update(id, change));
     expect(kept.get(id)).toEqual({ ...before, ...change });
-    unwrap(clients.update(id, { ...others, writeKey: "wk_shop" } as Partial<ClientDraft>));
+    unwrap(clients.update(id, { ...others, writeKey: "wk_shop" }));
   }
   expect(unwrap(clients.update(id, { writeKey: "other" })).sourceId).toBeNull();
 });
@@ -126,9 +126,7 @@ test.for<[object, string]>([
 ])("a client may not be %j", ([draft, message]) => {
   const { clients, create, kept, noted } = startClients();
   const refusal = { problem: true, status: 400, code: "invalid", message };
-  expect(clients.create({ name: "One", writeKey: "wk", ...draft } as ClientDraft)).toMatchObject(
-    refusal,
-  );
+  expect(clients.create({ name: "One", writeKey: "wk", ...draft })).toMatchObject(refusal);
   const { id } = create();
   const before = [kept.get(id), noted.length];
   if (Object.values(draft).every((value) => value !== undefined))

@@ -40,7 +40,7 @@ function startMetrics(options: Partial<Parameters<typeof createMetrics>[0]> = {}
   } as unknown as Stats;
   const clock = {
     now: 1_500,
-    mode: "running",
+    mode: "faster",
     speed: 60,
     nextDueAt: null,
     advance: null,

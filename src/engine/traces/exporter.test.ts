@@ -335,7 +335,7 @@ test.for<[number, boolean]>([
   [504, true],
   [505, false],
 ])("spans that are answered with %i are sent again: %s", async ([status, isSentAgain]) => {
-  const { exporter, sizes, add, ended } = startExporter((count) =>
+  const { exporter, sizes, logged, add, ended } = startExporter((count) =>
     count === 1 ? new Response("", { status }) : new Response("{}"),
   );
   add(2);
@@ -344,6 +344,7 @@ test.for<[number, boolean]>([
   vi.advanceTimersByTime(1000);
   await ended(2);
   expect(sizes).toEqual(isSentAgain ? [2, 2] : [2]);
+  expect(logged[0]).toContain(isSentAgain ? "Up to 8,192 wait for it" : "They are dropped until");
   expect(exporter.counts).toEqual(
     isSentAgain ? { exported: 2, dropped: 0 } : { exported: 0, dropped: 2 },
   );

@@ -106,6 +106,10 @@ test("a message is a span from its arrival to its commit, with one for each deci
       "hookyard.clock.time": "1970-01-01T00:00:01.000Z",
     },
   });
+  expect([root?.traceId, root?.spanId]).toEqual([
+    expect.stringMatching(/^[0-9a-f]{32}$/),
+    expect.stringMatching(/^[0-9a-f]{16}$/),
+  ]);
   expect(root).not.toHaveProperty("parentSpanId");
   expect(root?.attributes).not.toHaveProperty("hookyard.reason");
   expect(others).toMatchObject(

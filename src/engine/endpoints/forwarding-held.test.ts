@@ -167,8 +167,13 @@ describe("forwards alone", () => {
         headersSent: false,
         writeHead: (status: number) => void (told.status = status),
         end: (body: string) => void (told.body = body),
+        once: () => {},
       };
-      const tcp = { destroyed, resetAndDestroy: () => {}, destroy: () => {} };
+      const tcp = {
+        destroyed,
+        resetAndDestroy: () => {},
+        destroy: () => void (tcp.destroyed = true),
+      };
       const before = serving.size;
       forwarding.forward({
         step: stepOf(step),
@@ -213,6 +218,25 @@ describe("forwards alone", () => {
     expect([lose(1000).isServed, lose(1000).isServed]).toEqual([true, false]);
     clock.advanceBy(1000);
     await until(() => serving.size === 0);
+  });
+
+  test.for<Partial<Step>>([
+    { delayMs: 1000 },
+    { hold: 2 },
+    { lose: "request", loseAs: "timeout" },
+    { delayAfterMs: 1000 },
+    { lose: "answer", loseAs: "timeout" },
+  ])("that wait, as with %j, end when they are abandoned", async (step) => {
+    const { activity, clock, forward, serving } = startForwarding();
+    const { told } = forward(step);
+    await until(() => activity.isQuiet(false));
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    expect([serving.size, activity.isQuiet(true)]).toEqual([1, false]);
+    for (const each of serving) each.abandon();
+    await until(() => serving.size === 0);
+    expect([activity.isQuiet(true), told.status]).toEqual([true, 0]);
+    clock.advanceBy(10_000);
+    expect(clock.scheduled()).toEqual([]);
   });
 
   test("are none for a sender that has gone", () => {

@@ -50,6 +50,8 @@ describe("the recording of received requests", () => {
     const second = received.list(3, first.nextCursor);
     expect(second.items.map((item) => item.id)).toEqual([3, 2, 1]);
     expect(second.nextCursor).toBeNull();
+    expect(received.list(4, null).nextCursor).toBe(2);
+    expect(received.list(5, null).nextCursor).toBeNull();
   });
 
   test("keeps the newest thousand of 20,000, counts the dropped ones, and its memory stays flat", () => {

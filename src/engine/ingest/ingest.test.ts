@@ -3,7 +3,7 @@
  * happens in between.
  */
 
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { Destination } from "../../domain/configuration.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
@@ -15,6 +15,7 @@ import {
 } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity } from "../clock/activity.ts";
+import { storeFailure } from "../store-failure.ts";
 import { Ingest } from "./ingest.ts";
 import { openConfiguration } from "../configuration.fixture.ts";
 
@@ -43,7 +44,7 @@ function keepRequests({ store }: TestStore): void {
   }
 }
 
-function startOn({ store }: TestStore) {
+function startOn({ store }: TestStore, reported?: unknown[]) {
   const clock = createSteppedClock(startOfTime);
   const changes = createChangeFeed();
   const activity = new Activity();
@@ -62,7 +63,8 @@ function startOn({ store }: TestStore) {
     onCommitted: () => {},
     onRefused: () => {},
     report: (error) => {
-      throw error;
+      if (reported === undefined) throw error;
+      reported.push(error);
     },
     host: "127.0.0.1",
     port: 0,
@@ -72,6 +74,32 @@ function startOn({ store }: TestStore) {
   });
   return { configuration, source: created, activity, ingest, adopt: () => ingest.adopt("lost") };
 }
+
+test("a request that fails by itself is answered 500 and reported, and one that the store cannot keep says why", async () => {
+  const one = openTestStore();
+  const reported: unknown[] = [];
+  const { ingest } = startOn(one, reported);
+  const { url } = await ingest.start();
+  onTestFinished(() => ingest.stop());
+  const commit = vi.spyOn(one.store, "commit");
+  const send = async (error: Error): Promise<unknown> => {
+    commit.mockImplementation(() => {
+      throw error;
+    });
+    const body = JSON.stringify({ writeKey: "lost", userId: "u", event: "e" });
+    const answer = await fetch(`${url}/v1/track`, { method: "POST", body });
+    return { status: answer.status, ...((await answer.json()) as object) };
+  };
+  const odd = new Error("odd");
+  expect(await send(odd)).toMatchObject({ status: 500, success: false, code: "internal" });
+  expect(reported).toEqual([odd]);
+  const full = Object.assign(new Error("full"), { code: "SQLITE_FULL" });
+  const answer = await send(full);
+  expect(answer).toMatchObject({ success: false, code: storeFailure(full)?.code });
+  expect(answer).toMatchObject({ status: storeFailure(full)?.status });
+  expect(reported).toEqual([odd]);
+  expect(ingest.peakRequests).toBeGreaterThan(0);
+});
 
 /** It gets messages of no source. */
 const elsewhere = { id: 1, sourceIds: [], mappings: [], filters: [] } as unknown as Destination;

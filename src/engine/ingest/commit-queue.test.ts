@@ -180,6 +180,7 @@ test("what came before an advance is the pipeline's own, and what comes during i
         {
           ...{ offset: 0, size: 0 },
           *routing() {
+            yield 1;
             return { decisions: [], plan: null, payloads: {} };
           },
         },

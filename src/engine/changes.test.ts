@@ -71,6 +71,59 @@ test("of many that are noted at once only those that can be named are asked for 
   expect(idOf).toHaveBeenCalledTimes(100);
 });
 
+test("a line comes fifty milliseconds after its first change", () => {
+  const { feed, heard } = startFeed();
+  feed.note("sources", "src_1");
+  vi.advanceTimersByTime(49);
+  feed.note("sources", "src_2");
+  expect(heard).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(heard).toMatchObject([[{ ids: ["src_1", "src_2"], count: 2 }]]);
+});
+
+test("of two hundred lists of ids none is read before the line is made, and of more the last hundred ids", () => {
+  const { feed, heard } = startFeed();
+  const idOf = vi.fn<(n: number) => string>((n) => `msg_${n}`);
+  const note = (n: number): void => feed.noteMany("messages", [n], idOf, false);
+  for (let n = 1; n <= 200; n += 1) note(n);
+  expect(idOf).not.toHaveBeenCalled();
+  note(201);
+  expect(idOf).toHaveBeenCalledTimes(100);
+  note(202);
+  expect(idOf).toHaveBeenCalledTimes(100);
+  vi.advanceTimersByTime(aLineLater);
+  const [line] = heard[0] ?? [];
+  expect([line?.count, line?.added, line?.ids.length]).toEqual([202, 0, 100]);
+  expect([line?.ids[0], line?.ids.at(-1)]).toEqual(["msg_103", "msg_202"]);
+});
+
+test("a line of the clock has the last advance that was noted, with its times as texts", () => {
+  const { feed, heard } = startFeed();
+  const advance = { from: 0, to: 1000, now: 500, attempts: 3 };
+  const texts = { from: "1970-01-01T00:00:00.000Z", now: "1970-01-01T00:00:00.500Z", attempts: 3 };
+  for (const [noted, line] of [
+    [advance, { ...texts, to: "1970-01-01T00:00:01.000Z" }],
+    [
+      { ...advance, to: "idle" },
+      { ...texts, to: "idle" },
+    ],
+    [null, null],
+  ] as const) {
+    feed.noteClock(advance);
+    feed.noteClock(noted);
+    vi.advanceTimersByTime(aLineLater);
+    expect(heard.pop()).toMatchObject([{ area: "clock", count: 2, added: 0, advance: line }]);
+  }
+});
+
+test("nothing is no change", () => {
+  const { feed, heard } = startFeed();
+  feed.noteMany("messages", [], String, true);
+  expect(vi.getTimerCount()).toBe(0);
+  vi.advanceTimersByTime(aLineLater);
+  expect(heard).toEqual([]);
+});
+
 describe("a listener who was away", () => {
   test("goes on where it stopped", () => {
     const { feed, heard } = startFeed();
@@ -97,6 +150,22 @@ describe("a listener who was away", () => {
     expect(feed.since(feed.sequence() - 4096)).toHaveLength(4096);
   });
 
+  test("can have the last 8,192 lines, and after one more the last 4,096", () => {
+    const { feed } = startFeed();
+    const start = feed.sequence();
+    const note = (lines: number): void => {
+      for (let n = 0; n < lines; n += 1) {
+        feed.note("sources", "src_1");
+        vi.advanceTimersByTime(aLineLater);
+      }
+    };
+    note(8192);
+    expect(feed.since(start)).toHaveLength(8192);
+    note(1);
+    const last = feed.sequence() - 4096;
+    expect([feed.since(last - 1), feed.since(last)?.length]).toEqual([null, 4096]);
+  });
+
   test("of an earlier run never sees its numbers again", () => {
     const earlier = createChangeFeed();
     earlier.note("sources", null);
@@ -115,6 +184,8 @@ test("nobody is told any more after leaving, and after the stop", () => {
   expect([heard.length, others.length]).toEqual([1, 0]);
   feed.note("sources", null);
   feed.stop();
+  expect(vi.getTimerCount()).toBe(0);
+  feed.note("sources", null);
   vi.advanceTimersByTime(aLineLater);
   expect(heard).toHaveLength(1);
 });

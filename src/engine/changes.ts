@@ -105,7 +105,6 @@ export function createChangeFeed(): ChangeFeed & Changes & ClockChanges & { stop
     noteGone: (area, count) => void gather(area, () => [], count, 0),
     sequence: () => sequence,
     since(from) {
-      if (from === sequence) return [];
       const oldest = lines[0]?.sequence ?? sequence + 1;
       if (from > sequence || from < oldest - 1) return null;
       return lines.filter((line) => line.sequence > from);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Destination, Source } from "../domain/configuration.ts";
 import type { DestinationId, MessageRowId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { Outcome } from "../domain/states.ts";
@@ -83,13 +83,17 @@ function startLarge(from: number, destinations: number) {
     monotonic: () => now,
     underWay: () => [],
   });
-  const committed = (source: SourceId, destinations: readonly DestinationId[]): void =>
+  const committed = (
+    source: SourceId,
+    destinations: readonly DestinationId[],
+    routed = true,
+  ): void =>
     flow.committed([
       {
         ...message(),
         sourceId: source,
         decisions: destinations.map((id) => ({
-          ...{ destinationId: id, routed: true, reason: "", detail: "", warnings: [] },
+          ...{ destinationId: id, routed, reason: "", detail: "", warnings: [] },
           payload: "documented" as const,
         })),
       },
@@ -106,6 +110,20 @@ test("of more than four thousand lines, those with the most messages are in an a
   for (const source of sources.slice(35)) committed(source, to);
   const { lines } = flow.look();
   expect([lines.length, lines.filter(({ count }) => count === 2).length]).toEqual([4000, 36 * 70]);
+});
+
+test("messages that are kept from a destination count too when lines are left out", () => {
+  const { flow, sources, to, committed } = startLarge(70, 70);
+  for (const source of sources) committed(source, to);
+  const [few, some, many] = [sources.slice(0, 10), sources.slice(10, 20), sources.slice(20)];
+  for (const source of [...many, ...some]) committed(source, to, false);
+  for (const source of many) committed(source, to, false);
+  const { lines } = flow.look();
+  const linesOf = (group: SourceId[]) => lines.filter(({ sourceId: id }) => group.includes(id));
+  expect([linesOf(many), linesOf(some), linesOf(few)].map(({ length }) => length)).toEqual([
+    3500, 500, 0,
+  ]);
+  expect(lines[0]).toMatchObject({ count: 1, filtered: 2 });
 });
 
 test("four thousand lines are in an answer with those that have no message, in the order of the destinations", () => {
@@ -132,6 +150,39 @@ describe("the flow", () => {
     expect(lines).toEqual([{ sourceId, destinationId, count: 10, perSecond: 2, filtered: 5 }]);
     pass(200_000);
     expect(flow.look().lines).toMatchObject([{ count: 10, perSecond: 0 }]);
+  });
+
+  test.for([0, 1_000_000])("keeps the seconds apart from %i on", (start) => {
+    const before = now;
+    now = start;
+    onTestFinished(() => void (now = before));
+    const { flow } = startFlow();
+    const rate = (): number | undefined => flow.look().sources[0]?.perSecond;
+    for (const passed of [0, 64_000, 63_000, 65_000, 128_000]) {
+      pass(passed);
+      expect(rate()).toBe(0);
+      flow.committed(Array.from({ length: 5 }, () => message()));
+      expect(rate()).toBe(1);
+    }
+    pass(4_000);
+    expect(rate()).toBe(1);
+    flow.recorded([attempt()]);
+    pass(59_000);
+    flow.recorded([attempt("timeout")]);
+    expect(flow.look().webhooks).toMatchObject([{ lastMinute: { ended: 2, failed: 1 } }]);
+    pass(1_000);
+    expect(flow.look().webhooks).toMatchObject([{ lastMinute: { ended: 1, failed: 1 } }]);
+  });
+
+  test("shows the last ten attempts at a webhook, oldest first", () => {
+    const { flow } = startFlow();
+    const outcomes: Outcome[] = ["timeout", "http_error", ...Array<Outcome>(9).fill("success")];
+    for (const outcome of outcomes) flow.recorded([attempt(outcome)]);
+    const shown = (outcome: Outcome, status: number | null) => ({ outcome, status, durationMs: 3 });
+    expect(flow.look().webhooks[0]?.last).toEqual([
+      shown("http_error", null),
+      ...outcomes.slice(2).map((outcome) => shown(outcome, 200)),
+    ]);
   });
 
   test("knows how the attempts at a webhook ended", () => {
@@ -280,6 +331,51 @@ describe("the flow", () => {
     const { webhooks, moving } = flow.look();
     expect(webhooks).toMatchObject([{ inFlight: 1, inFlightMs: 2500 }]);
     expect(moving.attempts).toMatchObject([{ messageId: 4, outcome: null, agoMs: 2500 }]);
+  });
+
+  test("lists when the waiting deliveries of a destination are due, and destinations with others too", () => {
+    const asked: unknown[] = [];
+    const states = new Map<DestinationId, object>();
+    const flow = new Flow({
+      configuration: {
+        sources: () => [],
+        destinations: () =>
+          [1, 2, 3, 4, 5].map(
+            (id) => ({ id, sourceIds: [], webhooks: [] }) as unknown as Destination,
+          ),
+      },
+      store: {
+        deliveriesByDestination: () => states,
+        deliveriesByDue(...of) {
+          asked.push(of);
+          return { items: [{ nextAttemptAt: 5 }] } as never;
+        },
+        newestAttempts: () => [],
+      },
+      ...{ clock: { now: () => 0 }, monotonic: () => now, underWay: () => [] },
+    });
+    for (const [id, state] of [{ queued: 1 }, { sending: 2 }, { waiting: 3 }, {}].entries())
+      states.set((id + 1) as DestinationId, state);
+    const none = { queued: 0, sending: 0, waiting: 0, due: [] };
+    expect(flow.look().waiting).toEqual([
+      { destinationId: 1, ...none, queued: 1 },
+      { destinationId: 2, ...none, sending: 2 },
+      { destinationId: 3, ...none, waiting: 3, due: [5] },
+    ]);
+    expect(asked).toEqual([[{ destinationId: 3 }, 60, null]]);
+  });
+
+  test("has the attempts in flight at a webhook that is there no more, and none at one with too many", () => {
+    const one = { messageId: 4 as MessageRowId, destinationId, round: 1, startedAt: now };
+    const gone = { ...one, webhookId: 99 as WebhookId };
+    const { flow } = startFlow({ underWay: [gone, { ...one, webhookId }] });
+    const moving = (): WebhookId[] => flow.look().moving.attempts.map((each) => each.webhookId);
+    expect(moving()).toEqual([99, webhookId]);
+    flow.recorded(Array.from({ length: 41 }, () => attempt()));
+    expect(flow.look().webhooks).toMatchObject([{ shares: true }]);
+    expect(flow.look().moving.attempts.filter(({ outcome }) => outcome === null)).toMatchObject([
+      { webhookId: 99 },
+    ]);
   });
 
   test("starts again after a reset", () => {

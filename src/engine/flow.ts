@@ -107,7 +107,7 @@ const span = 64;
 /** How many of something there were in each of the last seconds. */
 class Tally {
   readonly #slots = new Uint32Array(span);
-  #newest = 0;
+  #newest = -Infinity;
   count = 0;
 
   add(second: number): void {

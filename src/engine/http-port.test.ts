@@ -1,12 +1,13 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { createServer, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { problem, type Problem } from "../domain/problem.ts";
 import {
   answerBadInput,
   arrivalLimits,
   close,
+  headerPairs,
   listen,
   maxRequestsPerTurn,
   problemOfInput,
@@ -14,6 +15,7 @@ import {
   urlOf,
   type Handle,
 } from "./http-port.ts";
+import { nextTurn } from "./real-time.ts";
 
 const servers: Server[] = [];
 afterEach(async () => {
@@ -66,6 +68,45 @@ describe("a port", () => {
 
   test("that does not listen is closed", async () => {
     await close(serverOf(), 0);
+  });
+
+  test("is closed once what is under way has its answer", async () => {
+    const waiting: ServerResponse[] = [];
+    const server = serverOf((_request, response) => void waiting.push(response));
+    const answer = answerTo(
+      await listen(server, "127.0.0.1", 0),
+      "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
+    );
+    while (waiting.length === 0) await nextTurn();
+    const told: string[] = [];
+    const closed = close(server, 60_000).then(() => told.push("closed"));
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    told.push("answered");
+    waiting[0]?.end("in time");
+    expect(await answer).toMatch(/in time$/);
+    await closed;
+    expect(told).toEqual(["answered", "closed"]);
+  });
+
+  test("leaves no deadline when it is closed", async () => {
+    const server = serverOf();
+    await listen(server, "127.0.0.1", 0);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const closed = close(server, 60_000);
+    expect(vi.getTimerCount()).toBe(1);
+    await closed;
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("serves a request without a Host", async () => {
+    const limits = arrivalLimits({ headersMs: 1000, requestMs: 1000 });
+    const server = serverOf((_request, response) => void response.end("served"), limits);
+    const answer = await answerTo(
+      await listen(server, "127.0.0.1", 0),
+      "GET / HTTP/1.1\r\nConnection: close\r\n\r\n",
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*served/);
   });
 
   test("cuts what is still under way when its time is up", async () => {
@@ -207,6 +248,102 @@ describe("a connection that pipelines", () => {
   });
 });
 
+describe("requests in a turn of the event loop", () => {
+  function startTurns() {
+    const handled: { socket: Socket; url?: string }[] = [];
+    const server = serverOf((request) => void handled.push(request));
+    const open = () => {
+      const told: string[] = [];
+      let asked = 0;
+      const socket = Object.assign(new EventEmitter(), {
+        destroyed: false,
+        pause: () => void told.push("pause"),
+        resume: () => void told.push("resume"),
+      }) as unknown as Socket;
+      return {
+        told,
+        socket,
+        ask(count: number, event = "request"): void {
+          for (let n = 0; n < count; n += 1) {
+            server.emit(event, { socket, rawHeaders: [], url: String(asked) }, {});
+            asked += 1;
+          }
+        },
+        /** How many, which are the first ones in their order. */
+        handled(): number {
+          const urls = handled.filter((one) => one.socket === socket).map(({ url }) => url);
+          expect(urls).toEqual(urls.map((_, n) => String(n)));
+          return urls.length;
+        },
+      };
+    };
+    return { open };
+  }
+
+  test("are 16 of a connection, which is not read until the others are handled, and of another as many", async () => {
+    const { open } = startTurns();
+    const [one, other] = [open(), open()];
+    one.ask(16);
+    expect([one.handled(), one.told]).toEqual([16, []]);
+    one.ask(24);
+    expect([one.handled(), new Set(one.told)]).toEqual([16, new Set(["pause"])]);
+    other.ask(1);
+    other.ask(1, "checkExpectation");
+    expect(other.handled()).toBe(2);
+    one.told.length = 0;
+    await nextTurn();
+    expect([one.handled(), one.told]).toEqual([32, []]);
+    // Reading a body resumes it.
+    one.socket.emit("resume");
+    expect(one.told).toEqual(["pause"]);
+    await nextTurn();
+    expect([one.handled(), one.told]).toEqual([40, ["pause", "resume"]]);
+    one.socket.emit("resume");
+    expect(one.told).toEqual(["pause", "resume"]);
+    // Those of this turn count.
+    one.ask(9);
+    expect(one.handled()).toBe(48);
+    await nextTurn();
+    await nextTurn();
+    one.ask(16);
+    expect([one.handled(), other.told]).toEqual([49 + 16, []]);
+  });
+
+  test("are answered without a look at their bodies when they have two Hosts", () => {
+    const told: string[] = [];
+    const server = serverOf(() => told.push("handled"));
+    const response = {
+      setHeader: (name: string, value: string) => void told.push(`${name}: ${value}`),
+      writeHead: (status: number) => ({ end: (code: string) => told.push(`${status} ${code}`) }),
+    };
+    const request = {
+      ...{ socket: new EventEmitter(), rawHeaders: ["Host", "a", "X", "b", "hoSt", "a"] },
+      resume: () => void told.push("read"),
+    };
+    server.emit("request", request, response);
+    expect(told).toEqual(["read", "Connection: close", "400 two_hosts"]);
+  });
+
+  test("need no turn once all are handled, or their connection has gone", async () => {
+    const turn = vi.spyOn(globalThis, "setImmediate");
+    onTestFinished(() => turn.mockRestore());
+    const { open } = startTurns();
+    const [one, other] = [open(), open()];
+    one.ask(1);
+    other.ask(40);
+    Object.assign(other.socket, { destroyed: true });
+    expect(turn).toHaveBeenCalledTimes(1);
+    for (let n = 0; n < 5; n += 1) await nextTurn();
+    expect([one.handled(), other.handled(), one.told]).toEqual([1, 16, []]);
+    expect(other.told).not.toContain("resume");
+    turn.mockClear();
+    for (let n = 0; n < 5; n += 1) await nextTurn();
+    expect(turn).toHaveBeenCalledTimes(5);
+    one.ask(1);
+    expect([one.handled(), turn.mock.calls.length]).toEqual([2, 6]);
+  });
+});
+
 describe("a request that the next reader might read as another one is refused, and its connection closed:", () => {
   const head = "POST / HTTP/1.1\r\nHost: h\r\n";
   test.each([
@@ -305,3 +442,11 @@ test.for([
     expect(answerTo(false)).toBeNull();
   },
 );
+
+test("headers are pairs of names and values", () => {
+  expect(headerPairs([])).toEqual([]);
+  expect(headerPairs(["A", "1", "a", "2"])).toEqual([
+    ["A", "1"],
+    ["a", "2"],
+  ]);
+});

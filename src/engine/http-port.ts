@@ -117,12 +117,18 @@ export function serveRequests(
  * other one.
  */
 function ambiguous({ rawHeaders }: IncomingMessage): Problem | null {
-  let hosts = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2)
-    if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === "host") hosts += 1;
-  return hosts < 2
+  const hosts = headerPairs(rawHeaders).filter(([name]) => name.toLowerCase() === "host");
+  return hosts.length < 2
     ? null
     : problem(400, "two_hosts", "The request has more than one Host header. Send one.");
+}
+
+/** From names and values in turn, as Node has them: as they arrived, in their order and spelling. */
+export function headerPairs(rawHeaders: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    pairs.push([rawHeaders[at] as string, rawHeaders[at + 1] as string]);
+  return pairs;
 }
 
 export function urlOf(host: string, port: number): string {

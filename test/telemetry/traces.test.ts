@@ -414,6 +414,14 @@ describe("the collector's address", () => {
     [`${local}/v1/traces`, {}, `${local}/v1/traces`],
     ["https://traces.example.com", {}, "https://traces.example.com/v1/traces"],
     [local, { ENDPOINT: "https://traces.example.com" }, `${local}/v1/traces`],
+    [`${local}/a?b=c#d`, {}, `${local}/a/v1/traces?b=c`],
+    [undefined, { ENDPOINT: "http://a.localhost" }, "http://a.localhost/v1/traces"],
+    [undefined, { ENDPOINT: "http://127.1.2.3" }, "http://127.1.2.3/v1/traces"],
+    [
+      undefined,
+      { PROTOCOL: "grpc", TRACES_PROTOCOL: "http/json", ENDPOINT: local },
+      `${local}/v1/traces`,
+    ],
   ])("%s, or %j in the environment, is %s", ([named, given, url]) => {
     expect(collectorIn(named, given)).toEqual(url === null ? null : { url, headers: {} });
   });
@@ -427,6 +435,10 @@ describe("the collector's address", () => {
     ["localhost:4318", {}, /needs an address/],
     ["file:///tmp/x", {}, /needs an address/],
     ["http://user:pass@127.0.0.1:4318", {}, /credentials/],
+    ["http://user@127.0.0.1:4318", {}, /credentials/],
+    ["http://:pass@127.0.0.1:4318", {}, /credentials/],
+    [undefined, { ENDPOINT: "localhost:4318" }, /needs an address/],
+    [local, { HEADERS: "a=s3cret%E2%82%AC" }, /must be name=value/],
     [local, { HEADERS: "s3cret" }, /^OTEL_EXPORTER_OTLP_HEADERS must be name=value/],
     [local, { TRACES_HEADERS: "a=%0As3cret" }, /^OTEL_EXPORTER_OTLP_TRACES_HEADERS must/],
     [local, { HEADERS: "a b=s3cret" }, /must be name=value/],
@@ -441,6 +453,7 @@ describe("the collector's address", () => {
     [{ HEADERS: "api-key=k%20e%2Cy, x-team = a=b ," }, { "api-key": "k e,y", "x-team": "a=b" }],
     [{ HEADERS: "a=1,b=2", TRACES_HEADERS: "c=3" }, { c: "3" }],
     [{ HEADERS: "empty=" }, { empty: "" }],
+    [{ HEADERS: "latin=%C3%A9%09" }, { latin: "é\t" }],
   ])("with %j in the environment is sent %j", ([given, headers]) => {
     expect(collectorIn(local, given)).toMatchObject({ headers });
   });

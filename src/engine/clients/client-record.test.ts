@@ -204,6 +204,7 @@ describe("pages", () => {
   test("of batches go from the newest to the oldest, those under way and those that ended in one order", () => {
     const { record, flush, send } = startRecord();
     flush(...["b1", "b2", "b3", "b4", "b5"].map((batchId) => ({ batchId, messages: 1 })));
+    expect(record.batches(2, null).nextCursor).toBe(4);
     for (const batchId of ["b1", "b2", "b3"]) send(batchId);
     const page = (limit: number, before: number | null) => {
       const { items, nextCursor, total } = record.batches(limit, before);
@@ -218,6 +219,7 @@ describe("pages", () => {
     send("b5");
     send("b4");
     expect(page(2, null)).toEqual([[5, 4], 4, 5]);
+    expect(page(1, 2)).toEqual([[1], null, 5]);
   });
 
   test("of batches end at the two hundredth that has ended, and count those that were removed", () => {

@@ -1,6 +1,7 @@
-import { X509Certificate, createPrivateKey, createPublicKey } from "node:crypto";
+import { X509Certificate, createHash, createPrivateKey, createPublicKey } from "node:crypto";
 import {
   chmodSync,
+  copyFileSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
@@ -58,6 +59,79 @@ test("a certificate is read whatever the lengths of its names, around those that
     expect([read.subject, read.issuer]).toEqual([`CN=${name}`, `CN=${name}`]);
     expect([read.subjectAltName, read.verify(read.publicKey)]).toEqual([`DNS:${name}`, true]);
   }
+});
+
+const hexOf = (pem: string): string => new X509Certificate(pem).raw.toString("hex");
+/** The SHA-1 of its key, which names the key. */
+const keyIdOf = (pem: string): string =>
+  createHash("sha1")
+    .update(new X509Certificate(pem).publicKey.export({ type: "spki", format: "der" }))
+    .digest("hex");
+
+test("the extensions of certificates are byte for byte those of RFC 5280", () => {
+  const [version3, critical] = ["a003020102", "0101ff"];
+  const authority = testAuthority.authorityPem();
+  const ofAuthority = [
+    version3,
+    `06035504030c18${Buffer.from("Hookyard local authority").toString("hex")}`,
+    `0603551d13${critical}040830060101ff020100`,
+    `0603551d0f${critical}040403020106`,
+    `0603551d1e${critical}041d301ba019300b8209${Buffer.from("localhost").toString("hex")}300a87087f000000ff000000`,
+    `0603551d0e04160414${keyIdOf(authority)}`,
+    `0603551d23041830168014${keyIdOf(authority)}`,
+  ];
+  for (const bytes of ofAuthority) expect(hexOf(authority)).toContain(bytes);
+  const { cert } = testAuthority.identityFor("valid.localhost");
+  const ofServer = [
+    version3,
+    `0603551d13${critical}04023000`,
+    "0603551d25040c300a06082b06010505070301",
+    `0603551d0e04160414${keyIdOf(cert)}`,
+    `0603551d23041830168014${keyIdOf(authority)}`,
+  ];
+  for (const bytes of ofServer) expect(hexOf(cert)).toContain(bytes);
+});
+
+test("certificates are for their host, its usual names and its address, and have serial numbers of their own", () => {
+  const certificates = certificateHosts.map(
+    (host) => new X509Certificate(testAuthority.identityFor(host).cert),
+  );
+  const own = (host: string): string => `DNS:${host}, DNS:localhost, IP Address:127.0.0.1`;
+  expect(certificates.map(({ subject, subjectAltName }) => [subject, subjectAltName])).toEqual(
+    certificateHosts.map((host) => [
+      `CN=${host}`,
+      host === "wrong-host.localhost" ? "DNS:somewhere-else.localhost" : own(host),
+    ]),
+  );
+  const numbers = certificates.map(({ serialNumber }) => serialNumber);
+  expect(numbers).toEqual(numbers.map(() => expect.stringMatching(/^01[0-9A-F]{30}$/)));
+  expect(new Set(numbers).size).toBe(numbers.length);
+});
+
+test.each([
+  ["2049-12-31T23:59:59.999Z", "Dec 31 23:59:59 2049 GMT"],
+  ["2050-01-01T00:00:00.000Z", "Jan  1 00:00:00 2050 GMT"],
+])("a certificate that ends %s is read as one that does", (end, read) => {
+  const { pem } = createCertificate({
+    ...{ name: "n", issuer: null, use: "server", hosts: ["n"] },
+    ...{ notBefore: new Date(0), notAfter: new Date(end) },
+  });
+  const { validFrom, validTo } = new X509Certificate(pem);
+  expect([validFrom, validTo]).toEqual(["Jan  1 00:00:00 1970 GMT", read]);
+});
+
+test("a certificate is PEM with lines of 64 characters, the last one with what is left", () => {
+  const [begin, ...lines] = testAuthority.authorityPem().split("\n");
+  const [end, after] = lines.splice(-2);
+  expect([begin, end, after]).toEqual([
+    "-----BEGIN CERTIFICATE-----",
+    "-----END CERTIFICATE-----",
+    "",
+  ]);
+  expect(new Set(lines.slice(0, -1).map(({ length }) => length))).toEqual(new Set([64]));
+  expect(Buffer.from(lines.join(""), "base64").toString("hex")).toBe(
+    hexOf(testAuthority.authorityPem()),
+  );
 });
 
 describe("the certificates of the HTTPS port", () => {
@@ -172,6 +246,10 @@ describe("the folder of certificates", () => {
     const second = createAuthority({ dataDir });
     expect(second.authorityPem()).toBe(first.authorityPem());
     expect(certificateHosts.map((host) => second.identityFor(host))).toEqual(before);
+    const [valid, root] = [second.identityFor("valid.localhost"), second.authorityPem()];
+    rmSync(join(dataDir, "certificates"), { recursive: true });
+    expect([second.identityFor("valid.localhost"), second.authorityPem()]).toEqual([valid, root]);
+    expect(second.identityFor("valid.localhost")).toBe(valid);
   });
 
   test("is created again where it is damaged", () => {
@@ -186,6 +264,19 @@ describe("the folder of certificates", () => {
     expect(valid.verify(new X509Certificate(again.authorityPem()).publicKey)).toBe(true);
   });
 
+  test("is created again where a key is another one's, or the authority's certificate is a server's", () => {
+    const dataDir = temporaryFolder();
+    const before = createAuthority({ dataDir }).identityFor("valid.localhost");
+    const place = (name: string): string => join(dataDir, "certificates", name);
+    copyFileSync(place("authority.key.pem"), place("valid.localhost.key.pem"));
+    const after = createAuthority({ dataDir }).identityFor("valid.localhost");
+    expect(after.cert).not.toBe(before.cert);
+    for (const end of ["pem", "key.pem"])
+      copyFileSync(place(`valid.localhost.${end}`), place(`authority.${end}`));
+    const { ca, subject } = new X509Certificate(createAuthority({ dataDir }).authorityPem());
+    expect([ca, subject]).toEqual([true, "CN=Hookyard local authority"]);
+  });
+
   test("that cannot be written costs only that the certificates end with the process", () => {
     const dataDir = join(temporaryFolder(), "file");
     writeFileSync(dataDir, "");
@@ -193,6 +284,22 @@ describe("the folder of certificates", () => {
     const authority = createAuthority({ dataDir });
     expect(authority.identityFor("valid.localhost")).toBe(authority.identityFor("valid.localhost"));
   });
+});
+
+test("a certificate is valid from a day ago: the authority's for ten years, a server's for one, and the expired one until a day ago", () => {
+  const now = Date.UTC(2026, 0, 1);
+  const authority = createAuthority({ dataDir: null, wallClockNow: () => now });
+  const daysOf = (pem: string): number[] => {
+    const { validFrom, validTo } = new X509Certificate(pem);
+    return [validFrom, validTo].map((at) => (Date.parse(at) - now) / day);
+  };
+  expect(daysOf(authority.authorityPem())).toEqual([-1, 3650]);
+  expect(certificateHosts.map((host) => daysOf(authority.identityFor(host).cert))).toEqual([
+    [-1, 365],
+    [-90, -1],
+    [-1, 365],
+    [-1, 365],
+  ]);
 });
 
 describe("renewal", () => {
@@ -219,7 +326,7 @@ describe("renewal", () => {
     expect(Date.parse(renewed.validTo)).toBeLessThan(now);
   });
 
-  test("comes thirty days before the end to the second, and an expired one is made until it has expired", () => {
+  test("comes thirty days before the end to the second and before the beginning, and an expired one is made until it has expired", () => {
     let now = Date.UTC(2026, 0, 1);
     const authority = createAuthority({ dataDir: null, wallClockNow: () => now });
     const [selfSigned, expired] = certificateHosts.map((host) => authority.identityFor(host));
@@ -233,6 +340,9 @@ describe("renewal", () => {
       now = at;
       expect(authority.identityFor("self-signed.localhost") === selfSigned).toBe(isKept);
     }
+    const renewed = authority.identityFor("self-signed.localhost");
+    now = Date.parse(new X509Certificate(renewed.cert).validFrom) - 1;
+    expect(authority.identityFor("self-signed.localhost")).not.toBe(renewed);
     const end = Date.parse(new X509Certificate(expired?.cert ?? "").validTo);
     now = end + 1;
     expect(authority.identityFor("expired.localhost")).toBe(expired);

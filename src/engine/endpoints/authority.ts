@@ -49,7 +49,7 @@ export function createAuthority({
   dataDir,
   wallClockNow = machineTime,
 }: AuthorityOptions): Authority {
-  const folder = createFolder(dataDir);
+  const folder = dataDir === null ? null : createFolder(join(dataDir, "certificates"));
   const cached = new Map<string, Pair>();
 
   const obtain = (
@@ -57,8 +57,8 @@ export function createAuthority({
     isGood: (certificate: X509Certificate) => boolean,
     create: () => Certificate,
   ): Pair => {
-    const known = cached.get(name) ?? readPair(folder.read(name));
-    if (known !== null && isGood(known.certificate)) {
+    const known = cached.get(name) ?? folder?.read(name);
+    if (known !== undefined && isGood(known.certificate)) {
       cached.set(name, known);
       return known;
     }
@@ -69,7 +69,7 @@ export function createAuthority({
     };
     const created = { identity, certificate: new X509Certificate(pem) };
     cached.set(name, created);
-    folder.write(name, identity);
+    folder?.write(name, identity);
     return created;
   };
 
@@ -157,42 +157,27 @@ function ownNames(host: CertificateHost): string[] {
   return [host, "localhost", "127.0.0.1"];
 }
 
-/** Null for a pair that is missing, damaged, or does not match. */
-function readPair(identity: Identity | null): Pair | null {
-  if (identity === null) return null;
-  try {
-    const certificate = new X509Certificate(identity.cert);
-    return certificate.checkPrivateKey(createPrivateKey(identity.key))
-      ? { identity, certificate }
-      : null;
-  } catch {
-    return null;
-  }
-}
-
-function createFolder(dataDir: string | null) {
-  const folder = dataDir === null ? null : join(dataDir, "certificates");
+function createFolder(folder: string) {
   return {
-    read(name: string): Identity | null {
-      if (folder === null) return null;
+    read(name: string): Pair | undefined {
       try {
-        return {
-          cert: readFileSync(join(folder, `${name}.pem`), "utf8"),
-          key: readFileSync(join(folder, `${name}.key.pem`), "utf8"),
-        };
+        const cert = readFileSync(join(folder, `${name}.pem`), "utf8");
+        const key = readFileSync(join(folder, `${name}.key.pem`), "utf8");
+        const certificate = new X509Certificate(cert);
+        if (certificate.checkPrivateKey(createPrivateKey(key)))
+          return { identity: { cert, key }, certificate };
       } catch {
-        return null;
+        // It is missing or damaged.
       }
+      return undefined;
     },
-    /** When the folder cannot be written, the certificates last as long as the process. */
     write(name: string, { cert, key }: Identity): void {
-      if (folder === null) return;
       try {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
         writePrivate(join(folder, `${name}.key.pem`), key);
         writePrivate(join(folder, `${name}.pem`), cert);
       } catch {
-        return;
+        // When the folder cannot be written, the certificates last as long as the process.
       }
     },
   };

@@ -27,8 +27,8 @@ export function createCertificate(request: CertificateRequest): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const issuer = request.issuer ?? { name: request.name, publicKey, privateKey };
   const content = sequence(
-    explicit(0, integer(Buffer.from([2]))),
-    integer(randomBytes(16)),
+    explicit(0, integer(2)),
+    integer(1, ...randomBytes(15)),
     ecdsaWithSha256,
     commonName(issuer.name),
     sequence(time(request.notBefore), time(request.notAfter)),
@@ -56,7 +56,7 @@ function extensions(
   );
   if (use === "authority") {
     const signsCertificates = bitString(Buffer.from([0b0000_0110]), 1);
-    const isAuthority = sequence(boolean(true), integer(Buffer.from([0])));
+    const isAuthority = sequence(yes, integer(0));
     return [
       subjectKey,
       authorityKey,
@@ -89,7 +89,7 @@ const loopbackOnly = sequence(
 function extension(id: string, value: Uint8Array, critical?: "critical"): Uint8Array {
   return sequence(
     objectIdentifier(id),
-    ...(critical === undefined ? [] : [boolean(true)]),
+    ...(critical === undefined ? [] : [yes]),
     octetString(value),
   );
 }
@@ -113,11 +113,10 @@ function keyIdentifier(key: KeyObject): Buffer {
 }
 
 function toPem(der: Uint8Array): string {
-  const lines =
-    Buffer.from(der)
-      .toString("base64")
-      .match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
+  const lines = Buffer.from(der)
+    .toString("base64")
+    .replace(/.{1,64}/g, "$&\n");
+  return `-----BEGIN CERTIFICATE-----\n${lines}-----END CERTIFICATE-----\n`;
 }
 
 // The few kinds of DER that a certificate consists of (ITU-T X.690).
@@ -130,22 +129,15 @@ function set(...parts: Uint8Array[]): Uint8Array {
   return tagged(0x31, Buffer.concat(parts));
 }
 
-/** A positive whole number from big-endian bytes. */
-function integer(bytes: Uint8Array): Uint8Array {
-  const start = Math.min(
-    bytes.findIndex((byte) => byte !== 0),
-    bytes.byteLength - 1,
-  );
-  const digits = start === -1 ? Buffer.alloc(1) : bytes.subarray(start);
-  return tagged(0x02, (digits[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.alloc(1), digits]) : digits);
-}
+const yes = tagged(0x01, Buffer.from([0xff]));
 
-function boolean(value: boolean): Uint8Array {
-  return tagged(0x01, Buffer.from([value ? 0xff : 0]));
+/** Its bytes, the highest first: that one is below 128, and not 0 before others. */
+function integer(...bytes: number[]): Uint8Array {
+  return tagged(0x02, Buffer.from(bytes));
 }
 
 function objectIdentifier(dotted: string): Uint8Array {
-  const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number);
+  const [first, second, ...rest] = dotted.split(".").map(Number) as [number, number, ...number[]];
   return tagged(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
 }
 
@@ -187,13 +179,13 @@ function tagged(tag: number, content: Uint8Array): Uint8Array {
 function length(size: number): Uint8Array {
   if (size < 0x80) return Buffer.from([size]);
   const bytes: number[] = [];
-  for (let rest = size; rest > 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256);
+  for (let rest = size; rest !== 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256);
   return Buffer.from([0x80 | bytes.length, ...bytes]);
 }
 
 function base128(value: number): number[] {
   const bytes = [value & 0x7f];
-  for (let rest = Math.floor(value / 128); rest > 0; rest = Math.floor(rest / 128))
+  for (let rest = Math.floor(value / 128); rest !== 0; rest = Math.floor(rest / 128))
     bytes.unshift((rest & 0x7f) | 0x80);
   return bytes;
 }

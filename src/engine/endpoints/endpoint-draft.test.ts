@@ -68,6 +68,41 @@ test("a change leaves what it does not name", () => {
   expect(checkDraft({ steps: [] }, present, free)).toMatchObject({ steps: [answer] });
 });
 
+test.for<[string, Partial<TestEndpoint>, string, string[], string]>([
+  ["follows it", {}, "New", [], "new"],
+  ["follows it around those of others", {}, "New", ["new"], "new-2"],
+  ["stays, if somebody chose it", { path: "chosen" }, "New", [], "chosen"],
+  ["follows it, if it has a number", { path: "old-2" }, "New", [], "new"],
+  ["stays its own number", { path: "new-2" }, "New", ["new", "new-2"], "new-2"],
+  ["stays without a new name", { path: "old-2" }, "Old", [], "old-2"],
+])("the path of a renamed endpoint that nobody uses %s", ([, before, name, others, path]) => {
+  const draft = { name };
+  const isTaken = (one: string): boolean => others.includes(one);
+  expect(checkDraft(draft, { ...present, ...before }, isTaken, false)).toMatchObject({ path });
+  expect(checkDraft(draft, { ...present, ...before }, isTaken)).toMatchObject({
+    path: before.path ?? "old",
+  });
+});
+
+test("whether an endpoint counts for each message is kept or changed, and a new one does not", () => {
+  const each = { ...present, perMessage: true };
+  for (const [draft, before, perMessage] of [
+    [{}, each, true],
+    [{ perMessage: false }, each, false],
+    [{ perMessage: true }, present, true],
+    [{ perMessage: true, name: "New" }, null, true],
+  ] as const)
+    expect(checkDraft(draft, before, free)).toMatchObject({ perMessage });
+});
+
+test("where it stands in front of is kept, changed or taken away", () => {
+  const inFrontOf = { destinationId: 1, webhookId: 2, url: "http://a/" } as never;
+  const behind = { ...present, inFrontOf };
+  expect(checkDraft({}, behind, free)).toMatchObject({ inFrontOf });
+  expect(checkDraft({ inFrontOf: null }, behind, free)).toMatchObject({ inFrontOf: null });
+  expect(checkDraft({ inFrontOf }, present, free)).toMatchObject({ inFrontOf });
+});
+
 test("a path is free or its own, and may be given with a slash", () => {
   const isTaken = (path: string): boolean => path === "old" || path === "other";
   expect(checkDraft({ path: "/old" }, present, isTaken)).toMatchObject({ path: "old" });
@@ -170,4 +205,19 @@ test("the programs for the usual cases are allowed, have names of their own, and
       `${name}.localhost`,
     ]),
   );
+});
+
+test("a new endpoint needs a name", () => {
+  expect(checkDraft({}, null, free)).toMatchObject({ message: "A test endpoint needs a name." });
+});
+
+test.for<[Partial<Step>, string]>([
+  [{ status: 200.5 }, "`status` must be a whole number from 200 to 999."],
+  [{ do: "redirect", status: 200 }, "the `status` of a redirect must be from 300 to 399."],
+  [{ headers: { "X a": "1", "X b": "1" } }, 'HTTP does not allow the header "X a".'],
+  [{ headers: { "X-A": "1", "X b": "1" } }, 'HTTP does not allow the header "X b".'],
+])("of %o the first mistake is named", ([step, sentence]) => {
+  expect(checkDraft({ steps: [{ ...answer, ...step }] }, present, free)).toMatchObject({
+    message: `Step 1: ${sentence}`,
+  });
 });

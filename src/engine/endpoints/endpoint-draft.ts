@@ -111,13 +111,12 @@ function findWrong(step: Step): string | null {
     return "`times` must be a whole number of at least 1.";
   if (chance !== undefined && !(chance >= 0 && chance <= 1))
     return "`chance` must be a number from 0 to 1.";
-  if (
-    status !== undefined &&
-    !(Number.isInteger(status) && status >= 200 && status <= highestStatus)
-  )
-    return `\`status\` must be a whole number from 200 to ${highestStatus}.`;
-  if (step.do === "redirect" && status !== undefined && (status < 300 || status > 399))
-    return "the `status` of a redirect must be from 300 to 399.";
+  if (status !== undefined) {
+    if (!(Number.isInteger(status) && status >= 200 && status <= highestStatus))
+      return `\`status\` must be a whole number from 200 to ${highestStatus}.`;
+    if (step.do === "redirect" && (status < 300 || status > 399))
+      return "the `status` of a redirect must be from 300 to 399.";
+  }
   if (!isWait(delayMs)) return "`delayMs` must be from 0 to 86400000 (24 hours).";
   if (!isWait(forMs)) return "`forMs` must be from 0 to 86400000 (24 hours).";
   if (body !== undefined && body.length > maxBodyLength) return "`body` is longer than 512 KB.";
@@ -130,48 +129,36 @@ function findWrong(step: Step): string | null {
   return wrongHeader ?? (step.do === "forward" ? findWrongForward(step) : findForwardMember(step));
 }
 
-const forwardMembers: Record<keyof ForwardMembers, true> = {
-  ...{
-    to: true,
-    lose: true,
-    loseAs: true,
-    delayAfterMs: true,
-    copies: true,
-    together: true,
-    tamper: true,
-    hold: true,
-    order: true,
-  },
-};
-
 function findForwardMember(step: Step): string | null {
-  const given = (Object.keys(forwardMembers) as (keyof ForwardMembers)[]).find(
-    (member) => step[member] !== undefined,
-  );
+  const { to, lose, loseAs, delayAfterMs, copies, together, tamper, hold, order } = step;
+  const members: Record<keyof ForwardMembers, unknown> = {
+    ...{ to, lose, loseAs, delayAfterMs, copies, together, tamper, hold, order },
+  };
+  const given = Object.entries(members).find(([, value]) => value !== undefined);
   return given === undefined
     ? null
-    : `\`${given}\` belongs to a step that does \`forward\`, and this one does \`${step.do}\`.`;
+    : `\`${given[0]}\` belongs to a step that does \`forward\`, and this one does \`${step.do}\`.`;
 }
 
 function findWrongForward(step: Step): string | null {
-  const { to, lose, loseAs, delayAfterMs, copies, together, hold, order, times, forMs, status } =
-    step;
+  const { to, lose, loseAs, delayAfterMs, copies = 1, together, hold, order, forMs, status } = step;
+  const { times = Infinity } = step;
   if (to === undefined || to === "")
     return "`forward` needs `to`, the full URL of the receiver, for example http://127.0.0.1:3000/webhooks.";
   const wrongUrl = checkWebhookUrl(to);
   if (wrongUrl !== null) return `\`to\`: ${wrongUrl}`;
   if (!isWait(delayAfterMs)) return "`delayAfterMs` must be from 0 to 86400000 (24 hours).";
-  if (copies !== undefined && !(Number.isInteger(copies) && copies >= 1 && copies <= maxCopies))
+  if (!(Number.isInteger(copies) && copies >= 1 && copies <= maxCopies))
     return `\`copies\` must be a whole number from 1 to ${maxCopies}.`;
   if (hold !== undefined && !(Number.isInteger(hold) && hold >= 2 && hold <= maxHeld))
     return `\`hold\` must be a whole number from 2 to ${maxHeld}.`;
-  if (together !== undefined && (copies ?? 1) < 2)
+  if (together !== undefined && copies < 2)
     return "`together` is about copies. Set `copies` to 2 or more, or leave it out.";
   if (order !== undefined && hold === undefined)
     return "`order` is about held requests. Set `hold` to how many, or leave it out.";
   if (forMs !== undefined && hold === undefined)
     return "`forMs` says how long `hold` waits, and there is no `hold`. To delay, use `delayMs` or `delayAfterMs`.";
-  if (times !== undefined && hold !== undefined && times < hold)
+  if (hold !== undefined && times < hold)
     return `a step that holds ${hold} requests must serve as many: \`times\` must be at least ${hold}, or left out.`;
   if (loseAs !== undefined && lose === undefined)
     return "`loseAs` says how a loss looks. Set `lose` to `answer` or `request`, or leave it out.";

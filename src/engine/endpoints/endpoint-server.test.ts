@@ -1,10 +1,16 @@
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { connect as connectTls } from "node:tls";
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { askWithNode } from "../../../test/support/foreign-clients.ts";
-import { startEndpoints } from "../../../test/support/running-endpoints.ts";
+import { startEndpoints, testAuthority } from "../../../test/support/running-endpoints.ts";
+import { createAuthority, type Authority } from "./authority.ts";
+import { createEndpointServer, type EndpointRequest } from "./endpoint-server.ts";
 
 /** Sends bytes and gives back all that comes until the other side ends. */
 function sendBytes(url: string, bytes: string | Uint8Array): Promise<string> {
@@ -220,5 +226,144 @@ describe("the ports of the test endpoints", () => {
       socket.on("error", () => {});
     });
     await Promise.all([...closed, secure]);
+  });
+});
+
+async function startServer(
+  receive: (request: EndpointRequest) => void,
+  authority: Authority = testAuthority,
+) {
+  const options = { host: "127.0.0.1", port: 0, tlsPort: 0, authority, receive };
+  const server = createEndpointServer(options);
+  const { port, tlsPort } = await server.start();
+  onTestFinished(() => server.stop());
+  return { url: `http://127.0.0.1:${port}`, tlsPort };
+}
+
+/** What Node says of so many requests when it has read their heads. */
+async function whenStarted(count = 1) {
+  const all: { request: IncomingMessage; server: object }[] = [];
+  await new Promise<void>((resolve) => {
+    const note = (message: unknown): void => {
+      all.push(message as (typeof all)[number]);
+      if (all.length === count) resolve();
+    };
+    subscribe("http.server.request.start", note);
+    onTestFinished(() => void unsubscribe("http.server.request.start", note));
+  });
+  return all;
+}
+
+const head = "POST / HTTP/1.1\r\nHost: h\r\n";
+
+describe("one port alone", () => {
+  test("answers 500 with the reason when a request cannot be served, and cuts an answer that has begun", async () => {
+    const thrown: unknown[] = [new Error("Odd"), "odd"];
+    const { url } = await startServer(({ response }) => {
+      if (thrown.length === 0) response.writeHead(200, { "Content-Length": 9 }).write("half");
+      throw thrown.shift();
+    });
+    for (const reason of ["Odd", "odd"]) {
+      const seen = await askWithNode(url);
+      expect(seen).toMatchObject({ status: 500, headers: { "content-type": "application/json" } });
+      expect(JSON.parse("body" in seen ? seen.body : "")).toEqual({
+        code: "internal",
+        message: `The test endpoint failed: ${reason}`,
+      });
+    }
+    expect(await askWithNode(url)).toMatchObject({ failed: "ECONNRESET" });
+  });
+
+  test("gives a request ten seconds for its headers and a minute for all of it, and an idle connection 75 seconds", async () => {
+    const { url, tlsPort } = await startServer(({ response }) => void response.end());
+    const started = whenStarted(2);
+    await askWithNode(url);
+    await askWithNode(`https://valid.localhost:${tlsPort}`, { ca: testAuthority.authorityPem() });
+    const servers = (await started).map(({ server }) => server);
+    const limits = { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 75_000 };
+    expect(servers).toEqual([expect.objectContaining(limits), expect.objectContaining(limits)]);
+  });
+
+  test("gets the beginning of a body over 1 MB, with its length, and all of one of 1 MB", async () => {
+    const received: [boolean, number, number][] = [];
+    const { url } = await startServer(({ response, tooLarge, body, bodyLength }) => {
+      received.push([tooLarge, bodyLength, body.length]);
+      response.end();
+    });
+    const most = 1024 * 1024;
+    for (const body of ["", "x".repeat(most), "x".repeat(most + 1)])
+      await askWithNode(url, { body });
+    expect(received.slice(0, 2)).toEqual([
+      [false, 0, 0],
+      [false, most, most],
+    ]);
+    const [tooLarge, length, kept = 0] = received[2] ?? [];
+    expect([tooLarge, length]).toEqual([true, most + 1]);
+    expect(kept).toBeGreaterThan(most / 2);
+    expect(kept).toBeLessThanOrEqual(most);
+  });
+
+  test("reads a body of 64 MB, and ends the connection of a larger one", async () => {
+    const { url } = await startServer(() => {});
+    const started = whenStarted();
+    const answer = sendBytes(url, `${head}Content-Length: 999999999\r\n\r\n`);
+    const { request } = (await started)[0]!;
+    for (const [more, isCut] of [
+      [64 * 1024 * 1024, false],
+      [1, true],
+    ] as const) {
+      request.emit("data", Buffer.alloc(more));
+      expect(request.socket.destroyed).toBe(isCut);
+    }
+    expect(await answer).toBe("");
+  });
+
+  test("is no proxy, with TLS neither", async () => {
+    const { tlsPort } = await startServer(() => {});
+    const socket = connectTls({ port: tlsPort, host: "127.0.0.1", rejectUnauthorized: false });
+    socket.write("CONNECT example.test:443 HTTP/1.1\r\n\r\n");
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 405 [^]*"no_proxy"/);
+    await once(socket.resume(), "close");
+  });
+
+  test("shows a renewed certificate to the next connection, and reads each only once", async () => {
+    let reads = 0;
+    const identities = [1, 2].map(() => {
+      const { cert, key } = createAuthority({ dataDir: null }).identityFor("valid.localhost");
+      const { serialNumber } = new X509Certificate(cert);
+      const identity = {
+        key,
+        get cert() {
+          reads += 1;
+          return cert;
+        },
+      };
+      return { identity, serialNumber };
+    });
+    let current = identities[0]!;
+    const { tlsPort } = await startServer(() => {}, {
+      authorityPem: () => "",
+      identityFor: () => current.identity,
+    });
+    const shownTo = async (name: object): Promise<string | undefined> => {
+      const socket = connectTls({
+        ...{ port: tlsPort, host: "127.0.0.1", rejectUnauthorized: false },
+        ...name,
+      });
+      await once(socket, "secureConnect");
+      const { serialNumber } = socket.getPeerCertificate();
+      socket.destroy();
+      return serialNumber;
+    };
+    for (current of identities) {
+      const { serialNumber } = current;
+      for (const name of [{}, { servername: "valid.localhost" }])
+        expect(await shownTo(name)).toBe(serialNumber);
+      const before = reads;
+      for (const name of [{}, { servername: "other.localhost" }])
+        expect(await shownTo(name)).toBe(serialNumber);
+      expect(reads).toBe(before);
+    }
   });
 });

@@ -37,7 +37,7 @@ export type EndpointRequest = Exchange & {
   /** As received, including the query. */
   url: string;
   rawHeaders: readonly string[];
-  /** The part that was kept; `bodyLength` is the size of the whole body. */
+  /** Of one that is too large its beginning; `bodyLength` is the size of the whole body. */
   body: Uint8Array;
   bodyLength: number;
   tooLarge: boolean;
@@ -124,10 +124,9 @@ function readRequest(
 ): void {
   const { request, response } = exchange;
   const chunks: Buffer[] = [];
-  let kept = 0;
   let bodyLength = 0;
   const finish = (): void => {
-    const body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+    const body = Buffer.concat(chunks);
     const { method = "", url = "", rawHeaders } = request;
     try {
       receive({
@@ -151,14 +150,8 @@ function readRequest(
   };
   request.on("data", (chunk: Buffer) => {
     bodyLength += chunk.byteLength;
-    if (bodyLength <= maxBody) {
-      chunks.push(chunk);
-      kept += chunk.byteLength;
-    } else if (kept < maxBody) {
-      chunks.push(chunk.subarray(0, maxBody - kept));
-      kept = maxBody;
-    }
-    if (bodyLength > maxDiscarded) request.socket.destroy();
+    if (bodyLength <= maxBody) chunks.push(chunk);
+    else if (bodyLength > maxDiscarded) request.socket.destroy();
   });
   request.on("end", finish);
   // A client that disconnects in the middle of its request has sent none.

@@ -1,7 +1,9 @@
 import { createHmac } from "node:crypto";
 import { Agent, request } from "undici";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { askWithNode } from "../../../test/support/foreign-clients.ts";
+import { startRawReceiver } from "../../../test/support/raw-receiver.ts";
+import { until } from "../../../test/support/running-app.ts";
 import {
   createEndpointStore,
   startEndpoints,
@@ -221,6 +223,32 @@ describe("a test endpoint", () => {
     });
   });
 
+  test("is gone when it is deleted, and its path is free", async () => {
+    const { endpoints, create } = await startEndpoints();
+    const { id, url } = create({ path: "one", steps: [] });
+    expect(endpoints.delete(id)).toBeNull();
+    expect([endpoints.list(), endpoints.get(id)]).toEqual([[], undefined]);
+    expect(await askWithNode(url)).toMatchObject({ status: 404 });
+    const other = create({ path: "one", steps: [{ do: "answer", status: 202 }] });
+    expect(other.id).not.toBe(id);
+    expect(await askWithNode(url)).toMatchObject({ status: 202 });
+  });
+
+  test("has room for itself in a list of 900 KB, and may shrink when there is none", async () => {
+    const { endpoints, create } = await startEndpoints();
+    const stepsOf = (length: number): Step[] => [{ do: "answer", body: "x".repeat(length) }];
+    const large = create({ name: "Large", steps: stepsOf(500_000) });
+    const small = create({ name: "Small", steps: stepsOf(390_000) });
+    const full = { problem: true, status: 409, code: "list_full" };
+    expect(endpoints.create({ name: "Other", steps: stepsOf(20_000) })).toMatchObject(full);
+    expect(endpoints.update(small.id, { steps: stepsOf(400_000) })).toMatchObject(full);
+    expect(endpoints.list().map(({ steps: [step] }) => step?.body?.length)).toEqual([
+      500_000, 390_000,
+    ]);
+    expect(endpoints.update(large.id, { steps: stepsOf(10) })).toMatchObject({ id: large.id });
+    expect(endpoints.update(small.id, { steps: stepsOf(400_000) })).toMatchObject({ id: small.id });
+  });
+
   test("keeps its place when something other than its steps changes", async () => {
     const { endpoints, create } = await startEndpoints();
     const { id, url } = create({
@@ -385,61 +413,56 @@ test("what is asked of an endpoint that is not there is answered with 404", asyn
   );
 });
 
-describe("after the store was changed behind their back", () => {
-  test("the endpoints are those of the store, and what did not change goes on where it stood", async () => {
-    const store = createEndpointStore();
-    const { endpoints, create, clock, whenReceived } = await startEndpoints({ store });
-    const steps: Step[] = [{ do: "answer", status: 503 }, { do: "answer" }];
-    const same = create({ name: "Same", steps });
-    const changed = create({ name: "Changed", steps });
-    const gone = create({ name: "Gone", steps: [{ do: "hang", forMs: 1_000 }] });
-    await Promise.all([askWithNode(same.url), askWithNode(changed.url)]);
-    const held = askWithNode(gone.url);
-    await whenReceived(3);
-
-    store.deleteEndpoint(gone.id);
-    const { url: _, tlsUrl: __, position: ___, ...stored } = changed;
-    store.updateEndpoint({ ...stored, path: "moved", steps: [{ do: "reset" }] });
-    const added = store.insertEndpoint({
-      name: "Added",
-      path: "changed",
-      steps,
-      after: "repeat-last",
-      createdAt: clock.now(),
-    });
-    endpoints.reload();
-
-    expect(endpoints.list().map(({ path, position }) => [path, position.step])).toEqual([
-      ["same", 1],
-      ["moved", 0],
-      ["changed", 0],
-    ]);
-    expect(endpoints.get(added.id)?.name).toBe("Added");
-    expect(await held).toEqual({ failed: "ECONNRESET" });
-    expect(clock.scheduled()).toEqual([]);
+test("a stop closes both ports, and the connections to receivers", async () => {
+  const real = await startRawReceiver({
+    onRequest: (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
   });
-
-  test("an endpoint with the id of one that was there before is another one", async () => {
-    const first = createEndpointStore();
-    let store = first;
-    const { endpoints, create, clock } = await startEndpoints({
-      store: { ...first, endpoints: () => store.endpoints() },
-    });
-    const { id, url } = create({ steps: [] });
-    await askWithNode(url);
-    store = createEndpointStore();
-    const other = store.insertEndpoint({
-      name: "Other",
-      path: "under-test",
-      steps: [{ do: "answer" }],
-      after: "repeat-last",
-      createdAt: clock.now() + 1,
-    });
-    endpoints.reload();
-    expect(other.id).toBe(id);
-    expect(endpoints.get(id)).toMatchObject({ name: "Other", position: { received: 0 } });
-    expect(endpoints.received(id, 10, null)).toMatchObject({ total: 0 });
+  onTestFinished(() => real.stop());
+  const { endpoints, create, url, tlsUrl } = await startEndpoints();
+  const to = `http://127.0.0.1:${real.port}/`;
+  expect(await askWithNode(create({ steps: [{ do: "forward", to }] }).url)).toMatchObject({
+    status: 200,
   });
+  expect(real.sockets.map(({ closed }) => closed)).toEqual([false]);
+  await endpoints.stop();
+  for (const target of [url, tlsUrl])
+    expect(await askWithNode(target)).toEqual({ failed: "ECONNREFUSED" });
+  await until(() => real.sockets.every(({ closed }) => closed));
+});
+
+test("a stop that cannot save what was received reports why, and ends", async () => {
+  const reported: unknown[] = [];
+  const full = new Error("disk full");
+  const store = createEndpointStore();
+  store.saveEndpointStates = () => {
+    throw full;
+  };
+  const { endpoints } = await startEndpoints({ store, report: (error) => reported.push(error) });
+  await endpoints.stop();
+  expect(reported).toEqual([full]);
+  store.saveEndpointStates = () => {};
+});
+
+test("an endpoint that is deleted ends no request of another on a connection that it has served", async () => {
+  const { endpoints, create, clock, whenReceived } = await startEndpoints();
+  const one = create({ path: "one", steps: [{ do: "answer", delayMs: 10 }] });
+  const two = create({ path: "two", steps: [{ do: "answer", delayMs: 10, status: 202 }] });
+  const dispatcher = new Agent({ connections: 1 });
+  onTestFinished(() => dispatcher.destroy());
+  const send = async (url: string): Promise<number> => {
+    const answer = await request(url, { method: "POST", dispatcher });
+    await answer.body.dump();
+    return answer.statusCode;
+  };
+  const first = send(one.url);
+  await whenReceived(1);
+  clock.advanceBy(10);
+  await first;
+  const second = send(two.url);
+  await whenReceived(2);
+  endpoints.delete(one.id);
+  clock.advanceBy(10);
+  expect(await second).toBe(202);
 });
 
 test("every change of an endpoint is told, and of all when they are read again", async () => {

@@ -212,15 +212,21 @@ function createRuntimes({
     return runtime;
   }
 
-  function remove({ endpoint, serving }: Runtime): void {
-    byId.delete(endpoint.id);
-    if (byPath.get(endpoint.path)?.endpoint.id === endpoint.id) byPath.delete(endpoint.path);
-    for (const each of serving) each.abandon();
+  /** Its path may be another one's already. */
+  function leavePath(runtime: Runtime): void {
+    const { path } = runtime.endpoint;
+    if (byPath.get(path) === runtime) byPath.delete(path);
+  }
+
+  function remove(runtime: Runtime): void {
+    byId.delete(runtime.endpoint.id);
+    leavePath(runtime);
+    for (const each of runtime.serving) each.abandon();
   }
 
   function change(runtime: Runtime, endpoint: TestEndpoint, hasNewSteps: boolean): void {
     const { program } = runtime;
-    if (byPath.get(runtime.endpoint.path) === runtime) byPath.delete(runtime.endpoint.path);
+    leavePath(runtime);
     byPath.set(endpoint.path, runtime);
     runtime.endpoint = endpoint;
     program.continueWith(endpoint.after, endpoint.perMessage);
@@ -330,15 +336,7 @@ function createReceive(
     }
     if (step?.do === "forward") {
       const changed = (): void => changes.note("received", endpointIds.format(endpoint.id));
-      const forward = forwarding.forward({
-        step,
-        endpoint,
-        request,
-        entry,
-        changed,
-        ended: () => forward && serving.delete(forward),
-      });
-      if (forward !== null) serving.add(forward);
+      forwarding.forward({ step, endpoint, request, entry, changed, serving });
       return;
     }
     const answered = (status: number): void => {
@@ -360,8 +358,10 @@ function createReceive(
 
 /** The path without its query and slashes; also of a client that sends a whole URL. */
 function pathOf(url: string): string {
-  const path = url.startsWith("/") ? url : url.replace(/^[a-z]+:\/\/[^/?]*/i, "");
-  return path.replace(/[?#].*$/s, "").replace(/^\/|\/$/g, "");
+  return url
+    .replace(/^[a-z]+:\/\/[^/?]*/i, "")
+    .replace(/[?#].*$/s, "")
+    .replace(/^\/|\/$/g, "");
 }
 
 function once(read: () => MessageFacts): () => MessageFacts {

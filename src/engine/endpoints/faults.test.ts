@@ -1,4 +1,6 @@
 import { expect, test as base } from "vitest";
+import type { DestinationId, WebhookId } from "../../domain/ids.ts";
+import { createFaults } from "./faults.ts";
 import { outcomeOf, starting, type RunningApp } from "../../../test/support/running-app.ts";
 
 const test = base.extend("start", starting);
@@ -146,7 +148,7 @@ test("an endpoint that another webhook uses too stays after an undo, in front of
   const place = await placeOf(app);
   await app.call("destinations.putFault", place);
   const [endpoint] = (await app.call("endpoints.list", {})).items;
-  await app.destination([endpoint?.tlsUrl ?? ""], { name: "Other" });
+  await app.destination(["http://127.0.0.1:9/", endpoint?.tlsUrl ?? ""], { name: "Other" });
   await app.call("destinations.undoFault", place);
   expect((await app.call("endpoints.list", {})).items).toMatchObject([
     { id: endpoint?.id, inFrontOf: null },
@@ -154,4 +156,94 @@ test("an endpoint that another webhook uses too stays after an undo, in front of
   await expect(app.call("destinations.undoFault", place)).rejects.toThrow(
     "No test endpoint is in front of this webhook.",
   );
+});
+
+test.for([{ times: 2 }, { match: { userId: "u" } }, { chance: 0.5 }])(
+  "a fault with %j is for some requests, and the others pass unchanged",
+  async (some, { start }) => {
+    const app = await start.app();
+    await app.destination(["http://127.0.0.1:9/"]);
+    const place = await placeOf(app);
+    const stepsWith = async (fault: object): Promise<unknown> => {
+      await app.call("destinations.putFault", { ...place, ...fault });
+      const [endpoint] = (await app.call("endpoints.list", {})).items;
+      await app.call("destinations.undoFault", place);
+      return endpoint?.steps;
+    };
+    const passOn = { do: "forward", to: "http://127.0.0.1:9/" };
+    expect(await stepsWith({ copies: 2 })).toEqual([{ ...passOn, copies: 2 }]);
+    expect(await stepsWith({ copies: 2, ...some })).toEqual([
+      { ...passOn, copies: 2, ...some },
+      passOn,
+    ]);
+  },
+);
+
+test("an endpoint whose webhook is gone is in front of nobody, and can be deleted", async ({
+  start,
+}) => {
+  const app = await start.app();
+  const { id: own } = await app.destination(["http://127.0.0.1:9/", "http://127.0.0.1:8/"]);
+  const place = await placeOf(app);
+  const unknown = { id: own, webhookId: "whk_000000099" };
+  for (const call of ["putFault", "undoFault"] as const)
+    await expect(app.call(`destinations.${call}`, unknown)).rejects.toThrow("no webhook whk_");
+  await app.call("destinations.putFault", place);
+  const [endpoint] = (await app.call("endpoints.list", {})).items;
+  const id = endpoint?.id ?? "";
+  await app.call("destinations.update", { id: own, webhooks: [{ url: "http://127.0.0.1:8/" }] });
+  await app.call("endpoints.update", { id, path: "moved" });
+  const urls = async (): Promise<(string | undefined)[]> =>
+    (await app.call("destinations.list", {})).items.flatMap(({ webhooks }) =>
+      webhooks.map(({ url }) => url),
+    );
+  expect(await urls()).toEqual(["http://127.0.0.1:8/"]);
+  await app.call("endpoints.delete", { id });
+  expect([await urls(), (await app.call("endpoints.list", {})).items]).toEqual([
+    ["http://127.0.0.1:8/"],
+    [],
+  ]);
+  await expect(app.call("endpoints.delete", { id })).rejects.toThrow("no test endpoint");
+});
+
+test("what the store refuses leaves the webhook and the endpoints as they were", () => {
+  const reloaded: string[] = [];
+  const full = new Error("disk full");
+  const webhook = { id: 2, url: "http://127.0.0.1:9/" };
+  const { put } = createFaults({
+    store: {
+      atomically: (write: () => unknown) => {
+        write();
+        throw full;
+      },
+    },
+    configuration: {
+      destination: () => ({ id: 1, kind: "webhooks", webhooks: [webhook] }),
+      destinations: () => [],
+      pointWebhook: () => reloaded.push("pointed"),
+      reload: () => reloaded.push("configuration"),
+    },
+    endpoints: {
+      list: () => [],
+      create: () => ({ url: "http://127.0.0.1:4702/a" }),
+      reload: () => reloaded.push("endpoints"),
+    },
+  } as unknown as Parameters<typeof createFaults>[0]);
+  expect(() => put(1 as DestinationId, 2 as WebhookId, {})).toThrow(full);
+  expect(reloaded).toEqual(["pointed", "configuration", "endpoints"]);
+});
+
+test("where there is no room for an endpoint, the webhook is not pointed at one", async ({
+  start,
+}) => {
+  const app = await start.app();
+  await app.destination(["http://127.0.0.1:9/"]);
+  const steps = [{ do: "answer" as const, body: "x".repeat(449_000) }];
+  for (const name of ["One", "Two"]) await app.call("endpoints.create", { name, steps });
+  await app.call("endpoints.create", {
+    name: "Three",
+    steps: [{ do: "answer", body: "x".repeat(900) }],
+  });
+  await expect(app.call("destinations.putFault", await placeOf(app))).rejects.toThrow("list_full");
+  expect((await webhookOf(app)).webhook.url).toBe("http://127.0.0.1:9/");
 });

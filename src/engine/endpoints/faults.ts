@@ -54,8 +54,9 @@ export function createFaults({ store, configuration, endpoints }: FaultsOptions)
 
   /** The webhook may have been deleted, or given another URL, which makes it another webhook. */
   const behind = ({ inFrontOf }: TestEndpoint): Place | null => {
-    const place = inFrontOf && placeOf(inFrontOf.destinationId, inFrontOf.webhookId);
-    return place === undefined || place === null || isProblem(place) ? null : place;
+    if (!inFrontOf) return null;
+    const place = placeOf(inFrontOf.destinationId, inFrontOf.webhookId);
+    return isProblem(place) ? null : place;
   };
 
   function restore({ destination, webhook }: Place, endpoint: EndpointView): void {

@@ -32,8 +32,12 @@ test.each<[step: Omit<Step, "do" | "to">, sentence: string]>([
     { loseAs: "reset" },
     "`loseAs` says how a loss looks. Set `lose` to `answer` or `request`, or leave it out.",
   ],
+  ...[{ body: "x" }, { headers: { "X-A": "1" } }].map((step): [Partial<Step>, string] => [
+    step,
+    "`headers` and `body` replace the receiver's answer together with `status`. Set `status`, or leave them out.",
+  ]),
   [
-    { body: "x" },
+    { headers: { "X-A": "1" }, body: "x" },
     "`headers` and `body` replace the receiver's answer together with `status`. Set `status`, or leave them out.",
   ],
   [
@@ -73,18 +77,26 @@ test.each<Omit<Step, "do" | "to">>([
 });
 
 test("a forward needs the full URL of a receiver", () => {
-  expect(check({ do: "forward" })).toMatchObject({
-    message: expect.stringContaining("`forward` needs `to`, the full URL of the receiver"),
-  });
+  for (const step of [{}, { to: "" }])
+    expect(check({ do: "forward", ...step })).toMatchObject({
+      message: expect.stringContaining("`forward` needs `to`, the full URL of the receiver"),
+    });
   expect(check({ do: "forward", to: "localhost:3000" })).toMatchObject({
     message: "Step 1: `to`: Write the full URL, beginning with http:// or https://.",
   });
 });
 
 test("what only a forward has is refused elsewhere", () => {
-  expect(check({ do: "answer", lose: "answer" })).toMatchObject({
-    message: "Step 1: `lose` belongs to a step that does `forward`, and this one does `answer`.",
+  const members: Partial<Step> = {
+    ...{ to, lose: "answer", loseAs: "reset", delayAfterMs: 1, copies: 2, together: true },
+    ...{ tamper: "body", hold: 2, order: "seeded" },
+  };
+  const refusal = (name: string) => ({
+    message: `Step 1: \`${name}\` belongs to a step that does \`forward\`, and this one does \`answer\`.`,
   });
+  for (const [name, value] of Object.entries(members))
+    expect(check({ do: "answer", [name]: value })).toMatchObject(refusal(name));
+  expect(check({ do: "answer", ...members })).toMatchObject(refusal("to"));
 });
 
 test("every option that goes with others is accepted, and so is every preset", () => {

@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import type { Step } from "../../domain/configuration.ts";
 import { isHopByHop } from "../../domain/webhook-rules.ts";
+import { headerPairs } from "../http-port.ts";
 
 type Received = { method: string; url: string; rawHeaders: readonly string[]; body: Uint8Array };
 
@@ -20,7 +21,7 @@ export function forwardedRequest(
   { to = "", tamper }: Step,
   { method, url, rawHeaders, body }: Received,
 ): ForwardedRequest {
-  const headers = endToEnd(pairsOf(rawHeaders));
+  const headers = endToEnd(headerPairs(rawHeaders));
   const request = { method, url: withQuery(to, url), headers, body };
   switch (tamper) {
     case undefined:
@@ -34,13 +35,6 @@ export function forwardedRequest(
     case "signature":
       return { ...request, headers: withWrongSignature(headers, body) };
   }
-}
-
-function pairsOf(rawHeaders: readonly string[]): [string, string][] {
-  const pairs: [string, string][] = [];
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
-    pairs.push([rawHeaders[at] ?? "", rawHeaders[at + 1] ?? ""]);
-  return pairs;
 }
 
 /**

@@ -1,14 +1,17 @@
 import type { ServerResponse } from "node:http";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { askWithNode } from "../../../test/support/foreign-clients.ts";
 import { behind, receiver } from "../../../test/support/forwarding.ts";
 import { Activity } from "../clock/activity.ts";
 import { until } from "../../../test/support/running-app.ts";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
+import type { Step } from "../../domain/configuration.ts";
 import type { EndpointId } from "../../domain/ids.ts";
 import { Holds } from "../clock/activity.ts";
 import { createTrust } from "../deliver/dial.ts";
-import { createForwarding } from "./forwarding.ts";
+import { nextTurn } from "../real-time.ts";
+import { createForwarding, type ForwardingOptions } from "./forwarding.ts";
+import type { Serving } from "./serve-step.ts";
 
 describe("held requests", () => {
   async function sendInOrder(
@@ -46,6 +49,18 @@ describe("held requests", () => {
     expect(await orderOf(1)).toBe(first);
     expect(first.split("").toSorted()).toEqual(names);
     expect(new Set([first, await orderOf(2), await orderOf(3)]).size).toBeGreaterThan(1);
+  });
+
+  test("are released in another order than those before them", async () => {
+    const names = ["a", "b", "c", "d", "e", "f"];
+    const { url, bodies } = await receiver();
+    const held = await behind(url, { hold: 6, order: "seeded" });
+    await sendInOrder(held, names);
+    const next = { at: held.at, whenReceived: (count: number) => held.whenReceived(6 + count) };
+    await sendInOrder(next, names);
+    const [first, second] = [bodies().slice(0, 6), bodies().slice(6)];
+    expect(second.toSorted()).toEqual(names);
+    expect(second).not.toEqual(first);
   });
 
   test("that stay fewer are released by the clock", async () => {
@@ -125,39 +140,155 @@ describe("a forward under way", () => {
   });
 });
 
-test("512 forwards are in progress at most: the next one is refused until one has ended", async () => {
-  const clock = createSteppedClock();
-  const forwarding = createForwarding({
-    ...{ clock, holds: new Holds(), activity: new Activity(), trust: createTrust() },
-    seed: () => 1,
-  });
-  const ended: string[] = [];
-  const forward = (delayMs: number) => {
-    const told = { status: 0, body: "" };
-    const response = {
-      headersSent: false,
-      writeHead: (status: number) => void (told.status = status),
-      end: (body: string) => void (told.body = body),
-    };
-    const serving = forwarding.forward({
-      step: { do: "forward", to: "http://127.0.0.1:9/", lose: "request", delayMs },
-      endpoint: { id: 1 as EndpointId, path: "p" },
-      request: { tcp: { destroyed: false, resetAndDestroy: () => {} }, response } as never,
-      entry: {} as never,
-      changed: () => {},
-      ended: () => ended.push("ended"),
+describe("forwards alone", () => {
+  function startForwarding(options: Partial<ForwardingOptions> = {}) {
+    const clock = createSteppedClock();
+    const activity = new Activity();
+    const forwarding = createForwarding({
+      ...{ clock, activity, holds: new Holds(), trust: createTrust(), seed: () => 1 },
+      ...options,
     });
-    return { told, isRefused: serving === null };
-  };
-  const asked = Array.from({ length: 512 }, (_, nth) => forward(nth === 0 ? 10 : 1000));
-  expect(asked.filter(({ isRefused }) => isRefused)).toEqual([]);
-  expect(forward(1000)).toMatchObject({
-    told: { status: 503, body: expect.stringContaining("512 forwarded requests") as string },
-    isRefused: true,
+    const serving = new Set<Serving>();
+    let changes = 0;
+    // Requests are held together with those of the same step.
+    const steps = new Map<Partial<Step>, Step>();
+    const stepOf = (step: Partial<Step>): Step => {
+      const known = steps.get(step) ?? { do: "forward", to: "http://127.0.0.1:9/", ...step };
+      steps.set(step, known);
+      return known;
+    };
+    onTestFinished(() => {
+      for (const each of serving) each.abandon();
+      forwarding.close();
+    });
+    const forward = (step: Partial<Step>, { destroyed = false, forwards = () => ({}) } = {}) => {
+      const told = { status: 0, body: "", recorded: null as number | null };
+      const response = {
+        headersSent: false,
+        writeHead: (status: number) => void (told.status = status),
+        end: (body: string) => void (told.body = body),
+        once: () => {},
+      };
+      const tcp = {
+        destroyed,
+        resetAndDestroy: () => {},
+        destroy: () => void (tcp.destroyed = true),
+      };
+      const before = serving.size;
+      forwarding.forward({
+        step: stepOf(step),
+        endpoint: { id: 1 as EndpointId, path: "p" },
+        request: {
+          tcp,
+          response,
+          method: "POST",
+          url: "/",
+          rawHeaders: [],
+          body: Buffer.alloc(1),
+        } as never,
+        entry: {
+          ...{ forward: forwards, answered: () => {} },
+          set status(status: number) {
+            told.recorded = status;
+          },
+        } as never,
+        changed: () => void (changes += 1),
+        serving,
+      });
+      return { told, isServed: serving.size > before };
+    };
+    return { clock, activity, forwarding, forward, serving, changes: () => changes };
+  }
+
+  test("are 512 at most: the next one is refused until one has ended", async () => {
+    const { clock, forward, serving } = startForwarding();
+    const lose = (delayMs: number) => forward({ lose: "request", delayMs });
+    const asked = Array.from({ length: 512 }, (_, nth) => lose(nth === 0 ? 10 : 1000));
+    expect(asked.filter(({ isServed }) => !isServed)).toEqual([]);
+    expect(lose(1000)).toMatchObject({
+      told: {
+        status: 503,
+        recorded: 503,
+        body: expect.stringContaining("512 forwarded requests") as string,
+      },
+      isServed: false,
+    });
+    clock.advanceBy(10);
+    await until(() => serving.size === 511);
+    expect([lose(1000).isServed, lose(1000).isServed]).toEqual([true, false]);
+    clock.advanceBy(1000);
+    await until(() => serving.size === 0);
   });
-  clock.advanceBy(10);
-  await until(() => ended.length === 1);
-  expect([forward(1000).isRefused, forward(1000).isRefused]).toEqual([false, true]);
-  clock.advanceBy(1000);
-  await until(() => ended.length === 513);
+
+  test.for<Partial<Step>>([
+    { delayMs: 1000 },
+    { hold: 2 },
+    { lose: "request", loseAs: "timeout" },
+    { delayAfterMs: 1000 },
+    { lose: "answer", loseAs: "timeout" },
+  ])("that wait, as with %j, end when they are abandoned", async (step) => {
+    const { activity, clock, forward, serving } = startForwarding();
+    const { told } = forward(step);
+    await until(() => activity.isQuiet(false));
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    expect([serving.size, activity.isQuiet(true)]).toEqual([1, false]);
+    for (const each of serving) each.abandon();
+    await until(() => serving.size === 0);
+    expect([activity.isQuiet(true), told.status]).toEqual([true, 0]);
+    clock.advanceBy(10_000);
+    expect(clock.scheduled()).toEqual([]);
+  });
+
+  test("are none for a sender that has gone", () => {
+    const { activity, forward } = startForwarding();
+    const told = { status: 0, body: "", recorded: null };
+    expect(forward({}, { destroyed: true })).toEqual({ told, isServed: false });
+    expect(activity.isQuiet(true)).toBe(true);
+  });
+
+  test("tell when they are sent, when the receiver has answered or failed, and when they are answered", async () => {
+    const { forward, serving, changes } = startForwarding();
+    const { told } = forward({});
+    expect(changes()).toBe(1);
+    await until(() => serving.size === 0);
+    expect([changes(), told.status, told.recorded === null]).toEqual([3, 502, false]);
+  });
+
+  test("that fail by themselves are answered with the reason, and leave nothing in progress", async () => {
+    const { activity, forward, serving } = startForwarding();
+    const forwards = () => {
+      throw new Error("Odd");
+    };
+    const step = { hold: 2 };
+    const both = [forward(step, { forwards }), forward(step, { forwards })];
+    await until(() => serving.size === 0);
+    for (const { told } of both) {
+      expect(told.status).toBe(500);
+      expect(JSON.parse(told.body)).toEqual({
+        code: "internal",
+        message: "The forward failed: Error: Odd",
+      });
+    }
+    expect(activity.isQuiet(true)).toBe(true);
+  });
+
+  test("have three seconds of real time to end at a stop", async () => {
+    const { url, bodies } = await receiver(() => {});
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { forwarding, forward } = startForwarding({ forwardTimeoutMs: 60_000 });
+    await forwarding.drain();
+    expect(vi.getTimerCount()).toBe(0);
+    forward({ to: url });
+    while (bodies().length === 0) await nextTurn();
+    const before = vi.getTimerCount();
+    let isOver = false;
+    const drained = forwarding.drain().then(() => (isOver = true));
+    vi.advanceTimersByTime(2_999);
+    await nextTurn();
+    expect([isOver, vi.getTimerCount()]).toEqual([false, before + 1]);
+    vi.advanceTimersByTime(1);
+    await drained;
+    expect(vi.getTimerCount()).toBe(before);
+  });
 });

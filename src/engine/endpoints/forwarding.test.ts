@@ -1,5 +1,5 @@
 import { createServer as createSecureServer } from "node:https";
-import type { ServerResponse } from "node:http";
+import { Agent, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { askWithNode } from "../../../test/support/foreign-clients.ts";
@@ -8,6 +8,7 @@ import { certificate, startRawReceiver } from "../../../test/support/raw-receive
 import { until } from "../../../test/support/running-app.ts";
 import { startEndpoints } from "../../../test/support/running-endpoints.ts";
 import type { Step } from "../../domain/configuration.ts";
+import { nextTurn } from "../real-time.ts";
 
 const track = '{"type":"track","userId":"u1","event":"Bought"}';
 
@@ -110,6 +111,40 @@ describe("a forward", () => {
       [502, "connection_error"],
       [502, "success"],
       [504, "timeout"],
+    ]);
+  });
+
+  test("leaves the sender's connection open, whatever it could not pass back", async () => {
+    const real = await startRawReceiver({
+      onRequest: (socket, _, request) => {
+        const what = request.at(-1);
+        if (what === "0") socket.destroy();
+        else if (what === "1") socket.end(`HTTP/1.1 200 OK\r\n\r\n${"x".repeat(1024 * 1024 + 1)}`);
+        else socket.end("HTTP/1.1 200 OK\r\nX-A: \x01\r\nContent-Length: 0\r\n\r\n");
+      },
+    });
+    onTestFinished(() => real.stop());
+    const { at } = await behind(`http://127.0.0.1:${real.port}/`, {});
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const send = (body: string): Promise<[number | undefined, boolean]> =>
+      new Promise((resolve, reject) => {
+        const sent = request(at, { method: "POST", agent }, (response) => {
+          response.resume().on("end", () => resolve([response.statusCode, sent.reusedSocket]));
+        });
+        sent.on("error", reject);
+        sent.end(body);
+      });
+    const seen = [];
+    for (const body of ["0", "1", "2", "0"]) {
+      seen.push(await send(body));
+      await nextTurn();
+    }
+    expect(seen).toEqual([
+      [502, false],
+      [502, true],
+      [502, true],
+      [502, true],
     ]);
   });
 
@@ -280,6 +315,20 @@ describe("copies", () => {
     await until(() => record()[0]?.forwarded[2]?.outcome === "success");
     expect(bodies()).toEqual([track, track, track]);
     expect(most).toBe(1);
+  });
+
+  test("wait for the answer to the first one", async () => {
+    const waiting: ServerResponse[] = [];
+    const { url, bodies } = await receiver(({ response }) => void waiting.push(response));
+    const { at } = await behind(url, { copies: 2 });
+    const seen = askWithNode(at, { body: track });
+    await until(() => waiting.length === 1);
+    for (let turn = 0; turn < 50; turn += 1) await nextTurn();
+    expect(bodies()).toHaveLength(1);
+    waiting[0]?.end("first");
+    expect(await seen).toMatchObject({ body: "first" });
+    await until(() => waiting.length === 2);
+    waiting[1]?.end();
   });
 
   test("go out at the same time", async () => {

@@ -59,8 +59,8 @@ type ForwardRequest = {
   entry: ReceivedEntry;
   /** Called when the record has changed. */
   changed: () => void;
-  /** Called when nothing is left to do. */
-  ended: () => void;
+  /** Contains it while it is in progress. */
+  serving: Set<Serving>;
 };
 
 type Shared = ForwardingOptions & { sender: Sender; queues: HeldRequests };
@@ -73,15 +73,14 @@ export function createForwarding(options: ForwardingOptions) {
   };
   const underWay = new Set<Forward>();
   return {
-    forward(asked: ForwardRequest): Serving | null {
-      const { request, entry, endpoint, ended } = asked;
-      if (request.tcp.destroyed) return null;
+    forward(asked: ForwardRequest): void {
+      const { request, entry, endpoint, serving } = asked;
+      if (request.tcp.destroyed) return;
       const sender = options.holds.find(request.tcp.remoteAddress, request.tcp.remotePort);
       sender?.received?.();
-      const refuse = (status: number, code: string, message: string): null => {
+      const refuse = (status: number, code: string, message: string): void => {
         entry.status = status;
         answerJson(request.response, status, code, message);
-        return null;
       };
       if (sender?.via?.includes(endpoint.id) === true) {
         return refuse(
@@ -99,6 +98,7 @@ export function createForwarding(options: ForwardingOptions) {
       }
       const forward = new Forward(shared, asked, sender);
       underWay.add(forward);
+      serving.add(forward);
       void forward
         .run()
         .catch((error: unknown) =>
@@ -106,19 +106,15 @@ export function createForwarding(options: ForwardingOptions) {
         )
         .finally(() => {
           underWay.delete(forward);
-          ended();
+          serving.delete(forward);
         });
-      return forward;
     },
     /** Resolves when no receiver is still working, or when they have had their time. */
     async drain(): Promise<void> {
-      const limit = new AbortController();
-      const timer = startTimer(drainMs, () => limit.abort());
-      const over = Promise.all([...underWay].map((forward) => forward.settled()));
-      await Promise.race([
-        over,
-        new Promise((resolve) => limit.signal.addEventListener("abort", resolve)),
-      ]);
+      const over = Promise.withResolvers<unknown>();
+      const timer = startTimer(drainMs, () => over.resolve(null));
+      void Promise.all([...underWay].map((forward) => forward.settled())).then(over.resolve);
+      await over.promise;
       timer.cancel();
     },
     close: () => shared.sender.close(),
@@ -161,7 +157,9 @@ class Forward implements Serving {
     const { step, endpoint } = this.#asked;
     const next = step.hold === undefined ? null : await this.#turn(step, endpoint.id);
     const { first, all } = this.#send();
-    const sent = all.then(() => next?.());
+    const sent = all.finally(() => next?.());
+    // It is awaited below, unless the first of them has failed.
+    sent.catch(() => undefined);
     // The attempts have work of their own, which another test endpoint may hold.
     this.#work.hold();
     const result = await first;

@@ -30,6 +30,11 @@ function request(
   };
 }
 
+const forwardedWith = (body: Uint8Array) => ({
+  ...{ body, url: "u", method: "POST", startedAt: 0, durationMs: null, simulated: false },
+  ...{ outcome: null, error: null, requestHead: "", response: null },
+});
+
 function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();
@@ -45,6 +50,8 @@ describe("the recording of received requests", () => {
     const second = received.list(3, first.nextCursor);
     expect(second.items.map((item) => item.id)).toEqual([3, 2, 1]);
     expect(second.nextCursor).toBeNull();
+    expect(received.list(4, null).nextCursor).toBe(2);
+    expect(received.list(5, null).nextCursor).toBeNull();
   });
 
   test("keeps the newest thousand of 20,000, counts the dropped ones, and its memory stays flat", () => {
@@ -105,6 +112,66 @@ describe("the recording of received requests", () => {
     expect(growing.list(1, null)).toMatchObject({ total: 127, dropped: 2 });
   });
 
+  test("counts headers too, and nothing for what was forwarded of a request that it has dropped", () => {
+    const full = () => {
+      const received = new ReceivedRequests(endpoint, () => []);
+      const entries = [];
+      for (let number = 1; number <= 128; number += 1) {
+        const headers = ["X-A", "b".repeat(1000), "X-C", "d"];
+        const size = 64 * 1024 - "/hook".length - headers.join("").length;
+        entries.push(received.add(request(number, Buffer.alloc(size), headers)));
+      }
+      return { received, first: entries[0]! };
+    };
+    const { received, first } = full();
+    expect(received.list(1, null)).toMatchObject({ total: 128, dropped: 0 });
+    received.add(request(129, ""));
+    expect(received.list(1, null)).toMatchObject({ total: 128, dropped: 1 });
+    const large = forwardedWith(Buffer.alloc(64 * 1024));
+    first.answered(first.forward(large));
+    received.add(request(130, Buffer.alloc(64 * 1024 - 2 * "/hook".length)));
+    expect(received.list(1, null)).toMatchObject({ total: 129, dropped: 1 });
+
+    const { received: cleared, first: gone } = full();
+    cleared.clear();
+    for (let copy = 0; copy < 200; copy += 1) gone.forward(large);
+    for (let number = 200; number < 328; number += 1)
+      cleared.add(request(number, Buffer.alloc(64 * 1024 - "/hook".length)));
+    expect(cleared.list(1, null)).toMatchObject({ total: 128, dropped: 0 });
+  });
+
+  test("keeps of what was forwarded and answered 64 KB, with the length of all of it", () => {
+    const received = new ReceivedRequests(endpoint, () => []);
+    const body = Buffer.from("{}");
+    const entry = received.add(request(1, body));
+    const same = entry.forward(forwardedWith(Buffer.from("{}")));
+    const changed = entry.forward(forwardedWith(Buffer.alloc(64 * 1024 + 1)));
+    entry.answered(changed);
+    expect(changed.response).toBeNull();
+    changed.response = { body: Buffer.alloc(64 * 1024 + 1), head: "" } as never;
+    entry.answered(changed);
+    const [item] = received.list(1, null).items;
+    expect(same.body).toBe(item?.body);
+    expect([same.bodyLength, changed.bodyLength]).toEqual([2, 64 * 1024 + 1]);
+    expect(item?.forwarded).toEqual([same, changed]);
+    const [, kept] = item?.forwarded ?? [];
+    expect([kept?.body, kept?.response?.body].map((one) => one?.byteLength)).toEqual([
+      64 * 1024,
+      64 * 1024,
+    ]);
+  });
+
+  test("copies a body only when a larger buffer is behind it", () => {
+    const received = new ReceivedRequests(endpoint, () => []);
+    const own = new Uint8Array([1, 2, 3]);
+    const view = new Uint8Array(1000).subarray(10, 13);
+    received.add({ ...request(1), body: own });
+    received.add({ ...request(2), body: view });
+    const [second, first] = received.list(2, null).items;
+    expect(first?.body).toBe(own);
+    expect([second?.body, second?.body.buffer.byteLength]).toEqual([view, 3]);
+  });
+
   test("gives the newest 512 KB to the next run, oldest first", () => {
     const received = new ReceivedRequests(endpoint, () => []);
     const numbers = (): number[] => received.newest().map((each) => each.id);
@@ -116,6 +183,24 @@ describe("the recording of received requests", () => {
     expect(numbers()).toEqual([2, 3, 4, 5, 6, 7, 8, 9]);
     received.add(request(10, ""));
     expect(numbers()).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+  });
+
+  test("is the same in the next run, also of a body that was cut", () => {
+    const secrets = [{ destinationId: 1 as DestinationId, name: "One", secret: "s" }];
+    const received = new ReceivedRequests(endpoint, () => secrets);
+    expect(received.lastId()).toBe(0);
+    for (const [number, text] of ["short", "x".repeat(70_000)].entries()) {
+      const body = JSON.stringify({ type: "track", event: "E", text });
+      const signature = createHmac("sha1", "s").update(body).digest("hex");
+      received.add(request(number + 5, body, ["x-signature", signature]));
+    }
+    const next = new ReceivedRequests(endpoint, () => secrets);
+    next.restore(received.newest());
+    expect(next.list(5, null)).toEqual(received.list(5, null));
+    expect(next.list(5, null).items).toMatchObject(
+      [0, 1].map(() => ({ message: { event: "E" }, signature: { verifies: [{ valid: true }] } })),
+    );
+    expect(next.lastId()).toBe(6);
   });
 
   test("keeps the newest request, however much was forwarded for it", () => {
@@ -148,7 +233,15 @@ describe("the recording of received requests", () => {
     received.add(request(3, '{"type":"page","name":"Home","userId":7}'));
     received.add(request(4, "not JSON"));
     received.add(request(5, "[1]"));
-    expect(received.list(5, null).items.map((item) => item.message)).toEqual([
+    received.add(request(6, '{"type":"screen","name":"Home","event":"no"}'));
+    received.add(request(7, '{"type":"group","groupId":"g","name":"no"}'));
+    received.add(request(8, '{"type":"odd","event":"e"}'));
+    received.add(request(9, ""));
+    expect(received.list(9, null).items.map((item) => item.message)).toEqual([
+      { type: null, messageId: null, event: null, userId: null },
+      { type: null, messageId: null, event: "e", userId: null },
+      { type: "group", messageId: null, event: "g", userId: null },
+      { type: "screen", messageId: null, event: "Home", userId: null },
       { type: null, messageId: null, event: null, userId: null },
       { type: null, messageId: null, event: null, userId: null },
       { type: "page", messageId: null, event: "Home", userId: null },

@@ -10,6 +10,7 @@ import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import type { MessageFacts } from "../../domain/program.ts";
 import { messageTypes } from "../../domain/states.ts";
 import type { ForwardedExchange, ReceivedRequest } from "../endpoint-pipeline.ts";
+import { headerPairs } from "../http-port.ts";
 import type { StoredRequest } from "../store-ports.ts";
 
 /** Enough to look back over a run; longer histories are searched by message. */
@@ -161,7 +162,6 @@ export class ReceivedRequests {
 
   clear(): void {
     this.#ring = [];
-    this.#first = 0;
     this.#count = 0;
     this.#bytes = 0;
     this.#dropped = 0;
@@ -176,9 +176,7 @@ export class ReceivedRequests {
   }
 
   #at(index: number): Entry {
-    const entry = this.#ring[(this.#first + index) % maxRequests];
-    if (entry === undefined) throw new RangeError(`No received request at ${index}`);
-    return entry;
+    return this.#ring[(this.#first + index) % maxRequests] as Entry;
   }
 
   #countBelow(id: ReceivedRequestId): number {
@@ -198,11 +196,13 @@ export class ReceivedRequests {
       message: readMessageFacts(entry.body),
       signature: this.#signature(rawHeaders, entry.body),
     };
-    return { ...rest, endpointId: this.#endpointId, headers: pairs(rawHeaders), ...found };
+    return { ...rest, endpointId: this.#endpointId, headers: headerPairs(rawHeaders), ...found };
   }
 
   #signature(rawHeaders: readonly string[], body: Uint8Array): ReceivedRequest["signature"] {
-    const value = pairs(rawHeaders).find(([name]) => name.toLowerCase() === "x-signature")?.[1];
+    const value = headerPairs(rawHeaders).find(
+      ([name]) => name.toLowerCase() === "x-signature",
+    )?.[1];
     if (value === undefined) return null;
     const verifies = this.#secrets().map(({ destinationId, name, secret }) => ({
       destinationId,
@@ -211,13 +211,6 @@ export class ReceivedRequests {
     }));
     return { value, verifies };
   }
-}
-
-function pairs(rawHeaders: readonly string[]): [string, string][] {
-  const list: [string, string][] = [];
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
-    list.push([rawHeaders[at] ?? "", rawHeaders[at + 1] ?? ""]);
-  return list;
 }
 
 function headerBytes(rawHeaders: readonly string[]): number {

@@ -173,6 +173,10 @@ const exchange = (url: string): Promise<{ bytes: string; ended: boolean; error: 
 describe("on the wire", () => {
   test.each<[Step, { bytes: string; ended: boolean; error: string | null }]>([
     [{ do: "close" }, { bytes: "", ended: true, error: null }],
+    [
+      { do: "hang", forMs: 0 },
+      { bytes: "", ended: true, error: null },
+    ],
     [{ do: "reset" }, { bytes: "", ended: false, error: "ECONNRESET" }],
     [
       { do: "garbage", body: "SSH-2.0-not-http\r\n" },

@@ -38,7 +38,7 @@ export function createWait({ tcp, clock, holds, work }: WaitOptions): Wait {
   const attempt: Holdable | null = holds.find(tcp.remoteAddress, tcp.remotePort);
   let timer: ClockTimer | null = null;
   let state: "free" | "waiting" | "held" | "over" = "free";
-  let waits = 0;
+  let current = {};
   let now = clock.now();
 
   const hold = (): void => {
@@ -48,12 +48,12 @@ export function createWait({ tcp, clock, holds, work }: WaitOptions): Wait {
   };
   const begin = (): void => {
     state = "waiting";
-    waits += 1;
-    const wait = waits;
+    const wait = {};
+    current = wait;
     // One turn later, so that the client has received what was just written before the clock may
     // move.
     setImmediate(() => {
-      if (state === "waiting" && wait === waits) hold();
+      if (state === "waiting" && wait === current) hold();
     });
   };
   const release = (at: number): void => {

@@ -18,7 +18,7 @@ import {
   type Source,
 } from "../../domain/configuration.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
-import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { isObject, type Json, type JsonObject, type Span } from "../../domain/json.ts";
 import type { Problem } from "../../domain/problem.ts";
 import type { MessageType } from "../../domain/states.ts";
 import { traitWords } from "../../domain/trait-words.ts";
@@ -67,7 +67,7 @@ export type RequestFacts = {
 };
 
 /** `routing` is `route` in steps. */
-type AcceptedMessage = NewMessage & { routing: () => Routing };
+export type AcceptedMessage = NewMessage & { routing: () => Routing };
 
 export type AcceptedRequest = Omit<IncomingRequest, "messages"> & {
   messages: AcceptedMessage[];
@@ -103,7 +103,7 @@ export function acceptRequest(
   }
   const surplus = items.length - messages.length;
   if (surplus > 0) {
-    const offset = spans[messages.length]?.start ?? 0;
+    const { start: offset } = spans[messages.length] as Span;
     messages.push(
       rejectedWhole(
         facts,
@@ -323,7 +323,7 @@ export function libraryFromUserAgent(
   if (userAgent === undefined) return null;
   const text = userAgent.trim();
   const [, name = "", version = ""] = versionInComment.exec(text) ?? product.exec(text) ?? [];
-  return name === "" || version === ""
+  return version === ""
     ? null
     : { name: name.slice(0, maxLength), version: version.slice(0, maxLength) };
 }

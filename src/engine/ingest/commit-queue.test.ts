@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Activity } from "../clock/activity.ts";
+import { Activity, type Origin } from "../clock/activity.ts";
 import type { CommittedMessage } from "../ports.ts";
 import type { AcceptedRequest } from "./accept.ts";
 import { CommitQueue } from "./commit-queue.ts";
@@ -22,6 +22,7 @@ function startQueue({
   const activity = new Activity();
   const commits: string[][] = [];
   const told: number[] = [];
+  const origins: Origin[] = [];
   const queue = new CommitQueue({
     store: {
       inWritingTurn: setImmediate,
@@ -36,13 +37,14 @@ function startQueue({
       },
     },
     activity,
-    onCommitted(committed) {
+    onCommitted(committed, origin) {
       told.push(committed.flat().length);
+      origins.push(origin);
       onCommitted?.();
     },
     report: (error) => reported.push(error),
   });
-  return { queue, activity, commits, told, reported };
+  return { queue, activity, commits, told, origins, reported };
 }
 
 test("what comes in one turn of the event loop is one commit, and each request hears of its own messages", async () => {
@@ -167,4 +169,30 @@ test("it is busy until all that waits is committed", async () => {
   await activity.whenQuiet();
   expect(commits).toEqual([["a"], ["b"]]);
   await Promise.all(added);
+});
+
+test("what came before an advance is the pipeline's own, and what comes during it arrives, however heavy", async () => {
+  for (const weight of [1, 8001]) {
+    const { queue, activity, origins } = startQueue();
+    const request = (path: string): AcceptedRequest => ({
+      ...requestOf(path, 1, 0, weight),
+      messages: [
+        {
+          ...{ offset: 0, size: 0 },
+          *routing() {
+            yield 1;
+            return { decisions: [], plan: null, payloads: {} };
+          },
+        },
+      ] as unknown as AcceptedRequest["messages"],
+    });
+    const first = queue.add(request("a"));
+    activity.beginAdvance();
+    await first;
+    await queue.add(request("b"));
+    activity.endAdvance();
+    await queue.add(request("c"));
+    expect(origins).toEqual(["own", "arrival", "own"]);
+    await activity.whenQuiet();
+  }
 });

@@ -1,6 +1,12 @@
-import { expect, test } from "vitest";
+import { EventEmitter } from "node:events";
+import { ServerResponse, type IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { IngestFault, Source } from "../../domain/configuration.ts";
-import { createFaults } from "./ingest-faults.ts";
+import { nextTurn } from "../real-time.ts";
+import { answerFaultOf, applyFault, createFaults } from "./ingest-faults.ts";
+
+afterEach(() => void vi.useRealTimers());
 
 function sourceWith(faults: IngestFault[]): Source {
   return {
@@ -69,6 +75,7 @@ test.each<[string, IngestFault[], string]>([
   ["a limit", [{ do: "limit", perSecond: 2 }], "- - limit limit"],
   ["a limit for some requests", [{ do: "limit", perSecond: 1, times: 1 }], "- limit - -"],
   ["no times", [{ do: "cut", times: 0 }], "- -"],
+  ["delays without a time", [{ do: "delay" }, { do: "delay-answer" }], "- -"],
   [
     "certain and impossible",
     [
@@ -113,4 +120,132 @@ test("two shares of one source are drawn apart", () => {
     400,
   );
   expect(new Set(both)).toEqual(new Set(["-", "-+1", "cut", "cut+1"]));
+});
+
+describe("what a request meets", () => {
+  function start(more: object = {}) {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const ended: string[] = [];
+    const socket = Object.assign(new EventEmitter(), {
+      destroy: () => void ended.push("destroyed"),
+      resetAndDestroy: () => void ended.push("reset"),
+      ...more,
+    }) as unknown as Socket;
+    const response = new ServerResponse({ method: "POST" } as IncomingMessage);
+    Object.assign(response, { socket });
+    return {
+      ...{ socket, response, ended },
+      meet: (end: IngestFault | null, delayMs = 0, answerDelayMs = 0) =>
+        applyFault(sourceWith([]), { delayMs, answerDelayMs, end }, socket, response),
+      /** What is left of waiting. */
+      left: () => [vi.getTimerCount(), socket.listenerCount("close")],
+    };
+  }
+
+  test("is nothing, at once", async () => {
+    const { meet, left, response } = start();
+    const met = meet(null);
+    expect(left()).toEqual([0, 0]);
+    expect(await met).toBeNull();
+    expect(answerFaultOf(response, () => {})).toBe(false);
+  });
+
+  test("is a delay, which ends with its time or with the client", async () => {
+    const { meet, left, socket } = start();
+    const least = meet(null, 1);
+    expect(left()).toEqual([1, 1]);
+    vi.advanceTimersByTime(1);
+    await least;
+    let isOver = false;
+    const first = meet(null, 100).then(() => (isOver = true));
+    vi.advanceTimersByTime(99);
+    await nextTurn();
+    expect([isOver, left()]).toEqual([false, [1, 1]]);
+    vi.advanceTimersByTime(1);
+    await first;
+    expect(left()).toEqual([0, 0]);
+    const second = meet({ do: "answer" }, 100);
+    socket.emit("close");
+    expect(await second).toMatchObject({ status: 500 });
+    expect(left()).toEqual([0, 0]);
+  });
+
+  test("is a cut after the delay", async () => {
+    const { meet, ended, response } = start();
+    const met = meet({ do: "cut" }, 10, 10);
+    await nextTurn();
+    expect(ended).toEqual([]);
+    vi.advanceTimersByTime(10);
+    expect([await met, ended]).toEqual(["cut", ["destroyed"]]);
+    expect(answerFaultOf(response, () => {})).toBe(false);
+  });
+
+  test.for([
+    [{}, "reset"],
+    [{ encrypted: true }, "destroyed"],
+  ] as const)("is an answer that is lost, on a socket with %j by being %s", async ([more, how]) => {
+    const { meet, ended, response } = start(more);
+    expect(await meet({ do: "lose-answer" }, 0, 30)).toBeNull();
+    const send = vi.fn<() => void>();
+    expect(answerFaultOf(response, send)).toBe(true);
+    await nextTurn();
+    expect(ended).toEqual([]);
+    vi.advanceTimersByTime(30);
+    await nextTurn();
+    expect([ended, send.mock.calls.length]).toEqual([[how], 0]);
+  });
+
+  test("is an answer that comes later, once", async () => {
+    const { meet, ended, response } = start();
+    expect(await meet(null, 0, 30)).toBeNull();
+    const send = vi.fn<() => void>();
+    expect(answerFaultOf(response, send)).toBe(true);
+    expect(answerFaultOf(response, send)).toBe(false);
+    vi.advanceTimersByTime(29);
+    await nextTurn();
+    expect(send).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    await nextTurn();
+    expect([ended, send.mock.calls.length]).toEqual([[], 1]);
+  });
+
+  test("is no late answer on a connection that is gone", async () => {
+    const { meet, response } = start();
+    await meet(null, 0, 30);
+    Object.assign(response, { socket: null });
+    expect(answerFaultOf(response, () => {})).toBe(false);
+  });
+
+  test.for<[IngestFault, number, string, object]>([
+    [{ do: "answer" }, 500, "a fault that answers 500.", {}],
+    [{ do: "answer", status: 503, retryAfter: 7 }, 503, "answers 503.", { "retry-after": "7" }],
+    [
+      { do: "limit" },
+      429,
+      "limits it to 1000 requests a second.",
+      { "retry-after": "1", "x-ratelimit-reset": "1" },
+    ],
+    [
+      { do: "limit", perSecond: 5, retryAfter: 9 },
+      429,
+      "limits it to 5 requests a second.",
+      { "retry-after": "9", "x-ratelimit-reset": "9" },
+    ],
+  ])(
+    "is the answer of %j, whose headers a page may read",
+    async ([fault, status, end, headers]) => {
+      const plain = start();
+      expect(await plain.meet(fault)).toMatchObject({
+        status,
+        message: expect.stringContaining(end) as string,
+      });
+      expect(plain.response.getHeaders()).toEqual(headers);
+      const page = start();
+      page.response.setHeader("Access-Control-Allow-Origin", "http://a");
+      await page.meet(fault);
+      const exposed = page.response.getHeader("Access-Control-Expose-Headers");
+      const names = Object.keys(headers).join(", ");
+      expect(exposed?.toString().toLowerCase()).toBe(names === "" ? undefined : names);
+    },
+  );
 });

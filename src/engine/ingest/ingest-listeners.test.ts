@@ -1,15 +1,20 @@
+import { X509Certificate } from "node:crypto";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createAuthority } from "../endpoints/authority.ts";
+import { nextTurn } from "../real-time.ts";
 import { createIngestListeners } from "./ingest-listeners.ts";
 
 const authority = createAuthority({ dataDir: null });
 
-async function started(handshakeMs: number) {
+async function started(
+  handshakeMs: number,
+  identity = () => authority.identityFor("valid.localhost"),
+) {
   const refused: string[] = [];
   const server = createServer((_request, response) => void response.end());
   const listeners = createIngestListeners(
@@ -18,7 +23,7 @@ async function started(handshakeMs: number) {
       host: "127.0.0.1",
       port: 0,
       tlsPort: 0,
-      identity: () => authority.identityFor("valid.localhost"),
+      identity,
       log: () => {},
       handshakeMs,
     },
@@ -90,4 +95,53 @@ test("when one of its ports is taken, none is left open", async () => {
   await expect(second.start()).rejects.toMatchObject({ code: "EADDRINUSE", port });
   expect(other.listening).toBe(false);
   await stop();
+});
+
+test("a renewed certificate is shown to the next connection", async () => {
+  const identities = [1, 2].map(() =>
+    createAuthority({ dataDir: null }).identityFor("valid.localhost"),
+  );
+  let current = identities[0]!;
+  const { tlsPort } = await started(600_000, () => current);
+  for (current of [...identities, identities[1]!]) {
+    const socket = connectTls({ port: tlsPort, host: "127.0.0.1", rejectUnauthorized: false });
+    await once(socket, "secureConnect");
+    const { serialNumber } = socket.getPeerCertificate();
+    expect(serialNumber).toBe(new X509Certificate(current.cert).serialNumber);
+    expect(socket.alpnProtocol).toBe(false);
+    socket.destroy();
+  }
+});
+
+test("plain HTTP at the port for TLS is refused, and its connection ended", async () => {
+  const { tlsPort, refused } = await started(600_000);
+  const socket = connect(tlsPort, "127.0.0.1");
+  socket.write("GET / HTTP/1.1\r\n\r\n");
+  await closing(socket);
+  expect(refused).toEqual(["http_on_tls_port"]);
+});
+
+test("a stop gives requests a second of real time, and leaves no deadline", async () => {
+  for (const isAnswered of [true, false]) {
+    const { server, tlsPort, stop } = await started(600_000);
+    server.removeAllListeners("request");
+    const asked = once(server, "request") as Promise<[IncomingMessage, ServerResponse]>;
+    const socket = connectTls({ port: tlsPort, host: "127.0.0.1", ca: authority.authorityPem() });
+    await once(socket, "secureConnect");
+    socket.write("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    const [, response] = await asked;
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    let isOver = false;
+    const stopped = stop().then(() => (isOver = true));
+    const ended = closing(socket);
+    vi.advanceTimersByTime(999);
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    expect(isOver).toBe(false);
+    if (isAnswered) response.end();
+    else vi.advanceTimersByTime(1);
+    await Promise.all([stopped, ended]);
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  }
 });

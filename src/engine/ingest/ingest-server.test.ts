@@ -1,11 +1,17 @@
 /** The answers of the ingest port, at their bounds. */
 
-import { expect, test } from "vitest";
+import type { ServerResponse } from "node:http";
+import { connect } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
 import { problem } from "../../domain/problem.ts";
+import { close, listen, type Handle } from "../http-port.ts";
+import { nextTurn } from "../real-time.ts";
 import type { CommittedMessage } from "../ports.ts";
 import type { AcceptedRequest } from "./accept.ts";
+import type { Refused } from "./refused-requests.ts";
 import {
   batchAnswer,
+  createIngestServer,
   reasonPhrase,
   success,
   unknownKeyProblem,
@@ -93,3 +99,90 @@ test("a path has 200 characters in a sentence, and a key 40 in a reason phrase",
   expect(unknownKeyProblem(key, "kept").brief).toBe(`No source has the write key ${key}`);
   expect(unknownKeyProblem(`${key}l`, "kept").brief).toBe(`No source has the write key ${key}...`);
 });
+
+async function startServer(handle: Handle = () => {}) {
+  const refused: Refused[] = [];
+  const server = createIngestServer(handle, (one) => refused.push(one));
+  const port = await listen(server, "127.0.0.1", 0);
+  onTestFinished(() => close(server, 0));
+  /** What comes back until the other side ends. */
+  const talk = async (...parts: (string | Uint8Array)[]): Promise<string> => {
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    let text = "";
+    socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+    for (const part of parts) socket.write(part);
+    await new Promise((resolve) => socket.on("error", resolve).on("end", resolve));
+    socket.destroy();
+    return text;
+  };
+  return { server, refused, talk };
+}
+
+test("a request has ten seconds for its headers and thirty for all of it, and an idle connection a minute", async () => {
+  const { server } = await startServer();
+  expect(server).toMatchObject({
+    ...{ headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 60_000 },
+    httpAllowHalfOpen: true,
+  });
+});
+
+test.for<[number[], string]>([
+  [[22], "tls_on_plain_port"],
+  [[22, 3, 1, 0], "tls_on_plain_port"],
+  [[22, 2, 1, 0], "invalid_http"],
+  [[23, 3, 1, 0], "invalid_http"],
+])("a connection that begins with the bytes %j is refused with %s", async ([bytes, code]) => {
+  const { refused, talk } = await startServer();
+  const text = await talk(Uint8Array.from(bytes));
+  expect(text).toContain(`"code":"${code}"`);
+  expect(text).toMatch(/^HTTP\/1\.1 400 [^]*\{"success":false,/);
+  expect(refused).toMatchObject([{ problem: { code }, address: "127.0.0.1" }]);
+});
+
+test("what follows a request is refused after its answer, and is no TLS", async () => {
+  const waiting: ServerResponse[] = [];
+  const { refused, talk } = await startServer((_request, response) => void waiting.push(response));
+  const head = "POST /v1/t HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n";
+  const text = talk(head, Uint8Array.of(22, 3, 1, 0, 5, 1));
+  while (waiting.length === 0) await nextTurn();
+  for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+  expect(refused).toEqual([]);
+  waiting[0]?.end("first");
+  expect(await text).toMatch(/^HTTP\/1\.1 200 [^]*first[^]*HTTP\/1\.1 400 [^]*"invalid_http"/);
+  expect(refused).toMatchObject([{ problem: { code: "invalid_http" } }]);
+  expect(refused[0]).not.toHaveProperty("url");
+});
+
+test("a body that breaks HTTP is refused with its request, and cut when its answer has begun", async () => {
+  for (const hasBegun of [false, true]) {
+    const { refused, talk } = await startServer((request, response) => {
+      request.on("error", () => {}).resume();
+      if (hasBegun) response.writeHead(200).write("begun");
+    });
+    const head = "POST /v1/t HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const text = await talk(`${head}zz\r\n`);
+    if (hasBegun) expect(text).not.toContain("400");
+    else expect(text).toMatch(/^HTTP\/1\.1 400 /);
+    expect(refused).toMatchObject(
+      hasBegun ? [] : [{ method: "POST", url: "/v1/t", problem: { code: "invalid_http" } }],
+    );
+  }
+});
+
+test.for(["100-continue", "100-Continue", "x, 100-continue"])(
+  "a client that expects %s is handled, and one that expects something else is refused",
+  async (expectation) => {
+    const { refused, talk } = await startServer((request, response) => {
+      request.resume();
+      response.end("handled");
+    });
+    const ask = (value: string): Promise<string> =>
+      talk(
+        `POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nExpect: ${value}\r\nContent-Length: 1\r\n\r\nx`,
+      );
+    expect(await ask(expectation)).toContain("handled");
+    expect(refused).toEqual([]);
+    expect(await ask("100-continued")).toMatch(/^HTTP\/1\.1 417 /);
+    expect(refused).toMatchObject([{ problem: { code: "unknown_expectation" } }]);
+  },
+);

@@ -3,7 +3,9 @@
  * happens in between.
  */
 
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { Destination } from "../../domain/configuration.ts";
+import type { MessageRowId } from "../../domain/ids.ts";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import {
   expectConsistent,
@@ -13,6 +15,7 @@ import {
 } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity } from "../clock/activity.ts";
+import { storeFailure } from "../store-failure.ts";
 import { Ingest } from "./ingest.ts";
 import { openConfiguration } from "../configuration.fixture.ts";
 
@@ -41,7 +44,7 @@ function keepRequests({ store }: TestStore): void {
   }
 }
 
-function startOn({ store }: TestStore) {
+function startOn({ store }: TestStore, reported?: unknown[]) {
   const clock = createSteppedClock(startOfTime);
   const changes = createChangeFeed();
   const activity = new Activity();
@@ -60,7 +63,8 @@ function startOn({ store }: TestStore) {
     onCommitted: () => {},
     onRefused: () => {},
     report: (error) => {
-      throw error;
+      if (reported === undefined) throw error;
+      reported.push(error);
     },
     host: "127.0.0.1",
     port: 0,
@@ -68,8 +72,63 @@ function startOn({ store }: TestStore) {
     identity: () => ({ cert: "", key: "" }),
     log: () => {},
   });
-  return { configuration, source: created, activity, adopt: () => ingest.adopt("lost") };
+  return { configuration, source: created, activity, ingest, adopt: () => ingest.adopt("lost") };
 }
+
+test("a request that fails by itself is answered 500 and reported, and one that the store cannot keep says why", async () => {
+  const one = openTestStore();
+  const reported: unknown[] = [];
+  const { ingest } = startOn(one, reported);
+  const { url } = await ingest.start();
+  onTestFinished(() => ingest.stop());
+  const commit = vi.spyOn(one.store, "commit");
+  const send = async (error: Error): Promise<unknown> => {
+    commit.mockImplementation(() => {
+      throw error;
+    });
+    const body = JSON.stringify({ writeKey: "lost", userId: "u", event: "e" });
+    const answer = await fetch(`${url}/v1/track`, { method: "POST", body });
+    return { status: answer.status, ...((await answer.json()) as object) };
+  };
+  const odd = new Error("odd");
+  expect(await send(odd)).toMatchObject({ status: 500, success: false, code: "internal" });
+  expect(reported).toEqual([odd]);
+  const full = Object.assign(new Error("full"), { code: "SQLITE_FULL" });
+  const answer = await send(full);
+  expect(answer).toMatchObject({ success: false, code: storeFailure(full)?.code });
+  expect(answer).toMatchObject({ status: storeFailure(full)?.status });
+  expect(reported).toEqual([odd]);
+  expect(ingest.peakRequests).toBeGreaterThan(0);
+});
+
+/** It gets messages of no source. */
+const elsewhere = { id: 1, sourceIds: [], mappings: [], filters: [] } as unknown as Destination;
+
+test("what is not on record, or whose source is gone, is neither replayed nor routed or sent again", async () => {
+  const one = openTestStore();
+  keepRequests(one);
+  const { adopt, configuration, source, ingest } = startOn(one);
+  await adopt();
+  const refusals = async (id: MessageRowId) => [
+    await ingest.replay(id),
+    ingest.routedAgain(id, []),
+    ingest.sendAgain(id, "m", elsewhere),
+  ];
+  const missing = {
+    problem: true,
+    status: 404,
+    message: expect.stringContaining("msg_") as string,
+  };
+  expect(await refusals(99 as MessageRowId)).toMatchObject([missing, missing, null]);
+  const [id] = one.db.prepare<[], MessageRowId>("SELECT id FROM messages").pluck().all();
+  if (id === undefined) throw new Error("There is no message.");
+  expect(ingest.routedAgain(id, [])).toMatchObject({ decisions: [] });
+  expect(await ingest.sendAgain(id, "m", elsewhere)).toBeNull();
+  expect(await ingest.replay(id)).toMatchObject({ messageId: expect.any(String) as string });
+  configuration.deleteSource(source.id);
+  const gone = { problem: true, status: 409, code: "source_deleted" };
+  expect(await refusals(id)).toMatchObject([gone, gone, null]);
+});
 
 const events = ({ db }: TestStore) =>
   db.prepare("SELECT event FROM messages ORDER BY id").pluck().all();

@@ -14,11 +14,13 @@ import type { Changes } from "../pipeline.ts";
 import type { CommittedMessage, IngestStore, QueryStore } from "../ports.ts";
 import type { RoutedMessage } from "../route/decision.ts";
 import type { Atomically, WritingTurns } from "../profile-ports.ts";
+import { headerPairs } from "../http-port.ts";
 import { storeFailure } from "../store-failure.ts";
 import { createPeak, createTurnBudget, wallClockNow } from "../real-time.ts";
 import {
   acceptRequest,
   recordMalformed,
+  type AcceptedMessage,
   type AcceptedRequest,
   type RequestFacts,
 } from "./accept.ts";
@@ -45,7 +47,6 @@ import { pixelBody, sendPixel } from "./pixel.ts";
 import {
   addressOf,
   decompress,
-  headerPairs,
   keyInBody,
   keyInHeader,
   maxRequestBytes,
@@ -153,7 +154,7 @@ export class Ingest {
   async replay(id: MessageRowId): Promise<{ id: MessageRowId; messageId: string } | Problem> {
     const again = this.#again(id);
     if (isProblem(again)) return again;
-    const [message] = await this.#queue.add(again);
+    const [message] = await this.#queue.add(again.request);
     if (message === undefined) throw new Error("a replay committed no message");
     return { id: message.id, messageId: message.messageId };
   }
@@ -165,27 +166,25 @@ export class Ingest {
     destination: Destination,
   ): Promise<CommittedMessage[]> | null {
     const again = this.#again(id, { destinations: [destination] }, messageId);
-    const message = isProblem(again) ? undefined : again.messages[0];
-    if (isProblem(again) || message === undefined || message.rejection !== null) return null;
+    if (isProblem(again) || again.message.rejection !== null) return null;
+    const { request, message } = again;
     if (!message.route().decisions.some(({ routed }) => routed)) return null;
     message.deduplicate = false;
-    return this.#queue.add(again);
+    return this.#queue.add(request);
   }
 
   /** How routing would decide now for a message on record, with destinations that may differ. */
   routedAgain(id: MessageRowId, destinations: readonly Destination[]): RoutedMessage | Problem {
     const again = this.#again(id, { destinations });
-    if (isProblem(again)) return again;
-    const [message] = again.messages;
-    if (message === undefined) throw new Error("a message on record is none");
-    return message.route();
+    return isProblem(again) ? again : again.message.route();
   }
 
+  /** A request with nothing but that message. */
   #again(
     id: MessageRowId,
     more: Partial<RequestFacts> = {},
     messageId?: string,
-  ): AcceptedRequest | Problem {
+  ): { request: AcceptedRequest; message: AcceptedMessage } | Problem {
     const origin = this.#options.store.messageSource(id);
     if (origin === null) return notFound("message", messageIds.format(id));
     const source = this.#options.configuration.source(origin.request.sourceId);
@@ -215,7 +214,8 @@ export class Ingest {
       ...(messageId === undefined ? {} : { arrivedAt: origin.request.receivedAt }),
       ...more,
     };
-    return acceptRequest(facts, parsed);
+    const request = acceptRequest(facts, parsed);
+    return { request, message: request.messages[0] as AcceptedMessage };
   }
 
   /** The most requests that came within one second of real time. */
@@ -374,7 +374,7 @@ export class Ingest {
         wallAt: wallClockNow(),
         method: request.method ?? "POST",
         path: request.url ?? "/",
-        headers: headerPairs(request),
+        headers: headerPairs(request.rawHeaders),
         ip: addressOf(request),
         body,
       };
@@ -439,7 +439,7 @@ export class Ingest {
       typeFromPath: call.call === "single" ? call.type : null,
       method: request.method ?? "POST",
       path: request.url ?? "/",
-      headers: headerPairs(request),
+      headers: headerPairs(request.rawHeaders),
       ip: addressOf(request),
       body,
     };

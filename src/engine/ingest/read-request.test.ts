@@ -1,4 +1,5 @@
-import { deflateRawSync, deflateSync } from "node:zlib";
+import { PassThrough } from "node:stream";
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
@@ -8,8 +9,10 @@ import {
   decompress,
   keyInBody,
   keyInHeader,
+  maxRequestBytes,
   parseBody,
   parsePath,
+  readBody,
   replayBody,
   splitTarget,
 } from "./read-request.ts";
@@ -43,6 +46,9 @@ test.each<[string, object | null]>([
   ["/v1/projects/abc/settings", { call: "settings", writeKey: "abc" }],
   ["/x//v1/projects/a%2Fb/settings/", { call: "settings", writeKey: "a/b" }],
   ["/v1/projects/%zz/settings", { call: "settings", writeKey: "%zz" }],
+  ["/v1/pixel/track", { ...track, isPixel: true }],
+  ["/x/V1//PIXEL/Track//", { ...track, isPixel: true }],
+  ["/v1/pixel/delete", null],
   ["/sourceConfig", { call: "sourceConfig" }],
   ["/x//sourceConfig/", { call: "sourceConfig" }],
   ["/xsourceConfig", null],
@@ -123,6 +129,7 @@ test.each<[string, boolean, string]>([
   ["{}", true, "missing_batch"],
   [`{"batch":{}}`, true, "invalid_batch"],
   [`{"batch":"x"}`, true, "invalid_batch"],
+  [`{"batch":[1],"batch":{}}`, true, "invalid_batch"],
   [`{"a":${"[".repeat(500)}${"]".repeat(500)}}`, false, "too_deep"],
 ])("the body %s is refused", (body, batched, code) => {
   expect(parseBody(Buffer.from(body), batched)).toMatchObject({
@@ -131,6 +138,16 @@ test.each<[string, boolean, string]>([
     code,
     message: expect.stringMatching(/\.$/),
   });
+});
+
+test("a body may nest 500 levels deep, and a batch may be null", () => {
+  const nested = (levels: number): string =>
+    `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+  expect(parseBody(Buffer.from(nested(500)), false)).toMatchObject({ items: { length: 1 } });
+  expect(parseBody(Buffer.from(nested(501)), false)).toMatchObject({
+    message: "The body is nested 501 levels deep; 500 is the limit.",
+  });
+  expect(parseBody(Buffer.from('{"batch":null}'), true)).toMatchObject({ items: [], spans: [] });
 });
 
 test("invalid UTF-8 is refused, wherever it is", () => {
@@ -186,6 +203,7 @@ function thrownBy(act: () => void): string {
 }
 
 test.each<[string, string]>([
+  ["a batch that comes after another value", `{"batch":{},"batch":[2,"${longText}"]}`],
   ["a batch that comes twice", `{"batch":[1,"${longText}"],"b\\u0061tch":[2,"${longText}"]}`],
   ["members named __proto__", `{"__proto__":1,"batch":[{"__proto__":"${longText}"}]}`],
   ["values that are no objects", `{"batch":[0,"${longText}",[{"batch":[1]}],null]}`],
@@ -299,5 +317,85 @@ test("deflate is read with the header of zlib and without it, also when its firs
     expect(await decompress(body, "deflate")).toEqual(Buffer.from(text));
   expect(await decompress(Buffer.from(text), "deflate")).toMatchObject({
     code: "invalid_compression",
+  });
+});
+
+test.each([undefined, "", " ", "identity", "gzip", " GZip ", "x-gzip", "deflate", "br"])(
+  "a body with the encoding %j is read, up to 512,000 bytes",
+  async (encoding) => {
+    const name = encoding?.trim().toLowerCase() ?? "";
+    const packed = (text: string): Buffer =>
+      name.endsWith("gzip")
+        ? gzipSync(text)
+        : name === "deflate"
+          ? deflateSync(text)
+          : name === "br"
+            ? brotliCompressSync(text)
+            : Buffer.from(text);
+    const most = "x".repeat(maxRequestBytes);
+    expect(await decompress(packed(most), encoding)).toEqual(Buffer.from(most));
+    const isPacked = packed("x").length > 1;
+    const over = await decompress(packed(`${most}y`), encoding);
+    if (isPacked) expect(over).toMatchObject({ status: 400, code: "request_too_large" });
+  },
+);
+
+test.each<[string, number[], string, RegExp]>([
+  ["zstd", [1], "unsupported_encoding", /^Content-Encoding "zstd" is not supported\./],
+  ["gzip", [1], "invalid_compression", /^The body is not gzip, as its Content-Encoding says: ./],
+  ["br", [0xff], "invalid_compression", /^The body is not br, /],
+  ["deflate", [], "invalid_compression", /^The body is not deflate, /],
+  ["deflate", [0x08], "invalid_compression", /^The body is not deflate, /],
+  ["deflate", [0x08, 0x1d], "invalid_compression", /: unexpected end of file\.$/],
+])("with the encoding %s, the bytes %j are refused", async (encoding, bytes, code, message) => {
+  expect(await decompress(Buffer.from(bytes), encoding)).toMatchObject({
+    ...{ status: 400, code },
+    message: expect.stringMatching(message) as string,
+  });
+});
+
+describe("the body of a request", () => {
+  const reading = (length?: number) => {
+    const request = new PassThrough();
+    const headers = length === undefined ? {} : { "content-length": String(length) };
+    const body = readBody(Object.assign(request, { headers }) as never);
+    return { request, body };
+  };
+
+  test.each([undefined, maxRequestBytes])(
+    "with the length %j has 512,000 bytes",
+    async (length) => {
+      const { request, body } = reading(length);
+      request.write("ab");
+      request.end("x".repeat(maxRequestBytes - 2));
+      expect(await body).toEqual(Buffer.from(`ab${"x".repeat(maxRequestBytes - 2)}`));
+    },
+  );
+
+  test("is empty when nothing comes", async () => {
+    const { request, body } = reading();
+    request.end();
+    expect(await body).toEqual(Buffer.alloc(0));
+  });
+
+  test("that says that it is longer is refused at once, and one that is when it gets there", async () => {
+    const tooLarge = { status: 400, code: "request_too_large" };
+    expect(await reading(maxRequestBytes + 1).body).toMatchObject(tooLarge);
+    const { request, body } = reading();
+    request.write("x".repeat(maxRequestBytes));
+    request.write("y");
+    expect(await body).toMatchObject(tooLarge);
+    // The rest is read, so that the client gets the answer.
+    request.end("z".repeat(1_000_000));
+    await new Promise((resolve) => request.once("end", resolve));
+  });
+
+  test("is none when the client has gone", async () => {
+    for (const error of [undefined, new Error("gone")]) {
+      const { request, body } = reading();
+      request.write("x");
+      request.destroy(error);
+      expect(await body).toBeNull();
+    }
   });
 });

@@ -19,34 +19,38 @@ export type IngestCall =
   | { call: "settings"; writeKey: string }
   | { call: "sourceConfig" };
 
-const calls: Readonly<Record<string, IngestCall>> = {
-  batch: { call: "batch" },
-  import: { call: "batch" },
-  b: { call: "batch" },
-  identify: { call: "single", type: "identify" },
-  i: { call: "single", type: "identify" },
-  track: { call: "single", type: "track" },
-  t: { call: "single", type: "track" },
-  page: { call: "single", type: "page" },
-  p: { call: "single", type: "page" },
-  screen: { call: "single", type: "screen" },
-  s: { call: "single", type: "screen" },
-  group: { call: "single", type: "group" },
-  g: { call: "single", type: "group" },
-  alias: { call: "single", type: "alias" },
-  a: { call: "single", type: "alias" },
-  m: { call: "metrics" },
-};
+const calls: ReadonlyMap<string, IngestCall> = new Map(
+  Object.entries<IngestCall>({
+    batch: { call: "batch" },
+    import: { call: "batch" },
+    b: { call: "batch" },
+    identify: { call: "single", type: "identify" },
+    i: { call: "single", type: "identify" },
+    track: { call: "single", type: "track" },
+    t: { call: "single", type: "track" },
+    page: { call: "single", type: "page" },
+    p: { call: "single", type: "page" },
+    screen: { call: "single", type: "screen" },
+    s: { call: "single", type: "screen" },
+    group: { call: "single", type: "group" },
+    g: { call: "single", type: "group" },
+    alias: { call: "single", type: "alias" },
+    a: { call: "single", type: "alias" },
+    m: { call: "metrics" },
+  }),
+);
 
-const callAtEnd = /(?:^|\/)v1\/+([a-z]+)\/*$/i;
-const pixelAtEnd = /(?:^|\/)v1\/+pixel\/+(identify|track|page|screen|group|alias)\/*$/i;
+/** Of a path in small letters. */
+const callAtEnd = /(?:^|\/)v1\/+([a-z]+)\/*$/;
+const pixelAtEnd = /(?:^|\/)v1\/+pixel\/+(identify|track|page|screen|group|alias)\/*$/;
 const sourceConfigAtEnd = /(?:^|\/)sourceConfig\/*$/;
 const settingsAtEnd = /(?:^|\/)v1\/+projects\/+([^/]+)\/+settings\/*$/i;
 
 export function parsePath(path: string): IngestCall | null {
-  const name = callAtEnd.exec(path)?.[1]?.toLowerCase();
-  if (name !== undefined) return Object.hasOwn(calls, name) ? (calls[name] ?? null) : null;
-  const pixel = pixelAtEnd.exec(path)?.[1]?.toLowerCase();
+  const lower = path.toLowerCase();
+  const name = callAtEnd.exec(lower)?.[1];
+  if (name !== undefined) return calls.get(name) ?? null;
+  const pixel = pixelAtEnd.exec(lower)?.[1];
   if (pixel !== undefined) return { call: "single", type: pixel as MessageType, isPixel: true };
   if (sourceConfigAtEnd.test(path)) return { call: "sourceConfig" };
   const writeKey = settingsAtEnd.exec(path)?.[1];
@@ -103,17 +107,16 @@ export function readBody(request: IncomingMessage): Promise<Buffer | Problem | n
       chunks.length = 0;
       resolve(tooLarge());
     };
-    if (Number(request.headers["content-length"] ?? 0) > maxRequestBytes) refuse();
+    if (Number(request.headers["content-length"]) > maxRequestBytes) refuse();
     request.on("data", (chunk: Buffer) => {
       if (refused) return;
       size += chunk.length;
       if (size > maxRequestBytes) refuse();
       else chunks.push(chunk);
     });
-    request.on("end", () =>
-      resolve(chunks.length === 1 ? (chunks[0] ?? null) : Buffer.concat(chunks)),
-    );
-    request.on("error", () => resolve(null));
+    request.on("end", () => resolve(Buffer.concat(chunks)));
+    // After an error too it is closed.
+    request.on("error", () => {});
     request.on("close", () => resolve(null));
   });
 }
@@ -169,8 +172,7 @@ function run(how: Decompress, body: Buffer, name: string): Promise<Buffer | Prob
 }
 
 function hasZlibHeader(body: Buffer): boolean {
-  const [first = 0, second = 0] = body;
-  return (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
+  return body.length >= 2 && (body.readUInt8() & 0x0f) === 8 && body.readUInt16BE() % 31 === 0;
 }
 
 const maxDepth = 500;
@@ -192,11 +194,7 @@ export function parseBody(body: Buffer, batched: boolean): ParsedBody | Problem 
     measured = measureJson(body, maxBatchMessages + 1);
     root = valueOfBody(body, measured.batch);
   } catch (error) {
-    return problem(
-      400,
-      "invalid_json",
-      `The body is not JSON: ${error instanceof Error ? error.message : String(error)}.`,
-    );
+    return problem(400, "invalid_json", `The body is not JSON: ${(error as Error).message}.`);
   }
   if (!isObject(root)) return problem(400, "not_an_object", "The body is JSON, but not an object.");
   const { depth, batch: spans, batchEnd: end } = measured;
@@ -215,9 +213,9 @@ export function parseBody(body: Buffer, batched: boolean): ParsedBody | Problem 
       "The body has no `batch`. Put the messages into an array with that name.",
     );
   if (items === null) return { root, items: [], spans: [], end };
-  if (!Array.isArray(items) || spans === null)
+  if (!Array.isArray(items))
     return problem(400, "invalid_batch", "`batch` is not an array of messages.");
-  return { root, items, spans, end };
+  return { root, items, spans: spans as Span[], end };
 }
 
 /** Messages that are larger on average are parsed one by one. */
@@ -247,11 +245,12 @@ function valueOfBody(body: Buffer, spans: Span[] | null): Json {
   return JSON.parse(body.toString("utf8")) as Json;
 }
 
+/** Of a body that is JSON, so it has more than space. */
 function trimmed(body: Buffer): Span {
   let start = 0;
   let end = body.length;
-  while (start < end && isSpace(body[start])) start += 1;
-  while (end > start && isSpace(body[end - 1])) end -= 1;
+  while (isSpace(body[start])) start += 1;
+  while (isSpace(body[end - 1])) end -= 1;
   return { start, end };
 }
 
@@ -303,12 +302,4 @@ function valueOf(message: Buffer): Json {
 /** The client's address, an IPv4 one in its usual spelling. */
 export function addressOf({ socket }: Pick<IncomingMessage, "socket">): string | null {
   return socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
-}
-
-/** The headers as they arrived, in their order and spelling. */
-export function headerPairs({ rawHeaders }: IncomingMessage): [string, string][] {
-  const pairs: [string, string][] = [];
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2)
-    pairs.push([rawHeaders[i] ?? "", rawHeaders[i + 1] ?? ""]);
-  return pairs;
 }

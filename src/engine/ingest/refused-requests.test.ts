@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Source } from "../../domain/configuration.ts";
 import { problem } from "../../domain/problem.ts";
 import { openTestStore, startOfTime, type TestStore } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
@@ -81,6 +82,56 @@ test("a request that comes a thousand times takes the place of one, and an empti
   refused.clear();
   fill(200);
   expect([refused.list().items.length, refused.list().dropped]).toEqual([200, 0]);
+});
+
+test("entries are numbered as they come, and cut only when they are too long", () => {
+  const refused = refusedIn(openTestStore());
+  const path = `/${"p".repeat(199)}`;
+  const more = { writeKey: "k".repeat(60), method: "M".repeat(60) };
+  for (const url of [path, "/b", "/c"])
+    refused.note({ ...wrongPath(url, more), problem: problem(404, "x", "m".repeat(400)) });
+  const { items } = refused.list();
+  expect(items.map(({ id }) => id)).toEqual([3, 2, 1]);
+  expect(items[2]).toMatchObject({ path, message: "m".repeat(400), ...more });
+});
+
+test("a body names its library within its first 64 KB", () => {
+  const refused = refusedIn(openTestStore());
+  const named = '"library":{"name":"analytics-python"}';
+  for (const before of [64 * 1024 - named.length, 64 * 1024 - named.length + 40]) {
+    const body = Buffer.from(`${" ".repeat(before)}${named}`);
+    const userAgent = undefined;
+    refused.note(wrongPath(`/${before}`, { body, userAgent }));
+  }
+  expect(refused.list().items.map(({ library }) => library.recognisedBy)).toEqual([null, "body"]);
+});
+
+test("the line that mends a request has the key of its source, or of one, or an example", () => {
+  const source = (id: number, more: object = {}): Source =>
+    ({ id, kind: "server", writeKey: `wk_${id}`, ...more }) as unknown as Source;
+  const lineWith = (sources: Source[], sourceId: number | null): string | null | undefined => {
+    const refused = createRefusedRequests({
+      store: openTestStore().store,
+      now: () => 0,
+      changes: createChangeFeed(),
+      configuration: {
+        sources: () => sources,
+        source: (id) => sources.find((one) => one.id === id),
+      },
+      ingestUrl: () => "http://127.0.0.1:4700",
+      report: () => {},
+    });
+    const userAgent = "curl/8.5.0";
+    refused.note({
+      ...wrongPath("/t", { userAgent, sourceId: sourceId as Source["id"] | null }),
+      problem: problem(401, "missing_write_key", "There is no key."),
+    });
+    return refused.list().items[0]?.line;
+  };
+  const all = [source(1, { kind: "audience" }), source(2), source(3)];
+  expect(lineWith(all, 3)).toContain("wk_3");
+  expect(lineWith(all, null)).toContain("wk_2");
+  expect(lineWith([], 3)).toContain("WRITE_KEY");
 });
 
 test("the list is kept from one run to the next, and can be emptied", () => {

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { Destination, Source } from "../../domain/configuration.ts";
 import type { DestinationId, SourceId } from "../../domain/ids.ts";
 import { isProblem } from "../../domain/problem.ts";
@@ -9,6 +9,7 @@ import { CommitQueue } from "./commit-queue.ts";
 import { parseBody } from "./read-request.ts";
 import { partsOf } from "./request-parts.ts";
 import { nextTurn } from "../real-time.ts";
+import type { Decision, MappedRequest, RoutedMessage } from "../route/decision.ts";
 import { loadPlans, planFrom } from "../plans/plans.ts";
 
 const source = {
@@ -132,6 +133,73 @@ test("a part counts its payloads, of whatever kind, as many rows as they are lar
       sizes[payload].push(messages.length);
   }
   expect(sizes).toEqual({ documented: [192, 8], full: [192, 8] });
+});
+
+/** A request with so many messages, each of which is routed like this, in steps of these costs. */
+function routedLike(count: number, value: RoutedMessage, steps: number[] = []): AcceptedRequest {
+  const request = batchOf(seen(count), 0);
+  for (const message of request.messages)
+    message.routing = function* () {
+      yield* steps;
+      return value;
+    };
+  return request;
+}
+
+const bytes = (length: number): Uint8Array => new Uint8Array(length);
+const toOne = (more: Partial<Decision> = {}): RoutedMessage => ({
+  ...{ decisions: [{ ...({} as Decision), ...more }], plan: null, payloads: {} },
+});
+const mapped = (...bodies: (Uint8Array | null)[]): MappedRequest[] =>
+  bodies.map((body) => ({ body }) as MappedRequest);
+
+test.for<[string, RoutedMessage, number]>([
+  ["one for itself", { decisions: [], plan: null, payloads: {} }, 5000],
+  ["one for a decision", toOne(), 2500],
+  ["four for a mapped request", toOne({ requests: mapped(null) }), 834],
+  ["one for 4,000 bytes of its body", toOne({ requests: mapped(bytes(8000), null) }), 417],
+  [
+    "one for 4,000 bytes of its payloads",
+    { ...toOne(), payloads: { documented: bytes(4000), full: bytes(8000) } },
+    1000,
+  ],
+  ["none for a filter without bodies", toOne({ filtered: {} as Decision["filtered"] }), 2500],
+  [
+    "one for 4,000 bytes before and after a filter",
+    toOne({
+      filtered: { bodies: { before: bytes(8000), after: bytes(4000) } } as Decision["filtered"],
+    }),
+    1000,
+  ],
+])("a message counts as rows: %s", async ([, value, most]) => {
+  const sizes: number[] = [];
+  const count = Math.min(most + 1, 2500);
+  for await (const { messages } of partsOf(routedLike(count, value))) sizes.push(messages.length);
+  expect(sizes).toEqual(most < 2500 ? [most, 1] : [2500]);
+});
+
+test("routing leaves a turn of the event loop to others after 5,000 steps of a part", async () => {
+  const turn = vi.spyOn(globalThis, "setImmediate");
+  onTestFinished(() => turn.mockRestore());
+  const turnsOf = async (count: number, steps: number[], value = toOne()): Promise<number> => {
+    turn.mockClear();
+    for await (const { messages } of partsOf(routedLike(count, value, steps)))
+      expect(messages.length).toBeGreaterThan(0);
+    return turn.mock.calls.length;
+  };
+  for (const [steps, turns] of [
+    [[], 0],
+    [[2499], 0],
+    [[2500], 1],
+    [[4999], 1],
+    [[5000], 2],
+    [[4999, 1], 2],
+    [[1, 5000, 1], 2],
+  ] as const)
+    expect([steps, await turnsOf(2, [...steps])]).toEqual([steps, turns]);
+  // Each of these is a part of its own.
+  const large = { ...toOne(), payloads: { full: bytes(20_000_000) } };
+  expect(await turnsOf(2, [4999], large)).toBe(0);
 });
 
 test("requests that arrive meanwhile are committed between the parts, and large ones in order", async () => {

@@ -76,7 +76,7 @@ export class SpanExporter {
   #sending: Promise<void> | null = null;
   /** How many spans are being sent. */
   #underWay = 0;
-  #pausedUntil = 0;
+  #pausedUntil = -Infinity;
   /** In a row, of the collector and of the first batch. */
   #failures = 0;
   #tries = 0;

@@ -1,5 +1,6 @@
 /** Runs against receivers that nobody would call right or wrong at first sight. */
 
+import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
@@ -158,3 +159,32 @@ test("a user who is identified and then deleted has not been done twice", async 
     "failed-means-not-done": { verdict: "pass" },
   });
 });
+
+const secret = "s3cret";
+const isSigned = (text: string, { req }: ServerResponse): boolean =>
+  req.headers["x-signature"] === createHmac("sha1", secret).update(text).digest("hex");
+
+test.for([
+  [
+    "as Python does",
+    (message: Message) => JSON.stringify(message).replaceAll('":', '": ').replaceAll(',"', ', "'),
+  ],
+  ["as Go does", (message: Message) => JSON.stringify(message, alphabetically)],
+] as const)("a receiver that writes the body again, %s, is told so", async ([how, write]) => {
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      if (isSigned(write(message), response)) accept(message, response, done);
+      else response.writeHead(401).end();
+    },
+  });
+  const { answers } = await verdicts(url, { secret, only: ["answers"] });
+  expect(answers).toEqual({ verdict: "fail", detail: expect.stringContaining(how) });
+  expect(await verdicts(url, { secret: "another", only: ["answers"] })).toMatchObject({
+    answers: { verdict: "fail", detail: expect.stringContaining("Is the shared secret") },
+  });
+});
+
+function alphabetically(_: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -188,3 +188,22 @@ function alphabetically(_: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
+
+test("a message that fails, and is taken for a copy when it comes again, is lost", async () => {
+  const seen = new Set<string | undefined>();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      if (seen.has(message.messageId)) return response.writeHead(200).end();
+      seen.add(message.messageId);
+      // Not the first, whose effect has to show.
+      return (seen.size % 40 === 0 ? fail : accept)(message, response, done);
+    },
+  });
+  expect(
+    await verdicts(url, { only: ["in-time-under-load", "failed-means-not-done"] }),
+  ).toMatchObject({
+    "failed-means-not-done": { verdict: "fail", detail: expect.stringContaining("no effect") },
+  });
+});
+
+const fail: Answer = (_, response) => response.writeHead(500).end();

@@ -77,10 +77,11 @@ async function checkLoad(probe: Probe): Promise<Outcome> {
     );
   const slowest = Math.round(Math.max(...sent.map(({ durationMs }) => durationMs)));
   const refused = sent.filter((one) => !isAccepted(one));
-  if (refused[0] !== undefined)
+  const worst = refused.find((one) => !isCrash(one)) ?? refused[0];
+  if (worst !== undefined)
     return warn(
       `${refused.length} of ${sent.length} refused`,
-      `The receiver ${did(refused[0])} to ${refused.length} of ${sent.length} messages, ${load.atOnce} at a time. The sender sends those again later.`,
+      `The receiver ${did(worst)} to ${refused.length} of ${sent.length} messages, ${load.atOnce} at a time. ${isCrash(worst) ? "The sender sends those again later." : "A 4xx is not retried, so such messages are lost. Answer 503 to what is too much."}`,
     );
   return pass(
     `${slowest} ms`,
@@ -92,7 +93,8 @@ async function checkManyConnections(probe: Probe): Promise<Outcome> {
   const token = probe.token();
   // The same message on every connection: what counts here is that each gets its answer.
   const sent = await probe.sendAll(probe.track(token), { copies: connectionsAtOnce });
-  const failed = sent.filter(isCrash);
+  // A copy may be refused as one, but not because there are too many.
+  const failed = sent.filter((one) => isCrash(one) || one.status === 429);
   const [first] = failed;
   if (first === undefined) return pass(`${connectionsAtOnce} of ${connectionsAtOnce}`);
   return fail(

@@ -207,3 +207,21 @@ test("a message that fails, and is taken for a copy when it comes again, is lost
 });
 
 const fail: Answer = (_, response) => response.writeHead(500).end();
+
+test.for([
+  [429, "are lost"],
+  [503, "sends those again later"],
+] as const)("a receiver that answers %i to some of many messages: %s", async ([status, under]) => {
+  let nth = 0;
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      nth += 1;
+      if (nth % 20 === 0) response.writeHead(status).end();
+      else accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["in-time-under-load", "many-connections"] })).toMatchObject({
+    "in-time-under-load": { verdict: "warn", detail: expect.stringContaining(under) },
+    "many-connections": { verdict: "fail", detail: expect.stringContaining(`answered ${status}`) },
+  });
+});

@@ -225,3 +225,16 @@ test.for([
     "many-connections": { verdict: "fail", detail: expect.stringContaining(`answered ${status}`) },
   });
 });
+
+test("an answer without an end is told from one that says 5xx", async () => {
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      if (message.type !== "identify" && response.req.headers["content-type"] === "text/plain")
+        breakOff(415)(message, response, done);
+      else accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["wrong-content-type"] })).toMatchObject({
+    "wrong-content-type": { verdict: "fail", detail: expect.stringContaining("end of its answer") },
+  });
+});

@@ -286,9 +286,12 @@ const contents: Content[] = [
     phase: "together",
     body: (probe, token) =>
       probe.track(token, {
-        event: "Pédido Completado ✓",
+        // A cut at an even number of bytes, or at 255, ends inside a character.
+        event: `P${"🛒".repeat(16)}`,
         properties: {
           emoji: "👩‍👩‍👧‍👦🏳️‍🌈",
+          accents: "Größe ✓",
+          long: `a${"🎉".repeat(300)}`,
           rtl: "שלום مرحبا",
           cjk: "日本語",
           escapes: 'a "quoted" back\\slash\nand\ta tab',

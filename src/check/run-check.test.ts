@@ -238,3 +238,19 @@ test("an answer without an end is told from one that says 5xx", async () => {
     "wrong-content-type": { verdict: "fail", detail: expect.stringContaining("end of its answer") },
   });
 });
+
+test("a receiver that cuts an event at so many bytes breaks a character of the check", async () => {
+  const cut = (text: string, bytes: number): string =>
+    Buffer.from(text).subarray(0, bytes).toString();
+  for (const bytes of [12, 20, 32, 50, 64]) {
+    const { url } = await receiver({
+      onMessage(message, response, done) {
+        const { event = "" } = message as { event?: string };
+        (cut(event, bytes).endsWith("\ufffd") ? fail : accept)(message, response, done);
+      },
+    });
+    expect(await verdicts(url, { only: ["unicode"] })).toMatchObject({
+      unicode: { verdict: "fail" },
+    });
+  }
+});

@@ -283,7 +283,7 @@ const contents: Content[] = [
     id: "unicode",
     title: "Accepts text outside ASCII",
     what: "a track with emoji, Arabic and Chinese text, and escapes",
-    phase: "together",
+    phase: "alone",
     body: (probe, token) =>
       probe.track(token, {
         // A cut at an even number of bytes, or at 255, ends inside a character.
@@ -310,7 +310,7 @@ const contents: Content[] = [
     id: "numbers",
     title: "Accepts large and fractional numbers",
     what: "a track with large and fractional numbers",
-    phase: "together",
+    phase: "alone",
     body: (probe, token) =>
       probe.track(token, {
         properties: {

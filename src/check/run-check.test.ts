@@ -254,3 +254,25 @@ test("a receiver that cuts an event at so many bytes breaks a character of the c
     });
   }
 });
+
+test("a check that breaks a receiver for good is named by those that are skipped after it", async () => {
+  let isBroken = false;
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      isBroken ||= (message as { event?: string }).event?.includes("🛒") === true;
+      (isBroken ? fail : accept)(message, response, done);
+    },
+  });
+  const found = await verdicts(url, {
+    only: ["types", "unicode", "many-connections", "alive-after"],
+  });
+  expect(found).toMatchObject({
+    types: { verdict: "pass" },
+    unicode: { verdict: "fail" },
+    "many-connections": {
+      verdict: "skipped",
+      detail: "The receiver answered 500 to a valid message after the check unicode.",
+    },
+    "alive-after": { verdict: "fail" },
+  });
+});

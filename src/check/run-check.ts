@@ -28,7 +28,7 @@ import {
   type CheckReport,
   type CheckResult,
 } from "./outcome.ts";
-import { isAccepted } from "../receiver/request.ts";
+import { isAccepted, isCrash } from "../receiver/request.ts";
 import { EffectsLost, Probe, type Receiver } from "./probe.ts";
 import { scenarioOf } from "./scenario.ts";
 import { effectsOf, shownRequests } from "./shown-requests.ts";
@@ -314,16 +314,18 @@ class Run {
   }
 
   /**
-   * A receiver that has gone down cannot be checked further. It may be started again by whatever
-   * watches it.
+   * A receiver that has gone down, or that a check has broken for good, cannot be checked further.
+   * It may be started again by whatever watches it.
    */
   async #noticeEnd({ id }: Check): Promise<void> {
     const last = this.#receiver.sent.at(-1);
-    if (this.#reason !== null || last === undefined || last.status !== null) return;
+    if (this.#reason !== null || last === undefined || !isCrash(last)) return;
     const probe = new Probe(id, this.#receiver);
     const again = await probe.deliver(probe.track(probe.token()));
     if (again.error?.code === "ECONNREFUSED")
       this.#reason = `The receiver no longer listens after the check ${id}.`;
+    else if (isCrash(again))
+      this.#reason = `The receiver ${did(again)} to a valid message after the check ${id}.`;
   }
 
   #resultOf(check: Check, outcome: Outcome, probe: Probe): CheckResult {

@@ -54,7 +54,7 @@ async function checkDuplicate(probe: Probe): Promise<Outcome> {
   if (wrong !== null)
     return fail(
       "no effect",
-      "The message was answered 2xx twice and took no effect.",
+      "The message was answered 2xx twice and took no effect. If the first of a run does, the others are taken for its copies: remember the whole messageId, and nothing else.",
       "idempotency",
     );
   if (!isAccepted(second))

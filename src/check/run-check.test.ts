@@ -276,3 +276,18 @@ test("a check that breaks a receiver for good is named by those that are skipped
     "alive-after": { verdict: "fail" },
   });
 });
+
+test("a receiver that takes every message for a copy of the first remembers the wrong thing", async () => {
+  const seen = new Set<string | undefined>();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const key = message.messageId?.slice(0, 8);
+      if (seen.has(key)) return response.writeHead(200).end();
+      seen.add(key);
+      return accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["duplicate"] })).toMatchObject({
+    duplicate: { verdict: "fail", detail: expect.stringContaining("the whole messageId") },
+  });
+});

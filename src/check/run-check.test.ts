@@ -291,3 +291,19 @@ test("a receiver that takes every message for a copy of the first remembers the 
     duplicate: { verdict: "fail", detail: expect.stringContaining("the whole messageId") },
   });
 });
+
+test("effects that show identifies only say which of two counts", async () => {
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      if (message.type !== "identify") return response.writeHead(200).end();
+      const at = done.findIndex(({ userId }) => userId === message.userId);
+      if (at >= 0) done.splice(at, 1);
+      return accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["order", "duplicate", "types"] })).toMatchObject({
+    types: { verdict: "pass" },
+    duplicate: { verdict: "skipped", detail: expect.stringContaining("Order Completed") },
+    order: { verdict: "warn", detail: expect.stringContaining("reverse order") },
+  });
+});

@@ -274,7 +274,7 @@ class Run {
       return skipped(
         ask === null
           ? "Nobody can tell from outside what the receiver has done: give a URL (--effects) or, on the command line, a command (--effects-command) that lists it."
-          : "The effects do not show the first message, a track with the event Order Completed: its token (userId and properties.token) is in none of them, so they cannot be counted.",
+          : "Three seconds after its answer, the effects do not show the first message, a track with the event Order Completed: its token (userId and properties.token) is in none of them, so they cannot be counted.",
       );
     return null;
   }

@@ -54,6 +54,24 @@ async function mustAllBeAccepted(
   }
 }
 
+/** Null when it still reads rightly what comes on the connection after a request that it refuses. */
+async function checkAfterRefusal(probe: Probe): Promise<Outcome | null> {
+  if (probe.receiver.secret === null) return null;
+  for (let round = 0; ; round += 1) {
+    await probe.send(probe.track(probe.token()), {
+      connection: "kept",
+      signature: "missing",
+    });
+    const sent = await probe.send(probe.track(probe.token()), { connection: "kept" });
+    if (isAccepted(sent)) return null;
+    if (round === 0) continue;
+    return fail(
+      `${briefOf(sent)}, after a refused one`,
+      `The receiver ${did(sent)} to a valid message on a connection on which it had just refused one. It probably refuses before it has read the body, and takes the body for the next request: read all of it first, or close the connection.`,
+    );
+  }
+}
+
 async function checkLoad(probe: Probe): Promise<Outcome> {
   const sent: Recorded[] = [];
   let left = load.requests;
@@ -109,7 +127,10 @@ export const connectionChecks: Check[] = [
     title: "Answers again and again on one connection",
     group: "Connections",
     phase: "together",
-    run: (probe) => mustAllBeAccepted(probe, "kept", "on a connection that it kept open"),
+    async run(probe) {
+      const all = await mustAllBeAccepted(probe, "kept", "on a connection that it kept open");
+      return (all.verdict === "pass" ? await checkAfterRefusal(probe) : null) ?? all;
+    },
   },
   {
     id: "connection-per-request",

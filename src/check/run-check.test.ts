@@ -307,3 +307,22 @@ test("effects that show identifies only say which of two counts", async () => {
     order: { verdict: "warn", detail: expect.stringContaining("reverse order") },
   });
 });
+
+test("a receiver that takes a refused body for the next request is found on a kept connection", async () => {
+  const spoiled = new WeakSet<object>();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { socket } = response.req;
+      if (spoiled.has(socket)) return response.writeHead(400).end();
+      if (isSigned(JSON.stringify(message), response)) return accept(message, response, done);
+      spoiled.add(socket);
+      return response.writeHead(401).end();
+    },
+  });
+  const { checks } = await runCheck({ url, secret, seed: 7, only: ["keep-alive"] });
+  expect(checks.find(({ id }) => id === "keep-alive")).toMatchObject({
+    verdict: "fail",
+    detail: expect.stringContaining("takes the body for the next request"),
+    scenario: expect.stringMatching(/signature: missing[^]*?answers: refused[^]*?answers: 2xx/),
+  });
+});

@@ -54,6 +54,24 @@ async function mustAllBeAccepted(
   }
 }
 
+/** Null when it still reads rightly what comes on the connection after a request that it refuses. */
+async function checkAfterRefusal(probe: Probe): Promise<Outcome | null> {
+  if (probe.receiver.secret === null) return null;
+  for (let round = 0; ; round += 1) {
+    await probe.send(probe.track(probe.token()), {
+      connection: "kept",
+      signature: "missing",
+    });
+    const sent = await probe.send(probe.track(probe.token()), { connection: "kept" });
+    if (isAccepted(sent)) return null;
+    if (round === 0) continue;
+    return fail(
+      `${briefOf(sent)}, after a refused one`,
+      `The receiver ${did(sent)} to a valid message on a connection on which it had just refused one. It probably refuses before it has read the body, and takes the body for the next request: read all of it first, or close the connection.`,
+    );
+  }
+}
+
 async function checkLoad(probe: Probe): Promise<Outcome> {
   const sent: Recorded[] = [];
   let left = load.requests;
@@ -77,10 +95,11 @@ async function checkLoad(probe: Probe): Promise<Outcome> {
     );
   const slowest = Math.round(Math.max(...sent.map(({ durationMs }) => durationMs)));
   const refused = sent.filter((one) => !isAccepted(one));
-  if (refused[0] !== undefined)
+  const worst = refused.find((one) => !isCrash(one)) ?? refused[0];
+  if (worst !== undefined)
     return warn(
       `${refused.length} of ${sent.length} refused`,
-      `The receiver ${did(refused[0])} to ${refused.length} of ${sent.length} messages, ${load.atOnce} at a time. The sender sends those again later.`,
+      `The receiver ${did(worst)} to ${refused.length} of ${sent.length} messages, ${load.atOnce} at a time. ${isCrash(worst) ? "The sender sends those again later." : "A 4xx is not retried, so such messages are lost. Answer 503 to what is too much."}`,
     );
   return pass(
     `${slowest} ms`,
@@ -92,7 +111,8 @@ async function checkManyConnections(probe: Probe): Promise<Outcome> {
   const token = probe.token();
   // The same message on every connection: what counts here is that each gets its answer.
   const sent = await probe.sendAll(probe.track(token), { copies: connectionsAtOnce });
-  const failed = sent.filter(isCrash);
+  // A copy may be refused as one, but not because there are too many.
+  const failed = sent.filter((one) => isCrash(one) || one.status === 429);
   const [first] = failed;
   if (first === undefined) return pass(`${connectionsAtOnce} of ${connectionsAtOnce}`);
   return fail(
@@ -107,7 +127,10 @@ export const connectionChecks: Check[] = [
     title: "Answers again and again on one connection",
     group: "Connections",
     phase: "together",
-    run: (probe) => mustAllBeAccepted(probe, "kept", "on a connection that it kept open"),
+    async run(probe) {
+      const all = await mustAllBeAccepted(probe, "kept", "on a connection that it kept open");
+      return (all.verdict === "pass" ? await checkAfterRefusal(probe) : null) ?? all;
+    },
   },
   {
     id: "connection-per-request",

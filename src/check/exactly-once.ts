@@ -3,6 +3,7 @@
  * the receiver says it has done with what it was sent.
  */
 
+import type { Json } from "../domain/json.ts";
 import { pause } from "../receiver/wire.ts";
 import {
   briefOf,
@@ -53,7 +54,7 @@ async function checkDuplicate(probe: Probe): Promise<Outcome> {
   if (wrong !== null)
     return fail(
       "no effect",
-      "The message was answered 2xx twice and took no effect.",
+      "The message was answered 2xx twice and took no effect. If the first of a run does, the others are taken for its copies: remember the whole messageId, and nothing else.",
       "idempotency",
     );
   if (!isAccepted(second))
@@ -165,16 +166,24 @@ async function checkFailedMeansNotDone(probe: Probe): Promise<Outcome> {
   const chosen = [...bodies].slice(0, maxRetried);
   if (chosen.length === 0)
     return pass("no 5xx", `None of ${probe.receiver.sent.length} requests was answered 5xx.`);
+  const mustShow: string[] = [];
   await Promise.all(
     chosen.map(async ([token, body]) => {
       probe.name(token);
-      await probe.deliver(body);
+      if (isAccepted(await probe.deliver(body)) && isPlain(body, token)) mustShow.push(token);
     }),
   );
   const wrong = await wrongly(
     probe,
     chosen.map(([token]) => token),
   );
+  const isLost = mustShow.some((token) => probe.found.get(token)?.found.length === 0);
+  if (wrong?.count === 0 && isLost)
+    return fail(
+      "5xx, and no effect after it",
+      "A message that was answered 5xx took no effect, although it was answered 2xx when it was sent again. The receiver remembers the messageId before the work is done, and takes the retry for a copy: remember it in the same transaction.",
+      "idempotency",
+    );
   if (wrong === null || wrong.count < 2)
     return pass(
       `${chosen.length} retried`,
@@ -185,6 +194,13 @@ async function checkFailedMeansNotDone(probe: Probe): Promise<Outcome> {
     `The receiver answered 5xx to a message that it had done all the same, and did it again at the retry: ${times(wrong.count)} in all. Undo the work when it fails, or remember the messageId with it.`,
     "idempotency",
   );
+}
+
+/** A track like the very first, whose effect is known to show. */
+function isPlain(body: string, token: string): boolean {
+  const { type, event, userId, properties } = JSON.parse(body) as Record<string, Json>;
+  const names = Object.keys(properties ?? {});
+  return type === "track" && event === "Order Completed" && userId === token && names.length === 2;
 }
 
 async function checkOrder(probe: Probe): Promise<Outcome> {

@@ -1,6 +1,6 @@
 /** Checks of single messages: every type, and what a message of a real client may hold. */
 
-import type { Json } from "../domain/json.ts";
+import { isObject, type Json } from "../domain/json.ts";
 import {
   briefOf,
   did,
@@ -26,6 +26,14 @@ export const answerChecks: Check[] = [
     async run(probe) {
       const token = probe.token();
       const sent = await probe.send(probe.track(token));
+      const isRefused = sent.status !== null && sent.status >= 400 && sent.status < 500;
+      const how = isRefused && sent.spec.signature === "valid" ? await whichWriting(probe) : null;
+      if (how !== null)
+        return fail(
+          briefOf(sent),
+          `The receiver ${did(sent)} to a valid message, and accepts one that is written with ${how}. It parses the body and writes it again before it verifies. The signature covers the bytes as they came.`,
+          "verify-signature",
+        );
       if (!isAccepted(sent)) return fail(briefOf(sent), whyRefused(sent));
       const page = titleOfPage(sent);
       if (page !== null)
@@ -56,6 +64,30 @@ export const answerChecks: Check[] = [
     },
   },
 ];
+
+/** How JSON libraries write what they have parsed, where it is not how Hookyard writes it. */
+const writings: { how: string; write(text: string): string }[] = [
+  {
+    how: "a space after each comma and colon, as Python does",
+    write: (text) => JSON.stringify(JSON.parse(text), null, 1).replaceAll(/(,?)\n */g, spaceAfter),
+  },
+  {
+    how: "its members in alphabetical order, as Go does with maps",
+    write: (text) => JSON.stringify(JSON.parse(text), alphabetical),
+  },
+];
+const spaceAfter = (_: string, comma: string): string => (comma === "" ? "" : ", ");
+const alphabetical = (_: string, value: Json): Json =>
+  isObject(value)
+    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
+
+/** Of a receiver that verifies what it has written itself: how it writes. */
+async function whichWriting(probe: Probe): Promise<string | null> {
+  for (const { how, write } of writings)
+    if (isAccepted(await probe.deliver(write(probe.track(probe.token()))))) return how;
+  return null;
+}
 
 function whyRefused(sent: Recorded): string {
   const { status, responseHead, spec } = sent;
@@ -251,12 +283,15 @@ const contents: Content[] = [
     id: "unicode",
     title: "Accepts text outside ASCII",
     what: "a track with emoji, Arabic and Chinese text, and escapes",
-    phase: "together",
+    phase: "alone",
     body: (probe, token) =>
       probe.track(token, {
-        event: "Pédido Completado ✓",
+        // A cut at an even number of bytes, or at 255, ends inside a character.
+        event: `P${"🛒".repeat(16)}`,
         properties: {
           emoji: "👩‍👩‍👧‍👦🏳️‍🌈",
+          accents: "Größe ✓",
+          long: `a${"🎉".repeat(300)}`,
           rtl: "שלום مرحبا",
           cjk: "日本語",
           escapes: 'a "quoted" back\\slash\nand\ta tab',
@@ -275,7 +310,7 @@ const contents: Content[] = [
     id: "numbers",
     title: "Accepts large and fractional numbers",
     what: "a track with large and fractional numbers",
-    phase: "together",
+    phase: "alone",
     body: (probe, token) =>
       probe.track(token, {
         properties: {

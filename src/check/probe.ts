@@ -15,8 +15,10 @@ export type Receiver = {
   secret: string | null;
   headers: Readonly<Record<string, string>>;
   timeoutMs: number;
-  /** Null when nobody said where the effects are, or when they do not show what was done. */
+  /** Null when nobody said where the effects are. */
   ask: (() => Promise<string>) | null;
+  /** Whether they show the first message; known after the first check. */
+  showsTracks: boolean;
   /** Aborted: nothing is sent any more. */
   signal: AbortSignal | null;
   /** How long it usually takes to answer; known after the first check. */
@@ -160,7 +162,7 @@ export class Probe {
   }
 
   get hasEffects(): boolean {
-    return this.receiver.ask !== null;
+    return this.receiver.ask !== null && this.receiver.showsTracks;
   }
 
   /** Of each token, once the numbers are stable. Rejects with `EffectsLost`. */

@@ -1,5 +1,6 @@
 /** Runs against receivers that nobody would call right or wrong at first sight. */
 
+import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
@@ -156,5 +157,172 @@ test("a user who is identified and then deleted has not been done twice", async 
   expect(await verdicts(url, { only })).toMatchObject({
     types: { verdict: "pass" },
     "failed-means-not-done": { verdict: "pass" },
+  });
+});
+
+const secret = "s3cret";
+const isSigned = (text: string, { req }: ServerResponse): boolean =>
+  req.headers["x-signature"] === createHmac("sha1", secret).update(text).digest("hex");
+
+test.for([
+  [
+    "as Python does",
+    (message: Message) => JSON.stringify(message).replaceAll('":', '": ').replaceAll(',"', ', "'),
+  ],
+  ["as Go does", (message: Message) => JSON.stringify(message, alphabetically)],
+] as const)("a receiver that writes the body again, %s, is told so", async ([how, write]) => {
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      if (isSigned(write(message), response)) accept(message, response, done);
+      else response.writeHead(401).end();
+    },
+  });
+  const { answers } = await verdicts(url, { secret, only: ["answers"] });
+  expect(answers).toEqual({ verdict: "fail", detail: expect.stringContaining(how) });
+  expect(await verdicts(url, { secret: "another", only: ["answers"] })).toMatchObject({
+    answers: { verdict: "fail", detail: expect.stringContaining("Is the shared secret") },
+  });
+});
+
+function alphabetically(_: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+test("a message that fails, and is taken for a copy when it comes again, is lost", async () => {
+  const seen = new Set<string | undefined>();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      if (seen.has(message.messageId)) return response.writeHead(200).end();
+      seen.add(message.messageId);
+      // Not the first, whose effect has to show.
+      return (seen.size % 40 === 0 ? fail : accept)(message, response, done);
+    },
+  });
+  expect(
+    await verdicts(url, { only: ["in-time-under-load", "failed-means-not-done"] }),
+  ).toMatchObject({
+    "failed-means-not-done": { verdict: "fail", detail: expect.stringContaining("no effect") },
+  });
+});
+
+const fail: Answer = (_, response) => response.writeHead(500).end();
+
+test.for([
+  [429, "are lost"],
+  [503, "sends those again later"],
+] as const)("a receiver that answers %i to some of many messages: %s", async ([status, under]) => {
+  let nth = 0;
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      nth += 1;
+      if (nth % 20 === 0) response.writeHead(status).end();
+      else accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["in-time-under-load", "many-connections"] })).toMatchObject({
+    "in-time-under-load": { verdict: "warn", detail: expect.stringContaining(under) },
+    "many-connections": { verdict: "fail", detail: expect.stringContaining(`answered ${status}`) },
+  });
+});
+
+test("an answer without an end is told from one that says 5xx", async () => {
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      if (message.type !== "identify" && response.req.headers["content-type"] === "text/plain")
+        breakOff(415)(message, response, done);
+      else accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["wrong-content-type"] })).toMatchObject({
+    "wrong-content-type": { verdict: "fail", detail: expect.stringContaining("end of its answer") },
+  });
+});
+
+test("a receiver that cuts an event at so many bytes breaks a character of the check", async () => {
+  const cut = (text: string, bytes: number): string =>
+    Buffer.from(text).subarray(0, bytes).toString();
+  for (const bytes of [12, 20, 32, 50, 64]) {
+    const { url } = await receiver({
+      onMessage(message, response, done) {
+        const { event = "" } = message as { event?: string };
+        (cut(event, bytes).endsWith("\ufffd") ? fail : accept)(message, response, done);
+      },
+    });
+    expect(await verdicts(url, { only: ["unicode"] })).toMatchObject({
+      unicode: { verdict: "fail" },
+    });
+  }
+});
+
+test("a check that breaks a receiver for good is named by those that are skipped after it", async () => {
+  let isBroken = false;
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      isBroken ||= (message as { event?: string }).event?.includes("🛒") === true;
+      (isBroken ? fail : accept)(message, response, done);
+    },
+  });
+  const found = await verdicts(url, {
+    only: ["types", "unicode", "many-connections", "alive-after"],
+  });
+  expect(found).toMatchObject({
+    types: { verdict: "pass" },
+    unicode: { verdict: "fail" },
+    "many-connections": {
+      verdict: "skipped",
+      detail: "The receiver answered 500 to a valid message after the check unicode.",
+    },
+    "alive-after": { verdict: "fail" },
+  });
+});
+
+test("a receiver that takes every message for a copy of the first remembers the wrong thing", async () => {
+  const seen = new Set<string | undefined>();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const key = message.messageId?.slice(0, 8);
+      if (seen.has(key)) return response.writeHead(200).end();
+      seen.add(key);
+      return accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["duplicate"] })).toMatchObject({
+    duplicate: { verdict: "fail", detail: expect.stringContaining("the whole messageId") },
+  });
+});
+
+test("effects that show identifies only say which of two counts", async () => {
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      if (message.type !== "identify") return response.writeHead(200).end();
+      const at = done.findIndex(({ userId }) => userId === message.userId);
+      if (at >= 0) done.splice(at, 1);
+      return accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["order", "duplicate", "types"] })).toMatchObject({
+    types: { verdict: "pass" },
+    duplicate: { verdict: "skipped", detail: expect.stringContaining("Order Completed") },
+    order: { verdict: "warn", detail: expect.stringContaining("reverse order") },
+  });
+});
+
+test("a receiver that takes a refused body for the next request is found on a kept connection", async () => {
+  const spoiled = new WeakSet<object>();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { socket } = response.req;
+      if (spoiled.has(socket)) return response.writeHead(400).end();
+      if (isSigned(JSON.stringify(message), response)) return accept(message, response, done);
+      spoiled.add(socket);
+      return response.writeHead(401).end();
+    },
+  });
+  const { checks } = await runCheck({ url, secret, seed: 7, only: ["keep-alive"] });
+  expect(checks.find(({ id }) => id === "keep-alive")).toMatchObject({
+    verdict: "fail",
+    detail: expect.stringContaining("takes the body for the next request"),
+    scenario: expect.stringMatching(/signature: missing[^]*?answers: refused[^]*?answers: 2xx/),
   });
 });

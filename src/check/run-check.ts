@@ -28,7 +28,7 @@ import {
   type CheckReport,
   type CheckResult,
 } from "./outcome.ts";
-import { isAccepted } from "../receiver/request.ts";
+import { isAccepted, isCrash } from "../receiver/request.ts";
 import { EffectsLost, Probe, type Receiver } from "./probe.ts";
 import { scenarioOf } from "./scenario.ts";
 import { effectsOf, shownRequests } from "./shown-requests.ts";
@@ -161,6 +161,7 @@ function receiverOf(
     headers,
     timeoutMs,
     ask,
+    showsTracks: true,
     signal,
     usualMs: 0,
     now: wallClockNow,
@@ -263,15 +264,17 @@ class Run {
     this.#options.onResult?.(result, this.#results.size, this.#chosen.length);
   }
 
-  #whySkipped({ needs, phase }: Check): Outcome | null {
+  #whySkipped({ id, needs, phase }: Check): Outcome | null {
     if (this.#reason !== null && phase !== "first") return skipped(this.#reason);
     if (needs === "secret" && this.#receiver.secret === null)
       return skipped("The receiver's shared secret is not known: give it (--secret).");
-    if (needs === "effects" && this.#receiver.ask === null)
+    const { ask, showsTracks } = this.#receiver;
+    // A receiver of profiles has no use for a track, and shows identifies.
+    if (needs === "effects" && (ask === null || (!showsTracks && id !== "order")))
       return skipped(
-        (this.#options.effects ?? null) === null
+        ask === null
           ? "Nobody can tell from outside what the receiver has done: give a URL (--effects) or, on the command line, a command (--effects-command) that lists it."
-          : "The effects do not show the token of the first message (its userId and properties.token), so they cannot be counted.",
+          : "Three seconds after its answer, the effects do not show the first message, a track with the event Order Completed: its token (userId and properties.token) is in none of them, so they cannot be counted.",
       );
     return null;
   }
@@ -291,7 +294,7 @@ class Run {
     const count = await probe.countOf(token).catch((error: unknown) => {
       throw error instanceof EffectsLost ? new CannotCheck(error.message) : error;
     });
-    if (count === 0) this.#receiver.ask = null;
+    this.#receiver.showsTracks = count > 0;
   }
 
   /**
@@ -314,16 +317,18 @@ class Run {
   }
 
   /**
-   * A receiver that has gone down cannot be checked further. It may be started again by whatever
-   * watches it.
+   * A receiver that has gone down, or that a check has broken for good, cannot be checked further.
+   * It may be started again by whatever watches it.
    */
   async #noticeEnd({ id }: Check): Promise<void> {
     const last = this.#receiver.sent.at(-1);
-    if (this.#reason !== null || last === undefined || last.status !== null) return;
+    if (this.#reason !== null || last === undefined || !isCrash(last)) return;
     const probe = new Probe(id, this.#receiver);
     const again = await probe.deliver(probe.track(probe.token()));
     if (again.error?.code === "ECONNREFUSED")
       this.#reason = `The receiver no longer listens after the check ${id}.`;
+    else if (isCrash(again))
+      this.#reason = `The receiver ${did(again)} to a valid message after the check ${id}.`;
   }
 
   #resultOf(check: Check, outcome: Outcome, probe: Probe): CheckResult {

@@ -86,8 +86,14 @@ function requestOf({ spec }: Recorded, { url, headers, names, answers }: Writing
     ...(rest.otherBody === undefined ? {} : { otherBody: withNames(rest.otherBody, names) }),
     ...(answers === "any" || spec.hangUp !== undefined
       ? {}
-      : { answers: answers === "refused" && spec.signature === "valid" ? "2xx" : answers }),
+      : { answers: answersTo(spec, answers) }),
   };
+}
+
+/** A check may need a request of the other kind before the one that it is about. */
+function answersTo({ signature }: RequestSpec, answers: Writing["answers"]): Writing["answers"] {
+  if (signature === "missing") return "refused";
+  return answers === "refused" && signature === "valid" ? "2xx" : answers;
 }
 
 function withNames(text: string, names: ReadonlyMap<string, string>): string {

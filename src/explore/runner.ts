@@ -131,6 +131,7 @@ export class Runner {
     for (let at = 0; state !== null && at < schedules.length; at += this.#atOnce) {
       const runs = schedules.slice(at, at + this.#atOnce).map((schedule) => this.#newRun(schedule));
       await this.#perform(runs);
+      await this.#waitForEffects(runs);
       const answer = await this.#ask(state, new Map(runs.map(({ token }) => [token, 0])));
       parts.push(
         ...runs.map(({ token }) => answer.partAbout(token).replaceAll(token, "{{token}}")),
@@ -262,6 +263,13 @@ export class Runner {
     });
   }
 
+  /** A receiver that does the work after its answer does not show the state before. */
+  async #waitForEffects(runs: readonly Run[]): Promise<void> {
+    const { effects } = this.#exploration.receiver;
+    const wanted = runs.flatMap((run) => run.claims.map((claim) => wantedBy(claim, run)));
+    if (effects !== null) await this.#ask(effects, new Map(wanted));
+  }
+
   async #judge(runs: readonly Run[], patienceMs: number | undefined): Promise<void> {
     const claims = runs.flatMap((run) => run.claims.map((claim) => ({ run, claim })));
     for (const [, those] of Map.groupBy(claims, ({ claim: { source } }) =>
@@ -269,14 +277,7 @@ export class Runner {
     )) {
       const [first] = those;
       if (first === undefined) continue;
-      const wanted = those.map(({ run, claim }): [string, number] =>
-        "times" in claim
-          ? [
-              tokenOf(claim, run),
-              typeof claim.times === "number" ? claim.times : (claim.times.atLeast ?? 0),
-            ]
-          : [run.token, 0],
-      );
+      const wanted = those.map(({ run, claim }) => wantedBy(claim, run));
       const answer = await this.#ask(first.claim.source, new Map(wanted), patienceMs);
       for (const { run, claim } of those) {
         const wrong =
@@ -355,6 +356,13 @@ export class Runner {
 
 function goneIn(runs: readonly Run[]): Violation | undefined {
   return runs.flatMap(({ violations }) => violations).find(({ kind }) => kind === "gone");
+}
+
+/** The token that is asked about, and how many effects of it are waited for. */
+function wantedBy(claim: Claim, run: Run): [token: string, count: number] {
+  if (!("times" in claim)) return [run.token, 0];
+  const { times } = claim;
+  return [tokenOf(claim, run), typeof times === "number" ? times : (times.atLeast ?? 0)];
 }
 
 function tokenOf({ token }: Extract<Claim, { token: string }>, run: Run): string {

@@ -448,3 +448,48 @@ test.concurrent("a restart while the receiver works for a sender that has hung u
     unsteady: [],
   });
 });
+
+/** It answers first, and does the work later: in the order in which it came, and once. */
+async function startQueue(atEnd: AtEnd): Promise<string> {
+  const balances: Record<string, number> = {};
+  const log: string[] = [];
+  const seen = new Set<string | undefined>();
+  const server = createServer(async (request, response) => {
+    if (request.url === "/log") return void response.end(log.join("\n"));
+    if (request.url === "/balances") return void response.end(JSON.stringify(balances));
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { messageId = "", userId = "" } = JSON.parse(Buffer.concat(chunks).toString()) as Record<
+      string,
+      string
+    >;
+    response.writeHead(202).end();
+    if (seen.has(messageId)) return;
+    seen.add(messageId);
+    await wait(600);
+    balances[userId] = (balances[userId] ?? 0) + 1;
+    log.push(messageId);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  atEnd(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test.concurrent("the state of a receiver that works after its answer is that after the work", async ({
+  atEnd,
+}) => {
+  const origin = await startQueue(atEnd);
+  const text = `name: Queue
+explore:
+  receiver: { url: ${origin}/, effects: ${origin}/log, state: ${origin}/balances }
+  messages: [{ type: track, event: A }, { type: track, event: B }]
+`;
+  const found = await explore({
+    exploration: read(text),
+    secret: null,
+    seed: 1,
+    runs: 40,
+    minutes: 1,
+  });
+  expect(found).toMatchObject({ finding: null, unsteady: [] });
+});

@@ -71,6 +71,64 @@ test("of many that are noted at once only those that can be named are asked for 
   expect(idOf).toHaveBeenCalledTimes(100);
 });
 
+test("a list of one is noted, an empty one is not, and ids that are not named do not become texts", () => {
+  const { feed, heard } = startFeed();
+  const idOf = vi.fn<(n: number) => string>((n) => `msg_${n}`);
+  feed.noteMany("messages", [], idOf, true);
+  vi.advanceTimersByTime(aLineLater);
+  expect(heard).toEqual([]);
+  feed.noteMany("messages", [5], idOf, false);
+  vi.advanceTimersByTime(aLineLater);
+  expect(heard[0]).toMatchObject([{ ids: ["msg_5"], count: 1, added: 0 }]);
+  idOf.mockClear();
+  const hundred = (from: number): number[] => Array.from({ length: 100 }, (_, n) => from + n);
+  for (const from of [0, 100, 200]) feed.noteMany("messages", hundred(from), idOf, false);
+  vi.advanceTimersByTime(aLineLater);
+  expect([heard[1]?.[0]?.ids[0], idOf.mock.calls.length]).toEqual(["msg_200", 100]);
+});
+
+test("of more than two hundred notes only the last ids are kept, whatever the line gathers then", () => {
+  const { feed, heard } = startFeed();
+  const idOf = vi.fn<(n: number) => string>((n) => `msg_${n}`);
+  for (let n = 0; n < 200; n += 1) feed.noteMany("messages", [n], idOf, false);
+  expect(idOf).not.toHaveBeenCalled();
+  feed.noteMany("messages", [200], idOf, false);
+  expect(idOf).toHaveBeenCalledTimes(100);
+  for (let n = 201; n < 400; n += 1) feed.noteMany("messages", [n], idOf, false);
+  // The list of the last hundred counts as one.
+  expect(idOf).toHaveBeenCalledTimes(100);
+  vi.advanceTimersByTime(aLineLater);
+  const [line] = heard[0] ?? [];
+  expect([line?.count, line?.ids.length, line?.ids[0]]).toEqual([400, 100, "msg_300"]);
+});
+
+test("an advance is told as it was last, with its times as texts", () => {
+  const { feed, heard } = startFeed();
+  const advance = { from: 0, to: 5000, now: 1000, attempts: 3 };
+  feed.noteClock(advance);
+  feed.noteClock({ ...advance, now: 2000 });
+  vi.advanceTimersByTime(49);
+  expect(heard).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(heard[0]).toMatchObject([
+    {
+      ...{ area: "clock", ids: [], count: 2, added: 0 },
+      advance: {
+        from: "1970-01-01T00:00:00.000Z",
+        to: "1970-01-01T00:00:05.000Z",
+        now: "1970-01-01T00:00:02.000Z",
+        attempts: 3,
+      },
+    },
+  ]);
+  feed.noteClock({ ...advance, to: "idle" });
+  vi.advanceTimersByTime(aLineLater);
+  expect(heard[1]?.[0]?.advance).toMatchObject({ to: "idle" });
+  feed.noteClock(null);
+  vi.advanceTimersByTime(aLineLater);
+  expect(heard[2]?.[0]?.advance).toBeNull();
+});
+
 describe("a listener who was away", () => {
   test("goes on where it stopped", () => {
     const { feed, heard } = startFeed();
@@ -89,12 +147,18 @@ describe("a listener who was away", () => {
     const start = feed.sequence();
     expect(feed.since(start - 1)).toBeNull();
     expect(feed.since(start + 1)).toBeNull();
-    for (let n = 0; n < 9000; n += 1) {
-      feed.note("sources", "src_1");
-      vi.advanceTimersByTime(aLineLater);
-    }
-    expect(feed.since(start)).toBeNull();
+    const noteLines = (count: number): void => {
+      for (let n = 0; n < count; n += 1) {
+        feed.note("sources", "src_1");
+        vi.advanceTimersByTime(aLineLater);
+      }
+    };
+    noteLines(8192);
+    expect(feed.since(start)).toHaveLength(8192);
+    noteLines(1);
+    expect(feed.since(start + 1)).toBeNull();
     expect(feed.since(feed.sequence() - 4096)).toHaveLength(4096);
+    expect(feed.since(feed.sequence() - 4097)).toBeNull();
   });
 
   test("of an earlier run never sees its numbers again", () => {

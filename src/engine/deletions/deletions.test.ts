@@ -309,6 +309,24 @@ test("what the store refuses is told to the caller, cannot be deleted, and goes 
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test("of requests that fail one after the other all are tried again with the first", async () => {
+  const one = startDeletions();
+  one.refuse();
+  await expect(one.create(["first"])).rejects.toThrow("no room");
+  one.noted();
+  await expect(one.create(["second"])).rejects.toThrow("no room");
+  vi.advanceTimersByTime(380);
+  await one.activity.whenQuiet();
+  expect(one.reported).toHaveLength(2);
+  vi.advanceTimersByTime(499);
+  await one.activity.whenQuiet();
+  expect(one.reported).toHaveLength(2);
+  one.allow();
+  vi.advanceTimersByTime(1);
+  await one.activity.whenQuiet();
+  expect([one.left(), one.reported.length]).toEqual([0, 2]);
+});
+
 test("a request that runs is not begun again while another one is tried again", async () => {
   const one = startDeletions();
   one.send(users(120));

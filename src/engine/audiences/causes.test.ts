@@ -122,6 +122,14 @@ test("a changed list", async () => {
     ["members_changed", "cyd entered Big: the user was put on its list.", undefined],
     ["members_changed", "bob left Big: the user was taken off its list.", undefined],
   ]);
+  // A rule instead of the list has no rule before it.
+  await app.send(["ada", "dan"]);
+  await app.audiences.update(id, { rule });
+  await app.audiences.sync(id);
+  expect(causes(app)).toEqual([
+    ["sync", `dan entered Big at a sync: ${done}.`, newest(app)],
+    ["sync", "cyd left Big at a sync.", null],
+  ]);
 });
 
 test("users who are joined, at once and at a later sync", async () => {

@@ -116,6 +116,8 @@ export function startFailing() {
       profiles.kick();
       return profiles.caughtUp();
     },
+    /** As before a start. */
+    unstarted: create,
     /** What a start finds in the store after a stop. */
     restarted() {
       computations.stop();

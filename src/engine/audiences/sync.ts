@@ -36,6 +36,8 @@ type SyncsOptions = {
   report: (error: unknown) => void;
 };
 
+const nothing: SyncCounts = { entered: 0, left: 0 };
+
 export class Syncs {
   readonly #options: SyncsOptions;
   readonly #running = new Map<string, Promise<unknown>>();
@@ -79,9 +81,9 @@ export class Syncs {
   /** Counts what was sent in a running sync, also what an event or the clock caused meanwhile. */
   count(computed: Computed, { entered, left }: SyncCounts): void {
     const { registry } = this.#options;
-    const current = registry.get(computed.id);
-    const openSync = current?.row.openSync ?? null;
-    if (current === undefined || openSync === null) return registry.note(computed);
+    const current = registry.get(computed.id) ?? computed;
+    const { openSync } = current.row;
+    if (openSync === null) return registry.note(computed);
     const counts = { entered: openSync.entered + entered, left: openSync.left + left };
     registry.change(current, { openSync: { ...openSync, ...counts } });
   }
@@ -109,7 +111,7 @@ export class Syncs {
   }
 
   async run(id: string): Promise<SyncCounts> {
-    if (this.#state !== "running") return { entered: 0, left: 0 };
+    if (this.#state !== "running") return nothing;
     const running = this.#running.get(id);
     if (running === undefined) return this.#start(id);
     let next = this.#next.get(id);
@@ -117,7 +119,7 @@ export class Syncs {
       next = running
         .catch(() => {})
         .then(() => {
-          if (this.#next.get(id) !== next) return { entered: 0, left: 0 };
+          if (this.#next.get(id) !== next) return nothing;
           this.#next.delete(id);
           return this.run(id);
         });
@@ -131,7 +133,7 @@ export class Syncs {
     const work = activity.begin();
     const sync = this.#sync(id)
       .catch((error: unknown) => {
-        if (this.#state === "stopped") return { entered: 0, left: 0 };
+        if (this.#state === "stopped") return nothing;
         this.#failed.add(id);
         this.#retry ??= startTimer(retryMs, () => this.#retryFailed());
         this.reload();
@@ -171,7 +173,7 @@ export class Syncs {
   async #sync(id: string): Promise<SyncCounts> {
     const { registry, clock } = this.#options;
     const before = registry.get(id);
-    if (before === undefined) return { entered: 0, left: 0 };
+    if (before === undefined) return nothing;
     if (before.row.openSync === null) {
       registry.change(before, { openSync: { startedAt: clock.now(), entered: 0, left: 0 } });
     }
@@ -180,7 +182,7 @@ export class Syncs {
     const synced = this.#current(id);
     const openSync = synced?.row.openSync ?? null;
     if (synced === null || openSync === null) {
-      const { entered, left } = registry.get(id)?.row.cancelledSync ?? { entered: 0, left: 0 };
+      const { entered, left } = registry.get(id)?.row.cancelledSync ?? nothing;
       return { entered, left };
     }
     const { entered, left } = openSync;

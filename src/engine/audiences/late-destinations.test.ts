@@ -4,6 +4,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import type { AudienceId, DestinationId } from "../../domain/ids.ts";
 import { nextTurn } from "../real-time.ts";
 import { rule, startFailing } from "./computations.fixture.ts";
+import { createWalker } from "./walk.ts";
 
 type App = ReturnType<typeof startFailing>;
 
@@ -189,4 +190,73 @@ test("a sync of an audience that is deleted meanwhile ends with what it sent", a
     { entered: 0, left: 0 },
   ]);
   expect([app.noted(), app.activity.isQuiet(true)]).toEqual([[], true]);
+});
+
+test("a sync that a stop interrupts ends after its slice, and one that is deleted before its first slice at once", async () => {
+  const app = startFailing();
+  await app.send(usersOf(120));
+  const { id } = (await app.audiences.create({ name: "Gone", rule: { event: "Never" } })) as {
+    id: AudienceId;
+  };
+  const running = app.audiences.sync(id);
+  await app.audiences.delete(id);
+  expect(await running).toEqual({ entered: 0, left: 0 });
+  const created = app.audiences.create({ name: "Buyers", rule });
+  while (app.noted().length === 0) await nextTurn();
+  app.stop();
+  await created;
+  await app.activity.whenQuiet();
+  expect(app.noted()).toHaveLength(50);
+});
+
+test("a period that comes while its audience is synced asks for no other sync", async () => {
+  const app = startFailing();
+  await app.audiences.create({ name: "One", rule, sync: { everyMs: hour } });
+  await app.audiences.create({ name: "Other", rule, sync: { everyMs: hour } });
+  await app.send(usersOf(120));
+  const [one] = app.audiences.list();
+  if (one === undefined) throw new Error("the audience is not there");
+  const running = app.audiences.sync(one.id);
+  while ((app.audiences.list()[0]?.size ?? 0) === 0) await nextTurn();
+  app.clock.advanceBy(hour);
+  await running;
+  await app.activity.whenQuiet();
+  const counts = app.audiences.list().map(({ lastSync }) => lastSync?.entered);
+  expect(counts).toEqual([120, 120]);
+});
+
+test("a manual sync sends false and 0 as values, and what a user of another profile had as none", async () => {
+  const app = startFailing();
+  await app.send(["old", "new"], (userId) => ({
+    type: "track" as const,
+    userId,
+    event: "Bought",
+    text: JSON.stringify({ type: "track", event: "Bought", properties: { paid: false, n: 0 } }),
+  }));
+  for (const property of ["paid", "n"])
+    await app.computedTraits.create({
+      name: property,
+      computation: { aggregate: "last", event: "Bought", property },
+    });
+  const values = app.sent().map(({ message }) => ("traits" in message ? message.traits : null));
+  expect(values).toEqual([{ paid: false }, { paid: false }, { n: 0 }, { n: 0 }]);
+  await app.send(["new"], (userId) => ({
+    type: "alias" as const,
+    userId,
+    text: JSON.stringify({ type: "alias", userId, previousId: "old" }),
+  }));
+  const walker = createWalker({ ...app, isSuppressed: () => false });
+  const found = [...walker.oneByOne({ rule }, ["old", "new", "nobody"])];
+  expect(found).toMatchObject([
+    {
+      seen: 3,
+      values: [
+        { userId: "old", profileId: null, value: null },
+        { userId: "new", value: true },
+        { userId: "nobody", profileId: null, value: null },
+      ],
+    },
+  ]);
+  const [{ id } = { id: 0 as never }] = app.computedTraits.list();
+  expect(await app.computedTraits.sync(id)).toEqual({ entered: 0, left: 1 });
 });

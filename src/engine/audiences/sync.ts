@@ -89,11 +89,11 @@ export class Syncs {
   }
 
   /** Ends the running sync and those requested meanwhile. The next period starts another one. */
-  cancel(id: string): void {
+  cancel(computed: Computed): void {
+    const { id } = computed;
+    const { openSync } = computed.row;
     this.#next.delete(id);
-    const computed = this.#options.registry.get(id);
-    const openSync = computed?.row.openSync ?? null;
-    if (computed === undefined || openSync === null) return;
+    if (openSync === null) return;
     const { registry, walker, clock } = this.#options;
     const { done, total } = this.#progress.get(id) ?? {
       done: 0,
@@ -180,12 +180,11 @@ export class Syncs {
     await this.#options.caughtUp();
     while (!(await this.#walk(id))) continue;
     const synced = this.#current(id);
-    const openSync = synced?.row.openSync ?? null;
-    if (synced === null || openSync === null) {
+    if (synced === null) {
       const { entered, left } = registry.get(id)?.row.cancelledSync ?? nothing;
       return { entered, left };
     }
-    const { entered, left } = openSync;
+    const { entered, left } = synced.row.openSync as SyncCounts;
     const lastSync = { at: clock.now(), entered, left };
     const nextSyncAt = this.#nextSyncAt(synced);
     registry.change(synced, {

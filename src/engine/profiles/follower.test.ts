@@ -34,6 +34,8 @@ function startFollower({
     utilization: loop.busy,
   }));
   const limits: number[] = [];
+  const noted: string[] = [];
+  const announcing = { failure: null as Error | null };
   const refusals: Error[] = [];
   const store: typeof opened = {
     ...opened,
@@ -59,7 +61,13 @@ function startFollower({
     store,
     clock: { monotonic: () => ms },
     activity,
-    changes: { note: () => {}, noteGone: () => {}, noteMany: () => {} },
+    changes: {
+      ...{ note: () => {}, noteGone: () => {} },
+      noteMany: (area, ids) => {
+        noted.push(`${area} ${ids.length}`);
+        if (announcing.failure !== null) throw announcing.failure;
+      },
+    },
     onApplied(changes) {
       ms += cost.appliedMs;
       slices.push(changes.length);
@@ -81,8 +89,10 @@ function startFollower({
     origins,
     reported,
     refusals,
+    noted,
+    announcing,
     /** As it is received. */
-    commitText(text: string, userId: string): void {
+    commitText(text: string, userId: string | null): void {
       opened.commit([request([{ userId, event: "Bought", text }])]);
     },
     /** One event of each of so many new users. */
@@ -443,4 +453,33 @@ test("who waits after a retry has one slice in a turn, as anybody", async () => 
   const more = seen.slice(1).map((count, nth) => count - (seen[nth] ?? 0));
   expect(more).toEqual([1, 1, 1]);
   expect(one.followed()).toBe(9);
+});
+
+test("each slice announces its profiles, also a single one, and goes on when nobody can be told", async () => {
+  const one = startFollower({ stepsOf: ({ events }) => events.size });
+  one.commit(1);
+  one.follower.start();
+  await one.turns(2);
+  one.commitText("{}", null);
+  one.follower.start();
+  await one.turns(2);
+  expect([one.noted, one.followed()]).toEqual([["profiles 1"], 2]);
+  one.announcing.failure = new Error("no line");
+  one.commit(2);
+  await one.follower.caughtUp();
+  expect([one.reported, one.followed()]).toEqual([[one.announcing.failure], 4]);
+});
+
+test("an advance that begins ends the rest", async () => {
+  const one = startFollower({ messageMs: 1 });
+  one.follower.start();
+  await one.turns(2);
+  one.commit(20);
+  one.follower.kick();
+  await one.turns(3);
+  expect(one.followed()).toBe(6);
+  one.activity.beginAdvance();
+  await one.turns(6);
+  expect(one.followed()).toBe(20);
+  one.activity.endAdvance();
 });

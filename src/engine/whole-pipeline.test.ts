@@ -4,7 +4,7 @@ import { createChangeFeed } from "./changes.ts";
 import { Activity } from "./clock/activity.ts";
 import { createSteppedClock } from "../../test/support/stepped-clock.ts";
 import { nextTurn } from "./real-time.ts";
-import { createSettle } from "./whole-pipeline.ts";
+import { createReset, createSettle } from "./whole-pipeline.ts";
 
 const test = base.extend("start", starting);
 
@@ -55,6 +55,80 @@ test.for([
     ];
     expect(lists.map(({ items }) => items.length)).toEqual(left);
     expect(await app.call("settings.get", {})).toEqual(settings);
+  },
+);
+
+test.for([
+  [
+    ...["messages", false],
+    ["stop", "clients messages", "deliveries", "clear messages"],
+    ["received 3", "received 5"],
+  ],
+  [
+    ...["messages", true],
+    ["stop", "clients messages", "deliveries", "clock", "clear messages", "clients messages"],
+    ["received 3", "received 5"],
+  ],
+  [
+    ...["everything", false],
+    ["forget", "clients everything", "deliveries", "clear everything"],
+    ["received 3", "received 5", "reload endpoints"],
+  ],
+  [
+    ...["everything", true],
+    [
+      "forget",
+      "clients everything",
+      "deliveries",
+      "clock",
+      "clear everything",
+      "clients everything",
+    ],
+    ["received 3", "received 5", "reload endpoints"],
+  ],
+] as ["messages" | "everything", boolean, string[], string[]][])(
+  "a reset of %s, with the clock: %s, ends what sends before it empties the store, and reads the rest again",
+  async ([what, withClock, first, endpoints]) => {
+    const done: string[] = [];
+    const note = (name: string) => (): void => void done.push(name);
+    const reloading = (name: string) => ({ reload: note(`reload ${name}`) });
+    const parts = ["configuration", "suppressions", "computations", "deletions", "flow"] as const;
+    const [configuration, suppressions, computations, deletions, flow] = parts.map(reloading);
+    const areas: string[] = [];
+    const reset = createReset({
+      store: { clearMessages: note("clear messages"), clearEverything: note("clear everything") },
+      clock: {
+        toRealTime(empty) {
+          done.push("clock");
+          empty();
+        },
+      },
+      workspaces: { forget: note("forget"), stop: note("stop"), start: note("start") },
+      clients: { reset: (of) => void done.push(`clients ${of}`) },
+      scheduler: {
+        async clear(empty) {
+          await nextTurn();
+          done.push("deliveries");
+          empty();
+        },
+      },
+      ...({ configuration, suppressions, computations, deletions, flow } as Record<
+        (typeof parts)[number],
+        { reload(): void }
+      >),
+      endpoints: {
+        list: () => [{ id: 3 }, { id: 5 }] as never,
+        clearReceived: (id) => (done.push(`received ${id}`), null),
+        ...reloading("endpoints"),
+      },
+      profiles: { kick: note("kick") },
+      refused: { clear: note("refused") },
+      changes: { note: (area) => void areas.push(area), noteGone: () => {}, noteMany: () => {} },
+    });
+    await reset(what, withClock);
+    const reloads = parts.map((name) => `reload ${name}`);
+    expect(done).toEqual([...first, ...reloads, ...endpoints, "kick", "refused", "start"]);
+    expect(areas).toHaveLength(what === "everything" ? 12 : 8);
   },
 );
 

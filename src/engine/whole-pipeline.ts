@@ -83,6 +83,7 @@ function limited(
   return { signal: controller.signal, abort };
 }
 
+/** Called with a signal that is not aborted yet. */
 function nextChange(changes: ChangeFeed, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -90,8 +91,7 @@ function nextChange(changes: ChangeFeed, signal: AbortSignal): Promise<void> {
       resolve();
     };
     const unsubscribe = changes.subscribe(done);
-    if (signal.aborted) done();
-    else signal.addEventListener("abort", done, { once: true });
+    signal.addEventListener("abort", done);
   });
 }
 

@@ -9,6 +9,7 @@ import type { AdvanceProgress } from "../clock/clock.ts";
 import type { EndpointDraft, EndpointView, Endpoints } from "../endpoint-pipeline.ts";
 import type { Clients } from "../pipeline.ts";
 import type { Deletions } from "../profile-pipeline.ts";
+import { nextTurn } from "../real-time.ts";
 import { visitorOf } from "./shop.ts";
 import { createWorkspaces } from "./workspaces.ts";
 
@@ -27,6 +28,7 @@ function startWorkspaces() {
   const refusals = new Map<string, Problem>();
   const made: EndpointView[] = [];
   const background: unknown[] = [];
+  const pending = { deletion: null as Promise<void> | null };
   const timers = new Set<{ at: number }>();
   /** As far as the workspaces use them. */
   const endpoints = {
@@ -34,7 +36,11 @@ function startWorkspaces() {
     create(draft: EndpointDraft) {
       const refused = refusals.get(draft.name);
       if (refused !== undefined) return refused;
-      made.push({ ...draft, id: made.length + 1, url: `http://127.0.0.1:9/${draft.path}` } as never);
+      made.push({
+        ...draft,
+        id: made.length + 1,
+        url: `http://127.0.0.1:9/${draft.path}`,
+      } as never);
       return made.at(-1);
     },
   } as Pick<Endpoints, "list" | "create"> as Endpoints;
@@ -54,7 +60,7 @@ function startWorkspaces() {
     create(...call: unknown[]) {
       const refused = refusals.get("deletion");
       deleted.push(call);
-      return Promise.resolve(refused ?? { id: 1 });
+      return (pending.deletion ?? Promise.resolve()).then(() => refused ?? { id: 1 });
     },
   } as unknown as Deletions;
   const workspaces = createWorkspaces({
@@ -97,7 +103,7 @@ function startWorkspaces() {
   return {
     ...app,
     ...{ workspaces, state, sent, answers, deleted, noted, phones, generated, refusals, made },
-    ...{ created, background },
+    ...{ created, background, pending },
     count,
     /** Which of its messages the shop sends next. */
     next: () => app.store.demo()?.next,
@@ -185,6 +191,12 @@ test("the shop is made of sources, receivers and destinations with secrets of th
     240, 1, 1, 1,
   ]);
   expect([configuration.destinations(), shop.made.length, shop.due()]).toEqual([before, 4, [2000]]);
+  // Others of the same names change nothing.
+  configuration.createSource({ name: "Shop web" });
+  configuration.createDestination({
+    ...{ name: "Billing", sourceIds: [], webhooks: [{ url: "http://127.0.0.1/", headers: {} }] },
+  });
+  expect(await workspaces.demo()).toEqual(opened);
 });
 
 test("each step of the receivers is one that a page or a delivery needs", async () => {
@@ -246,6 +258,9 @@ test("a refused deletion, audience, source, destination or retry profile is answ
     computation: { aggregate: "count", event: "Bought", where: [] },
   });
   expect(await taken.workspaces.demo()).toMatchObject({ code: "key_taken" });
+  const other = startWorkspaces();
+  await other.audiences.create({ name: "Mine", key: "spent_in_30_days", members: [] });
+  expect(await other.workspaces.demo()).toMatchObject({ code: "key_taken" });
   for (const part of [
     "createSource",
     "createDestination",
@@ -380,6 +395,19 @@ test.for([
   },
 );
 
+test("the deletion of a visitor is work until it is stored", async () => {
+  const shop = await openShop();
+  shop.store.saveDemo({ next: 999 });
+  let store = (): void => {};
+  shop.pending.deletion = new Promise((resolve) => (store = () => resolve(undefined)));
+  shop.clock.advanceBy(2 * second);
+  while (shop.deleted.length === 0) await nextTurn();
+  await nextTurn();
+  expect(shop.activity.isQuiet(true)).toBe(false);
+  store();
+  await shop.activity.whenQuiet();
+});
+
 test("a closed shop, and one that was forgotten, waits for nothing, and neither does one that was stopped", async () => {
   const closed = await openShop();
   closed.workspaces.closeDemo();
@@ -396,16 +424,17 @@ test("a closed shop, and one that was forgotten, waits for nothing, and neither 
   stopped.workspaces.followClock();
   expect([stopped.due(), stopped.next()]).toEqual([[], 240]);
   stopped.workspaces.start();
+  stopped.clock.advanceBy(500);
   stopped.workspaces.start();
-  expect(stopped.due()).toEqual([2 * second]);
+  expect(stopped.due()).toEqual([1.5 * second]);
 });
 
 test("a shop whose sources are gone closes, and one that was closed elsewhere ends", async () => {
   const emptied = await openShop();
   const shops = (): SourceId[] =>
-    emptied.configuration.sources().flatMap(({ id, name }) =>
-      name.startsWith("Shop ") ? [id] : [],
-    );
+    emptied.configuration
+      .sources()
+      .flatMap(({ id, name }) => (name.startsWith("Shop ") ? [id] : []));
   for (const id of shops().slice(1)) emptied.configuration.deleteSource(id);
   await emptied.pass(2 * second);
   expect([emptied.next(), emptied.due()]).toEqual([241, [2 * second]]);

@@ -94,12 +94,10 @@ test("a changed rule is why only those leave and enter whom the rule before woul
   await app.audiences.update(id, { rule: total(20) });
   await app.send(["many"], boughtFor(50));
   await app.audiences.sync(id);
-  expect(causes(app).map((cause) => (cause as unknown[]).slice(0, 2))).toEqual(
-    [
-      ["sync", "many entered Big at a sync: Bought with total 50 was done on 21 Nov 00:00 UTC."],
-      ["rule_changed", "ten left Big because its rule was changed: Bought was not done."],
-    ].toSorted(),
-  );
+  expect(causes(app).map((cause) => (cause as unknown[]).slice(0, 2))).toEqual([
+    ["rule_changed", "ten left Big because its rule was changed: Bought was not done."],
+    ["sync", "many entered Big at a sync: Bought with total 50 was done on 21 Nov 00:00 UTC."],
+  ]);
   await app.audiences.update(id, { rule: total(5) });
   await app.send(["few"], boughtFor(7));
   await app.audiences.sync(id);

@@ -74,6 +74,22 @@ test("destinations that are connected together are each sent everything, and one
   expect(reached(app, other)).toEqual(usersOf(3));
 });
 
+test("who has left is sent to no later destination, and is not counted", async () => {
+  const app = startFailing();
+  const { id } = (await app.audiences.create({ name: "List", members: ["a", "b", "gone"] })) as {
+    id: AudienceId;
+  };
+  await app.audiences.update(id, { members: ["a", "b"] });
+  await app.audiences.sync(id);
+  const late = connect(app, "Late");
+  const connected = app.audiences.update(id, { destinationIds: [late] });
+  while ((app.audiences.list()[0]?.firstSyncs[0]?.after ?? "") === "") await nextTurn();
+  expect(app.audiences.list()[0]?.firstSyncs).toMatchObject([{ after: "gone", sent: 2 }]);
+  await connected;
+  await app.activity.whenQuiet();
+  expect(reached(app, late)).toEqual(["a", "b"]);
+});
+
 test("a first sync whose slice fails is taken back with it, reported, and goes on after half a second", async () => {
   const { app, id } = await startAudience(120);
   const late = connect(app, "Late");

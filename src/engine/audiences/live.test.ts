@@ -216,6 +216,9 @@ test("a user who takes a part of a turn is evaluated with the event, and one who
   await updated;
   await manyOf(other, "many", 1);
   expect([sizeOf(other), other.clock.scheduled()[0]]).toEqual([0, other.clock.now()]);
+  expect(other.store.lastSentFor("many")).toMatchObject([
+    { value: null, since: 0, recheckAt: other.clock.now() },
+  ]);
   other.clock.advanceBy(0);
   await other.activity.whenQuiet();
   expect([sizeOf(other), other.reported]).toEqual([1, []]);

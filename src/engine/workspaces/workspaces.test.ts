@@ -112,7 +112,7 @@ function startWorkspaces() {
     /** Lets so much time pass, and what is sent then arrive. */
     async pass(ms: number): Promise<void> {
       app.clock.advanceBy(ms);
-      await app.activity.whenQuiet({ includeHeld: true } as never);
+      await app.activity.whenQuiet({ includeHeld: true });
     },
   };
 }

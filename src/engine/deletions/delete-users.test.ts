@@ -231,6 +231,18 @@ test.for([
   },
 );
 
+test("a source that is gone sends nothing, and the others that know the user do", () => {
+  const one = startUsers();
+  one.connect("D", [one.shop, one.app, one.big]);
+  one.send(one.shop, "ada");
+  one.send(one.app, "ada");
+  one.value(one.big, "ada", true, 5);
+  one.configuration.deleteSource(one.shop);
+  one.configuration.deleteOwnSource(one.big);
+  expect(one.delete(["ada"])).toMatchObject([{ known: true, sourceIds: [one.app] }]);
+  expect(one.sent()).toEqual([["App: delete ada"]]);
+});
+
 test("what a user takes is the sum of the sources that send the delete", () => {
   const one = startUsers();
   one.send(one.shop, "ada");

@@ -149,6 +149,13 @@ test("a violation is recorded, or blocks for the first reason, or is removed whe
   expect(dropped.blocked).toBe(false);
 });
 
+test("a member that is dropped leaves the message without those that it never had", () => {
+  const schema = { properties: { traits: { properties: { plan: { type: "string" } } } } };
+  const plan = planOf([["track", "Bought", schema]], { onViolation: "drop-properties" } as never);
+  const { message: rest } = check(plan, message("track", "Bought", { traits: { plan: 5, a: 1 } }));
+  expect(rest.members).toEqual({ traits: { a: 1 } });
+});
+
 test("members that the plan does not name are recorded or dropped, those that fit a pattern are not", () => {
   const member = {
     properties: { total: {} },

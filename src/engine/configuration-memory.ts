@@ -50,6 +50,10 @@ export class ConfigurationMemory {
     this.#keep(this.#read());
   }
 
+  source(id: SourceId): Source | undefined {
+    return this.#sources.get(id);
+  }
+
   #read(): Stored {
     const { store } = this.#options;
     return {

@@ -84,7 +84,7 @@ function createSources(part: Part): Sources & OwnSources {
   const { store, memory } = part;
   return {
     sources: () => memory.sources,
-    source: (id) => memory.sources.find((source) => source.id === id),
+    source: (id) => memory.source(id),
     sourceByWriteKey(writeKey) {
       const source = memory.byWriteKey.get(writeKey);
       return source === undefined || source.kind === "audience" ? undefined : source;
@@ -98,7 +98,7 @@ function createSources(part: Part): Sources & OwnSources {
       return memory.change("sources", idOfSource, () => store.insertSource(source));
     },
     updateSource(id, changesOfSource) {
-      const before = memory.sources.find((source) => source.id === id);
+      const before = memory.source(id);
       if (before === undefined) return notFound("source", sourceIds.format(id));
       if (before.kind === "audience") return ownSource(before);
       const plan = planFrom(changesOfSource.plan, before.plan);
@@ -114,7 +114,7 @@ function createSources(part: Part): Sources & OwnSources {
       return memory.change("sources", idOfSource, write, rearmed);
     },
     deleteSource(id) {
-      const source = memory.sources.find((source) => source.id === id);
+      const source = memory.source(id);
       if (source === undefined) return notFound("source", sourceIds.format(id));
       if (source.kind === "audience") return ownSource(source);
       deleteSource({ store, memory }, id);
@@ -136,7 +136,7 @@ function createOwnSources(part: Part): OwnSources {
       );
     },
     renameOwnSource(id, name) {
-      const before = memory.sources.find((source) => source.id === id);
+      const before = memory.source(id);
       if (before === undefined || before.name === name) return;
       memory.change(
         "sources",
@@ -435,7 +435,7 @@ function checkDestination(
 ): Problem | null {
   if (destination.name.trim() === "") return invalid("A destination needs a name.");
   for (const id of destination.sourceIds) {
-    if (!memory.sources.some((source) => source.id === id))
+    if (memory.source(id) === undefined)
       return invalid(`There is no source ${sourceIds.format(id)} to connect.`);
   }
   if (!memory.isProfile(destination.retryProfile)) {

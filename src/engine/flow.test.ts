@@ -390,3 +390,34 @@ describe("the flow", () => {
     });
   });
 });
+
+test("a machine that has just started counts from its first second", () => {
+  const before = now;
+  now = 0;
+  const { flow } = startFlow();
+  flow.committed([message()]);
+  flow.recorded([attempt(), attempt("timeout")]);
+  const first = flow.look();
+  now = 3000;
+  flow.committed([message()]);
+  const later = flow.look();
+  now = before;
+  expect(first.sources).toMatchObject([{ count: 1, perSecond: 0.2 }]);
+  expect(first.webhooks).toMatchObject([{ count: 2, lastMinute: { ended: 2, failed: 1 } }]);
+  expect(later.sources).toMatchObject([{ count: 2, perSecond: 0.4 }]);
+});
+
+test("an attempt at a webhook that is gone is in flight, and its webhook is not listed", () => {
+  const gone = 9 as WebhookId;
+  const attemptOf = (id: WebhookId): UnderWay => ({
+    ...{ messageId: 1 as MessageRowId, destinationId, webhookId: id, round: 1 },
+    startedAt: now - 1500,
+  });
+  const { flow } = startFlow({ underWay: [attemptOf(gone), attemptOf(webhookId)] });
+  const { moving, webhooks } = flow.look();
+  expect(moving.attempts).toMatchObject([
+    { webhookId: gone, outcome: null, agoMs: 1500 },
+    { webhookId, outcome: null, agoMs: 1500 },
+  ]);
+  expect(webhooks).toMatchObject([{ id: webhookId, inFlight: 1, inFlightMs: 1500 }]);
+});

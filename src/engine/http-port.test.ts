@@ -233,6 +233,29 @@ describe("a connection that pipelines", () => {
     expect(most).toBeLessThanOrEqual(2 * maxRequestsPerTurn);
   });
 
+  test.each([1, 16, 17, 32, 33, 48, 49])(
+    "has each of %d requests answered, and the event loop rests after the last",
+    async (count) => {
+      const server = serverOf((request, response) => void response.end(request.url));
+      const port = await listen(server, "127.0.0.1", 0);
+      const requests = Array.from(
+        { length: count },
+        (_, n) =>
+          `GET /${n} HTTP/1.1\r\nHost: h\r\n${n === count - 1 ? "Connection: close\r\n" : ""}\r\n`,
+      );
+      const text = await answerTo(port, requests.join(""));
+      expect([...text.matchAll(/\r\n\r\n(\/\d+)/g)].map(([, url]) => url)).toEqual(
+        requests.map((_, n) => `/${n}`),
+      );
+      await close(server, 60_000);
+      const turns = vi.spyOn(globalThis, "setImmediate");
+      for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      const seen = turns.mock.calls.length;
+      turns.mockRestore();
+      expect(seen).toBeLessThan(8);
+    },
+  );
+
   test("has nothing handled once it is gone", async () => {
     let handled = 0;
     const server = serverOf((request) => {
@@ -318,10 +341,9 @@ describe("requests in a turn of the event loop", () => {
     };
     const request = {
       ...{ socket: new EventEmitter(), rawHeaders: ["Host", "a", "X", "b", "hoSt", "a"] },
-      resume: () => void told.push("read"),
     };
     server.emit("request", request, response);
-    expect(told).toEqual(["read", "Connection: close", "400 two_hosts"]);
+    expect(told).toEqual(["Connection: close", "400 two_hosts"]);
   });
 
   test("need no turn once all are handled, or their connection has gone", async () => {
@@ -433,6 +455,7 @@ test.for([
   ["ERR_HTTP_REQUEST_TIMEOUT", 408],
   ["HPE_INVALID_METHOD", 400],
   ["ECONNRESET", null],
+  [undefined, null],
 ] as const)(
   "the error %s of a connection is answered %s, and nothing where it cannot be",
   ([code, status]) => {
@@ -449,4 +472,23 @@ test("headers are pairs of names and values", () => {
     ["A", "1"],
     ["a", "2"],
   ]);
+});
+
+test("a connection whose input is wrong and that cannot be answered is destroyed, and any other is answered", () => {
+  const server = serverOf();
+  const emit = (code: string, writable: boolean): string[] => {
+    const done: string[] = [];
+    const socket = {
+      writable,
+      destroy: () => void done.push("destroyed"),
+      destroySoon: () => void done.push("ended"),
+      on: () => {},
+      write: (text: string) => void done.push(text.split("\r\n")[0] ?? ""),
+    };
+    server.emit("clientError", Object.assign(new Error("Odd"), { code }), socket);
+    return done;
+  };
+  expect(emit("HPE_INVALID_METHOD", true)).toEqual(["HTTP/1.1 400 Bad Request", "ended"]);
+  expect(emit("HPE_INVALID_METHOD", false)).toEqual(["destroyed"]);
+  expect(emit("EPIPE", true)).toEqual(["destroyed"]);
 });

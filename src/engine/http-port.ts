@@ -69,8 +69,8 @@ export function serveRequests(
       const wrong = ambiguous(request);
       if (wrong === null) handle(request, response);
       else {
-        request.resume();
         response.setHeader("Connection", "close");
+        // Node discards a body that nobody has begun to read.
         refuseRequest(response, wrong);
       }
     };

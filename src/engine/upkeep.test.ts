@@ -150,9 +150,11 @@ test("what the store refuses is reported, and tried again after ten seconds", ()
 test("rejected messages beyond their quota go as soon as there are any, and never below it", async () => {
   const { upkeep, store, used, reject, told } = startUpkeep({ maxRejectedBytes: 5_000_000 });
   reject(10, 100_000);
+  const removing = vi.spyOn(store, "removeRejected");
+  used.maxRejectedBytes = store.rejectedBytes();
   upkeep.kick();
   await nextTurn();
-  expect(told()).toEqual([]);
+  expect([told(), removing.mock.calls]).toEqual([[], []]);
   used.maxRejectedBytes = 500_000;
   upkeep.kick();
   upkeep.kick();

@@ -134,7 +134,7 @@ export function createCauses({ store, now }: CausesOptions): Causes {
   /** The user's profile has another userId now. */
   function isFormer(userId: string): boolean {
     const profile = store.profileWithUser(userId);
-    return profile === null || store.user(profile) !== userId;
+    return profile !== null && store.user(profile) !== userId;
   }
 }
 

@@ -8,7 +8,11 @@ import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import { openTestStore, request, type MessageDraft } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity } from "../clock/activity.ts";
-import { createInternalMessages } from "../ingest/internal-messages.ts";
+import {
+  createInternalMessages,
+  type CausedMessage,
+  type InternalMessages,
+} from "../ingest/internal-messages.ts";
 import type { Audience } from "../profile-ports.ts";
 import { Follower } from "../profiles/follower.ts";
 import { createComputations } from "./computations.ts";
@@ -65,11 +69,14 @@ export function startFailing() {
   };
   const configuration = openConfiguration(parts);
   configuration.createSource({ name: "Shop" });
-  const internalMessages = createInternalMessages({
-    ...parts,
-    configuration,
-    onCommitted: () => {},
-  });
+  const own = createInternalMessages({ ...parts, configuration, onCommitted: () => {} });
+  const sent: CausedMessage[] = [];
+  const internalMessages: InternalMessages = {
+    commit(batches) {
+      sent.push(...batches.flatMap(({ messages }) => messages));
+      return own.commit(batches);
+    },
+  };
   const create = () =>
     createComputations({
       ...parts,
@@ -100,6 +107,8 @@ export function startFailing() {
     changes,
     configuration,
     reported,
+    /** What audiences and computed traits have sent since the last look. */
+    sent: () => sent.splice(0),
     caughtUp: () => profiles.caughtUp(),
     /** An event of each of the users, or what they do instead. */
     send(users: readonly string[], what: (userId: string) => MessageDraft = bought): Promise<void> {
@@ -107,6 +116,8 @@ export function startFailing() {
       profiles.kick();
       return profiles.caughtUp();
     },
+    /** As before a start. */
+    unstarted: create,
     /** What a start finds in the store after a stop. */
     restarted() {
       computations.stop();

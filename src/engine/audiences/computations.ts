@@ -403,7 +403,7 @@ function createCalls<Id, One extends Computed, View>(
     cancelSync(id: Id): Shown | Problem {
       const one = find(id);
       if (isProblem(one)) return one;
-      syncs.cancel(one.id);
+      syncs.cancel(one);
       lateDestinations.cancel(one);
       return shown(find(id));
     },

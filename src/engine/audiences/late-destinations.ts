@@ -122,13 +122,22 @@ export class LateDestinations {
     };
   }
 
-  #next(): { computed: Computed; firstSync: FirstSync; destination: Destination } | null {
-    for (const computed of this.#options.registry.all())
-      for (const firstSync of computed.row.firstSyncs ?? []) {
+  /** With the other first syncs of the same audience or computed trait. */
+  #next(): {
+    computed: Computed;
+    firstSync: FirstSync;
+    others: FirstSync[];
+    destination: Destination;
+  } | null {
+    for (const computed of this.#options.registry.all()) {
+      const all = computed.row.firstSyncs ?? [];
+      for (const firstSync of all) {
         const destination = this.#enabled(firstSync);
-        if (destination !== undefined && firstSync.cancelled === undefined)
-          return { computed, firstSync, destination };
+        if (destination === undefined || firstSync.cancelled !== undefined) continue;
+        const others = all.filter((each) => each !== firstSync);
+        return { computed, firstSync, others, destination };
       }
+    }
     return null;
   }
 
@@ -173,7 +182,7 @@ export class LateDestinations {
     const { store, registry, notifier, causes } = this.#options;
     const next = this.#next();
     if (next === null) return false;
-    const { computed, firstSync, destination } = next;
+    const { computed, firstSync, others, destination } = next;
     store.atomically(() => {
       const users = notifier.usersPerTurn(computed, usersPerSlice);
       const rows = store.lastSentAfter(computed.row.sourceId, firstSync.after, users);
@@ -181,9 +190,6 @@ export class LateDestinations {
       const causeOf = causes.ofConnection(destination.name, destination.id);
       notifier.sendTo(computed, destination.id, values, causeOf);
       const last = rows.at(-1);
-      const others = (computed.row.firstSyncs ?? []).filter(
-        ({ destinationId }) => destinationId !== destination.id,
-      );
       const { reached = [] } = computed.row;
       if (last === undefined)
         registry.change(computed, { reached: [...reached, destination.id], firstSyncs: others });

@@ -142,7 +142,10 @@ test("a stop ends it between two slices, and while it waits for another try", as
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   refused.clock.advanceBy(day);
   await refused.activity.whenQuiet();
+  vi.advanceTimersByTime(60);
+  expect(vi.getTimerCount()).toBe(1);
   refused.stop();
+  expect(vi.getTimerCount()).toBe(0);
   vi.advanceTimersByTime(1000);
   expect(refused.clock.scheduled()).toEqual([]);
 
@@ -153,6 +156,85 @@ test("a stop ends it between two slices, and while it waits for another try", as
   expect(waiting.clock.scheduled()).toEqual([]);
   await waiting.send(["bob"]);
   expect(waiting.clock.scheduled()).toEqual([]);
+
+  const idle = startFailing();
+  await idle.audiences.create(live);
+  idle.stop();
+  await idle.send(["ada"]);
+  expect([sizeOf(idle), idle.clock.scheduled()]).toEqual([1, []]);
+});
+
+test("a change of an audience sets the timer again, and without one that follows each event there is none", async () => {
+  const app = startFailing();
+  const { id } = (await app.audiences.create(live)) as AudienceView;
+  await app.send(["ada"]);
+  const end = app.clock.now() + day;
+  for (const change of [{ name: "Customers" }, { sync: "each-event" as const }]) {
+    await app.audiences.update(id, change);
+    expect(app.clock.scheduled()).toEqual([end]);
+  }
+  await app.audiences.update(id, { sync: "manual" });
+  expect(app.clock.scheduled()).toEqual([]);
+  await app.audiences.update(id, { sync: "each-event" });
+  expect(app.clock.scheduled()).toEqual([end]);
+  await app.audiences.delete(id);
+  expect(app.clock.scheduled()).toEqual([]);
+});
+
+/** So many events with a text that a rule searches: a hundred steps and more for each. */
+const manyOf = async (app: App, userId: string, count: number): Promise<void> => {
+  const text = JSON.stringify({
+    ...{ type: "track", event: "Bought" },
+    properties: { text: "x".repeat(20_000) },
+  });
+  for (let sent = 0; sent < count; sent += 50)
+    await app.send(Array<string>(Math.min(50, count - sent)).fill(userId), () => ({
+      ...{ ...bought(userId), text },
+    }));
+};
+const searching = {
+  event: "Bought",
+  where: [{ property: "text", op: "contains" as const, value: "x" }],
+};
+
+test("a user who takes a part of a turn is evaluated with the event, and one who takes several a little later", async () => {
+  const app = startFailing();
+  await app.audiences.create({ ...live, rule: { ...searching, atLeast: 30 } });
+  await manyOf(app, "some", 30);
+  expect(sizeOf(app)).toBe(1);
+  // The first look at somebody of whom nothing was sent.
+  const other = startFailing();
+  await manyOf(other, "many", 400);
+  const { id } = (await other.audiences.create({ ...live, rule: { event: "Never" } })) as {
+    id: AudienceId;
+  };
+  await other.audiences.update(id, { sync: "manual" });
+  await other.audiences.update(id, { rule: searching });
+  other.store.removeLastSentBy(other.audiences.list()[0]?.sourceId ?? (0 as never), 10);
+  const updated = other.audiences.update(id, { sync: "each-event" });
+  other.audiences.cancelSync(id);
+  await updated;
+  await manyOf(other, "many", 1);
+  expect([sizeOf(other), other.clock.scheduled()[0]]).toEqual([0, other.clock.now()]);
+  expect(other.store.lastSentFor("many")).toMatchObject([
+    { value: null, since: 0, recheckAt: other.clock.now() },
+  ]);
+  other.clock.advanceBy(0);
+  await other.activity.whenQuiet();
+  expect([sizeOf(other), other.reported]).toEqual([1, []]);
+  expect(other.sent().map(({ cause: { reason, messageId } }) => [reason, messageId])).toEqual([
+    ["event", null],
+  ]);
+
+  // One that is deleted meanwhile sends nothing of the user.
+  await manyOf(other, "many", 1);
+  other.clock.advanceBy(0);
+  await nextTurn();
+  expect(other.activity.isQuiet(true)).toBe(false);
+  const deleted = other.audiences.delete(id);
+  await other.activity.whenQuiet();
+  await deleted;
+  expect([other.sent(), other.noted(), other.reported]).toEqual([[], [], []]);
 });
 
 test("one that is deleted, or no longer follows each event, while its users leave stops sending", async () => {

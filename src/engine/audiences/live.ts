@@ -236,7 +236,6 @@ export class Rechecks {
 
   /** The store may refuse to say when the next one is due. */
   #resume(): void {
-    if (this.#stopped) return;
     try {
       this.start();
     } catch (error) {

@@ -36,6 +36,8 @@ type SyncsOptions = {
   report: (error: unknown) => void;
 };
 
+const nothing: SyncCounts = { entered: 0, left: 0 };
+
 export class Syncs {
   readonly #options: SyncsOptions;
   readonly #running = new Map<string, Promise<unknown>>();
@@ -79,19 +81,19 @@ export class Syncs {
   /** Counts what was sent in a running sync, also what an event or the clock caused meanwhile. */
   count(computed: Computed, { entered, left }: SyncCounts): void {
     const { registry } = this.#options;
-    const current = registry.get(computed.id);
-    const openSync = current?.row.openSync ?? null;
-    if (current === undefined || openSync === null) return registry.note(computed);
+    const current = registry.get(computed.id) ?? computed;
+    const { openSync } = current.row;
+    if (openSync === null) return registry.note(computed);
     const counts = { entered: openSync.entered + entered, left: openSync.left + left };
     registry.change(current, { openSync: { ...openSync, ...counts } });
   }
 
   /** Ends the running sync and those requested meanwhile. The next period starts another one. */
-  cancel(id: string): void {
+  cancel(computed: Computed): void {
+    const { id } = computed;
+    const { openSync } = computed.row;
     this.#next.delete(id);
-    const computed = this.#options.registry.get(id);
-    const openSync = computed?.row.openSync ?? null;
-    if (computed === undefined || openSync === null) return;
+    if (openSync === null) return;
     const { registry, walker, clock } = this.#options;
     const { done, total } = this.#progress.get(id) ?? {
       done: 0,
@@ -109,7 +111,7 @@ export class Syncs {
   }
 
   async run(id: string): Promise<SyncCounts> {
-    if (this.#state !== "running") return { entered: 0, left: 0 };
+    if (this.#state !== "running") return nothing;
     const running = this.#running.get(id);
     if (running === undefined) return this.#start(id);
     let next = this.#next.get(id);
@@ -117,7 +119,7 @@ export class Syncs {
       next = running
         .catch(() => {})
         .then(() => {
-          if (this.#next.get(id) !== next) return { entered: 0, left: 0 };
+          if (this.#next.get(id) !== next) return nothing;
           this.#next.delete(id);
           return this.run(id);
         });
@@ -131,7 +133,7 @@ export class Syncs {
     const work = activity.begin();
     const sync = this.#sync(id)
       .catch((error: unknown) => {
-        if (this.#state === "stopped") return { entered: 0, left: 0 };
+        if (this.#state === "stopped") return nothing;
         this.#failed.add(id);
         this.#retry ??= startTimer(retryMs, () => this.#retryFailed());
         this.reload();
@@ -171,19 +173,18 @@ export class Syncs {
   async #sync(id: string): Promise<SyncCounts> {
     const { registry, clock } = this.#options;
     const before = registry.get(id);
-    if (before === undefined) return { entered: 0, left: 0 };
+    if (before === undefined) return nothing;
     if (before.row.openSync === null) {
       registry.change(before, { openSync: { startedAt: clock.now(), entered: 0, left: 0 } });
     }
     await this.#options.caughtUp();
     while (!(await this.#walk(id))) continue;
     const synced = this.#current(id);
-    const openSync = synced?.row.openSync ?? null;
-    if (synced === null || openSync === null) {
-      const { entered, left } = registry.get(id)?.row.cancelledSync ?? { entered: 0, left: 0 };
+    if (synced === null) {
+      const { entered, left } = registry.get(id)?.row.cancelledSync ?? nothing;
       return { entered, left };
     }
-    const { entered, left } = openSync;
+    const { entered, left } = synced.row.openSync as SyncCounts;
     const lastSync = { at: clock.now(), entered, left };
     const nextSyncAt = this.#nextSyncAt(synced);
     registry.change(synced, {

@@ -204,8 +204,10 @@ test("of many requests that may have changed, one is read in a turn", async () =
     return stateOfMessages(id);
   };
   // A line of the feed names a hundred: of more changes any may be of a delete message.
-  one.changes.noteMany("messages", users(150), () => "msg_000009999", false);
-  vi.advanceTimersByTime(60);
+  for (let line = 0; line < 3; line += 1) {
+    one.changes.noteMany("messages", users(150), () => "msg_000009999", false);
+    vi.advanceTimersByTime(60);
+  }
   const seen = [read];
   while (read < 4) {
     await nextTurn();
@@ -213,7 +215,41 @@ test("of many requests that may have changed, one is read in a turn", async () =
   }
   expect(seen).toEqual([1, 2, 3, 4]);
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
-  expect(read).toBe(4);
+  // The one that was read with the first line has its turn again.
+  expect(read).toBe(5);
+});
+
+test("a request that is deleted before its turn to be read is not told again", async () => {
+  const one = startDeletions();
+  one.send(["ada", "bob"]);
+  await one.create(["ada"]);
+  const { id } = await one.create(["bob"]);
+  one.noted();
+  for (const delivery of [1, 2]) one.move(delivery, "delivered");
+  vi.advanceTimersByTime(60);
+  expect(one.deletions.delete(id)).toBeNull();
+  for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+  expect(one.noted().toSorted()).toEqual(
+    [1, 2].map((each) => deletionIds.format(each as DeletionId)),
+  );
+  expect(one.noted()).toEqual([]);
+});
+
+test("a suppression that is lifted is told, and one that is not there is not", () => {
+  const one = startDeletions();
+  const told: Change[] = [];
+  one.suppressions.create(["ada", "bob", "ada"]);
+  vi.advanceTimersByTime(60);
+  one.changes.subscribe((lines) => void told.push(...lines));
+  expect(one.suppressions.lift("nobody")).toMatchObject({ status: 404 });
+  expect(one.suppressions.lift("ada")).toBeNull();
+  vi.advanceTimersByTime(60);
+  expect(told).toMatchObject([{ area: "suppressions", ids: ["ada"], count: 1 }]);
+  expect([one.suppressions.isSuppressed("ada"), one.suppressions.isSuppressed("bob")]).toEqual([
+    false,
+    true,
+  ]);
+  expect(one.suppressions.list("", 10, null).items).toMatchObject([{ userId: "bob" }]);
 });
 
 test("with nobody to send to, the request says so", async () => {
@@ -307,6 +343,24 @@ test("what the store refuses is told to the caller, cannot be deleted, and goes 
   expect([one.left(), one.reported.length]).toEqual([0, 2]);
   one.noted();
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test("of requests that fail one after the other all are tried again with the first", async () => {
+  const one = startDeletions();
+  one.refuse();
+  await expect(one.create(["first"])).rejects.toThrow("no room");
+  one.noted();
+  await expect(one.create(["second"])).rejects.toThrow("no room");
+  vi.advanceTimersByTime(380);
+  await one.activity.whenQuiet();
+  expect(one.reported).toHaveLength(2);
+  vi.advanceTimersByTime(499);
+  await one.activity.whenQuiet();
+  expect(one.reported).toHaveLength(2);
+  one.allow();
+  vi.advanceTimersByTime(1);
+  await one.activity.whenQuiet();
+  expect([one.left(), one.reported.length]).toEqual([0, 2]);
 });
 
 test("a request that runs is not begun again while another one is tried again", async () => {

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest"
 import { openTestStore, request } from "../../store/store.fixture.ts";
 import { Activity, type Origin } from "../clock/activity.ts";
 import { nextTurn } from "../real-time.ts";
-import { Follower } from "./follower.ts";
+import { Follower, type FollowerOptions } from "./follower.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => {
@@ -19,7 +19,11 @@ afterEach(() => {
  * `busy` is how busy the event loop is; `cost` is what a message and what the listeners of a slice
  * take.
  */
-function startFollower({ busy = 0, messageMs = 0 } = {}) {
+function startFollower({
+  busy = 0,
+  messageMs = 0,
+  stepsOf,
+}: { busy?: number; messageMs?: number; stepsOf?: FollowerOptions["stepsOf"] } = {}) {
   const { db, store: opened } = openTestStore();
   let ms = 1000;
   const cost = { messageMs, appliedMs: 0 };
@@ -30,6 +34,8 @@ function startFollower({ busy = 0, messageMs = 0 } = {}) {
     utilization: loop.busy,
   }));
   const limits: number[] = [];
+  const noted: string[] = [];
+  const announcing = { failure: null as Error | null };
   const refusals: Error[] = [];
   const store: typeof opened = {
     ...opened,
@@ -55,12 +61,19 @@ function startFollower({ busy = 0, messageMs = 0 } = {}) {
     store,
     clock: { monotonic: () => ms },
     activity,
-    changes: { note: () => {}, noteGone: () => {}, noteMany: () => {} },
+    changes: {
+      ...{ note: () => {}, noteGone: () => {} },
+      noteMany: (area, ids) => {
+        noted.push(`${area} ${ids.length}`);
+        if (announcing.failure !== null) throw announcing.failure;
+      },
+    },
     onApplied(changes) {
       ms += cost.appliedMs;
       slices.push(changes.length);
       origins.push(activity.origin);
     },
+    ...(stepsOf === undefined ? {} : { stepsOf }),
     report: (error) => reported.push(error),
   });
   onTestFinished(() => follower.stop());
@@ -76,6 +89,12 @@ function startFollower({ busy = 0, messageMs = 0 } = {}) {
     origins,
     reported,
     refusals,
+    noted,
+    announcing,
+    /** As it is received. */
+    commitText(text: string, userId: string | null): void {
+      opened.commit([request([{ userId, event: "Bought", text }])]);
+    },
     /** One event of each of so many new users. */
     commit(count: number): void {
       const text = JSON.stringify({ type: "track", event: "Bought" });
@@ -365,4 +384,102 @@ test("a stop in the middle of a rest, or of a wait for the store, leaves no time
     resting.activity.isQuiet(true),
     refused.activity.isQuiet(true),
   ]).toEqual([0, true, true]);
+});
+
+test("a slice ends with the message whose effects make 5,000 steps, and effects on one user count once", async () => {
+  const steps = { each: 2500 };
+  const one = startFollower({ stepsOf: () => steps.each });
+  one.commit(5);
+  one.follower.start();
+  await one.turns(4);
+  expect(one.slices).toEqual([2, 2, 1]);
+  steps.each = 2499;
+  one.commit(4);
+  one.follower.start();
+  await one.turns(3);
+  expect(one.slices.slice(3)).toEqual([3, 1]);
+  const text = JSON.stringify({ type: "track", event: "Bought" });
+  for (let sent = 0; sent < 10; sent += 1) one.commitText(text, "ada");
+  const before = one.limits.length;
+  one.follower.start();
+  await one.turns(3);
+  expect([one.limits.length - before, one.followed()]).toEqual([1, 19]);
+});
+
+test("a message that cannot be parsed is reported with its row, and the others are applied", async () => {
+  const one = startFollower();
+  one.commit(1);
+  one.commitText("{", "ada");
+  one.commit(1);
+  one.follower.start();
+  await one.turns(2);
+  expect([one.followed(), one.slices]).toEqual([3, [2]]);
+  expect(one.reported.map((error) => (error as Error).message)).toEqual([
+    "Profiles skipped the message in row 2: it cannot be parsed.",
+  ]);
+});
+
+test("who waits when it stops hears so, and who waited before keeps it from no later rest", async () => {
+  const stopped = startFollower();
+  stopped.commit(1);
+  const wait = stopped.follower.caughtUp();
+  stopped.follower.stop();
+  await expect(wait).rejects.toThrow("Hookyard is stopping.");
+  const one = startFollower({ messageMs: 1 });
+  one.follower.start();
+  one.commit(1);
+  await one.follower.caughtUp();
+  await one.turns(2);
+  one.commit(50);
+  one.follower.kick();
+  await one.turns(4);
+  expect(one.followed()).toBe(7);
+});
+
+test("who waits after a retry has one slice in a turn, as anybody", async () => {
+  const one = startFollower({ messageMs: 6 });
+  one.commit(9);
+  one.refusals.push(full());
+  one.follower.start();
+  await one.turns(2);
+  await one.pass(500);
+  const seen = [one.slices.length];
+  const done = one.follower.caughtUp();
+  for (let turn = 0; turn < 3; turn += 1) {
+    await one.turns(1);
+    seen.push(one.slices.length);
+  }
+  await done;
+  const more = seen.slice(1).map((count, nth) => count - (seen[nth] ?? 0));
+  expect(more).toEqual([1, 1, 1]);
+  expect(one.followed()).toBe(9);
+});
+
+test("each slice announces its profiles, also a single one, and goes on when nobody can be told", async () => {
+  const one = startFollower({ stepsOf: ({ events }) => events.size });
+  one.commit(1);
+  one.follower.start();
+  await one.turns(2);
+  one.commitText("{}", null);
+  one.follower.start();
+  await one.turns(2);
+  expect([one.noted, one.followed()]).toEqual([["profiles 1"], 2]);
+  one.announcing.failure = new Error("no line");
+  one.commit(2);
+  await one.follower.caughtUp();
+  expect([one.reported, one.followed()]).toEqual([[one.announcing.failure], 4]);
+});
+
+test("an advance that begins ends the rest", async () => {
+  const one = startFollower({ messageMs: 1 });
+  one.follower.start();
+  await one.turns(2);
+  one.commit(20);
+  one.follower.kick();
+  await one.turns(3);
+  expect(one.followed()).toBe(6);
+  one.activity.beginAdvance();
+  await one.turns(6);
+  expect(one.followed()).toBe(20);
+  one.activity.endAdvance();
 });

@@ -18,7 +18,7 @@ test("the shop goes on where it stopped", () => {
 
 test("every message is one that a source of the shop may send, and the newest happened now", () => {
   const messages = shopMessages({ seed: 3, from: 0, count: 400, now });
-  const names = shopSources.map(({ name }) => name);
+  const names = Object.values(shopSources).map(({ name }) => name);
   for (const { source, body } of messages) {
     expect(names).toContain(source);
     expect(body).toMatchObject({

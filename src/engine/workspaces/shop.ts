@@ -9,11 +9,13 @@ import { drawUnit } from "../../domain/random.ts";
 import type { SourceDraft } from "../pipeline.ts";
 import type { AudienceDraft, ComputedTraitDraft } from "../profile-pipeline.ts";
 
-export const shopSources: readonly { name: string; kind: NonNullable<SourceDraft["kind"]> }[] = [
-  { name: "Shop web", kind: "web" },
-  { name: "Shop server", kind: "server" },
-  { name: "Shop app", kind: "mobile" },
-];
+export type ShopSource = { name: string; kind: NonNullable<SourceDraft["kind"]> };
+
+export const shopSources = {
+  web: { name: "Shop web", kind: "web" },
+  server: { name: "Shop server", kind: "server" },
+  app: { name: "Shop app", kind: "mobile" },
+} satisfies Record<string, ShopSource>;
 
 /** Its members change with each order, and as time passes. */
 export const bigSpenders: AudienceDraft = {

@@ -13,7 +13,7 @@ import type {
   TestEndpoint,
 } from "../../domain/configuration.ts";
 import { isProblem, problem, type Problem } from "../../domain/problem.ts";
-import type { DestinationId } from "../../domain/ids.ts";
+import type { DestinationId, SourceId } from "../../domain/ids.ts";
 import { documented } from "../../domain/retry.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock, ClockState, ClockTimer } from "../clock/clock.ts";
@@ -24,7 +24,6 @@ import type {
   Clients,
   Configuration,
   DestinationDraft,
-  SourceDraft,
   Workspace,
   Workspaces,
 } from "../pipeline.ts";
@@ -40,6 +39,7 @@ import {
   spent,
   visitorOf,
   type ShopMessage,
+  type ShopSource,
 } from "./shop.ts";
 
 /** How many messages the shop has sent when it is opened. */
@@ -97,7 +97,7 @@ export function createWorkspaces(options: WorkspacesOptions): RunningWorkspaces 
     const opened = setup.demo();
     if (isProblem(opened)) return opened;
     if (store.demo() === null) {
-      const refused = await sendFirst(opened.crm);
+      const refused = await sendFirst(opened);
       if (refused !== null) return refused;
       store.saveDemo({ next: firstMessages });
       changes.note("settings", null);
@@ -106,7 +106,7 @@ export function createWorkspaces(options: WorkspacesOptions): RunningWorkspaces 
     return opened.workspace;
   }
 
-  async function sendFirst(crm: DestinationId): Promise<Problem | null> {
+  async function sendFirst({ crm, app }: Shop): Promise<Problem | null> {
     const { audiences, computedTraits, clients, deletions, clock, seed } = options;
     const now = clock.now();
     const messages = shopMessages({ seed: seed(), from: 0, count: firstMessages, now });
@@ -121,21 +121,18 @@ export function createWorkspaces(options: WorkspacesOptions): RunningWorkspaces 
       { name }: Draft,
     ): boolean => !all.list().some((each) => each.name === name);
     const phone = { name: phoneName, flushAt: 5, flushAfter: 10_000 };
-    const app = configuration.sources().find(({ name }) => name === "Shop app");
     const created = [
       missing(audiences, bigSpenders) ? await audiences.create({ ...bigSpenders, ...to }) : null,
       missing(computedTraits, spent) ? await computedTraits.create({ ...spent, ...to }) : null,
-      app !== undefined && missing(clients, phone)
-        ? clients.create({ ...phone, sourceId: app.id })
-        : null,
+      missing(clients, phone) ? clients.create({ ...phone, sourceId: app }) : null,
       deletions.list(1, null).total === 0 ? await deletions.create([leaver], false) : null,
     ];
-    return created.find((each) => each !== null && isProblem(each)) ?? null;
+    return created.find((each) => isProblem(each)) ?? null;
   }
 
   return {
     first() {
-      const source = setup.source("First source", "server");
+      const source = setup.source({ name: "First source", kind: "server" });
       const endpoint = setup.endpoint("First", "first", [{ do: "answer", status: 200 }]);
       return setup.connect([source], endpoint, "First destination");
     },
@@ -161,7 +158,9 @@ export function createWorkspaces(options: WorkspacesOptions): RunningWorkspaces 
 }
 
 const shopOf = (configuration: Pick<Configuration, "sources">): Source[] =>
-  shopSources.flatMap(({ name }) => configuration.sources().filter((each) => each.name === name));
+  Object.values(shopSources).flatMap(({ name }) =>
+    configuration.sources().filter((each) => each.name === name),
+  );
 
 type TrafficOptions = WorkspacesOptions & { customers: ReturnType<typeof createCustomers> };
 
@@ -268,6 +267,9 @@ const loyaltySteps: Step[] = [
 /** Its window closes before a second round: what fails expires. */
 const impatient: RetryProfile = { ...documented, name: "one-try", windowMs: 5000 };
 
+/** What is opened, with the receiver of the audience, and the source of the phone's client. */
+type Shop = { workspace: Workspace; crm: DestinationId; app: SourceId };
+
 /** Each of these returns what is there already, or creates it. */
 function createSetup({
   configuration,
@@ -289,7 +291,7 @@ function createSetup({
     });
 
   const setup = {
-    source: (name: string, kind: NonNullable<SourceDraft["kind"]>): Source | Problem =>
+    source: ({ name, kind }: ShopSource): Source | Problem =>
       configuration.sources().find((each) => each.name === name) ??
       configuration.createSource({ name, kind, writeKey: `wk_${randomBytes(8).toString("hex")}` }),
 
@@ -317,16 +319,15 @@ function createSetup({
       if (isProblem(endpoint)) return endpoint;
       const connected = destination(name, created, endpoint, more);
       if (isProblem(connected)) return connected;
-      const [first] = created;
-      if (first === undefined) throw new Error("a workspace without a source");
-      return { sourceId: first.id, destinationId: connected.id, endpointId: endpoint.id };
+      const { id: sourceId } = created[0] as Source;
+      return { sourceId, destinationId: connected.id, endpointId: endpoint.id };
     },
 
     /** The shop's sources, and four receivers: one of each kind of luck. */
-    demo(): { workspace: Workspace; crm: DestinationId } | Problem {
-      const [web, server, app] = shopSources.map(({ name, kind }) => setup.source(name, kind));
-      if (web === undefined || server === undefined || app === undefined)
-        throw new Error("the shop lacks a source");
+    demo(): Shop | Problem {
+      const web = setup.source(shopSources.web);
+      const server = setup.source(shopSources.server);
+      const app = setup.source(shopSources.app);
       if (!configuration.retryProfiles().some(({ name }) => name === impatient.name)) {
         const profile = configuration.createRetryProfile(impatient);
         if (isProblem(profile)) return profile;
@@ -337,15 +338,15 @@ function createSetup({
       const loyalty = setup.endpoint("Loyalty", "loyalty", loyaltySteps);
       const crm = setup.connect([web, server, app], steady, "CRM sync");
       const workspace = setup.connect([web, server], flaky, "Billing");
-      const others = [
-        setup.connect([server], warehouse, "Warehouse"),
-        setup.connect([app], loyalty, "Loyalty points", { retryProfile: impatient.name }),
-      ];
-      const refused = others.find((each) => isProblem(each));
-      if (refused !== undefined && isProblem(refused)) return refused;
+      const stock = setup.connect([server], warehouse, "Warehouse");
+      const points = setup.connect([app], loyalty, "Loyalty points", {
+        retryProfile: impatient.name,
+      });
       if (isProblem(crm)) return crm;
       if (isProblem(workspace)) return workspace;
-      return { workspace, crm: crm.destinationId };
+      if (isProblem(stock)) return stock;
+      if (isProblem(points)) return points;
+      return { workspace, crm: crm.destinationId, app: points.sourceId };
     },
   };
   return setup;
@@ -368,7 +369,8 @@ function createCustomers({
       const batch = messages.filter((message) => message.source === name).map(({ body }) => body);
       if (batch.length === 0) return null;
       const answer = await ingestClient.send(writeKey, "batch", JSON.stringify({ batch }));
-      if (isProblem(answer) || answer.status < 400) return isProblem(answer) ? answer : null;
+      if (isProblem(answer)) return answer;
+      if (answer.status < 400) return null;
       const { code, message } = JSON.parse(answer.body) as Pick<Problem, "code" | "message">;
       return problem(answer.status, code, message);
     },

@@ -1,0 +1,251 @@
+/** Which rule a message is checked by, and what becomes of a message that violates it. */
+
+import { beforeAll, expect, test } from "vitest";
+import type { CheckedMessage } from "../../domain/check.ts";
+import type { SourcePlan } from "../../domain/configuration.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import { defaultPlanSettings, type PlanRule } from "../../domain/tracking-plan.ts";
+import { checkPlan, loadPlans, planFrom } from "./plans.ts";
+
+beforeAll(() => loadPlans());
+
+type Rules = [type: PlanRule["type"], key: string | null, schema: JsonObject, version?: number][];
+
+function planOf(rules: Rules, settings: Partial<SourcePlan> = {}): SourcePlan {
+  const list = rules.map(([type, key, schema, version = 1]) => ({ type, key, schema, version }));
+  return { ...defaultPlanSettings, name: null, rules: JSON.stringify(list), ...settings };
+}
+
+const message = (type: string, event: string | null, members: JsonObject, context = {}) =>
+  ({ type, event, messageId: "m", members, context }) as unknown as CheckedMessage;
+const bought = (properties: JsonObject, event = "Bought") =>
+  message("track", event, { properties });
+const check = (plan: SourcePlan, one: CheckedMessage) => checkPlan({ name: "Shop" }, plan, one);
+
+/** Asks for a member, so that a violation names the rule. */
+const wants = (name: string, member = "properties"): JsonObject => ({
+  properties: { [member]: { type: "object", required: [name] } },
+});
+const violated = (plan: SourcePlan, one: CheckedMessage): string[] =>
+  check(plan, one).violations.map(({ path, message: said }) => `${path} ${said}`);
+
+test("a message is checked by the rule of its type and name, else of its type, and by the common one", () => {
+  const plan = planOf([
+    ["track", "Bought", wants("total")],
+    ["page", "", wants("any")],
+    ["page", "Home", wants("home")],
+    ["identify", "", wants("plan", "traits")],
+    ["group", "", wants("size", "traits")],
+    ["common", "", { required: ["userId"] }],
+  ] as never);
+  const common = "userId is required";
+  expect(violated(plan, bought({}))).toEqual(["properties.total is required", common]);
+  expect(violated(plan, bought({}, "Sold"))).toEqual([common]);
+  expect(violated(plan, message("page", "Home", {}))).toEqual([
+    "properties.home is required",
+    common,
+  ]);
+  expect(violated(plan, message("page", "Other", {}))).toEqual([
+    "properties.any is required",
+    common,
+  ]);
+  expect(violated(plan, message("page", null, {}))).toEqual(["properties.any is required", common]);
+  expect(violated(plan, message("screen", "Home", {}))).toEqual([common]);
+  // An identify has no name, whatever it says.
+  expect(violated(plan, message("identify", "Home", {}))).toEqual([
+    "traits.plan is required",
+    common,
+  ]);
+  expect(violated(plan, message("group", null, {}))).toEqual(["traits.size is required", common]);
+  expect(violated(plan, message("alias", null, { userId: "a" }))).toEqual([]);
+  const alone = planOf([["track", "Bought", wants("total")]]);
+  expect(check(alone, bought({ total: 1 }))).toMatchObject({
+    ...{ violations: [], dropped: [], blocked: false, reason: null },
+  });
+  expect(violated(alone, message("page", null, {}))).toEqual([]);
+});
+
+test("of several versions the one that the message names is asked, and else the oldest", () => {
+  const plan = planOf([
+    ["track", "Bought", wants("third"), 3],
+    ["track", "Bought", wants("first"), 1],
+    ["track", "Bought", wants("second"), 2],
+  ]);
+  const named = (protocols: unknown): string[] =>
+    violated(plan, message("track", "Bought", {}, { protocols }));
+  expect(named({ event_version: 2 })).toEqual(["properties.second is required"]);
+  expect(named({ event_version: 3 })).toEqual(["properties.third is required"]);
+  for (const other of [{ event_version: 4 }, { event_version: "2" }, {}, "2", undefined, null])
+    expect(named(other)).toEqual(["properties.first is required"]);
+});
+
+test("an event that is not in the plan is told with the one that differs in case, and blocked where the source says so", () => {
+  const rules: Rules = [["track", "Bought", {}]];
+  const [record, block, allow] = (["record", "block", "allow"] as const).map((unplannedEvents) =>
+    planOf(rules, { unplannedEvents }),
+  );
+  if (record === undefined || block === undefined || allow === undefined) throw new Error();
+  expect(check(record, bought({}, "BOUGHT"))).toMatchObject({
+    ...{ blocked: false, reason: null },
+    violations: [{ path: "event", message: '"BOUGHT" is not in the plan, which has "Bought"' }],
+  });
+  expect(violated(record, bought({}, "x".repeat(101)))).toEqual([
+    `event "${"x".repeat(100)}" is not in the plan`,
+  ]);
+  expect(check(block, bought({}, "Sold"))).toMatchObject({
+    blocked: true,
+    reason: {
+      reason: "plan_unplanned_event",
+      detail:
+        'The message violates the tracking plan of Shop: event "Sold" is not in the plan. The source blocks such messages.',
+    },
+  });
+  for (const [plan, one] of [
+    [allow, bought({}, "Sold")],
+    [block, bought({})],
+    [block, message("page", "Sold", {})],
+  ] as const)
+    expect(check(plan, one)).toMatchObject({ violations: [], blocked: false });
+});
+
+test("a violation is recorded, or blocks for the first reason, or is removed where that mends it", () => {
+  const schema = {
+    properties: {
+      properties: { properties: { total: { type: "number" }, city: { type: "string" } } },
+    },
+  };
+  const rules = (onViolation: string, more: object = {}): SourcePlan =>
+    planOf(
+      [
+        ["track", "Bought", schema],
+        ["common", "", { required: ["userId"] }],
+      ] as never,
+      { onViolation, ...more } as never,
+    );
+  const wrong = bought({ total: "1", city: 5, kept: true });
+  const whole = check(rules("record"), wrong);
+  expect(whole).toMatchObject({ blocked: false, dropped: [], violations: [{}, {}, {}] });
+  expect(whole.message).toBe(wrong);
+  expect(check(rules("block"), wrong)).toMatchObject({
+    ...{ blocked: true, dropped: [] },
+    reason: {
+      reason: "plan_violations",
+      detail: expect.stringContaining(
+        'of Shop: properties.total must be number, but is the string "1".',
+      ) as string,
+    },
+  });
+  // An event that is not planned is the first reason.
+  expect(
+    check(rules("block", { unplannedEvents: "block" }), bought({}, "Sold")).reason?.reason,
+  ).toBe("plan_unplanned_event");
+  const dropped = check(rules("drop-properties"), wrong);
+  expect(dropped.dropped.map((path) => path.join(".")).toSorted()).toEqual([
+    "properties.city",
+    "properties.total",
+  ]);
+  expect(dropped.message.members).toEqual({ properties: { kept: true } });
+  expect(wrong.members).toEqual({ properties: { total: "1", city: 5, kept: true } });
+  expect(dropped.blocked).toBe(false);
+});
+
+test("a member that is dropped leaves the message without those that it never had", () => {
+  const schema = { properties: { traits: { properties: { plan: { type: "string" } } } } };
+  const plan = planOf([["track", "Bought", schema]], { onViolation: "drop-properties" } as never);
+  const { message: rest } = check(plan, message("track", "Bought", { traits: { plan: 5, a: 1 } }));
+  expect(rest.members).toEqual({ traits: { a: 1 } });
+});
+
+test("members that the plan does not name are recorded or dropped, those that fit a pattern are not", () => {
+  const member = {
+    properties: { total: {} },
+    patternProperties: { "^x_": {} },
+  };
+  const plan = (unplannedProperties: string, of: JsonObject = member): SourcePlan =>
+    planOf(
+      [
+        ["track", "Bought", { properties: { properties: of } }],
+        ["identify", "", { properties: { traits: of } }],
+      ] as never,
+      { unplannedProperties } as never,
+    );
+  const long = "y".repeat(101);
+  const properties = { total: 1, x_a: 2, other: 3, [long]: 4 };
+  const names = [
+    "properties.other is not in the plan",
+    `properties.${"y".repeat(100)} is not in the plan`,
+  ];
+  expect(violated(plan("allow"), bought(properties))).toEqual([]);
+  expect(violated(plan("record"), bought(properties))).toEqual(names);
+  expect(check(plan("record"), bought(properties)).dropped).toEqual([]);
+  const dropped = check(plan("drop"), bought(properties));
+  expect(dropped.dropped).toEqual([
+    ["properties", "other"],
+    ["properties", long],
+  ]);
+  expect(dropped.message.members).toEqual({ properties: { total: 1, x_a: 2 } });
+  const traits = message("identify", null, { traits: { other: 1 }, properties: { more: 1 } });
+  expect(violated(plan("record"), traits)).toEqual(["traits.other is not in the plan"]);
+  for (const keyword of ["$ref", "allOf", "anyOf", "oneOf", "if"]) {
+    const value = keyword === "$ref" ? "#/definitions/a" : keyword === "if" ? {} : [{}];
+    const schema = { properties: { properties: { [keyword]: value } }, definitions: { a: {} } };
+    const open = planOf([["track", "Bought", schema]], { unplannedProperties: "drop" } as never);
+    expect(violated(open, bought(properties)), keyword).toEqual([]);
+  }
+  const none = message("track", "Bought", { properties: "text" });
+  expect(violated(plan("record"), none)).toEqual([]);
+  // One that the rule itself names is told once, and dropped.
+  const closed = plan("drop", { ...member, additionalProperties: false });
+  expect(violated(closed, bought({ other: 1 }))).toEqual(["properties.other is not in the plan"]);
+  expect(check(closed, bought({ other: 1 })).dropped).toEqual([["properties", "other"]]);
+});
+
+test("of many violations twenty are told, and of what is dropped five hundred are on record", () => {
+  const plan = planOf([["track", "Bought", { properties: { properties: { properties: {} } } }]], {
+    unplannedProperties: "drop",
+  } as never);
+  const properties = Object.fromEntries(Array.from({ length: 501 }, (_, nth) => [`p${nth}`, nth]));
+  const { violations, dropped, message: rest } = check(plan, bought(properties));
+  expect([violations.length, dropped.length, rest.members]).toEqual([20, 500, { properties: {} }]);
+});
+
+test.for<[string, JsonObject, unknown[], unknown[]]>([
+  ["exclusive bounds of the oldest draft", { minimum: 1, exclusiveMinimum: true }, [2], [1]],
+  ["such bounds that are not exclusive", { maximum: 5, exclusiveMaximum: false }, [5], [6]],
+  ["such bounds without a number", { exclusiveMaximum: true }, [9], []],
+  ["exclusive bounds of newer drafts", { exclusiveMaximum: 5 }, [4], [5]],
+  ["keywords that are null", { minLength: null, type: "string" }, ["a"], [1]],
+  ["a value that is null", { const: null }, [null], [1]],
+  ["a list with null", { enum: [1, null] }, [null, 1], [2]],
+  ["nullable", { type: "string", nullable: true }, ["a", null], [1]],
+  ["nullable without a type", { minimum: 1, nullable: true }, [1], [0]],
+  ["nullable that is false", { type: "string", nullable: false }, ["a"], [null]],
+  [
+    "a member that is named as a keyword",
+    { properties: { $id: { type: "string" } } },
+    [{ $id: "a" }],
+    [{ $id: 1 }],
+  ],
+  ["ids of parts", { $id: "/properties/a", id: "b", type: "string" }, ["a"], [1]],
+  [
+    "unique elements",
+    { uniqueItems: true },
+    [[1, 2, { a: 1, b: 2 }]],
+    [
+      [
+        { a: 1, b: 2 },
+        { b: 2, a: 1 },
+      ],
+    ],
+  ],
+  ["elements that need not be unique", { uniqueItems: false }, [[1, 1]], []],
+  ["a format", { type: "string", format: "email" }, ["a@x.org"], ["a"]],
+  ["a pattern", { type: "string", pattern: "^a+$" }, ["aa"], ["ab"]],
+])("a schema with %s is read as it is meant", ([, schema, fitting, wrong]) => {
+  const plan = planFrom({ schemas: { Bought: { properties: { a: schema } } } }, null);
+  if (plan === null || !("rules" in plan)) throw new Error(JSON.stringify(plan));
+  for (const a of fitting)
+    expect(violated(plan, bought({ a } as JsonObject)), JSON.stringify(a)).toEqual([]);
+  for (const a of wrong)
+    expect(violated(plan, bought({ a } as JsonObject)), JSON.stringify(a)).not.toEqual([]);
+});

@@ -436,25 +436,6 @@ test("who waits when it stops hears so, and who waited before keeps it from no l
   expect(one.followed()).toBe(7);
 });
 
-test("who waits after a retry has one slice in a turn, as anybody", async () => {
-  const one = startFollower({ messageMs: 6 });
-  one.commit(9);
-  one.refusals.push(full());
-  one.follower.start();
-  await one.turns(2);
-  await one.pass(500);
-  const seen = [one.slices.length];
-  const done = one.follower.caughtUp();
-  for (let turn = 0; turn < 3; turn += 1) {
-    await one.turns(1);
-    seen.push(one.slices.length);
-  }
-  await done;
-  const more = seen.slice(1).map((count, nth) => count - (seen[nth] ?? 0));
-  expect(more).toEqual([1, 1, 1]);
-  expect(one.followed()).toBe(9);
-});
-
 test("each slice announces its profiles, also a single one, and goes on when nobody can be told", async () => {
   const one = startFollower({ stepsOf: ({ events }) => events.size });
   one.commit(1);

@@ -55,13 +55,13 @@ test.each<[wrong: object, said: string | null]>([
   [{ batch: { waitMs: 3_600_001 } }, "batch.waitMs: A batch waits for at most an hour."],
   [{ trigger: 'event = "e"' }, null],
 ])("of the mapping %j is said: %s", (wrong, said) => {
-  expect(checked({ ...wrong })).toBe(said === null ? null : `mappings.0.${said}`);
+  expect(checked({ ...wrong })).toBe(said === null ? null : `mappings[0].${said}`);
 });
 
 test("what is wrong with a trigger, a URL and a directive is said with its place", () => {
-  expect(checked({ trigger: 'event = "Or' })).toMatch(/^mappings\.0\.trigger: .+ \(character 9\)$/);
-  expect(checked({ url: "ftp://a/" })).toMatch(/^mappings\.0\.url: .+/);
-  expect(checked({ data: { a: { "@path": 5 } } })).toMatch(/^mappings\.0\.data.*: .+/);
+  expect(checked({ trigger: 'event = "Or' })).toMatch(/^mappings\[0\]\.trigger: .+ \(character 9\)$/);
+  expect(checked({ url: "ftp://a/" })).toMatch(/^mappings\[0\]\.url: .+/);
+  expect(checked({ data: { a: { "@path": 5 } } })).toMatch(/^mappings\[0\]\.data.*: .+/);
 });
 
 test("one to five mappings have names of their own, and the first that is wrong is named", () => {
@@ -71,7 +71,7 @@ test("one to five mappings have names of their own, and the first that is wrong 
   expect(checked()).toBe("A destination with mappings needs at least one.");
   expect(checked(...named(6))).toBe("A destination has at most 5 mappings, not 6.");
   expect(checked(...named(3), { name: "M1" }, { name: " " })).toBe(
-    "mappings.3.name: Another mapping has the name M1 already.",
+    "mappings[3].name: Another mapping has the name M1 already.",
   );
 });
 

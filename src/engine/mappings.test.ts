@@ -59,7 +59,9 @@ test.each<[wrong: object, said: string | null]>([
 });
 
 test("what is wrong with a trigger, a URL and a directive is said with its place", () => {
-  expect(checked({ trigger: 'event = "Or' })).toMatch(/^mappings\[0\]\.trigger: .+ \(character 9\)$/);
+  expect(checked({ trigger: 'event = "Or' })).toMatch(
+    /^mappings\[0\]\.trigger: .+ \(character 9\)$/,
+  );
   expect(checked({ url: "ftp://a/" })).toMatch(/^mappings\[0\]\.url: .+/);
   expect(checked({ data: { a: { "@path": 5 } } })).toMatch(/^mappings\[0\]\.data.*: .+/);
 });

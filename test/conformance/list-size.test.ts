@@ -1,6 +1,7 @@
 /** Lists without pages, as long as they may get. */
 
 import { expect, test as base } from "vitest";
+import type { CallName } from "../../src/contract/contract.ts";
 import { starting, type RunningApp } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
@@ -15,7 +16,9 @@ const kinds: Record<
   string,
   {
     make: (app: RunningApp, n: number) => Promise<unknown>;
-    list: (app: RunningApp) => Promise<unknown>;
+    list: (app: RunningApp) => Promise<{ items: { id: string | null }[] }>;
+    /** Where a name may be as long as that. */
+    update?: CallName;
   }
 > = {
   "test endpoints": {
@@ -26,6 +29,7 @@ const kinds: Record<
   sources: {
     make: (app, n) => app.call("sources.create", { name: long(60_000), writeKey: `k${n}` }),
     list: (app) => app.call("sources.list", {}),
+    update: "sources.update",
   },
   destinations: {
     make: (app) =>
@@ -35,10 +39,12 @@ const kinds: Record<
         webhooks: [{ url: "http://a.localhost/" }],
       }),
     list: (app) => app.call("destinations.list", {}),
+    update: "destinations.update",
   },
   "retry profiles": {
     make: (app, n) => app.call("retryProfiles.create", { name: `p${n}-${long(60_000)}` }),
     list: (app) => app.call("retryProfiles.list", {}),
+    update: "retryProfiles.update",
   },
   "audiences and computed traits": {
     make: (app, n) => app.call("audiences.create", { name: `A ${n}`, rule, destinationIds: [] }),
@@ -47,8 +53,8 @@ const kinds: Record<
 };
 
 test.for(Object.entries(kinds))(
-  "%s are refused before a list of them takes 1 MB",
-  async ([what, { make, list }], { start }) => {
+  "%s are refused before a list of them takes 1 MB, and may not grow then",
+  async ([what, { make, list, update }], { start }) => {
     const app = await start.app();
     let refused: unknown = null;
     for (let n = 0; n < 30 && refused === null; n += 1)
@@ -56,7 +62,11 @@ test.for(Object.entries(kinds))(
     expect(refused).toMatchObject({
       message: expect.stringContaining(`all ${what} together would take`) as string,
     });
-    const bytes = Buffer.byteLength(JSON.stringify(await list(app)));
+    const listed = await list(app);
+    const last = { id: listed.items.at(-1)?.id ?? "", name: long(400_000) };
+    if (update !== undefined)
+      expect(await app.refused(update, last as never)).toMatchObject({ code: "list_full" });
+    const bytes = Buffer.byteLength(JSON.stringify(listed));
     expect(bytes).toBeGreaterThan(700_000);
     expect(bytes).toBeLessThan(1_000_000);
   },

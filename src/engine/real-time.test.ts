@@ -178,7 +178,7 @@ test("a peak is the most within one second, and stays", () => {
   expect(peak.most()).toBe(4);
 });
 
-test("a peak of a second that comes again later counts anew", () => {
+test("a peak has no notes of the second before", () => {
   let now = 999;
   const peak = createPeak(() => now);
   peak.note();

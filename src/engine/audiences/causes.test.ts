@@ -75,7 +75,7 @@ test("a first sync names no message, and a later one names what decides", async 
   ]);
 });
 
-test("a changed rule is why only those leave and enter whom the rule before would not have moved", async () => {
+test("a changed rule is the cause only for users who would not have entered or left by the rule before", async () => {
   const app = startFailing();
   const total = (above: number): Rule => ({
     event: "Bought",

@@ -202,7 +202,7 @@ test("a user who takes a part of a turn is evaluated with the event, and one who
   await app.audiences.create({ ...live, rule: { ...searching, atLeast: 30 } });
   await manyOf(app, "some", 30);
   expect(sizeOf(app)).toBe(1);
-  // The first look at somebody of whom nothing was sent.
+  // The first look at a user without a message.
   const other = startFailing();
   await manyOf(other, "many", 400);
   const { id } = (await other.audiences.create({ ...live, rule: { event: "Never" } })) as {

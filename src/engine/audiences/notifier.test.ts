@@ -1,4 +1,4 @@
-/** The calls that carry values: their members, whom they reach, and who is left out. */
+/** The calls that carry values: their members, the users that get them, and those that get none. */
 
 import { expect, test } from "vitest";
 import type { Destination } from "../../domain/configuration.ts";

@@ -162,7 +162,7 @@ test("an audience sends the delete where nobody else does, once, of users whose 
 test.for([
   ["a member", true, 1, ["Big: delete ada"]],
   ["one who left", null, 1, ["Big: delete ada"]],
-  ["one of whom nothing was sent", null, 0, null],
+  ["one without a message", null, 0, null],
   ["one without a time", true, 0, ["Big: delete ada"]],
 ] as const)("a user without a profile is deleted at receivers as %s", ([, value, since, sent]) => {
   const one = startUsers();

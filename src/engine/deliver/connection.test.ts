@@ -223,7 +223,7 @@ describe("abort", () => {
     expect(there.sockets).toHaveLength(2);
   });
 
-  test("by the deadline comes after its time, which can be taken away and given anew", async () => {
+  test("by the deadline comes after its time, which can be cancelled and set again", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const there = await receiver({});

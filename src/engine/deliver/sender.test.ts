@@ -155,7 +155,7 @@ test("a request that has no body by its kind has no length either, unless it has
   });
 });
 
-test("what one sender makes of headers is made anew for another URL and another method", async () => {
+test("a sender builds its headers again for another URL and another method", async () => {
   const there = await answering(ok);
   const from = sender();
   const headers: [string, string][] = [["X", "1"]];

@@ -297,7 +297,7 @@ test("the history says what happened, by which message, with ids of at most a hu
   ]);
 });
 
-test("listeners hear which traits, events, users and addresses changed, and of whom", () => {
+test("listeners get the changed traits, events, users and addresses, with their user", () => {
   const { say } = startFollow();
   const nothing = {
     ...{ traits: [], events: [], rejoined: false, isNew: false, formerUserIds: [], emails: [] },

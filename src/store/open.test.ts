@@ -23,6 +23,7 @@ import {
   openFilesIn,
   openTestStore,
   request,
+  schemaOf,
   temporaryDirectory,
   type TestStore,
   refusal,
@@ -80,10 +81,6 @@ function giveAway(data: string): void {
   if (process.geteuid?.() !== 0) return;
   for (const path of [data, ...readdirSync(data).map((name) => join(data, name))])
     chownSync(path, 65_534, 65_534);
-}
-
-function schemaOf(db: Database.Database): unknown[] {
-  return db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name").all();
 }
 
 describe("a data file", () => {
@@ -267,14 +264,22 @@ test("a file that cannot be brought to the newest format is as it was, and nothi
   expect(refusal(data)).toMatch(/cannot be opened: .*identities/);
 });
 
-test("a file that lacks a table is refused, and nothing of it stays open", () => {
-  const data = temporaryDirectory();
-  openStore(data).close();
-  const db = new Database(join(data, dataFileName));
-  db.exec("DROP TABLE attempts");
-  db.close();
-  expect(refusal(data)).toMatch(/cannot be opened: no such table: attempts/);
-});
+test.each(["TABLE attempts", "INDEX deliveries_due", "TRIGGER computed_value_told"])(
+  "a file that lacks its %s is refused, and nothing of it stays open",
+  (lost) => {
+    const data = temporaryDirectory();
+    openStore(data).close();
+    const db = new Database(join(data, dataFileName));
+    db.exec(`DROP ${lost}`);
+    db.close();
+    expect(refusal(data)).toMatch(
+      new RegExp(
+        `is damaged: ${lost.split(" ")[1]} is missing. It was not changed. Restore a copy`,
+      ),
+    );
+    expect(openFilesIn(data)).toEqual([]);
+  },
+);
 
 /** Calls it, and fails when `fails` says so afterwards. */
 function failingAfter(method: "exec" | "get", fails: (sql: unknown) => boolean): void {

@@ -13,9 +13,11 @@ import { createPrivateFile, makeDataDirectory } from "../data-directory.ts";
 import { acceptLoss, checkDataFile, framesOf, logOf, sizeOf } from "./data-file.ts";
 import { StoreHealth } from "./health.ts";
 import { checkedAtStart, faultsIn, isDamage } from "./integrity.ts";
+import { compilingLate } from "./late-statements.ts";
 import { readMarker, writeMarker, type Marker } from "./marker.ts";
-import type { Db } from "./transactions.ts";
 import { migrations } from "./migrations/migrations.ts";
+import { schema, schemaNames } from "./schema.ts";
+import type { Db } from "./transactions.ts";
 
 export type OpenedDatabase = { db: Db; health: StoreHealth; close(): void };
 
@@ -30,7 +32,7 @@ const lockTimeoutMs = 1000;
 
 export function openDatabase(data: string): OpenedDatabase {
   if (data === ":memory:") {
-    const db = new Database(":memory:");
+    const db = compilingLate(new Database(":memory:"));
     prepare(db, { file: ":memory:", data, marker: null });
     const health = new StoreHealth(db, null);
     const close = (): void => {
@@ -70,7 +72,7 @@ function openFile(data: string): { db: Db; health: StoreHealth } {
   if (marker !== null) writeMarker(data, { ...marker, hasLog: false });
   refuseSecond(file);
   createPrivateFile(file);
-  const db = new Database(file, { timeout: lockTimeoutMs });
+  const db = compilingLate(new Database(file, { timeout: lockTimeoutMs }));
   try {
     prepare(db, opening);
     const database = metaOf(db, "database") as string;
@@ -237,7 +239,10 @@ function prepare(db: Db, opening: Opening): void {
   // event loop for 90 ms; one of 1,000 stays near 30.
   db.pragma("wal_autocheckpoint = 1000");
   db.transaction(() => {
-    for (const [index, sql] of migrations.entries()) if (index >= version) db.exec(sql);
+    if (version === 0) db.exec(schema);
+    else for (const sql of migrations.slice(version)) db.exec(sql);
+    const lost = missingIn(db);
+    if (lost !== null) throw new OpenError(damaged(opening.file, `: ${lost} is missing`));
     if (version < migrations.length) db.pragma(`user_version = ${migrations.length}`);
     db.pragma(`application_id = ${applicationId}`);
     if (opening.file === ":memory:") return;
@@ -245,6 +250,12 @@ function prepare(db: Db, opening: Opening): void {
     insert.run("database", randomUUID());
     insert.run("beat", "0");
   })();
+}
+
+/** A table, index or trigger that the file has lost. */
+function missingIn(db: Db): string | null {
+  const there = new Set(db.prepare("SELECT name FROM sqlite_master").pluck().all());
+  return schemaNames.find((name) => !there.has(name)) ?? null;
 }
 
 function damaged(file: string, details = ""): string {

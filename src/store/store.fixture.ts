@@ -41,6 +41,19 @@ export function openFilesIn(directory: string): string[] {
   return links.filter((path) => path.startsWith(`${directory}/`)).toSorted();
 }
 
+/** What the file consists of, however its SQL is laid out. */
+export function schemaOf(db: Db): unknown[] {
+  const rows = db
+    .prepare<[], { sql: string | null }>(
+      "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name",
+    )
+    .all();
+  return rows.map(({ sql, ...row }) => ({
+    ...row,
+    sql: sql?.replace(/\s*([,()])\s*|\s+/g, "$1 "),
+  }));
+}
+
 export type TestStore = {
   db: Db;
   store: Store;

@@ -41,7 +41,7 @@ function failing(db: Db): { db: Db; failAt(number: number | null): void } {
         };
       },
     });
-  const isStatement = (value: object): boolean => value.constructor.name === "Statement";
+  const isStatement = (value: object): boolean => value.constructor.name === "LateStatement";
   const statement = (value: object): unknown =>
     isStatement(value) ? counted(value, ["run", "get", "all", "iterate"], statement) : value;
   return { db: counted(db, ["exec"], statement) as Db, failAt: (number) => void (left = number) };

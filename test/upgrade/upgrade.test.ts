@@ -10,6 +10,7 @@ import { dataFileName } from "../../src/store/open.ts";
 import {
   expectConsistent,
   openTestStore,
+  schemaOf,
   temporaryDirectory,
 } from "../../src/store/store.fixture.ts";
 import { starting, type RunningApp } from "../support/running-app.ts";
@@ -48,9 +49,8 @@ function eventsAt(receiver: WebhookReceiver): string[] {
 
 test("becomes a file of the newest format, the same as a new one", () => {
   const { db } = openTestStore(oldData());
-  const schema = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name";
   expect(db.pragma("user_version", { simple: true })).toBe(migrations.length);
-  expect(db.prepare(schema).all()).toEqual(openTestStore().db.prepare(schema).all());
+  expect(schemaOf(db)).toEqual(schemaOf(openTestStore().db));
   expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
   expectConsistent(db);
 });

@@ -1,14 +1,4 @@
-/**
- * The first schema. What is not obvious from the names:
- *
- * - Bodies are kept once per request, as they came; a message is a span of its request's body.
- *   Messages of a request have consecutive ids from `first_message`.
- * - States, types and outcomes are numbers: places in the lists of `domain/states.ts`. Message and
- *   delivery states share their numbers, so that a message's state is the smallest of its
- *   deliveries'.
- * - Users, events and message ids are found through `postings`, not through indexes
- *   (docs/decisions/0004).
- */
+/** The first tables. What is not obvious from the names is in `schema.ts`. */
 export const first = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 

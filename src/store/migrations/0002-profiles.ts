@@ -1,24 +1,6 @@
 /**
- * Profiles, audiences, computed traits and deletions. What is not obvious from the names:
- *
- * - Profiles follow the messages: `meta.followed` is the newest message that has been looked at,
- *   written in the same transaction as what came of it.
- * - An identity belongs to one profile; kind 0 is a userId, 1 an anonymousId. A profile's `user_id`
- *   is the newest known one, null while it is anonymous.
- * - `profiles_known` has all that a walk over the known users needs of a profile, and nothing of
- *   anonymous ones.
- * - An event's id is the row of its message. What retention removes is gone here as well.
- *   `profiles.events` counts them.
- * - Values, traits and properties are JSON texts. A group's traits are `{name: [value, at]}`.
- * - `seen_names` is for suggestions: the names of traits (kind 0), of events (1) and of their
- *   properties (2), and how often each was seen; names that are seldom seen go when there are too
- *   many.
- * - `computed_values` says what receivers were told last about a user: `true` for an audience, else
- *   the value. It goes by user and not by profile, because that is who receivers know. A row with
- *   `null` says nothing but when to look at a user again. `computed_counts` counts the other rows
- *   of each source; triggers keep it.
- * - A deletion request's user without `body` is still to be deleted. `state` is that of a delete
- *   message which retention has removed.
+ * Profiles, audiences, computed traits and deletions. `seen_names` has a row for each name: of
+ * traits (kind 0), of events (1) and of their properties (2).
  */
 export const profiles = `
 CREATE TABLE profiles (

@@ -1,6 +1,5 @@
 /**
- * What was not accepted has a quota of its own, in bytes: `quota_bytes` is what a rejected or
- * duplicate message (states 9 and 8) takes of it, and null for all others. The index holds their
+ * What was not accepted (states 9 and 8) has a quota of its own, in bytes. The index holds their
  * sum, and the oldest of them.
  */
 export const quotas = `

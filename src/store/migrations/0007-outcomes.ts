@@ -1,8 +1,4 @@
-/**
- * How the attempts at a message ended, each way once: the number of the outcome, a colon and the
- * status if there was one, with commas between them: `0:200,1:503,2:`. A list is filtered by them
- * without a look at the attempts.
- */
+/** A list is filtered by how attempts ended, without a look at the attempts. */
 export const outcomes = `
 ALTER TABLE messages ADD COLUMN outcomes TEXT;
 UPDATE messages SET outcomes = (

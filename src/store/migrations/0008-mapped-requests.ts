@@ -1,9 +1,4 @@
-/**
- * Deliveries that a mapping made (shape 2): their requests are made when they are queued. A batch is
- * one delivery with a part for each of its messages, in the order in which they arrived;
- * `deliveries.message_id` is the first of those that are still kept. A part outlives its message,
- * because the others were sent with it.
- */
+/** Deliveries that a mapping made, and their batches. */
 export const mappedRequests = `
 ALTER TABLE decisions ADD COLUMN mappings TEXT;
 CREATE TABLE mapped_requests (

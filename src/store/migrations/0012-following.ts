@@ -1,9 +1,7 @@
 /**
  * Fewer pages for a message that profiles follow. The list of profiles has its order in memory, and
- * a userId is found among the identities, so `profiles` needs neither index. Its sources are a JSON
- * list in its own row. Names for suggestions are one row for all traits (kind 0), one for all events
- * (1), and one for the properties of each event (2): a JSON list of names, each with how often it
- * was seen.
+ * a userId is found among the identities, so `profiles` needs neither index. Its sources are in its
+ * own row, and names for suggestions in one row for each list.
  */
 export const following = `
 DROP INDEX profiles_by_last_seen;

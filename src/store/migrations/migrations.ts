@@ -11,7 +11,10 @@ import { hosted } from "./0010-hosted.ts";
 import { postingSegments } from "./0011-posting-segments.ts";
 import { following } from "./0012-following.ts";
 
-/** In order; the place in the list, from 1, is the version that `user_version` holds afterwards. */
+/**
+ * What brings older files to `schema.ts`, in order; the place in the list, from 1, is the version
+ * that `user_version` holds afterwards.
+ */
 export const migrations: readonly string[] = [
   first,
   profiles,

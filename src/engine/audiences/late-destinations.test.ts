@@ -37,6 +37,7 @@ async function startAudience(count: number, more: object = live) {
   const app = startFailing();
   const { id } = (await app.audiences.create({ ...live, ...more })) as { id: AudienceId };
   await app.send(usersOf(count));
+  await app.activity.whenQuiet();
   return { app, id };
 }
 

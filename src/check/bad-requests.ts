@@ -40,7 +40,7 @@ const badRequests: BadRequest[] = [
     title: "Refuses another content type",
     what: "a message sent as text/plain",
     send: (probe) =>
-      probe.deliver(probe.track(probe.token()), { headers: { "Content-Type": "text/plain" } }),
+      probe.deliver(probe.message(probe.token()), { headers: { "Content-Type": "text/plain" } }),
     accepted: "It does no harm with a checked signature. A strict receiver answers 415.",
   },
 ];

@@ -59,9 +59,10 @@ class Run {
   #problem: string | null = null;
   state: ReceiverCheck["state"] = "running";
 
-  /** Throws `CannotCheck` when the input names no check that exists. */
+  /** Throws `CannotCheck` when the input names no check that exists, or has no usable message. */
   constructor(number: number, checking: Checking, input: Start, around: Surroundings) {
-    const { url, only = [], skip = [], seed } = input;
+    const { url, message, only = [], skip = [], seed } = input;
+    checking.modelOf(message);
     this.#chosen = checking.chooseChecks({ url, only, skip });
     this.#seed = seed ?? randomInt(2 ** 31);
     this.id = `chk_${String(number).padStart(9, "0")}`;
@@ -72,12 +73,13 @@ class Run {
 
   start(): void {
     const { secret, headers = {}, effects = null, only = [], skip = [] } = this.#input;
-    const { url, timeoutMs } = this.#input;
+    const { url, message, timeoutMs } = this.#input;
     const report = this.#checking.runCheck({
       url,
       secret: secret === undefined || secret === "" ? null : secret,
       headers,
       effects,
+      ...(message === undefined ? {} : { message }),
       only,
       skip,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),

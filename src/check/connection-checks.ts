@@ -29,7 +29,7 @@ const connectionsAtOnce = 100;
 async function inSequence(probe: Probe, connection: "kept" | "close"): Promise<Recorded[]> {
   const sent: Recorded[] = [];
   for (let nth = 0; nth < howMany(probe); nth += 1) {
-    const one = await probe.send(probe.track(probe.token()), { connection });
+    const one = await probe.send(probe.message(probe.token()), { connection });
     sent.push(one);
     if (one.outcome === "timeout") break;
   }
@@ -58,11 +58,11 @@ async function mustAllBeAccepted(
 async function checkAfterRefusal(probe: Probe): Promise<Outcome | null> {
   if (probe.receiver.secret === null) return null;
   for (let round = 0; ; round += 1) {
-    await probe.send(probe.track(probe.token()), {
+    await probe.send(probe.message(probe.token()), {
       connection: "kept",
       signature: "missing",
     });
-    const sent = await probe.send(probe.track(probe.token()), { connection: "kept" });
+    const sent = await probe.send(probe.message(probe.token()), { connection: "kept" });
     if (isAccepted(sent)) return null;
     if (round === 0) continue;
     return fail(
@@ -80,7 +80,7 @@ async function checkLoad(probe: Probe): Promise<Outcome> {
     Array.from({ length: load.atOnce }, async () => {
       while (left > 0 && slow === undefined) {
         left -= 1;
-        const one = await probe.send(probe.track(probe.token()));
+        const one = await probe.send(probe.message(probe.token()));
         sent.push(one);
         if (one.outcome === "timeout" || one.durationMs > deadlineMs) slow = one;
       }
@@ -110,7 +110,7 @@ async function checkLoad(probe: Probe): Promise<Outcome> {
 async function checkManyConnections(probe: Probe): Promise<Outcome> {
   const token = probe.token();
   // The same message on every connection: what counts here is that each gets its answer.
-  const sent = await probe.sendAll(probe.track(token), { copies: connectionsAtOnce });
+  const sent = await probe.sendAll(probe.message(token), { copies: connectionsAtOnce });
   // A copy may be refused as one, but not because there are too many.
   const failed = sent.filter((one) => isCrash(one) || one.status === 429);
   const [first] = failed;
@@ -146,8 +146,8 @@ export const connectionChecks: Check[] = [
     phase: "together",
     async run(probe) {
       const sent = await probe.deliver(
-        probe.track(probe.token(), {
-          properties: { text: "a body that arrives in pieces ".repeat(10) },
+        probe.message(probe.token(), {
+          inside: { text: "a body that arrives in pieces ".repeat(10) },
         }),
         {
           slow: true,
@@ -181,11 +181,11 @@ export const connectionChecks: Check[] = [
     phase: "last",
     async run(probe) {
       const token = probe.token();
-      let sent = await probe.deliver(probe.track(token));
+      let sent = await probe.deliver(probe.message(token));
       // A supervisor may be starting it again.
       for (let nth = 0; nth < 4 && sent.status === null; nth += 1) {
         await pause(500);
-        sent = await probe.send(probe.track(token));
+        sent = await probe.send(probe.message(token));
       }
       if (!isAccepted(sent))
         return fail(

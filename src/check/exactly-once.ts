@@ -3,7 +3,8 @@
  * the receiver says it has done with what it was sent.
  */
 
-import type { Json } from "../domain/json.ts";
+import type { JsonObject } from "../domain/json.ts";
+import { MessageModel } from "./message-model.ts";
 import { pause } from "../receiver/wire.ts";
 import {
   briefOf,
@@ -39,7 +40,7 @@ async function wrongly(
 
 async function checkDuplicate(probe: Probe): Promise<Outcome> {
   const token = probe.token();
-  const body = probe.track(token);
+  const body = probe.message(token);
   const first = await probe.deliver(body);
   if (!isAccepted(first))
     return fail(briefOf(first), `The receiver ${did(first)} to a valid message.`);
@@ -74,7 +75,7 @@ async function checkTogether(probe: Probe): Promise<Outcome> {
   const send = async (apartMs: number): Promise<void> => {
     const token = probe.token();
     tokens.push(token);
-    const body = probe.track(token);
+    const body = probe.message(token);
     const sent = await probe.sendAll(body, {
       copies: apartMs === 0 ? 3 : 2,
       apartMs: Math.min(Math.round(apartMs), 1_000),
@@ -116,7 +117,7 @@ async function checkRetryAfter(
     losses.map(async (loss) => {
       const token = probe.token();
       tokens.push(token);
-      const body = probe.track(token);
+      const body = probe.message(token);
       await probe.send(body, loss);
       // The receiver has the time to end what it began.
       await pause(Math.max(200, usualMs * 2));
@@ -170,7 +171,8 @@ async function checkFailedMeansNotDone(probe: Probe): Promise<Outcome> {
   await Promise.all(
     chosen.map(async ([token, body]) => {
       probe.name(token);
-      if (isAccepted(await probe.deliver(body)) && isPlain(body, token)) mustShow.push(token);
+      if (isAccepted(await probe.deliver(body)) && isPlain(probe, body, token))
+        mustShow.push(token);
     }),
   );
   const wrong = await wrongly(
@@ -196,25 +198,24 @@ async function checkFailedMeansNotDone(probe: Probe): Promise<Outcome> {
   );
 }
 
-/** A track like the very first, whose effect is known to show. */
-function isPlain(body: string, token: string): boolean {
-  const { type, event, userId, properties } = JSON.parse(body) as Record<string, Json>;
-  const names = Object.keys(properties ?? {});
-  return type === "track" && event === "Order Completed" && userId === token && names.length === 2;
+/** A message like the very first, whose effect is known to show. */
+function isPlain(probe: Probe, body: string, token: string): boolean {
+  const { timestamp = null } = JSON.parse(body) as JsonObject;
+  return body === probe.message(token, { timestamp });
 }
+
+const identifyOfPlan = new MessageModel(
+  "identify",
+  { traits: { token: "{{token}}", plan: "{{token}}" } },
+  false,
+);
 
 async function checkOrder(probe: Probe): Promise<Outcome> {
   const [user, newer, older] = [probe.token(), probe.token(), probe.token()];
+  const { model } = probe.receiver;
+  const identifies = model.type === "identify" ? model : identifyOfPlan;
   const identify = (token: string, agoMs: number): string =>
-    JSON.stringify({
-      version: 1,
-      type: "identify",
-      messageId: `chk-${token}`,
-      timestamp: probe.time(agoMs),
-      userId: user,
-      traits: { token, plan: token },
-      context: {},
-    });
+    identifies.write(token, probe.time(agoMs), { userId: user });
   await probe.deliver(identify(newer, 0));
   await probe.effects([newer]);
   await probe.deliver(identify(older, hour));
@@ -328,7 +329,7 @@ export const exactlyOnceChecks: Check[] = [
     phase: "last",
     async run(probe) {
       const token = probe.token();
-      const body = probe.track(token, { timestamp: probe.time(4 * hour) });
+      const body = probe.message(token, { timestamp: probe.time(4 * hour) });
       await probe.deliver(body);
       await probe.deliver(body);
       // The very first message came before all the others of this run: a memory of the last few

@@ -1,6 +1,7 @@
 /** Checks of single messages: every type, and what a message of a real client may hold. */
 
-import { isObject, type Json } from "../domain/json.ts";
+import { isObject, type Json, type JsonObject } from "../domain/json.ts";
+import { orderCompleted } from "./message-model.ts";
 import {
   briefOf,
   did,
@@ -25,7 +26,7 @@ export const answerChecks: Check[] = [
     phase: "first",
     async run(probe) {
       const token = probe.token();
-      const sent = await probe.send(probe.track(token));
+      const sent = await probe.send(probe.message(token));
       const isRefused = sent.status !== null && sent.status >= 400 && sent.status < 500;
       const how = isRefused && sent.spec.signature === "valid" ? await whichWriting(probe) : null;
       if (how !== null)
@@ -51,7 +52,8 @@ export const answerChecks: Check[] = [
     phase: "first",
     async run(probe) {
       const sent: Recorded[] = [];
-      for (let nth = 0; nth < 2; nth += 1) sent.push(await probe.send(probe.track(probe.token())));
+      for (let nth = 0; nth < 2; nth += 1)
+        sent.push(await probe.send(probe.message(probe.token())));
       const slowest = sent.reduce((one, other) =>
         other.durationMs > one.durationMs ? other : one,
       );
@@ -85,7 +87,7 @@ const alphabetical = (_: string, value: Json): Json =>
 /** Of a receiver that verifies what it has written itself: how it writes. */
 async function whichWriting(probe: Probe): Promise<string | null> {
   for (const { how, write } of writings)
-    if (isAccepted(await probe.deliver(write(probe.track(probe.token()))))) return how;
+    if (isAccepted(await probe.deliver(write(probe.message(probe.token()))))) return how;
   return null;
 }
 
@@ -135,18 +137,11 @@ type Type = "identify" | "track" | "page" | "screen" | "group" | "alias" | "dele
 
 function messageOf(type: Type, token: string, timestamp: string): string {
   const head = { version: 1, type, messageId: `chk-${token}`, timestamp };
-  const members: Record<Type, Record<string, Json>> = {
+  const members: Record<Exclude<Type, "track">, JsonObject> = {
     identify: {
       ...head,
       userId: token,
       traits: { token, email: `${token}@example.com` },
-      context: {},
-    },
-    track: {
-      ...head,
-      userId: token,
-      event: "Order Completed",
-      properties: { token, total: 49.9 },
       context: {},
     },
     page: {
@@ -168,7 +163,7 @@ function messageOf(type: Type, token: string, timestamp: string): string {
     alias: { ...head, "Previous ID": `before-${token}`, "User ID": token, context: {} },
     delete: { type, userId: token, timestamp },
   };
-  return JSON.stringify(members[type]);
+  return type === "track" ? orderCompleted.write(token, timestamp) : JSON.stringify(members[type]);
 }
 
 async function checkTypes(probe: Probe): Promise<Outcome> {
@@ -176,7 +171,11 @@ async function checkTypes(probe: Probe): Promise<Outcome> {
   const accepted: { type: Type; token: string }[] = [];
   const known = new Map<string, string>();
   const send = async (type: Type, token: string): Promise<void> => {
-    const sent = await probe.deliver(messageOf(type, token, probe.time()));
+    const sent = await probe.deliver(
+      type === probe.receiver.model.type
+        ? probe.message(token)
+        : messageOf(type, token, probe.time()),
+    );
     if (isAccepted(sent)) accepted.push({ type, token });
     else refused.push(`${type}: ${briefOf(sent)}`);
   };
@@ -200,7 +199,10 @@ async function checkTypes(probe: Probe): Promise<Outcome> {
     sendOthers(["screen", "group", "alias"]),
     sendDeletions(),
   ]);
-  const ignored = probe.hasEffects ? await withoutEffect(probe, accepted, known) : [];
+  // A receiver that expects one message of its own need not use the others.
+  const { model } = probe.receiver;
+  const used = accepted.filter(({ type }) => !model.isOfUser || type === model.type);
+  const ignored = probe.hasEffects ? await withoutEffect(probe, used, known) : [];
   if (refused.length > 0)
     return fail(
       refused.join(", "),
@@ -268,12 +270,12 @@ const contents: Content[] = [
   {
     id: "big",
     title: "Accepts a body of 32 KB",
-    what: "a track of 32 KB",
+    what: "a message of 32 KB",
     phase: "alone",
     body(probe, token) {
-      const empty = probe.track(token, { properties: { text: "" } });
-      return probe.track(token, {
-        properties: {
+      const empty = probe.message(token, { inside: { text: "" } });
+      return probe.message(token, {
+        inside: {
           text: "lorem ipsum ".repeat(3_000).slice(0, 32 * 1024 - Buffer.byteLength(empty)),
         },
       });
@@ -282,13 +284,14 @@ const contents: Content[] = [
   {
     id: "unicode",
     title: "Accepts text outside ASCII",
-    what: "a track with emoji, Arabic and Chinese text, and escapes",
+    what: "a message with emoji, Arabic and Chinese text, and escapes",
     phase: "alone",
     body: (probe, token) =>
-      probe.track(token, {
-        // A cut at an even number of bytes, or at 255, ends inside a character.
-        event: `P${"🛒".repeat(16)}`,
-        properties: {
+      probe.message(token, {
+        // A cut at an even number of bytes, or at 255, ends inside a character. A receiver that
+        // expects a message of its own expects its event too.
+        ...(probe.receiver.model.isOfUser ? {} : { event: `P${"🛒".repeat(16)}` }),
+        inside: {
           emoji: "👩‍👩‍👧‍👦🏳️‍🌈",
           accents: "Größe ✓",
           long: `a${"🎉".repeat(300)}`,
@@ -302,18 +305,18 @@ const contents: Content[] = [
   {
     id: "deep",
     title: "Accepts 50 levels of nesting",
-    what: "a track with 50 levels",
+    what: "a message with 50 levels",
     phase: "alone",
-    body: (probe, token) => probe.track(token, { properties: { nested: nested(50) } }),
+    body: (probe, token) => probe.message(token, { inside: { nested: nested(50) } }),
   },
   {
     id: "numbers",
     title: "Accepts large and fractional numbers",
-    what: "a track with large and fractional numbers",
+    what: "a message with large and fractional numbers",
     phase: "alone",
     body: (probe, token) =>
-      probe.track(token, {
-        properties: {
+      probe.message(token, {
+        inside: {
           safe: 9007199254740991,
           millis: 1795000000000,
           negative: -2147483649,
@@ -340,7 +343,7 @@ export const messageChecks: Check[] = [
     answers: "no crash",
     phase: "alone",
     async run(probe) {
-      const sent = await probe.deliverNew((token) => probe.track(token, { type: "loyalty" }));
+      const sent = await probe.deliverNew((token) => probe.message(token, { type: "loyalty" }));
       return mustSurvive(
         sent,
         'a message of the unknown type "loyalty"',
@@ -357,15 +360,15 @@ export const messageChecks: Check[] = [
     phase: "alone",
     async run(probe) {
       const sent = await probe.deliverNew((token) =>
-        probe.track(token, {
+        probe.message(token, {
           receivedBy: ["a", { b: null }],
           shard: 7,
-          properties: { list: [1, null, {}], none: null },
+          inside: { list: [1, null, {}], none: null },
         }),
       );
       return mustSurvive(
         sent,
-        "a track with members that it does not know",
+        "a message with members that it does not know",
         "Payloads gain members over time: ignore the unknown ones.",
         refusedFor("members that it does not know"),
       );
@@ -379,11 +382,11 @@ export const messageChecks: Check[] = [
     phase: "alone",
     async run(probe) {
       const sent = await probe.deliverNew((token) =>
-        JSON.stringify({ ...(JSON.parse(probe.track(token)) as object), properties: {} }),
+        probe.message(token, { [probe.receiver.model.bag]: {} }),
       );
       return mustSurvive(
         sent,
-        "a track whose properties are {}",
+        "a message without details: its properties, or traits, are {}",
         "Many events have none.",
         refusedFor("empty properties"),
       );
@@ -397,12 +400,12 @@ export const messageChecks: Check[] = [
     phase: "alone",
     async run(probe) {
       const sent = await probe.deliverNew((token) => {
-        const { userId: _, ...anonymous } = JSON.parse(probe.track(token)) as Record<string, Json>;
+        const { userId: _, ...anonymous } = JSON.parse(probe.message(token)) as JsonObject;
         return JSON.stringify({ ...anonymous, anonymousId: `visitor-${token}` });
       });
       return mustSurvive(
         sent,
-        "a track without userId",
+        "a message without userId",
         "Visitors who have not signed in have an anonymousId only.",
         refusedFor("an anonymous message"),
       );

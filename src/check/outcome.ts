@@ -122,7 +122,7 @@ export function did({ status, error }: Recorded): string {
   return status === null ? `did not answer (${why})` : `answered ${status} and broke off (${why})`;
 }
 
-/** `what` is the subject of the sentences: `a track with 50 levels`. */
+/** `what` is the subject of the sentences: `a message with 50 levels`. */
 export function mustAccept(sent: Recorded, what: string, why: string, advice?: Advice): Outcome {
   if (isAccepted(sent)) return pass(briefOf(sent));
   return fail(briefOf(sent), `The receiver ${did(sent)} to ${what}. ${why}`, advice);

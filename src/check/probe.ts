@@ -4,21 +4,23 @@
  * share the receiver.
  */
 
-import type { JsonObject } from "../domain/json.ts";
 import { stableEffects, type Effects } from "../receiver/effects.ts";
 import { isRetried, performRequest, type Sent } from "../receiver/request.ts";
 import { pause, type Wire } from "../receiver/wire.ts";
 import type { RequestSpec } from "../receiver/request-spec.ts";
+import type { MessageModel } from "./message-model.ts";
 
 export type Receiver = {
   wire: Wire;
+  /** What it is sent. */
+  model: MessageModel;
   secret: string | null;
   headers: Readonly<Record<string, string>>;
   timeoutMs: number;
   /** Null when nobody said where the effects are. */
   ask: (() => Promise<string>) | null;
   /** Whether they show the first message; known after the first check. */
-  showsTracks: boolean;
+  showsMessages: boolean;
   /** Aborted: nothing is sent any more. */
   signal: AbortSignal | null;
   /** How long it usually takes to answer; known after the first check. */
@@ -79,22 +81,9 @@ export class Probe {
     return new Date(this.receiver.now() - agoMs).toISOString();
   }
 
-  /** The body of a track that carries the token. */
-  track(
-    token: string,
-    { properties = {}, ...members }: { properties?: JsonObject } & JsonObject = {},
-  ): string {
-    return JSON.stringify({
-      version: 1,
-      type: "track",
-      messageId: `chk-${token}`,
-      timestamp: this.time(),
-      userId: token,
-      event: "Order Completed",
-      properties: { ...properties, token, total: 49.9 },
-      context: {},
-      ...members,
-    });
+  /** The body of a valid message that carries the token. */
+  message(token: string, more: Parameters<MessageModel["write"]>[2] = {}): string {
+    return this.receiver.model.write(token, this.time(), more);
   }
 
   /** Signed rightly unless the spec says otherwise. */
@@ -162,7 +151,7 @@ export class Probe {
   }
 
   get hasEffects(): boolean {
-    return this.receiver.ask !== null && this.receiver.showsTracks;
+    return this.receiver.ask !== null && this.receiver.showsMessages;
   }
 
   /** Of each token, once the numbers are stable. Rejects with `EffectsLost`. */

@@ -8,6 +8,7 @@
 
 import { randomBytes, randomInt } from "node:crypto";
 import { urlWithoutCredentials } from "../domain/credentials.ts";
+import type { Json } from "../domain/json.ts";
 import { drawUnit } from "../domain/random.ts";
 import { createTrust, parseTarget, type Trust } from "../engine/deliver/dial.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
@@ -16,6 +17,7 @@ import { createWire } from "../receiver/wire.ts";
 import { badRequestChecks } from "./bad-requests.ts";
 import { connectionChecks } from "./connection-checks.ts";
 import { exactlyOnceChecks } from "./exactly-once.ts";
+import { messageModel, orderCompleted, type MessageModel } from "./message-model.ts";
 import { answerChecks, messageChecks } from "./messages.ts";
 import {
   briefOf,
@@ -49,6 +51,8 @@ export type CheckOptions = {
   secret?: string | null;
   headers?: Readonly<Record<string, string>>;
   effects?: EffectsSource | null;
+  /** The message that the receiver expects, in place of a track of a shop. */
+  message?: Json;
   only?: readonly string[];
   skip?: readonly string[];
   timeoutMs?: number;
@@ -74,13 +78,14 @@ const slowMs = 500;
 export async function runCheck(options: CheckOptions): Promise<CheckReport> {
   const { url, effects = null, seed = randomInt(2 ** 31) } = options;
   const chosen = chooseChecks(options);
+  const model = modelOf(options.message);
   const began = monotonic();
   const startedAt = wallClockNow();
   const ask = effects === null ? null : shareAsking(() => askEffects(effects));
   if (ask !== null)
     await ask().catch((error: Error) => Promise.reject(new CannotCheck(error.message)));
 
-  const receiver = receiverOf(options, seed, ask);
+  const receiver = receiverOf(options, { seed, ask, model });
   const results = new Map<string, CheckResult>();
   const run = new Run(receiver, options, chosen, results);
   try {
@@ -139,6 +144,14 @@ export function chooseChecks({
   );
 }
 
+/** Throws `CannotCheck`. */
+export function modelOf(message: Json | undefined): MessageModel {
+  if (message === undefined) return orderCompleted;
+  const model = messageModel(message);
+  if (typeof model === "string") throw new CannotCheck(model);
+  return model;
+}
+
 function receiverOf(
   {
     url,
@@ -148,8 +161,7 @@ function receiverOf(
     trust = createTrust(),
     signal = null,
   }: CheckOptions,
-  seed: number,
-  ask: Receiver["ask"],
+  { seed, ask, model }: Pick<Receiver, "ask" | "model"> & { seed: number },
 ): Receiver {
   // Two runs with one seed draw the same, but a receiver must not take the second for copies of the
   // first.
@@ -157,11 +169,12 @@ function receiverOf(
   let drawn = 0;
   return {
     wire: createWire({ url, trust, timeoutMs }),
+    model,
     secret,
     headers,
     timeoutMs,
     ask,
-    showsTracks: true,
+    showsMessages: true,
     signal,
     usualMs: 0,
     now: wallClockNow,
@@ -268,13 +281,13 @@ class Run {
     if (this.#reason !== null && phase !== "first") return skipped(this.#reason);
     if (needs === "secret" && this.#receiver.secret === null)
       return skipped("The receiver's shared secret is not known: give it (--secret).");
-    const { ask, showsTracks } = this.#receiver;
-    // A receiver of profiles has no use for a track, and shows identifies.
-    if (needs === "effects" && (ask === null || (!showsTracks && id !== "order")))
+    const { ask, model, showsMessages } = this.#receiver;
+    // A receiver of profiles has no use for a track, and shows the identifies of `order`.
+    if (needs === "effects" && (ask === null || (!showsMessages && id !== "order")))
       return skipped(
         ask === null
           ? "Nobody can tell from outside what the receiver has done: give a URL (--effects) or, on the command line, a command (--effects-command) that lists it."
-          : "Three seconds after its answer, the effects do not show the first message, a track with the event Order Completed: its token (userId and properties.token) is in none of them, so they cannot be counted.",
+          : `Three seconds after its answer, the effects do not show the first message, ${model.name}: its token is in none of them, so they cannot be counted. ${model.isOfUser ? "Is this a message that the receiver has use for?" : "If the receiver has no use for it, give a message that it expects (--message)."}`,
       );
     return null;
   }
@@ -294,7 +307,7 @@ class Run {
     const count = await probe.countOf(token).catch((error: unknown) => {
       throw error instanceof EffectsLost ? new CannotCheck(error.message) : error;
     });
-    this.#receiver.showsTracks = count > 0;
+    this.#receiver.showsMessages = count > 0;
   }
 
   /**
@@ -305,7 +318,7 @@ class Run {
     if (this.#reason !== null) return 1;
     const probe = new Probe("answers", this.#receiver);
     const sent = await Promise.all(
-      Array.from({ length: 4 }, () => probe.send(probe.track(probe.token()))),
+      Array.from({ length: 4 }, () => probe.send(probe.message(probe.token()))),
     );
     const single = Math.max(1, this.#receiver.usualMs);
     this.#receiver.usualMs = Math.min(single, ...sent.map(({ durationMs }) => durationMs));
@@ -324,7 +337,7 @@ class Run {
     const last = this.#receiver.sent.at(-1);
     if (this.#reason !== null || last === undefined || !isCrash(last)) return;
     const probe = new Probe(id, this.#receiver);
-    const again = await probe.deliver(probe.track(probe.token()));
+    const again = await probe.deliver(probe.message(probe.token()));
     if (again.error?.code === "ECONNREFUSED")
       this.#reason = `The receiver no longer listens after the check ${id}.`;
     else if (isCrash(again))

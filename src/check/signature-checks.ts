@@ -3,6 +3,7 @@
  * accepted.
  */
 
+import type { JsonObject } from "../domain/json.ts";
 import { briefOf, did, fail, pass, warn, type Check, type Outcome } from "./outcome.ts";
 import { isAccepted, isCrash, saidYes } from "../receiver/request.ts";
 import { type Probe, type Recorded } from "./probe.ts";
@@ -50,11 +51,11 @@ const forgeries: Forgery[] = [
 async function checkForgery(probe: Probe, { what, manners, why }: Forgery): Promise<Outcome> {
   const sent: Recorded[] = [];
   for (const signature of manners) {
-    const otherBody = probe.track(probe.token());
+    const otherBody = probe.message(probe.token());
     // Only the signature of a message that the receiver has seen and accepted can be found in its
     // memory.
     if (signature === "of-other-body") await probe.deliver(otherBody);
-    const one = await probe.deliver(probe.track(probe.token()), {
+    const one = await probe.deliver(probe.message(probe.token()), {
       signature,
       ...(signature === "of-other-body" ? { otherBody } : {}),
     });
@@ -85,11 +86,23 @@ async function checkForgery(probe: Probe, { what, manners, why }: Forgery): Prom
   return pass(sent[0] === undefined ? "" : briefOf(sent[0]));
 }
 
-/** The same values as in the message of a client, but other bytes than `JSON.stringify` writes. */
+/**
+ * A message as some clients write it: other bytes than `JSON.stringify` writes, with the same
+ * values.
+ */
 function oddlyWritten(probe: Probe): string {
-  const token = probe.token();
-  return `{ "type" : "track", "version": 1,\n  "messageId": "chk-${token}", "userId": "${token}", "timestamp": "${probe.time()}",\n  "event": "Caf\\u00e9 \\u2713 visited", "properties": { "path": "\\/menu", "total": 49.90, "big": 1E3, "token": "${token}" }, "context": {} }`;
+  const ofShop = { event: "Café ✓ visited", inside: { path: "/menu", big: 1000 } };
+  const text = probe.message(probe.token(), probe.receiver.model.isOfUser ? {} : ofShop);
+  const { version = 1, type = null, ...members } = JSON.parse(text) as JsonObject;
+  return JSON.stringify({ type, version, ...members }, null, 1)
+    .replace(/(?<="type": ")./, escaped)
+    .replaceAll(/(": -?\d+\.\d+)(?=[,\n])/g, "$10")
+    .replaceAll(/(": \d+)000(?=[,\n])/g, "$1E3")
+    .replaceAll("/", "\\/")
+    .replaceAll(/[^\0-\x7f]/g, escaped);
 }
+
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 export const signatureChecks: Check[] = [
   ...forgeries.map((forgery): Check => ({
@@ -115,7 +128,7 @@ export const signatureChecks: Check[] = [
           `The receiver ${did(odd)} to a valid message with spaces, escapes and another order of members, signed over its bytes. It probably parses the body and writes it again before it verifies. The signature covers the bytes as they came.`,
           "verify-signature",
         );
-      const padded = await probe.deliver(`\n  ${probe.track(probe.token())} \r\n`);
+      const padded = await probe.deliver(`\n  ${probe.message(probe.token())} \r\n`);
       if (isAccepted(padded)) return pass(briefOf(odd));
       return fail(
         briefOf(padded),

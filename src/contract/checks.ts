@@ -97,6 +97,12 @@ export const checkCalls = [
         .describe(
           "Where the receiver lists what it has done. The API starts no commands: only `hookyard check` has `--effects-command`.",
         ),
+      message: z
+        .record(z.string(), z.json())
+        .optional()
+        .describe(
+          "A message that the receiver expects: a track, identify, page, screen or group. A track with the event Order Completed when left out. `{{token}}` in it stands for the token.",
+        ),
       only: ids.optional(),
       skip: ids.optional(),
       timeoutMs: z

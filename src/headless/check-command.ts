@@ -3,18 +3,20 @@
  * and sets the exit code.
  */
 
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { checkPage } from "../check/report-page.ts";
 import { checkJunit, proofText, resultText, summaryText } from "../check/report.ts";
 import { CannotCheck, runCheck, type CheckOptions } from "../check/run-check.ts";
+import type { Json } from "../domain/json.ts";
 import { colourPaint, plainPaint } from "../scenarios/report/text.ts";
 import { check } from "./commands.ts";
 import { endEarly, readFlags, wholeNumber } from "./flags.ts";
 import type { CheckReport } from "../check/outcome.ts";
 
-type Flags = CheckOptions & {
+type Flags = Omit<CheckOptions, "message"> & {
+  message: string | undefined;
   json: string | undefined;
   junit: string | undefined;
   html: string | undefined;
@@ -30,8 +32,10 @@ export async function checkCommand({ args }: { args: string[] }): Promise<number
     void (flags.json === "-" || process.stdout.write(`${text}\n`));
   print(`${flags.url}\n`);
   try {
+    const message = flags.message === undefined ? undefined : await readMessage(flags.message);
     const report = await runCheck({
       ...flags,
+      ...(message === undefined ? {} : { message }),
       onResult(result) {
         print(resultText(result, paint));
         if (result.verdict === "fail") print(proofText(result, paint));
@@ -44,6 +48,17 @@ export async function checkCommand({ args }: { args: string[] }): Promise<number
     if (!(error instanceof CannotCheck)) throw error;
     process.stderr.write(`${error.message}\n`);
     return 2;
+  }
+}
+
+async function readMessage(file: string): Promise<Json> {
+  const text = await readFile(file, "utf8").catch((error: Error) =>
+    Promise.reject(new CannotCheck(`${file} cannot be read: ${error.message}`)),
+  );
+  try {
+    return JSON.parse(text.replace(/^\ufeff/, "")) as Json;
+  } catch (error) {
+    throw new CannotCheck(`${file} is not JSON: ${(error as Error).message}`);
   }
 }
 
@@ -107,6 +122,7 @@ export function parseCheckFlags(
         : command !== undefined
           ? { command }
           : null,
+    message: values.message,
     only: list(values.only),
     skip: list(values.skip),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),

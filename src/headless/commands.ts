@@ -307,6 +307,11 @@ export const check = defineCommand({
       text: "Where the receiver lists what it has done, as text or JSON. Each message has a token of its own; a line or an element of an array that contains the token is one effect.",
     },
     "effects-command": { value: "CMD", text: "The same from the standard output of a command." },
+    message: {
+      value: "FILE",
+      text: "A message that the receiver expects, as JSON: a track, identify, page, screen or group. Default: a track with the event Order Completed. {{token}} in it stands for the token.",
+      choices: "files",
+    },
     only: { value: "IDS", text: "Only these checks, by their ids with commas between them." },
     skip: { value: "IDS", text: "All but these." },
     timeout: {

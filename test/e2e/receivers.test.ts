@@ -47,19 +47,29 @@ describe("a check of a receiver", () => {
     inspector,
     receiver,
   }) => {
-    const { page } = await open("/receivers");
+    const { page, expect: isExpected } = await open("/receivers");
     const receivers = receiversPage(page);
     await page.getByRole("heading", { name: "Is your receiver right?" }).waitFor();
     await receivers.url.fill(receiver.url);
     await receivers.secret.fill("another secret");
     await receivers.effects.fill(receiver.effectsUrl);
     await receivers.seed.fill("7");
+    await receivers.message.fill("{event:");
+    await receivers.seed.press("Enter");
+    await page.getByText("The message must be JSON, such as").waitFor();
+    isExpected(/status of 400/);
+    await receivers.message.fill('{"event": ""}');
+    await receivers.seed.press("Enter");
+    await page.getByText("The message is a track, so it must have an event.").waitFor();
+    await receivers.message.fill('{"event": "Signed Up"}');
     await receivers.seed.press("Enter");
     // Signed with the wrong secret, it accepts nothing.
     await receivers.current.filter({ hasText: "answers" }).waitFor();
     await receivers.sentence.filter({ hasText: "refused a valid message with 401" }).waitFor();
     await receivers.start.waitFor();
     await expect.poll(() => receivers.status.textContent()).toMatch(/^34 checks/);
+    const [first] = await receivers.requests.allTextContents();
+    expect(first).toContain("Signed Up");
 
     // Slow enough that the check is still running when it is stopped.
     const slow = await inspector.call("endpoints.create", {

@@ -250,6 +250,10 @@ const checkReceiver = defineTool({
     secret: z.string().optional().describe("Its shared secret."),
     destinationId: z.string().optional().describe("In place of a secret: sign with that of dst_…"),
     effects: z.string().optional(),
+    message: z
+      .record(z.string(), z.json())
+      .optional()
+      .describe("What the receiver expects, in place of a track with the event Order Completed."),
     only: z.array(z.string()).max(100).optional().describe("Names of checks, such as duplicate."),
     skip: z.array(z.string()).max(100).optional(),
     requestTimeoutMs: z.int().min(1).max(600_000).optional(),
@@ -257,7 +261,7 @@ const checkReceiver = defineTool({
     timeoutMs: z.int().min(0).max(120_000).default(55_000).describe("How long to wait."),
   }),
   async run(input, context) {
-    const { url, secret, destinationId, effects, only, skip, requestTimeoutMs } = input;
+    const { url, secret, destinationId, effects, message, only, skip, requestTimeoutMs } = input;
     if ((url === undefined) === (input.id === undefined))
       return refused("invalid", "Give either the url of a receiver or the id of a check.");
     const { call } = context;
@@ -269,6 +273,7 @@ const checkReceiver = defineTool({
             ...(secret === undefined ? {} : { secret }),
             ...(destinationId === undefined ? {} : { useSecretOf: destinationId }),
             ...(effects === undefined ? {} : { effects: { url: effects } }),
+            ...(message === undefined ? {} : { message }),
             ...(only === undefined ? {} : { only }),
             ...(skip === undefined ? {} : { skip }),
             ...(requestTimeoutMs === undefined ? {} : { timeoutMs: requestTimeoutMs }),

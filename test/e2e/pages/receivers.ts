@@ -10,6 +10,7 @@ export function receiversPage(page: Page) {
     url: form.getByRole("textbox", { name: "URL", exact: true }),
     secret: form.getByLabel("Shared secret"),
     effects: form.getByRole("textbox", { name: /^Effects/ }),
+    message: form.getByRole("textbox", { name: /^Message/ }),
     seed: form.getByRole("textbox", { name: "Seed" }),
     start: form.getByRole("button", { name: "Start" }),
     stop: form.getByRole("button", { name: "Stop" }),

@@ -1,6 +1,6 @@
 /**
- * What is checked: the receiver's URL and secret, where its effects are, and the seed. It is kept
- * while other views are open.
+ * What is checked: the receiver's URL and secret, where its effects are, the message that it
+ * expects, and the seed. It is kept while other views are open.
  */
 
 import { useEffect, useId, useState, type ReactNode } from "react";
@@ -10,7 +10,7 @@ import { Button, IconButton } from "../../kit/controls.tsx";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 
-type Fields = { url: string; secret: string; effects: string; seed: string };
+type Fields = { url: string; secret: string; effects: string; message: string; seed: string };
 
 type FormStore = Fields & {
   /** A destination whose shared secret signs; the page never reads it. */
@@ -23,6 +23,7 @@ const empty: FormStore = {
   url: "",
   secret: "",
   effects: "",
+  message: "",
   seed: "",
   destination: null,
   headers: {},
@@ -45,6 +46,7 @@ export function inputOf({
   url,
   secret,
   effects,
+  message,
   seed,
   destination,
   headers,
@@ -57,8 +59,17 @@ export function inputOf({
     ...(destination === null ? (secret === "" ? {} : { secret }) : { useSecretOf: destination.id }),
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     ...(effects.trim() === "" ? {} : { effects: { url: effects.trim() } }),
+    ...(message.trim() === "" ? {} : { message: messageIn(message) }),
     ...(seed.trim() === "" ? {} : { seed: Number(seed) }),
   };
+}
+
+function messageIn(text: string): InputOf<"checks.start">["message"] {
+  try {
+    return JSON.parse(text) as InputOf<"checks.start">["message"];
+  } catch {
+    throw new Error('The message must be JSON, such as {"event": "Signed Up", "properties": {}}.');
+  }
 }
 
 /** Fills the form from `?destination=…&webhook=…`, where a webhook's menu leads. */
@@ -116,6 +127,7 @@ export function CheckForm({ isRunning, isBusy, onStart, onStop }: CheckFormProps
         unit="GET"
         value={form.effects}
       />
+      <FormField name="message" label="Message" placeholder="optional JSON" value={form.message} />
       <FormField name="seed" label="Seed" placeholder="new" value={form.seed} />
       {isRunning ? (
         <Button icon="stop" shortcut="Esc" isBusy={isBusy} onClick={onStop}>
@@ -196,7 +208,7 @@ function SecretField() {
     <FormField
       name="secret"
       label="Shared secret"
-      placeholder="none: not signed"
+      placeholder="not signed"
       value={secret}
       type={isShown ? "text" : "password"}
     >

@@ -215,7 +215,10 @@ async function checkOrder(probe: Probe): Promise<Outcome> {
   const { model } = probe.receiver;
   const identifies = model.type === "identify" ? model : identifyOfPlan;
   const identify = (token: string, agoMs: number): string =>
-    identifies.write(token, probe.time(agoMs), { userId: user });
+    identifies.write(token, probe.time(agoMs), {
+      userId: model.userIdOf(user),
+      ...(identifies.hasPlaceInside ? {} : { inside: { token } }),
+    });
   await probe.deliver(identify(newer, 0));
   await probe.effects([newer]);
   await probe.deliver(identify(older, hour));
@@ -228,7 +231,12 @@ async function checkOrder(probe: Probe): Promise<Outcome> {
   ];
   if (hasNewer && hasOlder)
     return skipped("The effects list both identifies, so they do not say which one counts.");
-  if (!hasNewer && !hasOlder) return skipped("The effects do not show traits.token.");
+  if (!hasNewer && !hasOlder)
+    return skipped(
+      model.type === "identify"
+        ? "The effects do not show the traits: write {{token}} in one that they show."
+        : "The effects do not show traits.token.",
+    );
   if (hasNewer) return pass("the newer one won");
   return warn(
     "the older one won",

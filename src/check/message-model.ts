@@ -3,13 +3,16 @@
  * expects. Each has a token, a messageId and a time of its own.
  */
 
-import { isObject, type Json, type JsonObject } from "../domain/json.ts";
+import { cut, isObject, type Json, type JsonObject } from "../domain/json.ts";
 
 const types = ["track", "identify", "page", "screen", "group"] as const;
 type Type = (typeof types)[number];
 
 /** Where the user's message has it, the token is written. */
 const tokenPlace = "{{token}}";
+
+/** As long as a token. */
+const sampleToken = "t".repeat(19);
 
 /** The check `big` sends 32 KB with the message in it. */
 const maxBytes = 16_384;
@@ -24,6 +27,10 @@ export class MessageModel {
   /** Where its details are. */
   readonly bag: "properties" | "traits";
   readonly isOfUser: boolean;
+  /** The details have the token where the user wants it. */
+  readonly hasPlaceInside: boolean;
+  /** Or anywhere else, the ids of the message and its user aside. */
+  readonly hasPlaceBesideIds: boolean;
   readonly #details: JsonObject;
   readonly #others: JsonObject;
   readonly #hasPlace: boolean;
@@ -41,13 +48,22 @@ export class MessageModel {
       ),
     );
     this.#hasPlace = hasPlace(members);
+    this.hasPlaceInside = hasPlace(details);
+    this.hasPlaceBesideIds = hasPlace({ ...members, messageId: "", userId: "" });
   }
 
   /** As the object of a sentence. */
   get name(): string {
     const { event } = this.#others;
-    if (typeof event === "string") return `a track with the event ${event}`;
+    if (this.type === "track" && typeof event === "string")
+      return `a track with the event ${cut(event)}`;
     return `${this.type === "identify" ? "an" : "a"} ${this.type}`;
+  }
+
+  /** Of the user with this token. */
+  userIdOf(token: string): string {
+    const { userId } = this.#others;
+    return typeof userId === "string" ? userId.replaceAll(tokenPlace, token) : token;
   }
 
   /** The body of one with this token. */
@@ -59,11 +75,25 @@ export class MessageModel {
       timestamp,
       userId: token,
       ...this.#others,
-      [this.bag]: { ...inside, ...(this.#hasPlace ? {} : { token }), ...this.#details },
+      [this.bag]: {
+        ...this.#besides(inside),
+        ...(this.#hasPlace ? {} : { token }),
+        ...this.#details,
+      },
       context: this.#others["context"] ?? {},
       ...members,
     };
     return JSON.stringify(message).replaceAll(tokenPlace, token);
+  }
+
+  /** What a check adds must not be lost under a name that the user's message has too. */
+  #besides(inside: JsonObject): JsonObject {
+    return Object.fromEntries(
+      Object.entries(inside).map(([name, value]) => [
+        Object.hasOwn(this.#details, name) ? `check_${name}` : name,
+        value,
+      ]),
+    );
   }
 }
 
@@ -80,13 +110,19 @@ export function messageModel(message: Json): MessageModel | string {
   if (!isObject(message)) return "The message must be a JSON object.";
   const type = types.find((each) => each === (message["type"] ?? "track"));
   if (type === undefined) return `The message must be of one of these types: ${types.join(", ")}.`;
+  if (message["raw"] !== undefined && Array.isArray(message["deliveries"]))
+    return "This is Hookyard's record of a message: give the message itself, which is in its member raw.";
+  if (message["type"] === undefined && message["event"] === undefined)
+    return "The message has neither a type nor an event.";
   if (type === "track" && (typeof message["event"] !== "string" || message["event"] === ""))
     return "The message is a track, so it must have an event.";
   const model = new MessageModel(type, message, true);
   const details = message[model.bag];
   if (details !== undefined && !isObject(details))
     return `The ${model.bag} of the message must be an object.`;
-  const bytes = Buffer.byteLength(JSON.stringify(message));
+  if (type === "group" && typeof message["groupId"] !== "string")
+    return "The message is a group, so it must have a groupId.";
+  const bytes = Buffer.byteLength(JSON.stringify(message).replaceAll(tokenPlace, sampleToken));
   return bytes <= maxBytes
     ? model
     : `The message has ${bytes.toLocaleString("en")} bytes; the limit is ${maxBytes.toLocaleString("en")}.`;

@@ -287,7 +287,7 @@ class Run {
       return skipped(
         ask === null
           ? "Nobody can tell from outside what the receiver has done: give a URL (--effects) or, on the command line, a command (--effects-command) that lists it."
-          : `Three seconds after its answer, the effects do not show the first message, ${model.name}: its token is in none of them, so they cannot be counted. ${model.isOfUser ? "Is this a message that the receiver has use for?" : "If the receiver has no use for it, give a message that it expects (--message)."}`,
+          : `Three seconds after its answer, the effects do not show the first message, ${model.name}: its token is in none of them, so they cannot be counted. ${model.isOfUser ? "Does the receiver have a use for it? The effects have to show its userId, or a member that has {{token}} in the file." : "If the receiver has no use for it, give a message that it expects (--message)."}`,
       );
     return null;
   }
@@ -344,9 +344,19 @@ class Run {
       this.#reason = `The receiver ${did(again)} to a valid message after the check ${id}.`;
   }
 
+  /** What is remembered by a member of the user's message has been done by the first of a run. */
+  #whySame({ verdict }: Outcome, { found }: Probe): string {
+    const { isOfUser, hasPlaceBesideIds } = this.#receiver.model;
+    const isMissing = [...found.values()].some((one) => one.wanted > 0 && one.found.length === 0);
+    return verdict === "fail" && isOfUser && !hasPlaceBesideIds && isMissing
+      ? " The messages of a check differ in their ids, time and token only: if the receiver counts something else once, such as an order_id, write {{token}} in its place."
+      : "";
+  }
+
   #resultOf(check: Check, outcome: Outcome, probe: Probe): CheckResult {
     const { id, title, group } = check;
-    const { verdict, brief, detail, advice = null } = outcome;
+    const { verdict, brief, advice = null } = outcome;
+    const detail = `${outcome.detail}${this.#whySame(outcome, probe)}`;
     return {
       id,
       title,

@@ -92,14 +92,18 @@ async function checkForgery(probe: Probe, { what, manners, why }: Forgery): Prom
  */
 function oddlyWritten(probe: Probe): string {
   const ofShop = { event: "Café ✓ visited", inside: { path: "/menu", big: 1000 } };
-  const text = probe.message(probe.token(), probe.receiver.model.isOfUser ? {} : ofShop);
+  const { isOfUser } = probe.receiver.model;
+  const text = probe.message(probe.token(), isOfUser ? {} : ofShop);
   const { version = 1, type = null, ...members } = JSON.parse(text) as JsonObject;
-  return JSON.stringify({ type, version, ...members }, null, 1)
-    .replace(/(?<="type": ")./, escaped)
-    .replaceAll(/(": -?\d+\.\d+)(?=[,\n])/g, "$10")
-    .replaceAll(/(": \d+)000(?=[,\n])/g, "$1E3")
-    .replaceAll("/", "\\/")
-    .replaceAll(/[^\0-\x7f]/g, escaped);
+  return (
+    JSON.stringify({ type, version, ...members }, null, 1)
+      .replace(/(?<="type": ")./, escaped)
+      .replaceAll(/(": -?\d+\.\d+)(?=[,\n])/g, "$10")
+      // A typed parser, such as that of Go, takes no exponent for a whole number of its own.
+      .replaceAll(/(": \d+)000(?=[,\n])/g, isOfUser ? "$&" : "$1E3")
+      .replaceAll("/", "\\/")
+      .replaceAll(/[^\0-\x7f]/g, escaped)
+  );
 }
 
 const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;

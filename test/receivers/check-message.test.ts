@@ -15,7 +15,7 @@ const secret = "s3cret";
 
 type Kind = {
   /** What it refuses with 400; null for what it takes. */
-  whyRefused(message: JsonObject): string | null;
+  whyRefused(message: JsonObject, text: string): string | null;
   /** What its effects show, once for each key; null for what it has no use for. */
   effectOf(message: JsonObject): { key: string; shown: Json } | null;
 };
@@ -42,6 +42,22 @@ const profiles: Kind = {
     message["type"] === "identify"
       ? { key: JSON.stringify(message["messageId"]), shown: objectIn(message, "traits") }
       : null,
+};
+
+/** Profiles whose userId begins with `usr_`. */
+const prefixed: Kind = {
+  whyRefused: ({ userId, "User ID": user = userId }) =>
+    typeof user === "string" && user.startsWith("usr_") ? null : "usr_",
+  effectOf: profiles.effectOf,
+};
+
+/** An order whose amount is written without a fraction, and nothing else in it, as a typed parser wants it. */
+const strict: Kind = {
+  whyRefused({ properties }, text) {
+    if (!isObject(properties) || Object.keys(properties).join() !== "order_id,cents") return "more";
+    return /"cents": ?\d+\s*\}/.test(text) ? null : "cents is no whole number";
+  },
+  effectOf: (message) => ({ key: JSON.stringify(message["messageId"]), shown: message }),
 };
 
 /** Takes everything, and does nothing. */
@@ -95,7 +111,7 @@ async function listening(
     const verified = rewrites && message !== null ? Buffer.from(JSON.stringify(message)) : body;
     if (!isSigned(verified, String(request.headers["x-signature"] ?? "")))
       return response.writeHead(401).end();
-    const why = message === null ? "no object" : whyRefused(message);
+    const why = message === null ? "no object" : whyRefused(message, body.toString("utf8"));
     if (message === null || why !== null) return response.writeHead(400).end(why);
     const effect = effectOf(message);
     if (effect !== null && (forgets || !seen.has(effect.key))) {
@@ -195,6 +211,104 @@ test("a receiver that verifies what it has written again is found, and one that 
   }
 });
 
+test("a receiver that refuses unknown properties and fractions is no wrong one", async () => {
+  const message = { event: "Paid", properties: { order_id: "{{token}}", cents: 5000 } };
+  const added = ["big", "unicode", "deep", "numbers"];
+  const { report, of } = await verdicts(strict, message, {
+    only: [...added, "unknown-members", "signature-raw-body", "slow-request"],
+  });
+  expect(of("fail")).toEqual([]);
+  expect(of("skipped")).toEqual(expect.arrayContaining(added));
+  expect(of("skipped")).toHaveLength(added.length);
+  expect(report.checks.find(({ id }) => id === "big")?.detail).toContain("that it does not know");
+  expect(of("warn")).toEqual(["unknown-members"]);
+});
+
+test("a receiver of short bodies is found, also when the message has a text of its own", async () => {
+  const short: Kind = {
+    whyRefused: (_, text) => (text.length > 30_000 ? "too long" : null),
+    effectOf: () => null,
+  };
+  const message = { event: "Said", properties: { text: "hi" } };
+  expect((await verdicts(short, message, { only: ["big"] })).of("fail")).toEqual(["big"]);
+});
+
+test("an order that is the same in each message is named as a cause", async () => {
+  const same = { event: "Subscription Started", properties: { plan: "pro", order_id: "1" } };
+  const { report } = await verdicts(subscriptions, same, { only: ["duplicate"] });
+  expect(report.checks.find(({ id }) => id === "duplicate")).toMatchObject({
+    verdict: "fail",
+    detail: expect.stringContaining("write {{token}} in its place") as unknown,
+  });
+});
+
+test("no other cause is named when the message has the token where it counts", async () => {
+  const once: Kind = {
+    whyRefused: () => null,
+    effectOf: ({ groupId = null }) => ({ key: "the only one", shown: { groupId } }),
+  };
+  const group = { type: "group", groupId: "g-{{token}}" };
+  const { report } = await verdicts(once, group, { only: ["duplicate"] });
+  expect(report.checks.find(({ id }) => id === "duplicate")).toMatchObject({
+    verdict: "fail",
+    detail: expect.not.stringContaining("in its place") as unknown,
+  });
+});
+
+test("effects that do not show the traits cannot say which of two identifies counts", async () => {
+  const unseen: Kind = {
+    ...profiles,
+    effectOf: ({ type = null, userId = null, messageId }) =>
+      type === "identify" ? { key: JSON.stringify(messageId), shown: { userId } } : null,
+  };
+  const { report } = await verdicts(unseen, known, { only: ["order"] });
+  expect(report.checks.find(({ id }) => id === "order")).toMatchObject({
+    verdict: "skipped",
+    detail: "The effects do not show the traits: write {{token}} in one that they show.",
+  });
+});
+
+test("a userId of a form of its own is that of all messages of the check", async () => {
+  const { report, of } = await verdicts(
+    prefixed,
+    { type: "identify", userId: "usr_{{token}}" },
+    { only: ["types", "order"] },
+  );
+  expect(of("fail")).toEqual([]);
+  expect(report.checks.find(({ id }) => id === "order")?.detail).toContain("list both identifies");
+});
+
+test.for<[message: Json | undefined, id: string, sentence: string]>([
+  [
+    undefined,
+    "answers",
+    "to a valid message, a track with the event Order Completed. If it expects another message, give that one (--message).",
+  ],
+  [{ event: "x".repeat(100) }, "answers", `the event ${"x".repeat(60)}…. Any status`],
+  [{ ...known, event: "Known" }, "answers", "to a valid message, an identify. Any status"],
+  [{ ...known, anonymousId: "anon-7" }, "empty-properties", "to empty traits."],
+])("a refusal is told with the message that was refused: %#", async ([message, id, sentence]) => {
+  const nothing: Kind = {
+    whyRefused: ({ traits = {} }) =>
+      id === "answers" || Object.keys(traits as JsonObject).length === 0 ? "nothing" : null,
+    effectOf: () => null,
+  };
+  const { report } = await verdicts(nothing, message, { only: [id] });
+  expect(report.checks.find((check) => check.id === id)?.detail).toContain(sentence);
+});
+
+test("an anonymousId of the user's own stays, and effects without the token are explained", async () => {
+  const bodies: JsonObject[] = [];
+  const message = { ...known, anonymousId: "anon-7" };
+  const { report } = await verdicts(keeping(bodies), message, {
+    only: ["no-user-id", "duplicate"],
+  });
+  expect(bodies.find(({ userId }) => userId === undefined)?.["anonymousId"]).toBe("anon-7");
+  expect(report.checks.find(({ id }) => id === "duplicate")?.detail).toContain(
+    "The effects have to show its userId, or a member that has {{token}} in the file.",
+  );
+});
+
 test("each message has an id, a time and a token of its own, and keeps the rest", async () => {
   const bodies: JsonObject[] = [];
   await verdicts(keeping(bodies), started, { only: ["answers"], skip: ["in-time"] });
@@ -232,7 +346,14 @@ test.for<[message: Json, sentence: string]>([
   [{ type: "track" }, "The message is a track, so it must have an event."],
   [{ event: "Paid", properties: [] }, "The properties of the message must be an object."],
   [{ type: "group", traits: "x" }, "The traits of the message must be an object."],
+  [
+    { type: "track", event: "Paid", raw: "{}", deliveries: [] },
+    "This is Hookyard's record of a message: give the message itself, which is in its member raw.",
+  ],
+  [{ traits: { plan: "pro" } }, "The message has neither a type nor an event."],
+  [{ type: "group" }, "The message is a group, so it must have a groupId."],
   [{ event: "x".repeat(16_373) }, "The message has 16,385 bytes; the limit is 16,384."],
+  [{ event: "{{token}}".repeat(1_000) }, "The message has 19,012 bytes; the limit is 16,384."],
 ])("a message that cannot be sent is refused: %#", async ([message, sentence]) => {
   await expect(runCheck({ url: "http://127.0.0.1:9/", message })).rejects.toThrow(sentence);
 });

@@ -421,7 +421,8 @@ export const messageChecks: Check[] = [
     phase,
     async run(probe) {
       const sent = await probe.deliverNew((token) => body(probe, token));
-      if (!isAccepted(sent) && !isCrash(sent) && (await refusesMore(probe)))
+      const { isOfUser } = probe.receiver.model;
+      if (isOfUser && !isAccepted(sent) && !isCrash(sent) && (await refusesMore(probe)))
         return skipped(
           `The receiver ${did(sent)}: it refuses every message with a property that it does not know, and this check adds one. See the check unknown-members.`,
         );

@@ -59,7 +59,7 @@ export function inputOf({
     ...(destination === null ? (secret === "" ? {} : { secret }) : { useSecretOf: destination.id }),
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     ...(effects.trim() === "" ? {} : { effects: { url: effects.trim() } }),
-    ...(message.trim() === "" ? {} : { message: messageIn(message) }),
+    ...(message.trim() === "" ? {} : { message: messageIn(message.trim()) }),
     ...(seed.trim() === "" ? {} : { seed: Number(seed) }),
   };
 }

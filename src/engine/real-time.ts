@@ -68,9 +68,10 @@ export function runAfterPoll(run: () => void): void {
 
 /**
  * Shares the turns of the event loop among pieces of work: a turn has room for this much work, or
- * for one larger piece. Resolves, in order, when a piece may run; the caller must run it at once.
+ * for one larger piece. Null when a piece may run now; otherwise resolves, in order, when it may. The
+ * caller must then run it at once.
  */
-export function createTurnBudget(perTurn: number): (cost: number) => Promise<void> {
+export function createTurnBudget(perTurn: number): (cost: number) => Promise<void> | null {
   const waiting: { cost: number; resolve: () => void }[] = [];
   let used = 0;
   let isScheduled = false;
@@ -96,7 +97,7 @@ export function createTurnBudget(perTurn: number): (cost: number) => Promise<voi
     if (waiting.length > 0 || !fits(cost))
       return new Promise((resolve) => waiting.push({ cost, resolve }));
     used += cost;
-    return Promise.resolve();
+    return null;
   };
 }
 

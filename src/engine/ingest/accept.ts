@@ -25,7 +25,7 @@ import { traitWords } from "../../domain/trait-words.ts";
 import type { IncomingRequest, NewMessage } from "../ports.ts";
 import { createWeigher, finished, routing, type Routing } from "../route/route.ts";
 import type { RoutedMessage } from "../route/decision.ts";
-import { maxBatchMessages, type ParsedBody } from "./read-request.ts";
+import { maxBatchMessages, readingOnce, type ParsedBody } from "./read-request.ts";
 
 /**
  * What merging a batch's defaults into its messages may cost in total, in bytes: every message
@@ -273,9 +273,7 @@ function frameOf(facts: RequestFacts, root: JsonObject): RequestFrame {
   const { receivedAt, wallAt } = facts.arrivedFirst ?? facts;
   const object = (value: Json | undefined): JsonObject | null =>
     batched && isObject(value) ? value : null;
-  const library = libraryFromUserAgent(
-    headers.find(([name]) => name.toLowerCase() === "user-agent")?.[1],
-  );
+  const library = libraryOf(headers.find(([name]) => name.toLowerCase() === "user-agent")?.[1]);
   return {
     context: object(root["context"]),
     integrations: object(root["integrations"]),
@@ -327,3 +325,5 @@ export function libraryFromUserAgent(
     ? null
     : { name: name.slice(0, maxLength), version: version.slice(0, maxLength) };
 }
+
+const libraryOf = readingOnce(libraryFromUserAgent);

@@ -31,6 +31,21 @@ type Waiting = {
   reject: (error: unknown) => void;
 };
 
+/** Resolves after its request has been answered for. */
+function ended(waiting: Waiting): Promise<void> {
+  return new Promise((end) => {
+    const { resolve, reject } = waiting;
+    waiting.resolve = (committed) => {
+      resolve(committed);
+      end();
+    };
+    waiting.reject = (error) => {
+      reject(error);
+      end();
+    };
+  });
+}
+
 type CommitQueueOptions = {
   store: Pick<IngestStore, "commit"> & WritingTurns;
   activity: Activity;
@@ -43,7 +58,6 @@ export class CommitQueue {
   readonly #options: CommitQueueOptions;
   #waiting: Waiting[] = [];
   #work: Work | null = null;
-  readonly #open = new Set<Promise<unknown>>();
   /** The last of the requests that are committed in parts, one after the other. */
   #lastInParts: Promise<unknown> = Promise.resolve();
 
@@ -56,17 +70,11 @@ export class CommitQueue {
    * are not. Of a request that is committed in parts, those before the error are.
    */
   add(request: AcceptedRequest): Promise<CommittedMessage[]> {
-    const committed =
-      request.weight > maxWeight
-        ? this.#addInParts(request)
-        : new Promise<CommittedMessage[]>((resolve, reject) => {
-            this.#waiting.push({ request, resolve, reject });
-            this.#schedule();
-          });
-    this.#open.add(committed);
-    const close = (): void => void this.#open.delete(committed);
-    committed.then(close, close);
-    return committed;
+    if (request.weight > maxWeight) return this.#addInParts(request);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ request, resolve, reject });
+      this.#schedule();
+    });
   }
 
   #addInParts(request: AcceptedRequest): Promise<CommittedMessage[]> {
@@ -93,7 +101,8 @@ export class CommitQueue {
 
   /** Resolves when everything that waits now is committed or has failed. */
   async drained(): Promise<void> {
-    await Promise.allSettled(this.#open);
+    const last = this.#waiting.at(-1);
+    await Promise.all([last === undefined ? null : ended(last), this.#lastInParts]);
   }
 
   #schedule(): void {

@@ -25,7 +25,11 @@ import type { Refused } from "./refused-requests.ts";
  */
 const arrival = { headersMs: 10_000, requestMs: 30_000 };
 
-type Exchange = { request: IncomingMessage; response: ServerResponse };
+type Connection = {
+  /** Whose answers have not been sent yet. */
+  open: Set<ServerResponse>;
+  newest: ServerResponse;
+};
 
 /** `onRefused` is called for input that `handle` does not get. */
 export function createIngestServer(
@@ -33,22 +37,24 @@ export function createIngestServer(
   onRefused: (refused: Refused) => void,
   limits = arrival,
 ): Server {
-  /** Requests of a connection whose answer has not been sent yet. */
-  const open = new WeakMap<Socket, Set<ServerResponse>>();
-  const newest = new WeakMap<Socket, Exchange>();
+  const connections = new WeakMap<Socket, Connection>();
 
   const server = createServer({ ...arrivalLimits(limits), keepAliveTimeout: 60_000 });
   // A client may close its side after its request and still wait for the answer. Node has no option
   // for this, only the property.
   Object.assign(server, { httpAllowHalfOpen: true });
 
-  const record: Handle = (request, response) => {
-    const { socket } = request;
-    const responses = open.get(socket) ?? new Set();
-    open.set(socket, responses.add(response));
-    newest.set(socket, { request, response });
+  const begin = (socket: Socket, newest: ServerResponse): Connection => {
+    const connection = { open: new Set<ServerResponse>(), newest };
+    connections.set(socket, connection);
+    return connection;
+  };
+  const record: Handle = ({ socket }, response) => {
+    const connection = connections.get(socket) ?? begin(socket, response);
+    connection.open.add(response);
+    connection.newest = response;
     response.on("close", () => {
-      responses.delete(response);
+      connection.open.delete(response);
       // After the server has been closed, each answer is the last of its connection, or a busy
       // client would keep it open.
       if (!server.listening) server.closeIdleConnections();
@@ -98,15 +104,15 @@ export function createIngestServer(
         socket.destroy();
         return;
       }
-      const last = newest.get(socket);
-      const broken = last === undefined || last.request.complete ? undefined : last.response;
+      const { open = [], newest } = connections.get(socket) ?? {};
+      const broken = newest?.req.complete === false ? newest : undefined;
       // Complete requests before the broken one get their answers first.
-      const before = [...(open.get(socket) ?? [])].filter((response) => response !== broken);
+      const before = [...open].filter((response) => response !== broken);
       void Promise.all(
         before.map((response) => new Promise((resolve) => response.once("close", resolve))),
       ).then(() => {
         if (broken?.headersSent === true) socket.destroy();
-        else if (last === undefined && isTlsHello(error)) refuseSocket(socket, tlsOnPlainPort);
+        else if (newest === undefined && isTlsHello(error)) refuseSocket(socket, tlsOnPlainPort);
         else
           refuseSocket(
             socket,

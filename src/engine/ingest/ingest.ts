@@ -278,7 +278,8 @@ export class Ingest {
     const encoding = request.headers["content-encoding"];
     const body =
       isProblem(sent) || encoding === undefined ? sent : await decompress(sent, encoding);
-    if (!isProblem(body)) await this.#turnFor(body.length);
+    const turn = isProblem(body) ? null : this.#turnFor(body.length);
+    if (turn !== null) await turn;
     const parsed = isProblem(body) ? body : parseBody(body, call.call === "batch");
     if (isProblem(body) || isProblem(parsed)) {
       const refused = isProblem(body) ? body : (parsed as Problem);

@@ -47,6 +47,8 @@ const sourceConfigAtEnd = /(?:^|\/)sourceConfig\/*$/;
 const settingsAtEnd = /(?:^|\/)v1\/+projects\/+([^/]+)\/+settings\/*$/i;
 
 export function parsePath(path: string): IngestCall | null {
+  const usual = path.startsWith("/v1/") ? calls.get(path.slice(4)) : undefined;
+  if (usual !== undefined) return usual;
   const lower = path.toLowerCase();
   const name = callAtEnd.exec(lower)?.[1];
   if (name !== undefined) return calls.get(name) ?? null;
@@ -57,10 +59,12 @@ export function parsePath(path: string): IngestCall | null {
   return writeKey === undefined ? null : { call: "settings", writeKey: decoded(writeKey) };
 }
 
+const noQuery = new URLSearchParams();
+
 /** Path and query of a request target, which may also be a full URL. */
 export function splitTarget(target: string): { path: string; query: URLSearchParams } {
   const mark = target.indexOf("?");
-  if (mark < 0) return { path: target, query: new URLSearchParams() };
+  if (mark < 0) return { path: target, query: noQuery };
   return { path: target.slice(0, mark), query: new URLSearchParams(target.slice(mark + 1)) };
 }
 
@@ -72,14 +76,25 @@ export function decoded(part: string): string {
   }
 }
 
+/** Of a header that a client sends with each of its calls: the last one is not read again. */
+export function readingOnce<Read>(
+  read: (header: string | undefined) => Read,
+): (header: string | undefined) => Read {
+  let last: { header: string | undefined; read: Read } | null = null;
+  return (header) => {
+    if (last === null || last.header !== header) last = { header, read: read(header) };
+    return last.read;
+  };
+}
+
 /** The user of Basic authorization, up to the first colon; null when there is no such header. */
-export function keyInHeader(authorization: string | undefined): string | null {
+export const keyInHeader = readingOnce((authorization): string | null => {
   const encoded = /^\s*basic\s+(\S+)\s*$/i.exec(authorization ?? "")?.[1];
   if (encoded === undefined) return null;
   const decoded = Buffer.from(encoded, "base64").toString("utf8");
   const colon = decoded.indexOf(":");
   return (colon < 0 ? decoded : decoded.slice(0, colon)) || null;
-}
+});
 
 export function keyInBody(root: JsonObject): string | null {
   const key = root["writeKey"];

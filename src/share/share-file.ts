@@ -5,7 +5,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
@@ -26,7 +26,7 @@ import {
 import { isProblem, problem, type Problem } from "../domain/problem.ts";
 import type { Pipeline } from "../engine/pipeline.ts";
 import { nextTurn, wallClockNow } from "../engine/real-time.ts";
-import { cleaner, secretsOf } from "./without-secrets.ts";
+import { cleaner, redactedPaths, secretsOf } from "./without-secrets.ts";
 
 /** So many messages are read before others have their turn: a few milliseconds of work. */
 const perTurn = 10;
@@ -59,6 +59,8 @@ const cancelled = problem(
 export async function collectShare(options: ShareOptions): Promise<string[] | Problem> {
   const { pipeline, version, savedAt, secrets, redact } = options;
   const { configuration, clients } = pipeline;
+  const paths = redactedPaths(redact);
+  if (isProblem(paths)) return paths;
   const clean = cleaner({
     secrets: secrets
       ? null
@@ -67,7 +69,7 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
           destinations: configuration.destinations(),
           clients: clients.list(),
         }),
-    paths: redact,
+    paths,
   });
   const call = async <Name extends CallName>(
     name: Name,
@@ -83,8 +85,10 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
   try {
     for (const name of sharedCalls) answers[name] = await call(name, {});
     for await (const { row, details, total } of messagesOf(options, call)) {
-      const read = await withAllBytes(details, call);
-      const both = clean.message(row, read).map((each) => JSON.stringify(each));
+      const read = await unlessGone(withAllBytes(details, call));
+      if (read === null) continue;
+      const cause = paths.length === 0 ? null : await causeOf(details, call);
+      const both = clean.message(row, read, cause).map((each) => JSON.stringify(each));
       length += both.reduce((sum, line) => sum + line.length, 0);
       if (lines.length === 2 * maxSharedMessages || length > maxShareBytes / 4) break;
       lines.push(...both);
@@ -113,7 +117,10 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
   const stats = answers["stats.get"] as AnswerOf<"stats.get">;
   stats.messages.total = head.messages;
   delete stats.dataBytes;
-  return [JSON.stringify(head), JSON.stringify(clean.answer(answers)), ...lines];
+  const known = Object.fromEntries(
+    Object.entries(answers).map(([name, answer]) => [name, clean.answer(name, answer)]),
+  );
+  return [JSON.stringify(head), JSON.stringify(known), ...lines];
 }
 
 export const messagesIn = (lines: readonly string[]): number => (lines.length - 2) / 2;
@@ -137,9 +144,7 @@ async function* messagesOf({ filter, ids }: ShareOptions, call: Call) {
     const chosen = [...new Set(ids)].toSorted().toReversed();
     for (const id of chosen) {
       const details = await call("messages.get", { id });
-      const members = Object.keys(messageSummary.shape) as (keyof MessageSummaryAnswer)[];
-      const row = Object.fromEntries(members.map((name) => [name, details[name]]));
-      yield { row: row as MessageSummaryAnswer, details, total: chosen.length };
+      yield { row: rowOf(details), details, total: chosen.length };
     }
     return;
   }
@@ -149,10 +154,34 @@ async function* messagesOf({ filter, ids }: ShareOptions, call: Call) {
       ...(filter === "" ? {} : { filter }),
       ...(cursor === undefined ? {} : { cursor }),
     });
-    for (const row of page.items)
-      yield { row, details: await call("messages.get", { id: row.id }), total: page.total };
+    for (const { id } of page.items) {
+      const details = await unlessGone(call("messages.get", { id }));
+      if (details !== null) yield { row: rowOf(details), details, total: page.total };
+    }
     cursor = page.nextCursor;
   }
+}
+
+/** As it is now: it may have been listed a moment ago. */
+function rowOf(details: AnswerOf<"messages.get">): MessageSummaryAnswer {
+  const members = Object.keys(messageSummary.shape) as (keyof MessageSummaryAnswer)[];
+  return Object.fromEntries(members.map((name) => [name, details[name]])) as MessageSummaryAnswer;
+}
+
+/** Null for what retention has removed since it was listed. */
+async function unlessGone<Answer>(asked: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** What a cause's sentence says of another message is left out with it. */
+async function causeOf({ cause }: AnswerOf<"messages.get">, call: Call): Promise<unknown> {
+  if (cause?.messageId === undefined || cause.messageId === null) return null;
+  return (await unlessGone(call("messages.get", { id: cause.messageId })))?.raw ?? null;
 }
 
 /** An answer of over 1 MB leaves them out. */
@@ -324,7 +353,9 @@ export async function writeShare({
   const as = file.endsWith(".html") ? "html" : "hookyard";
   const content = await shareBytes(lines, as, join(root, "out", "renderer"));
   try {
-    writeFileSync(file, content, { mode: 0o600, flag: force ? "w" : "wx" });
+    // A file that is replaced keeps its mode, and its readers.
+    if (force) rmSync(file, { force: true });
+    writeFileSync(file, content, { mode: 0o600, flag: "wx" });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     return {

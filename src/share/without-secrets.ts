@@ -5,12 +5,17 @@
  * then left out wherever its text appears, also inside bodies, escaped, in base64 and in hex.
  */
 
+import type { z } from "zod";
 import {
   headerPairsWithoutCredentials,
   leftOut,
   urlWithoutCredentials,
 } from "../domain/credentials.ts";
+import { callNamed } from "../contract/contract.ts";
+import { messageDetails, messageSummary } from "../contract/messages.ts";
 import type { Destination, SimulatedClient, Source } from "../domain/configuration.ts";
+import { parseMemberPath } from "../domain/member-path.ts";
+import { invalid, type Problem } from "../domain/problem.ts";
 
 type Known = {
   sources: readonly Pick<Source, "writeKey">[];
@@ -166,6 +171,7 @@ type Message = {
   raw: unknown;
   request: { path: string; headers: [string, string][] };
   deliveries: {
+    payload: unknown;
     attempts: {
       request: { url: string; headers: [string, string][] };
       response: { headers: [string, string][] } | null;
@@ -174,26 +180,47 @@ type Message = {
 };
 
 type Cleaner = {
-  /** What the configuration answers. */
-  answer(value: unknown): unknown;
-  /** The row and the details of one message. */
-  message(row: object, details: Message): [row: unknown, details: unknown];
+  /** What a call about the configuration answers. */
+  answer(name: string, value: unknown): unknown;
+  /** The row and the details of one message, and the body of the message that caused it. */
+  message(row: object, details: Message, cause: unknown): [row: unknown, details: unknown];
 };
 
-/** `paths` name members of messages: `context.ip`, `properties.email`, `traits`. */
+/**
+ * Members of messages: `context.ip`, `traits["last name"]`, `properties.items[0].sku`. What is no
+ * path is refused: whoever named it would believe that it is left out.
+ */
+export function redactedPaths(paths: readonly string[]): string[][] | Problem {
+  const parsed: string[][] = [];
+  for (const path of paths) {
+    const tokens = parseMemberPath(path.replace(/^\$(?=[.[])\.?/, ""));
+    if (tokens === null || /(?:^|\.)\*(?:$|[.[])/.test(path))
+      return invalid(
+        `“${path}” is not the path of a member. Write properties.email, or properties["last name"]; through a list, a path applies to each element.`,
+      );
+    parsed.push(tokens);
+  }
+  return parsed;
+}
+
 export function cleaner({
   secrets,
-  paths,
+  paths: split,
 }: {
   /** Null: they are asked for. */
   secrets: readonly string[] | null;
-  paths: readonly string[];
+  paths: readonly string[][];
 }): Cleaner {
-  const split = paths.map((path) => path.split("."));
   const known = withoutSecrets(secrets ?? []);
-  const learnedIn = (details: Message): string[] => {
-    const redactedTexts =
-      typeof details.raw === "string" ? textsAt(parsedJson(details.raw), split) : [];
+  const learnedIn = (details: Message, cause: unknown): string[] => {
+    const bodies = [details.raw, cause, ...details.deliveries.map(({ payload }) => payload)];
+    const redactedTexts = [
+      ...new Set(
+        bodies.flatMap((body) =>
+          typeof body === "string" ? textsAt(parsedJson(body), split) : [],
+        ),
+      ),
+    ];
     if (secrets === null) return redactedTexts;
     const { request, deliveries } = details;
     const attempts = deliveries.flatMap((delivery) => delivery.attempts);
@@ -207,22 +234,53 @@ export function cleaner({
     ].filter((each) => each.length >= shortestLearned);
     return [...redactedTexts, ...new Set(found)].filter((each) => known(each) === each);
   };
+  const hidesNames = secrets !== null;
   return {
-    answer: (value) => clean(value, "", { text: known, paths: [], hidesNames: secrets !== null }),
-    message(row, details) {
-      const learned = learnedIn(details);
+    answer: (name, value) =>
+      cleaned(callNamed(name)?.answer, value, { text: known, paths: [], hidesNames }),
+    message(row, details, cause) {
+      const learned = learnedIn(details, cause);
       const own = learned.length === 0 ? known : withoutSecrets(learned);
       const text: Text = own === known ? known : (value) => own(known(value));
-      const how = { text, paths: split, hidesNames: secrets !== null };
+      const how = { text, paths: split, hidesNames };
+      const raw = split.length > 0 && !isJson(details.raw) ? leftOut : details.raw;
       return [
-        withoutMembers(clean(row, "", how), split),
-        withoutMembers(clean(details, "", how), split),
+        withoutMembers(cleaned(messageSummary, row, how), split),
+        withoutMembers(cleaned(messageDetails, { ...details, raw }, how), split),
       ];
     },
   };
 }
 
-type How = { text: Text; paths: readonly string[][]; hidesNames: boolean };
+type How = {
+  text: Text;
+  paths: readonly string[][];
+  hidesNames: boolean;
+  /** Set when a text was changed that is no body, URL or header. */
+  changed: boolean;
+};
+
+/**
+ * `delivered`, `msg_000000001` and times are no secrets, also where one is written like them: what
+ * the schema does not allow any more stays as it was.
+ */
+function cleaned(schema: z.ZodType | undefined, value: unknown, as: Omit<How, "changed">): unknown {
+  const how = { ...as, changed: false };
+  const now = clean(value, "", how);
+  if (!how.changed) return now;
+  for (const { path } of schema?.safeParse(now).error?.issues ?? []) {
+    const last = String(path.at(-1));
+    const [from, to] = [value, now].map((each) => valueAt(each, path.slice(0, -1)));
+    if (hasMembers(from) && hasMembers(to) && typeof from[last] === "string") to[last] = from[last];
+  }
+  return now;
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let at = value;
+  for (const name of path) at = hasMembers(at) ? at[String(name)] : undefined;
+  return at;
+}
 
 const bodies = new Set(["raw", "payload", "body", "signed", "before", "after"]);
 const urls = new Set(["url", "webhookUrl", "to", "path"]);
@@ -235,7 +293,9 @@ function clean(value: unknown, name: string, how: How): unknown {
     if (bodies.has(name)) return text(redacted(value, paths));
     if (hidesNames && urls.has(name)) return text(urlWithoutCredentials(value));
     if (hidesNames && heads.has(name)) return text(headWithoutCredentials(value));
-    return text(value);
+    const cleaned = text(value);
+    if (cleaned !== value) how.changed = true;
+    return cleaned;
   }
   if (Array.isArray(value)) {
     if (name === "headers" && value.every(isPair))
@@ -285,13 +345,27 @@ function headWithoutCredentials(head: string): string {
   ].join("\r\n");
 }
 
+/** Numbers stay as they were written: `12345678901234567890`, `1.0`. */
 function parsedJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, ((_: string, value: unknown, { source }: { source?: string }) =>
+      typeof value === "number" && source !== undefined
+        ? json.rawJSON(source)
+        : value) as Parameters<typeof JSON.parse>[1]);
   } catch {
     return undefined;
   }
 }
+
+const isJson = (body: unknown): boolean =>
+  typeof body === "string" && parsedJson(body) !== undefined;
+
+type RawNumber = { rawJSON: string };
+/** Node's types do not know them yet. */
+const json = JSON as typeof JSON & {
+  rawJSON(text: string): RawNumber;
+  isRawJSON(value: unknown): value is RawNumber;
+};
 
 /** JSON with the members at the paths left out; other text as it is. */
 function redacted(body: string, paths: readonly string[][]): string {
@@ -303,25 +377,34 @@ function redacted(body: string, paths: readonly string[][]): string {
 }
 
 function leaveOut(value: unknown, [name, ...rest]: readonly string[]): boolean {
-  if (name === undefined || typeof value !== "object" || value === null) return false;
-  if (Array.isArray(value))
-    return value.map((each) => leaveOut(each, [name, ...rest])).some(Boolean);
-  if (!Object.hasOwn(value, name)) return false;
-  const members = value as Record<string, unknown>;
-  if (rest.length > 0) return leaveOut(members[name], rest);
-  members[name] = leftOut;
+  if (name === undefined || !hasMembers(value)) return false;
+  const inElements =
+    Array.isArray(value) && value.map((each) => leaveOut(each, [name, ...rest])).some(Boolean);
+  if (!Object.hasOwn(value, name) || name === "length") return inElements;
+  if (rest.length > 0) return leaveOut(value[name], rest) || inElements;
+  value[name] = leftOut;
   return true;
 }
+
+const hasMembers = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !json.isRawJSON(value);
 
 /** What a receiver repeats, or a mapping sends under another name. */
 function textsAt(value: unknown, paths: readonly string[][]): string[] {
   const at = (each: unknown, [name, ...rest]: readonly string[]): string[] => {
-    if (name === undefined) return textsIn(each);
-    if (Array.isArray(each)) return each.flatMap((item) => at(item, [name, ...rest]));
-    if (typeof each !== "object" || each === null || !Object.hasOwn(each, name)) return [];
-    return at((each as Record<string, unknown>)[name], rest);
+    if (name === undefined) return valuesIn(each);
+    if (!hasMembers(each)) return [];
+    const inElements = Array.isArray(each) ? each.flatMap((item) => at(item, [name, ...rest])) : [];
+    return Object.hasOwn(each, name) ? [...inElements, ...at(each[name], rest)] : inElements;
   };
   return paths.flatMap((path) => at(value, path)).filter((each) => each.length >= shortestRedacted);
+}
+
+/** Its texts and numbers, as they are written. */
+function valuesIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (json.isRawJSON(value)) return [value.rawJSON];
+  return hasMembers(value) ? Object.values(value).flatMap(valuesIn) : [];
 }
 
 /** `userId` is also a member of the row. */

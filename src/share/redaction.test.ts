@@ -105,6 +105,30 @@ describe("a path of what is left out", () => {
     expect(lines).not.toContain("Villa of Ada");
   });
 
+  test("is left out of a batch of a mapping that another message was sent in", async () => {
+    const { call, share, send } = await startShop();
+    const source = await call<{ id: string }>("sources.create", { name: "A", writeKey: "wk_1" });
+    const { url } = await call<{ url: string }>("endpoints.create", {
+      name: "ok",
+      steps: [{ do: "answer" }],
+    });
+    const who = { "@path": "$.properties.email" };
+    const batch = { enabled: true, size: 2, keys: [], waitMs: 1000 };
+    await call("destinations.create", {
+      name: "Mapped",
+      kind: "webhooks-actions",
+      sourceIds: [source.id],
+      mappings: [{ name: "All", url, data: { who }, batch }],
+    });
+    const emails = ["ada@example.test", "ben@example.test"];
+    await send("wk_1", { batch: emails.map((email) => track("u", { email })) });
+    await call("pipeline.settle", {});
+    for (const email of emails) {
+      expect(await share()).toContain(email);
+      expect(await share({ redact: ["properties.email"] })).not.toContain(email);
+    }
+  });
+
   test("leaves out the whole of a rejected message that cannot be read", async () => {
     const { send, messagesOf } = await startEcho();
     const note = "n".repeat(70_000);
@@ -136,6 +160,35 @@ test.each([
     expect(await api.call("messages.get", { id: items[0]?.id })).toMatchObject({ status: 200 });
   },
 );
+
+test("what a test endpoint sends on, and the URL that it stands in front of, are secrets everywhere", async () => {
+  const { call, share } = await startShop();
+  const headers = { "X-Api-Key": "stepKey-4433", "Set-Cookie": "sid=cookie-5511; Max-Age=3600" };
+  const body = "cookie-5511, stepKey-4433 and forwardKey-77 for 3600 s";
+  const to = "http://127.0.0.1:9/?api_key=forwardKey-77";
+  await call("endpoints.create", { name: "Forward", steps: [{ do: "forward", to }] });
+  await call("endpoints.create", { name: "Answer", steps: [{ do: "answer", headers, body }] });
+  const lines = await share();
+  expect(lines).toContain("left-out, left-out and left-out for 3600 s");
+  expect(await share({ secrets: true })).toContain(body);
+});
+
+test("the data directory is left out of what is said of its damage", async () => {
+  const { app } = await startShop();
+  const dataDir = "/home/ada/.local/share/hookyard";
+  const lines = await collectShare({
+    ...{ ...app, version: "1", savedAt: "", secrets: false, redact: [], filter: "" },
+    api: {
+      async call(name, input) {
+        const { status, body } = await app.api.call(name, input);
+        if (name === "about.get") return { status, body: { ...(body as object), dataDir } };
+        const trouble = `${dataDir}/hookyard.db has been moved.`;
+        return { status, body: name === "stats.get" ? { ...(body as object), trouble } : body };
+      },
+    },
+  });
+  expect(JSON.stringify(lines)).toContain("left-out/hookyard.db has been moved.");
+});
 
 test("a file leaves out what was removed while it was written", async () => {
   const { app, call, send } = await startEcho();

@@ -26,7 +26,7 @@ import {
 import { isProblem, problem, type Problem } from "../domain/problem.ts";
 import type { Pipeline } from "../engine/pipeline.ts";
 import { nextTurn, wallClockNow } from "../engine/real-time.ts";
-import { cleaner, redactedPaths, secretsOf } from "./without-secrets.ts";
+import { cleaner, redactedPaths, secretsOf, type Cleaner, type Text } from "./without-secrets.ts";
 
 /** So many messages are read before others have their turn: a few milliseconds of work. */
 const perTurn = 10;
@@ -61,16 +61,6 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
   const { configuration, clients } = pipeline;
   const paths = redactedPaths(redact);
   if (isProblem(paths)) return paths;
-  const clean = cleaner({
-    secrets: secrets
-      ? null
-      : secretsOf({
-          sources: configuration.sources(),
-          destinations: configuration.destinations(),
-          clients: clients.list(),
-        }),
-    paths,
-  });
   const call = async <Name extends CallName>(
     name: Name,
     input: InputOf<Name>,
@@ -82,13 +72,28 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
   const answers: Record<string, unknown> = {};
   const lines: string[] = [];
   let length = 0;
+  let clean: Cleaner;
   try {
     for (const name of sharedCalls) answers[name] = await call(name, {});
+    clean = cleaner({
+      secrets: secrets
+        ? null
+        : secretsOf({
+            sources: configuration.sources(),
+            destinations: configuration.destinations(),
+            clients: clients.list(),
+            endpoints: (answers["endpoints.list"] as AnswerOf<"endpoints.list">).items,
+            dataDir: (answers["about.get"] as AnswerOf<"about.get">).dataDir,
+          }),
+      paths,
+    });
+    const othersOf = paths.length === 0 ? () => [] : createOthers(clean, call);
     for await (const { row, details, total } of messagesOf(options, call)) {
       const read = await unlessGone(withAllBytes(details, call));
       if (read === null) continue;
-      const cause = paths.length === 0 ? null : await causeOf(details, call);
-      const both = clean.message(row, read, cause).map((each) => JSON.stringify(each));
+      const both = clean
+        .message(row, read, await othersOf(read))
+        .map((each) => JSON.stringify(each));
       length += both.reduce((sum, line) => sum + line.length, 0);
       if (lines.length === 2 * maxSharedMessages || length > maxShareBytes / 4) break;
       lines.push(...both);
@@ -178,10 +183,33 @@ async function unlessGone<Answer>(asked: Promise<Answer>): Promise<Answer | null
   }
 }
 
-/** What a cause's sentence says of another message is left out with it. */
-async function causeOf({ cause }: AnswerOf<"messages.get">, call: Call): Promise<unknown> {
-  if (cause?.messageId === undefined || cause.messageId === null) return null;
-  return (await unlessGone(call("messages.get", { id: cause.messageId })))?.raw ?? null;
+/**
+ * What a message tells of others: the sentence of its cause of one, and each batch that a mapping
+ * sent of all that are in it.
+ */
+function createOthers(clean: Cleaner, call: Call) {
+  const rawOf = async (id: string): Promise<unknown> =>
+    (await unlessGone(call("messages.get", { id })))?.raw;
+  const ofBatches = new Map<string, Text | null>();
+  async function ofBatch(id: string, messages: readonly string[]): Promise<Text | null> {
+    const known = ofBatches.get(id);
+    if (known !== undefined) return known;
+    const raws: unknown[] = [];
+    for (const [place, message] of messages.entries()) {
+      raws.push(await rawOf(message));
+      if (place % perTurn === 0) await nextTurn();
+    }
+    const found = clean.ofOthers(raws);
+    ofBatches.set(id, found);
+    return found;
+  }
+  return async ({ cause, deliveries }: AnswerOf<"messages.get">): Promise<Text[]> => {
+    const cited = cause?.messageId ?? null;
+    const others = [cited === null ? null : clean.ofOthers([await rawOf(cited)])];
+    for (const { id, messages } of deliveries)
+      if (messages !== undefined) others.push(await ofBatch(id, messages));
+    return others.filter((each) => each !== null);
+  };
 }
 
 /** An answer of over 1 MB leaves them out. */

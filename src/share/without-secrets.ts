@@ -21,6 +21,12 @@ type Known = {
   sources: readonly Pick<Source, "writeKey">[];
   destinations: readonly Pick<Destination, "sharedSecret" | "webhooks" | "mappings">[];
   clients: readonly Pick<SimulatedClient, "writeKey" | "endpoint">[];
+  endpoints: readonly {
+    steps: readonly { to?: string; headers?: unknown }[];
+    inFrontOf?: { url: string } | null;
+  }[];
+  /** Null when the data is in memory. Its path has the name of its user. */
+  dataDir: string | null;
 };
 
 /** A shorter one is a part of many words. */
@@ -30,8 +36,18 @@ const shortestLearned = 8;
 const shortestRedacted = 6;
 
 /** What the configuration knows to be secret. */
-export function secretsOf({ sources, destinations, clients }: Known): string[] {
+export function secretsOf({ sources, destinations, clients, endpoints, dataDir }: Known): string[] {
+  const ofEndpoints = endpoints.flatMap(({ steps, inFrontOf }) => [
+    ...credentialsIn(inFrontOf?.url ?? ""),
+    ...steps.flatMap(({ to = "", headers }) => [
+      ...credentialsIn(to),
+      // `Max-Age=3600` in a cookie does not hide the number.
+      ...credentialsOfHeaders(headers).filter((each) => each.length >= shortestLearned),
+    ]),
+  ]);
   return [
+    ...ofEndpoints,
+    ...(dataDir === null ? [] : [dataDir]),
     ...[...sources, ...clients].map(({ writeKey }) => writeKey),
     ...destinations.flatMap(({ sharedSecret, webhooks, mappings }) => [
       ...(sharedSecret === null ? [] : [sharedSecret]),
@@ -132,7 +148,7 @@ function withinBase64(secret: Buffer, offset: number): string[] {
   return own.length < 6 ? [] : [own, own.replaceAll("-", "+").replaceAll("_", "/")];
 }
 
-type Text = (value: string) => string;
+export type Text = (value: string) => string;
 
 /** Looks once at each place, however many secrets there are. */
 function withoutSecrets(secrets: readonly string[]): Text {
@@ -179,11 +195,13 @@ type Message = {
   }[];
 };
 
-type Cleaner = {
+export type Cleaner = {
   /** What a call about the configuration answers. */
   answer(name: string, value: unknown): unknown;
-  /** The row and the details of one message, and the body of the message that caused it. */
-  message(row: object, details: Message, cause: unknown): [row: unknown, details: unknown];
+  /** Leaves out what the paths name in these messages; null when they have nothing there. */
+  ofOthers(raws: readonly unknown[]): Text | null;
+  /** The row and the details of one message, which tell of others too. */
+  message(row: object, details: Message, others: readonly Text[]): [row: unknown, details: unknown];
 };
 
 /**
@@ -212,15 +230,15 @@ export function cleaner({
   paths: readonly string[][];
 }): Cleaner {
   const known = withoutSecrets(secrets ?? []);
-  const learnedIn = (details: Message, cause: unknown): string[] => {
-    const bodies = [details.raw, cause, ...details.deliveries.map(({ payload }) => payload)];
-    const redactedTexts = [
-      ...new Set(
-        bodies.flatMap((body) =>
-          typeof body === "string" ? textsAt(parsedJson(body), split) : [],
-        ),
-      ),
-    ];
+  const redactedIn = (bodies: readonly unknown[]): string[] => {
+    const found = bodies.flatMap((body) =>
+      typeof body === "string" ? textsAt(parsedJson(body), split) : [],
+    );
+    return [...new Set(found)];
+  };
+  const learnedIn = (details: Message): string[] => {
+    const payloads = details.deliveries.map(({ payload }) => payload);
+    const redactedTexts = redactedIn([details.raw, ...payloads]);
     if (secrets === null) return redactedTexts;
     const { request, deliveries } = details;
     const attempts = deliveries.flatMap((delivery) => delivery.attempts);
@@ -238,10 +256,14 @@ export function cleaner({
   return {
     answer: (name, value) =>
       cleaned(callNamed(name)?.answer, value, { text: known, paths: [], hidesNames }),
-    message(row, details, cause) {
-      const learned = learnedIn(details, cause);
-      const own = learned.length === 0 ? known : withoutSecrets(learned);
-      const text: Text = own === known ? known : (value) => own(known(value));
+    ofOthers(raws) {
+      const texts = redactedIn(raws);
+      return texts.length === 0 ? null : withoutSecrets(texts);
+    },
+    message(row, details, others) {
+      const learned = learnedIn(details);
+      const all = [known, ...(learned.length === 0 ? [] : [withoutSecrets(learned)]), ...others];
+      const text: Text = (value) => all.reduce((rest, without) => without(rest), value);
       const how = { text, paths: split, hidesNames };
       const raw = split.length > 0 && !isJson(details.raw) ? leftOut : details.raw;
       return [

@@ -223,7 +223,7 @@ function listed(
       ? rows
       : rows.filter((row) => {
           const text = (): string => textOf(row.id);
-          return test({ row, text, details: () => (parsed(text()) ?? {}) as Details });
+          return test({ row, text, details: (): Details => parsed(text()) ?? {} });
         });
   const from = cursor === undefined ? 0 : placeAfter(found, cursor);
   const items = found.slice(from, from + limit);

@@ -30,6 +30,8 @@ import { cleaner, redactedPaths, secretsOf, type Cleaner, type Text } from "./wi
 
 /** So many messages are read before others have their turn: a few milliseconds of work. */
 const perTurn = 10;
+/** Fewer messages when they are large. */
+const charactersPerTurn = 200_000;
 
 export type ShareOptions = {
   api: Pick<Api, "call">;
@@ -72,6 +74,7 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
   const answers: Record<string, unknown> = {};
   const lines: string[] = [];
   let length = 0;
+  let lengthOfTurn = 0;
   let clean: Cleaner;
   try {
     for (const name of sharedCalls) answers[name] = await call(name, {});
@@ -97,7 +100,8 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
       length += both.reduce((sum, line) => sum + line.length, 0);
       if (lines.length === 2 * maxSharedMessages || length > maxShareBytes / 4) break;
       lines.push(...both);
-      if (lines.length % (2 * perTurn) !== 0) continue;
+      if (lines.length % (2 * perTurn) !== 0 && length - lengthOfTurn < charactersPerTurn) continue;
+      lengthOfTurn = length;
       const goesOn =
         options.onProgress?.(lines.length / 2, Math.min(total, maxSharedMessages)) ?? true;
       if (!goesOn) return cancelled;
@@ -190,25 +194,26 @@ async function unlessGone<Answer>(asked: Promise<Answer>): Promise<Answer | null
 function createOthers(clean: Cleaner, call: Call) {
   const rawOf = async (id: string): Promise<unknown> =>
     (await unlessGone(call("messages.get", { id })))?.raw;
-  const ofBatches = new Map<string, Text | null>();
-  async function ofBatch(id: string, messages: readonly string[]): Promise<Text | null> {
-    const known = ofBatches.get(id);
-    if (known !== undefined) return known;
-    const raws: unknown[] = [];
-    for (const [place, message] of messages.entries()) {
-      raws.push(await rawOf(message));
-      if (place % perTurn === 0) await nextTurn();
+  async function ofAll(messages: readonly string[]): Promise<Text> {
+    const { read, text } = clean.ofOthers();
+    for (const [place, id] of messages.entries()) {
+      read(await rawOf(id));
+      if (place % perTurn === perTurn - 1) await nextTurn();
     }
-    const found = clean.ofOthers(raws);
-    ofBatches.set(id, found);
-    return found;
+    return text;
+  }
+  const ofBatches = new Map<string, Text>();
+  async function ofBatch(id: string, messages: readonly string[]): Promise<Text> {
+    const text = ofBatches.get(id) ?? (await ofAll(messages));
+    ofBatches.set(id, text);
+    return text;
   }
   return async ({ cause, deliveries }: AnswerOf<"messages.get">): Promise<Text[]> => {
     const cited = cause?.messageId ?? null;
-    const others = [cited === null ? null : clean.ofOthers([await rawOf(cited)])];
+    const others = cited === null ? [] : [await ofAll([cited])];
     for (const { id, messages } of deliveries)
       if (messages !== undefined) others.push(await ofBatch(id, messages));
-    return others.filter((each) => each !== null);
+    return others;
   };
 }
 

@@ -5,7 +5,6 @@
  * then left out wherever its text appears, also inside bodies, escaped, in base64 and in hex.
  */
 
-import type { z } from "zod";
 import {
   headerPairsWithoutCredentials,
   leftOut,
@@ -150,37 +149,60 @@ function withinBase64(secret: Buffer, offset: number): string[] {
 
 export type Text = (value: string) => string;
 
-/** Looks once at each place, however many secrets there are. */
+type Removal = {
+  add(secret: string): void;
+  /** Looks once at each place, however many secrets there are. */
+  text: Text;
+};
+
 function withoutSecrets(secrets: readonly string[]): Text {
-  const texts = [...new Set(secrets.flatMap(spellings))]
-    .filter((text) => text.length >= shortest)
-    .toSorted((a, b) => b.length - a.length);
-  if (texts.length === 0) return (value) => value;
-  const byStart = new Map<string, string[]>();
-  const isStart = new Uint8Array(texts.length > 200 ? 65_536 : 2048);
+  if (secrets.length === 0) return (value) => value;
+  const { add, text } = createRemoval(secrets.length > 8);
+  for (const secret of new Set(secrets)) add(secret);
+  return text;
+}
+
+function createRemoval(isLarge: boolean): Removal {
+  /** By the first characters: the texts of each length, the longest first. */
+  const byStart = new Map<string, { length: number; texts: Set<string> }[]>();
+  const isStart = new Uint8Array(isLarge ? 65_536 : 2048);
   const mask = isStart.length - 1;
   const startAt = (value: string, at: number): number =>
     ((value.charCodeAt(at) * 31 + value.charCodeAt(at + 1)) * 31 + value.charCodeAt(at + 2)) & mask;
-  for (const text of texts) {
-    const start = text.slice(0, shortest);
-    isStart[startAt(text, 0)] = 1;
-    byStart.set(start, [...(byStart.get(start) ?? []), text]);
+  function add(secret: string): void {
+    for (const text of spellings(secret)) {
+      const { length } = text;
+      if (length < shortest) continue;
+      const start = text.slice(0, shortest);
+      isStart[startAt(text, 0)] = 1;
+      const group = byStart.get(start) ?? [];
+      const same = group.find((each) => each.length === length);
+      if (same !== undefined) same.texts.add(text);
+      else {
+        group.push({ length, texts: new Set([text]) });
+        byStart.set(
+          start,
+          group.sort((a, b) => b.length - a.length),
+        );
+      }
+    }
   }
-  return (value) => {
+  function text(value: string): string {
     let clean = "";
     let from = 0;
     for (let at = 0; at + shortest <= value.length; at += 1) {
       if (isStart[startAt(value, at)] === 0) continue;
       const found = byStart
         .get(value.slice(at, at + shortest))
-        ?.find((text) => value.startsWith(text, at));
+        ?.find(({ length, texts }) => texts.has(value.slice(at, at + length)));
       if (found === undefined) continue;
       clean += value.slice(from, at) + leftOut;
       from = at + found.length;
       at = from - 1;
     }
     return from === 0 ? value : clean + value.slice(from);
-  };
+  }
+  return { add, text };
 }
 
 type Message = {
@@ -198,8 +220,8 @@ type Message = {
 export type Cleaner = {
   /** What a call about the configuration answers. */
   answer(name: string, value: unknown): unknown;
-  /** Leaves out what the paths name in these messages; null when they have nothing there. */
-  ofOthers(raws: readonly unknown[]): Text | null;
+  /** Leaves out what the paths name in other messages, as far as they were read. */
+  ofOthers(): { read(raw: unknown): void; text: Text };
   /** The row and the details of one message, which tell of others too. */
   message(row: object, details: Message, others: readonly Text[]): [row: unknown, details: unknown];
 };
@@ -256,9 +278,14 @@ export function cleaner({
   return {
     answer: (name, value) =>
       cleaned(callNamed(name)?.answer, value, { text: known, paths: [], hidesNames }),
-    ofOthers(raws) {
-      const texts = redactedIn(raws);
-      return texts.length === 0 ? null : withoutSecrets(texts);
+    ofOthers() {
+      const { add, text } = createRemoval(true);
+      return {
+        read(raw) {
+          for (const each of redactedIn([raw])) add(each);
+        },
+        text,
+      };
     },
     message(row, details, others) {
       const learned = learnedIn(details);
@@ -282,11 +309,13 @@ type How = {
   changed: boolean;
 };
 
+type Schema = NonNullable<ReturnType<typeof callNamed>>["answer"];
+
 /**
  * `delivered`, `msg_000000001` and times are no secrets, also where one is written like them: what
  * the schema does not allow any more stays as it was.
  */
-function cleaned(schema: z.ZodType | undefined, value: unknown, as: Omit<How, "changed">): unknown {
+function cleaned(schema: Schema | undefined, value: unknown, as: Omit<How, "changed">): unknown {
   const how = { ...as, changed: false };
   const now = clean(value, "", how);
   if (!how.changed) return now;

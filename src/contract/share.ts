@@ -8,9 +8,21 @@
  */
 
 import { z } from "zod";
-import { tokensOf } from "../domain/message-filter.ts";
-import { problem, type Problem } from "../domain/problem.ts";
-import { callNamed } from "./contract.ts";
+import {
+  chipKeys,
+  durationOf,
+  keyOf,
+  nameTest,
+  numberTest,
+  parseFilter,
+  problemOf,
+  timeOf,
+  wordsOf,
+  type FilterKey,
+} from "../domain/message-filter.ts";
+import { invalid, isProblem, problem, type Problem } from "../domain/problem.ts";
+import { checkInput } from "./call.ts";
+import { callNamed, type InputOf } from "./contract.ts";
 import { sentenceOf } from "./issues.ts";
 import { messageDetails, messageSummary, type MessageSummaryAnswer } from "./messages.ts";
 
@@ -112,11 +124,25 @@ export function readShare(text: string): Recorded | Problem {
     rows.push(row);
     lineOf.set(row.id, 2 * place + 1);
   }
+  const namesOf = (): Names => ({
+    now: Date.parse((known["clock.get"] as { now: string }).now),
+    sources: (known["sources.list"] as { items: Names["sources"] }).items,
+    destinations: (known["destinations.list"] as { items: Names["destinations"] }).items,
+  });
   return {
     head: head.data,
     call(name, input) {
+      const asked = callNamed(name);
+      const checked = asked === undefined ? input : checkInput(asked, input);
+      if (isProblem(checked)) return refusal(checked);
       if (name === "messages.list") {
-        const body = listed(rows, input as ListInput, (id) => rest[lineOf.get(id) ?? -1] ?? "");
+        const body = listed(
+          rows,
+          input as ListInput,
+          namesOf,
+          (id) => rest[lineOf.get(id) ?? -1] ?? "",
+        );
+        if (isProblem(body)) return refusal(body);
         const why = wrong(z.array(messageSummary), body.items);
         return why === null ? { status: 200, body } : refusal(damaged(why));
       }
@@ -167,16 +193,39 @@ function parsed(line: string): unknown {
   }
 }
 
-type ListInput = { filter?: string; cursor?: string; limit?: number };
+type ListInput = InputOf<"messages.list">;
+type Details = { deliveries?: { destinationId?: unknown; attempts?: { webhookId?: unknown }[] }[] };
+/** What is known of a row without its details, which are read when something asks for them. */
+type Shared = { row: MessageSummaryAnswer; text: () => string; details: () => Details };
+type Test = (shared: Shared) => boolean;
+
+/** What names and times in a filter mean in this file. */
+type Names = {
+  now: number;
+  sources: readonly { id: string; name: string }[];
+  destinations: readonly {
+    id: string;
+    name: string;
+    webhooks: readonly { id: string; url: string }[];
+  }[];
+};
 
 function listed(
   rows: readonly MessageSummaryAnswer[],
   { filter = "", cursor, limit = 50 }: ListInput,
-  detailsOf: (id: string) => string,
+  names: () => Names,
+  textOf: (id: string) => string,
 ) {
-  const tests = tokensOf(filter).map((token) => testOf(token, detailsOf));
-  const found = tests.length === 0 ? rows : rows.filter((row) => tests.every((test) => test(row)));
-  const from = cursor === undefined ? 0 : found.findIndex(({ id }) => id === cursor) + 1;
+  const test = filter === "" ? null : testOf(filter, names());
+  if (test !== null && "problem" in test) return test;
+  const found =
+    test === null
+      ? rows
+      : rows.filter((row) => {
+          const text = (): string => textOf(row.id);
+          return test({ row, text, details: (): Details => parsed(text()) ?? {} });
+        });
+  const from = cursor === undefined ? 0 : placeAfter(found, cursor);
   const items = found.slice(from, from + limit);
   const more = from + items.length < found.length;
   return {
@@ -187,7 +236,13 @@ function listed(
   };
 }
 
-type Token = ReturnType<typeof tokensOf>[number];
+/** The newest message is the first, unless somebody made the file by hand. */
+function placeAfter(rows: readonly MessageSummaryAnswer[], cursor: string): number {
+  const own = rows.findIndex(({ id }) => id === cursor);
+  if (own !== -1) return own + 1;
+  const next = rows.findIndex(({ id }) => id < cursor);
+  return next === -1 ? rows.length : next;
+}
 
 type Marks = MessageSummaryAnswer["marks"];
 
@@ -195,38 +250,105 @@ type Marks = MessageSummaryAnswer["marks"];
 const marksOf = ({ marks }: { marks: readonly (Marks[number] | null)[] }): Marks =>
   marks.filter((mark) => mark !== null);
 
-/** Keys of a row are compared; everything else is looked for in the recorded text. */
-function testOf(
-  { key, values, text }: Token,
-  detailsOf: (id: string) => string,
-): (row: MessageSummaryAnswer) => boolean {
-  if (key === null) {
-    const not = text.startsWith("-");
-    const word = (not ? text.slice(1) : text).toLowerCase();
-    return ({ id }) => detailsOf(id).toLowerCase().includes(word) !== not;
-  }
-  const not = key.startsWith("-");
-  const name = not ? key.slice(1) : key;
-  const same = (value: unknown): boolean =>
-    typeof value === "string" && values.some((each) => each.toLowerCase() === value.toLowerCase());
-  const holds = (row: MessageSummaryAnswer): boolean => {
-    if (name === "state") return same(row.state);
-    if (name === "type") return same(row.type);
-    if (name === "event") return same(row.event);
-    if (name === "user") return same(row.userId) || same(row.anonymousId);
-    if (name === "reason") return same(row.reason);
-    if (name === "source") return same(row.sourceId);
-    if (name === "attempts") return same(String(row.attempts));
-    if (name === "status")
-      return marksOf(row).some(({ status }) =>
-        values.some(
-          (each) =>
-            /^[\dx]+$/i.test(each) &&
-            new RegExp(`^${each.replace(/x/gi, "\\d")}$`).test(String(status)),
-        ),
-      );
-    if (name === "outcome") return marksOf(row).some(({ outcome }) => same(outcome));
-    return values.some((each) => detailsOf(row.id).includes(each));
+/** The filter of the pipeline, on what was recorded: the same text finds the same messages. */
+function testOf(text: string, names: Names): Test | Problem {
+  const filter = parseFilter(text);
+  const wrong = problemOf(filter);
+  if (wrong !== null) return invalid(wrong);
+  const tests = chipKeys.flatMap((chip): Test[] => {
+    const values = filter.values[chip];
+    if (values === undefined) return [];
+    const any = values.map((value) => valueTest(keyOf(chip), value, names));
+    return chip.startsWith("-")
+      ? [(shared) => !any.some((test) => test(shared))]
+      : [(shared) => any.some((test) => test(shared))];
+  });
+  const { all, none } = wordsOf(filter.text);
+  const has = (word: string): Test => {
+    const wanted = word.toLowerCase();
+    return (shared) => shared.text().toLowerCase().includes(wanted);
   };
-  return (row) => holds(row) !== not;
+  tests.push(...all.map(has));
+  tests.push(
+    ...none.map(has).map(
+      (test): Test =>
+        (shared) =>
+          !test(shared),
+    ),
+  );
+  return (shared) => tests.every((test) => test(shared));
+}
+
+function valueTest(key: FilterKey, value: string, { now, sources, destinations }: Names): Test {
+  switch (key) {
+    case "state":
+    case "type":
+    case "reason":
+      return ({ row }) => row[key] === value;
+    case "event": {
+      const isMeant = nameTest(value);
+      return ({ row }) => typeof row.event === "string" && isMeant(row.event);
+    }
+    case "user":
+      return ({ row }) => row.userId === value || row.anonymousId === value;
+    case "plan":
+      return ({ row }) => (row.plan ?? "none") === value;
+    case "attempts": {
+      const isMeant = numberTest(value);
+      return ({ row }) => isMeant(row.attempts);
+    }
+    case "status": {
+      const wanted = value.toLowerCase();
+      const isMeant = numberTest(wanted);
+      return wanted.startsWith("last=")
+        ? ({ row }) => row.lastStatus !== null && isMeant(row.lastStatus)
+        : ({ row }) => marksOf(row).some(({ status }) => status !== null && isMeant(status));
+    }
+    case "outcome":
+      return ({ row }) => marksOf(row).some(({ outcome }) => outcome === value);
+    case "source": {
+      const ids = idsOf(sources, value, nameTest(value));
+      return ({ row }) => ids.has(row.sourceId);
+    }
+    case "destination": {
+      const ids = idsOf(destinations, value, nameTest(value));
+      return ({ details }) =>
+        (details().deliveries ?? []).some(({ destinationId }) => ids.has(destinationId));
+    }
+    case "webhook": {
+      const urls = destinations.flatMap(({ webhooks }) =>
+        webhooks.map(({ id, url }) => ({ id, name: url })),
+      );
+      const wanted = value.toLowerCase();
+      const ids = idsOf(urls, value, (url) => url.toLowerCase().includes(wanted));
+      return ({ details }) =>
+        (details().deliveries ?? []).some(({ attempts = [] }) =>
+          attempts.some(({ webhookId }) => ids.has(webhookId)),
+        );
+    }
+    case "last": {
+      const from = now - (durationOf(value) ?? 0);
+      return ({ row }) => Date.parse(row.receivedAt) >= from;
+    }
+    case "since": {
+      const from = timeOf(value, now) ?? 0;
+      return ({ row }) => Date.parse(row.receivedAt) >= from;
+    }
+    case "until": {
+      const end = timeOf(value, now) ?? 0;
+      return ({ row }) => Date.parse(row.receivedAt) < end;
+    }
+    // A file does not say which messages came in one request.
+    case "batch":
+      return ({ row }) => row.id === value;
+  }
+}
+
+function idsOf(
+  things: readonly { id: string; name: string }[],
+  value: string,
+  isMeant: (name: string) => boolean,
+): Set<unknown> {
+  const found = things.filter(({ id, name }) => id === value || isMeant(name));
+  return new Set<unknown>([value, ...found.map(({ id }) => id)]);
 }

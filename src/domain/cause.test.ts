@@ -63,7 +63,7 @@ describe("what made the difference", () => {
       factsOf([at(3), at(2)]),
       ofOrder,
       "Order was done 2 times within 7 days, the last time on 5 Dec 10:00 UTC",
-      20,
+      30,
     ],
     [
       "not often enough",

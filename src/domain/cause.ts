@@ -64,7 +64,9 @@ export function decidingFacts(
   const all = decidersOf(rule, facts, now);
   const wanted = all.filter((condition) => isInFocus(condition, facts, now, focus));
   const found = (wanted.length === 0 ? all : wanted).map((condition) =>
-    "trait" in condition ? traitWords(condition.trait, facts) : eventWords(condition, facts, now),
+    "trait" in condition
+      ? traitWords(condition.trait, facts)
+      : eventWords(condition, facts, now, focus),
   );
   const first = found[0];
   if (first === undefined) return null;
@@ -84,9 +86,22 @@ export function decidingEvent(
   const { counted, expired } = eventsOf(computation, facts, now);
   const gone = focus === "time" ? expired.at(-1) : undefined;
   if (gone !== undefined) return expiredWords(computation, gone, now);
-  const last = counted.at(-1);
+  const last = decidingOf(counted, computation, focus);
   if (last === undefined) return null;
   return { words: doneWords(computation, last, now), messageId: last.messageId };
+}
+
+/** The one that arrived last made the difference, also when its time is before that of others. */
+function decidingOf(
+  counted: readonly EventFact[],
+  { event }: OfEvents,
+  focus: Focus,
+): EventFact | undefined {
+  if (focus === null || focus === "time" || !focus.events.has(nameOf(event))) return counted.at(-1);
+  return counted.reduce<EventFact | undefined>(
+    (last, each) => (last === undefined || each.messageId >= last.messageId ? each : last),
+    undefined,
+  );
 }
 
 /** `30 Nov 10:00 UTC`, with the year when it is another one. */
@@ -125,7 +140,12 @@ function traitWords(trait: string, facts: ProfileFacts): Deciding {
   return { words: `${nameWords(trait)} ${words}`, messageId: fact?.messageId ?? null };
 }
 
-function eventWords(condition: EventCondition, facts: ProfileFacts, now: number): Deciding {
+function eventWords(
+  condition: EventCondition,
+  facts: ProfileFacts,
+  now: number,
+  focus: Focus,
+): Deciding {
   const { event, atLeast = 1 } = condition;
   const { counted } = eventsOf(condition, facts, now);
   const last = counted.at(-1);
@@ -135,7 +155,8 @@ function eventWords(condition: EventCondition, facts: ProfileFacts, now: number)
       atLeast === 1
         ? doneWords(condition, last, now)
         : `${often}, the last time on ${dateWords(last.at, now)}`;
-    return { words, messageId: last.messageId };
+    const deciding = decidingOf(counted, condition, focus) ?? last;
+    return { words, messageId: deciding.messageId };
   }
   const gone = expiredIn(condition, facts, now);
   if (gone !== null) {

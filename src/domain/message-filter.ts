@@ -235,6 +235,17 @@ export function nameTest(wanted: string): (name: string) => boolean {
   };
 }
 
+/** Which numbers are asked for: `503`, `5xx` for the whole class, `>=500`, also behind `last=`. */
+export function numberTest(wanted: string): (value: number) => boolean {
+  const [, sign = "", digits = ""] = /^(?:last=)?([<>]=?)?(.+)$/.exec(wanted) ?? [];
+  const from = Number(digits.replace("xx", "00"));
+  const to = digits.endsWith("xx") ? from + 99 : from;
+  return (value) =>
+    (value >= from && value <= to && sign !== "<" && sign !== ">") ||
+    (value > to && sign.startsWith(">")) ||
+    (value < from && sign.startsWith("<"));
+}
+
 /** Of free text: each is looked for in every message. */
 const maxWords = 50;
 

@@ -26,6 +26,7 @@ export async function shareCommand({ args, root, version }: Invocation): Promise
       share,
     );
   const directory = mkdtempSync(join(tmpdir(), "hookyard-share-"));
+  const release = removedOnSignals(directory);
   try {
     const { backUpData, createApp } = await import("../app.ts");
     await backUpData({
@@ -61,7 +62,26 @@ export async function shareCommand({ args, root, version }: Invocation): Promise
     return say(error.message, 1);
   } finally {
     rmSync(directory, { recursive: true, force: true });
+    release();
   }
+}
+
+/** The copy has all secrets: a signal that ends the process leaves nothing of it behind. */
+function removedOnSignals(directory: string): () => void {
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  const end = (signal: NodeJS.Signals): void => {
+    keep();
+    try {
+      rmSync(directory, { recursive: true, force: true });
+    } finally {
+      process.kill(process.pid, signal);
+    }
+  };
+  const keep = (): void => {
+    for (const signal of signals) process.off(signal, end);
+  };
+  for (const signal of signals) process.on(signal, end);
+  return keep;
 }
 
 /** Until a signal comes. */

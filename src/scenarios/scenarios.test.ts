@@ -55,7 +55,38 @@ steps:
   - expect: { deliveries: { state: delivered, attempts: 2 } }
 `;
 
+const large = (repeat: number): string => `name: Large
+endpoints: { Receiver: [{ status: 200 }] }
+destinations: { Receiver: { webhooks: [{ endpoint: Receiver }] } }
+steps:
+  - send: { type: track, event: Imported, userId: u_1, properties: { text: ${"x".repeat(30_000)} } }
+    repeat: ${repeat}
+  - advance: idle
+  - expect: { deliveries: { count: ${repeat} } }
+  - expect: { requests: { count: ${repeat} } }
+  - expect: { attempts: { count: ${repeat} } }
+`;
+
 describe("the control API's scenarios", () => {
+  test("count requests of more than 1 MB", async () => {
+    const report = (await follow(await call("scenarios.run", { text: large(50) }))).at(-1);
+    expect(report?.state).toBe("passed");
+  });
+
+  test("with more requests than an endpoint keeps fail only where they expect requests", async () => {
+    const report = (await follow(await call("scenarios.run", { text: large(300) }))).at(-1);
+    expect(report?.steps.map(({ state }) => state)).toEqual([
+      "passed",
+      "passed",
+      "passed",
+      "failed",
+      "skipped",
+    ]);
+    expect(report?.steps[3]?.problem).toMatch(
+      /^The endpoint Receiver received 300 requests and kept/,
+    );
+  });
+
   test("are those that come with Hookyard, each as its file is", async () => {
     const { items } = await call("scenarios.list", {});
     const outage = items.find(({ file }) => file === "outage.yaml");

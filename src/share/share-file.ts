@@ -5,7 +5,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
@@ -26,10 +26,12 @@ import {
 import { isProblem, problem, type Problem } from "../domain/problem.ts";
 import type { Pipeline } from "../engine/pipeline.ts";
 import { nextTurn, wallClockNow } from "../engine/real-time.ts";
-import { cleaner, secretsOf } from "./without-secrets.ts";
+import { cleaner, redactedPaths, secretsOf, type Cleaner, type Text } from "./without-secrets.ts";
 
 /** So many messages are read before others have their turn: a few milliseconds of work. */
 const perTurn = 10;
+/** Fewer messages when they are large. */
+const charactersPerTurn = 200_000;
 
 export type ShareOptions = {
   api: Pick<Api, "call">;
@@ -59,16 +61,8 @@ const cancelled = problem(
 export async function collectShare(options: ShareOptions): Promise<string[] | Problem> {
   const { pipeline, version, savedAt, secrets, redact } = options;
   const { configuration, clients } = pipeline;
-  const clean = cleaner({
-    secrets: secrets
-      ? null
-      : secretsOf({
-          sources: configuration.sources(),
-          destinations: configuration.destinations(),
-          clients: clients.list(),
-        }),
-    paths: redact,
-  });
+  const paths = redactedPaths(redact);
+  if (isProblem(paths)) return paths;
   const call = async <Name extends CallName>(
     name: Name,
     input: InputOf<Name>,
@@ -80,15 +74,34 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
   const answers: Record<string, unknown> = {};
   const lines: string[] = [];
   let length = 0;
+  let lengthOfTurn = 0;
+  let clean: Cleaner;
   try {
     for (const name of sharedCalls) answers[name] = await call(name, {});
+    clean = cleaner({
+      secrets: secrets
+        ? null
+        : secretsOf({
+            sources: configuration.sources(),
+            destinations: configuration.destinations(),
+            clients: clients.list(),
+            endpoints: (answers["endpoints.list"] as AnswerOf<"endpoints.list">).items,
+            dataDir: (answers["about.get"] as AnswerOf<"about.get">).dataDir,
+          }),
+      paths,
+    });
+    const othersOf = paths.length === 0 ? () => [] : createOthers(clean, call);
     for await (const { row, details, total } of messagesOf(options, call)) {
-      const read = await withAllBytes(details, call);
-      const both = clean.message(row, read).map((each) => JSON.stringify(each));
+      const read = await unlessGone(withAllBytes(details, call));
+      if (read === null) continue;
+      const both = clean
+        .message(row, read, await othersOf(read))
+        .map((each) => JSON.stringify(each));
       length += both.reduce((sum, line) => sum + line.length, 0);
       if (lines.length === 2 * maxSharedMessages || length > maxShareBytes / 4) break;
       lines.push(...both);
-      if (lines.length % (2 * perTurn) !== 0) continue;
+      if (lines.length % (2 * perTurn) !== 0 && length - lengthOfTurn < charactersPerTurn) continue;
+      lengthOfTurn = length;
       const goesOn =
         options.onProgress?.(lines.length / 2, Math.min(total, maxSharedMessages)) ?? true;
       if (!goesOn) return cancelled;
@@ -113,7 +126,10 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
   const stats = answers["stats.get"] as AnswerOf<"stats.get">;
   stats.messages.total = head.messages;
   delete stats.dataBytes;
-  return [JSON.stringify(head), JSON.stringify(clean.answer(answers)), ...lines];
+  const known = Object.fromEntries(
+    Object.entries(answers).map(([name, answer]) => [name, clean.answer(name, answer)]),
+  );
+  return [JSON.stringify(head), JSON.stringify(known), ...lines];
 }
 
 export const messagesIn = (lines: readonly string[]): number => (lines.length - 2) / 2;
@@ -137,9 +153,7 @@ async function* messagesOf({ filter, ids }: ShareOptions, call: Call) {
     const chosen = [...new Set(ids)].toSorted().toReversed();
     for (const id of chosen) {
       const details = await call("messages.get", { id });
-      const members = Object.keys(messageSummary.shape) as (keyof MessageSummaryAnswer)[];
-      const row = Object.fromEntries(members.map((name) => [name, details[name]]));
-      yield { row: row as MessageSummaryAnswer, details, total: chosen.length };
+      yield { row: rowOf(details), details, total: chosen.length };
     }
     return;
   }
@@ -149,10 +163,58 @@ async function* messagesOf({ filter, ids }: ShareOptions, call: Call) {
       ...(filter === "" ? {} : { filter }),
       ...(cursor === undefined ? {} : { cursor }),
     });
-    for (const row of page.items)
-      yield { row, details: await call("messages.get", { id: row.id }), total: page.total };
+    for (const { id } of page.items) {
+      const details = await unlessGone(call("messages.get", { id }));
+      if (details !== null) yield { row: rowOf(details), details, total: page.total };
+    }
     cursor = page.nextCursor;
   }
+}
+
+/** As it is now: it may have been listed a moment ago. */
+function rowOf(details: AnswerOf<"messages.get">): MessageSummaryAnswer {
+  const members = Object.keys(messageSummary.shape) as (keyof MessageSummaryAnswer)[];
+  return Object.fromEntries(members.map((name) => [name, details[name]])) as MessageSummaryAnswer;
+}
+
+/** Null for what retention has removed since it was listed. */
+async function unlessGone<Answer>(asked: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/**
+ * What a message tells of others: the sentence of its cause of one, and each batch that a mapping
+ * sent of all that are in it.
+ */
+function createOthers(clean: Cleaner, call: Call) {
+  const rawOf = async (id: string): Promise<unknown> =>
+    (await unlessGone(call("messages.get", { id })))?.raw;
+  async function ofAll(messages: readonly string[]): Promise<Text> {
+    const { read, text } = clean.ofOthers();
+    for (const [place, id] of messages.entries()) {
+      read(await rawOf(id));
+      if (place % perTurn === perTurn - 1) await nextTurn();
+    }
+    return text;
+  }
+  const ofBatches = new Map<string, Text>();
+  async function ofBatch(id: string, messages: readonly string[]): Promise<Text> {
+    const text = ofBatches.get(id) ?? (await ofAll(messages));
+    ofBatches.set(id, text);
+    return text;
+  }
+  return async ({ cause, deliveries }: AnswerOf<"messages.get">): Promise<Text[]> => {
+    const cited = cause?.messageId ?? null;
+    const others = cited === null ? [] : [await ofAll([cited])];
+    for (const { id, messages } of deliveries)
+      if (messages !== undefined) others.push(await ofBatch(id, messages));
+    return others;
+  };
 }
 
 /** An answer of over 1 MB leaves them out. */
@@ -324,7 +386,9 @@ export async function writeShare({
   const as = file.endsWith(".html") ? "html" : "hookyard";
   const content = await shareBytes(lines, as, join(root, "out", "renderer"));
   try {
-    writeFileSync(file, content, { mode: 0o600, flag: force ? "w" : "wx" });
+    // A file that is replaced keeps its mode, and its readers.
+    if (force) rmSync(file, { force: true });
+    writeFileSync(file, content, { mode: 0o600, flag: "wx" });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     return {

@@ -10,12 +10,22 @@ import {
   leftOut,
   urlWithoutCredentials,
 } from "../domain/credentials.ts";
+import { callNamed } from "../contract/contract.ts";
+import { messageDetails, messageSummary } from "../contract/messages.ts";
 import type { Destination, SimulatedClient, Source } from "../domain/configuration.ts";
+import { parseMemberPath } from "../domain/member-path.ts";
+import { invalid, type Problem } from "../domain/problem.ts";
 
 type Known = {
   sources: readonly Pick<Source, "writeKey">[];
   destinations: readonly Pick<Destination, "sharedSecret" | "webhooks" | "mappings">[];
   clients: readonly Pick<SimulatedClient, "writeKey" | "endpoint">[];
+  endpoints: readonly {
+    steps: readonly { to?: string; headers?: unknown }[];
+    inFrontOf?: { url: string } | null;
+  }[];
+  /** Null when the data is in memory. Its path has the name of its user. */
+  dataDir: string | null;
 };
 
 /** A shorter one is a part of many words. */
@@ -25,8 +35,18 @@ const shortestLearned = 8;
 const shortestRedacted = 6;
 
 /** What the configuration knows to be secret. */
-export function secretsOf({ sources, destinations, clients }: Known): string[] {
+export function secretsOf({ sources, destinations, clients, endpoints, dataDir }: Known): string[] {
+  const ofEndpoints = endpoints.flatMap(({ steps, inFrontOf }) => [
+    ...credentialsIn(inFrontOf?.url ?? ""),
+    ...steps.flatMap(({ to = "", headers }) => [
+      ...credentialsIn(to),
+      // `Max-Age=3600` in a cookie does not hide the number.
+      ...credentialsOfHeaders(headers).filter((each) => each.length >= shortestLearned),
+    ]),
+  ]);
   return [
+    ...ofEndpoints,
+    ...(dataDir === null ? [] : [dataDir]),
     ...[...sources, ...clients].map(({ writeKey }) => writeKey),
     ...destinations.flatMap(({ sharedSecret, webhooks, mappings }) => [
       ...(sharedSecret === null ? [] : [sharedSecret]),
@@ -127,45 +147,69 @@ function withinBase64(secret: Buffer, offset: number): string[] {
   return own.length < 6 ? [] : [own, own.replaceAll("-", "+").replaceAll("_", "/")];
 }
 
-type Text = (value: string) => string;
+export type Text = (value: string) => string;
 
-/** Looks once at each place, however many secrets there are. */
+type Removal = {
+  add(secret: string): void;
+  /** Looks once at each place, however many secrets there are. */
+  text: Text;
+};
+
 function withoutSecrets(secrets: readonly string[]): Text {
-  const texts = [...new Set(secrets.flatMap(spellings))]
-    .filter((text) => text.length >= shortest)
-    .toSorted((a, b) => b.length - a.length);
-  if (texts.length === 0) return (value) => value;
-  const byStart = new Map<string, string[]>();
-  const isStart = new Uint8Array(texts.length > 200 ? 65_536 : 2048);
+  if (secrets.length === 0) return (value) => value;
+  const { add, text } = createRemoval(secrets.length > 8);
+  for (const secret of new Set(secrets)) add(secret);
+  return text;
+}
+
+function createRemoval(isLarge: boolean): Removal {
+  /** By the first characters: the texts of each length, the longest first. */
+  const byStart = new Map<string, { length: number; texts: Set<string> }[]>();
+  const isStart = new Uint8Array(isLarge ? 65_536 : 2048);
   const mask = isStart.length - 1;
   const startAt = (value: string, at: number): number =>
     ((value.charCodeAt(at) * 31 + value.charCodeAt(at + 1)) * 31 + value.charCodeAt(at + 2)) & mask;
-  for (const text of texts) {
-    const start = text.slice(0, shortest);
-    isStart[startAt(text, 0)] = 1;
-    byStart.set(start, [...(byStart.get(start) ?? []), text]);
+  function add(secret: string): void {
+    for (const text of spellings(secret)) {
+      const { length } = text;
+      if (length < shortest) continue;
+      const start = text.slice(0, shortest);
+      isStart[startAt(text, 0)] = 1;
+      const group = byStart.get(start) ?? [];
+      const same = group.find((each) => each.length === length);
+      if (same !== undefined) same.texts.add(text);
+      else {
+        group.push({ length, texts: new Set([text]) });
+        byStart.set(
+          start,
+          group.sort((a, b) => b.length - a.length),
+        );
+      }
+    }
   }
-  return (value) => {
+  function text(value: string): string {
     let clean = "";
     let from = 0;
     for (let at = 0; at + shortest <= value.length; at += 1) {
       if (isStart[startAt(value, at)] === 0) continue;
       const found = byStart
         .get(value.slice(at, at + shortest))
-        ?.find((text) => value.startsWith(text, at));
+        ?.find(({ length, texts }) => texts.has(value.slice(at, at + length)));
       if (found === undefined) continue;
       clean += value.slice(from, at) + leftOut;
       from = at + found.length;
       at = from - 1;
     }
     return from === 0 ? value : clean + value.slice(from);
-  };
+  }
+  return { add, text };
 }
 
 type Message = {
   raw: unknown;
   request: { path: string; headers: [string, string][] };
   deliveries: {
+    payload: unknown;
     attempts: {
       request: { url: string; headers: [string, string][] };
       response: { headers: [string, string][] } | null;
@@ -173,27 +217,50 @@ type Message = {
   }[];
 };
 
-type Cleaner = {
-  /** What the configuration answers. */
-  answer(value: unknown): unknown;
-  /** The row and the details of one message. */
-  message(row: object, details: Message): [row: unknown, details: unknown];
+export type Cleaner = {
+  /** What a call about the configuration answers. */
+  answer(name: string, value: unknown): unknown;
+  /** Leaves out what the paths name in other messages, as far as they were read. */
+  ofOthers(): { read(raw: unknown): void; text: Text };
+  /** The row and the details of one message, which tell of others too. */
+  message(row: object, details: Message, others: readonly Text[]): [row: unknown, details: unknown];
 };
 
-/** `paths` name members of messages: `context.ip`, `properties.email`, `traits`. */
+/**
+ * Members of messages: `context.ip`, `traits["last name"]`, `properties.items[0].sku`. What is no
+ * path is refused: whoever named it would believe that it is left out.
+ */
+export function redactedPaths(paths: readonly string[]): string[][] | Problem {
+  const parsed: string[][] = [];
+  for (const path of paths) {
+    const tokens = parseMemberPath(path.replace(/^\$(?=[.[])\.?/, ""));
+    if (tokens === null || /(?:^|\.)\*(?:$|[.[])/.test(path))
+      return invalid(
+        `“${path}” is not the path of a member. Write properties.email, or properties["last name"]; through a list, a path applies to each element.`,
+      );
+    parsed.push(tokens);
+  }
+  return parsed;
+}
+
 export function cleaner({
   secrets,
-  paths,
+  paths: split,
 }: {
   /** Null: they are asked for. */
   secrets: readonly string[] | null;
-  paths: readonly string[];
+  paths: readonly string[][];
 }): Cleaner {
-  const split = paths.map((path) => path.split("."));
   const known = withoutSecrets(secrets ?? []);
+  const redactedIn = (bodies: readonly unknown[]): string[] => {
+    const found = bodies.flatMap((body) =>
+      typeof body === "string" ? textsAt(parsedJson(body), split) : [],
+    );
+    return [...new Set(found)];
+  };
   const learnedIn = (details: Message): string[] => {
-    const redactedTexts =
-      typeof details.raw === "string" ? textsAt(parsedJson(details.raw), split) : [];
+    const payloads = details.deliveries.map(({ payload }) => payload);
+    const redactedTexts = redactedIn([details.raw, ...payloads]);
     if (secrets === null) return redactedTexts;
     const { request, deliveries } = details;
     const attempts = deliveries.flatMap((delivery) => delivery.attempts);
@@ -207,22 +274,64 @@ export function cleaner({
     ].filter((each) => each.length >= shortestLearned);
     return [...redactedTexts, ...new Set(found)].filter((each) => known(each) === each);
   };
+  const hidesNames = secrets !== null;
   return {
-    answer: (value) => clean(value, "", { text: known, paths: [], hidesNames: secrets !== null }),
-    message(row, details) {
+    answer: (name, value) =>
+      cleaned(callNamed(name)?.answer, value, { text: known, paths: [], hidesNames }),
+    ofOthers() {
+      const { add, text } = createRemoval(true);
+      return {
+        read(raw) {
+          for (const each of redactedIn([raw])) add(each);
+        },
+        text,
+      };
+    },
+    message(row, details, others) {
       const learned = learnedIn(details);
-      const own = learned.length === 0 ? known : withoutSecrets(learned);
-      const text: Text = own === known ? known : (value) => own(known(value));
-      const how = { text, paths: split, hidesNames: secrets !== null };
+      const all = [known, ...(learned.length === 0 ? [] : [withoutSecrets(learned)]), ...others];
+      const text: Text = (value) => all.reduce((rest, without) => without(rest), value);
+      const how = { text, paths: split, hidesNames };
+      const raw = split.length > 0 && !isJson(details.raw) ? leftOut : details.raw;
       return [
-        withoutMembers(clean(row, "", how), split),
-        withoutMembers(clean(details, "", how), split),
+        withoutMembers(cleaned(messageSummary, row, how), split),
+        withoutMembers(cleaned(messageDetails, { ...details, raw }, how), split),
       ];
     },
   };
 }
 
-type How = { text: Text; paths: readonly string[][]; hidesNames: boolean };
+type How = {
+  text: Text;
+  paths: readonly string[][];
+  hidesNames: boolean;
+  /** Set when a text was changed that is no body, URL or header. */
+  changed: boolean;
+};
+
+type Schema = NonNullable<ReturnType<typeof callNamed>>["answer"];
+
+/**
+ * `delivered`, `msg_000000001` and times are no secrets, also where one is written like them: what
+ * the schema does not allow any more stays as it was.
+ */
+function cleaned(schema: Schema | undefined, value: unknown, as: Omit<How, "changed">): unknown {
+  const how = { ...as, changed: false };
+  const now = clean(value, "", how);
+  if (!how.changed) return now;
+  for (const { path } of schema?.safeParse(now).error?.issues ?? []) {
+    const last = String(path.at(-1));
+    const [from, to] = [value, now].map((each) => valueAt(each, path.slice(0, -1)));
+    if (hasMembers(from) && hasMembers(to) && typeof from[last] === "string") to[last] = from[last];
+  }
+  return now;
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let at = value;
+  for (const name of path) at = hasMembers(at) ? at[String(name)] : undefined;
+  return at;
+}
 
 const bodies = new Set(["raw", "payload", "body", "signed", "before", "after"]);
 const urls = new Set(["url", "webhookUrl", "to", "path"]);
@@ -235,7 +344,9 @@ function clean(value: unknown, name: string, how: How): unknown {
     if (bodies.has(name)) return text(redacted(value, paths));
     if (hidesNames && urls.has(name)) return text(urlWithoutCredentials(value));
     if (hidesNames && heads.has(name)) return text(headWithoutCredentials(value));
-    return text(value);
+    const cleaned = text(value);
+    if (cleaned !== value) how.changed = true;
+    return cleaned;
   }
   if (Array.isArray(value)) {
     if (name === "headers" && value.every(isPair))
@@ -285,13 +396,27 @@ function headWithoutCredentials(head: string): string {
   ].join("\r\n");
 }
 
+/** Numbers stay as they were written: `12345678901234567890`, `1.0`. */
 function parsedJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, ((_: string, value: unknown, { source }: { source?: string }) =>
+      typeof value === "number" && source !== undefined
+        ? json.rawJSON(source)
+        : value) as Parameters<typeof JSON.parse>[1]);
   } catch {
     return undefined;
   }
 }
+
+const isJson = (body: unknown): boolean =>
+  typeof body === "string" && parsedJson(body) !== undefined;
+
+type RawNumber = { rawJSON: string };
+/** Node's types do not know them yet. */
+const json = JSON as typeof JSON & {
+  rawJSON(text: string): RawNumber;
+  isRawJSON(value: unknown): value is RawNumber;
+};
 
 /** JSON with the members at the paths left out; other text as it is. */
 function redacted(body: string, paths: readonly string[][]): string {
@@ -303,25 +428,34 @@ function redacted(body: string, paths: readonly string[][]): string {
 }
 
 function leaveOut(value: unknown, [name, ...rest]: readonly string[]): boolean {
-  if (name === undefined || typeof value !== "object" || value === null) return false;
-  if (Array.isArray(value))
-    return value.map((each) => leaveOut(each, [name, ...rest])).some(Boolean);
-  if (!Object.hasOwn(value, name)) return false;
-  const members = value as Record<string, unknown>;
-  if (rest.length > 0) return leaveOut(members[name], rest);
-  members[name] = leftOut;
+  if (name === undefined || !hasMembers(value)) return false;
+  const inElements =
+    Array.isArray(value) && value.map((each) => leaveOut(each, [name, ...rest])).some(Boolean);
+  if (!Object.hasOwn(value, name) || name === "length") return inElements;
+  if (rest.length > 0) return leaveOut(value[name], rest) || inElements;
+  value[name] = leftOut;
   return true;
 }
+
+const hasMembers = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !json.isRawJSON(value);
 
 /** What a receiver repeats, or a mapping sends under another name. */
 function textsAt(value: unknown, paths: readonly string[][]): string[] {
   const at = (each: unknown, [name, ...rest]: readonly string[]): string[] => {
-    if (name === undefined) return textsIn(each);
-    if (Array.isArray(each)) return each.flatMap((item) => at(item, [name, ...rest]));
-    if (typeof each !== "object" || each === null || !Object.hasOwn(each, name)) return [];
-    return at((each as Record<string, unknown>)[name], rest);
+    if (name === undefined) return valuesIn(each);
+    if (!hasMembers(each)) return [];
+    const inElements = Array.isArray(each) ? each.flatMap((item) => at(item, [name, ...rest])) : [];
+    return Object.hasOwn(each, name) ? [...inElements, ...at(each[name], rest)] : inElements;
   };
   return paths.flatMap((path) => at(value, path)).filter((each) => each.length >= shortestRedacted);
+}
+
+/** Its texts and numbers, as they are written. */
+function valuesIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (json.isRawJSON(value)) return [value.rawJSON];
+  return hasMembers(value) ? Object.values(value).flatMap(valuesIn) : [];
 }
 
 /** `userId` is also a member of the row. */

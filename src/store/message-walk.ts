@@ -4,7 +4,7 @@
  * of the requests; destinations have an index; all else is in memory.
  */
 
-import { nameTest } from "../domain/message-filter.ts";
+import { nameTest, numberTest } from "../domain/message-filter.ts";
 import type { MessageFilter, OneOrMany } from "../engine/ports.ts";
 import { outcomeCode, stateCode, typeCode } from "./codes.ts";
 import { deliveredTo } from "./delivered-walk.ts";
@@ -204,29 +204,17 @@ function asks<Value extends string | number, Of>(
     (wanted === null || wanted.some((test) => test(of))) && !unwanted.some((test) => test(of));
 }
 
-/** `503`, `5xx` for the whole class, or `>=500`, of any answer; of the newest after `last=`. */
+/** Of any answer; of the newest after `last=`. */
 function statusIs(text: string): (course: Course) => boolean {
-  const [, last, sign, digits = ""] = /^(last=)?([<>]=?)?(.+)$/.exec(text) as RegExpExecArray;
-  const from = Number(digits.replace("xx", "00"));
-  const isIn = isBetween(sign, from, digits.endsWith("xx") ? from + 99 : from);
-  return last === undefined
-    ? ({ outcomes }) => outcomes.some(({ status }) => status !== null && isIn(status))
-    : ({ lastStatus }) => lastStatus !== null && isIn(lastStatus);
+  const isIn = numberTest(text);
+  return text.startsWith("last=")
+    ? ({ lastStatus }) => lastStatus !== null && isIn(lastStatus)
+    : ({ outcomes }) => outcomes.some(({ status }) => status !== null && isIn(status));
 }
 
-/** `3`, `>3`, `>=3`, `<3`, `<=3`. */
 function attemptsAre(text: string): (course: Course) => boolean {
-  const [, sign, digits] = /^([<>]=?)?(\d+)$/.exec(text) as RegExpExecArray;
-  const isIn = isBetween(sign, Number(digits), Number(digits));
+  const isIn = numberTest(text);
   return ({ attempts }) => isIn(attempts);
-}
-
-/** In a range, or on the side of it that the sign names. */
-function isBetween(sign = "", from: number, to: number): (value: number) => boolean {
-  return (value) =>
-    (value >= from && value <= to && sign !== "<" && sign !== ">") ||
-    (value > to && sign.startsWith(">")) ||
-    (value < from && sign.startsWith("<"));
 }
 
 function valuesOf<Value extends string | number>(value: OneOrMany<Value>): readonly Value[] {

@@ -408,3 +408,18 @@ test("share leaves nothing behind but its file, and whoever opens that nothing a
   expect(await opened.ended).toMatchObject({ code: 0, err: "" });
   expect(readdirSync(temporary)).toEqual([]);
 });
+
+test.each(["SIGINT", "SIGTERM"] as const)(
+  "share leaves no copy of the data behind when %s ends it",
+  async (signal) => {
+    const [data, temporary] = [directory(), directory()];
+    await start(data);
+    const file = join(directory(), "all.hookyard");
+    const env = { ...quietBrowser(directory()), TMPDIR: temporary };
+    const sharing = hookyard(["share", file, "--data", data], { env });
+    await expect.poll(() => readdirSync(temporary), { interval: 1 }).toHaveLength(1);
+    sharing.kill(signal);
+    await sharing.ended;
+    expect(readdirSync(temporary)).toEqual([]);
+  },
+);

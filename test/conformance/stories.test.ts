@@ -133,6 +133,21 @@ test("a scene whose expectation does not hold says so, and so does a caption who
   });
 });
 
+test("a scene goes on when the user has deleted its endpoints, and a step back brings them back", async () => {
+  await withApp(async (app) => {
+    const { call } = own(app);
+    const text = `${story('caption: "{ada} buys"')}  - caption: "{Receiver.requests} so far"\n    advance: 1s\n`;
+    const { id } = await call("stories.open", { text });
+    await call("stories.go", { id, to: 1 });
+    await beside(app, id).call("pipeline.reset", { what: "everything" });
+    const { scenes } = await call("stories.go", { id, to: 2 });
+    expect(scenes[1]).toMatchObject({ state: "passed", caption: [{ text: "0" }, {}] });
+    await call("stories.go", { id, to: 0 });
+    const played = (await call("stories.go", { id, to: 2 })).scenes;
+    expect(played[1]).toMatchObject({ state: "passed", caption: [{ text: "1" }, {}] });
+  });
+});
+
 test.each([
   ["caption: 3 orders", /The number 3 does not come from what happened/],
   ["caption: Ada buys", /Write the name ada in braces/],

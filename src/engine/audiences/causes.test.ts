@@ -149,7 +149,47 @@ test("users who are joined, at once and at a later sync", async () => {
   await app.send(["newer"], aliased("new"));
   expect(causes(app)).toEqual([
     ["users_joined", "new left Big: the user was joined to newer.", undefined],
-    ["event", `newer entered Big: ${done}.`, expect.any(Number)],
+    [
+      "users_joined",
+      `newer entered Big: the user was joined with new, and ${done}.`,
+      expect.any(Number),
+    ],
+  ]);
+});
+
+test("a value that users have together, because they were joined", async () => {
+  const app = startFailing();
+  const computation = { aggregate: "count" as const, event: "Bought" };
+  await app.computedTraits.create({ name: "Orders", computation, ...live });
+  await app.send(["old"]);
+  await app.send(["new"]);
+  app.sent();
+  await app.send(["new"], aliased("old"));
+  expect(causes(app).slice(-1)).toEqual([
+    [
+      "users_joined",
+      `Orders of new is 2, and was 1: the user was joined with old, and ${done}.`,
+      expect.any(Number),
+    ],
+  ]);
+});
+
+test("an event that arrived last, and has an earlier time than others", async () => {
+  const app = startFailing();
+  const computation = { aggregate: "count" as const, event: "Bought" };
+  await app.computedTraits.create({ name: "Orders", computation, ...live });
+  await create(app, { ...live, rule: { ...rule, atLeast: 2 } });
+  await app.send(["ada"]);
+  app.sent();
+  const timestamp = "2026-11-20T00:00:00.000Z";
+  await app.send(["ada"], (userId) => ({ ...bought(userId), timestamp: Date.parse(timestamp) }));
+  expect(causes(app)).toEqual([
+    ["event", "Orders of ada is 2, and was 1: Bought was done on 20 Nov 00:00 UTC.", newest(app)],
+    [
+      "event",
+      "ada entered Big: Bought was done 2 times, the last time on 21 Nov 00:00 UTC.",
+      newest(app),
+    ],
   ]);
 });
 

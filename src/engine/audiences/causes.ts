@@ -106,6 +106,7 @@ export function createCauses({ store, now }: CausesOptions): Causes {
         if (into !== undefined && !current.has(user.userId)) return joined(what, into);
         const change = current.get(user.userId);
         const found = deciding(computed, user.userId, change ?? null);
+        if (change !== undefined && hasOnlyJoined(change)) return joinedWith(what, change, found);
         return because("event", what, found);
       };
     },
@@ -126,6 +127,22 @@ export function createCauses({ store, now }: CausesOptions): Causes {
       }),
   };
 
+  /** The user has what another one did, and did nothing. */
+  function joinedWith(
+    what: string,
+    { formerUserIds: [first = "", ...more] }: ProfileChange,
+    found: Deciding | null,
+  ): Cause {
+    const others = more.length === 0 ? "" : ` and ${more.length} more`;
+    const context = `: the user was joined with ${nameWords(first)}${others}`;
+    const fact = found === null ? "" : `, and ${found.words}`;
+    return {
+      reason: "users_joined",
+      sentence: `${what}${context}${fact}.`,
+      messageId: found?.messageId ?? null,
+    };
+  }
+
   function joined(what: string, into: string | null = null): Cause {
     const other = into === null ? "another user" : nameWords(into);
     return { reason: "users_joined", sentence: `${what}: the user was joined to ${other}.` };
@@ -137,6 +154,9 @@ export function createCauses({ store, now }: CausesOptions): Causes {
     return profile !== null && store.user(profile) !== userId;
   }
 }
+
+const hasOnlyJoined = ({ formerUserIds, traits, events }: ProfileChange): boolean =>
+  formerUserIds.length > 0 && traits.size === 0 && events.size === 0;
 
 /** `ada entered Big spenders`, `Orders of ada is 2, and was 1`. */
 function changed({ kind, row }: Computed, { userId, value }: UserValue, before: Json): string {

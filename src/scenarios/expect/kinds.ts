@@ -14,6 +14,7 @@ import type {
 import { formatDuration } from "../file/duration.ts";
 import { durationRangeText, isWithin, rangeText } from "../file/matcher.ts";
 import {
+  allRequests,
   membersOf,
   type SeenDelivery,
   type SeenMessage,
@@ -176,8 +177,9 @@ function wrongPlan(
 
 export const requests: Kind<RequestsClaim, SeenRequest> = {
   nouns: ["request", "requests"],
-  total: (history) => history.requests.length,
-  chosen: (history, { of }) => history.requests.filter((request) => choosesRequest(of, request)),
+  total: (history) => allRequests(history).length,
+  chosen: (history, { of }) =>
+    allRequests(history).filter((request) => choosesRequest(of, request)),
   wrongWith({ details }, claim) {
     const { answered, signature } = claim;
     const did =

@@ -3,6 +3,7 @@
  * API, oldest first, and visible as of any moment.
  */
 
+import type { AnswerOf } from "../../contract/contract.ts";
 import type { AttemptAnswer, DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
 import type { ReceivedRequestAnswer } from "../../contract/endpoints.ts";
 import type { MessageDetailsAnswer, MessageSummaryAnswer } from "../../contract/messages.ts";
@@ -64,8 +65,16 @@ export type History = {
   messages: SeenMessage[];
   deliveries: SeenDelivery[];
   requests: SeenRequest[];
+  /** That an endpoint kept only its newest requests; null when all are there. */
+  dropped: string | null;
   audiences: SeenAudience[];
 };
+
+/** For what counts them: all there were. */
+export function allRequests({ requests, dropped }: History): SeenRequest[] {
+  if (dropped !== null) throw new Error(dropped);
+  return requests;
+}
 
 /** How the things of the pipeline are called in the file. */
 type Names = {
@@ -126,20 +135,23 @@ export function createHistoryReader(
     return messages;
   }
 
-  async function readRequests(messages: readonly SeenMessage[]): Promise<SeenRequest[]> {
+  async function readRequests(
+    messages: readonly SeenMessage[],
+  ): Promise<Pick<History, "requests" | "dropped">> {
+    const there = new Set((await pipeline.call("endpoints.list", {})).items.map(({ id }) => id));
     const byMessageId = new Map(
       messages
         .filter(({ state }) => state !== "duplicate")
         .map((message) => [message.details.messageId, message]),
     );
     const requests: SeenRequest[] = [];
+    let lost: string | null = null;
     for (const [endpoint, id] of names.endpoints()) {
-      const { items, dropped } = await pipeline.call("endpoints.requests", { id, limit: pageSize });
-      if (dropped > 0) {
-        throw new Error(
-          `The endpoint ${endpoint} received ${items.length + dropped} requests and kept only the newest ${items.length}. Send less to it, or expect attempts instead.`,
-        );
-      }
+      // In a story, the user may have deleted it.
+      if (!there.has(id)) continue;
+      const { items, dropped } = await requestsAt(pipeline, id);
+      if (dropped > 0)
+        lost ??= `The endpoint ${endpoint} received ${items.length + dropped} requests and kept only the newest ${items.length}. Send less to it, or expect attempts instead.`;
       const ofEndpoint = items.reverse().map((details): SeenRequest => {
         const message = byMessageId.get(details.message.messageId ?? "") ?? null;
         return { at: Date.parse(details.receivedAt), endpoint, message, details };
@@ -151,7 +163,7 @@ export function createHistoryReader(
         ),
       );
     }
-    return requests;
+    return { requests, dropped: lost };
   }
 
   return async () => {
@@ -167,10 +179,28 @@ export function createHistoryReader(
       nextDueAt: nextDueAt === null ? null : Date.parse(nextDueAt),
       messages,
       deliveries,
-      requests: await readRequests(messages),
+      ...(await readRequests(messages)),
       audiences,
     };
   };
+}
+
+/** The newest first. A page stays below 1 MB, however many are asked for. */
+async function requestsAt(
+  pipeline: ScenarioPipeline,
+  id: string,
+): Promise<{ items: ReceivedRequestAnswer[]; dropped: number }> {
+  const items: ReceivedRequestAnswer[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page: AnswerOf<"endpoints.requests"> = await pipeline.call("endpoints.requests", {
+      id,
+      limit: pageSize,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    items.push(...page.items);
+    if (page.nextCursor === null) return { items, dropped: page.dropped };
+    cursor = page.nextCursor;
+  }
 }
 
 function seenDelivery(
@@ -299,6 +329,7 @@ export function asOf(history: History, moment: number): History {
       }),
     deliveries,
     requests: history.requests.filter(({ at }) => at <= moment),
+    dropped: history.dropped,
     audiences: history.audiences.map((audience) => audienceAsOf(audience, moment)),
   };
 }

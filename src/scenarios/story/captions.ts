@@ -6,7 +6,7 @@
  */
 
 import { isObject, type Json } from "../../domain/json.ts";
-import { membersOf, type History, type SeenAttempt } from "../run/history.ts";
+import { allRequests, membersOf, type History, type SeenAttempt } from "../run/history.ts";
 import type { StoryNames } from "./scenes.ts";
 
 /** A value is something that was read from the pipeline. */
@@ -146,16 +146,12 @@ function audienceValue(name: string, value: string, { audiences }: History): str
   return String(audience.notices.filter((notice) => notice.change === change).length);
 }
 
-function endpointValue(
-  name: string,
-  value: string,
-  { requests, deliveries }: History,
-): string | null {
+function endpointValue(name: string, value: string, history: History): string | null {
   if (value === "requests")
-    return String(requests.filter(({ endpoint }) => endpoint === name).length);
+    return String(allRequests(history).filter(({ endpoint }) => endpoint === name).length);
   return resultOf(
     lastOf(
-      deliveries.flatMap(({ attempts }) => attempts),
+      history.deliveries.flatMap(({ attempts }) => attempts),
       name,
     ),
   );

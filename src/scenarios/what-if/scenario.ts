@@ -36,6 +36,7 @@ export type Recorded = {
 export type RecordedWebhook = { id: string; url: string; endpoint: string };
 
 type Step = ScenarioInput["steps"][number];
+type Destinations = NonNullable<ScenarioInput["destinations"]>;
 type ProgramStep = Did & { delay?: string; times?: number; match?: { type: "delete" } };
 type Note = (sentence: string) => void;
 
@@ -133,10 +134,24 @@ export function scenarioOf(
         ...(destination?.payload === undefined || destination.payload === "documented"
           ? {}
           : { payload: destination.payload }),
+        ...notFilled(recorded),
       },
     },
     steps: stepsOf(recorded, name),
   };
+}
+
+/** What ingest fills in here, and did not for the client that was recorded. */
+function notFilled(recorded: Recorded): Pick<Destinations[string], "filters"> {
+  const { context } = objectOf(recorded.delivery.payload);
+  if (isMapped(recorded) || !isObject(context)) return {};
+  const properties = ["ip", "library"].filter((member) => !Object.hasOwn(context, member));
+  if (properties.length === 0) return {};
+  const filter = {
+    action: "drop-properties" as const,
+    properties: properties.map((each) => `context.${each}`),
+  };
+  return { filters: [{ name: "As recorded", ...filter }] };
 }
 
 export function answerWords({ do: does, status }: Did): string {
@@ -275,12 +290,13 @@ function sending(message: MessageDetailsAnswer, body: DeliveryDetailsAnswer["pay
   if (type === "delete")
     return [{ send: { type: "identify", userId } }, { delete: [userId ?? ""] }] as Step[];
   const value = objectOf(raw);
-  const { writeKey: _, sentAt: __, type: own, ...members } = value;
-  const call = callTypes.find((one) => one === type || one === own) ?? "track";
-  // What the request filled in is taken from the payload, so that the body is the same.
+  const { writeKey: _, sentAt: __, type: ___, ...members } = value;
+  const call = callTypes.find((one) => one === type) ?? "track";
+  // What the request filled in, and filters and a plan removed, is taken from the payload, so that
+  // the body is the same.
   const payload = objectOf(body);
   const filled = Object.fromEntries(
-    ["timestamp", "context"].flatMap((member) =>
+    ["timestamp", "context", "properties", "traits"].flatMap((member) =>
       payload[member] === undefined ? [] : [[member, payload[member]]],
     ),
   );

@@ -270,6 +270,31 @@ describe("what if an attempt had been answered differently", () => {
     );
   });
 
+  test("has the body of the record, whatever the client left out, the path said and a filter removed", async () => {
+    const { destination } = await destinationAt({ billing: [{ do: "answer", status: 503 }] });
+    await call("destinations.update", {
+      id: destination.id,
+      filters: [{ name: "No email", action: "drop-properties", properties: ["properties.email"] }],
+    });
+    const body = {
+      type: "identify",
+      event: "A",
+      userId: "u_1",
+      properties: { email: "a@b", n: 1 },
+    };
+    const authorization = `Basic ${Buffer.from("key-shop:").toString("base64")}`;
+    await fetch(`${own.ingestUrl}/v1/track`, {
+      method: "POST",
+      headers: { authorization, "user-agent": "no version" },
+      body: JSON.stringify({ ...body, messageId: "A" }),
+    });
+    await call("pipeline.settle", {});
+    const { asItWas, whatIf, text } = await ask(await messageOf("A"), 1, { status: 200 });
+    expect(asItWas.payload).toContain('"properties":{"n":1},"context":{"ip":"127.0.0.1"}}');
+    expect([whatIf.state, whatIf.payload]).toEqual(["delivered", asItWas.payload]);
+    expect(text).not.toContain("a@b");
+  });
+
   test("of a batch that a mapping made is played without the mapping, and says so", async () => {
     const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
     const { url } = await call("endpoints.create", {

@@ -1,0 +1,225 @@
+/** What a share file leaves out at paths, and what stays although it reads like a secret. */
+
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { isProblem } from "../domain/problem.ts";
+import { collectShare, shareApi, shareBytes, writeShare } from "./share-file.ts";
+import { startShop, track } from "./share.fixture.ts";
+
+const properties = {
+  email: "ada@example.test",
+  phone: 491_701_234_567,
+  "last name": "Lovelace",
+  "a.b": "dotted-value",
+  items: [{ sku: "first-sku" }, { sku: "second-sku" }],
+};
+
+/** A receiver that repeats what it got, one level deeper. */
+async function startEcho(writeKey = "wk_shop_1", sharedSecret: string | null = null) {
+  const shop = await startShop();
+  const source = await shop.call<{ id: string }>("sources.create", {
+    name: "Shop",
+    kind: "server",
+    writeKey,
+  });
+  const body = JSON.stringify({ got: { context: { ip: "127.0.0.1" }, properties } });
+  const { url } = await shop.call<{ url: string }>("endpoints.create", {
+    name: "echo",
+    steps: [{ do: "answer", status: 503, body }],
+  });
+  await shop.call("destinations.create", {
+    name: "Echo",
+    sourceIds: [source.id],
+    webhooks: [{ url }],
+    sharedSecret,
+  });
+  const messagesOf = async (asked: Parameters<typeof shop.share>[0]): Promise<string> =>
+    (await shop.share(asked)).split("\n").slice(2).join("\n");
+  return { ...shop, messagesOf };
+}
+
+describe("a path of what is left out", () => {
+  test.each([
+    ["properties.email", ["ada@example.test"], "Lovelace"],
+    ["$.properties.email", ["ada@example.test"], "Lovelace"],
+    ["properties.phone", ["491701234567"], "Lovelace"],
+    ["properties", ["ada@example.test", "491701234567", "dotted-value", "first-sku"], "track"],
+    ['properties["last name"]', ["Lovelace"], "dotted-value"],
+    ['properties["a.b"]', ["dotted-value"], "Lovelace"],
+    ["properties.items.sku", ["first-sku", "second-sku"], "Lovelace"],
+    ["properties.items[1].sku", ["second-sku"], "first-sku"],
+    ["properties.items[0]", ["first-sku"], "second-sku"],
+    // Hookyard fills it in, so that only what is sent has it.
+    ["context.ip", ["127.0.0.1\\"], "Lovelace"],
+  ])("%s is left out of the message, and of what a receiver repeats", async (path, gone, kept) => {
+    const { call, send, messagesOf } = await startEcho();
+    await send("wk_shop_1", { batch: [track("ada", properties)] });
+    await call("pipeline.settle", {});
+    const before = await messagesOf({});
+    const after = await messagesOf({ redact: [path] });
+    for (const text of gone) {
+      expect(before).toContain(text);
+      expect(after).not.toContain(text);
+    }
+    expect(after).toContain(kept);
+  });
+
+  test.each(["properties.*", "properties.items[*].sku", "properties..email", 'traits["x', "a.b["])(
+    "%s is refused, because nothing would be left out",
+    async (path) => {
+      const { app } = await startShop();
+      expect(await app.api.call("shares.write", { redact: [path] })).toMatchObject({
+        status: 400,
+        body: {
+          message: expect.stringContaining(`“${path}” is not the path of a member`) as string,
+        },
+      });
+    },
+  );
+
+  test("leaves numbers as they were written", async () => {
+    const { app, messagesOf, call } = await startEcho();
+    await fetch(`${app.ingestUrl}/v1/track`, {
+      method: "POST",
+      headers: { authorization: `Basic ${btoa("wk_shop_1:")}` },
+      body: '{"userId":"ada","event":"E","properties":{"email":"a@example.test","big":12345678901234567890,"one":1.0}}',
+    });
+    await call("pipeline.settle", {});
+    const lines = await messagesOf({ redact: ["properties.email"] });
+    expect(lines).not.toContain("a@example.test");
+    expect(lines).toContain(String.raw`\"big\":12345678901234567890,\"one\":1.0`);
+  });
+
+  test("is left out of the sentence that says why an audience sent a message", async () => {
+    const { call, send, messagesOf } = await startEcho();
+    const rule = { trait: "city", op: "contains", value: "Villa" };
+    await call("audiences.create", { name: "Villagers", rule, sync: "each-event" });
+    const traits = { city: "Villa of Ada" };
+    await send("wk_shop_1", { batch: [{ type: "identify", userId: "ada", traits }] });
+    await call("pipeline.settle", {});
+    expect(await messagesOf({})).toContain("ada entered Villagers: city is");
+    const lines = await messagesOf({ redact: ["traits.city"] });
+    expect(lines).toContain("ada entered Villagers: city is");
+    expect(lines).not.toContain("Villa of Ada");
+  });
+
+  test("is left out of a batch of a mapping that another message was sent in", async () => {
+    const { call, share, send } = await startShop();
+    const source = await call<{ id: string }>("sources.create", { name: "A", writeKey: "wk_1" });
+    const { url } = await call<{ url: string }>("endpoints.create", {
+      name: "ok",
+      steps: [{ do: "answer" }],
+    });
+    const who = { "@path": "$.properties.email" };
+    const batch = { enabled: true, size: 2, keys: [], waitMs: 1000 };
+    await call("destinations.create", {
+      name: "Mapped",
+      kind: "webhooks-actions",
+      sourceIds: [source.id],
+      mappings: [{ name: "All", url, data: { who }, batch }],
+    });
+    const emails = ["ada@example.test", "ben@example.test"];
+    await send("wk_1", { batch: emails.map((email) => track("u", { email })) });
+    await call("pipeline.settle", {});
+    for (const email of emails) {
+      expect(await share()).toContain(email);
+      expect(await share({ redact: ["properties.email"] })).not.toContain(email);
+    }
+  });
+
+  test("leaves out the whole of a rejected message that cannot be read", async () => {
+    const { send, messagesOf } = await startEcho();
+    const note = "n".repeat(70_000);
+    await send("wk_shop_1", { batch: [track("ada", { email: "ada@example.test", note })] });
+    expect(await messagesOf({})).toContain("ada@example.test");
+    expect(await messagesOf({ redact: ["properties.email"] })).not.toContain("ada@example.test");
+  });
+});
+
+test.each([
+  ["server", null],
+  ["track", null],
+  ["wk_shop_1", "delivered"],
+  ["wk_shop_1", "2026"],
+  ["msg_0", "0000"],
+  ["wk_shop_1", "http_error"],
+])(
+  "a file whose secrets read like the words of the pipeline can be opened: %s, %s",
+  async (writeKey, secret) => {
+    const { call, send, share } = await startEcho(writeKey, secret);
+    await send(writeKey, { batch: [track("000000001")] });
+    await call("pipeline.settle", {});
+    const api = shareApi(
+      await shareBytes((await share({ redact: ["userId"] })).split("\n"), "hookyard", ""),
+    );
+    if (isProblem(api)) throw new Error(api.message);
+    const { items } = (await api.call("messages.list", {})).body as { items: { id: string }[] };
+    expect(items).toMatchObject([{ type: "track", userId: "left-out" }]);
+    expect(await api.call("messages.get", { id: items[0]?.id })).toMatchObject({ status: 200 });
+  },
+);
+
+test("what a test endpoint sends on, and the URL that it stands in front of, are secrets everywhere", async () => {
+  const { call, share } = await startShop();
+  const headers = { "X-Api-Key": "stepKey-4433", "Set-Cookie": "sid=cookie-5511; Max-Age=3600" };
+  const body = "cookie-5511, stepKey-4433 and forwardKey-77 for 3600 s";
+  const to = "http://127.0.0.1:9/?api_key=forwardKey-77";
+  await call("endpoints.create", { name: "Forward", steps: [{ do: "forward", to }] });
+  await call("endpoints.create", { name: "Answer", steps: [{ do: "answer", headers, body }] });
+  const lines = await share();
+  expect(lines).toContain("left-out, left-out and left-out for 3600 s");
+  expect(await share({ secrets: true })).toContain(body);
+});
+
+test("the data directory is left out of what is said of its damage", async () => {
+  const { app } = await startShop();
+  const dataDir = "/home/ada/.local/share/hookyard";
+  const lines = await collectShare({
+    ...{ ...app, version: "1", savedAt: "", secrets: false, redact: [], filter: "" },
+    api: {
+      async call(name, input) {
+        const { status, body } = await app.api.call(name, input);
+        if (name === "about.get") return { status, body: { ...(body as object), dataDir } };
+        const trouble = `${dataDir}/hookyard.db has been moved.`;
+        return { status, body: name === "stats.get" ? { ...(body as object), trouble } : body };
+      },
+    },
+  });
+  expect(JSON.stringify(lines)).toContain("left-out/hookyard.db has been moved.");
+});
+
+test("a file leaves out what was removed while it was written", async () => {
+  const { app, call, send } = await startEcho();
+  await send("wk_shop_1", { batch: Array.from({ length: 40 }, (_, n) => track(`u_${n}`)) });
+  await call("pipeline.settle", {});
+  let removed = false;
+  const lines = await collectShare({
+    ...{ ...app, version: "1", savedAt: "", secrets: false, redact: [], filter: "" },
+    api: {
+      async call(name, input) {
+        const answer = await app.api.call(name, input);
+        if (name === "messages.list" && !removed) {
+          removed = true;
+          await call("pipeline.reset", { what: "messages" });
+          await send("wk_shop_1", { batch: [track("later")] });
+        }
+        return answer;
+      },
+    },
+  });
+  expect(isProblem(lines)).toBe(false);
+});
+
+test("a file that replaces another one can be read by its owner only", async () => {
+  const { share } = await startShop();
+  const directory = mkdtempSync(join(tmpdir(), "hookyard-share-test-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const file = join(directory, "a.hookyard");
+  writeFileSync(file, "open to all", { mode: 0o644 });
+  const lines = (await share()).split("\n");
+  const written = await writeShare({ file, lines, root: "", force: true });
+  expect(written).toMatchObject({ file, messages: 0 });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});

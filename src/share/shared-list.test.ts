@@ -1,0 +1,89 @@
+/** The list of a share file answers as that of the Hookyard that wrote it. */
+
+import { expect, test } from "vitest";
+import type { Api } from "../api/api.ts";
+import { isProblem } from "../domain/problem.ts";
+import { shareApi, shareBytes } from "./share-file.ts";
+import { startShop, track } from "./share.fixture.ts";
+
+const filters = [
+  "state:waiting",
+  "-state:waiting,filtered",
+  "type:track",
+  "user:ada",
+  "-user:ada,ben",
+  'event:"order*"',
+  "status:503",
+  "status:5xx",
+  "status:>=400",
+  "status:last=503",
+  "-status:<500",
+  "attempts:>0",
+  "attempts:2+",
+  "attempts:<=1",
+  "outcome:http_error",
+  "plan:none",
+  "plan:violations",
+  "reason:suppressed",
+  "source:shop",
+  "source:s*",
+  "source:app",
+  "destination:down",
+  "-destination:down",
+  "to:nobody",
+  "webhook:down",
+  "webhook:nowhere",
+  "last:1m",
+  "last:1h",
+  "since:2026-11-22T10:00:30Z",
+  "until:2026-11-22T10:00:30Z",
+  "pro",
+  "-pro",
+  'pro -"ada"',
+  "older:1h",
+  "status:(",
+  "state:lost",
+];
+const inputs = [
+  { limit: 1 },
+  { limit: 0 },
+  { limit: -1 },
+  { limit: 5000 },
+  { limit: "many" },
+  { cursor: "zzz" },
+  { cursor: "msg_000000003" },
+  { cursor: "msg_000000009" },
+  { nonsense: 1 },
+];
+
+test("the same filters, pages and mistakes give the same messages", async () => {
+  const { app, call, send, share } = await startShop();
+  const shop = await call<{ id: string }>("sources.create", {
+    name: "Shop",
+    writeKey: "wk_shop_1",
+  });
+  await call("sources.create", { name: "App", writeKey: "wk_app_1" });
+  const { url } = await call<{ url: string }>("endpoints.create", {
+    name: "down",
+    steps: [{ do: "answer", status: 503 }],
+  });
+  const webhooks = [{ url }];
+  await call("destinations.create", { name: "Down", sourceIds: [shop.id], webhooks });
+  await send("wk_shop_1", { batch: [track("ada", { plan: "pro" }), track("ben")] });
+  await send("wk_app_1", {
+    batch: [track("ada"), { type: "page", anonymousId: "v", name: "Home" }],
+  });
+  await call("clock.advance", { byMs: 60_000 });
+  await send("wk_shop_1", { batch: [track("eve", { plan: "pro" })] });
+  await call("pipeline.settle", {});
+  const shared = shareApi(await shareBytes((await share()).split("\n"), "hookyard", ""));
+  if (isProblem(shared)) throw new Error(shared.message);
+  const found = async (api: Pick<Api, "call">, input: unknown): Promise<unknown> => {
+    const { status, body } = await api.call("messages.list", input);
+    const { items, total, nextCursor, message } = body as Record<string, unknown>;
+    const ids = (items as { id: string }[] | undefined)?.map(({ id }) => id);
+    return { status, ids, total, nextCursor, message };
+  };
+  for (const input of [...filters.map((filter) => ({ filter })), ...inputs])
+    expect(await found(shared, input), JSON.stringify(input)).toEqual(await found(app.api, input));
+});

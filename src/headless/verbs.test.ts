@@ -315,6 +315,12 @@ test("send takes one call from flags, or messages in any of four forms", async (
   for (const [positionals, values, input, sentence] of mistakes)
     await expect(run(send, positionals, values, input)).rejects.toThrow(sentence);
 
+  const deep = `{"type":"track","properties":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
+  await expect(run(send, [], {}, deep)).rejects.toMatchObject({
+    ...wrong,
+    message: "Message 1 is nested too deeply.",
+  });
+
   const { id } = await app.source();
   await app.call("sources.update", { id, faults: [{ do: "answer", status: 503 }] });
   const refused = await run(send, [], {}, call);
@@ -322,4 +328,36 @@ test("send takes one call from flags, or messages in any of four forms", async (
     1,
     [expect.stringMatching(/^Ingest answered 503: [^{]/)],
   ]);
+});
+
+test("send says what ingest rejected of many, and of a messageId that is none", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  const run = commandsOf(app);
+  await app.source();
+  const sent = async (...messages: object[]) => {
+    const input = messages.map((one) => JSON.stringify({ type: "page", userId: "u", ...one }));
+    const { code, said, printed } = await run(send, [], {}, input.join("\n"));
+    const { messages: answers } = printed[0]?.value as {
+      messages: { id: string | null; messageId: string; state: string; reason: string }[];
+    };
+    return { code, said, answers };
+  };
+  const many = Array.from({ length: 250 }, (_, at) => (at === 120 ? { userId: 5 } : {}));
+  const one = await sent(...many);
+  expect([one.code, one.said.length, one.answers[120]?.state]).toEqual([1, 1, "rejected"]);
+  const most = await sent(...many.map(() => ({ userId: 5 })));
+  expect([most.code, most.said.at(-1)]).toEqual([
+    1,
+    "150 more were rejected. hookyard messages state:rejected lists them.",
+  ]);
+  const odd = await sent({ messageId: null }, { messageId: "" }, { messageId: 5 });
+  expect(odd).toMatchObject({
+    code: 1,
+    said: ["5 was rejected: invalid_type."],
+    answers: [{ state: "filtered" }, { state: "filtered" }, { messageId: "5", state: "rejected" }],
+  });
+  const same = await sent({ messageId: "same" }, { messageId: "same" });
+  expect(same.answers.map(({ state }) => state)).toEqual(["filtered", "duplicate"]);
 });

@@ -98,9 +98,9 @@ async function draftsOf({
 }
 
 /** With a messageId where ingest would make one, so that the message is found afterwards. */
-function draftOf(given: object & { messageId?: unknown }, index: number): Draft {
-  const isMissing = [undefined, null, ""].includes(given.messageId as string);
-  const messageId = isMissing ? randomUUID() : given.messageId;
+function draftOf(given: object, index: number): Draft {
+  const { messageId: own } = given as { messageId?: unknown };
+  const messageId = own === undefined || own === null || own === "" ? randomUUID() : own;
   try {
     return { messageId, text: JSON.stringify({ ...given, messageId }) };
   } catch {

@@ -20,6 +20,7 @@ import {
   type GoesOn,
 } from "../domain/message-filter.ts";
 import { startTimer } from "../engine/real-time.ts";
+import { CallRefused } from "../scenarios/run/pipeline.ts";
 import * as commands from "./commands.ts";
 import { keptBeside, readConfigFile, WrongConfig } from "./config-file.ts";
 import type { Connection } from "./connect.ts";
@@ -423,7 +424,10 @@ async function apply({
     created,
     updated,
     missing = [],
-  } = await hookyard.call("configuration.import", config.document);
+  } = await hookyard.call("configuration.import", config.document).catch((error: unknown) => {
+    if (error instanceof CallRefused) error.message = config.placed(error.message);
+    throw error;
+  });
   const present = await hookyard.call("configuration.export", {});
   const kept = keptBeside(config.document, present as ConfigurationDocument);
   print(

@@ -339,7 +339,7 @@ test("send says what ingest rejected of many, and of a messageId that is none", 
   const sent = async (...messages: object[]) => {
     const input = messages.map((one) => JSON.stringify({ type: "page", userId: "u", ...one }));
     const { code, said, printed } = await run(send, [], {}, input.join("\n"));
-    const { messages: answers } = printed[0]?.value as {
+    const { messages: answers } = (printed[0] as (typeof printed)[number]).value as {
       messages: { id: string | null; messageId: string; state: string; reason: string }[];
     };
     return { code, said, answers };

@@ -119,12 +119,13 @@ test.each([
 });
 
 test.each([
-  ["throw null;", "cannot be read: null."],
-  ["throw 'no';", "cannot be read: no."],
-  ["export default () => Promise.reject(undefined);", "cannot be read: undefined."],
-  ["const a = {}; a.a = a; export default a;", "cannot be read: Converting circular structure"],
+  ["throw null;", " cannot be read: null."],
+  ["throw 'no';", " cannot be read: no."],
+  ["export default () => Promise.reject(undefined);", " cannot be read: undefined."],
+  ["const a = {}; a.a = a; export default a;", " cannot be read: Converting circular structure"],
+  ["\n\n  throw new Error('no');", ":3:9 cannot be read: no."],
 ])("a program that fails is refused: %s", async (text, problem) => {
-  await expect(read(text, "hookyard.config.ts")).rejects.toThrow(`hookyard.config.ts ${problem}`);
+  await expect(read(text, "hookyard.config.ts")).rejects.toThrow(`hookyard.config.ts${problem}`);
 });
 
 test("a program that is not there, and an empty name, are refused", async () => {

@@ -179,6 +179,16 @@ async function valueOf(file: string): Promise<unknown> {
   }
 }
 
+/** `:3:7`, where an error of a program names its file. */
+function lineIn(error: unknown, file: string): string {
+  const { stack = "" } = error instanceof Error ? error : {};
+  for (const name of [pathToFileURL(file).href, file]) {
+    const [, after] = stack.split(`${name}:`);
+    if (after !== undefined) return /^\d+(?::\d+)?/.exec(after)?.[0].replace(/^/, ":") ?? "";
+  }
+  return "";
+}
+
 async function readValue(file: string, shown: string): Promise<PlacedValue> {
   try {
     if (isProgram(file)) {
@@ -206,7 +216,9 @@ async function readValue(file: string, shown: string): Promise<PlacedValue> {
     if (error instanceof WrongConfig) throw error;
     const { message } = error instanceof Error ? error : { message: String(error) };
     throw new WrongConfig(
-      existsSync(file) ? `${shown} cannot be read: ${message}.` : `${shown} was not found.`,
+      existsSync(file)
+        ? `${shown}${lineIn(error, file)} cannot be read: ${message}.`
+        : `${shown} was not found.`,
     );
   }
 }

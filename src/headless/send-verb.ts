@@ -1,6 +1,7 @@
 /** `hookyard send`: from flags or standard input to the ingest port, as any client sends. */
 
 import { randomUUID } from "node:crypto";
+import type { AnswerOf } from "../contract/contract.ts";
 import type * as commands from "./commands.ts";
 import { type Connection, NoHookyard } from "./connect.ts";
 import { WrongInput, type Asked } from "./verb-command.ts";
@@ -48,7 +49,7 @@ export async function send(
     rejectedCount += count;
     first += batch.length;
   }
-  const sent = await sentMessages(hookyard, drafts, reasons);
+  const sent = await sentMessages({ hookyard, source, drafts, reasons });
   const rejected = sent.filter(({ state }) => state === "rejected");
   print(
     { sourceId: source.id, messages: sent },
@@ -181,14 +182,42 @@ async function sourceFor(
   );
 }
 
-/** With more messages than this, the ids are not looked up. */
+/** So many are searched for one by one, which takes long where there are many messages. */
 const maxLookedUp = 100;
+/** So many are found by listing the newest. */
+const maxListed = 2000;
 
-async function sentMessages(
+type Sent = {
+  hookyard: Connection;
+  source: { id: string };
+  drafts: readonly Draft[];
+  reasons: ReadonlyMap<number, string>;
+};
+type Listed = AnswerOf<"messages.list">["items"];
+
+/** By their messageId, the newest first. */
+async function newestOf(
   hookyard: Connection,
-  drafts: readonly Draft[],
-  reasons: ReadonlyMap<number, string>,
-) {
+  sourceId: string,
+  count: number,
+): Promise<ReadonlyMap<unknown, Listed>> {
+  const found = new Map<unknown, Listed>();
+  let cursor: string | null | undefined;
+  for (let seen = 0; cursor !== null && seen < Math.min(count, maxListed);) {
+    const { items, nextCursor } = await hookyard.call("messages.list", {
+      ...{ sourceId, limit: Math.min(200, count + 20) },
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    for (const message of items)
+      found.set(message.messageId, [...(found.get(message.messageId) ?? []), message]);
+    seen += items.length;
+    cursor = nextCursor;
+  }
+  return found;
+}
+
+async function sentMessages({ hookyard, source, drafts, reasons }: Sent) {
+  const newest = await newestOf(hookyard, source.id, drafts.length);
   const sent: {
     messageId: string;
     id: string | null;
@@ -196,10 +225,10 @@ async function sentMessages(
     reason: string | null;
   }[] = [];
   for (const [index, { messageId }] of drafts.entries()) {
-    const { items } =
-      index < maxLookedUp && typeof messageId === "string"
-        ? await hookyard.call("messages.list", { search: messageId, limit: 10 })
-        : { items: [] };
+    let items = newest.get(messageId) ?? [];
+    // Others have sent so much meanwhile that it is not among the newest.
+    if (items.length === 0 && index < maxLookedUp && typeof messageId === "string")
+      items = (await hookyard.call("messages.list", { search: messageId, limit: 10 })).items;
     // Of several with the same messageId, the last one is the newest.
     const later = drafts.slice(index + 1).filter((draft) => draft.messageId === messageId).length;
     const found = items.filter((message) => message.messageId === messageId)[later];

@@ -72,7 +72,6 @@ test("a value of a repeated flag may begin as a part of a filter does", () => {
   const read = readFlags({ ...command, flags }, ["--redact", "-a:b", "-c:d"]);
   expect(read).toMatchObject({ values: { redact: ["-a:b"] }, positionals: ["-c:d"] });
 });
-});
 
 test.each([
   [undefined, undefined],

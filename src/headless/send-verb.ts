@@ -184,8 +184,6 @@ async function sourceFor(
 
 /** So many are searched for one by one, which takes long where there are many messages. */
 const maxLookedUp = 100;
-/** So many are found by listing the newest. */
-const maxListed = 2000;
 
 type Sent = {
   hookyard: Connection;
@@ -195,7 +193,7 @@ type Sent = {
 };
 type Listed = AnswerOf<"messages.list">["items"];
 
-/** By their messageId, the newest first. */
+/** As many as were sent, by their messageId, the newest first. */
 async function newestOf(
   hookyard: Connection,
   sourceId: string,
@@ -203,7 +201,7 @@ async function newestOf(
 ): Promise<ReadonlyMap<unknown, Listed>> {
   const found = new Map<unknown, Listed>();
   let cursor: string | null | undefined;
-  for (let seen = 0; cursor !== null && seen < Math.min(count, maxListed);) {
+  for (let seen = 0; cursor !== null && seen < count;) {
     const { items, nextCursor } = await hookyard.call("messages.list", {
       ...{ sourceId, limit: Math.min(200, count + 20) },
       ...(cursor === undefined ? {} : { cursor }),

@@ -1,10 +1,16 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { createApp } from "../app.ts";
-import { applyAtStart, keptBeside, readConfigFile, configFile } from "./config-file.ts";
+import {
+  applyAtStart,
+  configFile,
+  environmentWith,
+  keptBeside,
+  readConfigFile,
+} from "./config-file.ts";
 
 function directoryWith(files: Record<string, string>): string {
   const path = mkdtempSync(join(tmpdir(), "hookyard-config-"));
@@ -41,7 +47,7 @@ test("a program may make it, and ports are what the environment would say", asyn
   const made = `const name: string = "Shop";
     export default async () => ({ ports: { ingest: 0, endpointsTls: 4803 }, sources: [{ name }] });`;
   expect(await read(made, "hookyard.config.ts")).toEqual({
-    file: "hookyard.config.ts",
+    ...{ file: "hookyard.config.ts", placed: expect.any(Function) },
     document: { version: 1, sources: [{ name: "Shop" }] },
     environment: { HOOKYARD_INGEST_PORT: "0", HOOKYARD_ENDPOINTS_TLS_PORT: "4803" },
   });
@@ -76,6 +82,18 @@ test.each([
     'destinations:\n  - { name: A, sources: [], webhooks: ["http://127.0.0.1/"] }',
     "2:40 webhooks[0] must be a mapping. Write { url: URL }.",
   ],
+  [
+    "audiences:\n  - { name: A, rule: { trait: t, op: gt, value: 1 } }",
+    "2:38 op must be is, isNot, contains, greater, less or exists.",
+  ],
+  [
+    "audiences:\n  - { name: A, rule: { all: [] } }",
+    "2:29 all must be a list of at least 1 value, but it is an empty list.",
+  ],
+  [
+    "audiences:\n  - { name: A, rule: { event: e, atLeast: 0 } }",
+    "2:43 atLeast must be at least 1, but it is 0.",
+  ],
   // What is there may be a secret.
   [
     "destinations:\n  - { name: A, sources: [], webhooks: [], enabled: s3cret }",
@@ -100,6 +118,65 @@ test.each([
   );
 });
 
+test.each([
+  ["throw null;", " cannot be read: null."],
+  ["throw 'no';", " cannot be read: no."],
+  ["export default () => Promise.reject(undefined);", " cannot be read: undefined."],
+  ["const a = {}; a.a = a; export default a;", " cannot be read: Converting circular structure"],
+  ["\n\n  throw new Error('no');", ":3:9 cannot be read: no."],
+])("a program that fails is refused: %s", async (text, problem) => {
+  await expect(read(text, "hookyard.config.ts")).rejects.toThrow(`hookyard.config.ts${problem}`);
+});
+
+test("a program that is not there, and an empty name, are refused", async () => {
+  const from = directoryWith({});
+  for (const name of ["none.ts", "none.yaml"])
+    await expect(readConfigFile(name, { from })).rejects.toThrow(`${name} was not found.`);
+  await expect(readConfigFile("", { from })).rejects.toThrow("--config needs a file.");
+});
+
+test("what a program prints is not on standard output", async () => {
+  const printed: string[] = [];
+  const spies = (["stdout", "stderr"] as const).map((name) =>
+    vi.spyOn(process[name], "write").mockImplementation((text) => {
+      printed.push(`${name} ${String(text)}`);
+      return true;
+    }),
+  );
+  onTestFinished(() => spies.forEach((spy) => spy.mockRestore()));
+  await read("process.stdout.write('noise'); export default {};", "hookyard.config.ts");
+  expect(printed).toEqual(["stderr noise"]);
+});
+
+test("what Hookyard says of the document has the place that it means", async () => {
+  const text = "sources: []\ndestinations:\n  - { name: A, sources: [None], webhooks: [] }\n";
+  const config = await read(text);
+  const placed = ["destinations[0]: no.", "sources: twice.", "Too many."].map(config!.placed);
+  expect(placed).toEqual([
+    "hookyard.config.yaml:3:5 destinations[0]: no.",
+    "hookyard.config.yaml:1:10 sources: twice.",
+    "hookyard.config.yaml: Too many.",
+  ]);
+});
+
+test("an empty variable does not hide a port of the file", async () => {
+  const config = await read("ports: { ui: 4801, ingest: 4800 }");
+  vi.stubEnv("HOOKYARD_UI_PORT", "");
+  vi.stubEnv("HOOKYARD_INGEST_PORT", "0");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(environmentWith(config)).toMatchObject({
+    HOOKYARD_UI_PORT: "4801",
+    HOOKYARD_INGEST_PORT: "0",
+  });
+});
+
+test("the example of the documentation is read", async () => {
+  const page = readFileSync(new URL("../../docs/configuration-file.md", import.meta.url), "utf8");
+  const [, text = ""] = /```yaml\n([^]*?)```/.exec(page) ?? [];
+  const found = await read(text, "hookyard.config.yaml", { ORDERS_SECRET: "s" });
+  expect(found?.document.audiences).toHaveLength(1);
+});
+
 test("what is not in the file is named", () => {
   const present = {
     version: 1 as const,
@@ -122,7 +199,8 @@ test("a start says which credentials are missing and what is not in the file, an
   const apply = (url: string) => {
     const webhooks = [{ url }];
     const document = { version: 1 as const, destinations: [{ name: "D", sources: [], webhooks }] };
-    const config = { file: "a.yaml", document: document as never, environment: {} };
+    const read = { file: "a.yaml", document: document as never, environment: {} };
+    const config = { ...read, placed: (message: string) => `a.yaml: ${message}` };
     return applyAtStart(config, app.api, (sentence) => said.push(sentence));
   };
   const kept = "Not in a.yaml, and kept: source By hand.";

@@ -55,6 +55,8 @@ export type ConfigFile = {
   /** As the user knows it. */
   file: string;
   document: ConfigurationDocument;
+  /** What Hookyard says of the document, with the place that it means. */
+  placed: (message: string) => string;
   /** The ports as the environment would have them. */
   environment: Record<string, string>;
 };
@@ -69,6 +71,7 @@ export async function readConfigFile(
   named: string | undefined,
   { from = process.cwd(), environment = process.env }: ReadOptions = {},
 ): Promise<ConfigFile | null> {
+  if (named === "") throw new WrongConfig("--config needs a file.");
   const file = named === undefined ? findUpwards(from) : resolve(from, named);
   if (file === null) return null;
   const shown = named ?? file;
@@ -102,19 +105,26 @@ export async function readConfigFile(
   });
   return {
     file: shown,
+    placed: (message) => withPlace(message, shown, filled),
     document: documentIn(filled.value),
     environment: Object.fromEntries(overlay) as Record<string, string>,
   };
 }
 
+/** For the flags of a host. An empty variable counts as not set, so the file is asked. */
+export function environmentWith(config: ConfigFile | null): NodeJS.ProcessEnv {
+  const set = Object.entries(process.env).filter(([, text]) => text !== "");
+  return { ...config?.environment, ...Object.fromEntries(set) };
+}
+
 /** At the start of a host, before others can reach its control API. */
 export async function applyAtStart(
-  { file, document }: ConfigFile,
+  { file, document, placed }: ConfigFile,
   api: Pick<Api, "call">,
   warn: (sentence: string) => void,
 ): Promise<void> {
   const { status, body } = await api.call("configuration.import", document);
-  if (status >= 400) throw new WrongConfig(`${file}: ${(body as { message: string }).message}`);
+  if (status >= 400) throw new WrongConfig(placed((body as { message: string }).message));
   for (const what of (body as { missing?: string[] }).missing ?? [])
     warn(`${file}: a credential was left out, and Hookyard does not have it. Enter it: ${what}.`);
   const { body: present } = await api.call("configuration.export", {});
@@ -144,14 +154,45 @@ const isProgram = (file: string): boolean => /^\.[cm]?[jt]s$/.test(extname(file)
 const placeIn = (file: string, line: number, column: number): string =>
   isProgram(file) ? `${file}:` : `${file}:${line}:${column}`;
 
+/** `destinations[0]: …` is at the first destination of the file. */
+function withPlace(message: string, shown: string, { placeOf }: PlacedValue): string {
+  const [named = "", list = "", index] = /^(\w+)(?:\[(\d+)\])?(?=: )/.exec(message) ?? [];
+  if (named === "") return `${shown}: ${message}`;
+  const { line, column } = placeOf(index === undefined ? [list] : [list, Number(index)]);
+  return `${placeIn(shown, line, column)} ${message}`;
+}
+
+/**
+ * What a program prints goes to standard error: standard output is that of the command, and
+ * somebody parses it.
+ */
+async function valueOf(file: string): Promise<unknown> {
+  const { write } = process.stdout;
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  try {
+    const { default: exported } = (await import(pathToFileURL(file).href)) as {
+      default?: unknown;
+    };
+    return typeof exported === "function" ? await (exported as () => unknown)() : exported;
+  } finally {
+    process.stdout.write = write;
+  }
+}
+
+/** `:3:7`, where an error of a program names its file. */
+function lineIn(error: unknown, file: string): string {
+  const { stack = "" } = error instanceof Error ? error : {};
+  for (const name of [pathToFileURL(file).href, file]) {
+    const [, after] = stack.split(`${name}:`);
+    if (after !== undefined) return /^\d+(?::\d+)?/.exec(after)?.[0].replace(/^/, ":") ?? "";
+  }
+  return "";
+}
+
 async function readValue(file: string, shown: string): Promise<PlacedValue> {
   try {
     if (isProgram(file)) {
-      const { default: exported } = (await import(pathToFileURL(file).href)) as {
-        default?: unknown;
-      };
-      const made: unknown =
-        typeof exported === "function" ? await (exported as () => unknown)() : exported;
+      const made = await valueOf(file);
       if (typeof made !== "object" || made === null)
         throw new Error("it has no default export with the configuration");
       const start = () => ({ line: 1, column: 1 });
@@ -173,11 +214,11 @@ async function readValue(file: string, shown: string): Promise<PlacedValue> {
     );
   } catch (error) {
     if (error instanceof WrongConfig) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { message } = error instanceof Error ? error : { message: String(error) };
     throw new WrongConfig(
-      code === "ENOENT" && !isProgram(file)
-        ? `${shown} was not found.`
-        : `${shown} cannot be read: ${message}.`,
+      existsSync(file)
+        ? `${shown}${lineIn(error, file)} cannot be read: ${message}.`
+        : `${shown} was not found.`,
     );
   }
 }

@@ -9,6 +9,7 @@ import { createInterface } from "node:readline";
 import type { Call } from "../contract/call.ts";
 import { callNamed } from "../contract/contract.ts";
 import { changeStream, type ChangeAnswer } from "../contract/events.ts";
+import { startTimer } from "../engine/real-time.ts";
 import { typedCalls, type ScenarioPipeline } from "../scenarios/run/pipeline.ts";
 import { runningIn } from "./running.ts";
 
@@ -31,18 +32,37 @@ export async function connect(
 ): Promise<Connection> {
   const at = placeOf(data, environment);
   const connection = connectionTo(at);
-  await connection.call("about.get", {});
+  const caller = new AbortController();
+  const deadline = startTimer(firstAnswerMs, () => caller.abort());
+  try {
+    const { version } = await connection.call("about.get", {}, caller.signal);
+    if (typeof version !== "string") throw anotherProgram(at);
+  } finally {
+    deadline.cancel();
+  }
   return connection;
 }
+
+/** Of the first call, which is answered at once; a program that hangs never answers it. */
+const firstAnswerMs = 10_000;
+
+const anotherProgram = ({ uiUrl }: Place): NoHookyard =>
+  new NoHookyard(
+    `${uiUrl} does not accept the token of this data directory: another program listens there.`,
+  );
 
 type Place = { uiUrl: string; token: string; pid: number | null };
 
 function placeOf(data: string, environment: NodeJS.ProcessEnv): Place {
   const url = environment["HOOKYARD_URL"] || null;
   const running = data === ":memory:" ? null : runningIn(data);
-  const token = environment["HOOKYARD_TOKEN"] || running?.token;
+  const token = environment["HOOKYARD_TOKEN"]?.trim() || running?.token;
+  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
+    throw new NoHookyard(
+      "The token has characters that no token has. Set HOOKYARD_TOKEN to the one that hookyard serve printed.",
+    );
   if (url !== null) {
-    if (!/^https?:\/\/[^/]+\/?$/.test(url))
+    if (!/^http:\/\/[^/]+\/?$/.test(url) || !URL.canParse(url))
       throw new NoHookyard("HOOKYARD_URL must be an address such as http://127.0.0.1:4701.");
     if (token === undefined)
       throw new NoHookyard(
@@ -61,7 +81,14 @@ function placeOf(data: string, environment: NodeJS.ProcessEnv): Place {
   return running;
 }
 
-function connectionTo({ uiUrl, token, pid }: Place): Connection {
+function connectionTo(place: Place): Connection {
+  const { uiUrl, token, pid } = place;
+  const noAnswer = (): NoHookyard =>
+    new NoHookyard(
+      pid === null
+        ? `Nothing answers at ${uiUrl}.`
+        : `The Hookyard that ran as process ${pid} no longer answers at ${uiUrl}. Start it again with hookyard serve.`,
+    );
   const ask = async (method: string, path: string, body?: object, signal?: AbortSignal) => {
     const outgoing = request(`${uiUrl}${path}`, {
       method,
@@ -74,22 +101,20 @@ function connectionTo({ uiUrl, token, pid }: Place): Connection {
       const [response] = (await once(outgoing, "response")) as [IncomingMessage];
       return response;
     } catch {
-      throw new NoHookyard(
-        pid === null
-          ? `Nothing answers at ${uiUrl}.`
-          : `The Hookyard that ran as process ${pid} no longer answers at ${uiUrl}. Start it again with hookyard serve.`,
-      );
+      throw noAnswer();
     }
   };
   const calls = typedCalls(async (name, input, signal) => {
     const { method, path, body } = requestOf(callNamed(name) as Call, input as object);
     const response = await ask(method, path, body, signal);
-    const answer = await jsonOf(response);
+    const text = await textOf(response).catch(() => {
+      throw noAnswer();
+    });
+    const answer = objectIn(text);
     const status = response.statusCode ?? 0;
-    if (status === 401 || answer === undefined)
-      throw new NoHookyard(
-        `${uiUrl} does not accept the token of this data directory: another program listens there.`,
-      );
+    const isRefusal = status >= 400;
+    if (status === 401 || answer === null || (isRefusal && !("code" in answer)))
+      throw anotherProgram(place);
     return { status, body: answer };
   });
   return {
@@ -124,13 +149,19 @@ function requestOf({ method, path, query }: Call, input: object) {
   return { method, path: place + suffix, ...(method === "GET" ? {} : { body }) };
 }
 
-async function jsonOf(response: IncomingMessage): Promise<unknown> {
+async function textOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Every answer of Hookyard is an object. */
+function objectIn(text: string): object | null {
   try {
-    return JSON.parse(Buffer.concat(chunks).toString("utf8")) as unknown;
+    const value = JSON.parse(text) as unknown;
+    return typeof value === "object" ? value : null;
   } catch {
-    return undefined;
+    return null;
   }
 }
 

@@ -67,6 +67,12 @@ test.each([
   expect((read as { wrong: string }).wrong).not.toContain("\n");
 });
 
+test("a value of a repeated flag may begin as a part of a filter does", () => {
+  const flags = { redact: { value: "PATH", text: "A path.", several: true } } as const;
+  const read = readFlags({ ...command, flags }, ["--redact", "-a:b", "-c:d"]);
+  expect(read).toMatchObject({ values: { redact: ["-a:b"] }, positionals: ["-c:d"] });
+});
+
 test.each([
   [undefined, undefined],
   ["1", 1],

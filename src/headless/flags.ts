@@ -115,7 +115,11 @@ export function readFlags<const Of extends Flags>(
 /** `-state:delivered` is part of a filter, not a flag. It is marked until the flags are read. */
 const leavesOut = /^-[a-z]+:/i;
 const asGiven = <Value>(value: Value): Value =>
-  typeof value === "string" && value.startsWith("\0") ? (value.slice(1) as Value) : value;
+  Array.isArray(value)
+    ? (value.map(asGiven) as Value)
+    : typeof value === "string" && value.startsWith("\0")
+      ? (value.slice(1) as Value)
+      : value;
 
 type ReadOptions = { environment?: NodeJS.ProcessEnv; lenient?: boolean };
 

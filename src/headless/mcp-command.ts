@@ -9,7 +9,7 @@ import { DataInUse, OpenError, PortTaken, Refusal } from "../app-errors.ts";
 import type { Collector } from "../engine/traces/collector.ts";
 import { createMcp } from "../mcp/mcp.ts";
 import { defaultDataDirectory, mcp } from "./commands.ts";
-import { applyAtStart, readConfigFile, type ConfigFile } from "./config-file.ts";
+import { applyAtStart, environmentWith, readConfigFile, type ConfigFile } from "./config-file.ts";
 import { connect, NoHookyard } from "./connect.ts";
 import { startControl, whoHasData } from "./control.ts";
 import { endEarly, readFlags } from "./flags.ts";
@@ -63,7 +63,7 @@ async function joinRunning(data: string): Promise<Hookyard | null> {
 
 async function startOwn(data: string, options: Options): Promise<Hookyard> {
   const config = await readConfigFile(process.env["HOOKYARD_CONFIG"] || undefined);
-  const flags = parseServeFlags(["--data", data], { ...config?.environment, ...process.env });
+  const flags = parseServeFlags(["--data", data], environmentWith(config));
   if (flags === "help" || "wrong" in flags) throw new Refusal(flags === "help" ? "" : flags.wrong);
   const { ports, traces } = flags;
   const asked = { ...options, config, traces: tracesTo(traces, warn) };

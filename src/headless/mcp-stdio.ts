@@ -66,12 +66,22 @@ export async function serveLines(
     if (line?.trim() === "") continue;
     // What a tool asks of this process is answered in the same turn.
     await nextTurn();
-    if (taken.size >= maxAtOnce) await Promise.race(taken);
+    if (taken.size >= maxAtOnce && !isCancellation(line)) await Promise.race(taken);
     const one = take(line).finally(() => taken.delete(one));
     taken.add(one);
   }
   for (const { caller } of running) caller.abort();
   await Promise.all(taken);
+}
+
+/** It makes room for others, so it does not wait for room itself. */
+function isCancellation(line: string | null): boolean {
+  try {
+    const message: unknown = JSON.parse(line ?? "");
+    return isObject(message) && message["method"] === "notifications/cancelled";
+  } catch {
+    return false;
+  }
 }
 
 /** Null for a line that is too long, of which nothing is kept. */

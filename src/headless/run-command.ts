@@ -50,11 +50,8 @@ export async function runCommand({ args, root, version }: Invocation): Promise<n
     await github.end(reports);
     return written && reports.every(({ state }) => state === "passed");
   };
+  if (flags.watch) return watchFiles(flags.files, runThese);
   const passed = await runThese(flags.files);
-  if (flags.watch) {
-    await watchFiles(flags.files, runThese);
-    return 0;
-  }
   if (kept !== null) await serveKept(kept, { root, version });
   return passed ? 0 : 1;
 }
@@ -90,13 +87,13 @@ function inGitHub(json: boolean) {
 const settledMs = 100;
 
 /**
- * Runs those that have changed, one run at a time, until a signal comes. The program exits then, and
- * the watchers with it.
+ * Runs all, and then those that have changed, one run at a time, until a signal comes. The program
+ * exits then, and the watchers with it. Returns the exit code.
  */
 async function watchFiles(
   files: readonly string[],
   runThese: (files: readonly string[]) => Promise<boolean>,
-): Promise<void> {
+): Promise<number> {
   const changed = new Set<string>();
   let running: Promise<unknown> = Promise.resolve();
   let timer: RealTimer | null = null;
@@ -106,8 +103,9 @@ async function watchFiles(
     running = running.then(() => runThese(these)).catch(reportError);
   };
   // The directory, because an editor may replace the file.
-  for (const directory of new Set(files.map((file) => dirname(resolve(file))))) {
-    if (!existsSync(directory)) continue;
+  const directories = new Set(files.map((file) => dirname(resolve(file))));
+  const there = [...directories].filter((directory) => existsSync(directory));
+  for (const directory of there) {
     watch(directory, (_, name) => {
       const found = files.filter((file) => resolve(file) === join(directory, name ?? ""));
       for (const file of found) changed.add(file);
@@ -116,8 +114,17 @@ async function watchFiles(
       timer = startTimer(settledMs, runChanged);
     });
   }
+  const signalled = whenSignalled();
+  const first = runThese(files);
+  running = first.catch(() => undefined);
+  await Promise.race([first, signalled]);
+  if (there.length === 0) {
+    process.stderr.write("There is no directory to watch.\n");
+    return 1;
+  }
   process.stderr.write("Waiting for changes. Ctrl+C ends it.\n");
-  await whenSignalled();
+  await signalled;
+  return 0;
 }
 
 function whenSignalled(): Promise<void> {

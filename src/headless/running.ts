@@ -24,6 +24,7 @@ export function writeRunning(dataDir: string, running: Running): void {
 export function runningIn(dataDir: string): (Running & { token: string }) | null {
   try {
     const running = JSON.parse(readFileSync(join(dataDir, runningFile), "utf8")) as Running;
+    if (new URL(running.uiUrl).protocol !== "http:") return null;
     return { ...running, token: readFileSync(join(dataDir, "token"), "utf8").trim() };
   } catch {
     return null;

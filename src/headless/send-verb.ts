@@ -1,11 +1,13 @@
 /** `hookyard send`: from flags or standard input to the ingest port, as any client sends. */
 
 import { randomUUID } from "node:crypto";
+import type { AnswerOf } from "../contract/contract.ts";
 import type * as commands from "./commands.ts";
-import type { Connection } from "./connect.ts";
+import { type Connection, NoHookyard } from "./connect.ts";
 import { WrongInput, type Asked } from "./verb-command.ts";
 
-type Draft = { [member: string]: unknown; messageId: string };
+/** As it is sent; ingest rejects a messageId that is no string. */
+type Draft = { messageId: unknown; text: string };
 
 const flagMembers = {
   event: "event",
@@ -26,26 +28,49 @@ export async function send(
   const drafts = await draftsOf(asked);
   const source = await sourceFor(hookyard, values.source, say);
   const { ingestUrl } = await hookyard.call("about.get", {});
+  const reasons = new Map<number, string>();
+  let rejectedCount = 0;
+  let first = 0;
   for (const batch of batchesOf(drafts)) {
     const response = await fetch(`${ingestUrl}/v1/batch`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ writeKey: source.writeKey, batch }),
+      body: `{"writeKey":${JSON.stringify(source.writeKey)},"batch":[${batch.join(",")}]}`,
+    }).catch(() => {
+      throw new NoHookyard(`Nothing answers at ${ingestUrl}, where ingest is.`);
     });
     const answer = await response.text();
     if (!response.ok) {
       say(`Ingest answered ${response.status}: ${sentenceIn(answer)}`);
       return 1;
     }
+    const { rejected, count } = rejectedIn(answer);
+    for (const { index, reason } of rejected) reasons.set(first + index, reason);
+    rejectedCount += count;
+    first += batch.length;
   }
-  const sent = await sentMessages(hookyard, drafts);
+  const sent = await sentMessages({ hookyard, source, drafts, reasons });
   const rejected = sent.filter(({ state }) => state === "rejected");
   print(
     { sourceId: source.id, messages: sent },
     sent.map(({ id, messageId, state }) => `${id ?? messageId}  ${state ?? "sent"}`).join("\n"),
   );
   for (const { messageId, reason } of rejected) say(`${messageId} was rejected: ${reason}.`);
-  return rejected.length === 0 ? 0 : 1;
+  const others = rejectedCount - rejected.length;
+  if (others > 0) say(`${others} more were rejected. hookyard messages state:rejected lists them.`);
+  return rejected.length === 0 && others <= 0 ? 0 : 1;
+}
+
+/** What ingest says of a batch, unless its source answers as the hosted service does. */
+function rejectedIn(answer: string): {
+  rejected: readonly { index: number; reason: string }[];
+  count: number;
+} {
+  const { rejected = [], rejectedCount = rejected.length } = JSON.parse(answer) as {
+    rejected?: { index: number; reason: string }[];
+    rejectedCount?: number;
+  };
+  return { rejected, count: rejectedCount };
 }
 
 async function draftsOf({
@@ -62,7 +87,7 @@ async function draftsOf({
     const isJson = flag === "properties" || flag === "traits" || flag === "integrations";
     members[member] = isJson ? jsonIn(text, `--${flag}`) : text;
   }
-  if (type !== undefined) return [{ messageId: randomUUID(), type, ...members }];
+  if (type !== undefined) return [draftOf({ type, ...members }, 0)];
   if (Object.keys(members).length > 0)
     throw new WrongInput("Say which call: hookyard send track --event … --user …");
   const drafts = messagesIn(await input());
@@ -70,7 +95,18 @@ async function draftsOf({
     throw new WrongInput(
       "hookyard send needs a type such as track, or messages on standard input.",
     );
-  return drafts.map((draft) => ({ messageId: randomUUID(), ...draft }));
+  return drafts.map(draftOf);
+}
+
+/** With a messageId where ingest would make one, so that the message is found afterwards. */
+function draftOf(given: object, index: number): Draft {
+  const { messageId: own } = given as { messageId?: unknown };
+  const messageId = own === undefined || own === null || own === "" ? randomUUID() : own;
+  try {
+    return { messageId, text: JSON.stringify({ ...given, messageId }) };
+  } catch {
+    throw new WrongInput(`Message ${index + 1} is nested too deeply.`);
+  }
 }
 
 function jsonIn(text: string, where: string): unknown {
@@ -107,17 +143,17 @@ function messagesIn(text: string): object[] {
 }
 
 /** Below the limits of a request: 2,500 messages and 500 KB. */
-function* batchesOf(drafts: readonly Draft[]): Iterable<Draft[]> {
-  let batch: Draft[] = [];
+function* batchesOf(drafts: readonly Draft[]): Iterable<string[]> {
+  let batch: string[] = [];
   let size = 0;
-  for (const draft of drafts) {
-    const length = Buffer.byteLength(JSON.stringify(draft)) + 1;
+  for (const { text } of drafts) {
+    const length = Buffer.byteLength(text) + 1;
     if (batch.length === 2000 || (batch.length > 0 && size + length > 400_000)) {
       yield batch;
       batch = [];
       size = 0;
     }
-    batch.push(draft);
+    batch.push(text);
     size += length;
   }
   yield batch;
@@ -146,10 +182,40 @@ async function sourceFor(
   );
 }
 
-/** With more messages than this, the ids are not looked up. */
+/** So many are searched for one by one, which takes long where there are many messages. */
 const maxLookedUp = 100;
 
-async function sentMessages(hookyard: Connection, drafts: readonly Draft[]) {
+type Sent = {
+  hookyard: Connection;
+  source: { id: string };
+  drafts: readonly Draft[];
+  reasons: ReadonlyMap<number, string>;
+};
+type Listed = AnswerOf<"messages.list">["items"];
+
+/** As many as were sent, by their messageId, the newest first. */
+async function newestOf(
+  hookyard: Connection,
+  sourceId: string,
+  count: number,
+): Promise<ReadonlyMap<unknown, Listed>> {
+  const found = new Map<unknown, Listed>();
+  let cursor: string | null | undefined;
+  for (let seen = 0; cursor !== null && seen < count;) {
+    const { items, nextCursor } = await hookyard.call("messages.list", {
+      ...{ sourceId, limit: Math.min(200, count + 20) },
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    for (const message of items)
+      found.set(message.messageId, [...(found.get(message.messageId) ?? []), message]);
+    seen += items.length;
+    cursor = nextCursor;
+  }
+  return found;
+}
+
+async function sentMessages({ hookyard, source, drafts, reasons }: Sent) {
+  const newest = await newestOf(hookyard, source.id, drafts.length);
   const sent: {
     messageId: string;
     id: string | null;
@@ -157,13 +223,21 @@ async function sentMessages(hookyard: Connection, drafts: readonly Draft[]) {
     reason: string | null;
   }[] = [];
   for (const [index, { messageId }] of drafts.entries()) {
-    const { items } =
-      index < maxLookedUp && typeof messageId === "string"
-        ? await hookyard.call("messages.list", { search: messageId, limit: 10 })
-        : { items: [] };
-    const found = items.find((message) => message.messageId === messageId);
+    let items = newest.get(messageId) ?? [];
+    // Others have sent so much meanwhile that it is not among the newest.
+    if (items.length === 0 && index < maxLookedUp && typeof messageId === "string")
+      items = (await hookyard.call("messages.list", { search: messageId, limit: 10 })).items;
+    // Of several with the same messageId, the last one is the newest.
+    const later = drafts.slice(index + 1).filter((draft) => draft.messageId === messageId).length;
+    const found = items.filter((message) => message.messageId === messageId)[later];
     const { id = null, state = null, reason = null } = found ?? {};
-    sent.push({ messageId, id, state, reason });
+    const why = reasons.get(index);
+    sent.push({
+      messageId: typeof messageId === "string" ? messageId : JSON.stringify(messageId),
+      ...(found === undefined && why !== undefined
+        ? { id, state: "rejected", reason: why }
+        : { id, state, reason }),
+    });
   }
   return sent;
 }

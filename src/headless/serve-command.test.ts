@@ -136,7 +136,7 @@ describe("hookyard serve", () => {
       err: expect.stringContaining("names another machine, so no traces are sent"),
     });
     expect(await serve("--data", ":memory:", ...freePorts, "--traces", "x").ended).toEqual({
-      code: 1,
+      code: 2,
       err: expect.stringContaining("such as http://127.0.0.1:4318"),
     });
   });

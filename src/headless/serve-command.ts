@@ -8,7 +8,13 @@ import { DataInUse, OpenError, PortTaken, Refusal } from "../app-errors.ts";
 import { wallClockNow } from "../engine/real-time.ts";
 import { shownLines } from "../scenarios/report/text.ts";
 import { serve } from "./commands.ts";
-import { applyAtStart, readConfigFile, WrongConfig, type ConfigFile } from "./config-file.ts";
+import {
+  applyAtStart,
+  environmentWith,
+  readConfigFile,
+  WrongConfig,
+  type ConfigFile,
+} from "./config-file.ts";
 import { joinRunning, startControl, whoHasData } from "./control.ts";
 import { endEarly, type Invocation } from "./flags.ts";
 import { keepMemorySmall } from "./memory.ts";
@@ -33,7 +39,7 @@ export async function serveCommand({ args, root, version }: Invocation): Promise
     warn(error.message);
     return 1;
   }
-  const flags = parseServeFlags(args, { ...config?.environment, ...process.env });
+  const flags = parseServeFlags(args, environmentWith(config));
   if (flags === "help" || "wrong" in flags) return endEarly(flags, serve);
   const asked = whenAskedToStop(flags);
   process.on("uncaughtException", report);

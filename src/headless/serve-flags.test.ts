@@ -55,6 +55,8 @@ describe("the flags of serve", () => {
     [["--host="], "--host needs an address"],
     [["--ui-port", "65536"], "--ui-port needs a number"],
     [["--json=yes"], "--json"],
+    [["--traces", "x"], "such as http://127.0.0.1:4318"],
+    [["--traces", "http://user:secret@127.0.0.1:4318"], "must not contain credentials"],
   ])("%j is refused in one line", (args, part) => {
     const answer = parseServeFlags(args);
     expect(answer).toEqual({ wrong: expect.stringContaining(part) });

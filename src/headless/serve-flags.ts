@@ -45,6 +45,8 @@ export function parseServeFlags(
   if (values.host === "") return { wrong: "--host needs an address." };
   const ports = portsIn(values);
   if ("wrong" in ports) return ports;
+  const collector = values.traces === undefined ? null : collectorOf(values.traces, environment);
+  if (isProblem(collector)) return { wrong: collector.message };
   const data = values.data ?? defaultDataDirectory();
   return {
     data: data === ":memory:" ? data : resolve(data),

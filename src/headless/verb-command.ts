@@ -21,6 +21,8 @@ export type Asked<Of extends Command> = ReadFlags<Of> & {
   print: (value: unknown, text: string) => void;
   say: (sentence: string) => void;
   input: () => Promise<string>;
+  /** When the user ends it, or whoever reads the output is gone; for one that does not end itself. */
+  whenOver: () => Promise<void>;
 };
 
 type VerbFlags = { data: Flag & { value: string }; json: Flag };
@@ -44,13 +46,21 @@ export async function runVerb<Of extends Command<VerbFlags & Record<string, Flag
     const hookyard = await connect(
       data === ":memory:" ? data : resolve(data ?? defaultDataDirectory()),
     );
-    return await run({ ...(read as ReadFlags<Of>), hookyard, print, say, input: readInput });
+    const asked = { ...(read as ReadFlags<Of>), hookyard, print, say, input: readInput };
+    return await run({ ...asked, whenOver });
   } catch (error) {
     const code = codeOf(error);
     if (code === null) throw error;
     say((error as Error).message);
     return code;
   }
+}
+
+function whenOver(): Promise<void> {
+  return new Promise((resolve) => {
+    process.stdout.once("error", () => resolve());
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
 }
 
 function codeOf(error: unknown): number | null {

@@ -51,6 +51,7 @@ function commandsOf(app: RunningApp) {
       print: (value: unknown, text: string) => void printed.push({ value, text }),
       say: (sentence: string) => void said.push(sentence),
       input: async () => input,
+      whenOver: () => new Promise<void>(() => undefined),
     };
     const code = await verb(asked as never);
     return { code, said, text: printed.map(({ text }) => text).join("\n"), printed };
@@ -154,7 +155,7 @@ test("wait ends when enough match, and else says what matches but for its state"
   await app.send({ userId: "ada" });
   for (const values of [
     ...[{ count: "0" }, { count: "10001" }, { count: "1.5" }],
-    ...[{ timeout: "soon" }, { timeout: "5" }],
+    ...[{ timeout: "soon" }, { timeout: "5" }, { timeout: "25d" }],
   ])
     await expect(run(wait, [], values)).rejects.toMatchObject(wrong);
   expect(await run(wait, [], { user: "ada" })).toMatchObject({ code: 0, said: [] });
@@ -200,6 +201,33 @@ test("tail prints what arrives and what changes its state, and nothing that was 
   ]);
 });
 
+test("tail prints all of many at once, and what changes far below the newest ones", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  const run = commandsOf(app);
+  const receiver = await start.receiver(503);
+  await app.destination([receiver.url]);
+  const old = await app.send({ userId: "old" });
+  await app.settle();
+  const batch = Array.from({ length: 300 }, (_, index) => ({
+    ...{ type: "page", userId: `u${index}` },
+  }));
+  const tailing = async (count: string, change: () => Promise<unknown>) => {
+    const said: string[] = [];
+    const tailed = run(tail, ["-state:sending,queued"], { count }, "", said);
+    await expect.poll(() => said).toEqual(["Waiting for messages. Ctrl+C ends it."]);
+    await change();
+    return (await tailed).printed.map(({ value }) => value as { id: string; userId: string });
+  };
+  const printed = await tailing("300", () => app.ingest("/v1/batch", { batch }));
+  expect(new Set(printed.map(({ userId }) => userId)).size).toBe(300);
+  const { id } = await app.delivery(old);
+  expect(await tailing("1", () => app.call("deliveries.cancel", { id }))).toMatchObject([
+    { id: old, state: "cancelled" },
+  ]);
+});
+
 test("clock shows, sets and moves the clock", async ({ start }) => {
   const app = await start.app();
   const run = commandsOf(app);
@@ -209,7 +237,7 @@ test("clock shows, sets and moves the clock", async ({ start }) => {
   expect(await runs("faster")).toBe("10 times faster; next due: nothing");
   expect(await runs("faster", "600")).toBe("600 times faster; next due: nothing");
   expect(await runs("real")).toBe("real time; next due: nothing");
-  for (const words of [["idle"], ["next"], ["advance", "1s"]])
+  for (const words of [["idle"], ["next"], ["advance", "1s"], ["advance", "5ms"]])
     expect(await runs(...words)).toBe("real time; 0 attempts made; next due: nothing");
   for (const words of [
     ...[["later"], ["pause", "1s"], ["advance"], ["advance", "1"], ["advance", "1s", "2s"]],
@@ -235,8 +263,11 @@ test("retry takes ids of messages and deliveries, or a filter", async ({ start }
     "2 deliveries can be retried.",
   );
   expect((await run(retry, ["one", delivery], dry)).printed[0]?.value).toEqual({ count: 2 });
+  receiver.answer = 200;
   expect((await run(retry, [delivery])).text).toBe("1 delivery retried.");
   await app.settle();
+  expect((await run(retry, [delivery], dry)).printed[0]?.value).toEqual({ count: 0 });
+  await expect(run(retry, ["dlv_000000999"], dry)).rejects.toThrow("dlv_000000999");
   expect((await app.delivery(ids[1] ?? "")).attempts).toHaveLength(2);
   expect((await app.delivery(ids[0] ?? "")).attempts).toHaveLength(1);
   await expect(run(retry)).rejects.toMatchObject(wrong);
@@ -284,6 +315,12 @@ test("send takes one call from flags, or messages in any of four forms", async (
   for (const [positionals, values, input, sentence] of mistakes)
     await expect(run(send, positionals, values, input)).rejects.toThrow(sentence);
 
+  const deep = `{"type":"track","properties":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
+  await expect(run(send, [], {}, deep)).rejects.toMatchObject({
+    ...wrong,
+    message: "Message 1 is nested too deeply.",
+  });
+
   const { id } = await app.source();
   await app.call("sources.update", { id, faults: [{ do: "answer", status: 503 }] });
   const refused = await run(send, [], {}, call);
@@ -291,4 +328,35 @@ test("send takes one call from flags, or messages in any of four forms", async (
     1,
     [expect.stringMatching(/^Ingest answered 503: [^{]/)],
   ]);
+});
+
+test("send says what ingest rejected of many, and of a messageId that is none", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  const run = commandsOf(app);
+  await app.source();
+  const sent = async (...messages: object[]) => {
+    const input = messages.map((one) => JSON.stringify({ type: "page", userId: "u", ...one }));
+    const { code, said, printed } = await run(send, [], {}, input.join("\n"));
+    const { messages: answers } = (printed[0] as (typeof printed)[number]).value as {
+      messages: { id: string | null; messageId: string; state: string; reason: string }[];
+    };
+    return { code, said, answers };
+  };
+  const many = Array.from({ length: 250 }, (_, at) => (at === 120 ? { userId: 5 } : {}));
+  const one = await sent(...many);
+  expect([one.code, one.said.length, one.answers[120]?.state]).toEqual([1, 1, "rejected"]);
+  // All are named, not only the first hundred.
+  expect(one.answers.filter(({ id }) => id !== null)).toHaveLength(250);
+  const most = await sent(...many.map(() => ({ userId: 5 })));
+  expect([most.code, most.said.length]).toEqual([1, 250]);
+  const odd = await sent({ messageId: null }, { messageId: "" }, { messageId: 5 });
+  expect(odd).toMatchObject({
+    code: 1,
+    said: ["5 was rejected: invalid_type."],
+    answers: [{ state: "filtered" }, { state: "filtered" }, { messageId: "5", state: "rejected" }],
+  });
+  const same = await sent({ messageId: "same" }, { messageId: "same" });
+  expect(same.answers.map(({ state }) => state)).toEqual(["filtered", "duplicate"]);
 });

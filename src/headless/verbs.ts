@@ -5,6 +5,7 @@
 
 import type { ConfigurationDocument } from "../contract/configuration.ts";
 import type { AnswerOf } from "../contract/contract.ts";
+import type { ChangeAnswer } from "../contract/events.ts";
 import { deliveryIds, messageIds } from "../domain/ids.ts";
 import { KnownValues, spacedKeys, type Asked as AskedValues } from "../domain/known-values.ts";
 import {
@@ -19,6 +20,7 @@ import {
   type GoesOn,
 } from "../domain/message-filter.ts";
 import { startTimer } from "../engine/real-time.ts";
+import { CallRefused } from "../scenarios/run/pipeline.ts";
 import * as commands from "./commands.ts";
 import { keptBeside, readConfigFile, WrongConfig } from "./config-file.ts";
 import type { Connection } from "./connect.ts";
@@ -172,11 +174,10 @@ export async function wait(asked: Asked<typeof commands.wait>): Promise<number> 
   const count = Number(values.count);
   if (!(Number.isInteger(count) && count >= 1 && count <= 10_000))
     throw new WrongInput("--count needs a number from 1 to 10000.");
-  const timeoutMs = /^\d{1,6}ms$/.test(values.timeout)
-    ? Number.parseInt(values.timeout, 10)
-    : durationOf(values.timeout);
+  const timeoutMs = msIn(values.timeout);
   if (timeoutMs === null)
     throw new WrongInput("--timeout needs a duration such as 500ms, 30s or 5m.");
+  if (timeoutMs > maxTimeoutMs) throw new WrongInput("--timeout must be at most 24 days.");
   const filter = await filterOf(asked);
   const list = () => hookyard.call("messages.list", { filter, limit: Math.min(count, 200) });
   const changes = await hookyard.changes();
@@ -200,6 +201,12 @@ export async function wait(asked: Asked<typeof commands.wait>): Promise<number> 
   return 4;
 }
 
+/** A longer timer would fire at once. */
+const maxTimeoutMs = 24 * 86_400_000;
+
+const msIn = (text: string): number | null =>
+  /^\d{1,6}ms$/.test(text) ? Number.parseInt(text, 10) : durationOf(text);
+
 /** What matches but for its state says most about why nothing does. */
 async function nearMisses({ hookyard, values, positionals }: Asked<typeof commands.wait>) {
   if (values.state === undefined) return "";
@@ -209,37 +216,102 @@ async function nearMisses({ hookyard, values, positionals }: Asked<typeof comman
   return `In another state:\n${items.map(messageLine).join("\n")}\nhookyard show ${items[0]?.id} says why. If a retry is due later, hookyard clock idle runs it now.`;
 }
 
-const maxTailed = 200;
+/** How far back a change of state is noticed; one page is the most that a call returns. */
+const maxTailed = 10_000;
+const pageSize = 200;
 
 export async function tail(asked: Asked<typeof commands.tail>): Promise<number> {
-  const { hookyard, values, positionals, print, say } = asked;
+  const { hookyard, values, positionals, print, say, whenOver } = asked;
   const count = values.count === undefined ? Infinity : Number(values.count);
   if (!(count >= 1) || (count !== Infinity && !Number.isInteger(count)))
     throw new WrongInput("--count needs a number from 1.");
   const filter = await filterOf({ hookyard, values: {}, positionals });
+  /** Down to this message, the oldest first. */
+  const read = async (downTo: number): Promise<AnswerOf<"messages.list">["items"]> => {
+    const found: AnswerOf<"messages.list">["items"] = [];
+    for (let cursor: string | null | undefined; cursor !== null && found.length < maxTailed;) {
+      const { items, nextCursor } = await hookyard.call("messages.list", {
+        ...{ filter, limit: pageSize },
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      found.push(...items);
+      const { id } = items.at(-1) ?? {};
+      cursor = id === undefined || rowOf(id) <= downTo ? null : nextCursor;
+    }
+    return found.toReversed();
+  };
   const changes = await hookyard.changes();
+  const over = whenOver();
   const states = new Map<string, string>();
-  const read = async (): Promise<AnswerOf<"messages.list">["items"]> =>
-    (await hookyard.call("messages.list", { filter, limit: maxTailed })).items;
-  for (const { id, state } of await read()) states.set(id, state);
+  let newest = 0;
+  const note = ({ id, state }: { id: string; state: string }): void => {
+    states.set(id, state);
+    newest = Math.max(newest, rowOf(id));
+  };
+  for (const message of await read(0)) note(message);
   say("Waiting for messages. Ctrl+C ends it.");
   let printed = 0;
-  for await (const change of changes) {
-    if (change !== "resync" && change.area !== "messages" && change.area !== "deliveries") continue;
-    for (const message of (await read()).toReversed()) {
+  for await (const downTo of gathered(changes, over)) {
+    for (const message of await read(Math.min(downTo, newest))) {
       if (states.get(message.id) === message.state) continue;
-      states.set(message.id, message.state);
+      note(message);
       print(message, messageLine(message));
       printed += 1;
       if (printed >= count) return 0;
     }
     for (const id of states.keys()) {
-      if (states.size <= 10 * maxTailed) break;
+      if (states.size <= 2 * maxTailed) break;
       states.delete(id);
     }
   }
-  await hookyard.call("about.get", {});
+  await Promise.race([over, hookyard.call("about.get", {})]);
   return 0;
+}
+
+/**
+ * The oldest message that may have changed, each time that some have. Changes that come while the
+ * reader is busy are one.
+ */
+async function* gathered(
+  changes: AsyncIterable<ChangeAnswer | "resync">,
+  over: Promise<void>,
+): AsyncGenerator<number> {
+  let downTo: number | null = null;
+  let hasEnded = false;
+  let wake = Promise.withResolvers<void>();
+  const end = (): void => {
+    hasEnded = true;
+    wake.resolve();
+  };
+  const follow = async (): Promise<void> => {
+    for await (const change of changes) {
+      const oldest = oldestIn(change);
+      if (oldest === null) continue;
+      downTo = Math.min(downTo ?? Infinity, oldest);
+      wake.resolve();
+    }
+  };
+  void follow().finally(end);
+  void over.then(end);
+  for (;;) {
+    await wake.promise;
+    if (hasEnded) return;
+    wake = Promise.withResolvers();
+    const oldest = downTo ?? Infinity;
+    downTo = null;
+    yield oldest;
+  }
+}
+
+const rowOf = (id: string): number => Number(messageIds.parse(id));
+
+/** The oldest message that may have another state; null when the change is none of messages. */
+function oldestIn(change: ChangeAnswer | "resync"): number | null {
+  if (change === "resync") return 0;
+  if (change.area !== "messages") return null;
+  const { ids, count, added } = change;
+  if (added === count) return Infinity;
+  return count > ids.length ? 0 : Math.min(...ids.map(rowOf));
 }
 
 export async function clock({
@@ -279,7 +351,7 @@ function moved(
       return hookyard.call("clock.set", { mode: "faster", speed });
     }
     case "advance": {
-      const byMs = durationOf(value ?? "");
+      const byMs = msIn(value ?? "");
       if (byMs === null)
         throw new WrongInput("hookyard clock advance needs a duration such as 30s, 10m or 1h30m.");
       return hookyard.call("clock.advance", { byMs });
@@ -306,9 +378,10 @@ export async function retry({
   const dryRun = values["dry-run"];
   const isDelivery = (id: string): boolean => deliveryIds.parse(id) !== null;
   let count = 0;
-  const deliveries = positionals.filter(isDelivery);
-  if (!dryRun) for (const id of deliveries) await hookyard.call("deliveries.retry", { id });
-  count += deliveries.length;
+  for (const id of positionals.filter(isDelivery)) {
+    const { state } = await hookyard.call(dryRun ? "deliveries.get" : "deliveries.retry", { id });
+    if (!dryRun || (state !== "delivered" && state !== "sending")) count += 1;
+  }
   const ids: string[] = [];
   for (const id of positionals) if (!isDelivery(id)) ids.push(await rowIdOf(hookyard, id));
   for (const id of ids) await hookyard.call("messages.get", { id });
@@ -351,7 +424,10 @@ async function apply({
     created,
     updated,
     missing = [],
-  } = await hookyard.call("configuration.import", config.document);
+  } = await hookyard.call("configuration.import", config.document).catch((error: unknown) => {
+    if (error instanceof CallRefused) error.message = config.placed(error.message);
+    throw error;
+  });
   const present = await hookyard.call("configuration.export", {});
   const kept = keptBeside(config.document, present as ConfigurationDocument);
   print(

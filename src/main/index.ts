@@ -12,7 +12,12 @@ import { fileURLToPath } from "node:url";
 import { app, dialog, session, type WebContents, ipcMain, MessageChannelMain } from "electron";
 import { DataInUse, OpenError, Refusal } from "../app-errors.ts";
 import { createApp } from "../app.ts";
-import { applyAtStart, readConfigFile, type ConfigFile } from "../headless/config-file.ts";
+import {
+  applyAtStart,
+  environmentWith,
+  readConfigFile,
+  type ConfigFile,
+} from "../headless/config-file.ts";
 import { type Control, joinRunning, startControl } from "../headless/control.ts";
 import { keepMemorySmall } from "../headless/memory.ts";
 import { tracesTo } from "../headless/serve-flags.ts";
@@ -106,8 +111,7 @@ function openShareFile(file: string): void {
 async function run(first: AppFlags): Promise<void> {
   const config = await readConfigFile(first.config);
   // Its ports are below the flags and the environment.
-  const environment = { ...config?.environment, ...process.env };
-  const flags = parseAppFlags(process.argv.slice(1), environment);
+  const flags = parseAppFlags(process.argv.slice(1), environmentWith(config));
   if ("wrong" in flags) return refuse(flags.wrong);
   denyPermissions(session.defaultSession);
   serveApp(join(root, "out", "renderer"));

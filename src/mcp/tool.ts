@@ -77,6 +77,7 @@ async function run(
   context: ToolContext,
   report: (error: unknown) => void,
 ): Promise<Answer> {
+  if (isTooDeep(input)) return refused("invalid", "The input is nested too deeply.");
   const checked = tool.schema.safeParse(input, reporting);
   if (!checked.success)
     return refused("invalid", sentenceOf(checked.error.issues).replace("The body", "The input"));
@@ -86,6 +87,16 @@ async function run(
     if (error instanceof CallRefused) return refused(error.problem.code, error.message);
     report(error);
     return refused("internal", "Hookyard has a bug. Standard error has the details.");
+  }
+}
+
+/** Tools write what they are given as JSON, which ends with the stack. */
+function isTooDeep(input: unknown): boolean {
+  try {
+    JSON.stringify({ batch: [[input]] });
+    return false;
+  } catch {
+    return true;
   }
 }
 

@@ -21,7 +21,11 @@ export function hookyard(args: readonly string[], { env, input, cwd }: RunOption
   const ended = new Promise<Ended>((resolve) =>
     child.on("close", (code) => resolve({ code, ...said })),
   );
-  return { said, ended, kill: (signal: NodeJS.Signals) => child.kill(signal) };
+  return {
+    ...{ said, ended },
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    stopReading: () => void child.stdout.destroy(),
+  };
 }
 
 const schemas = new Map<string, z.ZodType>();

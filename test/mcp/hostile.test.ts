@@ -4,7 +4,7 @@ import { test as base, expect } from "vitest";
 import { starting } from "../support/running-app.ts";
 import { tools } from "../../src/mcp/mcp.ts";
 import { maxAnswerBytes } from "../../src/mcp/answer.ts";
-import { ownLines, startAgent } from "./agent.ts";
+import { ownLines, startAgent, token } from "./agent.ts";
 
 const test = base.extend("start", starting);
 
@@ -113,4 +113,17 @@ test("nothing that others wrote is outside of a fence, and no answer is over 4 K
 
   const asMuchAs = await agent.use("show", { id: failed?.id, maxBytes: 100_000 });
   expect(asMuchAs).not.toContain("left out");
+});
+
+test("an input that is nested without end is refused", async ({ start, onTestFinished }) => {
+  const agent = await startAgent(start);
+  onTestFinished(() => agent.stop());
+  await agent.app.source();
+  const properties = `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`;
+  const response = await fetch(`${agent.url}/mcp`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
+    body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_and_wait","arguments":{"event":"E","properties":${properties}}}}`,
+  });
+  expect(await response.text()).toContain("The input is nested too deeply.");
 });

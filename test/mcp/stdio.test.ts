@@ -211,6 +211,28 @@ describe("lines", () => {
     expect(turns).toBeGreaterThan(500);
   });
 
+  test("cancel a request also while as many are in progress as can be", async () => {
+    const reply = (id: number): Reply => ({ jsonrpc: "2.0", id, result: {} });
+    const answer: Answer = (message, caller) => {
+      const { id } = message as { id: number };
+      return new Promise((resolve) => {
+        if (id === 64) resolve(reply(id));
+        caller.addEventListener("abort", () => resolve(null));
+      });
+    };
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const served = serveLines({ input, output }, { answer });
+    const write = (message: object): void =>
+      void input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+    for (let id = 0; id < 64; id += 1) write({ id, method: "tools/call" });
+    write({ method: "notifications/cancelled", params: { requestId: 0 } });
+    write({ id: 64, method: "tools/call" });
+    const lines = createInterface({ input: output })[Symbol.asyncIterator]();
+    expect(JSON.parse((await lines.next()).value as string)).toEqual(reply(64));
+    input.end();
+    await served;
+  });
+
   test("are answered as the answers come, and a cancelled request is not", async () => {
     const aborted: unknown[] = [];
     const waiting: Answer = (message, caller) => {

@@ -329,7 +329,7 @@ describe("in GitHub Actions", () => {
     GITHUB_WORKSPACE: directory,
     GITHUB_STEP_SUMMARY: join(directory, summary),
   });
-  const hostile = `name: "It says ::error::x, | <b>"
+  const hostile = `name: "It says ::error::x, | <b>\\nand more"
 endpoints: { Receiver: [{ status: 400, body: "x" }] }
 destinations: { Receiver: { webhooks: [{ endpoint: Receiver }] } }
 steps:
@@ -364,7 +364,7 @@ steps:
       "file=c.yaml,line=1,col=1,title=c.yaml",
       "file=c.yaml,line=2,col=1,title=c.yaml",
       "file=d.yaml,line=3,col=5,title=It cannot go on",
-      "file=e.yaml,line=7,col=11,title=It says %3A%3Aerror%3A%3Ax%2C | <b>",
+      "file=e.yaml,line=7,col=11,title=It says %3A%3Aerror%3A%3Ax%2C | <b>\\u000aand more",
       "",
     ]);
     expect(failing.split("\n")[9]).toContain("- deliveries: { state: delivered }");
@@ -374,7 +374,9 @@ steps:
     const summary = await readFile(join(directory, "summary.md"), "utf8");
     expect(summary).toMatch(/^### Hookyard: 0 of 4 scenarios passed\n/);
     expect(summary).toContain("<p>line 10</p>\n<pre>expect deliveries: state delivered\n");
-    expect(summary).toContain("It says ::error::x, &#124; &#60;b&#62;");
+    expect(summary).toContain(
+      "| It says ::error::x, &#124; &#60;b&#62;&#92;u000aand more | e.yaml |",
+    );
   });
 
   test("with --json, standard output stays one document", async () => {
@@ -460,4 +462,18 @@ test("--watch runs a file again when it has changed, and ends with Ctrl+C", asyn
   await expect.poll(watching.said).toMatch(/1 passed {2}1 scenario in \d+\.\d s\n$/);
   watching.end();
   expect((await watching.ended).code).toBe(0);
+});
+
+test("--watch runs a file again that changed during the first run", async () => {
+  const changing = "name: A\nsteps:\n  - command: cp next.yaml a.yaml\n";
+  await write({ "a.yaml": changing, "next.yaml": passing });
+  const watching = startHookyard(["run", "a.yaml", "--watch"], { cwd: directory });
+  await expect.poll(watching.said).toMatch(/1 passed[^]*1 passed/);
+  watching.end();
+  expect((await watching.ended).code).toBe(0);
+});
+
+test("--watch ends when there is nothing to watch", async () => {
+  const { code, err } = await runHookyard(["run", "none/a.yaml", "--watch"], { cwd: directory });
+  expect([code, err]).toEqual([1, "There is no directory to watch.\n"]);
 });

@@ -51,9 +51,21 @@ function problemsOfIssue(issue: Issue, above: Path, file: PlacedValue): FileProb
 
 /** The contract's shapes say their values only as zod does. */
 function wantedValue(issue: Issue): string {
-  return issue.code === "invalid_value" && issue.message.startsWith("Invalid")
-    ? anyOf(issue.values.map(String))
-    : issue.message;
+  if (issue.code === "invalid_value" && issue.message.startsWith("Invalid"))
+    return anyOf(issue.values.map(String));
+  if (issue.code === "too_small" && issue.message.startsWith("Too"))
+    return size(issue.origin, issue.inclusive === false ? "more than" : "at least", issue.minimum);
+  if (issue.code === "too_big" && issue.message.startsWith("Too"))
+    return size(issue.origin, issue.inclusive === false ? "less than" : "at most", issue.maximum);
+  return issue.message;
+}
+
+function size(origin: string, bound: string, limit: number | bigint): string {
+  if (origin === "array") return `a list of ${bound} ${limit} ${limit === 1 ? "value" : "values"}`;
+  if (origin !== "string") return `${bound} ${limit}`;
+  return limit === 1 && bound === "at least"
+    ? "a text that is not empty"
+    : `a text of ${bound} ${limit} characters`;
 }
 
 function mismatch(path: Path, file: PlacedValue, message: string): FileProblem {
@@ -119,6 +131,8 @@ function problemsOfUnion(
   path: Path,
   file: PlacedValue,
 ): FileProblem[] {
+  const { options } = issue as { options?: readonly unknown[] };
+  if (options !== undefined) return [mismatch(path, file, anyOf(options.map(String)))];
   const alternatives = issue.errors.filter((issues) => issues.length > 0);
   const value = rawAt(file, path);
   const ofRightKind = alternatives.filter(

@@ -56,13 +56,13 @@ export function stepSummary(reports: readonly ScenarioReport[]): string {
   const passed = reports.filter(({ state }) => state === "passed").length;
   const rows = reports.map(
     ({ state, name, file }) =>
-      `| ${state === "passed" ? "✓" : "✗"} ${state} | ${escaped(name ?? "")} | ${escaped(file ?? "")} |`,
+      `| ${state === "passed" ? "✓" : "✗"} ${state} | ${escaped(shown(name ?? ""))} | ${escaped(shown(file ?? ""))} |`,
   );
   const failures = reports
     .filter(({ state }) => state !== "passed")
     .map((report) =>
       [
-        `<details open><summary>${escaped(report.name ?? report.file ?? "scenario")}</summary>`,
+        `<details open><summary>${escaped(shown(report.name ?? report.file ?? "scenario"))}</summary>`,
         ...marksOf(report).map(
           ({ line, message }) => `<p>line ${line}</p>\n<pre>${escaped(message)}</pre>`,
         ),

@@ -4,7 +4,8 @@ import { expect, test as base } from "vitest";
 import { starting, type RunningApp } from "../../test/support/running-app.ts";
 import type { Change } from "../engine/pipeline.ts";
 import { send } from "./send-verb.ts";
-import { clock, messages, retry, show, tail, wait } from "./verbs.ts";
+import { tail } from "./tail-verb.ts";
+import { clock, messages, retry, show, wait } from "./verbs.ts";
 
 const test = base.extend("start", starting);
 

@@ -5,20 +5,8 @@
 
 import type { ConfigurationDocument } from "../contract/configuration.ts";
 import type { AnswerOf } from "../contract/contract.ts";
-import type { ChangeAnswer } from "../contract/events.ts";
 import { deliveryIds, messageIds } from "../domain/ids.ts";
-import { KnownValues, spacedKeys, type Asked as AskedValues } from "../domain/known-values.ts";
-import {
-  durationOf,
-  formatFilter,
-  keyOf,
-  parseFilter,
-  problemOf,
-  tokensOf,
-  withValue,
-  type ChipKey,
-  type GoesOn,
-} from "../domain/message-filter.ts";
+import { durationOf, parseFilter } from "../domain/message-filter.ts";
 import { startTimer } from "../engine/real-time.ts";
 import { CallRefused } from "../scenarios/run/pipeline.ts";
 import * as commands from "./commands.ts";
@@ -27,7 +15,8 @@ import type { Connection } from "./connect.ts";
 import { openInspector } from "./open-inspector.ts";
 import { WrongInput, type Asked, runVerb } from "./verb-command.ts";
 import { send } from "./send-verb.ts";
-import { inOneLine } from "../scenarios/file/members.ts";
+import { tail } from "./tail-verb.ts";
+import { detailsText, filterOf, messageLine } from "./verb-messages.ts";
 
 /** Null when no command has this name. */
 export async function runVerbNamed(name: string, args: readonly string[]): Promise<number | null> {
@@ -85,68 +74,6 @@ function noneMatch(filter: string): string {
   const { text } = parseFilter(filter);
   return `No message matches ${filter}.${text === "" || text === filter ? "" : ` “${text}” was searched as text.`}`;
 }
-
-/** The words beside the flags and the flags, as one filter. */
-async function filterOf({
-  hookyard,
-  values,
-  positionals,
-}: {
-  hookyard: Connection;
-  values: { state?: string | undefined; user?: string | undefined; event?: string | undefined };
-  positionals: readonly string[];
-}): Promise<string> {
-  const text = positionals.join(" ");
-  let filter = parseFilter(text, await namesIn(text, positionals, hookyard));
-  const add = (key: ChipKey, all: string | undefined, separator?: string): void => {
-    for (const value of all === undefined ? [] : separator ? all.split(separator) : [all])
-      filter = withValue(filter, key, value);
-  };
-  add("state", values.state, ",");
-  add("user", values.user);
-  add("event", values.event);
-  const problem = problemOf(filter);
-  if (problem !== null) throw new WrongInput(problem);
-  return formatFilter(filter);
-}
-
-/**
- * Names with spaces need no quotes, as in the inspector: a name extends as far as a stored name
- * does. An operand such as `event:Order Completed`, of which the shell has removed the quotes, is
- * one name also when nothing has it yet, unless its first word is a name.
- */
-async function namesIn(
-  text: string,
-  operands: readonly string[],
-  hookyard: Connection,
-): Promise<GoesOn> {
-  let known = new KnownValues();
-  const ask = async (asked: AskedValues): Promise<void> => {
-    const { items } = await hookyard.call("messages.values", asked);
-    known = known.with(asked, items);
-  };
-  for (let asked = known.undecided(text); asked !== null; asked = known.undecided(text))
-    await ask(asked);
-  const names: string[] = [];
-  for (const operand of operands) {
-    const [first, ...words] = tokensOf(operand);
-    const key = first?.key ?? null;
-    const [name = ""] = first?.values ?? [];
-    if (key === null || !spacedKeys.has(keyOf(key)) || name === "") continue;
-    if (words.length === 0 || words.some(({ key: other, unknown }) => (other ?? unknown) !== null))
-      continue;
-    const asked = { key: keyOf(key), text: name };
-    await ask(asked);
-    const isName = known.of(asked).items.some(({ value }) => isSame(value, name));
-    if (!isName) names.push(operand.toLowerCase());
-  }
-  return (key, value) =>
-    known.goesOn(key, value) ||
-    (!value.includes(",") &&
-      names.some((operand) => operand.startsWith(`${key}:${value.toLowerCase()}`)));
-}
-
-const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
 export async function show({
   hookyard,
@@ -214,104 +141,6 @@ async function nearMisses({ hookyard, values, positionals }: Asked<typeof comman
   const { items } = await hookyard.call("messages.list", { filter, limit: 3 });
   if (items.length === 0) return "No message matches the rest either: check what was sent.";
   return `In another state:\n${items.map(messageLine).join("\n")}\nhookyard show ${items[0]?.id} says why. If a retry is due later, hookyard clock idle runs it now.`;
-}
-
-/** How far back a change of state is noticed; one page is the most that a call returns. */
-const maxTailed = 10_000;
-const pageSize = 200;
-
-export async function tail(asked: Asked<typeof commands.tail>): Promise<number> {
-  const { hookyard, values, positionals, print, say, whenOver } = asked;
-  const count = values.count === undefined ? Infinity : Number(values.count);
-  if (!(count >= 1) || (count !== Infinity && !Number.isInteger(count)))
-    throw new WrongInput("--count needs a number from 1.");
-  const filter = await filterOf({ hookyard, values: {}, positionals });
-  /** Down to this message, the oldest first. */
-  const read = async (downTo: number): Promise<AnswerOf<"messages.list">["items"]> => {
-    const found: AnswerOf<"messages.list">["items"] = [];
-    for (let cursor: string | null | undefined; cursor !== null && found.length < maxTailed;) {
-      const { items, nextCursor } = await hookyard.call("messages.list", {
-        ...{ filter, limit: pageSize },
-        ...(cursor === undefined ? {} : { cursor }),
-      });
-      found.push(...items);
-      const { id } = items.at(-1) ?? {};
-      cursor = id === undefined || rowOf(id) <= downTo ? null : nextCursor;
-    }
-    return found.toReversed();
-  };
-  const changes = await hookyard.changes();
-  const over = whenOver();
-  const states = new Map<string, string>();
-  let newest = 0;
-  const note = ({ id, state }: { id: string; state: string }): void => {
-    states.set(id, state);
-    newest = Math.max(newest, rowOf(id));
-  };
-  for (const message of await read(0)) note(message);
-  say("Waiting for messages. Ctrl+C ends it.");
-  let printed = 0;
-  for await (const downTo of gathered(changes, over)) {
-    for (const message of await read(Math.min(downTo, newest))) {
-      if (states.get(message.id) === message.state) continue;
-      note(message);
-      print(message, messageLine(message));
-      printed += 1;
-      if (printed >= count) return 0;
-    }
-    for (const id of states.keys()) {
-      if (states.size <= 2 * maxTailed) break;
-      states.delete(id);
-    }
-  }
-  await Promise.race([over, hookyard.call("about.get", {})]);
-  return 0;
-}
-
-/**
- * The oldest message that may have changed, each time that some have. Changes that come while the
- * reader is busy are one.
- */
-async function* gathered(
-  changes: AsyncIterable<ChangeAnswer | "resync">,
-  over: Promise<void>,
-): AsyncGenerator<number> {
-  let downTo: number | null = null;
-  let hasEnded = false;
-  let wake = Promise.withResolvers<void>();
-  const end = (): void => {
-    hasEnded = true;
-    wake.resolve();
-  };
-  const follow = async (): Promise<void> => {
-    for await (const change of changes) {
-      const oldest = oldestIn(change);
-      if (oldest === null) continue;
-      downTo = Math.min(downTo ?? Infinity, oldest);
-      wake.resolve();
-    }
-  };
-  void follow().finally(end);
-  void over.then(end);
-  for (;;) {
-    await wake.promise;
-    if (hasEnded) return;
-    wake = Promise.withResolvers();
-    const oldest = downTo ?? Infinity;
-    downTo = null;
-    yield oldest;
-  }
-}
-
-const rowOf = (id: string): number => Number(messageIds.parse(id));
-
-/** The oldest message that may have another state; null when the change is none of messages. */
-function oldestIn(change: ChangeAnswer | "resync"): number | null {
-  if (change === "resync") return 0;
-  if (change.area !== "messages") return null;
-  const { ids, count, added } = change;
-  if (added === count) return Infinity;
-  return count > ids.length ? 0 : Math.min(...ids.map(rowOf));
 }
 
 export async function clock({
@@ -450,65 +279,3 @@ async function open({
   print({ url: uiUrl }, `${uiUrl} is open in the browser.`);
   return 0;
 }
-
-// Messages as lines for a terminal. Names, ids and bodies come from outside: what could move the
-// cursor or colour the text is written as an escape.
-
-type Details = AnswerOf<"messages.get">;
-type Summary = Pick<
-  Details,
-  | "id"
-  | "state"
-  | "type"
-  | "event"
-  | "userId"
-  | "anonymousId"
-  | "receivedAt"
-  | "reason"
-  | "attempts"
->;
-
-function messageLine(message: Summary): string {
-  const { id, state, receivedAt, reason, attempts } = message;
-  const made = attempts === 0 ? "" : `  ${attempts} ${attempts === 1 ? "attempt" : "attempts"}`;
-  const why = reason === null ? "" : `  ${inOneLine(reason)}`;
-  return `${receivedAt}  ${id}  ${state.padEnd(9)}  ${nameOf(message)}${made}${why}`;
-}
-
-function nameOf({ type, event, userId, anonymousId }: Summary): string {
-  const user = userId ?? anonymousId;
-  const name = event === null ? "" : ` ${inOneLine(event)}`;
-  return `${type ?? "unknown"}${name}${user === null ? "" : ` · ${inOneLine(user)}`}`;
-}
-
-const shownBody = 200;
-
-function detailsText(message: Details, names: ReadonlyMap<string, string>): string {
-  const name = (id: string): string => inOneLine(names.get(id) ?? id);
-  const lines = [messageLine(message), `  messageId  ${inOneLine(message.messageId)}`];
-  if (message.detail !== null) lines.push(`  why        ${inOneLine(message.detail)}`);
-  for (const warning of message.warnings) lines.push(`  warning    ${inOneLine(warning)}`);
-  for (const { destinationId, routed, detail } of message.decisions)
-    lines.push(
-      `  ${routed ? "routed to " : "not sent to"} ${name(destinationId)}: ${plain(detail)}`,
-    );
-  for (const { id, destinationId, state, attempts, nextAttemptAt } of message.deliveries) {
-    const next = nextAttemptAt === null ? "" : `, next round at ${nextAttemptAt}`;
-    lines.push(`  ${id} → ${name(destinationId)}: ${state}${next}`);
-    for (const { round, webhookUrl, startedAt, durationMs, outcome, error, response } of attempts) {
-      const result = response === null ? outcome : String(response.status);
-      lines.push(
-        `    ${startedAt}  round ${round}  ${result}  ${Math.round(durationMs)} ms  ${inOneLine(webhookUrl)}`,
-      );
-      if (error !== null) lines.push(`      ${plain(error.message)}`);
-      const body = response?.body;
-      if (typeof body === "string" && body !== "" && outcome !== "success")
-        lines.push(`      answered ${JSON.stringify(body.slice(0, shownBody))}`);
-    }
-  }
-  return lines.join("\n");
-}
-
-/** Sentences of our own, which may name things from outside. */
-const plain = (text: string): string =>
-  text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (character) => JSON.stringify(character).slice(1, -1));

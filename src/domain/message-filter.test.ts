@@ -95,8 +95,10 @@ describe("a filter as text", () => {
     expect(parseFilter('event:"say \\"hi\\" \\\\ bye"').values.event).toEqual(['say "hi" \\ bye']);
   });
 
-  test("a quote that is not closed ends with the text", () => {
+  test("a quote that is not closed ends with the text, also behind a backslash", () => {
     expect(parseFilter('event:"Order Comp').values.event).toEqual(["Order Comp"]);
+    expect(parseFilter('event:"Order \\').values.event).toEqual(["Order \\"]);
+    expect(parseFilter('"\\')).toEqual({ values: {}, text: '"\\' });
   });
 
   test("what is written can be read again, whatever it contains", () => {
@@ -116,8 +118,9 @@ describe("a filter as text", () => {
   });
 
   test("any text can be read, and says the same when it is written again", () => {
+    const unit = fc.constantFrom('"', "\\", " ", "-", ":", ",", "a", "state:");
     fc.assert(
-      fc.property(fc.string(), (text) => {
+      fc.property(fc.oneof(fc.string(), fc.string({ unit })), (text) => {
         const filter = parseFilter(text);
         expect(parseFilter(formatFilter(filter))).toEqual(filter);
         expect(isEmpty(filter) || formatFilter(filter) !== "").toBe(true);

@@ -138,7 +138,7 @@ function readValue(
   goesOn: GoesOn,
 ): { text: string; end: number } {
   if (text[from] === '"') {
-    const quoted = /^"((?:[^"\\]|\\.)*)"?/su.exec(text.slice(from));
+    const quoted = /^"((?:[^"\\]|\\(?:.|$))*)"?/su.exec(text.slice(from));
     if (quoted !== null)
       return { text: (quoted[1] ?? "").replaceAll(/\\(.)/gsu, "$1"), end: from + quoted[0].length };
   }

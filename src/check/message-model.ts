@@ -14,7 +14,7 @@ const tokenPlace = "{{token}}";
 /** As long as a token. */
 const sampleToken = "t".repeat(19);
 
-/** The check `big` sends 32 KB with the message in it. */
+/** The check `big` adds text to the message until it has 32 KB. */
 const maxBytes = 16_384;
 
 type More = {

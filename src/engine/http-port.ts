@@ -116,7 +116,7 @@ export function serveRequests(
  * other one.
  */
 function ambiguous({ rawHeaders }: IncomingMessage): Problem | null {
-  // Names are at the even places. This is asked of every request, so most end at their length.
+  // Names are at the even places. The length is compared first: it is cheap, and few names have it.
   const hosts = rawHeaders.filter(
     (text, place) => text.length === 4 && place % 2 === 0 && text.toLowerCase() === "host",
   );

@@ -87,7 +87,7 @@ function Nothing({ isForgotten }: { isForgotten: boolean }) {
       Enter the URL of a receiver that may keep or forget several hundred messages, and press Start.
       Hookyard sends right and wrong requests, copies, and retries after lost answers, and says what
       to change. With the shared secret it checks signatures; with a URL that lists what the
-      receiver has done, it finds what was done twice. If the receiver expects something else than
+      receiver has done, it finds what was done twice. If the receiver expects something other than
       an order, paste one of its messages.
     </EmptyState>
   );

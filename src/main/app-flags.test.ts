@@ -1,10 +1,12 @@
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
+import { defaultDataDirectory } from "../headless/commands.ts";
 import { parseAppFlags } from "./app-flags.ts";
 
-test("without flags the data is in the platform's place and the ports are the usual ones", () => {
-  expect(parseAppFlags(["."], {})).toEqual({
-    data: null,
+test("without flags the data is where the commands look for it, and the ports are the usual ones", () => {
+  const environment = { XDG_DATA_HOME: resolve("data"), APPDATA: resolve("data") };
+  expect(parseAppFlags(["."], environment)).toEqual({
+    data: defaultDataDirectory(process.platform, environment),
     ports: { ingest: 4700, ingestTls: null, ui: 4701, endpoints: 4702, endpointsTls: 4703 },
     config: undefined,
     traces: undefined,
@@ -38,7 +40,7 @@ test("flags come before the environment", () => {
 test("switches of Chromium pass", () => {
   expect(
     parseAppFlags(["--enable-logging", "--lang", "de", "--remote-debugging-port=0", "."], {}),
-  ).toMatchObject({ data: null });
+  ).toMatchObject({ data: defaultDataDirectory(process.platform, {}) });
 });
 
 test.each([

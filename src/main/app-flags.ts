@@ -4,13 +4,13 @@
  */
 
 import { resolve } from "node:path";
-import { serve } from "../headless/commands.ts";
+import { defaultDataDirectory, serve } from "../headless/commands.ts";
 import { readFlags } from "../headless/flags.ts";
 import { portsIn, type ServePorts } from "../headless/serve-flags.ts";
 
 export type AppFlags = {
-  /** A directory, `:memory:`, or null: the platform's place for it. */
-  data: string | null;
+  /** A directory, or `:memory:`. */
+  data: string;
   ports: ServePorts;
   /** A configuration file; undefined: the one that is found. */
   config: string | undefined;
@@ -33,11 +33,12 @@ export function parseAppFlags(
   if ("wrong" in read) return read;
   const ports = portsIn(read.values);
   if ("wrong" in ports) return ports;
-  const { data, config, traces } = read.values;
+  const { config, traces } = read.values;
+  const data = read.values.data ?? defaultDataDirectory(process.platform, environment);
   if (data === "") return { wrong: "--data needs a directory, or :memory:." };
   const share = read.positionals.find((each) => each.endsWith(".hookyard"));
   return {
-    data: data === undefined || data === ":memory:" ? (data ?? null) : resolve(data),
+    data: data === ":memory:" ? data : resolve(data),
     ports,
     config,
     traces,

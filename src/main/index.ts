@@ -59,7 +59,7 @@ function start(): void {
   const flags = parseAppFlags(process.argv.slice(1), process.env);
   if ("wrong" in flags) return refuse(flags.wrong);
   if (flags.share !== null) return openShareFile(flags.share);
-  if (flags.data !== null && flags.data !== ":memory:") keepBesideData(flags.data);
+  if (flags.data !== ":memory:") keepBesideData(flags.data);
   if (app.requestSingleInstanceLock())
     app
       .whenReady()
@@ -116,10 +116,9 @@ async function run(first: AppFlags): Promise<void> {
   denyPermissions(session.defaultSession);
   serveApp(join(root, "out", "renderer"));
   setMenu(process.platform);
-  const userData = app.getPath("userData");
   const hookyard = await startOnPorts({
     ports: flags.ports,
-    createApp: (ports) => createHosted({ ...flags, ports }, userData, config),
+    createApp: (ports) => createHosted({ ...flags, ports }, config),
     report,
   });
   if (hookyard === null) return app.exit(0);
@@ -127,7 +126,7 @@ async function run(first: AppFlags): Promise<void> {
   servePorts(hookyard.api);
   const window = createMainWindow({
     preload: join(root, "out", "preload", "index.cjs"),
-    stateFile: join(userData, "window.json"),
+    stateFile: join(app.getPath("userData"), "window.json"),
     report,
   });
   quitDrained({ close: () => window.close(), stop: () => hookyard.stop(), report });
@@ -147,14 +146,10 @@ async function run(first: AppFlags): Promise<void> {
 }
 
 /** The pipeline, with the same control API for scripts as the headless host serves. */
-function createHosted(
-  { data, ports, traces }: AppFlags,
-  userData: string,
-  config: ConfigFile | null,
-) {
+function createHosted({ data, ports, traces }: AppFlags, config: ConfigFile | null) {
   keepMemorySmall();
   const app = createApp({
-    data: data ?? userData,
+    data,
     ports,
     traces: tracesTo(traces, log),
     scenarios: join(root, "resources", "scenarios"),

@@ -26,10 +26,7 @@ export async function buildDesktop(): Promise<void> {
   await promisify(execFile)(process.execPath, [join(root, "src", "launch", "build-desktop.ts")]);
 }
 
-/**
- * `flags` as they are given to the program. Without `--data` the data is where Electron's
- * `userData` is: a directory of this start's own.
- */
+/** `flags` as they are given to the program. Without `--data`, the data is in a new directory. */
 export function startDesktop({
   browser,
   flags = freePorts,
@@ -46,7 +43,12 @@ export function startDesktop({
     cwd,
     execPath: process.execPath,
     execArgv: ["--import", register],
-    env: { ...process.env, STAND_IN_APP_DATA: appData, ...environment },
+    env: {
+      ...process.env,
+      STAND_IN_APP_DATA: appData,
+      HOOKYARD_DATA: join(appData, "data"),
+      ...environment,
+    },
     serialization: "advanced",
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });

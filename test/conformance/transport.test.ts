@@ -17,6 +17,7 @@ import type { Change, Connection, Transport } from "../../src/renderer/transport
 
 /** A host that can go away and come back, with the same app or another. */
 type Host = { transport: Transport; serve(app: App): Promise<void>; leave(): Promise<void> };
+type HttpHost = Host & { serve(app: App, token?: string): Promise<void> };
 
 const stops: (() => Promise<unknown> | void)[] = [];
 afterEach(async () => {
@@ -27,7 +28,7 @@ afterEach(async () => {
 /** A variable, because the file is compiled for browsers. */
 const httpFile: string = "../../src/renderer/transport/http.ts";
 
-async function overHttp(): Promise<Host> {
+async function overHttp(): Promise<HttpHost> {
   const { createHttpTransport } = (await import(httpFile)) as {
     createHttpTransport(options: { token: string }): Transport;
   };
@@ -39,12 +40,12 @@ async function overHttp(): Promise<Host> {
     fetchAnywhere(`http://127.0.0.1:${port}${path}`, init),
   );
   let control: ReturnType<typeof createControlPort> | null = null;
-  const host: Host = {
+  const host: HttpHost = {
     transport: createHttpTransport({ token }),
-    async serve({ api }) {
+    async serve({ api }, expected = token) {
       control = createControlPort({
         api,
-        token,
+        token: expected,
         pages: createStaticPages([]),
         host: "127.0.0.1",
         port,
@@ -387,6 +388,22 @@ describe.each([
     await host.leave();
     expect(await refused).toMatchObject({ name: "CallError", status: 0, code: "no_connection" });
   });
+});
+
+test("a page hears that the host expects another token, also after the host was away", async () => {
+  const host = await overHttp();
+  const app = startApp();
+  await host.serve(app);
+  const watcher = watching(host.transport);
+  await watcher.hears(["connected"]);
+  await host.leave();
+  await watcher.hears(["connected", "lost"]);
+  await host.serve(app, "o".repeat(43));
+  await watcher.hears(["connected", "lost", "refused"]);
+  await host.leave();
+  await watcher.hears(["connected", "lost", "refused", "lost"]);
+  await host.serve(app);
+  await watcher.hears(["connected", "lost", "refused", "lost", "connected"]);
 });
 
 /** The app, but that `stats.get` never answers. */

@@ -5,7 +5,13 @@
 
 import { callNamed, type AnswerOf, type CallName, type InputOf } from "../../contract/contract.ts";
 import { besideHeader } from "../../contract/events.ts";
-import { type Change, pipelineFor, type Transport, type Watcher } from "./transport.ts";
+import {
+  type Change,
+  type Connection,
+  pipelineFor,
+  type Transport,
+  type Watcher,
+} from "./transport.ts";
 import { CallError, noConnection } from "./call-error.ts";
 
 /** First pause before the stream is opened again, and the longest. */
@@ -86,8 +92,11 @@ export function createHttpTransport({ token }: { token: string }): Transport {
       else if (event === "change" && data !== "") watcher.onChanges([JSON.parse(data) as Change]);
     };
 
-    let isLost = false;
-    let lacksToken = false;
+    let reported: Connection | null = null;
+    const report = (state: Connection): void => {
+      if (state !== reported) watcher.onConnection(state);
+      reported = state;
+    };
     const listen = async (): Promise<void> => {
       aborter = new AbortController();
       const resume: Record<string, string> = lastId === null ? {} : { "Last-Event-ID": lastId };
@@ -97,22 +106,21 @@ export function createHttpTransport({ token }: { token: string }): Transport {
       });
       if (!response.ok || response.body === null) throw new StreamRefused(response.status);
       pause = firstPauseMs;
-      isLost = false;
-      watcher.onConnection("connected");
+      report("connected");
       await readEvents(response.body, hear, { silenceMs, onSilence: () => aborter.abort() });
     };
 
     const run = async (): Promise<void> => {
       while (!stopped) {
+        let end: Connection = "lost";
         try {
           await listen();
         } catch (error) {
-          // Any end of the stream is answered the same way: say so once, wait, open it again.
-          lacksToken = error instanceof StreamRefused && error.status === 401;
+          if (error instanceof StreamRefused && error.status === 401) end = "refused";
         }
         if (stopped) return;
-        if (!isLost) watcher.onConnection(lacksToken ? "refused" : "lost");
-        isLost = true;
+        // Any end of the stream is answered the same way: say so once, wait, open it again.
+        report(end);
         await new Promise((resolve) => window.setTimeout(resolve, pause));
         pause = Math.min(pause * 2, longestPauseMs);
       }

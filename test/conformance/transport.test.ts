@@ -17,7 +17,11 @@ import type { Change, Connection, Transport } from "../../src/renderer/transport
 
 /** A host that can go away and come back, with the same app or another. */
 type Host = { transport: Transport; serve(app: App): Promise<void>; leave(): Promise<void> };
-type HttpHost = Host & { serve(app: App, token?: string): Promise<void> };
+type HttpHost = Omit<Host, "serve"> & {
+  serve(app: App, token?: string): Promise<void>;
+  /** As when another tab is chosen in place of this one, and this one again. */
+  hide(isHidden: boolean): void;
+};
 
 const stops: (() => Promise<unknown> | void)[] = [];
 afterEach(async () => {
@@ -35,6 +39,8 @@ async function overHttp(): Promise<HttpHost> {
   const token = "t".repeat(43);
   const port = await freePort();
   const fetchAnywhere = globalThis.fetch;
+  const document = Object.assign(new EventTarget(), { hidden: false });
+  vi.stubGlobal("document", document);
   vi.stubGlobal("window", globalThis);
   vi.stubGlobal("fetch", (path: string, init: RequestInit) =>
     fetchAnywhere(`http://127.0.0.1:${port}${path}`, init),
@@ -56,6 +62,10 @@ async function overHttp(): Promise<HttpHost> {
     async leave() {
       await control?.stop();
       control = null;
+    },
+    hide(isHidden) {
+      document.hidden = isHidden;
+      document.dispatchEvent(new Event("visibilitychange"));
     },
   };
   stops.push(() => host.leave());
@@ -404,6 +414,52 @@ test("a page hears that the host expects another token, also after the host was 
   await watcher.hears(["connected", "lost", "refused", "lost"]);
   await host.serve(app);
   await watcher.hears(["connected", "lost", "refused", "lost", "connected"]);
+});
+
+/** The app, and how many streams of its changes are open. */
+function counting(app: App): { app: App; streams: () => number } {
+  let open = 0;
+  const subscribe: App["api"]["changes"]["subscribe"] = (listener) => {
+    const end = app.api.changes.subscribe(listener);
+    open += 1;
+    return () => {
+      open -= 1;
+      end();
+    };
+  };
+  const changes = { ...app.api.changes, subscribe };
+  return { app: { ...app, api: { ...app.api, changes } }, streams: () => open };
+}
+
+test("a page that is hidden holds no connection, and catches up once it is shown", async () => {
+  const host = await overHttp();
+  const { app, streams } = counting(startApp());
+  await host.serve(app);
+  const watcher = watching(host.transport);
+  await watcher.hears(["connected"]);
+  const { id } = await host.transport.call("sources.create", { name: "Shop" });
+  await watcher.hears(["connected", changeOf("sources", id)]);
+
+  host.hide(true);
+  await expect.poll(streams, { interval: 5 }).toBe(0);
+  const before = app.api.changes.sequence();
+  await app.api.call("sources.update", { id, name: "Store" });
+  await expect.poll(() => app.api.changes.sequence(), { interval: 5 }).toBeGreaterThan(before);
+  host.hide(false);
+  await watcher.hears(["connected", changeOf("sources", id), changeOf("sources", id)]);
+});
+
+test("a page that is opened hidden misses nothing until it is shown", async () => {
+  const host = await overHttp();
+  const { app, streams } = counting(startApp());
+  await host.serve(app);
+  host.hide(true);
+  const watcher = watching(host.transport);
+  await watcher.hears(["connected"]);
+  await expect.poll(streams, { interval: 5 }).toBe(0);
+  const { id } = await host.transport.call("sources.create", { name: "Shop" });
+  host.hide(false);
+  await watcher.hears(["connected", changeOf("sources", id)]);
 });
 
 /** The app, but that `stats.get` never answers. */

@@ -21,6 +21,12 @@ const longestPauseMs = 4000;
 /** Nothing for this long, not even a heartbeat (every 15 s): the connection is dead. */
 const silenceMs = 40_000;
 
+/**
+ * Why a stream ends that has not been lost. A browser has six connections for a host, so the tabs
+ * that nobody sees leave theirs to the others.
+ */
+const hidden = "the page is hidden";
+
 /** The changes that are under way. */
 const underWay = new Set<{ request: HttpRequest; ended: Promise<unknown> }>();
 
@@ -85,9 +91,19 @@ export function createHttpTransport({ token }: { token: string }): Transport {
     let lastId: string | null = null;
     let pause = firstPauseMs;
     let aborter = new AbortController();
+    /** Ends a wait. */
+    let wake = (): void => undefined;
+
+    const onVisibility = (): void => {
+      if (!document.hidden) wake();
+      // A stream without an id could not go on where it was.
+      else if (lastId !== null) aborter.abort(hidden);
+    };
+    document.addEventListener("visibilitychange", onVisibility);
 
     const hear = ({ id, event, data }: ServerSentEvent): void => {
       if (id !== null) lastId = id;
+      if (document.hidden) onVisibility();
       if (event === "resync") watcher.onResync();
       else if (event === "change" && data !== "") watcher.onChanges([JSON.parse(data) as Change]);
     };
@@ -119,9 +135,19 @@ export function createHttpTransport({ token }: { token: string }): Transport {
           if (error instanceof StreamRefused && error.status === 401) end = "refused";
         }
         if (stopped) return;
-        // Any end of the stream is answered the same way: say so once, wait, open it again.
+        if (aborter.signal.reason === hidden) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+            if (!document.hidden) resolve();
+          });
+          continue;
+        }
+        // Any other end of the stream is answered the same way: say so once, wait, open it again.
         report(end);
-        await new Promise((resolve) => window.setTimeout(resolve, pause));
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          window.setTimeout(resolve, pause);
+        });
         pause = Math.min(pause * 2, longestPauseMs);
       }
     };
@@ -129,7 +155,9 @@ export function createHttpTransport({ token }: { token: string }): Transport {
 
     return () => {
       stopped = true;
+      document.removeEventListener("visibilitychange", onVisibility);
       aborter.abort();
+      wake();
     };
   }
 

@@ -21,6 +21,11 @@ function takeToken(): string {
   return window.sessionStorage.getItem("hookyard.token") ?? "";
 }
 
+/** The page is there already when the address with a new token is opened in its tab. */
+window.addEventListener("hashchange", () => {
+  if (window.location.hash.startsWith("#token=")) window.location.reload();
+});
+
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no root");
 const connect = announcedPort();

@@ -109,7 +109,10 @@ describe("when the program is gone", () => {
   });
 });
 
-test("a page without the right token says that it is the token", async ({ open }) => {
+test("a page without the right token says that it is the token, until the address is opened with it", async ({
+  open,
+  inspector,
+}) => {
   const guarded = await open();
   const { page } = guarded;
   guarded.expect(/401/);
@@ -132,6 +135,8 @@ test("a page without the right token says that it is the token", async ({ open }
   // Nothing is shown as a number that nobody has read.
   await page.getByRole("button", { name: "– delivered", exact: true }).waitFor();
   expect(await page.getByText("0 messages", { exact: true }).count()).toBe(0);
+  await page.goto(inspector.address);
+  await livePage(page).tail.filter({ hasText: "Following" }).waitFor();
 });
 
 test("when the data file takes nothing in, the page says so and why, until it does again", async ({

@@ -15,6 +15,7 @@ import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count } from "../../kit/words.ts";
+import { keptList } from "../../stores/kept-list.ts";
 import { useFeed } from "../../stores/live-data.ts";
 import { lacksToken } from "../../transport/call-error.ts";
 import { useExport } from "./export.ts";
@@ -218,8 +219,6 @@ export function Notice({
   );
 }
 
-const key = "hookyard.filters";
-
 type SavedFilter = { name: string; text: string };
 
 type FilterStore = {
@@ -230,17 +229,10 @@ type FilterStore = {
 };
 
 /** Earlier versions saved the texts only. */
-function stored(): SavedFilter[] {
-  try {
-    const value: unknown = JSON.parse(window.localStorage.getItem(key) ?? "[]");
-    return Array.isArray(value) ? value.flatMap((each) => savedOf(each) ?? []) : [];
-  } catch {
-    return [];
-  }
-}
-
 function savedOf(value: unknown): SavedFilter | null {
-  const { name, text } = (typeof value === "string" ? { name: value, text: value } : value) as {
+  const { name, text } = (
+    typeof value === "string" ? { name: value, text: value } : (value ?? {})
+  ) as {
     name?: unknown;
     text?: unknown;
   };
@@ -249,14 +241,13 @@ function savedOf(value: unknown): SavedFilter | null {
 }
 
 /** Filters that the user has saved, with their names; they stay in this browser. */
-const useSavedFilters = create<FilterStore>()((set, get) => {
-  const keep = (saved: readonly SavedFilter[]): void => {
-    window.localStorage.setItem(key, JSON.stringify(saved));
-    set({ saved });
-  };
+const useSavedFilters = create<FilterStore>()((set) => {
+  const list = keptList("hookyard.filters", savedOf, (saved) => set({ saved }));
+  const without = (name: string) => (saved: readonly SavedFilter[]) =>
+    saved.filter((each) => each.name !== name);
   return {
-    saved: stored(),
-    save: (filter) => keep([...get().saved.filter(({ name }) => name !== filter.name), filter]),
-    remove: (name) => keep(get().saved.filter((each) => each.name !== name)),
+    saved: list.read(),
+    save: (filter) => list.change((saved) => [...without(filter.name)(saved), filter]),
+    remove: (name) => list.change(without(name)),
   };
 });

@@ -4,10 +4,9 @@
  */
 
 import { create } from "zustand";
+import { keptList } from "../../stores/kept-list.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
-
-const key = "hookyard.scenarios";
 
 export type OwnScenario = {
   id: string;
@@ -26,52 +25,42 @@ type OwnScenarios = {
   remove(id: string): void;
 };
 
-function isOwn(value: unknown): value is OwnScenario {
+function ownOf(value: unknown): OwnScenario | null {
   const { id, text, notes } = (value ?? {}) as Partial<OwnScenario>;
-  return (
-    typeof id === "string" &&
+  return typeof id === "string" &&
     typeof text === "string" &&
     Array.isArray(notes) &&
     notes.every((note) => typeof note === "string")
+    ? { id, text, notes }
+    : null;
+}
+
+/**
+ * Never one that a deleted scenario had: runs are known by it. Browsers have `randomUUID` for HTTPS
+ * and this machine only.
+ */
+const newOwnId = (): string =>
+  `own-${[...window.crypto.getRandomValues(new Uint32Array(2))].map((part) => part.toString(36)).join("")}`;
+
+const noRoom = new Error(
+  "The browser’s storage is full, so this scenario was not stored. Save it as a file before you leave this page.",
+);
+
+export const useOwnScenarios = create<OwnScenarios>()((set) => {
+  const list = keptList("hookyard.scenarios", ownOf, (items, isFull) =>
+    set({ items, error: isFull ? noRoom : null }),
   );
-}
-
-function stored(): OwnScenario[] {
-  try {
-    const value: unknown = JSON.parse(window.localStorage.getItem(key) ?? "[]");
-    return Array.isArray(value) ? value.filter(isOwn) : [];
-  } catch {
-    return [];
-  }
-}
-
-export const useOwnScenarios = create<OwnScenarios>()((set, get) => {
-  const keep = (items: readonly OwnScenario[]): void => {
-    try {
-      window.localStorage.setItem(key, JSON.stringify(items));
-      set({ items, error: null });
-    } catch {
-      set({
-        items,
-        error: new Error(
-          "The browser’s storage is full, so this scenario was not stored. Save it as a file before you leave this page.",
-        ),
-      });
-    }
-  };
   return {
-    items: stored(),
+    items: list.read(),
     error: null,
     add(text, notes = []) {
-      const { items } = get();
-      const last = items.reduce((most, { id }) => Math.max(most, Number(id.slice(4)) || 0), 0);
-      const id = `own-${last + 1}`;
-      keep([...items, { id, text, notes }]);
+      const id = newOwnId();
+      list.change((items) => [...items, { id, text, notes }]);
       return id;
     },
     change: (id, text) =>
-      keep(get().items.map((item) => (item.id === id ? { ...item, text } : item))),
-    remove: (id) => keep(get().items.filter((item) => item.id !== id)),
+      list.change((items) => items.map((item) => (item.id === id ? { ...item, text } : item))),
+    remove: (id) => list.change((items) => items.filter((item) => item.id !== id)),
   };
 });
 

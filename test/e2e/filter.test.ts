@@ -358,6 +358,8 @@ describe("several rows", () => {
     await expect.poll(() => live.row(/delivered, 2 attempts/).count()).toBe(3);
     await page.keyboard.press("Escape");
     await expect.poll(() => live.several.count()).toBe(0);
+    await page.keyboard.press("Shift+ArrowDown");
+    await live.several.getByText("2 selected").waitFor();
   });
 
   test("are left with Esc also while a dialog is closing", async ({ open, inspector }) => {

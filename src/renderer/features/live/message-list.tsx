@@ -184,7 +184,8 @@ type MarksProps = Pick<MessageListProps, "rows" | "marked" | "onMark"> & {
 
 /** Several rows: a range grows from its first one, single ones are added and taken away. */
 function useMarks({ rows, selectedAt, marked, onMark }: MarksProps): Marks {
-  const start = useRef<number | null>(null);
+  /** Where a range begins, while any are marked. */
+  const start = useRef<string | null>(null);
   const idsBetween = (a: number, b: number): string[] => {
     const ids: string[] = [];
     for (let at = Math.min(a, b); at <= Math.max(a, b) && ids.length < maxMarked; at += 1) {
@@ -195,8 +196,11 @@ function useMarks({ rows, selectedAt, marked, onMark }: MarksProps): Marks {
   };
   return {
     extendTo(position) {
-      start.current ??= selectedAt ?? position;
-      onMark(new Set(idsBetween(start.current, position)));
+      if (marked.size === 0) start.current = null;
+      const known = start.current === null ? null : rows.positionOf(start.current);
+      const from = known ?? selectedAt ?? position;
+      start.current = rows.idAt(from);
+      onMark(new Set(idsBetween(from, position)));
     },
     toggle(position) {
       const id = rows.idAt(position);
@@ -206,11 +210,10 @@ function useMarks({ rows, selectedAt, marked, onMark }: MarksProps): Marks {
         marked.size === 0 && selectedAt !== null ? idsBetween(selectedAt, selectedAt) : [];
       const next = new Set([...marked, ...current]);
       if (!next.delete(id) && next.size < maxMarked) next.add(id);
-      start.current = position;
+      start.current = id;
       onMark(next);
     },
     clear() {
-      start.current = null;
       if (marked.size > 0) onMark(new Set());
     },
   };
@@ -292,7 +295,10 @@ function useMoves({ rows, list, selectedAt, onSelect, marks }: MovesProps) {
     k: () => moveBy(-1),
     J: () => moveBy(1, true),
     K: () => moveBy(-1, true),
-    x: () => marks.toggle(selectedAt ?? first),
+    x() {
+      rows.pause();
+      marks.toggle(selectedAt ?? first);
+    },
     f: () => rows.follow(),
   });
   return onMoverKey;

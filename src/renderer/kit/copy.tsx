@@ -11,7 +11,7 @@ import { noConnection } from "../transport/call-error.ts";
 const toastMs = 4000;
 const actionMs = 10_000;
 
-type ToastAction = { label: string; run: () => void };
+export type ToastAction = { label: string; run: () => void };
 
 type ToastStore = {
   text: string | null;

@@ -125,6 +125,7 @@ export const useStory = create<StoryStore>()((set, get) => {
       comeBack = () => undefined;
       window.sessionStorage.removeItem(key);
       showPipeline(null);
+      useToast.getState().hide();
       drafts();
       void usePresenter.getState().set(wasPresenting);
       usePlace.getState().go(from);
@@ -132,6 +133,8 @@ export const useStory = create<StoryStore>()((set, get) => {
     const kept: Kept = { id: story.id, from, wasPresenting };
     window.sessionStorage.setItem(key, JSON.stringify(kept));
     showPipeline(story.id);
+    // Its Undo is of the other pipeline.
+    useToast.getState().hide();
     await usePresenter.getState().set(true);
     set({ isPlaying: false, speed: 1 });
     show(story);

@@ -5,8 +5,9 @@
 
 import { useEffect } from "react";
 import { create } from "zustand";
-import { useToast } from "../kit/copy.tsx";
+import { type ToastAction, useToast } from "../kit/copy.tsx";
 import { errorOf } from "../kit/use-action.ts";
+import { pipelineFor } from "../transport/transport.ts";
 import { useOffer } from "./commands.ts";
 import { isMac, useKeys } from "./keys.ts";
 import { usePlace } from "./place.ts";
@@ -16,6 +17,9 @@ type Edit = {
   redo: () => unknown;
   /** Edits of one field follow each other as one. */
   field: Element | null;
+  thing: string;
+  /** The address where it was made. */
+  hash: string;
 };
 
 type Edits = { done: readonly Edit[]; undone: readonly Edit[] };
@@ -27,11 +31,14 @@ const maxEdits = 100;
 
 const useEdits = create<UndoStore>()(() => ({ edits: new Map() }));
 
-/** What is open: `endpoints/ept_000000001`. The settings are one thing. */
+/**
+ * What is open: `endpoints/ept_000000001`. The settings are one thing. A story's pipeline has the
+ * same ids for other things.
+ */
 const thingAt = ({ view, path }: { view: string; path: readonly string[] }): string =>
-  view === "settings" ? view : [view, ...path].join("/");
+  [pipelineFor("events") ?? "own", view, ...(view === "settings" ? [] : path)].join("/");
 
-const openThing = (): string => thingAt(usePlace.getState());
+export const openThing = (): string => thingAt(usePlace.getState());
 
 function change(thing: string, next: Edits): void {
   useEdits.setState(({ edits }) => ({ edits: new Map(edits).set(thing, next) }));
@@ -47,17 +54,31 @@ const typedIn = (): Element | null =>
 /** True while an edit is taken back or done again, which is no new edit. */
 let isReplaying = false;
 
-/** Call it when the edit has been made. */
-export function recordEdit(edit: Omit<Edit, "field">, thing = openThing()): void {
+const madeHere = (edit: Pick<Edit, "undo" | "redo">): Edit => ({
+  ...edit,
+  field: typedIn(),
+  thing: openThing(),
+  hash: window.location.hash,
+});
+
+/** The one that was recorded last, and what takes it back in the toast. */
+let newest: Edit | null = null;
+let offered: { edit: Edit; action: ToastAction } | null = null;
+
+function record(edit: Edit): void {
   if (isReplaying) return;
-  const { done } = useEdits.getState().edits.get(thing) ?? none;
+  const { done } = useEdits.getState().edits.get(edit.thing) ?? none;
   const last = done.at(-1);
-  const field = typedIn();
-  const isSame = field !== null && last?.field === field;
-  const recorded = { ...edit, field, ...(isSame ? { undo: last.undo } : {}) };
+  const isSame = edit.field !== null && last?.field === edit.field;
+  newest = isSame ? { ...edit, undo: last.undo } : edit;
   const kept = isSame ? done.slice(0, -1) : done.slice(1 - maxEdits);
-  change(thing, { done: [...kept, recorded], undone: [] });
+  change(edit.thing, { done: [...kept, newest], undone: [] });
+  const { action, hide } = useToast.getState();
+  if (offered?.edit.thing === edit.thing && action === offered.action) hide();
 }
+
+/** Call it when the edit has been made. */
+export const recordEdit = (edit: Pick<Edit, "undo" | "redo">): void => record(madeHere(edit));
 
 /** Of each thing, until its saves under way are recorded as edits, or refused. */
 const saving = new Map<string, Promise<unknown>>();
@@ -65,10 +86,12 @@ const saving = new Map<string, Promise<unknown>>();
 /** Records an edit once it is saved. Ctrl+Z waits until then, and takes back this one. */
 export async function recordSaved(
   save: () => Promise<unknown>,
-  edit: Omit<Edit, "field">,
+  edit: Pick<Edit, "undo" | "redo">,
 ): Promise<void> {
-  const thing = openThing();
-  const saved = save().then(() => recordEdit(edit, thing));
+  // The focus may be elsewhere, and something else open, once it is saved.
+  const made = madeHere(edit);
+  const { thing } = made;
+  const saved = save().then(() => record(made));
   const all = Promise.allSettled([saving.get(thing), saved]);
   saving.set(thing, all);
   void all.then(() => {
@@ -95,27 +118,30 @@ export function saveAtOnce<Changes extends object>(
 
 /** Says what the last edit did, and offers to take it back, from wherever the user is then. */
 export function offerUndo(did: string): void {
-  const thing = openThing();
-  const { hash } = window.location;
-  useToast.getState().show(did, {
+  if (newest === null) return;
+  const edit = newest;
+  const action = {
     label: "Undo",
     run() {
-      window.location.hash = hash;
-      replay(thing, "undo");
+      window.location.hash = edit.hash;
+      replay(edit.thing, "undo", edit);
     },
-  });
+  };
+  offered = { edit, action };
+  useToast.getState().show(did, action);
 }
 
-function replay(thing: string, way: "undo" | "redo"): void {
+/** `only`: when it is still the newest. */
+export function replay(thing: string, way: "undo" | "redo", only: Edit | null = null): void {
   const underWay = saving.get(thing);
-  if (underWay === undefined) replayNewest(thing, way);
-  else void underWay.then(() => replayNewest(thing, way));
+  if (underWay === undefined) replayNewest(thing, way, only);
+  else void underWay.then(() => replayNewest(thing, way, only));
 }
 
-function replayNewest(thing: string, way: "undo" | "redo"): void {
+function replayNewest(thing: string, way: "undo" | "redo", only: Edit | null): void {
   const { done, undone } = useEdits.getState().edits.get(thing) ?? none;
   const edit = (way === "undo" ? done : undone).at(-1);
-  if (edit === undefined) return;
+  if (edit === undefined || (only !== null && edit !== only)) return;
   change(
     thing,
     way === "undo"

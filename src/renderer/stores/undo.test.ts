@@ -1,0 +1,103 @@
+import { afterAll, beforeEach, expect, test, vi } from "vitest";
+import { useToast } from "../kit/copy.tsx";
+import { showPipeline } from "../transport/transport.ts";
+
+const window = Object.assign(new EventTarget(), {
+  location: { hash: "" },
+  history: { pushState: () => undefined },
+  setTimeout: () => 0,
+  clearTimeout: () => undefined,
+});
+const document: { activeElement: { matches: () => boolean } | null } = { activeElement: null };
+vi.stubGlobal("window", window);
+vi.stubGlobal("document", document);
+const { usePlace } = await import("./place.ts");
+const { offerUndo, openThing, recordEdit, recordSaved, replay } = await import("./undo.ts");
+afterAll(() => vi.unstubAllGlobals());
+
+let replayed: string[] = [];
+const edit = (name: string) => ({
+  undo: () => replayed.push(`undo ${name}`),
+  redo: () => replayed.push(`redo ${name}`),
+});
+const field = () => ({ matches: () => true });
+const undo = async (): Promise<void> => {
+  replay(openThing(), "undo");
+  await vi.waitFor(() => undefined);
+};
+
+let things = 0;
+const openAnother = (): void => {
+  things += 1;
+  usePlace.getState().go({ view: "endpoints", path: [String(things)] });
+  window.location.hash = `#/endpoints/${things}`;
+};
+beforeEach(() => {
+  replayed = [];
+  document.activeElement = null;
+  showPipeline(null);
+  useToast.getState().hide();
+  openAnother();
+});
+
+test("edits of two fields stay two, also when the first is saved after the second got the focus", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  document.activeElement = field();
+  const saved = recordSaved(() => promise, edit("one"));
+  document.activeElement = field();
+  resolve();
+  await saved;
+  recordEdit(edit("other"));
+  await undo();
+  await undo();
+  expect(replayed).toEqual(["undo other", "undo one"]);
+});
+
+test("edits of one field are one", async () => {
+  document.activeElement = field();
+  recordEdit(edit("a"));
+  recordEdit(edit("ab"));
+  await undo();
+  await undo();
+  expect(replayed).toEqual(["undo a"]);
+});
+
+test("the toast takes back its own edit, and goes when another is made", async () => {
+  recordEdit(edit("rename"));
+  recordEdit(edit("remove"));
+  offerUndo("Removed step 2");
+  const { action } = useToast.getState();
+  recordEdit(edit("choose"));
+  expect(useToast.getState().text).toBe(null);
+  action?.run();
+  await undo();
+  expect(replayed).toEqual(["undo choose"]);
+});
+
+test("the toast leads back to where its edit was made, though something else is open and edited", async () => {
+  const { hash } = window.location;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const saved = recordSaved(() => promise, edit("remove"));
+  openAnother();
+  recordEdit(edit("elsewhere"));
+  resolve();
+  await saved;
+  offerUndo("Removed step 2");
+  useToast.getState().action?.run();
+  expect(window.location.hash).toBe(hash);
+  await vi.waitFor(() => expect(replayed).toEqual(["undo remove"]));
+});
+
+test("what was edited in a story is not what has the same id outside of it", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const saved = recordSaved(() => promise, edit("own"));
+  showPipeline("story");
+  resolve();
+  await saved;
+  await undo();
+  recordEdit(edit("of the story"));
+  showPipeline(null);
+  await undo();
+  await undo();
+  expect(replayed).toEqual(["undo own"]);
+});

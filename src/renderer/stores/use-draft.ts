@@ -1,5 +1,6 @@
 /** The draft of one thing, for its editor: its edits can be undone, and it is saved as one. */
 
+import { useRef } from "react";
 import { useAction } from "../kit/use-action.ts";
 import { newId, type UseDrafts } from "./drafts.ts";
 import { offerUndo, recordEdit } from "./undo.ts";
@@ -28,8 +29,11 @@ export function useDraft<Draft>(
   const { problem, isBusy, run, attempt, clear } = useAction();
   const draft = kept ?? before;
   const isNew = id === newId;
+  /** What is saved may have changed when an edit is taken back. */
+  const latest = useRef(isSame);
+  latest.current = isSame;
   const put = (next: Draft): void => {
-    if (!isNew && isSame(next)) drop(id);
+    if (!isNew && latest.current(next)) drop(id);
     else keep(id, next);
   };
   return {

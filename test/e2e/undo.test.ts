@@ -125,6 +125,53 @@ test("a draft goes back edit by edit, typing as one, and a discarded draft comes
   await expect.poll(() => name.inputValue()).toBe("Billing two");
 });
 
+test("after a save Ctrl+Z goes back to what was saved before it", async ({ open, inspector }) => {
+  const { destination } = await inspector.shop();
+  const { page } = await open(`/destinations/${destination.id}`);
+  const name = page.getByRole("textbox", { name: "Name", exact: true });
+  await name.fill("Second");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByRole("button", { name: "Discard" }).waitFor({ state: "detached" });
+  await page.keyboard.press("Control+z");
+  await expect.poll(() => name.inputValue()).toBe("Billing");
+  await page.getByRole("button", { name: "Discard" }).waitFor();
+});
+
+test("the name of a test endpoint, the switch of a destination and a choice of a plan go back", async ({
+  open,
+  inspector,
+}) => {
+  const { source, endpoint, destination } = await inspector.shop();
+  await inspector.call("sources.update", { id: source.id, plan: { schemas: { Viewed: {} } } });
+  const now = async () => [
+    (await inspector.call("endpoints.get", { id: endpoint.id })).name,
+    (await inspector.call("destinations.get", { id: destination.id })).enabled,
+    (await inspector.call("sources.get", { id: source.id })).plan?.onViolation,
+  ];
+  const before = await now();
+  const { page } = await open(`/endpoints/${endpoint.id}`);
+  const name = page.getByRole("textbox", { name: "Name", exact: true });
+  await name.fill("steady");
+  await name.press("Enter");
+  await expect.poll(now).toEqual(before.with(0, "steady"));
+  await page.evaluate("document.activeElement?.blur()");
+  await page.keyboard.press("Control+z");
+  await expect.poll(now).toEqual(before);
+
+  await page.evaluate(`location.hash = "#/destinations/${destination.id}"`);
+  await page.getByRole("switch", { name: "enabled" }).click();
+  await expect.poll(now).toEqual(before.with(1, false));
+  await page.keyboard.press("Control+z");
+  await expect.poll(now).toEqual(before);
+
+  await page.evaluate(`location.hash = "#/sources/${source.id}"`);
+  const violations = page.getByRole("radiogroup", { name: "Violations" });
+  await violations.getByRole("radio", { name: "block" }).click();
+  await expect.poll(now).toEqual(before.with(2, "block"));
+  await page.keyboard.press("Control+z");
+  await expect.poll(now).toEqual(before);
+});
+
 test("the switch of the hosted service and its pieces go back, with the own value of a source", async ({
   open,
   inspector,

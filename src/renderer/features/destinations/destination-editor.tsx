@@ -13,6 +13,7 @@ import type { Action } from "../../kit/use-action.ts";
 import { newId } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
+import { saveAtOnce } from "../../stores/undo.ts";
 import { useDraft } from "../../stores/use-draft.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
@@ -146,7 +147,11 @@ function DestinationTools({
         checked={enabled}
         onChange={(event) => {
           const next = event.currentTarget.checked;
-          return onAttempt(() => call("destinations.update", { id, enabled: next }));
+          return onAttempt(() =>
+            saveAtOnce({ enabled }, { enabled: next }, (changes) =>
+              call("destinations.update", { id, ...changes }),
+            ),
+          );
         }}
       />
       <DeleteMenu

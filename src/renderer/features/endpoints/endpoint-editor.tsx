@@ -19,6 +19,7 @@ import { count, span } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { newId } from "../../stores/drafts.ts";
 import { goOnceAnswered, hrefTo, usePlace } from "../../stores/place.ts";
+import { saveAtOnce } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
 import { newDraft, useDrafts } from "../destinations/destination-draft.ts";
@@ -52,7 +53,11 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
     <EditorPane
       label={`Test endpoint ${name}`}
       title={name}
-      onRename={(text) => call("endpoints.update", { id, name: text })}
+      onRename={(text) =>
+        saveAtOnce({ name }, { name: text }, (changes) =>
+          call("endpoints.update", { id, ...changes }),
+        )
+      }
       others="Another test endpoint"
       facts={
         user === undefined ? (

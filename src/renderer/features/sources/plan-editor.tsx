@@ -13,13 +13,14 @@ import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { useKept } from "../../stores/drafts.ts";
-import { offerUndo, recordSaved } from "../../stores/undo.ts";
+import { offerUndo, recordSaved, saveAtOnce } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { filterHref } from "../details/places.ts";
 
 type Source = AnswerOf<"sources.get">;
 type Plan = NonNullable<Source["plan"]>;
 type PlanChange = InputOf<"sources.update">["plan"];
+type Actions = Pick<Plan, "onViolation" | "unplannedEvents" | "unplannedProperties">;
 type Rules = NonNullable<AnswerOf<"sources.plan">["plan"]>["rules"];
 
 const example = `{
@@ -40,7 +41,6 @@ export function PlanEditor({
 }) {
   const [isGiving, setIsGiving] = useKept(`gives a plan to ${id}`, false);
   const { problem, run, attempt } = useAction();
-  const set = (change: PlanChange): Promise<boolean> => attempt(() => onUpdate(change));
   return (
     <section className="section plan" aria-labelledby="plan-title">
       <div className="section-head">
@@ -89,7 +89,10 @@ export function PlanEditor({
       ) : null}
       {plan !== null ? (
         <>
-          <PlanActions plan={plan} onSet={set} />
+          <PlanActions
+            plan={plan}
+            onSet={(change) => attempt(() => saveAtOnce<Actions>(plan, change, onUpdate))}
+          />
           <p className="plan-links">
             <a
               className="link"
@@ -227,7 +230,7 @@ function PlanActions({
   onSet,
 }: {
   plan: Plan;
-  onSet: (change: PlanChange) => Promise<boolean>;
+  onSet: (change: Partial<Actions>) => Promise<boolean>;
 }) {
   return (
     <div className="pairs source-pairs">

@@ -4,6 +4,7 @@
 
 import { useEffect } from "react";
 import { create, type StoreApi, type UseBoundStore } from "zustand";
+import { unmasked } from "../transport/secrets.ts";
 
 type DraftStore<Draft> = {
   drafts: Readonly<Record<string, Draft>>;
@@ -43,7 +44,7 @@ export function draftStore<Draft>(
       set({ drafts });
       if (isAside) return;
       try {
-        const kept = Object.entries(drafts).map(([id, draft]) => [id, stored(draft)]);
+        const kept = Object.entries(drafts).map(([id, draft]) => [id, unmasked(stored(draft))]);
         window.sessionStorage.setItem(key, JSON.stringify(Object.fromEntries(kept)));
       } catch {
         // Without room they live as long as the page.

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { hideSecrets, masked, unmasked } from "./secrets.ts";
+import { call, callUnmasked, setTransport } from "./transport.ts";
 
 afterEach(() => hideSecrets(false));
 
@@ -43,4 +44,25 @@ test("an e-mail address is hidden wherever it is shown, and comes back when it i
   expect(JSON.stringify(shown)).not.toMatch(/example|Ada\./);
   expect(shown.caption[0]?.text).toBe(`${shown.userId} enters`);
   expect(unmasked(shown)).toEqual(answer);
+});
+
+test("a secret comes back where a digit follows it", () => {
+  hideSecrets(true);
+  const answer = Array.from({ length: 12 }, (_, nth) => ({ token: `${secret}-${nth}-x` }));
+  const text = answer.map(({ token }) => `${token}1 ${token}12`).join(" ");
+  expect(unmasked(masked({ answer, text }))).toEqual({ answer, text });
+});
+
+test("a long text without a space is read once", () => {
+  hideSecrets(true);
+  const text = "a".repeat(2_000_000);
+  expect(masked({ text })).toEqual({ text });
+});
+
+test("what becomes a file has its secrets", async () => {
+  hideSecrets(true);
+  const answer = { sharedSecret: secret };
+  setTransport({ call: async () => answer as never, watch: () => () => undefined });
+  expect(await callUnmasked("settings.get", {})).toEqual(answer);
+  expect(await call("settings.get", {})).not.toEqual(answer);
 });

@@ -20,7 +20,8 @@ const inTexts: readonly RegExp[] = [
   /\b\w*(?:secret|passw(?:or)?d|passphrase|token|api_?key|credentials?|authorization)\\*"\s*:\s*\\*"([^"\\]+)/gi,
 ];
 
-const emailAddress = /[\w.+-]+(?:@|%40)(?:[a-z0-9-]+\.)+[a-z]{2,}/gi;
+/** From the beginning of a word only: it would be read again from each of its letters. */
+const emailAddress = /(?<![\w.+-])[\w.+-]+(?:@|%40)(?:[a-z0-9-]+\.)+[a-z]{2,}/gi;
 
 /** A shorter one is a word of many texts, and is replaced only where it is known to be a secret. */
 const leastLength = 6;
@@ -29,7 +30,8 @@ const masks = new Map<string, string>();
 const addresses = new Map<string, string>();
 const secrets = new Map<string, string>();
 const bullets = "••••••";
-const anyMask = new RegExp(`${bullets}\\d+`, "g");
+/** It has an end of its own, as a digit may follow. */
+const anyMask = new RegExp(`${bullets}\\d+•`, "g");
 
 let isOn = false;
 
@@ -40,7 +42,7 @@ export function hideSecrets(on: boolean): void {
 function maskOf(secret: string, all = masks): string {
   const known = all.get(secret);
   if (known !== undefined) return known;
-  const mask = `${bullets}${secrets.size + 1}`;
+  const mask = `${bullets}${secrets.size + 1}•`;
   all.set(secret, mask);
   secrets.set(mask, secret);
   return mask;

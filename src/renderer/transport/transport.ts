@@ -64,13 +64,12 @@ const unanswered = new Set<Promise<unknown>>();
 /** Resolves once a story's pipeline has answered all calls until now: it can be ended then. */
 export const whenAnswered = async (): Promise<void> => void (await Promise.allSettled(unanswered));
 
-/** A file that is written while secrets are hidden is as it was asked for. */
-export const call: Transport["call"] = async (name, input) => {
+/** For files, and for what is kept: they have what is hidden on the screen meanwhile. */
+export const callUnmasked: Transport["call"] = async (name, input) => {
   const answering = transport().call(name, unmasked(input));
   if (pipelineFor(name) !== null) unanswered.add(answering);
   try {
-    const answer = await answering;
-    return name === "shares.write" ? answer : masked(answer);
+    return await answering;
   } catch (error) {
     if (error instanceof CallError) onRefusal(name, input as object, error);
     throw error;
@@ -78,3 +77,6 @@ export const call: Transport["call"] = async (name, input) => {
     unanswered.delete(answering);
   }
 };
+
+export const call: Transport["call"] = async (name, input) =>
+  masked(await callUnmasked(name, input));

@@ -31,15 +31,15 @@ export function useWholeAttempt(
 }
 
 /** Reads them for all deliveries and attempts. */
-export async function withAllBytes(message: Message): Promise<Message> {
+export async function withAllBytes(message: Message, read = call): Promise<Message> {
   const deliveries: Delivery[] = [];
   for (const delivery of message.deliveries) {
     const { id } = delivery;
-    const { payload } = lacksPayload(delivery) ? await call("deliveries.get", { id }) : delivery;
+    const { payload } = lacksPayload(delivery) ? await read("deliveries.get", { id }) : delivery;
     const attempts: Attempt[] = [];
     for (const attempt of delivery.attempts)
       attempts.push(
-        attempt.leftOut ? await call("deliveries.attempt", { id, attempt: attempt.id }) : attempt,
+        attempt.leftOut ? await read("deliveries.attempt", { id, attempt: attempt.id }) : attempt,
       );
     deliveries.push({ ...delivery, payload, attempts });
   }

@@ -9,7 +9,7 @@ import { ingestHeadersWithoutCredentials } from "../../../domain/credentials.ts"
 import type { MenuItem } from "../../kit/floats.tsx";
 import { errorOf, useReturns } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
-import { call } from "../../transport/transport.ts";
+import { call, callUnmasked } from "../../transport/transport.ts";
 import { attemptWithoutCredentials, harOfAttempts } from "../details/copy-as.ts";
 import { withAllBytes } from "../details/left-out.ts";
 import type { ListFilter } from "./filter-text.ts";
@@ -81,9 +81,11 @@ export const useExport = create<ExportStore>()((set) => {
       if (isOver()) return null;
       set({ progress: { does: "Exporting", done: from, total: ids.length } });
       const answers = await Promise.all(
-        ids
-          .slice(from, from + atOnce)
-          .map((id) => call("messages.get", { id }).then(withAllBytes).catch(goneIsNull)),
+        ids.slice(from, from + atOnce).map((id) =>
+          callUnmasked("messages.get", { id })
+            .then((message) => withAllBytes(message, callUnmasked))
+            .catch(goneIsNull),
+        ),
       );
       messages.push(...answers.filter((answer) => answer !== null));
     }

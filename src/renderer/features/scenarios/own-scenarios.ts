@@ -6,6 +6,7 @@
 import { create } from "zustand";
 import { keptList } from "../../stores/kept-list.ts";
 import { usePlace } from "../../stores/place.ts";
+import { unmasked } from "../../transport/secrets.ts";
 import { call } from "../../transport/transport.ts";
 
 export type OwnScenario = {
@@ -55,11 +56,13 @@ export const useOwnScenarios = create<OwnScenarios>()((set) => {
     error: null,
     add(text, notes = []) {
       const id = newOwnId();
-      list.change((items) => [...items, { id, text, notes }]);
+      list.change((items) => [...items, unmasked({ id, text, notes })]);
       return id;
     },
     change: (id, text) =>
-      list.change((items) => items.map((item) => (item.id === id ? { ...item, text } : item))),
+      list.change((items) =>
+        items.map((item) => (item.id === id ? unmasked({ ...item, text }) : item)),
+      ),
     remove: (id) => list.change((items) => items.filter((item) => item.id !== id)),
   };
 });

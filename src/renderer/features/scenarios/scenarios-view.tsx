@@ -13,6 +13,7 @@ import { useAction } from "../../kit/use-action.ts";
 import { useOffer } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
+import { masked, unmasked } from "../../transport/secrets.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
 import { type OwnScenario, useOwnScenarios } from "./own-scenarios.ts";
 import { type Scenario, ScenarioPane } from "./scenario-pane.tsx";
@@ -26,7 +27,7 @@ export function ScenariosView() {
   const { path, go } = usePlace();
   const { answer, error } = useOnce("scenarios.list", {});
   const runs = useLive("scenarioRuns.list", {}).answer?.items ?? [];
-  const own = useOwnScenarios();
+  const own = useOwnShown();
   const { problem, attempt } = useAction();
   const chooser = useRef<HTMLInputElement>(null);
 
@@ -111,6 +112,26 @@ export function ScenariosView() {
       onCopy={addScenario}
     />
   );
+}
+
+/**
+ * The user's own, without secrets while they are hidden. What is typed meanwhile is shown as it is
+ * typed: a mask that takes its place would move the caret.
+ */
+function useOwnShown(): ReturnType<typeof useOwnScenarios.getState> {
+  const own = useOwnScenarios();
+  const typed = useRef(new Map<string, string>());
+  return {
+    ...own,
+    items: own.items.map((item) => {
+      const text = typed.current.get(item.id);
+      return text !== undefined && unmasked(text) === item.text ? { ...item, text } : masked(item);
+    }),
+    change(id, text) {
+      typed.current.set(id, text);
+      own.change(id, text);
+    },
+  };
 }
 
 type FilesProps = {

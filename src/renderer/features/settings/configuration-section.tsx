@@ -7,7 +7,7 @@ import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { errorOf, useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
-import { call } from "../../transport/transport.ts";
+import { call, callUnmasked } from "../../transport/transport.ts";
 
 export function ConfigurationSection() {
   const [secrets, setSecrets] = useState(false);
@@ -22,7 +22,7 @@ export function ConfigurationSection() {
     });
   const save = (): void =>
     reporting(secrets ? "save with secrets" : "save", async () => {
-      const document = await call("configuration.export", { secrets });
+      const document = await callUnmasked("configuration.export", { secrets });
       download("hookyard-configuration.json", `${JSON.stringify(document, null, 2)}\n`);
       return secrets
         ? "Saved with the shared secrets and credentials in plain text."

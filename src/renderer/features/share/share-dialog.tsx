@@ -23,7 +23,7 @@ import { count as number, some } from "../../kit/words.ts";
 import { useOverlay } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
-import { call } from "../../transport/transport.ts";
+import { call, callUnmasked } from "../../transport/transport.ts";
 import { filterOf } from "../live/filter-text.ts";
 import "./share.css";
 
@@ -92,7 +92,7 @@ function ShareForm({ onClose }: { onClose: () => void }) {
 
   const save = async (): Promise<void> => {
     setSaved(null);
-    const written = await call("shares.write", {
+    const written = await callUnmasked("shares.write", {
       as,
       secrets,
       redact: paths.split(/[\s,]+/).filter(Boolean),

@@ -14,7 +14,7 @@ import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { useKept } from "../../stores/drafts.ts";
 import { offerUndo, recordSaved, saveAtOnce } from "../../stores/undo.ts";
-import { call } from "../../transport/transport.ts";
+import { callUnmasked } from "../../transport/transport.ts";
 import { filterHref } from "../details/places.ts";
 
 type Source = AnswerOf<"sources.get">;
@@ -124,7 +124,7 @@ async function removePlan(
   id: string,
   onUpdate: (plan: PlanChange) => Promise<unknown>,
 ): Promise<void> {
-  const { plan } = await call("sources.plan", { id });
+  const { plan } = await callUnmasked("sources.plan", { id });
   if (plan === null) return;
   const { name: _, rules: __, ...settings } = plan;
   await recordSaved(() => onUpdate(null), {
@@ -135,7 +135,7 @@ async function removePlan(
 }
 
 async function exportPlan(id: string, name: string): Promise<void> {
-  const { plan } = await call("sources.plan", { id });
+  const { plan } = await callUnmasked("sources.plan", { id });
   const { rules } = plan === null ? { rules: [] } : schemasOf(plan);
   const text = JSON.stringify({ name: plan?.name ?? name, rules }, null, 2);
   saveFile(`${name} tracking plan.json`, `${text}\n`, "application/json");

@@ -13,15 +13,50 @@ const lastLine = (command: string): string | undefined => command.split("\n").at
 
 describe("cURL", () => {
   test("of a message is the call that brought it", () => {
-    expect(curlOfIngest({ request, raw: `{"a":1}` }, "http://127.0.0.1:4700")).toBe(
+    expect(curlOfIngest({ request, raw: `{"a":1}` }, { ingestUrl: "http://127.0.0.1:4700" })).toBe(
       `curl -X POST http://127.0.0.1:4700/v1/track \\\n  -u wk: \\\n  -H 'content-type: application/json' \\\n  --data-raw '{"a":1}'`,
     );
   });
 
   test("of a message from a batch is a batch of it alone", () => {
     const batch = { ...request, path: "/v1/batch", size: 500, messages: 3 };
-    expect(lastLine(curlOfIngest({ request: batch, raw: `{"a":1}` }, "http://x"))).toBe(
-      `  --data-raw '{"batch":[{"a":1}]}'`,
+    expect(
+      lastLine(curlOfIngest({ request: batch, raw: `{"a":1}` }, { ingestUrl: "http://x" })),
+    ).toBe(`  --data-raw '{"batch":[{"a":1}]}'`);
+  });
+
+  test("has the write key of the source where the part that it leaves out had named it", () => {
+    const type: [string, string] = ["Content-Type", "application/json"];
+    const batch = { ...request, path: "/v1/batch", headers: [type], size: 500 };
+    const at = { ingestUrl: "http://x", writeKey: "wk" };
+    const of = (changes: Partial<typeof batch>): string =>
+      curlOfIngest({ request: { ...batch, ...changes }, raw: `{"a":1}` }, at);
+    expect(of({}).split(" \\\n  ").slice(0, 2)).toEqual([
+      "curl -X POST http://x/v1/batch",
+      "-u wk:",
+    ]);
+    expect(of({ headers: [type, ["Authorization", "Bearer 1"]] })).toBe(of({}));
+    expect(of({ headers: [type, ["authorization", "Basic b3RoZXI6"]] })).not.toContain("wk:");
+    expect(of({ path: "/v1/batch?writeKey=other" })).not.toContain("wk:");
+  });
+
+  test("of a pixel call is its address", () => {
+    const pixel = { method: "GET", path: "/v1/pixel/track?data=eyJ9", headers: [], size: 9 };
+    expect(
+      curlOfIngest(
+        { request: { ...pixel, messages: 1 }, raw: `{"event":"Opened"}` },
+        { ingestUrl: "http://x", writeKey: "wk" },
+      ),
+    ).toBe("curl 'http://x/v1/pixel/track?data=eyJ9'");
+  });
+
+  test("takes brackets and braces in an address as they are", () => {
+    const attempt = anAttempt();
+    attempt.request.url = "http://x/?ids[]={1,2}";
+    expect(curlOfAttempt(attempt)).toMatch(/^curl -X POST -g 'http:\/\/x\/\?ids\[\]=\{1,2\}'/);
+    const bracket = { ...request, method: "GET", path: "/v1/pixel/page?properties[a]=1" };
+    expect(curlOfIngest({ request: bracket, raw: "{}" }, { ingestUrl: "http://x" })).toMatch(
+      /^curl -g '/,
     );
   });
 
@@ -29,7 +64,7 @@ describe("cURL", () => {
     const raw = `{"batch":[nope`;
     const command = curlOfIngest(
       { request: { ...request, path: "/v1/batch", size: raw.length }, raw },
-      "http://x",
+      { ingestUrl: "http://x" },
     );
     expect(lastLine(command)).toBe(`  --data-raw '${raw}'`);
   });
@@ -62,11 +97,16 @@ describe("cURL", () => {
   });
 
   test("takes bodies that no argument can hold from its input", () => {
-    const command = curlOfIngest({ request, raw: { base64: "AP9B" } }, "http://x");
+    const command = curlOfIngest({ request, raw: { base64: "AP9B" } }, { ingestUrl: "http://x" });
     expect(command).toMatch(/^base64 -d <<'EOF' \| curl [^]*--data-binary @-\nAP9B\nEOF$/);
-    expect(curlOfIngest({ request, raw: "a\0b" }, "http://x")).toMatch(/\nYQBi\nEOF$/);
+    expect(curlOfIngest({ request, raw: "a\0b" }, { ingestUrl: "http://x" })).toMatch(
+      /\nYQBi\nEOF$/,
+    );
 
-    const lines = curlOfIngest({ request, raw: "é".repeat(100_001) }, "http://x").split("\n");
+    const lines = curlOfIngest(
+      { request, raw: "é".repeat(100_001) },
+      { ingestUrl: "http://x" },
+    ).split("\n");
     const body = lines.slice(lines.findIndex((line) => line.endsWith("@-")) + 1, -1);
     expect(Math.max(...body.map((line) => line.length))).toBe(76);
     expect(atob(body.join(""))).toBe("\u00c3\u00a9".repeat(100_001));
@@ -107,7 +147,10 @@ describe("credentials", () => {
 
   test("are left out of the call that brought a message, but for its write key", () => {
     const sent: [string, string][] = [...headers, ["Cookie", secret]];
-    const command = curlOfIngest({ request: { ...request, headers: sent }, raw: "{}" }, "http://x");
+    const command = curlOfIngest(
+      { request: { ...request, headers: sent }, raw: "{}" },
+      { ingestUrl: "http://x" },
+    );
     expect(command).toContain("-u wk:");
     expect(command).not.toContain(secret);
   });

@@ -59,22 +59,44 @@ const madeByCurl = new Set([
 /** A single argument must stay well below Linux's 128 KB. */
 const longestArgument = 100_000;
 
+/** `writeKey` is that of its source, which the call needs when it named it elsewhere in the body. */
+type Where = { ingestUrl: string; writeKey?: string | undefined };
+
 /**
  * The call that brings the message in again: the same path, headers and bytes; of a batch, this
  * message alone.
  */
 export function curlOfIngest(
   { request, raw }: Pick<Message, "request" | "raw">,
-  ingestUrl: string,
+  { ingestUrl, writeKey }: Where,
 ): string {
+  const url = ingestUrl + request.path;
+  const sent = ingestHeadersWithoutCredentials(
+    request.headers.filter(([name]) => !madeByCurl.has(name.toLowerCase())),
+  );
+  // A pixel call: all of it is in the address.
+  if (request.method === "GET")
+    return [`curl ${urlArgument(url)}`, ...sent.map(header)].join(nextLine);
   const isSingle = /\/v1\/(?:identify|track|page|screen|group|alias|[itpsga])\/*(?:\?|$)/.test(
     request.path,
   );
   const isWhole = isSingle || sizeOf(raw) === request.size;
   const body = isWhole || typeof raw !== "string" ? raw : `{"batch":[${raw}]}`;
-  const headers = request.headers.filter(([name]) => !madeByCurl.has(name.toLowerCase()));
-  return curl(ingestUrl + request.path, ingestHeadersWithoutCredentials(headers), body);
+  const namesKey =
+    sent.some(([name, value]) => isAuthorization(name) && /^\s*basic\s+\S/i.test(value)) ||
+    /[?&]writeKey=[^&]/.test(request.path);
+  if (namesKey || writeKey === undefined) return curl(url, sent, body);
+  const others = sent.filter(([name]) => !isAuthorization(name));
+  return curl(url, others, body, [`-u ${shellQuoted(`${writeKey}:`)}`]);
 }
+
+const isAuthorization = (name: string): boolean => name.toLowerCase() === "authorization";
+
+const nextLine = " \\\n  ";
+
+/** curl reads brackets and braces in an address as a list of addresses, without -g. */
+const urlArgument = (url: string): string =>
+  `${/[[\]{}]/.test(url) ? "-g " : ""}${shellQuoted(url)}`;
 
 /** The attempt again, with all the headers that were sent. */
 export function curlOfAttempt(attempt: Attempt, { credentials = false }: Asked = {}): string {
@@ -83,26 +105,32 @@ export function curlOfAttempt(attempt: Attempt, { credentials = false }: Asked =
   return curl(request.url || webhookUrl, headers, request.body);
 }
 
-function curl(url: string, headers: Headers, body: RecordedBytes): string {
+function curl(
+  url: string,
+  headers: Headers,
+  body: RecordedBytes,
+  user: readonly string[] = [],
+): string {
   const hasType = headers.some(([name]) => name.toLowerCase() === "content-type");
   const parts = [
-    `curl -X POST ${shellQuoted(url)}`,
+    `curl -X POST ${urlArgument(url)}`,
+    ...user,
     ...headers.map(header),
     // Otherwise curl would say that the body is a form.
     ...(hasType ? [] : ["-H 'Content-Type:'"]),
   ];
   if (typeof body === "string" && body.length <= longestArgument && !body.includes("\0")) {
     // `--data-binary` would read a file when the body began with an @.
-    return [...parts, `--data-raw ${shellQuoted(body)}`].join(" \\\n  ");
+    return [...parts, `--data-raw ${shellQuoted(body)}`].join(nextLine);
   }
   const base64 = typeof body === "string" ? toBase64(bytesOf(body)) : body.base64;
-  const command = [...parts, "--data-binary @-"].join(" \\\n  ");
+  const command = [...parts, "--data-binary @-"].join(nextLine);
   return `base64 -d <<'EOF' | ${command}\n${base64.replace(/.{76}/g, "$&\n")}\nEOF`;
 }
 
 function header([name, value]: [string, string]): string {
   const basic = /^basic (\S+)$/i.exec(value)?.[1];
-  if (name.toLowerCase() === "authorization" && basic !== undefined) {
+  if (isAuthorization(name) && basic !== undefined) {
     const user = fromBase64(basic);
     if (user !== null) return `-u ${shellQuoted(user)}`;
   }

@@ -16,7 +16,7 @@ import { useAction } from "../../kit/use-action.ts";
 import { visibleText } from "../../kit/visible-text.ts";
 import { dayAndTime, some } from "../../kit/words.ts";
 import { nowOf, useClock } from "../../stores/clock.ts";
-import { useOnce } from "../../stores/live-data.ts";
+import { useLive, useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { curlOfIngest, harOfAttempts } from "./copy-as.ts";
 import { withAllBytes } from "./left-out.ts";
@@ -205,9 +205,11 @@ const textOf = (bytes: RecordedBytes): string => (typeof bytes === "string" ? by
 /** What can be copied of a message. */
 export function useCopyCurl(message: Message | undefined): () => void {
   const about = useOnce("about.get", {}).answer;
+  const sources = useLive("sources.list", {}).answer?.items;
   return () => {
-    if (message !== undefined && about !== undefined)
-      void copyText(curlOfIngest(message, about.ingestUrl), "the cURL command");
+    if (message === undefined || about === undefined) return;
+    const writeKey = sources?.find(({ id }) => id === message.sourceId)?.writeKey;
+    void copyText(curlOfIngest(message, { ...about, writeKey }), "the cURL command");
   };
 }
 

@@ -18,11 +18,13 @@ export async function retryNow(id: string): Promise<void> {
 }
 
 export async function copyAsCurl(id: string): Promise<void> {
-  const [message, { ingestUrl }] = await Promise.all([
+  const [message, { ingestUrl }, { items }] = await Promise.all([
     call("messages.get", { id }),
     call("about.get", {}),
+    call("sources.list", {}),
   ]);
-  await copyText(curlOfIngest(message, ingestUrl), "as cURL");
+  const writeKey = items.find((source) => source.id === message.sourceId)?.writeKey;
+  await copyText(curlOfIngest(message, { ingestUrl, writeKey }), "as cURL");
 }
 
 /** Opens what the newest attempt would have led to. */

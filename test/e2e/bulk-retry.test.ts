@@ -61,6 +61,43 @@ describe("many deliveries", () => {
       .toBe(40);
   });
 
+  test("are counted for the filter that is chosen, whichever count comes last", async ({
+    open,
+    inspector,
+  }) => {
+    await fail(inspector, 3);
+    const [endpoint] = (await inspector.call("endpoints.list", {})).items;
+    await inspector.call("endpoints.update", {
+      id: endpoint?.id ?? "",
+      steps: [{ do: "answer", status: 503 }],
+    });
+    await inspector.send([{ userId: "u_w", event: "Waits" }]);
+    await inspector.call("pipeline.settle", {});
+    const { page } = await open("/retries?state=failed");
+    const retries = retriesPage(page);
+    await expect.poll(() => states(page)).toEqual([1, 3]);
+    const late = Promise.withResolvers<void>();
+    let count = 0;
+    inspector.answer("deliveries.retryAll", async (answered) => {
+      count += 1;
+      if (count === 1) await late.promise;
+      return answered();
+    });
+    await retries.retryAll.click();
+    await retries.title.filter({ hasText: "Counting" }).waitFor();
+    await page.keyboard.press("Escape");
+    await retries.state("waiting").click();
+    await expect.poll(() => retries.rows.count()).toBe(1);
+    await retries.retryAll.click();
+    const title = retries.title.filter({ hasText: "Retry 1 delivery now?" });
+    await title.waitFor();
+    const answer = page.waitForResponse((response) => response.url().endsWith("retry"));
+    late.resolve();
+    await (await answer).finished();
+    await page.evaluate("new Promise((resolve) => requestAnimationFrame(resolve))");
+    expect(await title.count()).toBe(1);
+  });
+
   test("are cancelled on the way, and the rest stay as they were", async ({ open, inspector }) => {
     const count = 2_000;
     await fail(inspector, count);

@@ -3,7 +3,7 @@
  * may still be cancelled.
  */
 
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { Button } from "../../kit/controls.tsx";
 import { Dialog } from "../../kit/floats.tsx";
@@ -73,6 +73,8 @@ export function RetryAll({
 }: Props) {
   const [isOpen, setOpen] = useState(false);
   const [counted, setCounted] = useState<number | null>(null);
+  /** How often it was asked: the count of an earlier question can come after that of a later one. */
+  const asked = useRef(0);
   const [jobId, setJobId] = useState<string | null>(null);
   const { problem, run, attempt } = useAction();
   const job = useLive("jobs.get", jobId === null ? null : { id: jobId }).answer;
@@ -83,8 +85,11 @@ export function RetryAll({
     if (isRunning) return;
     setJobId(null);
     setCounted(null);
+    asked.current += 1;
+    const now = asked.current;
     void attempt(async () => {
-      setCounted((await request(true)).count);
+      const answer = await request(true);
+      if (now === asked.current) setCounted(answer.count);
     });
   };
   const retry = (): void =>

@@ -39,6 +39,16 @@ describe("the clock bar", () => {
     await expect.poll(() => frame.now()).toBeGreaterThan(stands);
   });
 
+  test("is read again after the machine slept, when the page's own clock stood still", async ({
+    open,
+  }) => {
+    const { page } = await open();
+    await framePage(page).clock.getByText("real time").waitFor();
+    const read = page.waitForRequest((request) => new URL(request.url()).pathname === "/api/clock");
+    await page.evaluate("{ const { now } = Date; Date.now = () => now() + 60_000; }");
+    await read;
+  });
+
   test("is paused and run again with Space, but not from a field or a button", async ({
     open,
     inspector,

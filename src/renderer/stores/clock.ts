@@ -5,19 +5,26 @@ import type { AnswerOf } from "../../contract/contract.ts";
 import { useToast } from "../kit/copy.tsx";
 import { errorOf } from "../kit/use-action.ts";
 import { call } from "../transport/transport.ts";
-import { useFeed, useLive } from "./live-data.ts";
+import { readAgain, useFeed, useLive } from "./live-data.ts";
 
 type ClockAnswer = AnswerOf<"clock.get">;
 export type AdvanceAnswer = ClockAnswer["advance"];
 
 let lastAnswer: ClockAnswer | undefined;
 let receivedAt = 0;
+/** How far the machine's time is from the page's own clock, which stands still while it sleeps. */
+let apartMs = 0;
+
+const apartNow = (): number => Date.now() - window.performance.now();
+/** More than two clocks of one machine differ by otherwise. */
+const sleptMs = 2000;
 
 export function useClock(): ClockAnswer | undefined {
   const { answer } = useLive("clock.get", {});
   if (answer !== lastAnswer) {
     lastAnswer = answer;
     receivedAt = window.performance.now();
+    apartMs = apartNow();
   }
   return answer;
 }
@@ -42,7 +49,12 @@ export function useNow(): number | null {
   const runs = clock !== undefined && clock.mode !== "paused";
   useEffect(() => {
     if (!runs) return undefined;
-    const timer = window.setInterval(() => tick((n) => n + 1), every);
+    const timer = window.setInterval(() => {
+      tick((n) => n + 1);
+      if (Math.abs(apartNow() - apartMs) < sleptMs) return;
+      apartMs = apartNow();
+      readAgain("clock.get");
+    }, every);
     return () => window.clearInterval(timer);
   }, [runs, every]);
   return clock === undefined ? null : nowOf(clock);

@@ -215,6 +215,10 @@ export function whenFresh(): Promise<void> {
   });
 }
 
+export function readAgain(name: CallName): void {
+  for (const entry of entries.values()) if (entry.name === name) refresh(entry);
+}
+
 function refreshAll(): void {
   for (const entry of entries.values()) refresh(entry);
   useFeed.setState(({ missed }) => ({ missed: missed + 1 }));

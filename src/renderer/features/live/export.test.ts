@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { fileNameOf, harOf, ndjsonOf } from "./export.ts";
+import { CallError } from "../../transport/call-error.ts";
+import { setTransport } from "../../transport/transport.ts";
+import { fileNameOf, harOf, ndjsonOf, useExport } from "./export.ts";
 
 type Message = AnswerOf<"messages.get">;
 type Attempt = Message["deliveries"][number]["attempts"][number];
@@ -147,4 +149,46 @@ test("no file has the credentials of webhooks", () => {
     expect(file).not.toContain(secret);
     expect(file).toContain("left-out");
   }
+});
+
+describe("replayed messages", () => {
+  async function replaying(ids: readonly string[], refused: Record<string, CallError>) {
+    const asked: string[] = [];
+    setTransport({
+      async call(_, input) {
+        const { id } = input as { id: string };
+        asked.push(id);
+        if (refused[id] !== undefined) throw refused[id];
+        return {} as never;
+      },
+      watch: () => () => undefined,
+    });
+    await useExport.getState().replayThese(ids);
+    const { error, progress } = useExport.getState();
+    expect(progress).toBe(null);
+    return { asked, said: error?.message };
+  }
+  const refusal = (status: number, message: string): CallError =>
+    new CallError({ status, code: "any", message });
+
+  test("go on after one that cannot be replayed", async () => {
+    const refused = { msg_2: refusal(404, "It is gone."), msg_3: refusal(409, "It is a record.") };
+    expect(await replaying(["msg_3", "msg_4", "msg_1", "msg_2"], refused)).toEqual({
+      asked: ["msg_1", "msg_2", "msg_3", "msg_4"],
+      said: "2 replayed, 2 left out: It is gone.",
+    });
+    expect(await replaying(["msg_1", "msg_4"], refused)).toEqual({
+      asked: ["msg_1", "msg_4"],
+      said: undefined,
+    });
+  });
+
+  test("say how many of them there are when something else stops them", async () => {
+    const refused = { msg_2: refusal(503, "Nothing can be written.") };
+    expect(await replaying(["msg_1", "msg_2", "msg_3"], refused)).toEqual({
+      asked: ["msg_1", "msg_2"],
+      said: "1 of 3 messages were replayed. Nothing can be written.",
+    });
+    expect((await replaying(["msg_2"], refused)).said).toBe("Nothing can be written.");
+  });
 });

@@ -33,6 +33,9 @@ type ExportStore = {
 /** The page builds the whole file in memory. */
 const maxExported = 1000;
 
+/** It is gone, or cannot be replayed: that says nothing about the others. */
+const refusesOne: ReadonlySet<number> = new Set([404, 409]);
+
 /** As many as a browser has connections for, and one to spare. */
 const atOnce = 5;
 
@@ -101,11 +104,28 @@ export const useExport = create<ExportStore>()((set) => {
     replayThese: (ids) =>
       inTurn(async (isOver) => {
         set({ error: null });
+        let refusal: Error | null = null;
+        let replayed = 0;
         for (const [done, id] of [...ids].sort().entries()) {
           if (isOver()) return;
           set({ progress: { does: "Replaying", done, total: ids.length } });
-          await call("messages.replay", { id });
+          try {
+            await call("messages.replay", { id });
+            replayed += 1;
+          } catch (error) {
+            if (ids.length === 1) throw error;
+            if (!(error instanceof CallError && refusesOne.has(error.status)))
+              throw new Error(
+                `${count(replayed)} of ${count(ids.length)} messages were replayed. ${errorOf(error).message}`,
+                { cause: error },
+              );
+            refusal ??= error;
+          }
         }
+        if (refusal !== null)
+          throw new Error(
+            `${count(replayed)} replayed, ${count(ids.length - replayed)} left out: ${refusal.message}`,
+          );
       }),
     cancel() {
       cancels += 1;

@@ -47,6 +47,31 @@ describe("the keyboard alone", () => {
     await expect.poll(() => frame.links.allTextContents()).toEqual(labels);
   });
 
+  shop("leaves Enter and Escape to an input method that composes a word", async ({ visit }) => {
+    const { page } = await visit();
+    const compose = (key: string): Promise<unknown> =>
+      page.evaluate(
+        `document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "${key}", isComposing: true, bubbles: true, cancelable: true }))`,
+      );
+    const palette = palettePage(page);
+    await palette.open();
+    await palette.input.fill("Go to Flow");
+    await compose("Enter");
+    await page.keyboard.press("Escape");
+    await palette.dialog.waitFor({ state: "detached" });
+    expect(await page.evaluate("location.hash")).toBe("#/live");
+
+    const live = livePage(page);
+    await page.keyboard.press("/");
+    await page.keyboard.type("user:u");
+    await compose("Enter");
+    await compose("Escape");
+    await page.keyboard.type("_1042");
+    await expect.poll(() => live.filter.inputValue()).toBe("user:u_1042");
+    await page.keyboard.press("Enter");
+    await live.chip("user").waitFor();
+  });
+
   shop(
     "says in the palette once to which part of the view the controls belong",
     async ({ visit, inspector }) => {

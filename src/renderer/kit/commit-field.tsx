@@ -12,6 +12,7 @@ import {
   type KeyboardEvent,
   type ReactNode,
 } from "react";
+import { isComposing } from "./composing.ts";
 import { errorOf, useAction, useReturns } from "./use-action.ts";
 import { isNoConnection } from "../transport/call-error.ts";
 
@@ -154,6 +155,7 @@ export function CommitField(props: FieldProps) {
     onBlur: field.commit,
   } as const;
   const onKeyDown = (event: KeyboardEvent): void => {
+    if (isComposing(event.nativeEvent)) return;
     if (event.key === "Escape" && field.isDirty) {
       event.stopPropagation();
       field.restore();

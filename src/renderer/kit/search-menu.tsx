@@ -2,6 +2,7 @@
 
 import { Popover } from "@base-ui/react/popover";
 import { type ReactElement, useRef, useState } from "react";
+import { isComposing } from "./composing.ts";
 import { type MenuItem, useMenuItems } from "./floats.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -85,6 +86,7 @@ function SearchedChoices({
           setAt(0);
         }}
         onKeyDown={(event) => {
+          if (isComposing(event.nativeEvent)) return;
           const size = choices.length;
           if (event.key === "Enter") choose(choices[here]);
           else if (event.key === "ArrowDown") move(size === 0 ? 0 : (here + 1) % size);

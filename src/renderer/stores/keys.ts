@@ -5,6 +5,7 @@
  */
 
 import { useEffect, useRef } from "react";
+import { isComposing } from "../kit/composing.ts";
 
 /** One that returns false leaves the key to others. */
 export type KeyHandlers = Record<string, (event: KeyboardEvent) => unknown>;
@@ -55,7 +56,7 @@ function nameOf(event: KeyboardEvent): string {
 
 export function listenToKeys(): () => void {
   const onKey = (event: KeyboardEvent): void => {
-    if (event.defaultPrevented) return;
+    if (event.defaultPrevented || isComposing(event)) return;
     const name = nameOf(event);
     const withMod = name.startsWith("mod+");
     if (name === "Escape" && leavesField(event.target)) return;

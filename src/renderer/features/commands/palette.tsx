@@ -4,6 +4,7 @@
 
 import { Dialog as BaseDialog } from "@base-ui/react/dialog";
 import { Fragment, useMemo, useRef, useState } from "react";
+import { isComposing } from "../../kit/composing.ts";
 import { Kbd } from "../../kit/controls.tsx";
 import { useToast } from "../../kit/copy.tsx";
 import { Dialog } from "../../kit/floats.tsx";
@@ -102,6 +103,7 @@ function Search({ onDone }: { onDone: () => void }) {
           setAt(0);
         }}
         onKeyDown={(event) => {
+          if (isComposing(event.nativeEvent)) return;
           if (event.key === "ArrowDown") move((here + 1) % matches.length);
           else if (event.key === "ArrowUp") move((here - 1 + matches.length) % matches.length);
           else if (event.key === "Enter") run(matches[here]);

@@ -5,6 +5,7 @@
 
 import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from "react";
 import type { MessageState } from "../../../domain/states.ts";
+import { isComposing } from "../../kit/composing.ts";
 import { IconButton, Kbd } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
@@ -249,6 +250,7 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
       input.current?.focus();
     },
     onKeyDown(event: KeyboardEvent<HTMLInputElement>): void {
+      if (isComposing(event.nativeEvent)) return;
       const action = actionOf(event.key, {
         ...{ draft, filter, suggestions, highlighted, take, move, enter, apply },
         isChosen: chosen !== null,

@@ -337,6 +337,25 @@ describe("the palette", () => {
   );
 });
 
+test("the palette finds a message and its delivery by ids that have letters", async ({
+  open,
+  inspector,
+}) => {
+  await inspector.shop();
+  await inspector.send(Array.from({ length: 10 }, () => ({ userId: "u_1", event: "Tenth" })));
+  await inspector.call("pipeline.settle", {});
+  const { page } = await open();
+  const palette = palettePage(page);
+  await palette.open();
+  for (const [id, offer] of [
+    ["msg_00000000a", /^Tenth/],
+    ["dlv_00000000a", /^Delivery dlv_/],
+  ] as const) {
+    await palette.input.fill(id);
+    await palette.chosen.filter({ hasText: offer }).waitFor();
+  }
+});
+
 describe("what lies over the views", () => {
   test("is the list of shortcuts with ?, which Esc closes", async ({ open }) => {
     const { page } = await open("/sources");

@@ -1,6 +1,7 @@
 /** What has a name or an id, found by either: each is opened where it is shown. */
 
 import { useMemo } from "react";
+import { deliveryIds, messageIds } from "../../../domain/ids.ts";
 import type { Command } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace, type View } from "../../stores/place.ts";
@@ -94,12 +95,11 @@ const idPattern = /^[\w.:@-]{12,200}$/;
 /** What only the pipeline knows: messages, deliveries and users. */
 function useFound(typed: string): readonly Command[] {
   const { value: text } = useDebounced(typed);
-  const message = useLive("messages.get", /^msg_\d{9,}$/.test(text) ? { id: text } : null).answer;
-  const delivery = useOnce(
-    "deliveries.get",
-    /^dlv_\d{9,}$/.test(text) ? { id: text } : null,
-  ).answer;
-  const isOther = /^[^\s"]{2,200}$/.test(text) && !/^(?:msg|dlv)_\d+$/.test(text);
+  const isMessage = messageIds.parse(text) !== null;
+  const isDelivery = deliveryIds.parse(text) !== null;
+  const message = useLive("messages.get", isMessage ? { id: text } : null).answer;
+  const delivery = useOnce("deliveries.get", isDelivery ? { id: text } : null).answer;
+  const isOther = !isMessage && !isDelivery && /^[^\s"]{2,200}$/.test(text);
   const users = useLive("profiles.list", isOther ? { search: text, limit: 5 } : null).answer;
   const search = `"${text}"`;
   const byId = useLive(

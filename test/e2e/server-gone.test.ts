@@ -136,7 +136,7 @@ test("a page without the right token says that it is the token, until the addres
   await page.getByRole("button", { name: "– delivered", exact: true }).waitFor();
   expect(await page.getByText("0 messages", { exact: true }).count()).toBe(0);
   await page.goto(inspector.address);
-  await livePage(page).tail.filter({ hasText: "Following" }).waitFor();
+  await page.locator("[data-connection=connected]").waitFor();
 });
 
 test("when the data file takes nothing in, the page says so and why, until it does again", async ({
